@@ -1,43 +1,43 @@
-/* device_contraction.c: tiles of sums of products on a device, by its facts alone.
+/* device_contraction.c: chooses tiles for sums of products on a device, by the device's facts alone.
  *
- * A sum of products has two sides: ranges of the nest that only the one factor varies with, and those of the other. A block takes a
- * tile of both sides, a thread takes copies along both, and the panels of a tile go through shared memory (stage_shared.c). Ranges
- * that both factors vary with count products: each has blocks of its own.
+ * A sum of products has two sides. A side consists of the nest's ranges that only one factor varies with. A block takes a tile
+ * of both sides, and a thread takes copies along both. The panels of a tile go through shared memory (stage_shared.c). Ranges
+ * that both factors vary with count products, and each product has its own blocks.
  *
- * For each side the ways to split its ranges in threads and copies are listed; of those with as many threads and copies the one
- * stays that computes least behind the ends of ranges. All pairs of a way for each side are priced: instructions of a thread
- * for a term, its part of the panels and of the barriers included, times the rounds in which the device takes all blocks. What the
- * best ones ask for, opts_check judges.
+ * For each side, the file lists ways to split its ranges into threads and copies. Several ways may
+ * have equal numbers of threads and copies: the one that computes least behind the ends of ranges stays. Then all pairs of ways
+ * are priced. A thread takes some instructions for each term, with its share of panels and barriers. The price is their number
+ * times the rounds in which the device takes all blocks. opts_check judges the cheapest ones.
  *
- * Where the device has a matrix unit for the factors, a range of each side is a side of its matrices, and so many warps and copies take
- * such matrices. These ways are priced in the same instructions, and the best one counts that costs less than the others.
+ * If the device has a matrix unit for the factors, one range of each side becomes a side of matrices. Warps and copies take
+ * matrices then. These ways are priced in the same instructions, and the cheapest way of both kinds wins.
  *
- * needs: a canonical nest   gives: opts that opts_check lets pass   keeps: nests   breaks: nothing */
+ * needs: a canonical nest   gives: opts that opts_check accepts   keeps: nests   breaks: nothing */
 #include "opts.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  WAYS = 64,               /* of a side: one for each number of threads and copies */
-  TRIED = 12,              /* pairs of ways whose legality is asked */
-  SPLIT = 3                /* ranges of a side that are split, the innermost ones */
+  WAYS = 64,               /* most ways of a side: one for each number of threads and copies */
+  TRIED = 12,              /* pairs of ways that opts_check is asked about */
+  SPLIT = 3                /* most split ranges of a side; they are innermost */
 };
 
-typedef struct Split { int threads, copies; } Split; /* of a range */
-typedef struct Way {       /* of a side */
-  int threads, copies;     /* products */
+typedef struct Split { int threads, copies; } Split; /* how one range is split */
+typedef struct Way {       /* how one side is split */
+  int threads, copies;     /* products over its ranges */
   int64_t blocks;
-  double waste;            /* values computed for each that is wanted */
+  double waste;            /* computed values for each needed value */
   Split split[SPLIT];
 } Way;
 typedef struct Side {
   int n;
-  Ref range[MAX_RANGES];   /* of the nest, outermost first */
+  Ref range[MAX_RANGES];   /* ranges of the nest, outermost first */
   int64_t extent[MAX_RANGES], all;
-  int place[MAX_RANGES];   /* in the nest */
-  int first;               /* of those that are split */
-  int beside;              /* the range along which the factor's elements lie side by side, -1: the terms do, or none */
+  int place[MAX_RANGES];   /* indices in the nest */
+  int first;               /* index of the outermost range that may be split */
+  int beside;              /* the range along which the factor is contiguous; -1: along terms, or along none */
   bool terms_beside;
   int nways;
   Way way[WAYS];
@@ -50,9 +50,9 @@ typedef struct Shape {
   const Device *d;
   StagedSum p;
   Side side[2];
-  int64_t batch;           /* values of the ranges of both factors */
+  int64_t batch;           /* product of the extents of ranges that both factors vary with */
   int64_t terms;
-  bool bytes;              /* an instruction sums BYTES_SUMMED products */
+  bool bytes;              /* one instruction sums BYTES_SUMMED products */
 } Shape;
 
 /* ---- ways ---- */
@@ -104,7 +104,7 @@ static void open_side(const Shape *x, Side *s, Ref factor) {
 }
 
 /* ---- prices ---- */
-/* Elements of a panel that lie side by side */
+/* Length of a panel's contiguous pieces in memory */
 static double run_of(const Side *s, const Way *w, int depth) {
   if (s->beside < 0) return s->terms_beside ? depth : 1;
   if (s->beside < s->first) return 1;
@@ -112,16 +112,17 @@ static double run_of(const Side *s, const Way *w, int depth) {
   return (double)fmin((double)x->threads * x->copies, (double)s->extent[s->beside]);
 }
 
-/* Instructions to copy a term's elements of a panel */
+/* Instructions to copy a panel, for each term */
 static double copy_cost(const Shape *x, const Side *s, const Way *w, int depth) {
   const double run = run_of(s, w, depth), segment = (double)x->d->segment / 4;
   const DeviceCosts *cost = &x->d->costs;
   return (double)w->threads * w->copies * (cost->copy + cost->request * (run < segment ? segment / run : 1));
 }
 
-typedef struct Choice { const Way *a, *b; int depth, parts; double price; } Choice; /* parts of a sum */
+typedef struct Choice { const Way *a, *b; int depth, parts; double price; } Choice; /* parts: of a sum */
 
-/* Instructions to load an element of a factor that is not copied. Threads that are neighbours have it in common, or load neighbours. */
+/* Instructions to load an element of a factor without a panel. It is one if neighbouring
+ * threads load the same element or neighbours. */
 static double load_cost(const Shape *x, const Choice *c, int factor) {
   int last = -1, side = 0, at = 0;
   for (int f = 0; f < 2; f++)
@@ -135,18 +136,19 @@ static double load_cost(const Shape *x, const Choice *c, int factor) {
   return side != factor || x->side[factor].beside == at ? 1 : x->d->costs.request;
 }
 
-/* The price of all blocks, and of adding the parts of sums. instructions: those that each thread runs; sums: registers of sums */
+/* The price of all blocks, and of adding the parts of sums. instructions: those of each thread; sums: its registers of sums */
 static double price_of_blocks(const Shape *x, double blocks, double threads, double sums, int parts, double instructions) {
   const double warp = fmax(x->d->warp, tunable(x->ir->ctx, device_warp_least));
-  const double lanes = ceil(threads / warp) * warp; /* those of a warp that have no thread wait with the others */
+  const double lanes = ceil(threads / warp) * warp; /* an incomplete warp takes as long as a full one */
   const double results = (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
   const double adds = parts > 1 ? x->d->costs.launch + results * x->d->costs.memory * (2 * parts + 1) / x->d->units : 0;
   const double each = ceil(blocks / x->d->units), resident = fmin(each * lanes, fmax(x->d->unit_threads, lanes));
-  const double busy = fmin(1, resident * (sums >= 4 ? 2 : 1) / x->d->unit_threads); /* copies hide what threads wait for */
+  /* independent sums of a thread hide latency */
+  const double busy = fmin(1, resident * (sums >= 4 ? 2 : 1) / x->d->unit_threads);
   return instructions * lanes * each / busy + adds;
 }
 
-/* The price of the whole nest, in instructions of a unit; threads of a unit take turns. depth 0: no panel is copied */
+/* The price of the whole nest, in instructions of one unit, whose threads take turns. depth 0: no panels */
 static double price(const Shape *x, const Choice *c) {
   const Way *a = c->a, *b = c->b;
   const int depth = c->depth;
@@ -173,7 +175,7 @@ static void keep_choice(Best *b, const Choice *c) {
   b->choice[at] = *c;
 }
 
-/* The outermost range of the reduction that so many parts divide; 0: there is none, or the parts are too short */
+/* The outermost range of the reduction that `parts` divides; 0: there is none, or the parts would be too short */
 static Ref parts_range(const Shape *x, int parts) {
   const Node *red = node(x->ir, x->p.red);
   if (x->terms / parts < tunable(x->ir->ctx, device_part_least) || keeps_order(x->ir, x->p.red, x->t)) return 0;
@@ -182,7 +184,7 @@ static Ref parts_range(const Shape *x, int parts) {
   return 0;
 }
 
-/* Sums are in parts only where that gives units work that they have not. */
+/* Parts of sums are considered only while they give work to idle units. */
 static void keep_best(const Shape *x, Best best[2], const Way *a, const Way *b, int depth) {
   const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch;
   const int most = tunable(x->ir->ctx, device_parts_most);
@@ -228,31 +230,31 @@ static Opts opts_of(const Shape *x, const Choice *c) {
   if (c->parts == 1) return o;
   o.split = parts_range(x, c->parts);
   o.sum_parts = c->parts;
-  for (int k = 1; k < red->nsrc && c->depth; k++) /* a range of a part */
+  for (int k = 1; k < red->nsrc && c->depth; k++) /* panels need a range that is left in a part */
     if (red->src[k] != o.split || range_extent(node(x->ir, o.split)) > o.sum_parts) o.staged = red->src[k];
   return o;
 }
 
 /* ---- matrix units ---- */
 enum {
-  WARPS = 4,               /* along one side, at most */
+  WARPS = 4,               /* most warps along one side */
   MATRIX_COPIES = 4,
-  MATRIX_SUMS = 64,        /* registers of a thread */
-  MATRIX_DEPTHS = 4        /* of the unit, in a panel */
+  MATRIX_SUMS = 64,        /* most registers of a thread for sums */
+  MATRIX_DEPTHS = 4        /* most steps of the unit in a panel */
 };
 
 typedef struct UnitChoice {
   const MatrixUnit *u;
-  int first;               /* the side of the rows */
-  int range[2];            /* of each side: the one of matrices */
-  Way way[2];              /* threads: warps times values of the matrix */
+  int first;               /* the side of the matrices' rows */
+  int range[2];            /* for each side, the index of the range that matrices split */
+  Way way[2];              /* threads: warps times values of a matrix's side */
   int depth, parts;
   double price;
 } UnitChoice;
 
 static double unit_price(const Shape *x, const UnitChoice *c) {
   const MatrixUnit *u = c->u;
-  const Way *a = &c->way[0], *b = &c->way[1]; /* of factors 0 and 1 */
+  const Way *a = &c->way[0], *b = &c->way[1]; /* sides of factors 0 and 1 */
   const double warps = (double)a->threads * b->threads / u->m / u->n, threads = warps * u->threads;
   const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch * c->parts;
   const double terms = (double)x->terms / c->parts, rounds = ceil(terms / c->depth), copies = (double)a->copies * b->copies;
@@ -274,7 +276,8 @@ static void keep_unit(const Shape *x, UnitBest *b, UnitChoice c) {
   b->choice[at] = c;
 }
 
-/* One range of a side in warps and copies of matrices, the others one by one */
+/* Splits one range of a side into warps and copies of matrices; the others stay as blocks of one value. False: most would be
+ * empty */
 static bool unit_way(const Side *s, int range, int extent, int warps, int copies, Way *out) {
   const int64_t tile = (int64_t)extent * warps * copies;
   *out = (Way){ extent * warps, copies, 1, 1, { { 0, 0 } } };
@@ -287,7 +290,7 @@ static bool unit_way(const Side *s, int range, int extent, int warps, int copies
   return true;
 }
 
-/* All depths and parts of sums */
+/* Tries all depths of panels and numbers of parts. */
 static void try_depths(const Shape *x, UnitChoice c, UnitBest *best) {
   const MatrixUnit *u = c.u;
   const double blocks = (double)c.way[0].blocks * (double)c.way[1].blocks * (double)x->batch;
@@ -302,7 +305,7 @@ static void try_depths(const Shape *x, UnitChoice c, UnitBest *best) {
 }
 
 static void try_unit(const Shape *x, UnitChoice c, UnitBest *best) {
-  const int of[2] = { c.first ? c.u->n : c.u->m, c.first ? c.u->m : c.u->n }; /* a matrix's values of the sides */
+  const int of[2] = { c.first ? c.u->n : c.u->m, c.first ? c.u->m : c.u->n }; /* extents of a matrix along the sides */
   for (int wa = 1; wa <= WARPS; wa *= 2)
     for (int ca = 1; ca <= MATRIX_COPIES; ca *= 2)
       for (int wb = 1; wb <= WARPS && wa * wb * c.u->threads <= x->d->max_threads; wb *= 2)
@@ -333,7 +336,7 @@ static Opts unit_opts(const Shape *x, const UnitChoice *c) {
   return o;
 }
 
-/* By a matrix unit, for less than `most`: how many schedules, 0: the device has no unit for it. The others keep half of the room. */
+/* Schedules with a matrix unit that cost less than `most`; -> their number. Other schedules keep half of the room. */
 static int by_unit(const Shape *x, double most, int room, Opts *out) {
   UnitBest best = { .n = 0 };
   const MatrixUnit *u;
@@ -353,7 +356,7 @@ static int by_unit(const Shape *x, double most, int room, Opts *out) {
 }
 
 /* ---- shapes ---- */
-/* The reduction of most terms of those that sum products; false: another one has more to do, or there is none. */
+/* Finds the reduction that sums products, with the most terms. False: there is none, or another reduction has more terms. */
 static bool main_product(Shape *x) {
   Refs all = { 0 };
   double others = 0;
@@ -388,7 +391,7 @@ static bool open_shape(Shape *x) {
     const bool in[2] = { ix_uses(x->ir, x->p.factor[0], r), ix_uses(x->ir, x->p.factor[1], r) };
     Side *s = in[0] ? &x->side[0] : &x->side[1];
     if (range_kind(node(x->ir, r)) != RK_LOOP || !extent || !i64_mul(results, extent, &results)) return false;
-    if (!in[0] && !in[1]) return false; /* all its values have the sum in common */
+    if (!in[0] && !in[1]) return false; /* all values would share one sum */
     if (in[0] && in[1]) {
       x->batch *= extent;
       continue;
@@ -402,10 +405,10 @@ static bool open_shape(Shape *x) {
   return results >= tunable(x->ir->ctx, device_results_least) && x->side[0].all >= least && x->side[1].all >= least;
 }
 
-/* Sums in parts come first where they are clearly better. As another choice for who asks for several, they come last. */
+/* Sums in parts come first only if they are clearly better; otherwise they are offered last. */
 int device_contraction_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {
   Shape *x = xcalloc(1, sizeof *x);
-  Best best[2] = { { .n = 0 }, { .n = 0 } }; /* sums whole, sums in parts */
+  Best best[2] = { { .n = 0 }, { .n = 0 } }; /* [0] whole sums, [1] sums in parts */
   int found = 0;
   *x = (Shape){ .ir = ir, .nest = nest, .t = t, .d = t->dev };
   if (open_shape(x)) {

@@ -1,22 +1,23 @@
-/* device_heuristic.c: the schedule of a nest on a device, by the facts of the device alone.
+/* device_heuristic.c: chooses the schedule of a nest on a device, by the device's facts alone. There are three kinds.
  *
- * Rows: where a result of a reduction is wanted by all elements of a row (softmax, normalisation), a block takes the row. Its
- * threads share the reductions, then the row. So nothing is summed twice, and nothing but the result goes to memory.
- * Sums: where results are too few to fill the device, a group of threads shares each; so does a warp, where each of its threads
- * would walk memory alone. Threads of a group take what lies side by side.
- * Elements: threads along what lies side by side, so that a warp asks for whole segments; several elements for each, where there
- * are many more than threads that run at once: as lanes, where all accesses are to whole vectors, else as copies.
- * All else has no opts: each element is a thread's. What opts are tried, opts_check judges.
+ * - Rows. All elements of a row use the result of a reduction, as in softmax or normalisation. A block takes a row: its threads
+ *   share the reductions, then the elements. So nothing is summed twice, and intermediate results stay out of memory.
+ * - Sums. There are too few results to fill the device, or each thread would walk memory alone. A group of threads, or a warp,
+ *   shares each sum. Neighbouring threads take contiguous terms.
+ * - Elements. Threads go along the contiguous dimension, so that a warp asks for whole segments. A thread takes several
+ *   elements if there are far more than the device has threads. They are lanes if all accesses are to whole vectors, else
+ *   copies.
  *
- * needs: a canonical nest   gives: opts that opts_check lets pass; none: each element is a thread's
- * keeps: nests   breaks: nothing */
+ * Any other nest has no opts: each thread computes one element. opts_check judges each schedule that is tried.
+ *
+ * needs: a canonical nest   gives: opts that opts_check accepts, or none   keeps: nests   breaks: nothing */
 #include "opts.h"
 
-enum { COPIES = 4 };       /* elements of a thread, so that it asks for them all before it waits: 16 bytes of f32 as lanes */
+enum { COPIES = 4 };       /* elements of a thread: all are requested before the first is needed; as f32 lanes, 16 bytes */
 
 typedef struct Sum {
   Ref red;
-  uint64_t varies;         /* bits: ranges of the nest that its result varies with */
+  uint64_t varies;         /* bits: ranges of the nest that the result varies with */
   int64_t terms;
 } Sum;
 
@@ -25,7 +26,7 @@ typedef struct Shape {
   const Target *t;
   Ref nest;
   Nest n;
-  int64_t extent[MAX_RANGES], values; /* of the nest's ranges; their product */
+  int64_t extent[MAX_RANGES], values; /* extents of the nest's ranges, and their product */
   VEC(Sum) sums;
 } Shape;
 
@@ -54,18 +55,18 @@ static bool open_shape(Shape *s) {
 
 static bool varies(const Sum *s, int k) { return s->varies >> k & 1; }
 
-/* It is a part of the terms of another reduction: as a group's it would wait for others in each of these. */
+/* Whether the reduction is inside of another one. A group for it would meet barriers at each term of the outer one. */
 static bool is_inner(const Shape *sh, const Sum *s) { return (s->varies & ~VARIES_DATA) >> sh->n.n != 0; }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t power_below(int64_t n) { /* the greatest power of two that is not above n >= 1 */
+static int64_t power_below(int64_t n) { /* greatest power of two <= n, for n >= 1 */
   int64_t p = 1;
   while (p <= n / 2) p *= 2;
   return p;
 }
 
-/* Threads for a range: no more than the next power of two, of which most would have no value */
+/* Threads for a range: a power of two, and less than twice the extent, so that most have a value */
 static int64_t threads_for(int64_t extent, int64_t most) {
   int64_t p = 1;
   while (p < extent && p * 2 <= most) p *= 2;
@@ -79,8 +80,8 @@ static Opt *opt_for(Opts *o, Ref range) {
   return &o->opt[o->n++];
 }
 
-/* Whether loads of the terms of a reduction lie side by side along the range. Loads that all of its terms have in common, such as a
- * bias, are few beside the others. */
+/* Whether loads in a reduction's terms are contiguous along the range. A load that does not vary with the reduction, such as a
+ * bias, does not count. */
 static bool side_by_side(IR *ir, Ref red, Ref range) {
   const Node *sum = node(ir, red);
   const Ref root = red_value(sum);
@@ -99,8 +100,8 @@ static bool side_by_side(IR *ir, Ref red, Ref range) {
   return any;
 }
 
-/* The range of a reduction that a group of threads shares. The first long range whose values lie side by side in memory wins, else the
- * longest range; of two as long, the one whose values lie side by side. */
+/* The range of a reduction that a group of threads shares. The first contiguous range of sufficient extent wins, else the
+ * longest one; among equally long ranges, a contiguous one wins. */
 static Ref shared_range(IR *ir, Ref red, int64_t *extent) {
   const Node *x = node(ir, red);
   Ref best = 0;
@@ -117,7 +118,7 @@ static Ref shared_range(IR *ir, Ref red, int64_t *extent) {
   return best;
 }
 
-/* Threads of a block. Where shared memory is as far as any other, a block is what one core does alone. */
+/* Most threads of a block. Without fast shared memory, a block is the work of one core. */
 static int64_t block_most(const Shape *s) {
   const Device *d = s->t->dev;
   return least(d->shared_is_fast ? tunable(s->ir->ctx, device_block) : d->unit_threads, d->max_threads);
@@ -126,7 +127,7 @@ static int64_t block_most(const Shape *s) {
 static bool legal(const Shape *s, const Opts *o) { return !opts_check(s->ir, s->nest, s->t, o); }
 
 /* ---- rows ---- */
-/* The innermost range of the nest with which no reduction that stays the same for some range varies; -1: there is none */
+/* The innermost range that is a row: some reduction is the same for its values, and no such reduction varies with it; -1: none */
 static int row_range(const Shape *s) {
   const uint64_t all = (UINT64_C(1) << s->n.n) - 1;
   int row = -1;
@@ -141,8 +142,8 @@ static int row_range(const Shape *s) {
   return row;
 }
 
-/* A short row: each thread has a copy for each of its elements, so that all reductions and the row itself use what it loaded and
- * computed once. */
+/* A short row stays in registers: each thread has a copy for each of its elements. All reductions and the row itself use values
+ * that the thread loaded and computed once. */
 static void hold_row(const Shape *s, Opts *o, int64_t group) {
   int64_t most = 1;
   for (int i = 0; i < o->n; i++) {
@@ -153,7 +154,7 @@ static void hold_row(const Shape *s, Opts *o, int64_t group) {
     if (o->opt[i].threads) o->opt[i].unroll = (int)((range_extent(node(s->ir, o->opt[i].range)) + group - 1) / group);
 }
 
-/* Blocks for the ranges around rows; how many rows there are, and the innermost of these ranges, -1: there is none */
+/* Distributes the ranges around rows over blocks; -> the number of rows. *last: the innermost of these ranges; -1: none */
 static int64_t row_blocks(const Shape *s, int row, Opts *o, int *last) {
   int64_t rows = 1;
   *last = -1;
@@ -196,14 +197,14 @@ static bool group_rows(const Shape *s, int row, int64_t terms, Opts *o) {
     if (!opens_range(s->ir, s->nest, o->opt[i].range)) o->opt[i].threads = (int)group;
   opt_for(o, s->n.ranges[row])->threads = (int)group;
   hold_row(s, o, group);
-  /* several short rows in a block */
+  /* a block takes several short rows */
   const int64_t room = block_most(s) / 2 / group + 1;
   const int64_t more = last < 0 || rows < s->t->dev->units ? 1 : power_below(least(room, s->extent[last]));
   if (more > 1) opt_for(o, s->n.ranges[last])->threads = (int)more;
   return legal(s, o);
 }
 
-/* Short rows, and those whose sums keep their order, are a thread's. */
+/* A single thread takes a row if it is short, or if its sums keep their order. */
 static bool row_opts(const Shape *s, Opts *o) {
   const int row = row_range(s);
   int64_t terms = 0;
@@ -213,7 +214,7 @@ static bool row_opts(const Shape *s, Opts *o) {
 }
 
 /* ---- sums ---- */
-/* So many threads want to run at once for each result, at most as many as have enough to sum. */
+/* Threads for each result that fill the device, limited so that each has enough terms to sum. */
 static int64_t group_wanted(const Shape *s, int64_t terms) {
   const Device *d = s->t->dev;
   const int64_t missing = (int64_t)d->units * d->unit_threads / s->values;
@@ -221,8 +222,8 @@ static int64_t group_wanted(const Shape *s, int64_t terms) {
   return most < 2 || missing < 2 ? 1 : power_below(least(missing, most));
 }
 
-/* Whether each thread alone would walk memory that lies side by side, far from its neighbours: of what is read for one result
- * only, so that no cache keeps the rest of a segment for another one */
+/* Whether a thread alone would walk contiguous memory, far from its neighbours. Only data of a single result count: no cache
+ * keeps the rest of a segment for another result. */
 static bool walks_alone(const Shape *s, const Sum *sum) {
   Refs all = { 0 };
   int64_t extent;
@@ -237,14 +238,14 @@ static bool walks_alone(const Shape *s, const Sum *sum) {
   return own && !side_by_side(s->ir, sum->red, s->n.ranges[s->n.n - 1]);
 }
 
-/* Results in a block, at least: neighbours along which loads lie side by side */
+/* Least results of a block: neighbours along which loads are contiguous */
 static int64_t least_beside(const Shape *s, const Sum *sum) {
   const int last = s->n.n - 1;
   const bool beside = last >= 0 && side_by_side(s->ir, sum->red, s->n.ranges[last]);
   return beside ? threads_for(s->extent[last], tunable(s->ir->ctx, device_beside_least)) : 1;
 }
 
-/* At most: the others give each unit a block first */
+/* Most results of a block: each unit gets a block first */
 static int64_t most_beside(const Shape *s, int64_t side_least) {
   const int64_t each = s->values / s->t->dev->units;
   if (s->n.n == 0) return 1;
@@ -270,7 +271,8 @@ static bool sum_opts(const Shape *s, Opts *o) {
   for (size_t i = 0; i < s->sums.n; i++) {
     int64_t extent;
     const Ref range = shared_range(s->ir, s->sums.p[i].red, &extent);
-    if (s->sums.p[i].terms < terms / share || is_inner(s, &s->sums.p[i])) continue; /* each thread sums that alone */
+    /* small or inner sums: each thread computes them alone */
+    if (s->sums.p[i].terms < terms / share || is_inner(s, &s->sums.p[i])) continue;
     group = threads_for(extent, group);
     opt_for(o, range);
   }
@@ -283,12 +285,12 @@ static bool sum_opts(const Shape *s, Opts *o) {
 }
 
 /* ---- elements ---- */
-/* Too many threads of the last block would have no element. */
+/* Whether too many threads of the last block would have no element. */
 static bool wasted(int64_t extent, int64_t threads) {
   return (extent + threads - 1) / threads * threads - extent > extent / 8;
 }
 
-/* Whether the access is the same for all values of the range, or goes through it vector by vector */
+/* Whether the access is the same for all values of the range, or takes whole vectors along it */
 static bool whole_vectors(const Shape *s, const Node *x, Ref range, int lanes) {
   int64_t coef;
   Ref rest;
@@ -297,7 +299,7 @@ static bool whole_vectors(const Shape *s, const Node *x, Ref range, int lanes) {
   return ix_split(s->ir, access_index(x), range, &coef, &rest) && coef == 1 && ix_is_multiple(s->ir, rest, lanes);
 }
 
-/* Elements side by side that each thread takes as lanes */
+/* Adds lanes: contiguous elements of each thread */
 static bool lane_opts(const Shape *s, Opts *o) {
   const Device *d = s->t->dev;
   const int last = s->n.n - 1;
@@ -328,7 +330,7 @@ static bool element_opts(const Shape *s, Opts *o) {
   const int64_t fill = (int64_t)d->units * d->unit_threads;
   const bool copies = !s->sums.n && s->values / COPIES >= fill && extent >= COPIES * threads;
   if (extent < tunable(s->ir->ctx, device_beside_least) || wasted(extent, threads)) return false;
-  if (last == 0 && !copies) return false; /* the same without opts */
+  if (last == 0 && !copies) return false; /* equal to no opts */
   for (int k = 0; k <= last; k++) opt_for(o, s->n.ranges[k])->grid = true;
   opt_for(o, s->n.ranges[last])->threads = (int)threads;
   if (copies) opt_for(o, s->n.ranges[last])->unroll = COPIES;

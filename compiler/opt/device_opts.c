@@ -1,18 +1,18 @@
-/* device_opts.c: schedules of devices: whether one may be applied, and what becomes of the ranges.
+/* device_opts.c: schedules for devices: their legality, and their effect on ranges.
  *
- * A range of the nest of extent E under LOCAL L and copies U becomes (r0 * U + u) * L + t. The threads t of a block are
- * neighbours in memory where the range's values are. r0 is a loop of each thread, or, under GRID, over blocks. A range of a
- * reduction under GROUP is split in the same way: each thread of the group sums its values alone, then all of the group add
- * what they have (linearize.c). Lanes V of a range of the nest are its innermost part: (...) * V + v, and the rest is of E / V
- * values. Where the product does not divide E, the last values lie behind the range. Gates keep their
- * accesses from memory, and in a reduction they count as its identity. No barrier is in such a gate.
+ * A nest's range of extent E under LOCAL L and copies U becomes (r0 * U + u) * L + t. t counts threads of a block, which are
+ * neighbours in memory if the range is contiguous. r0 is a loop of each thread, or under GRID a loop over blocks. GROUP splits
+ * a reduction's range in the same way: each thread of the group sums its values, then the group adds these sums (linearize.c).
+ * Lanes V of a nest's range are its innermost part: (...) * V + v, and the opts apply to the remaining E / V values. If the
+ * product does not divide E, the last values are behind the end of the range. Gates keep their accesses from memory, and a
+ * reduction takes its identity for them. No barrier is inside of such a gate.
  *
- * Under MMA a range that is a side of the unit's matrices becomes ((r0 * U + u) * L + w) * S + s: s is of kind frag and has the S
- * values of the matrix, and w counts warps. The threads of a warp are a range of their own, the innermost one of the block.
- * expand.c says which of them has which element.
+ * Under MMA, a range that is a side of the unit's matrices becomes ((r0 * U + u) * L + w) * S + s. s is of kind frag and counts
+ * the S values of the matrix; w counts warps. The threads of a warp are a separate range, the innermost one of the block.
+ * expand.c knows which thread has which element.
  *
- * needs: a canonical nest and opts   gives: NULL, or why they are refused; a nest with ranges over blocks and threads, and these
- * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied then */
+ * needs: a canonical nest and opts   gives: NULL, or why they are refused; a nest over blocks and threads, and these
+ * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied by then */
 #include "../target/launch.h"
 #include "opts.h"
 
@@ -21,7 +21,7 @@ static Ref identity_of(IR *ir, const Node *red) {
   return c_bits(ir, (DType)red->dt, reduce_identity(red_op(red), (DType)red->dt));
 }
 
-/* A load or a store where the gate holds, too */
+/* Adds a gate to a load or a store. */
 static Ref gated_access(IR *ir, const Node *x, const Ref *src, Ref gate) {
   const Ref zero = x->op == OP_LOAD ? c_int(ir, (DType)x->dt, 0) : 0;
   Ref all[4] = { src[0], src[1] };
@@ -33,7 +33,7 @@ static Ref gated_access(IR *ir, const Node *x, const Ref *src, Ref gate) {
   return node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, n, all, x->narg, x->arg, 0, NULL);
 }
 
-/* The nest in which values of r from `extent` on count for nothing */
+/* The nest with gates: values of r from `extent` on have no effect */
 static Ref gate_range(IR *ir, Ref nest, Ref r, int64_t extent) {
   const Ref gate = ix_lt(ir, r, ix_const(ir, extent));
   Varying v;
@@ -62,7 +62,7 @@ static Ref gate_range(IR *ir, Ref nest, Ref r, int64_t extent) {
   return nest;
 }
 
-/* The range becomes tiles of lanes, and the opts are about these tiles. */
+/* Splits the range into tiles of lanes, then applies the opt to the tiles. */
 static Ref split_lanes(IR *ir, Ref nest, const Opt *o) {
   const Ref r = o->range, by[2] = { range_new(ir, range_extent(node(ir, r)) / o->lanes, range_kind(node(ir, r))),
                                     range_make(ir, o->lanes, RK_VEC) };
@@ -117,7 +117,7 @@ Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned) {
   return nest_close(ir, &to);
 }
 
-/* What each thread of a group sums alone is a reduction of its own inside of the group's. */
+/* A reduction over a group: each thread's part becomes a reduction inside of the group's. */
 static Ref part_group(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r);
@@ -146,12 +146,12 @@ Ref device_order(IR *ir, Ref nest) {
 }
 
 /* ---- threads of a block ---- */
-static Ref group_of(const IR *ir, Ref r) { /* the range of a group's sum; 0: it is none */
+static Ref group_of(const IR *ir, Ref r) { /* the range of a group's sum; 0: not such a sum */
   const Node *x = node(ir, r);
   return x->op == OP_RED && range_kind(node(ir, red_range(x, 0))) == RK_GROUP ? red_range(x, 0) : 0;
 }
 
-/* A reduction's range that is over a group; those of outer reductions first: an inner one varies with the threads of these */
+/* The next range over a group without threads. Outer reductions come first: inner ones vary with their threads. */
 static Ref next_group(const IR *ir, Ref nest, const BlockThreads *b) {
   Refs all = { 0 };
   Ref found = 0;
@@ -166,8 +166,8 @@ static Ref next_group(const IR *ir, Ref nest, const BlockThreads *b) {
   return found;
 }
 
-/* Threads with which no sum over the group varies: those along ranges of the nest, or those of another group; how many ranges
- * they have, 0: none are as many as the group. */
+/* Threads that can serve as the group: no sum over the group varies with them, and they are as many. They belong to ranges of
+ * the nest or to another group. -> the number of their ranges; 0: none */
 static int group_members(const IR *ir, Ref nest, Ref group, const BlockThreads *b, Ref *member) {
   const int64_t size = range_extent(node(ir, group));
   uint64_t varies = 0;
@@ -194,15 +194,15 @@ static int group_members(const IR *ir, Ref nest, Ref group, const BlockThreads *
   return other != 0;
 }
 
-/* Values of the ranges as one number, the last one fastest */
+/* Values of the ranges as one number; the last range is fastest */
 static Ref place_of(IR *ir, const Ref *range, int n) {
   Ref at = ix_const(ir, 0);
   for (int k = 0; k < n; k++) at = ix_add(ir, ix_mul(ir, at, range_extent(node(ir, range[k]))), range[k]);
   return at;
 }
 
-/* Whether what the group reads lies side by side along the innermost range of other threads: then these are neighbours in a warp,
- * and the group's threads are further apart. */
+/* Whether the group's loads are contiguous along the innermost range of other threads. Then those threads are neighbours in a
+ * warp, and the group's threads are strided. */
 static bool others_are_neighbours(IR *ir, Ref nest, Ref group, const BlockThreads *b) {
   Refs all = { 0 };
   bool yes = false;
@@ -226,7 +226,7 @@ static void add_group(IR *ir, Ref nest, Ref group, BlockThreads *b) {
   b->range[at] = group;
 }
 
-/* What sums of groups, and copies of operands, take of shared memory */
+/* Adds up shared memory: for sums of groups, and for panels of operands */
 static void count_shared(const IR *ir, Ref nest, BlockThreads *b) {
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
@@ -270,7 +270,7 @@ static const char *check_kind(const IR *ir, Ref range) {
   return range_kind(node(ir, range)) == RK_SERIAL ? "what a serial loop stores may meet" : NULL;
 }
 
-/* Lanes are for elements that a thread loads and stores side by side. */
+/* Lanes are for elements that a thread loads and stores as contiguous vectors. */
 static const char *check_lanes(IR *ir, Ref nest, const Device *d, const Opt *p) {
   const char *wrong = NULL;
   Refs all = { 0 };
@@ -306,7 +306,7 @@ static const char *check_opt(IR *ir, Ref nest, const Device *d, const Opt *p, in
   return NULL;
 }
 
-/* What a reduction allows of its own ranges */
+/* Checks a reduction against the opts of its own ranges */
 static const char *check_sum(const IR *ir, Ref r, const Target *t, const Opts *o) {
   const char *wrong = NULL;
   int groups = 0;
@@ -326,7 +326,7 @@ const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels) {
   nest = block_threads(ir, nest, &b);
   const Nest n = nest_open(ir, nest);
   for (int k = 0; k < n.n; k++) grids += range_kind(node(ir, n.ranges[k])) == RK_GRID;
-  for (int k = 0, at = grids; k < grids; k++) { /* up to three loops are dimensions, the last one x */
+  for (int k = 0, at = grids; k < grids; k++) { /* up to three loops are dimensions of the grid, the last one x */
     grid = grids > 3 ? b.blocks : range_extent(node(ir, n.ranges[k]));
     if (grid > d->max_grid[grids > 3 ? 0 : --at]) return "it makes more blocks than the device has";
   }
@@ -343,7 +343,8 @@ static bool device_has(const Device *d, const MatrixUnit *u) {
   return false;
 }
 
-/* A factor of the unit's type, or one that is converted from it: the range of its side varies with it, that of the other does not. */
+/* Whether a factor has the unit's type, perhaps before a conversion, and varies with the range of side k but not with the other
+ * side. */
 static bool factor_fits(IR *ir, const Opts *o, Ref factor, int k) {
   return unit_factor(ir, factor, k ? o->unit->b : o->unit->a) && ix_uses(ir, factor, o->side[k]) && !ix_uses(ir, factor, o->side[!k]);
 }

@@ -1,17 +1,17 @@
-/* dot_ops.c: which reductions dot-product and matrix instructions can do, and taking them there: the opt TC(range, instruction).
+/* dot_ops.c: finds reductions for dot-product and matrix instructions, and prepares them: the opt TC(range, instruction).
  *
- * A sum of products of two loads, each converted to the sum's type, fits where a range walks the shared
- * operand element by element and the other operand is a constant, which is packed in any order (pack.c).
- * The range is split into groups; expand.c makes the innermost part one DOT. A rest of a group is filled
- * up: zeros in the constant, whatever lies there in the other. Of integers only: 0 times infinity is not 0.
+ * A reduction fits if it sums products of two loads, each converted to the sum's type. The range must walk one operand element
+ * by element, and the other operand must be a constant, which is packed in any order (pack.c). The range is split into groups;
+ * expand.c turns the innermost part into one DOT. An incomplete group is filled up with zeros in the constant, and with
+ * whatever follows in the other operand. This holds for integers only: 0 times infinity is not 0.
  *
- * A matrix instruction takes tiles: some groups, rows (a range that only the shared operand depends on, at any stride) and
- * lanes (one that only the constant depends on). How many groups follows from the extent, so that none is left.
+ * A matrix instruction takes tiles: several groups, rows and lanes. Rows are a range that only the shared operand depends on,
+ * at any stride. Lanes are a range that only the constant depends on. The number of groups divides the extent.
  *
  * needs: a canonical nest   gives: ranges of kind dot, row and depth in it   keeps: integer sums; floats, up to their order */
 #include "dot_ops.h"
 
-/* The RED over r below root; 0: there is none */
+/* The RED over r below root; 0: none */
 static Ref reduction_over(const IR *ir, Ref root, Ref r) {
   Refs all = { 0 };
   Ref found = 0;
@@ -84,8 +84,8 @@ const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Re
   return NULL;
 }
 
-/* Copies of a reduction's range share tiles only with the copy before: an operand walks a floordiv term, the other one, too, or
- * walks on. Taps of a window may share others, for which there are no registers. */
+/* Whether copies of a reduction's range share tiles only with the copy before. One operand walks a quotient of the range; the
+ * other does so too, or moves on by each copy. Other taps of a window would share tiles for which there are no registers. */
 static bool copies_in_turn(IR *ir, const Ref load[2], const Opt *p) {
   bool ok = p->lanes == 1 && !p->partial && !p->rows && range_extent(node(ir, p->range)) == p->unroll, down = false;
   for (int k = 0; k < 2 && ok; k++) {
@@ -123,7 +123,7 @@ const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o) {
   return sums + copies[0] + copies[1] > TILE_REGISTERS ? "there are not so many tiles" : NULL;
 }
 
-/* Results that share x, for lanes to be */
+/* Results that share x, which lanes can count. */
 static int64_t sharing(IR *ir, Ref nest, const IsaOp *u, Ref r) {
   Ref x, y;
   int64_t n = 1;
@@ -141,7 +141,7 @@ Ref isa_op_operands(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref load[2]) {
   return red;
 }
 
-/* Of the ranges that fit, the one that fills its groups best. */
+/* The instruction and the range that fill its groups best, among all that fit. */
 const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r) {
   Refs ranges = { 0 };
   const IsaOp *best = NULL;

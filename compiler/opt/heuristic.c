@@ -1,18 +1,18 @@
-/* heuristic.c: the schedule of a nest by the model of cost/tile.c: tiles are priced for every range that could run in vector
- * lanes, every register tile of up to two ranges and every choice of short reduction ranges to unroll with it. The
- * cheapest tile that fits the register file wins.
+/* heuristic.c: chooses the schedule of a nest by the model of cost/tile.c. A tile has vector lanes along one range and copies
+ * of up to two ranges. Short ranges of the reduction may be unrolled in it. Every combination that fits the register file is
+ * priced, and the cheapest one wins.
  *
- * needs: a canonical nest   gives: schedules that opts_check lets pass */
+ * needs: a canonical nest   gives: schedules that opts_check accepts */
 #include "tile_model.h"
 #include <math.h>
 #include <string.h>
 
-enum { WORD = 32 }; /* bits: a range no longer may tell which of a word are meant */
+enum { WORD = 32 }; /* longest range, in values, that may select bits within a word */
 
-/* The cheapest tiles. Of those that differ in the copies of one range only, one is kept: the others are much alike. */
+/* The cheapest tiles found. Tiles that differ only in the copies of one range are alike, and the cheapest of them is kept. */
 typedef struct Finds {
   int room, n;
-  double gain; /* of a tile's cycles: what is not better does not replace it */
+  double gain; /* a new tile replaces one only if it takes less than this share of its cycles */
   Tile tile[HEURISTIC_MOST];
   double cost[HEURISTIC_MOST];
 } Finds;
@@ -59,7 +59,8 @@ static int terms_of(const Model *m, uint32_t whole) {
   return terms;
 }
 
-/* Whether copies n apart along range i of what has no reduction are of use: they make rows of what lanes access one by one. */
+/* Whether copies n values apart along range i pay in a nest without a reduction. They do where lanes along v access values one
+ * by one: copies turn these into rows. */
 static bool makes_rows(const Model *m, int v, int i, int64_t n) {
   bool any = false;
   for (size_t k = 0; k < m->access.n; k++) any |= !m->access.p[k].weight && lies_beside(&m->access.p[k], v, i, n);
@@ -71,10 +72,10 @@ static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *find
   const int terms = terms_of(m, whole), most = tunable(m->ir->ctx, unroll_most);
   model_lanes(m, v, lanes);
   consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer, whole, terms, false }, finds);
-  for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first: of equal tiles, the one with the smaller strides */
+  for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first, so that of equal tiles the one with smaller strides wins */
     int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < most ? m->extent[p] : most);
     if (max_p > most) max_p = most;
-    if (m->red ? !m->varies[p] : !makes_rows(m, v, p, 1)) max_p = 1; /* nothing to share, nothing to wait for */
+    if (m->red ? !m->varies[p] : !makes_rows(m, v, p, 1)) max_p = 1; /* copies share no operand and hide no latency */
     for (int up = 2; up <= max_p; up++) {
       consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, finds);
       for (int q = p - 1; q >= 0; q--) {
@@ -87,8 +88,8 @@ static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *find
   }
 }
 
-/* Accumulators of a reduction along r, when so many rows are reduced at a time: some in flight hide the latency of each,
- * and a short row that is alone is held whole. */
+/* Number of accumulators for a reduction along r when `rows` rows are reduced at a time. Several accumulators hide the latency
+ * of an addition. A short row that is reduced alone stays whole in registers. */
 static int parts_of(const IR *ir, const Target *t, Ref r, int lanes, int rows) {
   const int64_t vectors = range_extent(node(ir, r)) / lanes;
   const int flying = (int)(rate(t, LATENCY, TILE) * rate(t, ISSUE, TILE)), most = flying >= 2 * rows ? flying / rows : 2;
@@ -98,7 +99,7 @@ static int parts_of(const IR *ir, const Target *t, Ref r, int lanes, int rows) {
   return most / 2;
 }
 
-/* The terms of all reductions are found again for next to nothing, so that a row need not stay in registers. */
+/* Whether the terms of all reductions are so cheap to recompute that a row need not stay in registers. */
 static bool cheap_terms(const IR *ir, const Target *t, Ref store) {
   Refs all = { 0 }, body = { 0 };
   double cost = 0;
@@ -112,7 +113,7 @@ static bool cheap_terms(const IR *ir, const Target *t, Ref store) {
   return cost <= tunable(ir->ctx, cheap_terms);
 }
 
-/* The range of the nest that counts the rows a reduction is made of, if there are many; else -1. */
+/* The innermost range of the nest that counts rows of the reduction, if it is long enough to tile; else -1. */
 static int rows_range(const Model *m, int v) {
   for (int i = m->nout - 1; i >= 0; i--)
     if (i != v && !m->selects[i] && ix_uses(m->ir, m->red, m->range[i]))
@@ -120,7 +121,7 @@ static int rows_range(const Model *m, int v) {
   return -1;
 }
 
-/* Lanes for a reduction that the chosen vector range does not reach: along its most contiguous range. */
+/* Adds lanes for a reduction without a vector range of the nest: along its most contiguous range. */
 static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int rows, Opts *o) {
   Refs all = { 0 };
   ir_toposort(ir, &n->store, 1, &all);
@@ -164,7 +165,7 @@ static void reduction_lanes(IR *ir, const Nest *n, const Target *t, Ref vec, int
   VEC_FREE(&all);
 }
 
-/* A range that tells which bits of a word are meant: unrolled, it leaves shifts by constants. */
+/* Whether unrolling the range turns variable shifts into shifts by constants: the range selects bits within a word. */
 static bool shifts_by(const IR *ir, Ref value, Ref range) {
   Refs all = { 0 };
   bool yes = false;
@@ -177,9 +178,10 @@ static bool shifts_by(const IR *ir, Ref value, Ref range) {
   return yes;
 }
 
-/* Ranges of the reduction may be unrolled whole if they are short and innermost, or copies share the vectors read along them. */
+/* Whether ranges of the reduction may be unrolled whole: they are short and innermost, or copies share the vectors that are
+ * read along them. */
 static bool may_unroll(const Model *m, uint32_t whole, int v) {
-  bool inner = true; /* all inside of i are */
+  bool inner = true; /* all ranges inside of i are unrolled */
   for (int i = m->n - 1; i >= m->nout; i--) {
     bool shared = inner;
     for (size_t k = 0; k < m->access.n; k++) {
@@ -205,8 +207,8 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
   Opts o = { 0 };
   int rows = 1;
   if (t->vector_bytes && best.v < m->nout && m->red && (best.v < 0 || !ix_uses(ir, m->red, m->range[best.v]))) {
-    /* reduction_lanes finds the parallelism, in several rows at a time where that is not dear: while the sums of one wait
-     * for each other another's go on, and what all rows are multiplied by is read once. Else a short row stays in
+    /* The lanes go along the reduction. Several rows at a time are better if their terms are cheap. Sums of one row wait for
+     * each other while those of another proceed, and factors that rows share are loaded once. Otherwise a short row stays in
      * registers from its reductions to its stores */
     int64_t vectors = best.v >= 0 ? (m->extent[best.v] + best.lanes - 1) / best.lanes : 0;
     int counts = best.v >= 0 && cheap_terms(ir, t, n->store) ? rows_range(m, best.v) : -1;
@@ -235,7 +237,7 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
     (Opt){ .range = m->range[best.v], .unroll = parts, .lanes = best.lanes, .partial = parts > 1 };
   else if (t->vector_bytes) reduction_lanes(ir, n, t, best.v >= 0 ? m->range[best.v] : 0, rows, &o);
 
-  /* so that neighbours share what they load, or shifts are by constants */
+  /* unrolled so that neighbours share loads, or shifts are by constants */
   for (int i = m->n - 1; i >= m->nout && o.n < MAX_RANGES; i--) {
     bool taken = false;
     for (int k = 0; k < o.n; k++) taken |= o.opt[k].range == m->range[i];
@@ -293,8 +295,9 @@ static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking)
 
 /* ---- lanes of two ranges ---- */
 
-/* Whether lanes that count values of `outer` and, in each, all of `inner` are of use: both are side by side in what is stored,
- * vectors of the inner one alone would be short, and what is multiplied by constants varies with the outer one only. */
+/* Whether lanes along two ranges pay: for each value of `outer` they take all values of `inner`. Both ranges are contiguous in
+ * the stored data, and vectors along the inner one alone would be short. Constants vary with the inner range; the values they
+ * multiply vary with the outer one only. */
 static bool pairs_lanes(const Model *m, int outer, int inner) {
   const int64_t n = m->extent[inner], lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest);
   bool shared = false, own = false;
@@ -310,7 +313,8 @@ static bool pairs_lanes(const Model *m, int outer, int inner) {
   return own && shared;
 }
 
-/* A long range of the reduction that what is spread lies side by side along: 0: there is none. *part: how much of it is a row */
+/* A long range of the reduction along which the data that are spread over lanes are contiguous; 0: none. *part: how many of its
+ * values are a row */
 static Ref spread_range(const Model *m, int outer, int inner, int64_t *part) {
   for (size_t k = 0; k < m->access.n; k++) {
     const Access *a = &m->access.p[k];
@@ -323,7 +327,8 @@ static Ref spread_range(const Model *m, int outer, int inner, int64_t *part) {
   return 0;
 }
 
-/* The nest with one range in place of two, and rows of what is spread; its schedules in terms of the two */
+/* Ranks schedules of a nest in which one range replaces the two, with rows of the spread data. The schedules are in terms of
+ * the two. */
 static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, Ranking *ranking) {
   IR *ir = from->ir;
   Model m;
@@ -345,7 +350,7 @@ static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, R
   int v = 0;
   while (m.range[v] != both) v++;
   for (int i = m.nout; i < m.n && rows; i++)
-    if (m.range[i] == by[0]) brief &= ~(1u << i); /* of what is unrolled, a row */
+    if (m.range[i] == by[0]) brief &= ~(1u << i); /* only one row of the spread range is unrolled */
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout)
     if (!(whole & ~brief)) search_lanes(&m, v, whole, &finds);
   for (int i = 0; i < finds.n; i++) {
@@ -366,7 +371,7 @@ static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, R
   model_free(&m);
 }
 
-/* The cheapest first; *cycles: what it takes. */
+/* The cheapest schedules first; *cycles: the cost of the first one. */
 static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int room, Opts *out, double *cycles) {
   Ranking ranking = { .room = room };
   Model m;
@@ -382,8 +387,8 @@ static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int 
   return ranking.n;
 }
 
-/* The interior's schedules, if that and its borders take less than the nest with all of its gates, which takes *cycles; else
- * 0. Inner ranges are cut first: what is left of the others' borders is vectors. */
+/* Schedules that peel ranges, if the interior and its borders take less than *cycles, the cost of the nest with all of its
+ * gates; else 0. Inner ranges are peeled first, so that borders of outer ranges still have vectors. */
 static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts *out, double *cycles) {
   Opts cut = { 0 };
   Opts inner[HEURISTIC_MOST], one;
@@ -416,7 +421,7 @@ static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts 
   return given;
 }
 
-/* An instruction first: the tile is then one of groups. */
+/* If an instruction for groups fits, the tile is one of groups. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) {
   Ref nest = nest_close(ir, n), range, rest;
   const IsaOp *u = isa_op_choose(ir, nest, t, &range);
@@ -452,8 +457,8 @@ int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {
   return target_has_threads(t) ? device_best(ir, nest, t, room, out) : heuristic_best(ir, &n, t, room, out);
 }
 
-/* ---- what a schedule leaves ---- */
-/* As its text reads back: rests are in the order of the ranges in it. */
+/* ---- schedules of remnants ---- */
+/* The schedule as its text reads back: rests in the order of its ranges. */
 static Opts in_order(IR *ir, Ref nest, const Opts *o) {
   Sb text = { 0 };
   opts_print(ir, nest, o, &text);
@@ -465,7 +470,7 @@ static Opts in_order(IR *ir, Ref nest, const Opts *o) {
 static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
   Remnants parts = { 0 };
   CHECK(depth < 16);
-  if (target_has_threads(t) && !o->split) return; /* gates are in place of borders and rests */
+  if (target_has_threads(t) && !o->split) return; /* devices have gates in place of borders and rests */
   *o = in_order(ir, nest, o);
   opts_parts(ir, nest, o, &parts);
   const bool given = o->nparts == (int)parts.n;

@@ -1,7 +1,7 @@
-/* legality.c: may a schedule be applied to a nest? Opts that copy, group or cut say themselves what they refuse: peel_refuses
- * (peel.c), stage_refuses (stage.c), isa_op_refuses and isa_op_tiling (dot_ops.c), device_refuses and block_refuses
- * (device_opts.c). Here they are asked, and the tiles, the order of loops and the schedules of what is left are judged. Whatever
- * opts_check lets pass, the steps that apply schedules turn into a correct program.
+/* legality.c: decides whether a schedule may be applied to a nest. Opts that copy, group or cut have their own rules:
+ * peel_refuses (peel.c), stage_refuses (stage.c), isa_op_refuses and isa_op_tiling (dot_ops.c), device_refuses and
+ * block_refuses (device_opts.c). This file asks them, and checks the tiles, the order of loops and the schedules of remnants.
+ * The steps turn every schedule that opts_check accepts into a correct program.
  *
  * needs: a canonical nest and opts   gives: NULL, or why they are refused   keeps: nests   breaks: nothing */
 #include "dot_ops.h"
@@ -32,8 +32,8 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
   return NULL;
 }
 
-/* A range's own loop can stand anywhere among those of its nest or reduction. Blocks are of whole tiles; what they do not divide
- * is left to a further nest. */
+/* A range's own loop can stand anywhere among those of its nest or reduction. Blocks consist of whole tiles. Values behind the
+ * last block become a rest. */
 static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, int *rests) {
   const char *wrong = check_range(ir, w->range);
   if (wrong) return wrong;
@@ -51,7 +51,7 @@ static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, in
   return NULL;
 }
 
-/* What a reduction allows of its own ranges: one in lanes, one partial, and no lanes inside of lanes. */
+/* A reduction permits one range in lanes, one partial range, and no lanes inside of lanes. */
 static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o, const Refs *vec) {
   const Node *x = node(ir, r);
   int lanes = 0, partial = 0;
@@ -73,7 +73,7 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
   for (int i = 0; i < o->nmoved && !wrong; i++)
     if (keeps_order(ir, r, t) && opens_range(ir, r, o->moved[i].range)) wrong = "the terms of a sum are taken in order";
   for (int k = 1, unrolled = 0; k < x->nsrc && keeps_order(ir, r, t) && !wrong; k++) {
-    /* what is unrolled is inside of all loops */
+    /* unrolled ranges are inside of all loops */
     bool whole = false;
     for (int i = 0; i < o->n; i++) whole |= o->opt[i].range == x->src[k];
     if (unrolled && !whole) wrong = "the terms of a sum are taken in order";
@@ -84,13 +84,13 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
   return wrong;
 }
 
-/* Statements after expansion, at most: every node once for each copy of the ranges it depends on, an access
- * that lanes do not walk one by one once a lane. */
+/* Upper bound of the statements after expansion. Each node counts once for each copy of the ranges it depends on. An access
+ * whose lanes are not contiguous counts once for each lane. */
 double opts_statements(IR *ir, Ref nest, const Opts *o) {
   Refs all = { 0 };
   double total = 0;
   ir_toposort(ir, &nest, 1, &all);
-  RefMap uses = { 0 };     /* bits: the opts whose range a node depends on */
+  RefMap uses = { 0 };     /* bits: the opts on whose ranges a node depends */
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     uint32_t own = 0, mask = 0;
@@ -117,7 +117,7 @@ double opts_statements(IR *ir, Ref nest, const Opts *o) {
   return total;
 }
 
-/* The tiles alone, without what they leave */
+/* Checks the tiles without the remnants. */
 static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *given) {
   const char *wrong = NULL;
   int rests = 0, lanes = 1;
@@ -172,7 +172,7 @@ static const char *check_device(IR *ir, Ref nest, const Target *t, const Opts *o
   return wrong ? wrong : block_refuses(ir, device_tile(ir, nest, o), t->dev, panels);
 }
 
-/* Do two schedules differ in what they leave only? */
+/* Whether two schedules differ only in their remnants. */
 static bool same_tiles(const IR *ir, Ref nest, Opts a, Opts b) {
   Sb text[2] = { { 0 } };
   a.nparts = b.nparts = 0;
@@ -185,8 +185,8 @@ static bool same_tiles(const IR *ir, Ref nest, Opts a, Opts b) {
 
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth);
 
-/* A schedule that follows from the one that leaves the nest is as legal as that. So is no other one on the tiles of a matrix
- * instruction. */
+/* A remnant whose schedule follows from the main nest's is as legal as that. Under a matrix instruction a rest may have no
+ * other schedule. */
 static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool tiles, const char *text, int depth) {
   Opts o;
   const char *wrong = opts_scan(ir, p->nest, text, strlen(text), &o);
@@ -197,7 +197,7 @@ static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool ti
   return check_whole(ir, p->nest, t, &o, follows, depth + 1);
 }
 
-/* Both nests of split sums; the buffer between them is not there yet, and no rule asks for it. */
+/* Checks both nests of split sums. The buffer between them does not exist yet, and no rule needs it. */
 static const char *check_split(IR *ir, Ref nest, const Target *t, const Opts *o, int depth) {
   const char *wrong = target_has_threads(t) ? split_refuses(ir, nest, t, o) : "only blocks of a device share sums";
   Opts first = *o, second;
@@ -212,7 +212,7 @@ static const char *check_split(IR *ir, Ref nest, const Target *t, const Opts *o,
   return wrong ? wrong : check_whole(ir, adds, t, &second, false, depth + 1);
 }
 
-/* follows: its tiles are known to be legal */
+/* follows: the tiles are known to be legal */
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
   if (depth >= MAX_DEPTH) return "schedules stand too deep in each other";
   if (o->split) return check_split(ir, nest, t, o, depth);

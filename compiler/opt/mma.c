@@ -1,31 +1,35 @@
-/* mma.c: the schedule of a nest with a matrix instruction, by an analytic model of one core.
+/* mma.c: chooses the schedule of a nest with a matrix instruction, by an analytic model of one core.
  *
- * Tiles of x have rows along one range of the nest, those of the constant lanes along another; a block of U by V tiles
- * of sums shares U tiles of x and V of the constant, as far as registers go. A step of the block takes a cycle for
- * each row it multiplies, or the time to load its tiles, whichever is more, and a tenth of the other: half a cycle for
- * each of their rows from the first level of cache, more from the second. After the last step the sums go through memory to
- * vectors. It is taken where that is less than a dot-product instruction takes, and never for fewer rows than a tile has: where
- * weights are read once for a few of them, memory is the limit.
+ * The instruction multiplies tiles of x by tiles of a constant. Tiles of x have rows along one range of the nest; tiles of the
+ * constant have lanes along another. A block of U by V tiles of sums shares U tiles of x and V tiles of the constant, as far as
+ * registers allow.
  *
- * needs: a canonical nest, a target with a matrix unit   gives: opts that opts_check lets pass   breaks: nothing */
+ * A step of the block costs a cycle for each row it multiplies. Loading its tiles costs half a cycle for each row from the
+ * first level of cache, and more from the second. The two overlap: the longer one counts in full, and a tenth of the other.
+ * After the last step the sums go through memory into vectors.
+ *
+ * The schedule is taken where it costs less than a dot-product instruction. It is never taken for fewer rows than a tile has: a
+ * constant that is read for a few rows only is limited by memory.
+ *
+ * needs: a canonical nest, a target with a matrix unit   gives: opts that opts_check accepts   breaks: nothing */
 #include "dot_ops.h"
 #include <math.h>
 
-typedef struct Product {       /* a contraction, for one of its reduction's ranges */
+typedef struct Product {       /* a contraction over one range of its reduction */
   const IsaOp *isa_op;
-  Ref nest, range, load[2];    /* of x and of the constant */
-  double steps;                /* of tiles, for each result */
+  Ref nest, range, load[2];    /* loads of x and of the constant */
+  double steps;                /* steps over tiles for each result */
   int depth;
-  double bytes[2];             /* of the operands, each element once for each use of it by other ranges */
-  double loads[2];             /* of their tiles, in a step: fewer than one where copies of a range share them */
-  Ref turns;                   /* that range of the reduction; 0: none */
+  double bytes[2];             /* bytes of each operand, times the values of ranges that its load depends on */
+  double loads[2];             /* tile loads of each operand in a step; fewer than one where copies of a range share tiles */
+  Ref turns;                   /* the range of the reduction whose copies share tiles; 0: none */
 } Product;
 
-static bool only(IR *ir, const Product *p, int k, Ref range) { /* of the operands k alone depends on it, and no chunk is meant */
+static bool only(IR *ir, const Product *p, int k, Ref range) { /* only operand k depends on the range of the nest */
   return range_kind(node(ir, range)) != RK_THREAD && ix_uses(ir, p->load[k], range) && !ix_uses(ir, p->load[!k], range);
 }
 
-/* A short range of the reduction along which an operand walks a floordiv term is unrolled: its copies share tiles. */
+/* Unrolls a short range of the reduction if an operand's index has a quotient of it: the copies share tiles then. */
 static void find_turns(IR *ir, Product *p, int k) {
   FloorDivs divs;
   floordivs_open(ir, load_index(node(ir, p->load[k])), &divs);
@@ -69,7 +73,7 @@ static double block_cycles(const Product *p, const Target *t, int rows, int u, i
   return p->steps * overlapped(t, BY_MMA, load, multiply) + rate(t, MMA_START, MMA) + u * v * rows * rate(t, MMA_RESULT, MMA);
 }
 
-/* Rows and copies of one range, copies of another (or of the same) and lanes */
+/* Rows along one range, u copies of that or another one, v copies of the range of lanes. */
 typedef struct Block { Ref row, copied, lane; int rows, u, v, lanes; } Block;
 
 static double nest_cycles(IR *ir, const Product *p, const Target *t, const Block *b) {
@@ -92,13 +96,13 @@ static bool fits(IR *ir, const Block *b) {
          (int64_t)b->v * b->lanes <= range_extent(node(ir, b->lane));
 }
 
-/* Rows of a tile, at most `most`, where a range is walked by u tiles side by side: as even as they can be */
+/* Rows of a tile, at most `most`, when u tiles side by side walk a range: as even as possible. */
 static int even_rows(int64_t extent, int most, int u) {
   int64_t blocks = (extent + (int64_t)most * u - 1) / ((int64_t)most * u);
   return (int)((extent + blocks * u - 1) / (blocks * u));
 }
 
-/* The best block with b's rows and lanes, where it is better than *best */
+/* The best block with b's ranges for rows and lanes, if it is better than *best. */
 static void search_blocks(IR *ir, const Product *p, const Target *t, Block b, Block *best, double *cost) {
   const Node *x = node(ir, p->nest);
   for (int k = x->nsrc - 1; k > 0; k--) {
@@ -127,9 +131,9 @@ static void search_shapes(IR *ir, const Product *p, const Target *t, Block *best
     }
 }
 
-/* Rows of x that all panels of the constant meet before the next ones do: as many as stay in the second level of cache, where
- * x is more than that and reading the constant once more for each of them is less than reading x for each panel. 0: all at
- * once. */
+/* Rows of x in a block that meets all panels of the constant before the next block starts; 0: no blocks. A block of rows stays
+ * in the second level of cache. It pays where reading the constant once for each block costs less than reading x for each
+ * panel. */
 static int row_block(const IR *ir, const Product *p, const Target *t, const Block *b) {
   const int64_t rows = range_extent(node(ir, b->row)), tile = (int64_t)b->rows * (b->copied == b->row ? b->u : 1);
   const double panels = ceil((double)range_extent(node(ir, b->lane)) / (b->v * b->lanes));
@@ -147,7 +151,7 @@ static Opts opts_of(const IR *ir, const Target *t, const Product *p, const Block
   if (!same && b->u > 1) o.opt[o.n++] = (Opt){ .range = b->copied, .unroll = b->u, .lanes = 1 };
   o.opt[o.n++] = (Opt){ .range = b->lane, .unroll = b->v, .lanes = b->lanes };
   if (p->turns) o.opt[o.n++] = (Opt){ .range = p->turns, .unroll = (int)range_extent(node(ir, p->turns)), .lanes = 1 };
-  if (p->bytes[1] > p->bytes[0]) { /* the smaller operand is the one to walk again and again */
+  if (p->bytes[1] > p->bytes[0]) { /* the smaller operand is the one to read repeatedly */
     const int block = row_block(ir, p, t, b);
     if (block) o.moved[o.nmoved++] = (Move){ b->row, block };
     o.moved[o.nmoved++] = (Move){ b->lane, 0 };
@@ -155,7 +159,7 @@ static Opts opts_of(const IR *ir, const Target *t, const Product *p, const Block
   return o;
 }
 
-/* How many results there are for an element of the constant, and products altogether */
+/* Results for each element of the constant; *products: all products. */
 static double results(IR *ir, const Product *p, double *products) {
   const Node *x = node(ir, p->nest);
   double rows = 1;
@@ -168,7 +172,7 @@ static double results(IR *ir, const Product *p, double *products) {
 }
 
 bool tile_opts(IR *ir, Ref nest, const Target *t, const IsaOp *other, Opts *o) {
-  const double per_cycle = multiply_adds(t, BY_MMA) * (other ? other->group : 1); /* products of what would do it else */
+  const double per_cycle = multiply_adds(t, BY_MMA) * (other ? other->group : 1); /* products without tiles */
   Refs ranges = { 0 };
   double least = INFINITY;
   collect_ranges(ir, nest, &ranges);

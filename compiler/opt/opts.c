@@ -1,21 +1,20 @@
-/* opts.c: applies a schedule to a nest. A range r of extent E under unroll U and lanes L becomes
- * r0 * (U * L) + u * L + lane. U * L may leave a rest, which becomes a nest of its own with a schedule of its own;
- * a reduction leaves its rest as a second reduction. Before all that, groups
- * of a range's values go to a dot-product instruction, and loops are put in order: a range in blocks of B values is
- * b * B + r then, and tiles are those of r. A schedule is complete here: it has a schedule for each rest and each border
- * (opts_complete in heuristic.c), and nobody is asked for one.
+/* opts.c: applies a schedule to a nest. Unroll U and lanes L turn a range r of extent E into r0 * (U * L) + u * L + lane.
+ * U * L need not divide E. The rest of a nest's range becomes a nest with its own schedule; the rest of a reduction becomes a
+ * second reduction. Two steps come before the tiles. Groups of a range's values go to a dot-product instruction. Loops are put
+ * in order: a range in blocks of B values becomes b * B + r, and tiles divide r. The schedule is complete here: it has
+ * a schedule for each rest and each border (opts_complete in heuristic.c), so no heuristic runs.
  *
- * reorder: needs: opts that opts_check lets pass, groups made     gives: loops in the order of the opts, NestState.kept
- * rests:   needs: loops in order                                   gives: Kernel.states of what tiles leave, as far as these
- *                                                                         steps bring a nest
- * tile:    needs: extents that tiles divide, but for reductions    gives: ranges of all kinds, NestState.panel
- * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied then */
+ * reorder: needs: opts that opts_check accepts, groups made        gives: loops in the order of the opts, NestState.kept
+ * rests:   needs: loops in order                                   gives: rests of tiles as Kernel.states; they have passed
+ *                                                                         the steps up to here
+ * tile:    needs: extents that tiles divide, except in reductions  gives: ranges of all kinds, NestState.panel
+ * keeps: the value of every element, up to the order in which floats are summed   breaks: opts, which are applied by then */
 #include "dot_ops.h"
 #include <string.h>
 
-enum { PARTS = 3 };        /* that a range is split in: tiles, copies, lanes */
+enum { PARTS = 3 };        /* a range is split into tiles, copies and lanes */
 
-/* Splits range r of extent n * tile below root, by what is in by then. */
+/* Splits range r of extent n * tile below root; by: the new ranges. */
 static Ref split(IR *ir, Ref root, const Opt *o, Ref by[PARTS]) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes;
@@ -26,11 +25,10 @@ static Ref split(IR *ir, Ref root, const Opt *o, Ref by[PARTS]) {
   return range_replace(ir, root, o->range, expr, PARTS, by);
 }
 
-/* A reduction that does not vary along r (a row's maximum) would be computed again by a nest of its
- * own for the rest. So the last tile, or the last vector of an only tile, is moved back to end with the
- * range: some elements are computed twice, to the same value. So are the rows of a matrix unit's tiles, and those that walk
- * copies of panels, which a nest of its own would copy again. Only for nests that do not compute in
- * place; those have no reduction. */
+/* The last tile is moved back to end with the range, or the last vector if there is one tile only. Some elements are computed
+ * twice, to the same value. This serves reductions that do not vary along r, such as a row's maximum: a nest for the rest would
+ * compute them again. It also serves rows of a matrix unit, and tiles over panels, which a nest for the rest would copy again.
+ * The nest must not compute in place; nests with reductions never do. */
 static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   const Node *r = node(ir, o->range);
   int64_t tile = (int64_t)o->unroll * o->lanes, extent = range_extent(r);
@@ -42,8 +40,8 @@ static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   return range_replace(ir, root, o->range, ix_add(ir, only ? at : ix_add(ir, at, copy), by[2]), 3, by);
 }
 
-/* Every reduction over r below root becomes one over the first `whole` and one over the rest, whose other ranges are
- * its own: two reductions are two nests of loops. */
+/* Splits every reduction over r below root into one over the first `whole` values and one over the rest. The second one gets
+ * new ranges for its other ranges, because two reductions are two nests of loops. */
 static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, Ref *rest) {
   Refs all = { 0 };
   VEC(Ref) from = { 0 };
@@ -78,7 +76,7 @@ static int block_of(const Opts *o, Ref r) { /* values of r in a block; 0: it has
   return 0;
 }
 
-/* The rest of range r, which is no block, is a range of its own, or a single value (0). */
+/* Behind the last block, range r is the range `rest`, or a single value (rest == 0). */
 static void move_rest(Opts *o, Ref r, Ref rest) {
   int n = 0;
   for (int i = 0; i < o->nmoved; i++) {
@@ -96,7 +94,7 @@ static bool moves(const Opts *o, Ref r) {
   return false;
 }
 
-/* Those of list[0..n) that are among the first ranges, in their order, then the others as they are. */
+/* Moves the ranges `first` to the front of list[0..n), in their order; the others keep theirs. */
 static void put_first(const Refs *first, Ref *list, int n) {
   int at = 0;
   for (size_t i = 0; i < first->n; i++)
@@ -116,7 +114,7 @@ static Ref order_sum(IR *ir, Ref r, void *first) {
   return next == r ? 0 : next;
 }
 
-/* The first ranges outside of the others of their nest, but for `kept` that stay outside of all, or of their reduction. */
+/* Puts the ranges `first` outside the others of their nest or reduction. The outermost `kept` ranges of the nest stay. */
 static Ref order_loops(IR *ir, Ref nest, const Refs *first, int kept) {
   static const Rule sums[] = { { OP_RED, "order", order_sum }, { OP_NONE, NULL, NULL } };
   if (!first->n) return nest;
@@ -126,7 +124,7 @@ static Ref order_loops(IR *ir, Ref nest, const Refs *first, int kept) {
   return nest_close(ir, &n);
 }
 
-/* Outer ranges that count products of matrices stay outermost if the schedule names none outside of them. */
+/* The outer ranges that count matrix products stay outermost, unless the schedule moves one of them. */
 static int kept_outside(IR *ir, Ref nest, const Opts *o) {
   const Nest n = nest_open(ir, nest);
   const int batch = nest_batch(ir, &n);
@@ -135,7 +133,7 @@ static int kept_outside(IR *ir, Ref nest, const Opts *o) {
   return kept;
 }
 
-/* Loops in their order; later, when blocks divide the ranges, with those of blocks. */
+/* Puts loops in order. blocks: also splits ranges into blocks, which divide them by then. */
 static Ref order(IR *ir, Ref nest, Opts *o, int kept, bool blocks) {
   Refs first = { 0 };
   for (int i = 0; i < o->nmoved; i++) {
@@ -157,7 +155,7 @@ static Ref order(IR *ir, Ref nest, Opts *o, int kept, bool blocks) {
 
 /* ---- tiles ---- */
 
-/* Splits a range that a tile divides, or a reduction, whose rest keeps as many vectors as it has, then narrower ones. */
+/* Splits a range that a tile divides. For a reduction, the rest takes as many vectors as it has, then narrower ones. */
 static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
   int64_t extent = range_extent(node(ir, o.range)), tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
   if (whole < extent) {
@@ -183,16 +181,15 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o) {
   return device_order(ir, device_warp(ir, nest, o->unit, turned));
 }
 
-/* What a tile leaves of its lanes: as many vectors as there are, or one that is narrower */
+/* Reduces the tile for a rest of few values: to as many vectors as fit, or to one that is narrower */
 static void narrow_lanes(Opt *p, int64_t rest) {
   while (p->lanes > rest) p->lanes /= 2;
   p->unroll = (int)(rest / p->lanes);
 }
 
-/* What o leaves of a nest beside the tiles: first the borders of peeled ranges, then the rests of tiles and blocks. A rest along
- * a range without lanes keeps the schedule of the others, so that it reads the same packed weights, and so does that of a matrix
- * instruction, which narrower tiles do. A border and a rest of lanes have a schedule of their own. Rests are cut first of all:
- * they are scheduled from whole ranges. */
+/* Cuts the rests of tiles and blocks from the nest. A rest along a range without lanes keeps the nest's schedule, so that it
+ * reads the same packed weights. A rest under a matrix instruction keeps it too, with narrower tiles. Any other rest of lanes
+ * gets a schedule of its own. Rests are cut before any range is split, because they are scheduled from whole ranges. */
 static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   bool tiles = false;
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
@@ -210,7 +207,7 @@ static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
     const Ref left = node(ir, rest.opts.opt[i].range)->op == OP_RANGE ? rest.opts.opt[i].range : 0;
     move_rest(&rest.opts, r, left);
     if (o->staged == r) rest.opts.staged = left;
-    const bool less = extent - whole < tile; /* else it is what blocks leave, with the same tile */
+    const bool less = extent - whole < tile; /* otherwise the rest comes from blocks and keeps the tile */
     rest.own = less && p->lanes > 1 && !tiles;
     if (!left) rest.opts.opt[i] = rest.opts.opt[--rest.opts.n];
     else if (less && p->lanes > 1) narrow_lanes(&rest.opts.opt[i], extent - whole);
@@ -223,7 +220,7 @@ static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   return nest;
 }
 
-/* The nest that is left of it, which o is about then */
+/* Cuts all remnants: borders of peeled ranges, then rests. Returns the main nest; o is about it afterwards. */
 static Ref cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   Refs borders = { 0 };
   o->nparts = o->nborders = 0;
@@ -253,7 +250,8 @@ static void reorder(Plan *p, NestState *s) {
 
 void step_reorder(Plan *p, Kernel *k) { each_state(p, k, reorder); }
 
-/* A rest takes the steps before this one: borders cut off, which are rests of it, groups, loops in order. */
+/* Brings a rest through the steps before this one: borders are cut off, as rests of it, groups are made, and loops are ordered.
+ */
 static void prepare(Plan *p, Kernel *k, size_t at) {
   const int depth = k->states.p[at].depth;
   peel_state(p, k, at);
@@ -264,7 +262,7 @@ static void prepare(Plan *p, Kernel *k, size_t at) {
     if (k->states.p[i].depth == depth + 1) prepare(p, k, i);
 }
 
-/* The nest that makes the parts of split sums, and the one that adds them as a rest */
+/* Replaces a nest with split sums by the nest that computes the parts, and adds the one that sums them as a rest. */
 static void split_state(Plan *p, Kernel *k, size_t at) {
   IR *ir = p->ir;
   Opts *o = k->states.p[at].opts;
@@ -281,12 +279,12 @@ static void split_state(Plan *p, Kernel *k, size_t at) {
 }
 
 void step_rests(Plan *p, Kernel *k) {
-  if (target_has_threads(p->in->target)) { /* gates keep what is behind a range from memory */
+  if (target_has_threads(p->in->target)) { /* gates replace rests: they keep accesses behind a range from memory */
     for (size_t at = 0; at < k->states.n; at++)
       if (k->states.p[at].opts->split) split_state(p, k, at);
     return;
   }
-  for (size_t at = 0; at < k->states.n; at++) { /* rests of rests included */
+  for (size_t at = 0; at < k->states.n; at++) { /* the loop also meets rests of rests */
     Opts *o = k->states.p[at].opts;
     const int wanted = o->nparts;
     Remnants parts = { 0 };
@@ -313,7 +311,7 @@ static void tile(Plan *p, NestState *s) {
     return;
   }
   s->nest = order(ir, s->nest, o, s->kept, true);
-  if (o->staged) s->panel[0] = o->staged; /* also without a tile of its own */
+  if (o->staged) s->panel[0] = o->staged; /* set even if the range has no tile */
   for (int i = 0; i < o->n; i++) {
     const Opt *x = &o->opt[i];
     Ref by[PARTS] = { 0 };

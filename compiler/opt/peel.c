@@ -1,16 +1,17 @@
-/* peel.c: the interior of a range, where conditions hold whatever the other ranges are: the opt PEEL(range).
+/* peel.c: the opt PEEL(range) separates the interior of a range, where all conditions hold for any values of the other ranges.
  *
- * Where a value is read with padding that is not in memory, each load has a gate and each of its elements a
- * comparison. Of most values of a range the gates are open for all terms of a window: a nest of these has plain loads,
- * and what lies before and behind them are nests of their own, scheduled anew, whose gates stay. Each range that is peeled
- * is cut out of the interior that those before it left, so that a picture has four borders and not eight.
+ * Padding that is not stored needs a gate at each load, and so a comparison for each element. For most values of a range, the
+ * gates are open in the whole window. A nest of these values has plain loads. The values before and behind them become nests
+ * with gates, which are scheduled on their own. Each peeled range is cut from the interior that the ranges before it left, so a
+ * picture has four borders and not eight.
  *
- * needs: canonical nests with opts   gives: states of borders, scheduled anew; interiors   keeps: the value of every element
- * breaks: the opts PEEL, which are applied then */
+ * needs: canonical nests with opts   gives: states of borders, scheduled on their own; interiors
+ * keeps: the value of every element   breaks: the opts PEEL, which are applied by then */
 #include "opts.h"
 #include <string.h>
 
-/* Comparisons of indices that decide whether or what to load, but of constants, whose packing decides it */
+/* Comparisons of indices that decide whether to load, or which of two values to take. Gates of constants do not count: packing
+ * resolves them. */
 static void conditions(const IR *ir, Ref nest, Refs *out) {
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
@@ -22,7 +23,7 @@ static void conditions(const IR *ir, Ref nest, Refs *out) {
   VEC_FREE(&all);
 }
 
-/* Values of r for which all gates are open; false: all or none to speak of */
+/* The values of r for which all gates are open. False if the interior is empty, a single value or the whole range. */
 static bool interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
   const int64_t extent = range_extent(node(ir, r));
   Refs all = { 0 };
@@ -36,7 +37,7 @@ static bool interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
     if (x->op != OP_CMPLT || node(ir, lhs(x))->dt != DT_I64 ||
         !ix_split(ir, ix_sub(ir, rhs(x), lhs(x)), r, &coef, &rest) || !coef)
       continue;
-    const int64_t least = node(ir, rest)->vmin; /* it holds where coef * r + rest is more than 0 */
+    const int64_t least = node(ir, rest)->vmin; /* coef * r + rest > 0 is the condition */
     if (least < -(INT64_C(1) << 40) || least > INT64_C(1) << 40) continue;
     if (coef > 0 && i64_floor_div(-least, coef) + 1 > from) from = i64_floor_div(-least, coef) + 1;
     if (coef < 0 && i64_floor_div(least - 1, -coef) + 1 < to) to = i64_floor_div(least - 1, -coef) + 1;
@@ -59,7 +60,7 @@ Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders) {
     const Ref r = o->peeled[i];
     int64_t begin, end, extent = range_extent(node(ir, r));
     Ref part;
-    if (!interior(ir, nest, r, &begin, &end)) continue; /* the interior of another range is all open */
+    if (!interior(ir, nest, r, &begin, &end)) continue; /* peeling an earlier range has opened all gates */
     if (begin) VEC_PUSH(borders, range_part(ir, nest, r, 0, begin, &part));
     if (end < extent) VEC_PUSH(borders, range_part(ir, nest, r, end, extent, &part));
     nest = range_part(ir, nest, r, begin, end, &part);
@@ -82,7 +83,7 @@ void peel_state(Plan *p, Kernel *k, size_t at) {
 }
 
 void step_peel(Plan *p, Kernel *k) {
-  for (size_t i = 0; i < k->states.n; i++) { /* borders of borders included */
+  for (size_t i = 0; i < k->states.n; i++) { /* the loop also meets borders of borders */
     p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
     peel_state(p, k, i);
   }

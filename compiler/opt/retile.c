@@ -1,6 +1,7 @@
-/* retile.c: a schedule for other vectors with the same tiles: lanes and copies of a range make up as many values as before.
+/* retile.c: adapts a schedule to vectors of another width. Tiles keep their sizes: lanes times copies of a range stay equal.
  *
- * needs: a canonical nest, legal opts for one target   gives: opts for another one, or that there are none   breaks: nothing */
+ * needs: a canonical nest, legal opts for one target   gives: opts for another target, or that there are none   breaks: nothing
+ */
 #include "opts.h"
 
 static bool orders_weights(IR *ir, const Refs *all, Ref range) {
@@ -13,8 +14,8 @@ static bool orders_weights(IR *ir, const Refs *all, Ref range) {
   return false;
 }
 
-/* Rows are copies of a range of the nest that has no lanes and that no weight depends on. There are as many as the
- * registers hold sums. */
+/* Rows are copies of a range of the nest without lanes, on which no weight depends. Their number is set to as many sums as the
+ * registers hold. */
 static void fit_rows(IR *ir, Ref nest, Opts *o, double room) {
   Refs all = { 0 };
   Opt *rows = NULL;
@@ -40,12 +41,12 @@ static void fit_rows(IR *ir, Ref nest, Opts *o, double room) {
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o) {
   double sums = 1;
   bool changed = false, lanes_of_nest = false;
-  o->nparts = o->nborders = 0; /* what other vectors leave has other schedules */
+  o->nparts = o->nborders = 0; /* rests change with the width of vectors, so their schedules do not carry over */
   for (int i = 0; i < o->n; i++) {
     Opt *p = &o->opt[i];
     const bool own = opens_range(ir, nest, p->range);
     if (own) sums *= p->unroll;
-    if (p->lanes == 1 || (own && lanes_of_nest)) continue; /* of two ranges in lanes, the outer one has more or fewer */
+    if (p->lanes == 1 || (own && lanes_of_nest)) continue; /* two ranges may be in lanes: only the outer one changes */
     lanes_of_nest |= own;
     int tile = p->unroll * p->lanes, lanes = (int)((int64_t)p->lanes * to->vector_bytes / from->vector_bytes);
     if (lanes == p->lanes) continue;

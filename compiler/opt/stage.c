@@ -1,11 +1,11 @@
-/* stage.c: panels of operands, copied into the order they are read in: the opt STAGE(range).
+/* stage.c: copies panels of operands into the order in which they are read: the opt STAGE(range).
  *
- * What a reduction reads along a range is read again by every loop inside of that range, each time as it lies in
- * memory: lane by lane where neighbours are not neighbours there, behind gates, a page apart. So the panel of one
- * tile is copied when the tile's loop is entered, into memory of the kernel's own (BUF_LOCAL, on the stack), with the
- * reduction's loops outermost and the lanes innermost, as pack.c does with constants while compiling. A copy is a
- * nest in the nest; linearize.c puts its loops before those that read it. Where lanes go across what lies side by side in
- * memory, it is made a few of that at a time: rows of blocks that shuffles transpose (shuffle.c).
+ * A reduction reads operands along a range again in every loop inside of that range. Each read suffers from the layout in
+ * memory: lanes may be gathered, gated, or a page apart. So the panel of one tile is copied when the tile's loop is entered. It
+ * goes to memory of the kernel (BUF_LOCAL, on the stack), with the reduction's loops outermost and the lanes innermost. pack.c
+ * does the same with constants at compile time. A copy is a nest inside the nest; linearize.c puts its loops before those that
+ * read it. Where lanes cross the contiguous dimension, a copy takes several contiguous values at a time. These are rows of
+ * blocks that shuffles transpose (shuffle.c).
  *
  * needs: split ranges (opts.c)   gives: NEST(SINK(NEST(STORE, ranges of a panel) ..., STORE), ranges)
  * keeps: the value of every element */
@@ -16,7 +16,7 @@ static bool is_loop(const IR *ir, Ref nest, Ref r) {
   return opens_range(ir, nest, r) && (range_kind(node(ir, r)) == RK_LOOP || range_kind(node(ir, r)) == RK_THREAD);
 }
 
-/* Loads of what is computed, by reductions, that vary with one of by[0..n) */
+/* Loads of computed values in reductions, if they vary with one of by[0..n) */
 static void panel_loads(IR *ir, Ref nest, const Ref *by, int n, Refs *out) {
   Refs all = { 0 }, body = { 0 };
   ir_toposort(ir, &nest, 1, &all);
@@ -62,7 +62,7 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
     collect_ranges(ir, loads.p[i], &ranges);
     for (size_t k = 0; k < ranges.n && !wrong; k++) {
       if (ranges.p[k] == o->staged) continue;
-      if (is_loop(ir, nest, ranges.p[k])) { /* where it is outside of the panels the copy varies with it */
+      if (is_loop(ir, nest, ranges.p[k])) { /* a copy inside of this loop would vary with it */
         int place = 0;
         while (n.ranges[place] != ranges.p[k]) place++;
         if (place >= first) wrong = "a panel is read once";
@@ -76,14 +76,15 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   return wrong;
 }
 
-/* A panel's element by the values of its ranges, which are in the order of the copy. */
+/* Index of a panel's element from the values of its ranges, which are in the order of the copy. */
 static Ref panel_index(IR *ir, const Ref *range, const int64_t *extent, int n) {
   Ref at = ix_const(ir, 0);
   for (int i = 0; i < n; i++) at = ix_add(ir, ix_mul(ir, at, extent[i]), range[i]);
   return at;
 }
 
-/* How many values of a range a copy into vectors takes at a time; 1: they do not lie side by side, or the lanes do. */
+/* Number of contiguous values of a range that a copy into vectors takes at a time; 1: they are not contiguous, or the lanes
+ * are. */
 static int copied_row(IR *ir, Ref load, Ref range, Ref lane) {
   const Node *x = node(ir, load);
   const int64_t extent = range_extent(node(ir, range));
@@ -95,7 +96,7 @@ static int copied_row(IR *ir, Ref load, Ref range, Ref lane) {
   return step == 1 && across > 1 && extent % row == 0 && extent > row ? row : 1;
 }
 
-/* The load from the copy; *copy is the nest that makes it. */
+/* The load that reads the copy instead; *copy: the nest that makes the copy. */
 static Ref stage_load(IR *ir, Ref nest, const Refs *all, Ref load, Ref *copy) {
   const Node *x = node(ir, load);
   Ref inside[MAX_RANGES], own[MAX_RANGES];
@@ -133,8 +134,8 @@ static Ref stage_load(IR *ir, Ref nest, const Refs *all, Ref load, Ref *copy) {
   return node_make(ir, OP_LOAD, (DType)x->dt, 1, 2, (Ref[]){ buf, panel_index(ir, inside, extent, n) }, 0, NULL, 0, NULL);
 }
 
-/* Whether a loop of the nest comes back to the panels of an only tile, inside of one that they vary with: a copy is made in
- * a loop. */
+/* Whether a loop of the nest reads the panels of a single tile again, inside of a loop that they vary with. The copy goes to
+ * the outer one of these loops. */
 static bool walked_again(IR *ir, Ref nest, const Refs *loads) {
   const Nest n = nest_open(ir, nest);
   bool varies = false, again = false;

@@ -1,19 +1,19 @@
-/* stage_shared.c: panels of operands in shared memory, inside a reduction: the opt STAGE(range, depth) of devices.
+/* stage_shared.c: copies panels of operands to shared memory, inside a reduction: the opt STAGE(range, depth) of devices.
  *
- * The threads of a block compute a tile of products of two factors: each factor varies with a part of the tile only, so threads
- * and copies have its elements in common. The reduction's ranges become one, k, which goes in rounds of `depth` values:
- * k = round * depth + term. In each round all threads of the block copy what the tile wants of a factor, a panel, into memory
- * that they share, and the terms are read from there. linearize.c puts the copies first in the loop over rounds, and barriers
+ * The threads of a block compute a tile of products of two factors. Each factor varies with one part of the tile only, so
+ * threads and copies share its elements. The reduction's ranges become one, k, which runs in rounds of `depth` values: k =
+ * round * depth + term. In each round all threads copy a panel: the part of a factor that the tile needs. The panel is in
+ * shared memory, and the terms are read from there. linearize.c puts the copies first in the loop over rounds, and barriers
  * behind the copies and behind the terms.
  *
- * A panel has an element for each term and each value of the tile's ranges that the factor varies with. What is copied is the
- * factor as it is computed, gates and casts included, so that matrices, convolutions and sums of dequantized products go one
- * way. Threads number the elements in the order in which they lie in global memory, as far as one can say, so that neighbours
- * load neighbours. Each number is a vector of elements where these lie side by side and whole vectors divide them. Behind the
- * last term, a factor is 0. Terms are added in the order of the reduction as it was.
+ * A panel has an element for each term and each value of the tile's ranges that the factor varies with. The copy holds the
+ * factor as it is computed, with gates and casts. So matrices, convolutions and sums of dequantized products are handled alike.
+ * Threads number the elements in the order of global memory, as far as it is known, so that neighbours load neighbours. A
+ * number stands for a vector of elements if these are contiguous and whole vectors divide them. Behind the last term, a factor
+ * is 0. Terms are added in the order of the original reduction.
  *
- * Where the device sums products of four bytes in an instruction (DEVF_INT_DOT), panels of integers of 8 bits hold these as they
- * are, in groups of four terms: element (term / 4 * pitch + at) * 4 + term % 4. The terms of a group are a range of kind dot
+ * A device may sum products of four bytes in an instruction (DEVF_INT_DOT). Its panels hold 8-bit integers unconverted, in
+ * groups of four terms: element (term / 4 * pitch + at) * 4 + term % 4. The terms of a group are a range of kind dot
  * (expand.c).
  *
  * needs: ranges of kind local and unroll (opts.c)
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a reduction multiplies ---- */
+/* ---- the products of a reduction ---- */
 static DType dtype_of(const IR *ir, Ref r) { return (DType)node(ir, r)->dt; }
 
 Ref unit_factor(const IR *ir, Ref factor, DType d) {
@@ -74,19 +74,19 @@ bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p) {
 /* ---- legality ---- */
 enum { PANEL_MOST = 1 << 24 }; /* elements: more than any device has room for */
 
-enum { APART = 16 };             /* bytes behind a row of a matrix, so that neighbours in a column are in different banks */
+enum { APART = 16 };             /* bytes behind a row of a matrix, which put neighbours of a column into different banks */
 
 static int64_t tile_of(const Opts *all, const Opt *o) {
   return (int64_t)o->unroll * o->lanes * (o->threads ? o->threads : 1) * unit_side(all, o->range);
 }
 
-/* Whether the terms of an element lie side by side in the panel that is matrix x for the unit: the elements of a fragment that
- * follow each other do. Of whole matrices, rows lie side by side. */
+/* Whether a panel for matrix x keeps an element's terms contiguous, as fragments of the unit need them. Matrices that are
+ * loaded whole have contiguous rows. */
 static bool terms_beside(const MatrixUnit *u, Matrix x) {
   return unit_is_whole(u) ? x == MATRIX_A : u->order[x].elements[0] == 'k';
 }
 
-/* Elements of a panel for a matrix unit, which has `width` elements for each term */
+/* Elements of a panel for a matrix unit, with `width` elements for each term */
 static int64_t matrix_elems(const MatrixUnit *u, Matrix x, int64_t width, int64_t depth) {
   const int64_t more = APART / dt_bytes(unit_type(u, x));
   return terms_beside(u, x) ? width * (depth + more) : depth * (width + more);
@@ -122,7 +122,7 @@ const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes
     else if (p.shared[f]) *bytes += shared_bytes(dtype_of(ir, p.factor[f]), elems);
   }
   if (wrong) return wrong;
-  if (o->unit && unit_is_whole(o->unit)) { /* a sum of each warp goes through shared memory */
+  if (o->unit && unit_is_whole(o->unit)) { /* each warp's sums pass through shared memory */
     int64_t warps = 1;
     for (int i = 0; i < o->n; i++) warps *= o->opt[i].threads ? o->opt[i].threads : 1;
     *bytes += shared_bytes(o->unit->c, warps * o->unit->m * o->unit->n);
@@ -133,34 +133,35 @@ const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes
 }
 
 /* ---- panels ---- */
-enum { AT_ONCE = 8,        /* vectors that a thread copies without a loop */
-       PANEL_LANES = 4,    /* elements of such a vector, at most */
-       SIDES = MAX_RANGES + 1 }; /* of a panel: of the nest, and terms */
+enum { AT_ONCE = 8,        /* most vectors that a thread copies without a loop */
+       PANEL_LANES = 4,    /* most elements of such a vector */
+       SIDES = MAX_RANGES + 1 }; /* dimensions of a panel: the nest's ranges, and terms */
 
 typedef struct Panels {
   IR *ir;
   const Device *dev;
   Nest nest;
   StagedSum p;
-  Ref thread;              /* the number of a thread in its block */
-  int64_t threads;         /* of a block */
-  int64_t terms, depth;    /* of the reduction, of a round */
-  Ref round, term;         /* round: a range, or 0 where there is only one. term: of a panel's copy; it is replaced there */
-  int group;               /* terms that lie side by side: BYTES_SUMMED for products of bytes, else 1 */
-  Ref group_term, in_group; /* of the sum: ranges over groups of terms, over terms of a group; in_group 0: there are no groups */
-  const MatrixUnit *unit;  /* that multiplies the panels; NULL: none does */
-  Ref rows;                /* and the range of the rows of its matrices */
+  Ref thread;              /* number of a thread in its block */
+  int64_t threads;         /* in a block */
+  int64_t terms, depth;    /* terms of the reduction, and of a round */
+  /* round: a range; 0: there is only one. term: stands for the term in a panel's copy, where it is replaced */
+  Ref round, term;
+  int group;               /* contiguous terms: BYTES_SUMMED for products of bytes, else 1 */
+  Ref group_term, in_group; /* ranges of the sum: over groups of terms, and over terms of a group (0: no groups) */
+  const MatrixUnit *unit;  /* multiplies the panels; NULL: threads do */
+  Ref rows;                /* the range of the rows of its matrices */
 } Panels;
 
-/* One of the ranges that a panel has an element for each value of */
+/* A dimension of a panel: it has an element for each value of the range */
 typedef struct Side {
   Ref range;
   int64_t extent;
-  int64_t step, run;       /* elements of memory from one value to the next; so many values lie so, at most */
+  int64_t step, run;       /* elements of memory between values, and the most consecutive values with that step */
   int place;
 } Side;
 
-static bool is_tile(const IR *ir, Ref range) { /* of a nest: over threads or copies */
+static bool is_tile(const IR *ir, Ref range) { /* a nest's range over threads, copies or a matrix */
   const RangeKind kind = range_kind(node(ir, range));
   return kind == RK_LOCAL || kind == RK_UNROLL || kind == RK_FRAG;
 }
@@ -199,8 +200,8 @@ Ref main_load(IR *ir, Ref factor) {
   return load;
 }
 
-/* r with loads that stay inside of their buffers where the gate `inside` does not hold, and 0 where `counts` does not; both may
- * be 0. varies: the ranges of both. */
+/* r with gates: loads stay inside of their buffers where `inside` does not hold, and r is 0 where `counts` does not. Both gates
+ * may be absent (0). varies: the ranges of both. */
 static Ref gate_factor(IR *ir, Ref r, Ref inside, Ref counts, const Refs *varies) {
   const Ref gate = ix_and(ir, inside, counts), zero = c_int(ir, (DType)node(ir, r)->dt, 0);
   Refs all = { 0 }, from = { 0 }, to = { 0 };
@@ -227,7 +228,7 @@ static Ref gate_factor(IR *ir, Ref r, Ref inside, Ref counts, const Refs *varies
   return zeroed ? r : node_make(ir, OP_WHERE, (DType)node(ir, r)->dt, 1, 3, (Ref[]){ counts, r, zero }, 0, NULL, 0, NULL);
 }
 
-/* The factor at term k of the reduction, which counts only where it has such a term. from[0..n) are replaced, too. */
+/* The factor at term k of the reduction, or 0 if k is behind the last term. Ranges from[0..n) are replaced as well. */
 static Ref factor_at(const Panels *s, Ref factor, Ref k, Ref inside, int n, const Ref *from, const Ref *by) {
   IR *ir = s->ir;
   const Node *red = node(ir, s->p.red);
@@ -237,7 +238,7 @@ static Ref factor_at(const Panels *s, Ref factor, Ref k, Ref inside, int n, cons
   int m = 0;
   for (int i = 1; i < red->nsrc; i++) {
     const int64_t extent = range_extent(node(ir, red->src[i]));
-    const bool first = step == s->terms; /* what lies behind the last term is told by it */
+    const bool first = step == s->terms; /* the outermost range runs past its extent behind the last term */
     step /= extent;
     old[m] = red->src[i];
     new[m++] = first ? ix_div(ir, k, step) : ix_mod(ir, ix_div(ir, k, step), extent);
@@ -255,8 +256,8 @@ static Ref term_of(const Panels *s, Ref in_round) {
   return s->round ? ix_add(s->ir, ix_mul(s->ir, s->round, s->depth), in_round) : in_round;
 }
 
-/* What a panel of a factor has elements for: copies, then threads, whose elements lie side by side, then the side of a matrix, and
- * last the terms of a round */
+/* The dimensions of a factor's panel: copies, then threads, whose elements are contiguous, then the side of a matrix, last the
+ * terms of a round */
 static int panel_sides(const Panels *s, Ref factor, Side *side) {
   static const RangeKind kinds[] = { RK_UNROLL, RK_LOCAL, RK_FRAG };
   IR *ir = s->ir;
@@ -272,7 +273,7 @@ static int panel_sides(const Panels *s, Ref factor, Side *side) {
       n++;
     }
   side[n] = (Side){ s->term, s->depth, 0, 1, n };
-  for (int k = red->nsrc - 1; k > 0 && load; k--) { /* terms follow each other as those of the innermost ranges do */
+  for (int k = red->nsrc - 1; k > 0 && load; k--) { /* terms are contiguous as far as the innermost ranges are */
     const int64_t step = memory_step(ir, load_index(node(ir, load)), red->src[k]), extent = range_extent(node(ir, red->src[k]));
     if (extent == 1) continue;
     if (side[n].run == 1) side[n].step = step;
@@ -282,7 +283,8 @@ static int panel_sides(const Panels *s, Ref factor, Side *side) {
   return n + 1;
 }
 
-/* Elements from one term to the next: so many that threads which store terms of one element side by side reach different banks */
+/* Elements from one term to the next. Threads may store contiguous terms of one element: the pitch spreads them over different
+ * banks. */
 static int64_t panel_pitch(const Panels *s, DType d, int64_t width, bool terms_beside, int64_t *spare) {
   const int64_t banks = s->dev->shared_banks, apart = s->depth < banks ? banks / s->depth : 1;
   const int64_t pitch = width + ((apart - width) % banks + banks) % banks;
@@ -300,13 +302,13 @@ static int by_step(const void *a, const void *b) {
   return x->run != y->run ? (x->run > y->run) - (x->run < y->run) : x->place - y->place;
 }
 
-static int64_t panel_width(const Side *side, int n) { /* elements of a term, which is the last side */
+static int64_t panel_width(const Side *side, int n) { /* elements of a term, which is the last dimension */
   int64_t width = 1;
   for (int i = 0; i < n - 1; i++) width *= side[i].extent;
   return width;
 }
 
-/* How a panel lies: element `at` of those of a term, at * element + term * step */
+/* Layout of a panel: element `at` of a term is at * element + term * step */
 typedef struct Lie { int64_t element, step, elems; } Lie;
 
 static Lie panel_lie(const Panels *s, Ref factor, int64_t width, bool neighbours_store_terms, int64_t *spare) {
@@ -322,13 +324,13 @@ static Lie panel_lie(const Panels *s, Ref factor, int64_t width, bool neighbours
   return (Lie){ 1, elems / s->depth, elems };
 }
 
-/* A panel of a factor: what it has elements for, in the order of the panel and in that of memory, and its memory */
+/* A panel of a factor: its dimensions, in the order of the panel and in that of global memory, and its buffer */
 typedef struct Panel {
   Ref factor, buffer;
   DType dt;
   int n;
   Side side[SIDES], order[SIDES];
-  int64_t elems;           /* that are copied */
+  int64_t elems;           /* copied elements, without padding */
   Lie lie;
 } Panel;
 
@@ -349,13 +351,14 @@ static bool takes_vectors(IR *ir, Ref value, Ref v, int lanes) {
   return whole;
 }
 
-/* The element of a panel. group: number of the group of terms; at: place among those of a term; in_group: the term of the group */
+/* Index of an element in the panel. group: number of its group of terms; at: its place within a term; in_group: its term in the
+ * group */
 static Ref panel_place(const Panels *s, const Panel *p, Ref group, Ref at, Ref in_group) {
   const Ref place = ix_add(s->ir, ix_mul(s->ir, group, p->lie.step), at);
   return ix_add(s->ir, ix_mul(s->ir, place, s->group), in_group);
 }
 
-/* The nest that makes the panel; lanes: elements that a thread takes at a time. 0: they are no whole vectors in memory. */
+/* The nest that makes the panel. lanes: elements that a thread takes at a time. 0: they are no whole vectors in memory */
 static Ref panel_copy(const Panels *s, const Panel *p, int lanes) {
   IR *ir = s->ir;
   Ref from[SIDES], by[SIDES];
@@ -388,7 +391,7 @@ static Ref panel_copy(const Panels *s, const Panel *p, int lanes) {
   return nest_close(ir, &c);
 }
 
-/* Elements that a thread copies at a time: those of its widest load, where they lie side by side and all threads have some */
+/* Elements that a thread copies at a time: its widest load, if elements are contiguous and most threads have some */
 static int panel_lanes(const Panels *s, const Panel *p) {
   const Side *inner = &p->order[p->n - 1];
   int lanes = s->dev->load_bytes / dt_bytes(p->dt);
@@ -398,7 +401,7 @@ static int panel_lanes(const Panels *s, const Panel *p) {
   return p->elems < s->threads * lanes / 2 ? 1 : lanes;
 }
 
-/* The load of the factor from a panel; *copy is the nest that makes it. spare: bytes of shared memory that no panel needs */
+/* Loads the factor from a panel; *copy: the nest that makes the panel. *spare: bytes of shared memory that are still free */
 static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
   IR *ir = s->ir;
   Panel p = { .factor = factor, .dt = (DType)node(ir, factor)->dt, .n = panel_sides(s, factor, p.side) };
@@ -418,7 +421,7 @@ static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
   return node_make(ir, OP_LOAD, p.dt, 1, 2, (Ref[]){ p.buffer, at }, 0, NULL, 0, NULL);
 }
 
-/* Products of bytes, both of which go through panels, are summed by fours. The conversion is behind the panel then. */
+/* Products of bytes are summed by fours if both factors are in panels. The conversion follows the load from the panel then. */
 static void group_terms(Panels *s) {
   IR *ir = s->ir;
   s->group = 1;
@@ -430,7 +433,7 @@ static void group_terms(Panels *s) {
   s->in_group = range_make(ir, BYTES_SUMMED, RK_DOT);
 }
 
-/* A factor in a panel of the unit's type, and what the reduction multiplies then */
+/* Loads a factor from a panel of the unit's type, converted back to the type of the product */
 static Ref matrix_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
   const DType wide = dtype_of(s->ir, factor);
   const Ref own = unit_factor(s->ir, factor, ix_uses(s->ir, factor, s->rows) ? s->unit->a : s->unit->b);
@@ -438,7 +441,7 @@ static Ref matrix_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
   return own == factor ? load : node_make(s->ir, OP_CAST, wide, 1, 1, &load, 0, NULL, 0, NULL);
 }
 
-/* The reduction's ranges within a round: of a matrix unit, products one after another, and the depth of each */
+/* The reduction's ranges within a round. A matrix unit has two: successive products, and the depth of each. */
 static int term_ranges(const Panels *s, Ref factor[2], Ref *out) {
   if (!s->unit) {
     int n = 0;

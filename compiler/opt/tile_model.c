@@ -1,11 +1,11 @@
-/* tile_model.c: a nest taken apart for the model of register tiles (cost/tile.c): its ranges, its accesses and the
- * instructions of the body of its main reduction.
+/* tile_model.c: takes a nest apart for the cost model of register tiles (cost/tile.c). The model has the nest's ranges, its
+ * accesses, and the instructions in the body of its main reduction.
  *
- * needs: a canonical nest   gives: a Model of it   breaks: nothing */
+ * needs: a canonical nest   gives: its Model   breaks: nothing */
 #include "tile_model.h"
 #include <string.h>
 
-/* Lanes that count groups and what is in them read what groups have in common: quotients of the range. */
+/* Finds quotients of range i in an index: lanes along the range read runs of equal elements there. */
 static void find_runs(const Model *m, Access *a, Ref index, int i) {
   FloorDivs s;
   int64_t by;
@@ -25,7 +25,7 @@ void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times
   Access a = { .ref = r, .hot = hot, .times = times, .weight = b->kind == BUF_WEIGHT, .group = group };
   a.bytes = group * dt_bytes(b->dt);
   a.store = node(ir, r)->op == OP_STORE;
-  a.gated = node(ir, r)->op == OP_LOAD && load_gate(node(ir, r)) && !a.weight; /* a weight's gate is decided by packing */
+  a.gated = node(ir, r)->op == OP_LOAD && load_gate(node(ir, r)) && !a.weight; /* packing resolves gates of weights */
   for (int i = 0; i < m->n; i++) {
     Ref rest;
     a.depends[i] = ix_uses(ir, index, m->range[i]) || (a.gated && ix_uses(ir, load_gate(node(ir, r)), m->range[i]));
@@ -36,7 +36,7 @@ void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times
   VEC_PUSH(&m->access, a);
 }
 
-/* Which ranges of the reduction are windows, and what of it all that an access reads is. */
+/* Finds the ranges of the reduction that are windows, and how many elements of its buffer the access reads. */
 static void find_windows(const Model *m, Access *a) {
   double times = 1;
   for (int i = 0; i < m->n; i++) {
@@ -57,7 +57,7 @@ static double red_terms(const IR *ir, const Node *red) {
   return n;
 }
 
-/* The reduction that costs most: its loop is the hot one. */
+/* The reduction with the most terms: its loop is the hot one. */
 static Ref main_reduction(const IR *ir, const Refs *all) {
   Ref best = 0;
   for (size_t i = 0; i < all->n; i++) {
@@ -67,8 +67,8 @@ static Ref main_reduction(const IR *ir, const Refs *all) {
   return best;
 }
 
-/* Bytes of the widest of what is loaded below r, but for what indices and conditions are made of, which lanes often share: 64
- * bits are data there, too. */
+/* Bytes of the widest value that is loaded below r as data. Loads for indices and conditions do not count, because lanes often
+ * share them. */
 int widest_datum(const IR *ir, Ref r) {
   Refs all = { 0 };
   RefMap datum = { 0 };
@@ -127,7 +127,7 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
     double times = in_body ? 1 : 1 / m->steps;
     if (x->op == OP_LOAD || x->op == OP_STORE)
       model_access(m, all.p[i], access_index(x), access_buffer(x), m->red && in_body, times, in_body ? m->group : 1);
-    if (in_body && m->group > 1) continue; /* one instruction for all of it */
+    if (in_body && m->group > 1) continue; /* one instruction covers the whole body */
     if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL)
       *(in_body ? &m->ops : &m->cold) += times * op_instructions(t, BY_TILE, (Op)x->op);
     if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
