@@ -1,61 +1,61 @@
-/* blocks_apart.c: proves that blocks of a launch do not meet in memory.
+/* blocks_apart.c: proves that blocks of a launch do not conflict in memory.
  *
- * Two blocks run in any order, or at once. So no element of global memory that one of them stores to may be stored to, or loaded,
- * by another one. Which elements an access touches follows from its index: an expression of the block, the thread, the loops
- * around it and sometimes of data. The proof goes through all values of these that the index or a gate varies with, over all
- * blocks, and notes for each element which block stores to it and which one loads it. A value that comes from data may be any
- * within its bounds; a condition on data may hold. So what is touched is never less than what threads do.
+ * Blocks run in any order, or at the same time. So an element of global memory that one block stores may not be stored or
+ * loaded by another one. The index of an access says which elements it touches: an expression of the block, the thread, the
+ * loops around it and sometimes of data. The proof enumerates all values that the index or a gate varies with, over all blocks.
+ * It notes for each element which block stores it and which block loads it. A value from data may be any within its bounds, and
+ * a condition on data may hold. So the proof covers at least the elements that threads touch.
  *
- * Only memory that the launch stores to counts. Elements are known by their addresses, because buffers of an arena may share
- * memory; nothing is read or written there.
+ * Only memory that the launch stores to counts. Elements are identified by their addresses, because buffers of an arena may
+ * share memory. The proof neither reads nor writes that memory.
  *
- * needs: a launch, the places of its buffers    gives: an answer    keeps: all it is given    breaks: nothing */
+ * needs: a launch, the places of its buffers    gives: an answer    keeps: all inputs    breaks: nothing */
 #include "../interp/interp.h"
 #include "lower.h"
 #include <stdlib.h>
 
-enum { WIDEST_DATA = 1 << 24 }; /* values of a place that comes from data */
+enum { WIDEST_DATA = 1 << 24 }; /* most values of a place that depends on data */
 
-typedef struct Region {    /* memory of buffers that overlap */
+typedef struct Region {    /* memory of overlapping buffers */
   const char *from, *to;
-  int grain;               /* bytes of a cell: of the narrowest element */
+  int grain;               /* bytes of a cell: size of the smallest element */
   bool stored;
   uint32_t *store, *load;  /* by cell: 1 + the block; SEVERAL */
   int64_t block;           /* 1 + a block that touches it; 0: none */
-  bool shared;             /* several do */
+  bool shared;             /* several blocks touch it */
 } Region;
 enum { SEVERAL = INT32_MAX };
 
 typedef struct Item {      /* a node below the index or a gate */
   const Node *x;
   int from[3];             /* items of its sources */
-  int depth;               /* variables that are set when it is known: of the outermost ones */
-  bool data;               /* not known: it comes from memory or from a variable of the program */
+  int depth;               /* number of outermost variables on which it depends */
+  bool data;               /* unknown: it depends on memory or on a variable of the program */
 } Item;
 
-typedef struct Variable { int item; int64_t lo, n, stride; } Variable; /* stride: of the number of the block; 0: it is none */
+typedef struct Variable { int item; int64_t lo, n, stride; } Variable; /* stride: in the number of the block; 0: no block */
 
 typedef struct Asked {
   const IR *ir;
   const Launch *l;
   void *const *mem;
   VEC(Region) region;
-  VEC(int) of;             /* by buffer: 1 + its region; 0: nobody stores there */
-  int64_t left;            /* elements that may still be gone through */
+  VEC(int) of;             /* by buffer: 1 + its region; 0: no stores */
+  int64_t left;            /* budget: elements that may still be enumerated */
   Sb *why;
   bool apart;
-  /* of one access */
+  /* the current access */
   size_t step;
   const Node *access;
   Region *in;
-  int64_t offset;          /* of its buffer in the region, in bytes */
-  int bytes, lanes, lane_items; /* of an element; elements it touches side by side */
+  int64_t offset;          /* bytes from the region's start to its buffer */
+  int bytes, lanes, lane_items; /* bytes of an element; contiguous elements that it touches */
   VEC(Item) item;
   RefMap place;            /* node to item + 1 */
   VEC(Variable) var;
-  VEC(int) order;          /* items that are computed, by depth */
+  VEC(int) order;          /* computed items, by depth */
   VEC(int) first;          /* by depth: where its items begin in order */
-  VEC(int) gate;           /* conjuncts that are known; each with the depth of its item */
+  VEC(int) gate;           /* known conjuncts, with their items' depths */
   int index;
   int64_t *v;              /* by item */
 } Asked;
@@ -78,7 +78,7 @@ static void add_region(Asked *p, size_t id, bool stored) {
     if (o->grain < mine.grain) mine.grain = o->grain;
     mine.stored |= o->stored;
     p->region.p[k] = p->region.p[--p->region.n];
-    k = 0; /* it may overlap more now */
+    k = 0; /* the larger region may overlap earlier ones */
   }
   VEC_PUSH(&p->region, mine);
 }
@@ -104,7 +104,7 @@ static void open_regions(Asked *p) {
   free(use);
 }
 
-/* Which regions several blocks touch: the others need no proof */
+/* Finds the regions that several blocks touch; the others need no proof */
 static void find_shared(Asked *p) {
   LaunchPart part;
   int64_t first = 0;
@@ -123,7 +123,7 @@ static void find_shared(Asked *p) {
 /* ---- an access as an expression ---- */
 static bool is_known_op(const Node *x) { return op_info[x->op].level == L_EXPR && x->nsrc <= 3 && !dt_float((DType)x->dt); }
 
-/* The item of r; sources come first. What is loaded, and what is a variable of the program, is data. */
+/* The item of r; sources come first. Loads and variables of the program are data. */
 static int item_of(Asked *p, Ref r) {
   Refs all = { 0 };
   ir_toposort(p->ir, &r, 1, &all);
@@ -160,7 +160,7 @@ static void add_variable(Asked *p, Ref range, int64_t stride) {
   VEC_PUSH(&p->var, ((Variable){ item_of(p, range), 0, range_extent(node(p->ir, range)), stride }));
 }
 
-/* Bounds of a value that comes from data: those of its node, and those that conditions on it state */
+/* Bounds of a value that depends on data: those of its node, narrowed by conditions on it */
 static void data_bounds(const Asked *p, int item, int64_t *lo, int64_t *hi) {
   *lo = p->item.p[item].x->vmin;
   *hi = p->item.p[item].x->vmax;
@@ -174,7 +174,7 @@ static void data_bounds(const Asked *p, int item, int64_t *lo, int64_t *hi) {
   }
 }
 
-/* Values from data become variables: each the lowest one below the index that has bounds. False: one has none. */
+/* Turns values from data into variables: the lowest values below the index that have bounds. False: one has none. */
 static bool cut_data(Asked *p, int item) {
   Item *it = &p->item.p[item];
   int64_t lo, hi;
@@ -202,7 +202,7 @@ static int64_t value_of(const Asked *p, const Item *it) {
   const Node *x = it->x;
   const int64_t a = x->nsrc > 0 ? p->v[it->from[0]] : 0, b = x->nsrc > 1 ? p->v[it->from[1]] : 0;
   const bool wide = x->dt == DT_I64;
-  switch ((Op)x->op) { /* the others are rare */
+  switch ((Op)x->op) { /* common ops; the others are rare */
   case OP_CONST: return const_value(x);
   case OP_ADD: if (wide) return (int64_t)((uint64_t)a + (uint64_t)b); break;
   case OP_MUL: if (wide) return (int64_t)((uint64_t)a * (uint64_t)b); break;
@@ -223,7 +223,7 @@ static int by_depth(const void *a, const void *b, void *arg) {
   return d ? d : x - y;
 }
 
-/* What is computed, and after which variable. Variables that nothing varies with are left out, but for blocks. */
+/* Orders the items to compute by the variable they follow. Variables without effect are dropped, except blocks. */
 static void order_items(Asked *p) {
   const size_t n = p->item.n;
   bool *used = xcalloc(n + 1, sizeof *used);
@@ -283,7 +283,7 @@ static void meet(Asked *p, int64_t block, uint32_t other, int64_t at) {
 static void touch(Asked *p, int64_t block, int64_t at) {
   const int64_t byte = p->offset + at * p->bytes, cells = p->bytes / p->in->grain;
   const uint32_t mine = (uint32_t)block + 1;
-  if (byte < 0 || byte + p->bytes > p->in->to - p->in->from) return; /* by data that no access has (bounds.c) */
+  if (byte < 0 || byte + p->bytes > p->in->to - p->in->from) return; /* out of reach: bounds.c excludes such data */
   for (int64_t c = byte / p->in->grain; c < byte / p->in->grain + cells; c++) {
     uint32_t *store = &p->in->store[c], *load = &p->in->load[c];
     if (*store && *store != mine) meet(p, block, *store, at);
@@ -313,7 +313,8 @@ static void go_through(Asked *p, int depth, int64_t block) {
   }
 }
 
-/* The access at list[at] of a part that begins at block `first`; open: the loops around it that are no blocks or threads */
+/* Enumerates the access at list[at] of a part that begins at block `first`. open: the loops around it that are no blocks or
+ * threads */
 static void prove_access(Asked *p, const LaunchPart *part, int64_t first, const Refs *open, const Refs *gates, size_t at) {
   const Node *x = node(p->ir, p->l->prog.p[at]), *index = node(p->ir, access_index(x));
   const size_t id = (size_t)buffer_id(node(p->ir, access_buffer(x)));

@@ -1,23 +1,23 @@
-/* bounds.c: proves that every load and store of a program lies inside its buffer, and what is read of a tile in the tile.
+/* bounds.c: proves that every load and store of a program is inside its buffer, and every part of a tile inside the tile.
  *
- * An access reaches the elements [index + first, index + last] of its buffer, while its gate is open. The proof takes the
- * index and the gate apart into a list of nodes and evaluates intervals over a box: a range of values for each loop. Three
+ * An access reaches the elements [index + first, index + last] of its buffer while its gate is open. The proof turns index and
+ * gate into a list of nodes, and evaluates intervals over a box. A box has a range of values for each loop. There are three
  * methods, the cheapest first:
  *   1. The bounds that the algebra keeps in every node prove it (Node.vmin and .vmax).
- *   2. Intervals over all values of the loops prove it, with the conjuncts of the gate as linear inequalities: from L <= 0
- *      follows index <= index - q * L for q >= 0, and the terms that both have in common cancel.
- *   3. The box is halved along a loop that the gate, a quotient, a remainder or a selection depends on, until the gate is
- *      closed or the index inside in each part. At single points this runs the index expression of the program. A value
- *      that depends on data and has few values, such as a clamped index, is halved like a loop.
- * What depends on data counts by its bounds: a weight by its values, an element of an intermediate buffer by the bounds of
- * what kernels store there or of the graph node that the buffer holds, everything else by its type. A condition on data may
- * be true.
+ *   2. Intervals over all values of the loops prove it. Each conjunct of the gate is a linear inequality L <= 0, so
+ *      index <= index - q * L for q >= 0. Terms that occur in both cancel.
+ *   3. The box is halved until, in each part, the gate is closed or the index inside. It is halved along a loop that the gate, a
+ *      quotient, a remainder or a selection depends on. At single points this runs the program's index expression. A value that
+ *      depends on data and has few possible values, such as a clamped index, is halved like a loop.
+ * Bounds of data come from several sources. A weight is bounded by its values. An element of an intermediate buffer is bounded by
+ * the values that kernels store there, or by the graph node that the buffer holds. All other data are bounded by their types.
+ * A condition on data may be true.
  *
  * An access that is not proved within the budget is clamped: its index becomes MIN(MAX(index, 0), greatest). A PREFETCH
- * touches no memory and is no access.
+ * touches no memory, so it is no access.
  *
  * needs: programs in the order of their execution
- * gives: Kernel.bounds    keeps: the value of every element, where no access was outside
+ * gives: Kernel.bounds    keeps: the value of every element, if no access was outside
  * breaks: nothing */
 #include "../ir/span.h"
 #include "listing.h"
@@ -25,21 +25,21 @@
 #include <stdlib.h>
 
 enum {
-  MAX_LINEAR = 24, /* terms of an index, and of a conjunct, that cancel against each other */
+  MAX_LINEAR = 24, /* most terms of an index or conjunct that can cancel */
   MAX_CONJUNCTS = 24
 };
 
 typedef struct Item {        /* a node below an index or a gate */
   const Node *x;
   Ref r;
-  int first;                 /* of its sources in Bounds.from; -1: a leaf */
-  bool hard;                 /* a range, or a value that depends on data, that is halved */
-  bool wraps;                /* in 32 bits or less, over the box: no sum of what is below it */
-  Span now;                  /* over the box */
-  Span part;                 /* of the values that it has in all, those of the box */
+  int first;                 /* index of its first source in Bounds.from; -1: a leaf */
+  bool hard;                 /* to be halved: a range, or a value that depends on data */
+  bool wraps;                /* its result may wrap in its type over the box, so it is no sum of its sources */
+  Span now;                  /* its values over the box */
+  Span part;                 /* the part of its values that the box includes */
 } Item;
 
-typedef struct Linear {      /* sum of k * item, and a constant */
+typedef struct Linear {      /* sum of k * item, plus c */
   int n;
   int64_t c;
   struct { int item; int64_t k; } t[MAX_LINEAR];
@@ -48,31 +48,31 @@ typedef struct Linear {      /* sum of k * item, and a constant */
 struct Bounds {
   const Plan *p;
   IR *ir;
-  Span *content;             /* by buffer: the integers that its elements may be; empty: nothing was stored yet */
+  Span *content;             /* by buffer: the integers that its elements may be; empty: nothing is stored yet */
   size_t nbufs;
   RefMap stored;             /* buffers + 1 that the kernel stores to */
   RefMap place;              /* node to its item + 1 */
-  VEC(Item) item;            /* of one access, sources first */
+  VEC(Item) item;            /* nodes of the current access, sources first */
   VEC(int) from;             /* items of sources */
   int64_t boxes, all_boxes;
-  int gate, index;           /* items; gate -1: open */
-  Ref around;                /* the gate of the loops around the access; 0: they have none */
-  VEC(Ref) outer;            /* the same for each open loop: of those around it */
-  int64_t first, last;       /* elements from index on that are touched */
-  int64_t begin, end;        /* indices of the buffer's elements; begin is 0, but where pointers are moved */
-  const Kernel *moved;       /* its pointers are moved on by so many elements; NULL: none */
+  int gate, index;           /* evaluated boxes of the current access, and of all */
+  Ref around;                /* conjunction of the gates of loops around the access; 0: none */
+  VEC(Ref) outer;            /* its value outside of each open loop */
+  int64_t first, last;       /* offsets from the index to the first and the last touched element */
+  int64_t begin, end;        /* valid indices of the buffer; begin is 0 unless its pointer is moved */
+  const Kernel *moved;       /* the kernel whose pointers are moved by `shift`; NULL: none */
   const int64_t *shift;
-  bool linear;               /* sum says what the index is */
+  bool linear;               /* `sum` is the index */
   Linear sum, conjunct[MAX_CONJUNCTS]; /* each <= 0 where the gate is open */
   int conjuncts;
 };
 
-/* ---- what data may be ---- */
+/* ---- bounds of data ---- */
 
 static Span weight_span(const Bounds *b, const Buf *buf) {
   const Tensor *t = &b->ir->tensors.p[buf->slot];
   Span s = { INT64_MAX, INT64_MIN };
-  if (buf->packed) s = (Span){ 0, 0 }; /* where a gate is closed */
+  if (buf->packed) s = (Span){ 0, 0 }; /* for closed gates */
   for (int64_t i = 0; i < t->elems; i++) {
     const int64_t v = tensor_bits(t, i);
     s = span_or(s, (Span){ v, v });
@@ -161,7 +161,7 @@ static Span combined(const Bounds *b, Item *it) {
   return it->wraps ? type : r;
 }
 
-/* Ops that combined() knows, of integers; everything else is a leaf. */
+/* Integer ops that combined() knows; everything else is a leaf. */
 static bool is_leaf(const IR *ir, const Node *x) {
   switch ((Op)x->op) {
   case OP_ADD: case OP_SUB: case OP_NEG: case OP_MUL: case OP_FLDIV: case OP_FLMOD: case OP_MIN: case OP_MAX: case OP_AND:
@@ -177,7 +177,7 @@ static Span leaf_span(Bounds *b, const Node *x) {
   if (x->op == OP_CONST) return (Span){ const_value(x), const_value(x) };
   if (x->op == OP_RANGE) return (Span){ 0, range_extent(x) - 1 };
   if (x->op == OP_LOAD && !load_gate(x)) return loaded(b, x);
-  if (x->op == OP_LOAD) { /* or what it gives while its gate is closed */
+  if (x->op == OP_LOAD) { /* the other value counts as well, for a closed gate */
     const Node *otherwise = node(b->ir, load_else(x));
     while (otherwise->op == OP_BCAST) otherwise = node(b->ir, operand(otherwise));
     return span_or(loaded(b, x), (Span){ otherwise->vmin, otherwise->vmax });
@@ -192,7 +192,7 @@ static void evaluate(Bounds *b) {
 
 /* ---- an access taken apart ---- */
 
-/* The item of r; sources come first. Ends at leaves: what is loaded stands for itself. */
+/* The item of r; sources come first. Leaves end the expression: a load is one. */
 static int item_of(Bounds *b, Ref r) {
   VEC(Ref) stack = { 0 };
   VEC_PUSH(&stack, r);
@@ -232,7 +232,7 @@ static bool add_term(Linear *s, int item, int64_t k) {
   return true;
 }
 
-/* s += k * the item; false: it cannot be said so, or a part of it may wrap. */
+/* s += k * item; false: it is not linear, or a part of it may wrap. */
 static bool add_linear(const Bounds *b, Linear *s, int item, int64_t k) {
   const Item *it = &b->item.p[item];
   const int *from = it->first >= 0 ? &b->from.p[it->first] : NULL;
@@ -251,7 +251,7 @@ static bool add_linear(const Bounds *b, Linear *s, int item, int64_t k) {
       if (c.lo == c.hi && known(c)) return i64_mul(k, c.lo, &by) && add_linear(b, s, from[1 - side], by);
     }
     return add_term(s, item, k);
-  case OP_CAST: { /* of an index between 32 and 64 bits */
+  case OP_CAST: { /* an index is converted between 32 and 64 bits */
     const DType of = (DType)b->item.p[from[0]].x->dt;
     const bool same = !it->wraps && (of == DT_I32 || of == DT_I64);
     return same ? add_linear(b, s, from[0], k) : add_term(s, item, k);
@@ -260,7 +260,7 @@ static bool add_linear(const Bounds *b, Linear *s, int item, int64_t k) {
   }
 }
 
-/* The conjunct a - c + plus <= 0. */
+/* Adds the conjunct a - c + plus <= 0. */
 static void add_conjunct(Bounds *b, int a, int c, int64_t plus) {
   Linear l = { .c = plus };
   if (b->conjuncts < MAX_CONJUNCTS && add_linear(b, &l, a, 1) && add_linear(b, &l, c, -1) && l.n)
@@ -290,13 +290,13 @@ static void add_conjuncts(Bounds *b, int gate, bool holds) {
   }
 }
 
-/* One value for all that use it, of which so few are possible that they can be tried. */
+/* Whether an item is a scalar with so few possible values that each can be tried. */
 static bool is_narrow(const Bounds *b, const Item *it) {
   return it->x->lanes == 1 && known(it->now) && it->now.lo <= it->now.hi &&
          it->now.hi - it->now.lo < tunable(b->ir->ctx, bounds_boxes);
 }
 
-/* The first narrow item above data: halving what is below it says nothing more. */
+/* The first narrow item above data: halving its sources would add no information. */
 static bool is_cut(const Bounds *b, const bool *data, size_t i) {
   const Item *it = &b->item.p[i];
   bool cut = data[i] && is_narrow(b, it);
@@ -307,7 +307,7 @@ static bool is_cut(const Bounds *b, const bool *data, size_t i) {
   return cut;
 }
 
-/* Marks what the gate, or an op of the index that is not linear, depends on: users come after their sources. */
+/* Marks items that the gate or a non-linear op of the index depends on. Users come after their sources. */
 static void mark_hard(Bounds *b) {
   const size_t n = b->item.n;
   bool *below = xcalloc(2 * n + 1, sizeof *below), *data = below + n;
@@ -327,14 +327,14 @@ static void mark_hard(Bounds *b) {
   free(below);
 }
 
-/* How far the pointer to the buffer is moved, in elements. */
+/* Elements by which the pointer to the buffer is moved. */
 static int64_t moved_by(const Bounds *b, int64_t buf) {
   for (size_t i = 0; b->moved && i < b->moved->bufs.n; i++)
     if (b->moved->bufs.p[i] == buf) return b->shift[i];
   return 0;
 }
 
-/* The elements of the buffer, or of the tile in memory, and those that the access touches from its index on. */
+/* Sets the valid indices of the buffer, or of the tile, and the elements that the access touches around its index. */
 static void find_reach(Bounds *b, const Node *x) {
   if (x->op == OP_PART) {
     b->begin = b->first = 0;
@@ -376,7 +376,7 @@ static bool linear_less(Linear *s, const Linear *l, int64_t q) {
   return i64_mul(l->c, -q, &by) && i64_add(s->c, by, &s->c);
 }
 
-/* The greatest value of sign * index where the gate is open: conjuncts are taken away as long as that makes it less. */
+/* Upper bound of sign * index while the gate is open. Conjuncts are subtracted as long as that lowers it. */
 static int64_t greatest(const Bounds *b, int64_t sign) {
   Linear s = { 0 };
   if (!linear_less(&s, &b->sum, -sign)) return INT64_MAX;
@@ -414,7 +414,7 @@ static bool is_inside(const Bounds *b) {
   return least <= -fits.lo;
 }
 
-/* Recurses once for each halving: no deeper than the sum of the logarithms of the extents. */
+/* Recurses once for each halving, so no deeper than the sum of the logarithms of all extents. */
 static bool prove_box(Bounds *b) {
   b->boxes++;
   evaluate(b);
@@ -479,7 +479,7 @@ Bounds *bounds_open(const Plan *p) {
   return b;
 }
 
-/* A line of a program, one after another: loops whose gates are conditions of the accesses in them */
+/* Follows the lines of a program: gates of loops are conditions of the accesses inside of them */
 static void note_loop(Bounds *b, const Node *x) {
   if (x->op == OP_LOOP) {
     VEC_PUSH(&b->outer, b->around);
@@ -514,7 +514,7 @@ void bounds_note(Bounds *b, const Kernel *k) {
       const Node *x = node(b->ir, prog->p[i]);
       const size_t at = x->op == OP_STORE ? (size_t)buffer_id(node(b->ir, store_buffer(x))) : b->nbufs;
       if (at >= b->nbufs || !dt_int(b->ir->bufs.p[at].dt)) continue;
-      if (!pass) { /* what is loaded from there may be of before or after the store */
+      if (!pass) { /* loads from a buffer of this kernel may see the value before or after the store */
         refmap_set(&b->stored, (Ref)at + 1, 1);
         continue;
       }
@@ -526,7 +526,7 @@ void bounds_note(Bounds *b, const Kernel *k) {
       Span s = b->item.p[value].now;
       const Ref held = b->ir->bufs.p[at].value;
       if (held) s = span_and(s, (Span){ node(b->ir, held)->vmin, node(b->ir, held)->vmax });
-      if (s.lo > s.hi) s = b->item.p[value].now; /* padding, which is not the node's */
+      if (s.lo > s.hi) s = b->item.p[value].now; /* padding, which the node's bounds do not include */
       b->content[at] = span_or(b->content[at], s);
     }
 }
@@ -540,10 +540,10 @@ static Ref list_op(IR *ir, Listing *l, Op op, Ref a, int64_t c) {
   return r;
 }
 
-/* The program with the accesses that are not proved clamped. */
+/* Clamps the accesses that are not proved. */
 static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
   Refs out = { 0 }, src = { 0 };
-  RefMap now = { 0 };      /* accesses, and what uses them, as they became */
+  RefMap now = { 0 };      /* changed nodes: accesses and their users */
   Listing l = { .ir = b->ir, .out = &out };
   for (size_t i = 0; i < prog->n; i++) {
     const Ref r = prog->p[i];
@@ -593,7 +593,7 @@ void plan_bounds(Plan *p) {
   bounds_close(b);
 }
 
-/* The first access of a program that is not proved; 0: there is none. */
+/* The first access of a program that is not proved; 0: none. */
 static Ref first_unproved(Bounds *b, const Refs *prog) {
   Ref bad = 0;
   for (size_t i = 0; i < prog->n; i++) {

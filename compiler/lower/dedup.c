@@ -1,19 +1,20 @@
-/* dedup.c: isomorphic kernels, which differ in their buffers only, become what the first of them became.
+/* dedup.c: lowers equal kernels once. Isomorphic kernels, which differ in their buffers only, become copies of the first one.
  *
- * Layers repeat, and so do the steps of a loop. The nests of a kernel, tiled and with their weights packed, have a signature: a
- * list of integers. It begins with buffers and ranges in the order that sums are sorted by (node_order), a range without its
- * number, a buffer as what is known of it. The other nodes follow, sources first. Kernels of one signature end as equal code, so
- * copies and lanes are made once, and a later kernel has other buffers put in. Its ranges are those of the first.
+ * Layers repeat, and so do the steps of a loop. The nests of a kernel have a signature, a list of integers, once they are tiled
+ * and their weights packed. It begins with buffers and ranges in the order by which sums are sorted (node_order). A range is
+ * listed without its number, a buffer by its properties. The other nodes follow, sources first. Kernels with equal signatures
+ * get equal code. So copies and lanes are made for the first kernel only. The others take its nests with their own buffers, and
+ * share its ranges.
  *
  * match: needs: split ranges, packed weights   gives: Kernel.as and .buffers   keeps: nests
- * reuse: needs: the nests of the kernels that others are copies of, as they end up   gives: those of the copies
+ * reuse: needs: the final nests of the first kernels   gives: the nests of their copies
  *        breaks: Kernel.as */
 #include "../ir/refmap.h"
 #include "lower.h"
 
 typedef VEC(int64_t) Signature;
 
-enum { IS_CONST = -1, IS_BUFFER = -2 }; /* in place of a node's place */
+enum { IS_CONST = -1, IS_BUFFER = -2 }; /* these replace an index of a node */
 
 static void add_source(const IR *ir, const RefMap *at, Ref r, Signature *w) {
   const Node *x = node(ir, r);
@@ -43,11 +44,11 @@ static void add_node(const IR *ir, const RefMap *at, const Node *x, Signature *w
   VEC_PUSH(w, x->narg);
   VEC_PUSH(w, x->nsrc);
   for (int i = 0; i < x->narg; i++)
-    if (x->op != OP_RANGE || i != 1) VEC_PUSH(w, x->arg[i]); /* its number */
+    if (x->op != OP_RANGE || i != 1) VEC_PUSH(w, x->arg[i]); /* [1] is its number */
   for (int i = 0; i < x->nsrc; i++) add_source(ir, at, x->src[i], w);
 }
 
-/* Buffers and ranges to the front, in node_order; the others keep their order. */
+/* Moves buffers and ranges to the front, in node_order; the others keep their order. */
 static void leaves_first(const IR *ir, Refs *all) {
   Refs others = { 0 };
   size_t n = 0;
@@ -71,7 +72,7 @@ static uint32_t signature_of(IR *ir, const Refs *nests, Refs *buffers) {
   leaves_first(ir, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op == OP_CONST) continue; /* its value stands with those that use it */
+    if (x->op == OP_CONST) continue; /* users list its value */
     if (x->op == OP_BUFFER) {
       add_buffer(ir, x, &w);
       VEC_PUSH(buffers, all.p[i]);
@@ -91,7 +92,7 @@ static uint32_t signature_of(IR *ir, const Refs *nests, Refs *buffers) {
 
 void step_match(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
-  VEC(uint32_t) first = { 0 }; /* by signature: kernel + 1 */
+  VEC(uint32_t) first = { 0 }; /* by signature: 1 + the first such kernel */
   (void)unused;
   for (size_t i = 0; i < p->kernels.n; i++) {
     Kernel *k = &p->kernels.p[i];

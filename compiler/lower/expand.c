@@ -1,10 +1,10 @@
 /* expand.c: turns UNROLL ranges into copies and VEC ranges into lanes.
  *
- * A copy is the expression with the range replaced by a constant; what does not depend on the range
- * is the same node in every copy, so a register tile shares its loads by hash-consing alone. Lanes
- * follow from the index algebra: an access that moves by one element per lane is a vector access,
- * one that does not move is a scalar in every lane, anything else is assembled lane by lane. Ranges of
- * the nest that are in lanes together become one first: the outer one's values are quotients, the inner one's remainders.
+ * A copy is the expression with the range replaced by a constant. Nodes that do not depend on the range are the same in every
+ * copy. So hash-consing alone makes the copies of a register tile share loads. Lanes follow from the index algebra. An access
+ * that moves by one element per lane is a vector access. An access that does not move is a scalar for all lanes, and any other
+ * one is assembled lane by lane. If two ranges of the nest are in lanes, they become one first: its quotients are the outer
+ * values, its remainders the inner ones.
  *
  * needs: split ranges (opts.c), packed weights (pack.c)   gives: nests with only loops left
  * keeps: the value of every element */
@@ -12,8 +12,8 @@
 #include "lower.h"
 #include <string.h>
 
-enum { MAX_ELEMENTS = 256 };  /* of a vector of groups: 64 lanes of 4 bytes */
-enum { MAX_SOURCES = MAX_RANGES + 64 }; /* of a node in a nest that is no SINK: a reduction's, or as many as a vector has lanes */
+enum { MAX_ELEMENTS = 256 };  /* most elements of a vector of groups: 64 lanes of 4 bytes */
+enum { MAX_SOURCES = MAX_RANGES + 64 }; /* most sources of a node that is no SINK: of a reduction, or of a vector's lanes */
 
 static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
   return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
@@ -25,8 +25,8 @@ static Ref copy_of(IR *ir, Ref r, Ref range, int64_t at) {
   return ix_subst(ir, r, 1, &range, &c);
 }
 
-/* sum + terms, a chain of multiply-adds as the loop would be that was unrolled; sum 0: begun by the first product. The chains of
- * other copies go on meanwhile, and a tree would add sums that multiply-adds add for nothing. */
+/* sum + terms, as a chain of multiply-adds like that of a loop; sum 0: the first product begins the chain. Chains of other
+ * copies hide the latency. A tree would need additions that multiply-adds do for free. */
 static Ref in_turn(IR *ir, Ref sum, Ref terms, bool fused) {
   const Node *x = node(ir, terms);
   if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, lhs(x), fused), rhs(x), fused);
@@ -35,20 +35,20 @@ static Ref in_turn(IR *ir, Ref sum, Ref terms, bool fused) {
   return make(ir, OP_ADD, (DType)x->dt, 1, 2, (Ref[]){ sum, terms }, 0, NULL);
 }
 
-static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles, to 0, is one to the sum */
+static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles has its own sum, 0, which `sum` replaces */
   const Node *x = node(ir, term);
   if (x->op == OP_MMA) return make(ir, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, mma_x(x), mma_y(x) }, x->narg, x->arg);
   if (x->op == OP_WMMA) return make(ir, OP_WMMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, wmma_x(x), wmma_y(x) }, x->narg, x->arg);
   return make(ir, op, (DType)x->dt, x->lanes, 2, (Ref[]){ sum, term }, 0, NULL);
 }
 
-/* RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linearize.c feeds to one
- * accumulator. A partial range leaves RED(v0, ...) + RED(v1, ...), combined by halves, and the lanes
- * combined last: RED(that, lanes). */
+/* Unrolls a reduction: RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linearize.c adds to one
+ * accumulator. A partial range gives RED(v0, ...) + RED(v1, ...), which are combined by halves. Its lanes are combined last:
+ * RED(sum of the parts, lanes). */
 static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
   const Target *t = arg;
   const Node *x = node(ir, r);
-  for (int k = x->nsrc - 1; k > 0; k--) { /* the innermost first: terms stay in order */
+  for (int k = x->nsrc - 1; k > 0; k--) { /* the innermost first, so that terms stay in order */
     const Node *u = node(ir, x->src[k]);
     if (range_kind(u) != RK_UNROLL && range_kind(u) != RK_PARTIAL && range_kind(u) != RK_DOT && range_kind(u) != RK_DEPTH)
       continue;
@@ -89,7 +89,7 @@ static Ref splat(IR *ir, Ref r, int lanes) {
   return x->lanes == lanes ? r : make(ir, OP_BCAST, (DType)x->dt, lanes, 1, &r, 0, NULL);
 }
 
-static Ref group_load(IR *ir, Ref cast, Ref range, int n) { /* the elements of a converted load side by side, or 0 */
+static Ref group_load(IR *ir, Ref cast, Ref range, int n) { /* loads contiguous elements of a converted load; 0: it cannot */
   const Node *x = node(ir, cast), *l = x->op == OP_CAST ? node(ir, operand(x)) : x;
   int64_t coef;
   Ref rest;
@@ -109,8 +109,8 @@ static Ref range_below(IR *ir, Ref index, RangeKind kind) { /* 0: none */
 
 static int64_t extent_of(const IR *ir, Ref range) { return range ? range_extent(node(ir, range)) : 1; }
 
-/* The tile that a load reads: a row for each value of a range (0: one row), at whatever stride; in each, elements side
- * by side along two ranges, the inner one first. 0: they do not lie so. */
+/* The tile that a load reads, or 0 if it is none. Each value of `row` is a row, at any stride; row 0: there is one row. The
+ * elements of a row are contiguous along `inner`, then `outer`. */
 static Ref tile_load(IR *ir, Ref load, Ref row, Ref inner, Ref outer) {
   const Node *l = node(ir, load);
   const int64_t width = extent_of(ir, inner) * extent_of(ir, outer);
@@ -122,8 +122,8 @@ static Ref tile_load(IR *ir, Ref load, Ref row, Ref inner, Ref outer) {
   return make(ir, OP_TILE, (DType)l->dt, (int)(arg[0] * width), 2, (Ref[]){ load_buffer(l), index }, 2, arg);
 }
 
-/* RED(cast(x) * cast(y), ..., depth, dot range), where y is the constant, becomes an element of RED(MMA(0, tile of x,
- * tile of y), ...): that of the row of x and the lane of y. */
+/* Multiplies tiles: RED(cast(x) * cast(y), ..., depth, dot range), where y is the constant, becomes RED(MMA(0, tile of x, tile
+ * of y), ...). The result is the element at the row of x and the lane of y. */
 static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloops, const Ref *loops) {
   const Node *m = node(ir, red_value(red));
   Ref x = operand(node(ir, lhs(m))), y = operand(node(ir, rhs(m))), src[MAX_RANGES + 1];
@@ -142,7 +142,7 @@ static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloop
   memcpy(src + 1, loops, (size_t)nloops * sizeof *src);
   bool looped = false;
   for (int k = 0; k < nloops; k++) looped |= range_kind(node(ir, loops[k])) == RK_REDUCE;
-  /* the sum is a variable */
+  /* the sum must be a variable */
   if (!looped) src[++nloops] = range_new(ir, 1, RK_REDUCE);
   Ref sum = make(ir, OP_RED, d, elems, nloops + 1, src, 1, red->arg), spill = make(ir, OP_SPILL, d, elems, 1, &sum, 0, NULL);
   Ref zero = ix_const(ir, 0), at = ix_add(ir, row ? ix_mul(ir, row, lanes) : zero, lane ? lane : zero);
@@ -153,10 +153,10 @@ static Ref tile_reduction(IR *ir, const Node *red, Ref depth, Ref dot, int nloop
 typedef struct Fragments {
   const MatrixUnit *unit;
   Ref side[2];             /* ranges of rows and columns */
-  Ref thread, element;     /* of the warp, of what a thread holds of the sums */
+  Ref thread, element;     /* ranges of the warp's threads, and of the sums' elements that a thread holds */
 } Fragments;
 
-/* The fragment of a thread: its elements of matrix x. `factor` is the element at range[0] and range[1], the matrix's rows and columns. */
+/* A thread's elements of matrix x. `factor` is the matrix's element at range[0] and range[1], its row and column. */
 static Ref fragment_of(IR *ir, const Fragments *f, Matrix x, Ref factor, const Ref range[2]) {
   const char *of = matrix_dimensions(x);
   const int n = unit_elements(f->unit, x);
@@ -170,15 +170,15 @@ static Ref fragment_of(IR *ir, const Fragments *f, Matrix x, Ref factor, const R
   return make(ir, OP_VEC, unit_type(f->unit, x), n, n, element, 0, NULL);
 }
 
-/* The matrix in memory whose elements a load is: rows at a stride, in each elements side by side */
+/* The whole matrix that a load reads: rows at a stride, with contiguous elements */
 static Ref whole_matrix(IR *ir, Ref load, Ref row, Ref column) {
   const Ref tile = tile_load(ir, load, row, column, 0);
   if (!tile) ir_wrong(ir, "%%%u: a matrix whose rows do not lie side by side", load);
   return tile;
 }
 
-/* RED(cast(x) * cast(y), ..., k) becomes an element of RED(WMMA(0, fragments of x and of y), ...). A unit that takes whole matrices
- * gets RED(MMA(0, x, y), ...), whose result goes through memory. */
+/* Multiplies matrices: RED(cast(x) * cast(y), ..., k) becomes an element of RED(WMMA(0, fragments of x and of y), ...). A unit
+ * for whole matrices gets RED(MMA(0, x, y), ...), whose result goes through memory. */
 static Ref warp_reduction(IR *ir, Ref r, void *arg) {
   const Fragments *f = arg;
   const MatrixUnit *u = f->unit;
@@ -203,7 +203,7 @@ static Ref warp_reduction(IR *ir, Ref r, void *arg) {
     src[0] = make(ir, OP_MMA, u->c, lanes, 3, (Ref[]){ zero, a, b }, 2, (int64_t[]){ u->m, u->k });
     bool loops = false;
     for (int k = 1; k < n; k++) loops |= range_kind(node(ir, src[k])) == RK_REDUCE;
-    if (!loops) src[n++] = range_new(ir, 1, RK_REDUCE); /* the sum is a variable, to which copies add */
+    if (!loops) src[n++] = range_new(ir, 1, RK_REDUCE); /* the sum must be a variable, to which copies add */
     const Ref sum = make(ir, OP_RED, u->c, lanes, n, src, 1, x->arg), spill = make(ir, OP_SPILL, u->c, lanes, 1, &sum, 0, NULL);
     const Ref at = ix_add(ir, ix_mul(ir, f->side[0], u->n), f->side[1]);
     return make(ir, OP_PART, u->c, 1, 2, (Ref[]){ spill, at }, 0, NULL);
@@ -216,7 +216,7 @@ static Ref warp_reduction(IR *ir, Ref r, void *arg) {
   return make(ir, OP_PART, u->c, 1, 2, (Ref[]){ sum, f->element }, 0, NULL);
 }
 
-/* The part of a fragment is a lane of it when copies have been made. */
+/* After copies are made, an element of a fragment is a lane. */
 static Ref element_of(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r);
@@ -226,7 +226,7 @@ static Ref element_of(IR *ir, Ref r, void *arg) {
   return make(ir, OP_LANE, (DType)x->dt, 1, 1, (Ref[]){ part_tile(x) }, 1, &lane);
 }
 
-/* The nest with threads of a warp, and copies for the elements that each holds, in place of the sides of matrices */
+/* Replaces the sides of matrices by the threads of a warp and copies for the elements that each thread holds. */
 static Ref spread_matrices(IR *ir, Ref nest, const MatrixUnit *u) {
   static const Rule rules[] = { { OP_RED, "matrix", warp_reduction }, { OP_NONE, NULL, NULL } };
   Fragments f = { .unit = u };
@@ -247,9 +247,9 @@ static Ref spread_matrices(IR *ir, Ref nest, const MatrixUnit *u) {
   return nest_close(ir, &to);
 }
 
-/* RED(cast(load) * cast(load), ..., dot range) becomes RED(DOT(0, loads of groups), ...); the constant's is the second, of
- * panels the one with a sign.
- * Where packing did not bring groups together, the range is unrolled. */
+/* Makes dot products: RED(cast(load) * cast(load), ..., dot range) becomes RED(DOT(0, loads of groups), ...). The second
+ * operand is the constant, or the signed one of two panels. If packing did not make groups contiguous, the range is unrolled
+ * instead. */
 static Ref group_reduction(IR *ir, Ref r, void *arg) {
   (void)arg;
   const Node *x = node(ir, r), *m = node(ir, red_value(x));
@@ -281,7 +281,7 @@ typedef struct Lanes {
   IR *ir;
   Ref range;
   int n;
-  RefMap memo;                 /* the vector, or the scalar, that stands for a node */
+  RefMap memo;                 /* the vector, or the scalar, that replaces a node */
   RefMap varies;               /* nodes that differ from lane to lane */
 } Lanes;
 
@@ -290,7 +290,7 @@ static void lanes_free(Lanes *v) {
   refmap_free(&v->varies);
 }
 
-static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression at every lane */
+static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression in each lane */
   IR *ir = v->ir;
   Ref lane[MAX_ELEMENTS];
   int per = node(ir, r)->lanes; /* a group has several elements */
@@ -303,7 +303,7 @@ static Ref each_lane(Lanes *v, Ref r) { /* a vector of the expression at every l
   return make(ir, OP_VEC, (DType)node(ir, r)->dt, v->n * per, v->n * per, lane, 0, NULL);
 }
 
-static Ref each_group(IR *ir, Ref r, int n) { /* one group for all lanes, repeated */
+static Ref each_group(IR *ir, Ref r, int n) { /* the same group in all lanes */
   Ref lane[MAX_ELEMENTS];
   int per = node(ir, r)->lanes;
   CHECK(n * per <= MAX_ELEMENTS);
@@ -311,7 +311,7 @@ static Ref each_group(IR *ir, Ref r, int n) { /* one group for all lanes, repeat
   return make(ir, OP_VEC, (DType)node(ir, r)->dt, n * per, n * per, lane, 0, NULL);
 }
 
-/* Whether integers of 64 bits are computed from vectors: else they are indices. */
+/* Whether 64-bit integers are computed from vectors, and so are data; otherwise they are indices. */
 static bool computes_data(const Lanes *v, const Node *x) {
   bool any = false;
   for (int k = 0; k < x->nsrc; k++) {
@@ -321,7 +321,7 @@ static bool computes_data(const Lanes *v, const Node *x) {
   return any;
 }
 
-/* An operand in lanes. An index is its first lane and steps from there, not an expression for each lane. */
+/* An operand in lanes. An index becomes its first lane plus constant steps, not an expression for each lane. */
 static Ref operand_of(Lanes *v, Ref r) {
   IR *ir = v->ir;
   const Ref in_lanes = refmap_get(&v->memo, r);
@@ -377,7 +377,7 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
   }
 }
 
-/* The expression with the range's values in lanes; scalars that do not depend on it stay scalars. */
+/* The expression with the range's values in lanes. Scalars that do not depend on the range stay scalars. */
 static Ref vectorize(Lanes *v, Ref root) {
   IR *ir = v->ir;
   Refs all = { 0 };
@@ -403,7 +403,7 @@ static Ref vectorize(Lanes *v, Ref root) {
   return refmap_get(&v->memo, root);
 }
 
-/* STORE at every lane: one vector store, or one scalar store per lane. A gate is the same for all lanes, or each has its own. */
+/* Stores every lane, by one vector store or by a scalar store for each lane. Scalar stores may have a gate of their own. */
 static void store_lanes(Lanes *v, Ref store, Refs *out) {
   IR *ir = v->ir;
   const Node *x = node(ir, store);
@@ -422,7 +422,7 @@ static void store_lanes(Lanes *v, Ref store, Refs *out) {
   }
 }
 
-/* One range in place of two; *outer is replaced. */
+/* Replaces two ranges in lanes by one; *outer: the new range */
 static Ref merge_lanes(IR *ir, Ref store, Ref *outer, Ref inner) {
   const int64_t n = range_extent(node(ir, inner));
   Ref both = range_make(ir, range_extent(node(ir, *outer)) * n, RK_VEC);
@@ -431,16 +431,16 @@ static Ref merge_lanes(IR *ir, Ref store, Ref *outer, Ref inner) {
   return store;
 }
 
-/* What becomes of the ranges of a nest */
+/* The uses of a nest's ranges */
 typedef struct Roles {
-  Nest loops;              /* those that stay; what is stored is still to come */
-  Ref vec;                 /* in lanes, all of them as one; 0: none is */
-  Ref copied[MAX_RANGES];  /* by copies, the first one outermost in the tile */
+  Nest loops;              /* loops that stay; `store` is set later */
+  Ref vec;                 /* the range in lanes, merged if there are several; 0: none */
+  Ref copied[MAX_RANGES];  /* ranges of copies, the outermost of the tile first */
   int ncopied;
 } Roles;
 
-/* The range with most copies is the outer one of the tile: what its copies share is held in registers while theirs streams
- * past, and the smaller side needs fewer. n->store is rewritten where ranges in lanes become one. */
+/* The range with most copies is outermost in the tile. Its copies share loads that stay in registers, and the smaller side
+ * needs fewer of these. Ranges in lanes are merged, which rewrites n->store. */
 static Roles roles_of(IR *ir, Nest *n) {
   Roles roles = { 0 };
   Ref rows = 0;
@@ -462,7 +462,7 @@ static Roles roles_of(IR *ir, Nest *n) {
     default: roles.loops.ranges[roles.loops.n++] = r;
     }
   }
-  if (rows) roles.loops.ranges[roles.loops.n++] = rows; /* innermost: what multiplies tiles makes all of them */
+  if (rows) roles.loops.ranges[roles.loops.n++] = rows; /* innermost: a product of tiles gives all rows */
   return roles;
 }
 
@@ -476,7 +476,7 @@ static void copy_stores(IR *ir, Refs *stores, Ref range) {
 
 static Lanes lanes_of(IR *ir, Ref range) { return (Lanes){ .ir = ir, .range = range, .n = (int)range_extent(node(ir, range)) }; }
 
-/* Lanes of reductions inside of a store: they leave scalars. vec: those of the nest, whose turn is later */
+/* Vectorizes reductions inside of a store; their results are scalars. vec: the lanes of the nest itself, which follow later */
 static Ref reduce_lanes(IR *ir, Ref store, Ref vec) {
   Refs ranges = { 0 };
   collect_ranges(ir, store, &ranges);
@@ -507,7 +507,7 @@ static Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   Nest n = nest_open(ir, nest);
   Refs stores = { 0 }, parts = { 0 };
   const Node *body = node(ir, n.store);
-  for (int k = 0; k < body->nsrc && body->op == OP_SINK; k++) { /* copies of operands (stage.c), and last the nest's own */
+  for (int k = 0; k < body->nsrc && body->op == OP_SINK; k++) { /* copies of operands (stage.c), then the nest's own store */
     n.store = body->src[k];
     if (k < body->nsrc - 1) VEC_PUSH(&parts, expand_nest(ir, n.store, t));
   }

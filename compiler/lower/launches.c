@@ -1,42 +1,44 @@
-/* launches.c: the step `launches`: nests become a device program.
+/* launches.c: the step `launches` turns nests into a device program.
  *
- * A nest whose schedule says blocks or threads has them as ranges: its loops are those of the program. Any other one is run by
- * the schedule that is always legal: each value of its ranges is a thread. The ranges are flattened: blocks of as many threads as
- * the launch has. The threads that the last block has too many do nothing, by a gated loop around all that a thread does: a gate of
- * each store alone would let them load what is outside, or what another thread replaces in place. Reductions and serial loops
- * stay loops of a thread, so sums are added in the order of a program for one thread. Nests that do not touch elements that
- * others store are parts of one launch, one flat grid; a nest that may begins another launch. All blocks of a launch have as many
- * threads as the largest: what a schedule has less is added, by several blocks in one, or by threads that store nothing.
+ * A nest whose schedule names blocks or threads has ranges of these kinds, which become loops of the program. Any other nest
+ * runs by the schedule that is always legal: each value of its ranges is a thread. Its ranges are flattened into blocks with
+ * the launch's number of threads. Superfluous threads of the last block do nothing: a gated loop is around all that a thread
+ * does. Gates of stores alone would let them load outside of buffers, or values that another thread replaces in place.
+ * Reductions and serial loops stay loops of a thread, so sums keep the order of a program for one thread.
  *
- * Why the threads of a launch do not meet: different values of a nest's ranges store at different places (docs/ir.md), of threads
- * that have a value in common the first one stores it, and nests that may meet are in different launches.
- * interp/interp_threads.c is asked whether that is so (tests/device-programs).
+ * Nests are parts of one launch, one flat grid, while none touches elements that another one stores. A nest that may do so
+ * begins a new launch. All blocks of a launch have the size of the largest. A smaller block is filled by joining several
+ * blocks, or by threads that store nothing.
+ *
+ * Threads of a launch do not interfere, for three reasons. Different values of a nest's ranges store at different places
+ * (docs/ir.md). If several threads have the same value, the first one stores it. Nests that may interfere are in different
+ * launches. interp/interp_threads.c checks this (tests/device-programs).
  *
  * needs: nests with ranges of blocks and threads, or of loops only   gives: Kernel.prog, the buffers it names, Kernel.schedule
- * keeps: the value of every element   breaks: Kernel.states, which is empty then */
+ * keeps: the value of every element   breaks: Kernel.states, which is empty afterwards */
 #include "../group/group.h"
 #include "../opt/opts.h"
 #include "../target/launch.h"
 #include "lower.h"
 #include <stdlib.h>
 
-enum { FLAT_THREADS = 256 }; /* of a block by the schedule that is always legal */
+enum { FLAT_THREADS = 256 }; /* threads of a block in the schedule that is always legal */
 
 typedef struct Making {
   IR *ir;
   const Device *d;
   Refs prog;
-  Refs accesses;           /* of the launch so far */
+  Refs accesses;           /* all accesses of the launch so far */
 } Making;
 
-/* A nest of the kernel, and the launch that it is a part of */
+/* A nest of the kernel, and its launch */
 typedef struct Part {
-  Ref nest;                /* with the threads of groups */
-  Ref canonical;           /* as it was before its schedule, which makes ranges wider than what gates let through */
+  Ref nest;                /* with threads in place of groups */
+  Ref canonical;           /* before its schedule, whose ranges are wider than gates permit */
   bool placed;             /* it has ranges of blocks and threads */
-  BlockThreads own;        /* what its schedule wants */
-  bool first;              /* of its launch */
-  int64_t threads;         /* of a block of the launch */
+  BlockThreads own;        /* the threads of its schedule */
+  bool first;              /* first nest of its launch */
+  int64_t threads;         /* threads of a block of the launch */
 } Part;
 
 /* ---- ranges of blocks and threads ---- */
@@ -49,7 +51,7 @@ static int64_t values_of(const IR *ir, const Nest *n) {
   return v;
 }
 
-/* A nest over blocks and threads, and the condition under which a thread has something to do; 0: always */
+/* A nest over blocks and threads. gate: the condition under which a thread has a value; 0: always */
 typedef struct Flat { Ref nest, thread, gate; } Flat;
 
 static int64_t blocks_of(int64_t values, int64_t threads) { return values ? (values - 1) / threads + 1 : 1; }
@@ -57,7 +59,8 @@ static int64_t blocks_of(int64_t values, int64_t threads) { return values ? (val
 static Flat flatten(IR *ir, const Device *d, Ref nest, int64_t threads) {
   Nest n = nest_open(ir, nest);
   const int64_t values = values_of(ir, &n), rows = blocks_of(blocks_of(values, threads), d->max_grid[0]),
-                row = blocks_of(blocks_of(values, threads), rows); /* more blocks than a dimension has are rows of blocks */
+                /* a grid with too many blocks for one dimension is rows of blocks */
+                row = blocks_of(blocks_of(values, threads), rows);
   const Ref block[2] = { rows > 1 ? range_new(ir, rows, RK_GRID) : 0, range_new(ir, row, RK_GRID) };
   const Ref number = rows > 1 ? ix_add(ir, ix_mul(ir, block[0], row), block[1]) : block[1];
   Flat f = { .thread = range_new(ir, threads, RK_LOCAL) };
@@ -78,7 +81,7 @@ static Flat flatten(IR *ir, const Device *d, Ref nest, int64_t threads) {
     step = extent ? step / extent : 1;
     from[replaced] = n.ranges[k];
     const Ref at = ix_div(ir, flat, step ? step : 1);
-    /* the gate keeps an only range below its extent */
+    /* a single range needs no remainder: the gate keeps it below its extent */
     by[replaced] = !values ? ix_const(ir, 0) : extent == values ? at : ix_mod(ir, at, extent);
     replaced++;
   }
@@ -89,7 +92,8 @@ static Flat flatten(IR *ir, const Device *d, Ref nest, int64_t threads) {
 }
 
 /* ---- gates ---- */
-/* Nodes that are listed where a thread's own code begins, and are still there: outside of all blocks, or in open loops */
+/* Nodes that the program has listed where a thread's own code begins and that are still valid: outside of all blocks, or in
+ * open loops */
 static void visible_nodes(const IR *ir, const Refs *prog, size_t end, RefMap *out) {
   VEC(size_t) open = { 0 };
   Refs kept = { 0 };
@@ -105,7 +109,7 @@ static void visible_nodes(const IR *ir, const Refs *prog, size_t end, RefMap *ou
   VEC_FREE(&open);
 }
 
-/* What the nest's program from `first` on does in a thread, in a loop that runs once where the gate holds. */
+/* Puts the code of a thread, from `first` on, into a loop that runs once if the gate holds. */
 static void gate_threads(IR *ir, Refs *prog, size_t first, const Flat *f) {
   Refs out = { 0 }, gate = { 0 };
   RefMap there = { 0 };
@@ -122,7 +126,7 @@ static void gate_threads(IR *ir, Refs *prog, size_t first, const Flat *f) {
   }
   VEC_PUSH(&out, once);
   VEC_PUSH(&out, node_make(ir, OP_LOOP, DT_NONE, 1, 2, (Ref[]){ once, f->gate }, 0, NULL, 0, NULL));
-  size_t last = prog->n; /* the end of the loop over threads */
+  size_t last = prog->n; /* where the loop over threads ends */
   while (end_range(node(ir, prog->p[--last])) != f->thread) {}
   for (size_t i = at + 1; i < last; i++) {
     const Op op = (Op)node(ir, prog->p[i])->op;
@@ -138,7 +142,7 @@ static void gate_threads(IR *ir, Refs *prog, size_t first, const Flat *f) {
 }
 
 /* ---- launches ---- */
-/* All elements that an access touches as the values of a sum; false: it is none */
+/* The elements that an access touches, as the values of a sum; false: the index is no sum */
 static bool addresses_of(IR *ir, Ref index, Addresses *out) {
   Refs ranges = { 0 };
   bool sum = true;
@@ -159,7 +163,7 @@ static bool addresses_of(IR *ir, Ref index, Addresses *out) {
   return sum;
 }
 
-/* Whether accesses may touch the same element, one of them in another nest than the other */
+/* Whether two accesses of different nests may touch the same element */
 static bool may_meet(IR *ir, Ref a, Ref b) {
   Addresses x, y;
   return !addresses_of(ir, access_index(node(ir, a)), &x) || !addresses_of(ir, access_index(node(ir, b)), &y) ||
@@ -168,8 +172,8 @@ static bool may_meet(IR *ir, Ref a, Ref b) {
 
 static int64_t accessed(const IR *ir, Ref access) { return buffer_id(node(ir, access_buffer(node(ir, access)))); }
 
-/* Whether the nest must wait for those of the launch: it loads what they store, or stores what they load. Stores of nests of a
- * kernel are at different places. Else its accesses are the launch's, too. */
+/* Whether the nest must wait for those of the launch: it loads elements that they store, or stores elements that they load.
+ * Stores of different nests of a kernel never overlap. The nest's accesses are added to the launch's. */
 static bool must_wait(Making *m, Ref nest) {
   Refs all = { 0 };
   bool wait = false;
@@ -178,7 +182,7 @@ static bool must_wait(Making *m, Ref nest) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(m->ir, all.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
-    if (buf_is_own(m->ir->bufs.p[accessed(m->ir, all.p[i])].kind)) continue; /* a block's, or a thread's */
+    if (buf_is_own(m->ir->bufs.p[accessed(m->ir, all.p[i])].kind)) continue; /* memory of one block or thread */
     for (size_t k = 0; k < before && !wait; k++) {
       const Ref other = m->accesses.p[k];
       wait = accessed(m->ir, all.p[i]) == accessed(m->ir, other) && x->op != node(m->ir, other)->op &&
@@ -190,8 +194,8 @@ static bool must_wait(Making *m, Ref nest) {
   return wait;
 }
 
-/* Bytes of shared memory of a launch of those nests, with so many threads of a block: sums of groups have elements for all of
- * them; panels are those of the nests, which may have them in common. */
+/* Shared memory of a launch, in bytes. Sums of groups have elements for all threads of its blocks. Panels belong to nests,
+ * which may share them. */
 static int64_t launch_shared(const IR *ir, const Part *part, size_t n, int64_t threads) {
   int64_t bytes = 0;
   Refs panels = { 0 }, all = { 0 };
@@ -220,7 +224,7 @@ static int64_t flat_values(const IR *ir, Ref nest) {
   return values_of(ir, &n);
 }
 
-/* As many as the largest nest fills, but no more than the device takes: a power of two */
+/* Threads of a block for flattened nests: as many as the largest one fills, within the device's limit; a power of two */
 static int64_t flat_threads(const IR *ir, const Device *d, const Part *part, size_t n) {
   int64_t most = 1, threads = 1;
   for (size_t i = 0; i < n; i++) {
@@ -232,13 +236,13 @@ static int64_t flat_threads(const IR *ir, const Device *d, const Part *part, siz
   return threads;
 }
 
-/* Blocks of so many threads; what join_blocks makes of a nest's own */
+/* Blocks of a part if they have that many threads; join_blocks may have joined several */
 static int64_t part_blocks(const IR *ir, const Part *p, int64_t threads) {
   if (!p->placed) return blocks_of(flat_values(ir, p->nest), threads);
   return p->own.shared_bytes ? p->own.blocks : blocks_of(p->own.blocks, threads / p->own.threads);
 }
 
-/* Whether the last one of the parts does not fit beside the others in a launch of blocks of so many threads */
+/* Whether the last part does not fit into a launch with the others, with that many threads for each block */
 static bool too_much(const Making *m, const Part *part, size_t n, int64_t threads) {
   int64_t blocks = 0;
   for (size_t i = 0; i < n; i++) {
@@ -249,14 +253,13 @@ static bool too_much(const Making *m, const Part *part, size_t n, int64_t thread
   return launch_shared(m->ir, part, n, threads) > m->d->shared_bytes;
 }
 
-/* The launches of the kernel: a nest begins another one if it must wait, or if blocks of one size do not serve it and those of
- * the launch. */
+/* Divides the kernel's nests into launches. A nest begins a new launch if it must wait, or if no size of blocks fits both. */
 static void choose_launches(Making *m, Part *part, size_t n) {
   const int64_t flat = flat_threads(m->ir, m->d, part, n);
   for (size_t i = 0, first = 0; i < n; i++) {
     Part *p = &part[i];
     const bool wait = must_wait(m, p->canonical);
-    const int64_t threads = i ? part[first].threads : 0; /* of the placed ones; 0: there are none */
+    const int64_t threads = i ? part[first].threads : 0; /* threads of placed nests; 0: none yet */
     const int64_t own = p->placed ? p->own.threads : threads, most = own > threads ? own : threads;
     const bool fits = !own || !threads || (!(most % own) && !(most % threads));
     p->first = !i || wait || !fits || too_much(m, part + first, i - first + 1, most ? most : flat);
@@ -275,7 +278,7 @@ static void choose_launches(Making *m, Part *part, size_t n) {
 /* ---- nests with blocks and threads ---- */
 static Ref gate_stores(IR *ir, Ref body, const Nest *n, const Varying *v);
 
-/* Of threads that store the same value, the first one stores it, also in a copy of an operand. */
+/* If threads store the same value, only the first one stores it. This holds for copies of operands as well. */
 static Ref gate_store(IR *ir, Ref store, const Nest *n, const Varying *v) {
   if (node(ir, store)->op == OP_NEST) {
     Nest copy = nest_open(ir, store);
@@ -301,7 +304,7 @@ static Ref gate_stores(IR *ir, Ref body, const Nest *n, const Varying *v) {
   return body;
 }
 
-/* The nest with all loops over blocks and threads, at least one of each */
+/* The nest with loops over blocks and threads, at least one of each */
 static Ref place_nest(IR *ir, const Part *p) {
   const Nest n = nest_open(ir, p->nest);
   const int64_t more = p->threads / p->own.threads;
@@ -327,12 +330,12 @@ static Part open_part(IR *ir, const Kernel *k, size_t i) {
   const Node *x = node(ir, nest);
   for (int at = 1; at < x->nsrc; at++) p.placed |= range_is_place(range_kind(node(ir, x->src[at])));
   const Ref threads = block_threads(ir, nest, &p.own);
-  p.placed |= p.own.n > 0; /* a group of its own */
+  p.placed |= p.own.n > 0; /* a group may have threads of its own */
   if (p.placed) p.nest = threads;
   return p;
 }
 
-/* The nest with loops in place of its blocks and threads */
+/* The nest with loops instead of blocks and threads */
 static Ref without_places(IR *ir, Ref nest) {
   const Nest n = nest_open(ir, nest);
   for (int k = 0; k < n.n; k++) {
@@ -344,8 +347,8 @@ static Ref without_places(IR *ir, Ref nest) {
   return nest;
 }
 
-/* Threads that wait for each other are as many as their schedule says. A nest whose threads do not can have any number of them: so
- * borders that are filled beside a sum of products are no launch of their own. */
+/* If threads of a nest wait for each other, its schedule fixes their number. A nest without such threads adapts: it loses its
+ * blocks and threads if they do not fit. So filling a border beside a sum of products needs no separate launch. */
 static void follow_threads(Making *m, Part *part, size_t n) {
   int64_t threads = 0;
   for (size_t i = 0; i < n && !threads; i++)
@@ -357,8 +360,8 @@ static void follow_threads(Making *m, Part *part, size_t n) {
   }
 }
 
-/* A block of the launch has more threads than the nest's. If these do not wait for each other, it does what several blocks would,
- * along the innermost range where fewest are left over; else the further ones have nothing to do. */
+/* Adapts a nest to larger blocks of its launch. If its threads do not wait for each other, one block does the work of several,
+ * along the innermost range that wastes least. Otherwise the additional threads do nothing. */
 static void join_blocks(IR *ir, Part *p) {
   const Nest n = nest_open(ir, p->nest);
   const int64_t times = p->placed ? p->threads / p->own.threads : 1;

@@ -1,19 +1,17 @@
-/* libm.c: functions on f32 as arithmetic, for every lane alike.
+/* libm.c: writes functions on f32 as arithmetic that is the same in every lane.
  *
- * Each is a reduction to a short interval, a polynomial there and a reconstruction, for the full
- * range: denormals, infinities, overflow and NaN give what the function gives. tests/unit/libm.c
- * measures the greatest error of each, with multiply-adds that round once and that round twice, and
- * holds it to 2 ULP; tests/ulp does so for what comes out of bundles, on all 2^32 floats if asked
- * (make ulp). The polynomials come from tools/minimax.py.
+ * Each function consists of a reduction to a short interval, a polynomial there and a reconstruction. It covers the full range:
+ * denormals, infinities, overflow and NaN give the function's own values. tests/unit/libm.c measures the greatest error of each
+ * function, with multiply-adds that round once and with those that round twice. The limit is 2 ULP. tests/ulp does so for
+ * bundles, with `make ulp` on all 2^32 floats. The polynomials come from tools/minimax.py.
  *
- * Sine and cosine reduce by pi/2 after Payne and Hanek, in f64 and without a branch: 2/pi in
- * words of 24 bits, of which each argument needs the five that its exponent says. Products of such
- * words with a mantissa are exact.
+ * Sine and cosine reduce by pi/2 after Payne and Hanek, in f64 and without a branch. They hold 2/pi in words of 24 bits; each
+ * argument needs five of them, by its exponent. Products of such words and a mantissa are exact.
  *
- * Rounding to an integer n is done by adding 1.5 * 2^23, after which the low bits of the sum are n:
- * shifted into the exponent's place they make 2^n without a conversion.
+ * An integer n is rounded by adding 1.5 * 2^23. The low bits of the sum are n then; shifted into the exponent's place they make
+ * 2^n without a conversion.
  *
- * needs: one op on f32 in lanes   gives: arithmetic in its place   breaks: its rounding, by 2 ULP at most */
+ * needs: one op on f32 in lanes   gives: arithmetic instead   breaks: its rounding, by 2 ULP at most */
 #include "lower.h"
 
 typedef struct Make { IR *ir; int lanes; bool scalb; } Make; /* scalb: the machine multiplies by powers of two */
@@ -94,8 +92,8 @@ static Split split(const Make *m, Ref x) {
   return (Split){ n, t, muladd(m, n, real(m, -LN2_LO), muladd(m, n, real(m, -LN2_HI), x)) };
 }
 
-/* value * 2^n, n being the low bits of t: in two steps, as n may exceed the exponents of normal numbers, of which only the
- * second rounds */
+/* value * 2^n, where n is in the low bits of t. n may exceed the exponents of normal numbers, so there are two multiplications;
+ * only the second one rounds */
 static Ref scaled(const Make *m, Ref value, Ref n, Ref t) {
   if (m->scalb) return binary(m, OP_SCALB, value, n);
   Ref i = as(m, DT_U32, t), all = binary(m, OP_SHL, i, word(m, 23));
@@ -141,7 +139,7 @@ static Mantissa log_parts(const Make *m, Ref x) {
   return (Mantissa){ sub(m, e, where(m, tiny, real(m, 23), real(m, 0))), f, muladd(m, square, real(m, -0.5), cube) };
 }
 
-/* the logarithms of what is not a positive finite number */
+/* the logarithms of values that are not positive and finite */
 static Ref log_special(const Make *m, Ref x, Ref y) {
   Ref zero = real(m, 0), inf = real(m, 1.0 / 0.0), nan = spread(m, c_bits(m->ir, DT_F32, 0x7fc00000));
   Ref other = where(m, less(m, x, zero), nan, where(m, binary(m, OP_CMPEQ, x, zero), real(m, -1.0 / 0.0), x));
@@ -180,11 +178,11 @@ static Ref make_erf(const Make *m, Ref x) { /* 1 - e^(log(1 - erf)), a polynomia
   return with_sign(m, magnitude(m, expm1_small(m, muladd(m, a, POLYNOMIAL(m, erfc_log, a), a))), x);
 }
 
-/* The digits of 2 / pi from the one on whose number, 0 to 5, is `first`. */
+/* The digits of 2 / pi from number `first` on, which is 0 to 5. */
 enum { DIGITS = sizeof two_over_pi / sizeof *two_over_pi, WINDOW = 5 };
 static void digits_from(const Make *m, Ref first, Ref digit[DIGITS]) {
   for (int i = 0; i < DIGITS; i++) digit[i] = real(m, two_over_pi[i]);
-  for (int by = 4; by; by /= 2) { /* after each step less than `by` is left of first */
+  for (int by = 4; by; by /= 2) { /* first < 2 * by before each step */
     Ref far = binary(m, OP_CMPNE, binary(m, OP_AND, first, word(m, (uint32_t)by)), word(m, 0));
     for (int i = 0; i < by - 1 + WINDOW && i + by < DIGITS; i++) digit[i] = where(m, far, digit[i + by], digit[i]);
   }
@@ -193,11 +191,11 @@ static void digits_from(const Make *m, Ref first, Ref digit[DIGITS]) {
 /* |x| = (quadrant + 4 k) pi/2 + r with |r| <= pi/4 (and a little) */
 typedef struct Angle { Ref quadrant, r; } Angle;
 
-/* |x| is scaled down by 2^24j to y < 2^25, and its product with 2/pi, modulo 4, is that of y with the digits from number
- * j on: those before give multiples of 4. The first two products may exceed 4 still and are reduced by rounding to a
- * multiple of it; the other three are below 2 together. */
+/* x| = y * 2^24j with y < 2^25. Modulo 4, |x| * 2/pi is y times the digits from number j on, because earlier digits give
+ * multiples of 4. The first two products may exceed 4, so the nearest multiple of 4 is subtracted. The sum of the other three
+ * is less than 2. */
 static Angle angle(const Make *m, Ref x) {
-  const double FOURS = 0x1.8p54, ONES = 0x1.8p52; /* adding one of them and taking it away rounds to multiples of 4, 1 */
+  const double FOURS = 0x1.8p54, ONES = 0x1.8p52; /* adding and subtracting one of them rounds to a multiple of 4, or of 1 */
   Ref a = magnitude(m, x), bits = as(m, DT_U32, at_least(m, a, 2));
   Ref j = binary(m, OP_SHR, mul(m, sub(m, binary(m, OP_SHR, bits, word(m, 23)), word(m, 128)), word(m, 171)), word(m, 12));
   Ref y = cast(m, DT_F64, as(m, DT_F32, sub(m, as(m, DT_U32, a), mul(m, j, word(m, 24u << 23)))));
@@ -213,7 +211,7 @@ static Angle angle(const Make *m, Ref x) {
   Ref n = sub(m, add(m, add(m, top, rest), wide(m, ONES)), wide(m, ONES));
   Ref r = mul(m, add(m, sub(m, top, n), rest), wide(m, 0x1.921fb54442d18p+0));
   Ref quadrant = as(m, DT_U32, add(m, cast(m, DT_F32, n), real(m, ROUNDER)));
-  return (Angle){ quadrant, muladd(m, a, real(m, 0), cast(m, DT_F32, r)) }; /* NaN for what is not finite */
+  return (Angle){ quadrant, muladd(m, a, real(m, 0), cast(m, DT_F32, r)) }; /* NaN if x is not finite */
 }
 
 static Ref sin_near(const Make *m, Ref r, Ref square) { return muladd(m, mul(m, r, square), POLYNOMIAL(m, sin_tail, square), r); }
@@ -240,7 +238,7 @@ static Ref make_cos(const Make *m, Ref x) {
   return sin_of(m, add(m, a.quadrant, word(m, 1)), a.r, word(m, 0));
 }
 
-/* functions of f32 that are made of arithmetic, whoever renders them */
+/* functions of f32 that every backend computes by arithmetic */
 static Ref (*const makers[OP_COUNT])(const Make *, Ref) = {
   [OP_EXP] = make_exp,   [OP_EXP2] = make_exp2, [OP_LOG] = make_log, [OP_LOG2] = make_log2, [OP_TANH] = make_tanh,
   [OP_ERF] = make_erf,   [OP_SIN] = make_sin,   [OP_COS] = make_cos,

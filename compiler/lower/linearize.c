@@ -1,28 +1,28 @@
-/* linearize.c: from nests of expressions to a list of micro-ops.
+/* linearize.c: turns nests of expressions into a list of micro-ops.
  *
- * Every range is one loop of a tree. A nest's ranges form a chain; a reduction's loops hang below
- * the deepest loop that its result depends on. A node belongs to the deepest loop it depends on, so
- * whatever does not vary in a loop is outside of it by construction. Inside a loop, items (nodes and
- * inner loops) are listed depth first from what has effects, which keeps a load close to its first
- * use and register pressure low. A reduction becomes an ACC before its outermost loop, a SET in the
- * innermost and a GET after. Reductions over the same ranges share the loops if they stand in the same loop and none needs
- * the result of another. The others get ranges of their own first. A reduction over the threads of a block is no loop: they
- * exchange what they have in shared memory.
+ * Every range is one loop of a tree. A nest's ranges form a chain; a reduction's loops are below the deepest loop that its
+ * result depends on. A node belongs to the deepest loop it depends on, so loop-invariant code is outside of the loop by
+ * construction. Inside a loop, items (nodes and inner loops) are listed depth first from stores and sums. This keeps a load
+ * close to its first use and register pressure low.
+ *
+ * A reduction becomes an ACC before its outermost loop, a SET in the innermost and a GET after. Reductions over the same ranges
+ * share loops if they are in the same loop and none needs another's result. Otherwise they get ranges of their own first. A
+ * reduction over the threads of a block is no loop: threads exchange values in shared memory.
  *
  * needs: nests with only loops left (expand.c), of ops that the backend has (legalize.c)
- * gives: a program that ir_verify_program lets pass, the buffers it names, Kernel.schedule   keeps: the value of every element
- * breaks: Kernel.states, which is empty then */
+ * gives: a program that ir_verify_program accepts, the buffers it names, Kernel.schedule   keeps: the value of every element
+ * breaks: Kernel.states, which is empty afterwards */
 #include "../opt/opts.h"
 #include "lower.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LOOPS = 256, MAX_PARTS_ADDED = 64 }; /* of a program; values that a thread combines of those of its group */
+enum { MAX_LOOPS = 256, MAX_PARTS_ADDED = 64 }; /* most loops of a program; most values of a group that one thread combines */
 
 typedef struct Loop {
   Ref range;
   int parent, depth;
-  int level;                     /* of the reductions that share it; 0: a loop of the nest or of a copy */
+  int level;                     /* level of its reductions (make_loops); 0: a loop of the nest or of a copy */
   bool first;                    /* the outermost loop of those reductions */
   Refs sets;                     /* SETs and STOREs that belong here, in order */
   Refs hints;                    /* PREFETCHes: no loop is made for them alone */
@@ -31,19 +31,19 @@ typedef struct Loop {
   bool emitted;
 } Loop;
 
-/* What the nests of a program share. */
+/* State that the nests of a program share */
 struct Shared {
-  RefMap top;                    /* to themselves: what stands outside all loops */
+  RefMap top;                    /* outside all loops: a node to its value in the program */
   Refs visible;                  /* constants and ranges defined in the open blocks */
   RefMap index;                  /* into visible, plus 1; stale where another node is there */
-  int warp;                      /* threads that exchange values without memory; 0: they use shared memory */
+  int warp;                      /* threads that exchange values without memory; 0: all exchange in shared memory */
 };
 
 /* A copy of an operand into shared memory, which all threads of a block make */
 typedef struct SharedCopy {
   Ref nest;
   int64_t buffer;
-  Refs free;                     /* ranges that it varies with, but for its own */
+  Refs free;                     /* ranges that the nest varies with, without its own */
 } SharedCopy;
 
 typedef struct Linear {
@@ -51,12 +51,12 @@ typedef struct Linear {
   Refs *prog;
   Loop loop[MAX_LOOPS];
   int nloops;
-  int threads;                   /* the innermost loop over threads, in which all variables are; 0: there is none */
-  Refs nodes;                    /* of the nest, sources first */
+  int threads;                   /* the innermost loop over threads, which contains all variables; 0: none */
+  Refs nodes;                    /* nodes of the nest, sources first */
   int *scope;                    /* by position in nodes: loop */
   bool *done;                    /* by position in nodes */
   int *hoisted;                  /* by position in nodes: the loop hoist() last saw it for */
-  Ref *value;                    /* by position in nodes: what stands for it in the program */
+  Ref *value;                    /* by position in nodes: its value in the program */
   VEC(SharedCopy) copies;
   RefMap panel;                  /* buffer + 1 of a copy (stage.c, stage_shared.c) to the loop it is made in */
   uint32_t *pos;                 /* by Ref - base hash: position in nodes */
@@ -83,7 +83,7 @@ static int loop_add(Linear *l, Ref range, int parent) {
   return l->nloops++;
 }
 
-/* Threads of a block add what each of them has: a reduction over their ranges. */
+/* Whether threads of a block add their values: the reduction is over their ranges. */
 static bool over_threads(const Linear *l, const Node *x) {
   return x->op == OP_RED && range_is_thread(range_kind(node(l->ir, red_range(x, 0))));
 }
@@ -94,20 +94,20 @@ static bool within(const Linear *l, int inner, int outer) {
   return inner == outer;
 }
 
-/* The buffer that a node loads elements of a copy from; -1: it does not. Tiles of CPUs are loaded where they are multiplied. */
+/* The buffer of a copy that a node loads from; -1: none. Tiles of CPUs count as loaded where they are multiplied. */
 static int64_t buffer_loaded(const Linear *l, const Node *x) {
   const int64_t id = x->op == OP_LOAD || x->op == OP_TILE ? buffer_id(node(l->ir, access_buffer(x))) : -1;
   return x->op == OP_TILE && l->ir->bufs.p[id].kind != BUF_SHARED ? -1 : id;
 }
 
-/* The loop in which the copy is made that a node loads from; 0: it does not. */
+/* The loop that makes the copy from which a node loads; 0: it loads from none. */
 static int panel_loop(Linear *l, const Node *x) {
   const int64_t id = buffer_loaded(l, x);
   return id < 0 ? 0 : (int)refmap_get(&l->panel, (Ref)id + 1);
 }
 
-/* Reductions that cannot share the loop of a range with those seen before. Their parent and level are the same, so they
- * share another loop. */
+/* Reductions that cannot share a range's loop with earlier ones. They have equal parents and levels, so they share another
+ * loop. */
 typedef struct Apart {
   Ref range;                     /* 0: all reductions have their loops */
   int parent, level;
@@ -115,7 +115,7 @@ typedef struct Apart {
   Refs reds;
 } Apart;
 
-/* The loop of one of a reduction's ranges below the loop at; -1: the range has a loop elsewhere, which *apart notes. */
+/* The loop of a reduction's range k below loop `at`; -1: the range has a loop elsewhere, which *apart notes. */
 static int reduction_loop(Linear *l, Ref red, int k, int at, int level, Apart *apart) {
   const Ref range = node(l->ir, red)->src[k];
   const int o = loop_of(l, range);
@@ -132,7 +132,7 @@ static int reduction_loop(Linear *l, Ref red, int k, int at, int level, Apart *a
   return -1;
 }
 
-/* The copy into shared memory that a node loads from; NULL: it does not */
+/* The copy in shared memory that a node loads from; NULL: none */
 static const SharedCopy *copy_loaded(const Linear *l, const Node *x) {
   const int64_t id = buffer_loaded(l, x);
   for (size_t i = 0; i < l->copies.n && id >= 0; i++)
@@ -146,10 +146,9 @@ static bool has_ref(const Refs *list, Ref r) {
   return false;
 }
 
-/* Scope of every node; the loops of reductions are made on the way. A RED is seen after its value,
- * whose scope is not known before the RED's loops hang somewhere: so ranges get loops first, by a
- * walk that collects for each node the set of open ranges. The level of a reduction is 1 more than that of any below it, so
- * reductions of one level do not need one another. */
+/* Makes the loops of reductions. A RED comes after its value, but the value's scope depends on where the RED's loops are. So
+ * one walk first collects the set of open ranges of each node. The level of a reduction is one more than the levels below it,
+ * so reductions of one level do not need each other. */
 static void make_loops(Linear *l, Apart *apart) {
   IR *ir = l->ir;
   size_t n = l->nodes.n;
@@ -197,22 +196,24 @@ static void make_loops(Linear *l, Apart *apart) {
   VEC_FREE(&ranges);
 }
 
-/* The loop in which a reduction's result is: of one over threads, where they have what they add, and in the threads' own code */
+/* The loop that contains a reduction's result. A sum over threads is inside the loop over threads, where its value is. */
 static int red_parent(Linear *l, const Node *red) {
   if (over_threads(l, red)) return deeper(l, l->threads, l->scope[pos_of(l, red_value(red))]);
   return l->loop[loop_of(l, red_range(red, 0))].parent;
 }
 
-/* Where the innermost loop of the nest holds a reduction, what only its epilogue loads stays in that
- * loop: kept in registers across the reduction it would push accumulators out of them. A nest that one of a kernel's
- * chunks runs (parallel.c) loads nothing before it: another chunk may have stored there. Nor does one with a serial loop load
- * outside of its loops what it stores: the element may have changed. Tiles are loaded where they are
- * multiplied: a nest leaves none to the next one, which has other registers for them. */
+/* Finds the loop of each node. Exceptions move loads inwards:
+ * - Loads for the epilogue stay in the innermost loop if that contains a reduction: across the reduction they would take
+ *   registers from accumulators.
+ * - A nest that one of a kernel's chunks runs (group.c) loads nothing outside of that chunk, because another one may have
+ *   stored there.
+ * - A nest with a serial loop loads elements that it stores inside of its loops, because they change.
+ * - Tiles are loaded where they are multiplied: the next nest assigns the tile registers anew. */
 static void find_scopes(Linear *l, int innermost, bool serial) {
   IR *ir = l->ir;
   const Node *first = node(ir, innermost ? l->loop[1].range : 0);
   bool by_one = innermost && range_kind(first) == RK_THREAD && range_extent(first) == 1;
-  bool *feeds = xmalloc(l->nodes.n + 1), busy = false; /* used by a reduction's value */
+  bool *feeds = xmalloc(l->nodes.n + 1), busy = false; /* feeds: used by a reduction's value */
   Ref changed = 0;       /* the buffer that a nest with a serial loop stores to */
   for (size_t i = 0; i < l->nodes.n && serial; i++)
     if (node(ir, l->nodes.p[i])->op == OP_STORE) changed = store_buffer(node(ir, l->nodes.p[i]));
@@ -229,7 +230,7 @@ static void find_scopes(Linear *l, int innermost, bool serial) {
     CHECK(s >= 0);
     for (int k = 0; k < x->nsrc && x->op != OP_RED; k++) s = deeper(l, s, l->scope[pos_of(l, x->src[k])]);
     s = deeper(l, s, panel_loop(l, x));
-    if (x->op == OP_LOAD && busy && !feeds[i] && within(l, innermost, s)) s = innermost; /* not where copies are made */
+    if (x->op == OP_LOAD && busy && !feeds[i] && within(l, innermost, s)) s = innermost; /* not in loops that make copies */
     if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
     if (x->op == OP_LOAD && load_buffer(x) == changed) s = innermost;
     l->scope[i] = s;
@@ -246,7 +247,7 @@ static Ref put(Linear *l, Op op, DType d, int lanes, int n, const Ref *src, int 
   return r;
 }
 
-/* A leaf that several places want: defined once per block. */
+/* Lists a leaf once in each block that uses it. */
 static Ref put_leaf(Linear *l, Ref r) {
   Shared *s = l->shared;
   uint32_t at = refmap_get(&s->index, r);
@@ -261,7 +262,7 @@ static Ref need(Linear *l, Ref r);
 static void emit_loop(Linear *l, int loop);
 static void hoist_places(Linear *l, const Node *red, int at, int loop);
 
-/* acc op value, term by term: an unrolled sum feeds the accumulator in order */
+/* acc op value, term by term, so that an unrolled sum adds to the accumulator in order */
 static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   IR *ir = l->ir;
   const Node *x = node(ir, value);
@@ -272,7 +273,7 @@ static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   }
   if (x->op == OP_ADD) return accumulate(l, op, accumulate(l, op, acc, lhs(x)), rhs(x));
   if (x->op == OP_WMMA && node(ir, wmma_sum(x))->op == OP_WMMA) acc = accumulate(l, op, acc, wmma_sum(x));
-  if (dot) { /* its sum is 0, or products that are added by now */
+  if (dot) { /* its own sum is 0, or products that have been added */
     const bool wide = x->op == OP_WMMA;
     Ref a = need(l, wide ? wmma_x(x) : dot_x(x)), b = need(l, wide ? wmma_y(x) : dot_y(x));
     return put(l, (Op)x->op, (DType)x->dt, x->lanes, 3, (Ref[]){ acc, a, b }, x->narg, x->arg);
@@ -284,15 +285,15 @@ static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
 }
 
-static const Ref *product_of(const IR *ir, Ref sum) { /* its two factors; NULL: it is a sum of something else */
+static const Ref *product_of(const IR *ir, Ref sum) { /* the two factors of a sum of products; NULL: a sum of other terms */
   const Node *x = node(ir, red_value(node(ir, sum)));
   return x->op == OP_MUL || x->op == OP_DOT ? &x->src[x->nsrc - 2] : NULL;
 }
 
-/* Sums of products in an order for few registers: of a tile's two sides the shorter one stays, and each of the other is
- * loaded for all that it is multiplied by. So next is a sum that needs least that is not there yet, and of these one with
- * factors that are wanted for the fewest others. The order of a tile's elements may be another: results that shuffles
- * put together (shuffle.c) ask for whole rows in turn. */
+/* Orders sums of products to need few registers. The shorter side of a tile stays in registers; an element of the longer side
+ * is loaded for all its products together. So the next sum is one that needs fewest new factors, and among these one whose
+ * factors have fewest uses left. Stores need not follow this order: results that shuffles combine (shuffle.c) ask for whole
+ * rows. */
 static void order_products(Linear *l, Refs *sums) {
   IR *ir = l->ir;
   size_t *uses = xmalloc((l->nodes.n + 1) * sizeof *uses);
@@ -327,7 +328,7 @@ static void order_products(Linear *l, Refs *sums) {
   free(there);
 }
 
-/* All reductions over the loops of r are computed by one pass of those loops. */
+/* One pass of the loops computes all reductions over them. */
 static void emit_reduction(Linear *l, Ref r) {
   IR *ir = l->ir;
   int top = loop_of(l, red_range(node(ir, r), 0));
@@ -358,8 +359,7 @@ static void emit_reduction(Linear *l, Ref r) {
   VEC_FREE(&mine);
 }
 
-/* What must exist in loop `at` before r can be computed in a loop below it: emitted while `at` is
- * the innermost open loop. */
+/* Emits the parts of r that must exist in loop `at` before r is computed in a loop below. `at` is the innermost open loop. */
 static void hoist(Linear *l, Ref r, int at, int loop) {
   uint32_t i = pos_of(l, r);
   const Node *x = node(l->ir, r);
@@ -374,7 +374,7 @@ static void hoist(Linear *l, Ref r, int at, int loop) {
   if (over_threads(l, x)) hoist_places(l, x, at, loop);
 }
 
-static void open_effects(Linear *l, int loop, int at, int top) { /* effects in loop and everything below it */
+static void open_effects(Linear *l, int loop, int at, int top) { /* effects of the loop and of all loops below it */
   for (size_t i = 0; i < l->loop[loop].sets.n; i++) {
     const Node *x = node(l->ir, l->loop[loop].sets.p[i]);
     for (int k = 0; k < (x->op == OP_RED ? 1 : x->nsrc); k++) hoist(l, x->src[k], at, top);
@@ -389,15 +389,15 @@ static void open_effects(Linear *l, int loop, int at, int top) { /* effects in l
 }
 
 /* ---- sums over threads ---- */
-/* The places of a thread in what a group shares. They are nodes of the nest, so that each is in the loop it belongs to. */
+/* The places of a thread in the memory of a group. They are nodes of the nest, so that each is computed in its proper loop. */
 typedef struct Group {
-  int64_t threads, size;   /* of the block, of the group */
+  int64_t threads, size;   /* threads of the block, and of the group */
   int64_t firsts;          /* threads that add the parts of the others */
-  int64_t step;            /* from an element to the next of the group */
-  bool beside;             /* its threads have numbers one after another, from a multiple of its size on */
-  Ref part, sum;           /* elements: this thread's own, the one that it makes as one of the first */
-  Ref sums;                /* the first one that the first of its group make */
-  Ref first;               /* the condition that it is one of them */
+  int64_t step;            /* from an element of the group to the next one */
+  bool beside;             /* its threads have consecutive numbers that begin with a multiple of its size */
+  Ref part, sum;           /* places of this thread's value, and of its partial sum as one of the first */
+  Ref sums;                /* place of the group's first partial sum */
+  Ref first;               /* whether this thread is one of the first */
 } Group;
 
 static bool has_source(const Node *x, Ref r) {
@@ -410,8 +410,8 @@ static Ref append_digit(IR *ir, Ref number, Ref range) {
   return ix_add(ir, ix_mul(ir, number, range_extent(node(ir, range))), range);
 }
 
-/* all: the ranges of the nest. Elements of neighbours lie side by side: a group's are as far apart as its threads, where no
- * other range is between its own. */
+/* all: the ranges of the nest. Neighbouring threads have neighbouring elements. So the stride of a group's elements is that of
+ * its threads, unless another range is between its ranges. */
 static Group group_of(IR *ir, const Node *red, const Ref *all, int n) {
   Group g = { .threads = 1, .size = 1, .step = 1 };
   Ref mine = ix_const(ir, 0), outer = mine, inner = mine;
@@ -444,7 +444,7 @@ static Group group_of(IR *ir, const Node *red, const Ref *all, int n) {
 static Ref part_place(IR *ir, const Group *g, int64_t k) { return ix_add(ir, g->part, ix_const(ir, k * g->firsts * g->step)); }
 static Ref sum_place(IR *ir, const Group *g, int64_t k) { return ix_add(ir, g->sums, ix_const(ir, k * g->step)); }
 
-/* Its threads exchange values without memory. */
+/* Whether the group's threads exchange values without memory. */
 static bool in_warp(const Group *g, int warp) { return g->beside && g->size <= warp && !(g->size & (g->size - 1)); }
 
 static void list_places(IR *ir, const Group *g, int warp, Refs *out) {
@@ -455,7 +455,7 @@ static void list_places(IR *ir, const Group *g, int warp, Refs *out) {
   for (int64_t k = 0; k < g->firsts; k++) VEC_PUSH(out, sum_place(ir, g, k));
 }
 
-/* The nodes of the places of all groups of the nest */
+/* Collects the nodes for the places of all groups of the nest. */
 static void group_places(IR *ir, Ref nest, int warp, Refs *out) {
   const Node *x = node(ir, nest);
   Refs all = { 0 };
@@ -480,7 +480,7 @@ static void put_barrier(Linear *l) {
   put(l, OP_BARRIER, DT_NONE, 1, 0, NULL, 1, &id);
 }
 
-/* value[0..n), combined by halves; n is a power of two */
+/* Combines value[0..n) by halves; n is a power of two */
 static Ref combined(Linear *l, Op op, DType d, Ref *value, int64_t n) {
   for (; n > 1; n /= 2)
     for (int64_t i = 0; i < n / 2; i++) value[i] = put(l, op, d, 1, 2, (Ref[]){ value[i], value[i + n / 2] }, 0, NULL);
@@ -503,8 +503,8 @@ static void hoist_places(Linear *l, const Node *red, int at, int loop) {
   VEC_FREE(&places);
 }
 
-/* Threads of a group in one warp: each adds what the thread has that differs in one bit of its number, bit by bit. So all add the
- * same values in the same tree, and all have the sum. */
+/* Sums a group within a warp. In each step a thread adds the value of the thread whose number differs in one bit. All threads
+ * add the same values in the same tree, and all get the sum. */
 static Ref exchange(Linear *l, const Node *x, const Group *g) {
   const DType d = (DType)x->dt;
   Ref sum = need(l, red_value(x));
@@ -515,9 +515,9 @@ static Ref exchange(Linear *l, const Node *x, const Group *g) {
   return sum;
 }
 
-/* Threads of a group store what each of them has. Some of them combine a part of that each, and store it; then all combine these:
- * always in the same order, with two barriers. Nobody who reads stands behind the next store: between them there is a
- * barrier of this sum, also in a loop. */
+/* Sums a group in shared memory. Each thread stores its value. The first threads combine a part each and store the result, then
+ * all threads combine these results. The order is fixed, and there are two barriers. A load is always separated from the next
+ * store to its element by a barrier, also if the sum is in a loop. */
 static Ref emit_group(Linear *l, Ref r) {
   IR *ir = l->ir;
   const Node *x = node(ir, r);
@@ -568,7 +568,8 @@ static Ref need(Linear *l, Ref r) {
   return l->value[i];
 }
 
-static bool has_effects(const Linear *l, int loop) { /* the next loop of the same chain: others wait for need() */
+/* effects of the next loops of the same chain; other loops wait for need() */
+static bool has_effects(const Linear *l, int loop) {
   for (int c = loop; c < l->nloops; c++)
     if (l->loop[c].sets.n && within(l, c, loop)) return true;
   return false;
@@ -578,8 +579,8 @@ static bool multiplies_tiles(const IR *ir, Ref e) {
   return node(ir, e)->op == OP_RED && node(ir, red_value(node(ir, e)))->op == OP_MMA;
 }
 
-/* The products of tiles that a loop adds to its sums: the first one of each sum, then the second ones. So a tile that is
- * in several of them is near. */
+/* Multiplies tiles in a loop: the first product of each sum, then the second of each, and so on. A tile that several sums use
+ * stays near. */
 static void multiply_tiles(Linear *l, const Refs *sums) {
   IR *ir = l->ir;
   Ref *now = xmalloc((sums->n + 1) * sizeof *now);
@@ -604,8 +605,8 @@ static void multiply_tiles(Linear *l, const Refs *sums) {
   free(now);
 }
 
-/* Copies into shared memory that are made in a loop come first. Threads wait for all of them, and where the loop has another
- * round, for those that read the copies. */
+/* Makes the copies in shared memory that belong to a loop; they come first. Threads wait until all are made. -> whether threads
+ * must also wait at the end of the loop: another round will replace the copies */
 static bool fill_shared(Linear *l, int loop) {
   bool any = l->loop[loop].fills.n;
   for (int c = 1; c < l->nloops; c++) {
@@ -624,7 +625,7 @@ static void emit_loop(Linear *l, int loop) {
   Refs sums = { 0 };
   Loop *me = &l->loop[loop];
   me->emitted = true;
-  open_effects(l, loop, me->parent, loop); /* what does not vary here stays outside */
+  open_effects(l, loop, me->parent, loop); /* loop-invariant code stays outside */
   put_leaf(l, me->range);
   size_t visible = l->shared->visible.n;
   put(l, OP_LOOP, DT_NONE, 1, 1, &me->range, 0, NULL);
@@ -651,7 +652,7 @@ static void emit_loop(Linear *l, int loop) {
   l->shared->visible.n = visible;
 }
 
-/* What stands outside all loops is computed once for all nests of a kernel. */
+/* Values outside all loops are computed once for all nests of a kernel. */
 static void share_top(Linear *l) {
   for (size_t i = 0; i < l->nodes.n; i++) {
     l->value[i] = refmap_get(&l->shared->top, l->nodes.p[i]);
@@ -659,7 +660,7 @@ static void share_top(Linear *l) {
   }
 }
 
-/* The stores of a copy of an operand; NULL: the part of a nest is no copy */
+/* The stores of a copy of an operand; NULL: this part of the nest is no copy */
 static const Ref *copy_stores(const IR *ir, Ref part, int *n, int64_t *buffer) {
   const Node *copy = node(ir, part), *body;
   if (copy->op != OP_NEST) return NULL;
@@ -670,7 +671,7 @@ static const Ref *copy_stores(const IR *ir, Ref part, int *n, int64_t *buffer) {
   return store;
 }
 
-/* Loops of a copy that is made in loop at, and the innermost of them */
+/* Adds the loops of a copy that loop `at` makes; -> the innermost one */
 static int copy_loops(Linear *l, const Node *copy, int64_t buffer, int at) {
   int in = at;
   for (int j = 1; j < copy->nsrc; j++) in = loop_add(l, copy->src[j], in);
@@ -678,7 +679,7 @@ static int copy_loops(Linear *l, const Node *copy, int64_t buffer, int at) {
   return in;
 }
 
-/* Loops of the copies that are made in loop at: before those that read them. */
+/* Adds the loops of copies that loop `at` makes, before the loops that read them. */
 static void panel_loops(Linear *l, const Nest *n, int k, int at) {
   const Node *parts = node(l->ir, n->store);
   for (int i = 0; i < parts->nsrc && parts->op == OP_SINK; i++) {
@@ -693,8 +694,8 @@ static void panel_loops(Linear *l, const Nest *n, int k, int at) {
   }
 }
 
-/* All threads of a block make a copy into shared memory: in the innermost loop at of the nest, or in the loop of a reduction that
- * the copy varies with. */
+/* Adds the loops of copies into shared memory, which all threads make. They are in the nest's innermost loop `at`, or in the
+ * loop of a reduction that the copy varies with. */
 static void shared_loops(Linear *l, int at) {
   for (size_t i = 0; i < l->copies.n; i++) {
     const SharedCopy *c = &l->copies.p[i];
@@ -730,7 +731,7 @@ static void drop_node(Linear *l, Ref r) {
   l->nodes.n--;
 }
 
-/* A nest's nodes, and loops for all ranges; the innermost one of the nest. */
+/* Collects a nest's nodes and adds loops for all ranges; -> the innermost loop of the nest */
 static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
   IR *ir = l->ir;
   Refs roots = { 0 };
@@ -738,9 +739,9 @@ static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
   VEC_PUSH(&roots, nest);
   ir_toposort(ir, roots.p, roots.n, &l->nodes);
   VEC_FREE(&roots);
-  l->nodes.n--; /* the NEST itself */
+  l->nodes.n--; /* without the NEST itself */
   const Node *parts = node(ir, n->store);
-  if (parts->op == OP_SINK) drop_node(l, n->store); /* and its SINK, which is not last when ranges follow it */
+  if (parts->op == OP_SINK) drop_node(l, n->store); /* and without its SINK, which is not the last node if ranges follow */
   for (int k = 0; k < parts->nsrc && parts->op == OP_SINK; k++) {
     const Node *copy = node(ir, parts->src[k]);
     if (copy->op != OP_NEST) continue;
@@ -787,7 +788,7 @@ static void linear_free(Linear *l) {
   free(l);
 }
 
-/* The nest with another range for reductions that share its loop with each other only. */
+/* The nest with a new range for reductions that cannot share their range's loop with the others. */
 static Ref part_reductions(IR *ir, Ref nest, const Apart *apart) {
   const Node *r = node(ir, apart->range);
   const Ref own = range_new(ir, range_extent(r), range_kind(r));

@@ -1,4 +1,4 @@
-/* listing.h: lists of micro-ops while they are made: a leaf, or a value that a step adds, is listed once where it is seen. */
+/* listing.h: builds lists of micro-ops. A leaf, or a value that a step adds, is listed once in each scope. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"
@@ -6,8 +6,8 @@
 typedef struct Listing {
   const IR *ir;
   Refs *out;
-  Refs visible;            /* added by listing_once in blocks that are open; 0 where one begins */
-  RefMap place;            /* in visible, and 1; stale where another node is there */
+  Refs visible;            /* values that listing_once has added in open blocks; 0 marks the start of a block */
+  RefMap place;            /* 1 + index in visible; outdated if another node is there */
 } Listing;
 
 static inline void listing_once(Listing *l, Ref r) {
@@ -18,13 +18,13 @@ static inline void listing_once(Listing *l, Ref r) {
   VEC_PUSH(l->out, r);
 }
 
-/* Behind a barrier a value may be listed again, and is another one then: nothing that was added before it counts any more. */
+/* Forgets all values that listing_once has added: behind a barrier the same node is a new value, and is listed again. */
 static inline void listing_forget(Listing *l) {
   for (size_t i = 0; i < l->visible.n; i++)
     if (l->visible.p[i]) l->visible.p[i] = UINT32_MAX;
 }
 
-/* What the program has itself, and where blocks begin and end by it */
+/* Appends a line of the program itself, which may begin or end a block */
 static inline void listing_put(Listing *l, Ref r) {
   const Op op = (Op)node(l->ir, r)->op;
   if (op == OP_END)

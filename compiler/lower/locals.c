@@ -1,5 +1,5 @@
-/* locals.c: the step `locals`: nests of a kernel run one after another, so that their local buffers can share memory; so can
- * shared buffers of nests in blocks of their own.
+/* locals.c: the step `locals` lets nests of a kernel share local buffers, because they run one after another. Shared buffers of
+ * a launch are shared likewise, because its nests run in separate blocks.
  *
  * needs: the nests of all kernels   gives: one local buffer for several nests   keeps: the value of every element
  * breaks: nothing */
@@ -16,8 +16,8 @@ static void own_buffers(const IR *ir, Ref nest, Refs *out) {
   VEC_FREE(&all);
 }
 
-/* How many of a nest's buffers can be those of other nests, one after another: as many as are of one kind and type. Shared memory is
- * little: buffers as large as the largest nest wants them must fit in it together, or no nest could be sure of it. */
+/* Number of a nest's buffers that can be replaced by kept ones, in their order: pairs must have equal kinds and types. Shared
+ * memory is scarce: it must hold all kept buffers at the greatest size that any nest needs. Otherwise no buffer is replaced. */
 static size_t same_buffers(const IR *ir, const Target *t, const Refs *kept, const Refs *own) {
   int64_t bytes = 0;
   size_t n = 0;
@@ -32,7 +32,7 @@ static size_t same_buffers(const IR *ir, const Target *t, const Refs *kept, cons
   return shared && (n < own->n || bytes > t->dev->shared_bytes) ? 0 : n;
 }
 
-/* Nests run one after the other, or in blocks of their own: the copies of operands that they make share memory. */
+/* Replaces buffers of nests by those of earlier nests: nests run one after another, or in separate blocks. */
 static void share_locals(IR *ir, const Target *t, Refs *nests) {
   Refs kept = { 0 };
   for (size_t i = 0; i < nests->n; i++) {

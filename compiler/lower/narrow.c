@@ -1,29 +1,29 @@
-/* narrow.c: the step `narrow`: a device program computes its indices in 32 bits.
+/* narrow.c: the step `narrow` makes a device program compute its indices in 32 bits.
  *
- * Most devices have registers of 32 bits, where 64 take two of them and several instructions. Index arithmetic is what leads to
- * an index or a gate, and what is made of ranges and constants alone. Of that, an op becomes one of i32 where the bounds of its
- * operands and of its result all lie within i32: then it cannot overflow, and its value stays. A range becomes i32 itself, so
- * the loop counts in 32 bits and no op needs a cast to use it. Where the two widths meet a cast is listed: below an index that
- * depends on data, and above what goes to memory or becomes a float.
+ * Most devices have 32-bit registers; 64 bits take two registers and several instructions. Index arithmetic consists of the
+ * sources of indices and gates, and of ops on ranges and constants alone. Such an op becomes i32 if the bounds of its operands
+ * and its result are within i32. Then it cannot overflow, and its value is the same. A range becomes i32 as well, so the loop
+ * counts in 32 bits and no op needs a cast to use it. A cast is listed where the two widths meet. This is below an index that
+ * depends on data, and above a value that goes to memory or becomes a float.
  *
- * Elements of i64 tensors are loaded, computed and stored as before, and so are constants that are indices: they cost nothing.
+ * Elements of i64 tensors are loaded, computed and stored as before. So are constant indices, which cost nothing.
  *
- * needs: device programs   gives: the same with i32 where it is enough   keeps: the value of every element   breaks: nothing */
+ * needs: device programs   gives: the same with i32 where it suffices   keeps: the value of every element   breaks: nothing */
 #include "listing.h"
 #include "lower.h"
 
 typedef struct Narrowing {
   IR *ir;
-  RefMap wanted;           /* integers that are index arithmetic */
-  RefMap now;              /* nodes that became others */
+  RefMap wanted;           /* integers that belong to index arithmetic */
+  RefMap now;              /* replaced nodes */
   Listing list;
 } Narrowing;
 
-/* ---- what is narrowed ---- */
+/* ---- index arithmetic ---- */
 static bool fits(const Node *x) { return x->vmin >= INT32_MIN && x->vmax <= INT32_MAX; }
 static bool index_type(const Node *x) { return x->dt == DT_I64 || x->dt == DT_BOOL; }
 
-/* Ops of indices, of which the result and the operands say whether i32 is enough */
+/* Ops whose bounds and those of their operands say whether i32 suffices */
 static bool is_arithmetic(const Node *x) {
   switch ((Op)x->op) {
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_NEG: case OP_ABS: case OP_FLDIV: case OP_FLMOD: case OP_DIV: case OP_MOD:
@@ -38,7 +38,7 @@ static void want(Narrowing *n, Ref r) {
   if (r) refmap_set(&n->wanted, r, 1);
 }
 
-/* What is made of ranges and constants alone: sources come first. */
+/* Marks ops on ranges and constants alone. Sources come first. */
 static void want_ranges(Narrowing *n, const Refs *prog) {
   for (size_t i = 0; i < prog->n; i++) {
     const Node *x = node(n->ir, prog->p[i]);
@@ -49,7 +49,7 @@ static void want_ranges(Narrowing *n, const Refs *prog) {
   }
 }
 
-/* What leads to indices and gates: users come last. */
+/* Marks sources of indices and gates. Users come last. */
 static void want_indices(Narrowing *n, const Refs *prog) {
   for (size_t i = prog->n; i-- > 0;) {
     const Node *x = node(n->ir, prog->p[i]);
@@ -69,7 +69,7 @@ static bool sources_fit(const IR *ir, const Node *x) {
   return true;
 }
 
-/* The op, or of a comparison its operands, become i32. */
+/* Whether the op becomes i32, or for a comparison, its operands. */
 static bool narrows(const Narrowing *n, Ref r) {
   const Node *x = node(n->ir, r);
   bool any = x->dt == DT_I64;
@@ -89,7 +89,7 @@ static Ref make(IR *ir, const Node *like, Op op, DType d, int nsrc, const Ref *s
   return node_make(ir, op, d, like->lanes, nsrc, src, like->op == op ? like->narg : 0, like->arg, 0, NULL);
 }
 
-/* r as it is now, with elements of type d: i32 or i64, with a cast where it is the other one */
+/* r in the new program, as i32 or i64 (d); a cast is added if it has the other type */
 static Ref as(Narrowing *n, Ref r, DType d) {
   const Node *x = node(n->ir, r);
   const Ref is = now(n, r);
@@ -100,7 +100,7 @@ static Ref as(Narrowing *n, Ref r, DType d) {
   return to;
 }
 
-/* Source k of x for what x becomes */
+/* Source k of x in the new program */
 static Ref source_of(Narrowing *n, const Node *x, int k, bool narrow) {
   const Ref s = x->src[k];
   const bool index = (is_access(x) || x->op == OP_PART) && k == 1, block = x->op == OP_LOOP || x->op == OP_END;
@@ -114,7 +114,7 @@ static void narrow_line(Narrowing *n, Ref r) {
   const Node *x = node(ir, r);
   Refs src = { 0 };
   ir->origin = x->origin;
-  if (x->op == OP_CONST) return; /* listed where they are wanted */
+  if (x->op == OP_CONST) return; /* listed where they are used */
   if (x->op == OP_BUFFER) {
     listing_once(&n->list, r);
     return;
@@ -126,7 +126,7 @@ static void narrow_line(Narrowing *n, Ref r) {
     VEC_PUSH(&src, s);
   }
   const DType d = narrow && x->dt == DT_I64 ? DT_I32 : (DType)x->dt;
-  const bool same = x->op == OP_CAST && node(ir, src.p[0])->dt == d; /* a cast of what is that wide now */
+  const bool same = x->op == OP_CAST && node(ir, src.p[0])->dt == d; /* a cast whose operand has the type by now */
   const Ref to = same ? src.p[0] : make(ir, x, (Op)x->op, d, (int)src.n, src.p);
   if (!same && x->op == OP_RANGE) listing_once(&n->list, to);
   else if (!same) listing_put(&n->list, to);

@@ -1,14 +1,17 @@
-/* pack.c: constants laid out in the order a kernel reads them. After a nest's ranges were split, the
- * index of a weight is affine in some of them, or in steps that they make; the packed copy is the table of its values with the
- * loops outermost and the lanes innermost, so that the kernel reads it as one stream of vectors. A gate
- * on those ranges, beyond which 0 stands, is decided here. What is noted here is how to make the copy; it is
- * made where it ends, in the blob of weights.
+/* pack.c: packs constants in the order in which a kernel reads them.
  *
- * needs: split ranges (opts.c)   gives: rows of WeightPlan.packed, buffers of theirs in the nest   keeps: the value of every element */
+ * After a nest's ranges are split, the index of a weight is affine in some of them, or in quotients of them. The packed copy
+ * has the weight's values with the loops outermost and the lanes innermost, so the kernel reads it as one stream of vectors. A
+ * gate on those ranges is resolved here: the copy has 0 where it is closed. This file records how to make the copy. The blob of
+ * weights makes it, at its final place.
+ *
+ * needs: split ranges (opts.c)   gives: rows of WeightPlan.packed, their buffers in the nest   keeps: the value of every
+ * element */
 #include "lower.h"
 #include <string.h>
 
-typedef struct Dim { Ref range; int64_t extent, coef, gate; int order; } Dim; /* gate: what a step adds to the gate's value */
+/* gate: how much each value adds to the gate's sum */
+typedef struct Dim { Ref range; int64_t extent, coef, gate; int order; } Dim;
 
 void packed_gather(const IR *ir, const Packed *k, void *out) {
   const Tensor *t = &ir->tensors.p[k->tensor];
@@ -44,7 +47,7 @@ void packed_gather(const IR *ir, const Packed *k, void *out) {
 }
 
 bool packed_fits(const IR *ir, const Packed *k) {
-  enum { REPEATS = 64, ALWAYS = 1 << 24 }; /* a copy has so many times the elements of its tensor, at most, or so many */
+  enum { REPEATS = 64, ALWAYS = 1 << 24 }; /* limits of a copy: REPEATS times the elements of its tensor, or ALWAYS elements */
   const int64_t elems = ir->tensors.p[k->tensor].elems, most = elems < INT64_MAX / REPEATS ? elems * REPEATS : INT64_MAX;
   const int64_t total = dims_elems(k->extent, k->n);
   int64_t i[MAX_RANGES] = { 0 }, at = k->base, closed = k->closed, far;
@@ -64,13 +67,13 @@ bool packed_fits(const IR *ir, const Packed *k) {
   return true;
 }
 
-/* Equal orders are equal records, however the walk is split into loops, copies and lanes. A variant notes
- * what it reads in the list of its base. */
+/* Equal orders are equal records, however loops, copies and lanes split the walk. A variant adds its records to the list of its
+ * base. */
 static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, const Dim *d, int n, int64_t total) {
   IR *ir = p->ir;
   if (p->base) p = p->base;
   Packed k;
-  memset(&k, 0, sizeof k); /* compared as bytes */
+  memset(&k, 0, sizeof k); /* records are compared as bytes */
   k.tensor = b->slot;
   k.base = base;
   k.closed = closed;
@@ -96,7 +99,7 @@ static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, co
   return k.buf;
 }
 
-/* The gate of a load as a sum over the ranges of its index that is negative where it is open; *rest: what is left */
+/* The gate of a load as a sum over the ranges of its index, which is negative where the gate is open; *rest: the constant */
 static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
   const Node *g = node(ir, load_gate(x)), *other = node(ir, load_else(x));
   if (g->op != OP_CMPLT || other->op != OP_CONST || const_value(other)) return false;
@@ -106,7 +109,7 @@ static bool gate_sum(IR *ir, const Node *x, Dim *d, int n, int64_t *rest) {
   return ok && node_is_const(ir, sum, rest);
 }
 
-/* Whether neighbouring threads of a device, which copy a panel, load neighbours: along a range of the tile, or along the terms */
+/* Whether neighbouring threads of a device load neighbours when they copy a panel: along a range of the tile, or along terms */
 static bool side_by_side(const IR *ir, const Dim *d, int n) {
   int last = -1;
   for (int i = 0; i < n; i++) {
@@ -117,7 +120,7 @@ static bool side_by_side(const IR *ir, const Dim *d, int n) {
   return last >= 0 && d[last].coef == 1;
 }
 
-enum { TERMS = 1 << 20 }; /* behind all places of a walk */
+enum { TERMS = 1 << 20 }; /* greater than all places in a walk */
 
 static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load, bool panels) {
   IR *ir = p->ir;
@@ -136,7 +139,8 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load, bool panels) 
     for (int k = 0; k < divs.n; k++)
       if (divs.step[k] == walker) walker = divs.range[k];
     Dim e = { .range = ranges.p[i], .extent = range_extent(node(ir, ranges.p[i])), .order = walk_order(ir, all, nest, walker) };
-    if (panels && range_kind(node(ir, e.range)) == RK_REDUCE) e.order += TERMS; /* threads store neighbours in different banks */
+    /* neighbouring threads then store to different banks */
+    if (panels && range_kind(node(ir, e.range)) == RK_REDUCE) e.order += TERMS;
     ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
     int k = n++;
     for (; k && d[k - 1].order > e.order; k--) d[k] = d[k - 1];

@@ -1,10 +1,12 @@
-/* prefetch.c: weights on their way while others are multiplied.
+/* prefetch.c: prefetches weights while others are multiplied.
  *
- * Packed weights are panels, one behind the other: tiles of rows are multiplied by one of them in turn, and then by the next. The
- * first of these tiles would wait for memory and the others leave it idle. So each of them asks for its share of the
- * panel that follows, a little with every term of the reduction, and no cache has to guess. Behind the last panel the blob goes
- * on with what the next kernel reads. Where a panel is walked once only, the stream is as even as it can be, and requests
- * for it are in the way (ResNet-18, last layers, two threads: 830 us with and 770 without).
+ * Packed weights are consecutive panels. Several tiles of rows are multiplied by one panel, then by the next. Without
+ * prefetches the first of these tiles would wait for memory, and the others would leave it idle. So each tile requests its
+ * share of the next panel, a little with every term of the reduction. The cache's own prefetcher need not guess. Behind the
+ * last panel come weights of the next kernel.
+ *
+ * A panel that only one tile reads needs no requests: its stream is even already, and requests get in the way. In ResNet-18's
+ * last layers with two threads they cost 830 us instead of 770.
  *
  * needs: nests with only loops left (expand.c), packed weights (pack.c)
  * keeps: the value of every element
@@ -14,13 +16,13 @@
 
 typedef struct Panel {
   Ref first;                   /* index of its first element */
-  Ref term, walk;              /* the number of the reduction's term, and of the tile that is multiplied */
-  int64_t elems, step;         /* of the panel, and of a term */
-  int64_t walks;               /* tiles for one panel */
+  Ref term, walk;              /* number of the reduction's term, and of the tile */
+  int64_t elems, step;         /* elements of the panel, and of a term */
+  int64_t walks;               /* tiles that read one panel */
 } Panel;
 
-/* The panel of a load in a reduction of nest n: false if it is none, or is walked once. Loops that the reduction does
- * not depend on are not around it if they are the innermost. */
+/* Describes the panel of a load in a reduction of nest n. False: it is no panel, or one tile reads it. Innermost loops that the
+ * reduction does not depend on do not count: they are not around it. */
 static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
   const Node *red = node(ir, sum);
   int inner = n->n - 1;
@@ -47,8 +49,8 @@ static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
   return coef == p->elems && p->walks > 1;
 }
 
-/* Requests that a term makes: lines of the next panel, those of the tile's share one after another. One for each term may go to
- * the nearest cache; more would take the places of what is loaded from there. */
+/* Adds the requests of a term: consecutive lines of the tile's share of the next panel. If a term needs only one line, it goes
+ * to the nearest cache; several would evict lines in use there. */
 static void ask(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
   const int64_t share = (p->elems + p->walks - 1) / p->walks, each = (p->step + p->walks - 1) / p->walks,
                 near = each * bytes <= LINE_BYTES;
@@ -60,7 +62,7 @@ static void ask(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
   }
 }
 
-/* Whether a panel of so many bytes, of a weight of so many in all, is asked for */
+/* Whether panels with terms of that many bytes are prefetched, in a weight of that size */
 static bool is_wanted(const Ctx *c, const Target *t, int64_t weight, int64_t term, const char **given, Sb *made) {
   bool wanted = (double)weight > tunable(c, prefetch_least) * t->l1_bytes && term >= LINE_BYTES;
   if (*given) wanted = **given && *(*given)++ == '1';
@@ -78,7 +80,7 @@ static void ask_for_weights(IR *ir, const Nest *n, Ref sum, const Target *t, con
     const Ref buffer = load_buffer(x), index = load_index(x);
     const Buf *b = &ir->bufs.p[buffer_id(node(ir, buffer))];
     const int bytes = dt_bytes(b->dt);
-    bool asked = false; /* by another load */
+    bool asked = false; /* by an earlier load */
     for (size_t k = 0; k < parts->n; k++)
       asked |= node(ir, parts->p[k])->op == OP_PREFETCH && prefetch_buffer(node(ir, parts->p[k])) == buffer;
     if (asked || b->kind != BUF_WEIGHT || !open_panel(ir, n, sum, index, &p)) continue;

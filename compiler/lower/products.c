@@ -4,7 +4,7 @@
  * needs: a program    gives: counts    breaks: nothing */
 #include "lower.h"
 
-static bool from_shared(const IR *ir, Ref r) { /* what a panel's element is for */
+static bool from_shared(const IR *ir, Ref r) { /* from a panel */
   const Node *x = node(ir, r);
   return x->op == OP_LOAD && ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_SHARED;
 }
@@ -34,12 +34,12 @@ static bool product_added(const IR *ir, const Node *x, Ref factor[2]) {
   return true;
 }
 
-static bool shared_tile(const IR *ir, Ref r) { /* else it is a tile of a CPU */
+static bool shared_tile(const IR *ir, Ref r) { /* otherwise it is a tile of a CPU */
   const Node *x = node(ir, r);
   return x->op == OP_TILE && ir->bufs.p[buffer_id(node(ir, tile_buffer(x)))].kind == BUF_SHARED;
 }
 
-/* The share of a thread in what a matrix unit multiplies for a warp */
+/* A thread's share of the products that a matrix unit computes for a warp */
 static double products_of_thread(const Node *x) {
   if (x->op == OP_WMMA) return (double)x->lanes * (double)wmma_k(x);
   return (double)x->lanes * (double)mma_depth(x) / SCRATCH_WARP;

@@ -1,11 +1,11 @@
-/* rebase.c: the pass that has programs count from where they begin to touch their buffers.
+/* rebase.c: the pass that moves buffer pointers to the first element that a program touches.
  *
- * The steps of a loop read row 0, row 1, row 2 of an input and write rows of an output: programs that differ in a constant of
- * an index. What all indices of a buffer have in common goes to the caller, who adds it to the pointer, and such programs
- * become the same. In memory whose pointers are known to be aligned it is a multiple of that. Where it makes no two kernels
- * the same, pointers stay at the first element.
+ * The steps of a loop read row 0, row 1, row 2 of an input and write rows of an output. Their programs differ in a constant of
+ * an index. The common part of all indices of a buffer goes to the caller, who adds it to the pointer. Such programs become
+ * equal. If pointers to the memory are known to be aligned, the part is a multiple of the alignment. Where no two kernels
+ * become equal, pointers stay at the first element of the buffer.
  *
- * needs: programs, the memory plan    gives: Kernel.shift, programs that count from there    breaks: nothing */
+ * needs: programs, the memory plan    gives: Kernel.shift, programs with moved indices    breaks: nothing */
 #include "listing.h"
 #include "lower.h"
 #include <stdlib.h>
@@ -23,10 +23,10 @@ static int parameter_of(const IR *ir, const Kernel *k, const Node *access) {
   const int64_t buf = buffer_id(node(ir, access_buffer(access)));
   for (size_t i = 0; i < k->bufs.n; i++)
     if (k->bufs.p[i] == buf) return (int)i;
-  return -1; /* the kernel's own */
+  return -1; /* a buffer of the kernel itself */
 }
 
-/* What indices of each buffer have in common, in elements; false: nothing, of any. */
+/* Sets shift[] to the common part of each buffer's indices, in elements; false: all are 0. */
 static bool find_shifts(const IR *ir, const Kernel *k, int64_t *shift) {
   bool any = false;
   for (size_t i = 0; i < k->bufs.n; i++) shift[i] = INT64_MAX;
@@ -38,7 +38,7 @@ static bool find_shifts(const IR *ir, const Kernel *k, int64_t *shift) {
   for (size_t i = 0; i < k->bufs.n; i++) {
     const Buf *b = &ir->bufs.p[k->bufs.p[i]];
     const bool aligned = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
-    if (shift[i] < 0 || shift[i] >= b->elems) shift[i] = 0; /* behind a gate that is never open */
+    if (shift[i] < 0 || shift[i] >= b->elems) shift[i] = 0; /* a gate that is never open may have any index */
     if (aligned) shift[i] -= shift[i] % (REBASE_ALIGN / dt_bytes(b->dt));
     any |= shift[i] != 0;
   }
@@ -49,12 +49,12 @@ typedef struct Shifted {
   IR *ir;
   const Kernel *k;
   const int64_t *shift;
-  RefMap used;             /* nodes that are needed also when the pointers are moved */
-  RefMap now;              /* of nodes: what they became */
+  RefMap used;             /* nodes that are still needed with moved pointers */
+  RefMap now;              /* new nodes of the moved program */
   Listing list;
 } Shifted;
 
-/* How far the pointer of source i of x is moved, if that is an index; else 0. */
+/* Elements by which the pointer of source i of x moves, if the source is an index; else 0. */
 static int64_t shift_of(const Shifted *s, const Node *x, int i) {
   const int at = i == 1 && names_element(x) ? parameter_of(s->ir, s->k, x) : -1;
   return at < 0 ? 0 : s->shift[at];
@@ -91,8 +91,7 @@ static Ref moved_index(Shifted *s, Ref index, int64_t by) {
   return to;
 }
 
-/* The program with its buffers counted from where it begins to touch them, and that, in elements; false: from the first element
- * on, all of them */
+/* The program with moved pointers, and their shifts in elements; false: no pointer moves */
 static bool rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
   Shifted s = { .ir = ir, .k = k, .shift = shift, .list = { .ir = ir, .out = prog } };
   Refs src = { 0 };
@@ -119,10 +118,10 @@ static bool rebase(IR *ir, const Kernel *k, Refs *prog, int64_t *shift) {
   return true;
 }
 
-/* A kernel as it would be with its pointers moved, and what tells its function from others */
+/* A kernel with moved pointers, and the identity of its function without */
 typedef struct Form {
-  Kernel moved;            /* without a shift: the same */
-  uint32_t plain;          /* signature of the kernel as it is */
+  Kernel moved;            /* without a shift: the same kernel */
+  uint32_t plain;          /* signature of the unmoved kernel */
 } Form;
 
 static Form form_of(Plan *p, size_t k, Bounds *bounds) {
@@ -155,7 +154,8 @@ static uint32_t *row_of(Table *by, uint32_t id) {
 void plan_rebase(Plan *p) {
   Form *form = xcalloc(p->kernels.n + 1, sizeof *form);
   Bounds *bounds = bounds_open(p);
-  Table plain = { 0 }, several = { 0 }; /* of a moved kernel: the signature of one as it is; whether there are others */
+  /* by signature of a moved kernel: the signature of an unmoved one; whether another one differs */
+  Table plain = { 0 }, several = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     if (!p->kernels.p[k].prog.n && p->base) continue;
     form[k] = form_of(p, k, bounds);

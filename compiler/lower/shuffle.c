@@ -1,13 +1,19 @@
-/* shuffle.c: elements that lanes load or store one by one become vectors of what lies side by side, and shuffles.
- * needs: copies and lanes made (expand.c)   keeps: values, and what is stored
+/* shuffle.c: replaces accesses of single lanes by vectors of contiguous elements and shuffles.
  *
- * A strip is a vector whose lanes lie a constant stride apart, or runs of lanes that have an element in common. Strips at the
- * same place of one buffer are taken together, since the copies of a tile have what lies between. Two ways lead from vectors
- * in memory to strips, and back: dense, where the strips cover what they lie in, or stride over a few elements: each strip is
- * picked from the vectors that hold its lanes; and in rows, where a few elements of each lane lie side by side: they are a
- * matrix, stored by its rows, of which blocks are transposed in registers. Where long runs of lanes have an element in common,
- * rows are vectors of what these may be for one copy or another, and shuffles spread one of them over its run. Nothing is read
- * beyond the first and the last element that the strips have, and nothing is stored that they do not store. */
+ * A strip is a vector whose lanes are a constant stride apart in memory, or whose runs of lanes share an element. Strips at the
+ * same place of one buffer are handled together, because copies of a tile use the elements between. There are two ways between
+ * vectors in memory and strips:
+ *
+ * - Dense: the strips cover a piece of memory, or stride over a few elements. Each strip is picked from the vectors that
+ *   contain its lanes.
+ * - Rows: each lane has a few contiguous elements. They form a matrix, stored by rows, and its blocks are transposed in
+ *   registers.
+ *
+ * Long runs of lanes may share an element. Then a row has the elements of a run for several copies, and a shuffle spreads one
+ * of them over the run. Nothing is read before the first element of the strips or behind the last one, and only their elements
+ * are stored.
+ *
+ * needs: copies and lanes made (expand.c)   keeps: values, and all stores */
 #include "lower.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +22,10 @@ enum { MAX_LANES = 64 };
 
 typedef struct Strip {
   Ref buffer, base;
-  int64_t at, stride;          /* lane i lies at base + at + i / run * stride */
+  int64_t at, stride;          /* lane i is at base + at + i / run * stride */
   int lanes, run;
   Ref value;                   /* the vector */
-  size_t store;                /* of stores: that of lane 0, the others follow */
+  size_t store;                /* index of the store of lane 0; the other lanes follow */
   bool done;
 } Strip;
 
@@ -29,8 +35,8 @@ static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int na
   return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
 }
 
-/* ---- what is there ---- */
-static Ref place(IR *ir, Ref index, int64_t *at) { /* index without its constant */
+/* ---- strips ---- */
+static Ref place(IR *ir, Ref index, int64_t *at) { /* index without its constant part */
   const Node *x = node(ir, index);
   *at = 0;
   if (node_is_const(ir, index, at)) return 0;
@@ -38,7 +44,7 @@ static Ref place(IR *ir, Ref index, int64_t *at) { /* index without its constant
   return lhs(x);
 }
 
-/* Accesses one after another whose addresses are those of a strip's lanes. */
+/* Whether the accesses have the addresses of a strip's lanes. */
 static bool strip_of(IR *ir, const Ref *access, int n, Strip *s) {
   if (n < 2 || n > MAX_LANES || n & (n - 1)) return false;
   for (int i = 0; i < n; i++) {
@@ -100,7 +106,7 @@ static int64_t lane_at(const Strip *s, int i) { return s->at + i / s->run * s->s
 
 static int64_t end_of(const Strip *s) { return lane_at(s, s->lanes - 1) + 1; }
 
-/* How many strips from i on begin one element after another, at the same stride. */
+/* Number of strips from i on with equal strides whose starts are consecutive elements. */
 static size_t side_by_side(const Strips *s, size_t i) {
   size_t n = 1;
   const Strip *a = &s->p[i];
@@ -120,7 +126,7 @@ static Ref join(IR *ir, Ref a, Ref b) {
   return shuffle(ir, a, b, n, lane);
 }
 
-/* Lanes from `first` on, by halves. */
+/* n lanes from `first` on, by halves. */
 static Ref part(IR *ir, Ref a, int first, int n) {
   int64_t lane[MAX_LANES];
   const int half = node(ir, a)->lanes / 2, from = first < half ? 0 : half;
@@ -129,7 +135,7 @@ static Ref part(IR *ir, Ref a, int first, int n) {
   return part(ir, shuffle(ir, a, a, half, lane), first - from, n);
 }
 
-/* A vector of lane[i] of v[from[i]]; one vector after another joins those before it. */
+/* A vector whose lane i is lane[i] of v[from[i]]; vectors are merged one after another. */
 static Ref pick(IR *ir, const Ref *v, int n, const int *from, const int *lane) {
   int64_t order[MAX_LANES];
   const int lanes = node(ir, v[0])->lanes;
@@ -150,8 +156,8 @@ static Ref pick(IR *ir, const Ref *v, int n, const int *from, const int *lane) {
   return sum ? sum : shuffle(ir, v[first], v[first], lanes, order);
 }
 
-/* Blocks of n by n lanes: lane j of block b of v[i] changes places with lane i of block b of v[j]. Each step makes pairs of
- * elements of two vectors neighbours, which is one instruction on most machines where a block is 16 bytes. */
+/* Transposes blocks of n by n lanes: lane j of block b in v[i] is exchanged with lane i of block b in v[j]. Each step
+ * interleaves two vectors. Within blocks of 16 bytes, this is one instruction on most machines. */
 static void transpose(IR *ir, Ref *v, int n) {
   const int lanes = node(ir, v[0])->lanes;
   for (int apart = n / 2; apart; apart /= 2)
@@ -182,14 +188,14 @@ static void store_at(IR *ir, const Strip *s, int64_t at, Ref value, Refs *out) {
            make(ir, OP_STORE, (DType)node(ir, s->buffer)->dt, 1, 3, (Ref[]){ s->buffer, index_at(ir, s, at), value }, 0, NULL));
 }
 
-/* A run has a block of lanes in which shuffles are cheap, and all that it may have an element of in common. */
+/* Whether a run fills a block of lanes within which shuffles are cheap. */
 static bool in_blocks(const IR *ir, const Strip *s) { return s->run * dt_bytes((DType)node(ir, s->buffer)->dt) >= SHUFFLE_BLOCK; }
 
 static int row_length(const IR *ir, const Strip *s, size_t beside) {
   return s->run > 1 && !in_blocks(ir, s) ? 1 : shuffle_row(dt_bytes((DType)node(ir, s->buffer)->dt), s->lanes, (int64_t)beside);
 }
 
-/* Strips i, i + 1, ... of a block of n; rows that end up in one vector are n apart. */
+/* Loads n strips as rows and transposes blocks of n. Rows for the same vector are n lanes apart. */
 static void load_rows(IR *ir, Strip *s, int n, Ref *to) {
   for (int i = 0; i < n; i++) {
     Ref row[MAX_LANES];
@@ -202,9 +208,9 @@ static void load_rows(IR *ir, Strip *s, int n, Ref *to) {
   transpose(ir, to, n);
 }
 
-/* The same of runs: a block holds n elements from which runs have theirs, each of it so often as a run has blocks. */
+/* Loads n strips with runs. Each block has n elements, one for each strip, and is repeated over the run. */
 static void load_blocks(IR *ir, const Strip *s, int n, Ref *to) {
-  const int same = s->stride == s->run && n == s->run ? s->lanes : n; /* side by side */
+  const int same = s->stride == s->run && n == s->run ? s->lanes : n; /* whole vector: all lanes are contiguous */
   Ref block[MAX_LANES];
   int blocks = s->lanes / same;
   for (int k = 0; k < blocks; k++) block[k] = load_at(ir, s, lane_at(s, k * same), same);
@@ -224,7 +230,7 @@ static void store_rows(IR *ir, Strip *s, int n, Refs *out) {
   for (int k = 0; k < s->lanes; k++) store_at(ir, s, s->at + k * s->stride, part(ir, v[k % n], k / n * n, n), out);
 }
 
-/* The strips from i on that lie in one piece of memory with no gap to stride over but short ones; its end. */
+/* The strips from i on that cover one piece of memory, with short gaps at most; *end: where it ends. */
 static size_t dense_run(const Strips *s, size_t i, int64_t *end) {
   const Strip *a = &s->p[i];
   size_t n = 0;
@@ -234,14 +240,14 @@ static size_t dense_run(const Strips *s, size_t i, int64_t *end) {
   return n;
 }
 
-static bool within(const IR *ir, const Strip *s, int64_t end) { /* the buffer has all elements before */
+static bool within(const IR *ir, const Strip *s, int64_t end) { /* whether all elements before `end` are in the buffer */
   const Node *b = s->base ? node(ir, s->base) : NULL;
   const int64_t last = b ? b->vmax : 0, elems = ir->bufs.p[buffer_id(node(ir, s->buffer))].elems;
   return last <= elems && end <= elems - last;
 }
 
-/* What lies between the first and the last element of strips is loaded in vectors of so many lanes: of as many as the
- * strips have, or of a part of them; 0: it would be more than they have, of which the buffer may have less. */
+/* Lanes of a vector load for the elements between the strips' ends: as many as the strips have, or a part of them. 0: a vector
+ * would read more than the strips do, perhaps behind the buffer. */
 static int dense_width(const IR *ir, const Strip *s, int64_t begin, int64_t end) {
   int width = s->lanes;
   if (within(ir, s, begin + width)) return width;
@@ -261,7 +267,7 @@ static Ref load_dense(IR *ir, const Strip *s, int64_t begin, int64_t end) {
   }
   for (int i = 0; i < s->lanes; i++) {
     int64_t e = lane_at(s, i), first = begin + (e - begin) / s->lanes * s->lanes;
-    /* the last one ends with the last element */
+    /* the last vector ends with the last element */
     if (first > end - s->lanes && !within(ir, s, first + s->lanes)) first = end - s->lanes;
     if (!n || at[n - 1] != first) {
       at[n] = first;
@@ -273,7 +279,7 @@ static Ref load_dense(IR *ir, const Strip *s, int64_t begin, int64_t end) {
   return pick(ir, v, n, from, lane);
 }
 
-/* As many strips as the stride is long cover memory. */
+/* Stores strips that cover memory together: as many as the stride. */
 static void store_dense(IR *ir, const Strip *s, Refs *out) {
   Ref v[SHUFFLE_STRIDE];
   int from[MAX_LANES], lane[MAX_LANES];
@@ -311,7 +317,7 @@ static Ref shuffle_loads(IR *ir, Ref nest) {
     const int length = s.p[i].done ? 1 : row_length(ir, &s.p[i], n);
     for (size_t k = 0; length > 1 && k < n; k += (size_t)length) {
       Ref v[MAX_LANES];
-      const size_t first = i + (k + (size_t)length > n ? n - (size_t)length : k); /* the last block overlaps the one before it */
+      const size_t first = i + (k + (size_t)length > n ? n - (size_t)length : k); /* the last block overlaps the one before */
       if (s.p[i].run > 1) load_blocks(ir, &s.p[first], length, v);
       else load_rows(ir, &s.p[first], length, v);
       for (int j = 0; j < length; j++)
@@ -359,7 +365,7 @@ static Ref shuffle_stores(IR *ir, Ref nest) {
   return nest;
 }
 
-/* Copies of operands (stage.c) are nests in the sink of a nest, and come first. */
+/* Copies of operands (stage.c) are nests in the nest's sink, and come first. */
 static Ref shuffle_nest(IR *ir, Ref nest) {
   Nest n = nest_open(ir, nest);
   const Node *sink = node(ir, n.store);

@@ -1,4 +1,4 @@
-/* tile_registers.c: registers of a matrix unit for the tiles of a nest, as backends name them.
+/* tile_registers.c: assigns registers of a matrix unit to the tiles of a nest, for backends.
  *
  * needs: a program with TILES   gives: a register for each tile and sum, and their shapes   breaks: nothing */
 #include "lower.h"
@@ -14,8 +14,8 @@ Ref tile_sum(const IR *ir, const Node *mma) {
   return get_acc(mma);
 }
 
-/* A register for a value that is wanted from `at` to `until`: one that none had, or the one whose value is longest gone
- * among those of this shape. */
+/* Assigns a register to a value that is used from `at` to `until`: an unused register if there is one. Otherwise it takes a
+ * register of the same shape whose last use is longest ago. */
 static void add_tile(const IR *ir, TileSet *t, Ref value, int64_t rows, size_t at, size_t until) {
   const Node *x = node(ir, value);
   const int64_t row_bytes = x->lanes / rows * dt_bytes((DType)x->dt);
@@ -33,7 +33,7 @@ static void add_tile(const IR *ir, TileSet *t, Ref value, int64_t rows, size_t a
   t->reg[t->values++] = r;
 }
 
-/* Sums have registers of their own, factors until their last product: isa_op_tiling() has seen to it that there are enough. */
+/* Sums keep their registers; factors keep theirs until their last product. isa_op_tiling() has checked that there are enough. */
 void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out) {
   size_t end = 1;
   *out = (TileSet){ .config = { 1 } };

@@ -1,13 +1,14 @@
-/* variants.c: one plan's kernels for several machines (--isa=fat). Which to run is chosen once, by the CPU at hand.
+/* variants.c: makes one plan's kernels for several machines (--isa=fat). The program chooses once, by its CPU.
  *
- * The plan is made for one machine: what is stored, where, and each nest's schedule. Its variants follow
- * that plan with other vectors: a schedule is retiled so that lanes and copies of a range make up the same
- * tile. Weights are packed tile by tile, so the variants read the same ones. What cannot be retiled is
- * scheduled anew, and reads weights of its own.
- * The last variant is the baseline, which has every kernel; the others have the hot ones only: those that
- * together are modelled to take variants_time of the time.
- * needs: p's kernels lowered   gives: p->variants, whose kernels take the steps from `affinity` on (steps.c), with the buffers of
- * p and weights that may be their own */
+ * The plan is made for one machine: its buffers, their places, and each nest's schedule. The variants follow that plan with
+ * other vectors: a schedule is retiled, so that lanes and copies of a range make up the same tile. Weights are packed by tiles,
+ * so the variants read the same ones. A nest that cannot be retiled gets a new schedule, and reads its own weights.
+ *
+ * The last variant is the baseline, which has every kernel. The others have only hot kernels. By the cost model these take
+ * variants_time of the time.
+ *
+ * needs: p's kernels lowered   gives: p->variants, whose kernels take the steps from `affinity` on (steps.c). They share p's
+ * buffers; weights may be their own */
 #include "lower.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static int by_cycles(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Kernels that together are modelled to take variants_time of the time, unless a lock says which are hot */
+/* Marks kernels that together take variants_time of the time by the cost model, unless a lock names the hot ones */
 static void mark_hot(const Plan *p, bool *hot) {
   const Kernel **order = xmalloc((p->kernels.n + 1) * sizeof *order);
   double all = 0, some = 0;
