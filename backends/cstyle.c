@@ -1,12 +1,12 @@
-/* cstyle.c: prints programs as functions of a language like C: statements, loops, parameters. exprs.c prints their expressions.
- * The dialect (dialect.h) has the spellings that languages do not share. */
+/* cstyle.c: prints programs as functions of a language like C: statements, loops, parameters. exprs.c prints expressions. The
+ * dialect (dialect.h) has the spellings in which languages differ. */
 #include "cstyle.h"
 #include "../compiler/lower/lower.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- lanes combined ---- */
-/* Halves with halves: as vectors down to four lanes, then as scalars. */
+/* Combines halves: as vectors down to four lanes, then as scalars. */
 static void put_hred(Render *w, const Node *x, size_t at) {
   const Op op = hred_op(x);
   const DType d = (DType)x->dt;
@@ -38,7 +38,7 @@ static void put_upper(Sb *o, const char *s) {
   for (; *s; s++) sb_printf(o, "%c", *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
 }
 
-/* A nest that multiplies tiles begins: their shapes. */
+/* Begins a nest that multiplies tiles, with the shapes of the tiles. */
 static void put_tiles(Render *w, size_t at) {
   const int indent = w->indent;
   if (!w->ntiles) sb_printf(w->o, "%*sTGC_TILES;\n", indent, "");
@@ -49,8 +49,8 @@ static void put_tiles(Render *w, size_t at) {
   sb_printf(w->o, " };\n%*sTGC_TILE_SHAPES(c%d);\n", indent, "", w->ntiles++);
 }
 
-/* ---- matrices that the threads of a warp hold together, nobody knows how ---- */
-/* The product that adds to a variable; NULL: none does */
+/* ---- matrices of a warp whose layout among threads is unknown ---- */
+/* The product that is added to a variable; NULL: none */
 static const Node *product_into(const Render *w, Ref acc) {
   for (size_t i = 0; i < w->k->prog.n; i++) {
     const Node *x = node(w->ir, w->k->prog.p[i]);
@@ -78,8 +78,8 @@ static const char *thread_text(Render *w) {
   return text;
 }
 
-/* Puts the op of a matrix as a statement, a call of the dialect's function. Each warp has scratch memory for one sum; its sums use the
- * memory one after another. False: the op has no matrix. */
+/* Prints a matrix op as a statement, a call of the dialect's function. Each warp has scratch memory for one sum, which its sums
+ * use in turn. False: no matrix op. */
 static bool put_matrix(Render *w, size_t at) {
   const int indent = w->indent;
   const Ref r = w->k->prog.p[at];
@@ -107,12 +107,12 @@ static bool put_matrix(Render *w, size_t at) {
     w->spilled = at;
     sb_printf(w->o, "%*stgc_matrix_store(%s, %s);\n", indent, "", arg(w, x, 0), w->text[at]);
     return true;
-  case OP_PART: CHECK(refmap_get(&w->at, part_tile(x)) == w->spilled + 1); return false; /* the last sum is there */
+  case OP_PART: CHECK(refmap_get(&w->at, part_tile(x)) == w->spilled + 1); return false; /* the last sum is in scratch memory */
   default: return false;
   }
 }
 
-/* What is done to tiles: statements. False: x is something else. */
+/* Prints a tile op as a statement. False: x is no tile op. */
 static bool put_tile(Render *w, size_t at) {
   if (target_has_threads(w->t)) return put_matrix(w, at);
   const int indent = w->indent;
@@ -149,7 +149,7 @@ static bool put_tile(Render *w, size_t at) {
 /* Variables are numbered by position, loops and accumulators in order of appearance. */
 static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_GET; }
 
-/* Where a loop begins or ends: a constant, or the part of its units that the chunks in hand are. */
+/* Where a loop begins or ends: a constant, or the current chunks' share of its units. */
 static const char *bound(Render *w, const char *chunk, const char *constant, const Node *range) {
   const long long units = (long long)range_extent(range), chunks = w->k->chunks;
   if (range_kind(range) != RK_THREAD) return constant;
@@ -158,7 +158,7 @@ static const char *bound(Render *w, const char *chunk, const char *constant, con
   return units == chunks ? chunk : arena_printf(&w->a, "%s * %lld", chunk, units / chunks);
 }
 
-/* Where each value is made, how often it is used, and whether in another block than its own. */
+/* Counts the uses of each value, and notes where it is made and whether another block uses it. */
 static void count_uses(Render *w) {
   const Refs *prog = &w->k->prog;
   uint32_t stack[64] = { 0 }, blocks = 0, depth = 0;
@@ -181,7 +181,7 @@ static void count_uses(Render *w) {
   }
 }
 
-/* A loop that runs once is what its gate says. */
+/* A loop that runs once becomes the condition of its gate. */
 static void open_loop(Render *w, const Node *x) {
   const Node *r = node(w->ir, loop_range(x));
   if (range_is_place(range_kind(r))) {
@@ -221,7 +221,7 @@ static void close_loop(Render *w, size_t at) {
   if (reduce && !--w->reducing) w->vectors = false;
 }
 
-/* What does something: a statement. False: x is a value. */
+/* Prints an op with an effect as a statement. False: x is a value. */
 static bool put_statement(Render *w, size_t at) {
   const Node *x = node(w->ir, w->k->prog.p[at]);
   char type[32];
@@ -248,17 +248,16 @@ static bool put_statement(Render *w, size_t at) {
   }
 }
 
-/* PoCL 3.1 loses bools that threads keep while they wait at a barrier: some stores behind it are made where their gates are
- * closed. So such bools are computed again where they are used. */
+/* Bools are computed again where they are used, if threads wait at barriers. PoCL 3.1 loses bools that threads keep across a
+ * barrier: later stores may be made though their gates are closed. */
 static bool again(const Render *w, const Node *x, const Use *u, size_t length) {
   return w->barriers && x->dt == DT_BOOL && x->lanes == 1 && u->by_loops && length < 90;
 }
 
-/* A value is written where it is used when it is used once, in the block that computes it, and
- * nothing with an effect can come between: loads, and what contains them, stay where they are. So do exchanges of values between
- * threads, which all of them must reach. */
+/* Whether a value is written inside an expression: it is used once, in the block that computes it, and no effect can come
+ * between. Loads stay where they are. So do exchanges between threads, which all threads must reach. */
 static bool is_inlined(const Render *w, const Node *x, const Use *u, size_t length) {
-  if (cheap(x) || !u->times || again(w, x, u, length)) return true; /* or not needed after all */
+  if (cheap(x) || !u->times || again(w, x, u, length)) return true; /* without uses it is not needed */
   if (x->op == OP_BCAST && node(w->ir, operand(x))->op == OP_CONST) return true;
   return x->op != OP_LOAD && x->op != OP_SHFLXOR &&
          ((u->times == 1 && !u->elsewhere && length < 90) || (x->dt == DT_I64 && length < 24));
@@ -274,10 +273,10 @@ static void put_value(Render *w, size_t at, Sb *e) {
     w->prec[at] = (char)prec;
     return;
   }
-  /* by terms of a loop, or of a sum without one */
+  /* several terms of a loop use it, or of a sum without a loop */
   const bool shared = w->reducing ? u->times > 1 : u->products > 1 && !u->elsewhere;
   const int bytes = x->lanes * dt_bytes((DType)x->dt);
-  const bool keep = w->l->keep && x->op == OP_LOAD && bytes >= 16 && bytes <= w->t->vector_bytes && shared; /* a register */
+  const bool keep = w->l->keep && x->op == OP_LOAD && bytes >= 16 && bytes <= w->t->vector_bytes && shared; /* worth a register */
   char type[32];
   w->text[at] = arena_printf(&w->a, "v%zu", at);
   dialect_type(w->l, (DType)x->dt, x->lanes, type);

@@ -1,4 +1,4 @@
-/* cstyle.h: what expressions (exprs.c) and statements (cstyle.c) of one function share. */
+/* cstyle.h: declarations that expressions (exprs.c) and statements (cstyle.c) of one function share. */
 #ifndef TGC_CSTYLE_H
 #define TGC_CSTYLE_H
 #include "dialect.h"
@@ -6,7 +6,8 @@
 #include "../compiler/lower/lower.h"
 #include "../compiler/target/launch.h"
 
-/* of a value: where it is made; uses, those in products, any in another block; whether only loops decide what it is */
+/* Uses of a value: the block that makes it, all uses, those in products, whether another block uses it. by_loops: only loops
+ * determine the value */
 typedef struct Use { uint32_t block, times, products; bool elsewhere, by_loops; } Use;
 
 typedef struct Render {
@@ -16,56 +17,56 @@ typedef struct Render {
   const Dialect *l;
   const char *backend;     /* its name, for messages */
   Sb *o;
-  char **text;             /* by position in the program: how to write the value, without outer parentheses */
-  char *prec;              /* and how loosely it binds */
+  char **text;             /* by position in the program: the value's text, without outer parentheses */
+  char *prec;              /* its precedence */
   Use *use;
-  RefMap at;               /* node to its position + 1, the last one so far: nests may have ranges in common */
-  int nloops, naccs, ntiles; /* named so far */
+  RefMap at;               /* node to its latest position + 1: nests may share ranges */
+  int nloops, naccs, ntiles; /* numbers of names so far */
   int indent, reducing;    /* depth of blocks, and of reduction loops */
   bool barriers;           /* threads wait for each other */
   bool vectors;            /* the reduction accumulates vectors */
-  TileSet tiles;           /* of the nest */
-  size_t spilled;          /* place of the last SPILL, of a device */
-  LaunchPart part;         /* in hand, of several or of one */
+  TileSet tiles;           /* tiles of the current nest */
+  size_t spilled;          /* on a device: index of the last SPILL */
+  LaunchPart part;         /* the current part */
   bool parts;
-  const bool *aligned;     /* by buffer: it begins where any vector may; NULL: of none it is known */
-  int64_t blocks;          /* of the parts before it */
+  const bool *aligned;     /* by buffer: it is aligned for any vector; NULL: unknown for all */
+  int64_t blocks;          /* blocks of earlier parts */
   Arena a;
 } Render;
 
-enum { PARAMETER = -1 };            /* number of the buffer that stands for a helper's argument */
-enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text: what may hold it without parentheses */
+enum { PARAMETER = -1 };            /* number that stands for a helper's argument instead of a buffer */
+enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text: what may contain it without parentheses */
 
-/* Source k of x as text that binds at least as tightly as allowed. */
+/* Source k of x as text with a precedence of at most `allowed`. */
 const char *arg_as(Render *w, const Node *x, int k, int allowed);
 static inline const char *arg(Render *w, const Node *x, int k) { return arg_as(w, x, k, ATOM); }
-/* between commas or brackets */
+/* the source as text between commas or brackets */
 static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); }
 
 void put_expr(Render *w, Sb *o, const Node *x);
-int unwrap(Sb *e, const Node *x); /* strips one pair of parentheses around all of e, x's text; how loosely the rest binds */
-/* op of two values, as text; op is ADD, MUL, MAX or MIN */
+int unwrap(Sb *e, const Node *x); /* strips one pair of parentheses around e, the text of x; -> the precedence of the rest */
+/* op on two values, as text; op is ADD, MUL, MAX or MIN */
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b);
 const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);
 
-/* Refuses a program with a type that w->l has no word for. To be called before any of its text is printed. */
+/* Refuses a program with a type that w->l has no word for. Call it before any of the program's text is printed. */
 void check_spelled(const Render *w);
-/* the values and statements of w->k's program, for which .l, .t, .o and .a are set; the text of the last value, in .a */
+/* prints the values and statements of w->k's program; .l, .t, .o and .a are set. -> the text of the last value, in .a */
 const char *put_program(Render *w);
 
 /* ---- places.c: loops over blocks and threads ---- */
-void find_places(Render *w);            /* of w->k's program, before it is printed */
-void open_place(Render *w, Ref range);  /* such a loop begins */
-void close_place(Render *w, size_t at); /* it ends */
-/* the number of a block, or of a thread in its block, in one dimension of the launch */
+void find_places(Render *w);            /* for w->k's program, before it is printed */
+void open_place(Render *w, Ref range);  /* begins such a loop */
+void close_place(Render *w, size_t at); /* ends it */
+/* number of the block, or of the thread in its block, in a dimension of the launch */
 const char *id_text(Render *w, bool block, int dimension);
 
-/* a form with a number */
+/* prints a form with a number */
 void put_numbered(const Render *w, Sb *o, const char *form, int64_t number);
-/* of buffer number i, with so many before it; read: it is not stored to; restricted: no other overlaps it */
+/* prints a form for buffer i, behind `before` others. read: nothing is stored to it; restricted: no other buffer overlaps it */
 void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, int before, bool read, bool restricted);
 
-/* statements, without their ends */
+/* statements, without a final semicolon */
 void put_store(Render *w, Sb *o, const Node *x);
 void put_prefetch(Render *w, Sb *o, const Node *x);
 void put_kept(Render *w, Sb *o, const char *name);

@@ -1,6 +1,7 @@
-/* exprs.c: prints values of a program as expressions of a language like C. The code here prints all that such languages share:
- * names, precedence, constants, arithmetic that wraps, addresses. Forms of the dialect print the rest, or calls of helpers, which
- * have one name in all languages, as tgc_max_f32x8. helpers.c defines these. Only numbers of the model reach the text. */
+/* exprs.c: prints values of a program as expressions of a language like C. This code prints what all such languages share:
+ * names, precedence, constants, arithmetic that wraps, addresses. Forms of the dialect print the rest, or calls of helpers. A
+ * helper has the same name in all languages, such as tgc_max_f32x8; helpers.c defines it. Only numbers of the model reach the
+ * text. */
 #include "cstyle.h"
 #include "../compiler/lower/lower.h"
 #include <math.h>
@@ -8,11 +9,11 @@
 #include <string.h>
 
 /* ---- types ---- */
-/* Lanes of bools are integers, halves are moved as such. */
+/* Lanes of bools are integers; halves are moved as integers. */
 static DType in_register(DType d) { return d == DT_BOOL ? DT_I32 : d == DT_F16 || d == DT_BF16 ? DT_U16 : d; }
 static DType moved(DType d) { return d == DT_F16 || d == DT_BF16 ? DT_U16 : d; }
 
-static DType as_wide(DType d, char cls) { /* the type of a class with as many bits */
+static DType as_wide(DType d, char cls) { /* the type of class cls with as many bits */
   for (int t = DT_NONE + 1; t < DT_COUNT; t++)
     if (dtype_info[t].cls == cls && dtype_info[t].bits == dtype_info[d].bits) return (DType)t;
   BUG("no type of class %c is as wide as %s", cls, dtype_info[d].text);
@@ -42,7 +43,7 @@ const char *type_suffix(DType d, int lanes, char buf[32]) {
 
 /* ---- forms ---- */
 const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int lanes) {
-  const size_t n = s[0] == '(' ? strcspn(s, ")") : s[0] == 'M' ? strcspn(s, ")") : 0; /* of what is in brackets */
+  const size_t n = s[0] == '(' ? strcspn(s, ")") : s[0] == 'M' ? strcspn(s, ")") : 0; /* length of a word with brackets */
   char text[32];
   switch (*s) {
   case 'T': sb_puts(o, dialect_type(l, d, lanes, text)); break;
@@ -68,12 +69,12 @@ const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int la
 }
 
 /* The values that replace the words of a form. */
-typedef struct Fill {
-  DType d, from;           /* of the result and of the first operand */
+typedef struct Fill {     /* the values that replace the words of a form */
+  DType d, from;           /* types of the result and of the first operand */
   int lanes, from_lanes;
   const char *tight[3], *loose[3];
   int64_t number;
-  DType memory;            /* of elements in memory, which is only read */
+  DType memory;            /* type of elements in memory, for forms with $m */
   bool read, shared;
 } Fill;
 
@@ -103,7 +104,7 @@ static void put_form(const Render *w, Sb *o, const char *form, const Fill *f) {
   }
 }
 
-/* A form whose only operand is text already. */
+/* Prints a form whose only operand is text. */
 static void put_one(const Render *w, Sb *o, const char *form, DType d, int lanes, const char *text) {
   put_form(w, o, form, &(Fill){ .d = d, .lanes = lanes, .tight = { text }, .loose = { text } });
 }
@@ -133,7 +134,7 @@ static void put_op(Render *w, Sb *o, const char *form, const Node *x) {
   put_form(w, o, form, &f);
 }
 
-/* The same where halves are moved only: as integers. */
+/* The same for moves, in which halves are integers. */
 static void put_move(Render *w, Sb *o, const char *form, const Node *x) {
   Fill f = fill_of(w, x);
   f.d = moved(f.d);
@@ -162,7 +163,7 @@ static void put_float(const Render *w, Sb *o, DType d, double v) {
   else if (isinf(v)) sb_printf(o, "%sINFINITY", v < 0 ? "-" : "");
   if (!isfinite(v)) return;
   snprintf(b, sizeof b, d == DT_F32 ? "%.9g" : "%.17g", v);
-  for (int p = 1; p < 9 && d == DT_F32; p++) { /* the shortest that reads back */
+  for (int p = 1; p < 9 && d == DT_F32; p++) { /* the shortest text that reads back */
     char s[40];
     snprintf(s, sizeof s, "%.*g", p, v);
     if (strtof(s, NULL) == (float)v) { memcpy(b, s, sizeof b); break; }
@@ -220,7 +221,7 @@ static const char *as_unsigned(Render *w, DType d, int lanes, const char *text) 
   return keep_text(w, &s);
 }
 
-/* And back: text is an operation of as_unsigned. */
+/* Converts the result of an operation on as_unsigned back. */
 static const char *wrapped(Render *w, DType d, int lanes, const char *text) {
   Sb s = { 0 };
   if (lanes == 1) sb_printf(&s, "(%s)(%s)", w->l->type[d], text);
@@ -233,10 +234,10 @@ static const char *wrapped_op(Render *w, Op op, DType d, int lanes, const char *
   return wrapped(w, d, lanes, arena_printf(&w->a, "%s %s %s", a, op_info[op].c, as_unsigned(w, d, lanes, b)));
 }
 
-/* Signed arithmetic of the language may overflow; so may that of scalars of few bits, which it promotes to int. */
+/* Whether an operation may overflow: signed arithmetic, and scalars of few bits, which are promoted to int. */
 static bool overflows(DType d, int lanes) { return dt_int(d) && (dtype_info[d].cls == 'i' || (lanes == 1 && narrow(d))); }
 
-/* Integer arithmetic wraps: in unsigned where the bounds do not prove that nothing overflows. */
+/* Integer arithmetic wraps: it is unsigned unless bounds prove that nothing overflows. */
 static void put_int(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
   const bool sum = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
@@ -270,7 +271,7 @@ static void put_not(Render *w, Sb *o, const Node *x) {
   else put_op(w, o, cut ? "($E)~$0" : "(~$0)", x);
 }
 
-/* An integer quotient or rest, rounded down. */
+/* An integer quotient or remainder, rounded down. */
 static void put_floor_div(Render *w, Sb *o, const Node *x) {
   static const char *const form[][2] = { { "tgc_flmod_$S($0, $1)", "tgc_umod_$S($0, $1)" },
                                          { "tgc_fldiv_$S($0, $1)", "tgc_udiv_$S($0, $1)" } };
@@ -295,7 +296,7 @@ static bool const_not_nan(const IR *ir, Ref r) {
   return node_is_const(ir, r, &bits) && !isnan(bits_to_double((DType)node(ir, r)->dt, bits));
 }
 
-/* The function for OP_MAX or OP_MIN; against no NaN as second operand, and of integers and bools, it need not ask for one. */
+/* The function for OP_MAX or OP_MIN. It needs no test for NaN if the second operand is none, nor for integers and bools. */
 static const char *greater_or_less(Op op, DType d, int lanes, bool no_nan) {
   static const char *const name[][3] = { { "max", "maxc", "imax" }, { "min", "minc", "imin" } };
   return name[op == OP_MIN][!dt_float(d) && lanes > 1 ? 2 : !dt_float(d) || no_nan];
@@ -333,7 +334,7 @@ static void put_dot(Render *w, Sb *o, const Node *x) {
             inside(w, x, 2));
 }
 
-/* A function of several types: a helper, or of math.h. */
+/* A function of several types: a helper, or one of math.h. */
 static void put_function(Render *w, Sb *o, const Node *x) {
   static const char *const vector[OP_COUNT] = {
     [OP_SQRT] = "sqrt", [OP_ROUND] = "round", [OP_FLOOR] = "floor", [OP_CEIL] = "ceil", [OP_TRUNC] = "trunc"
@@ -352,7 +353,7 @@ static void put_function(Render *w, Sb *o, const Node *x) {
 }
 
 /* ---- conversions ---- */
-/* min(max(v, c), d) with constants within i32, or NaN */
+/* Whether x is min(max(v, c), d) with constants within i32; NaN may occur */
 static bool fits_i32(const IR *ir, const Node *x) {
   for (int k = 0; k < 2; k++, x = node(ir, lhs(x))) {
     if (x->dt != DT_F32 || x->op != (k ? OP_MAX : OP_MIN)) return false;
@@ -363,7 +364,7 @@ static bool fits_i32(const IR *ir, const Node *x) {
   return true;
 }
 
-/* The form that converts lanes: the call of a helper, or the conversion of the language where that is enough. */
+/* The form that converts lanes: a call of a helper, or the language's conversion if that suffices. */
 static const char *cast_lanes(const Render *w, const Node *x, DType from, DType to) {
   if (to == DT_I32 && fits_i32(w->ir, node(w->ir, operand(x)))) return "tgc_int_$s($a)";
   if (dt_float(from) && dt_int(to)) return "tgc_cast$D_$s($a)";
@@ -407,7 +408,7 @@ static void put_bits(Render *w, Sb *o, const Node *x) {
 /* ---- memory ---- */
 static void put_buffer(const Render *w, Sb *o, int64_t buf) {
   if (buf == PARAMETER) sb_puts(o, "x");
-  /* by its place among the parameters, so that kernels alike are alike to the letter */
+  /* by its place among the parameters, so that equal kernels have equal text */
   for (size_t i = 0; i < w->k->bufs.n; i++)
     if (w->k->bufs.p[i] == buf) sb_printf(o, "b%zu", i);
   for (size_t i = 0; i < w->k->locals.n; i++)
@@ -420,8 +421,8 @@ static bool is_written(const Render *w, int64_t buf) {
   return written;
 }
 
-/* A vector at a multiple of its lanes, in memory that is aligned. w->aligned is set for programs of many threads only: CPUs load
- * what is not aligned as fast. */
+/* Whether a vector's address is known to be aligned: a multiple of its lanes, in aligned memory. w->aligned is set only for
+ * programs with threads, because CPUs load unaligned vectors as fast. */
 static bool is_aligned(const Render *w, const Node *access, int lanes) {
   const int64_t id = buffer_id(node(w->ir, access_buffer(access)));
   bool yes = w->ir->bufs.p[id].kind == BUF_SHARED && w->l->aligned;
@@ -444,7 +445,7 @@ static void put_vector_memory(Render *w, Sb *o, const Node *x, int lanes, const 
   put_form(w, o, value ? (aligned ? w->l->store_aligned : w->l->store) : aligned ? w->l->load_aligned : w->l->load, &f);
 }
 
-/* buffer[index], or with a value what stores it there. */
+/* buffer[index], or with a value, an assignment to it. */
 static void put_memory(Render *w, Sb *o, const Node *x, int lanes, const char *value) {
   if (lanes > 1) put_vector_memory(w, o, x, lanes, value);
   else sb_printf(o, "%s[%s]%s%s", arg(w, x, 0), inside(w, x, 1), value ? " = " : "", value ? value : "");
@@ -525,13 +526,13 @@ static void put_list(Render *w, Sb *o, const Node *x) {
   sb_puts(o, w->l->list[1]);
 }
 
-static bool in_order_from(const Node *x, int first) { /* the lanes of a shuffle are one after another */
+static bool in_order_from(const Node *x, int first) { /* whether the lanes of a shuffle are consecutive from `first` on */
   for (int i = 0; i < x->lanes; i++)
     if (shuffle_lanes(x, i) != first + i) return false;
   return true;
 }
 
-/* Lane by lane */
+/* Prints lane by lane */
 static void put_lanes(Render *w, Sb *o, const Node *x, int n) {
   const DType d = (DType)x->dt;
   put_one(w, o, w->l->list[0], d, x->lanes, "");
@@ -542,7 +543,7 @@ static void put_lanes(Render *w, Sb *o, const Node *x, int n) {
   sb_puts(o, w->l->list[1]);
 }
 
-/* shuffle.c makes these: two vectors as one, half of one, as many lanes of two as one has. Others may stand in a dump. */
+/* shuffle.c makes these: two vectors joined, half of a vector, or a choice from two vectors. A dump may have others. */
 static void put_shuffle(Render *w, Sb *o, const Node *x) {
   const int n = node(w->ir, lhs(x))->lanes;
   Fill f = fill_of(w, x);

@@ -1,5 +1,5 @@
-/* helpers.c: what stands before the kernels in a language like C: the parts of its files that they mention (parts.h), for the
- * types that they mention, and what those mention in turn. */
+/* helpers.c: prints the prelude of kernels in a language like C. The dialect's files have parts (parts.h). It takes the parts
+ * that the kernels use, for the types they use, and the parts that those need in turn. */
 #include "dialect.h"
 #include "parts.h"
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static void put_line(const Dialect *l, Sb *o, const char *s, const char *end, DT
   }
 }
 
-/* Whether "f32x8 CONDITION" or "x8 CONDITION" is about so many lanes of this type. */
+/* Whether the line "f32x8 CONDITION" or "x8 CONDITION" applies to this type and number of lanes. */
 static bool is_about(const char *line, DType d, int lanes) {
   char sfx[32];
   const char *own = type_suffix(d, lanes, sfx);
@@ -24,7 +24,7 @@ static bool is_about(const char *line, DType d, int lanes) {
 }
 
 static void put_part(const Dialect *l, Sb *o, const Part *p, DType d, int lanes) {
-  bool chosen = false, skipped = false; /* in lines for some lanes: any were for these; the last ones were not */
+  bool chosen = false, skipped = false; /* chosen: some lines for special lanes applied; skipped: the last ones did not */
   for (const char *s = p->text, *next; s < p->end; s = next) {
     next = part_line(s, p->end);
     if (*s != '@') {
@@ -43,7 +43,7 @@ static void put_part(const Dialect *l, Sb *o, const Part *p, DType d, int lanes)
   }
 }
 
-/* ---- names: those that the kernels mention, and what their functions mention ---- */
+/* ---- names that the kernels use, and that their functions use in turn ---- */
 typedef struct Names { VEC(char *) p; Arena a; } Names;
 
 static bool names_add(Names *n, const char *s, size_t len) {
@@ -80,7 +80,7 @@ static bool parse_suffix(const char *s, size_t n, DType *d, int *lanes) {
 
 static void want_names(Prelude *p, const char *s);
 
-/* The op whose function of math.h has this name of n bytes. */
+/* The op whose math.h function has this name of n bytes. */
 static Op op_named(const char *name, size_t n) {
   for (int op = 1; op < OP_COUNT; op++) {
     const char *own = op_info[op].libm;
@@ -89,7 +89,7 @@ static Op op_named(const char *name, size_t n) {
   BUG("no helper is called %.*s", (int)n, name);
 }
 
-/* A function that the dialect has parts for, or one that all languages like C share. */
+/* Finds a function among the dialect's parts, then among those of all languages like C. */
 static bool find_function(const Dialect *l, int lanes, const char *name, size_t n, Part *part) {
   const char *kind = lanes > 1 ? "@vector " : "@scalar ";
   if (l->more && part_find((Span){ l->more, strlen(l->more) }, kind, name, n, part)) return true;
@@ -107,12 +107,12 @@ static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUF
   if (!sep || !parse_suffix(sep + 1, (size_t)(s + n - sep - 1), &d, &lanes) || !names_add(&p->functions, s, n)) return;
   if (find_function(p->l, lanes, name, len, &part)) put_part(p->l, &out, &part, d, lanes);
   else clike_define(p->ir, p->backend, p->target, op_named(name, len), d, lanes, &out);
-  want_names(p, out.p); /* what it uses comes first */
+  want_names(p, out.p); /* functions that it uses come first */
   sb_printf(&p->text, "%s%s", p->l->helper, out.p);
   sb_free(&out);
 }
 
-/* i32x8_of64: a comparison of eight lanes of 64 bits as a mask */
+/* i32x8_of64: converts a comparison of eight 64-bit lanes to a mask */
 static void want_mask(Prelude *p, const char *s, size_t n) {
   const int lanes = atoi(s + 4), bits = atoi((const char *)memmem(s, n, "_of", 3) + 3);
   char type[32];
@@ -138,9 +138,9 @@ static void want_names(Prelude *p, const char *s) {
   }
 }
 
-/* "f32x8", or "f32x8u" for what lies at any address; false: within one register. A vector of more than one register is
- * aligned to one register: gcc notes for a larger alignment of parameters that its ABI changed in version 4.6. The
- * alignment must be a property of a type of its own, not of a variant of one, and may_alias makes such a type. */
+/* Defines "f32x8", or "f32x8u" for any address. False: the type fits one register. Vectors of more than one register are
+ * aligned to one register: for larger alignments gcc notes that the ABI of parameters changed in version 4.6. The alignment
+ * must belong to a type of its own, not to a variant of one, and may_alias makes such a type. */
 static bool put_typedef(const Dialect *l, Sb *o, const char *name, const Target *t) {
   const size_t n = strlen(name);
   const bool unaligned = name[n - 1] == 'u';
@@ -155,7 +155,7 @@ static bool put_typedef(const Dialect *l, Sb *o, const char *name, const Target 
   return wide;
 }
 
-/* Whether one of the words of "@text WORD..." is in a text, or there are none. */
+/* Whether a text has one of the words of "@text WORD...", or no words are given. */
 static bool mentioned(const Part *p, const char *text) {
   const char *s = p->heading + strlen("@text");
   bool any = *s == '\n';
@@ -167,7 +167,7 @@ static bool mentioned(const Part *p, const char *text) {
   return any;
 }
 
-/* The lines of a file that some of the text mentions. */
+/* Prints the lines of a file that the text needs. */
 static void put_texts(const Dialect *l, Span file, const char *text, Sb *o) {
   Part part;
   for (const char *at = file.p; part_next(&at, file.p + file.n, &part);)
@@ -178,13 +178,13 @@ void clike_prelude(const Plan *p, const Target *t, Sb *o) {
   const Dialect *l = p->in->backend->dialect;
   Prelude pre = { .ir = p->ir, .backend = p->in->backend, .l = l, .target = t };
   Sb all = { 0 };
-  bool wide = false; /* vectors of more than one register */
+  bool wide = false; /* there are vectors of more than one register */
   sb_puts(&all, "");
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].code == (int)k) sb_puts(&all, p->kernels.p[k].text);
   want_names(&pre, all.p);
   sb_puts(&pre.text, "");
-  want_names(&pre, pre.text.p); /* types that only functions mention */
+  want_names(&pre, pre.text.p); /* some types occur in functions only */
   sb_puts(&all, pre.text.p);
   if (l->parts) put_texts(l, part_file(l->parts), all.p, o);
   if (l->more) put_texts(l, (Span){ l->more, strlen(l->more) }, all.p, o);

@@ -1,9 +1,9 @@
-/* launch.c: prints launches as functions of a language like C that a driver starts: parameters and memory. cstyle.c prints what
- * they do.
+/* launch.c: prints launches as functions of a language like C that a driver starts: parameters and memory. cstyle.c prints
+ * their statements.
  *
- * A buffer is given as memory and the bytes from where it begins, because several buffers of a model lie in one allocation of the
- * driver. A function of a kernel of several launches is named after the first one's, with the number of the launch behind. Where
- * threads of a warp exchange values, the name ends in how many: the runtime asks the driver for warps of so many
+ * A buffer is passed as memory and the offset of its first byte, because several buffers of a model share one allocation of the
+ * driver. If a kernel has several launches, their functions have the kernel's name with the number of the launch. If threads of
+ * a warp exchange values, the name ends with their number, and the runtime asks the driver for warps of that size
  * (tgcrt_opencl.c). */
 #include "cstyle.h"
 #include <stdlib.h>
@@ -44,10 +44,10 @@ static void put_head(const Render *w, const uint8_t *use, bool may_alias) {
   }
 }
 
-enum { VECTOR_BYTES = 16 }; /* at which the widest vector of a thread lies */
+enum { VECTOR_BYTES = 16 }; /* alignment in bytes of a thread's widest vector */
 
-/* Which buffers begin at such a multiple. Inputs and outputs do: drivers align them. Kernels whose buffers differ in this do not
- * share a function, because texts are compared. */
+/* Which buffers are aligned to VECTOR_BYTES. Drivers align inputs and outputs. Kernels that differ in this have different
+ * texts, so they share no function. */
 static const bool *aligned_buffers(const IR *ir, const Kernel *k, Arena *a) {
   bool *aligned = ARENA_NEW(a, bool, k->bufs.n + 1);
   for (size_t i = 0; i < k->bufs.n && !k->shift; i++) {
@@ -58,14 +58,14 @@ static const bool *aligned_buffers(const IR *ir, const Kernel *k, Arena *a) {
   return aligned;
 }
 
-/* The words before a name are a part of what makes functions equal: kernels with equal statements may have other blocks. */
-/* Memory through which sums of matrices go from all threads of a warp to each of them */
+/* Memory through which a matrix of sums goes from all threads of a warp to each of them */
 static void put_scratch(const Render *w, int64_t threads) {
   DType d = DT_NONE;
   const int64_t elems = launch_scratch(w->ir, &w->k->prog, threads, &d);
   if (elems) sb_printf(w->o, "  %s%s tgc_scratch[%lld];\n", w->l->shared, w->l->type[d], (long long)elems);
 }
 
+/* The words before the name count in comparisons of functions: kernels with equal statements may differ in their blocks. */
 static void put_function(const Plan *p, const Kernel *k, const Target *t, size_t index, int64_t threads, Sb *o) {
   Render w = { .ir = p->ir, .k = k, .t = t, .l = p->in->backend->dialect, .backend = p->in->backend->name, .o = o };
   check_spelled(&w);
@@ -92,7 +92,7 @@ void clike_launches(const Plan *p, int index, const Target *t, Sb *o) {
   const Kernel *k = &p->kernels.p[index];
   Launches launches = { 0 };
   kernel_launches(p, k, &launches);
-  if (!launches.n) VEC_PUSH(&launches, ((Launch){ .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } })); /* nothing to do */
+  if (!launches.n) VEC_PUSH(&launches, ((Launch){ .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } })); /* no work */
   for (size_t i = 0; i < launches.n; i++) {
     Kernel own = *k;
     own.prog = launches.p[i].prog;

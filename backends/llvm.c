@@ -1,8 +1,7 @@
-/* llvm.c: programs as LLVM IR, in its text form. An elementwise op is a cell of a table: an
- * instruction, an intrinsic, a helper (llvm_prelude.c) or a function of libm. What LLVM leaves undefined (a
- * division by zero, a shift by too much) goes through helpers, so that a program means here what the
- * interpreter says. Accumulators are stack slots, which LLVM turns into registers. Writing text needs
- * no LLVM; llvm_build.c makes objects of it. */
+/* llvm.c: prints programs as LLVM IR, in its text form. An elementwise op is a cell of a table: an instruction, an intrinsic, a
+ * helper (llvm_prelude.c) or a function of libm. Operations that LLVM leaves undefined, such as a division by zero, go through
+ * helpers, so that results are those of the interpreter. Accumulators are stack slots, which LLVM turns into registers. Writing
+ * text needs no LLVM; llvm_build.c makes objects of it. */
 #include "llvm.h"
 #include "parts.h"
 #include "../compiler/ir/refmap.h"
@@ -12,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the table: by class of the operand ---- */
-/* A cell is an instruction, or "@" an intrinsic of llvm, "!" a helper, "=" the operand. Floats without one go to the function of
- * libm that ops.h names: "#". */
+/* ---- a table of ops, by class of the operand ---- */
+/* A cell is an instruction, or "@" an intrinsic of LLVM, "!" a helper, "=" the operand itself. "#" is the libm function that
+ * ops.h names, for floats without another cell. */
 typedef struct OpText { const char *f, *i, *u, *b; } OpText;
 /* clang-format off */
 static const OpText op_text[OP_COUNT] = {
@@ -45,7 +44,7 @@ static const OpText op_text[OP_COUNT] = {
   [OP_TRUNC]  = { "@trunc",    "=",        "=",        NULL },
   [OP_FLOOR]  = { "@floor",    "=",        "=",        NULL },
   [OP_CEIL]   = { "@ceil",     "=",        "=",        NULL },
-  [OP_ROUND]  = { "@rint",     "=",        "=",        NULL }, /* the mode is to even */
+  [OP_ROUND]  = { "@rint",     "=",        "=",        NULL }, /* ties to even */
   [OP_MULACC] = { "@fmuladd",  "!muladd",  "!muladd",  NULL },
 };
 /* clang-format on */
@@ -85,22 +84,22 @@ Text llvm_suffix(DType d, int lanes) {
 }
 
 /* ---- one function ---- */
-typedef struct Base { Ref buffer, index; const char *text; } Base; /* where a buffer's element lies */
+typedef struct Base { Ref buffer, index; const char *text; } Base; /* address of a buffer's element */
 
 typedef struct Render {
   const IR *ir;
   const Kernel *k;
   const Target *t;
-  Sb *o, slots;              /* the body; the stack slots of accumulators, which come before it */
-  RefMap at;                 /* node to place of its text + 1 */
-  VEC(const char *) text;    /* how to write a value: "%v12", "0x3FF0000000000000" */
-  VEC(const char *) ends;    /* of the open loops */
-  VEC(Base) bases;           /* that are known here; of the open blocks, those of the innermost last */
-  VEC(size_t) outside;       /* so many of them were known where each block opened that may be passed by */
-  RefMap wanted;             /* indices that are more than a part of an address */
-  const char *block;         /* label of the block that is being written */
-  int values, blocks, accs;  /* named so far */
-  TileSet tiles;             /* of the nest; .n 0: there were none yet */
+  Sb *o, slots;              /* the body; stack slots of accumulators, which precede it */
+  RefMap at;                 /* node to the index of its text + 1 */
+  VEC(const char *) text;    /* the text of a value: "%v12", "0x3FF0000000000000" */
+  VEC(const char *) ends;    /* labels behind the open loops */
+  VEC(Base) bases;           /* addresses that are known here, those of inner blocks last */
+  VEC(size_t) outside;       /* for each open block that may be skipped: number of bases before it */
+  RefMap wanted;             /* indices that have uses other than addresses */
+  const char *block;         /* label of the current block */
+  int values, blocks, accs;  /* numbers of names so far */
+  TileSet tiles;             /* tiles of the current nest; .n 0: none so far */
   Arena a;
 } Render;
 
@@ -114,7 +113,7 @@ static const char *value(Render *w, Ref r) {
   return w->text.p[at - 1];
 }
 
-/* An instruction with a result: its name. */
+/* Prints an instruction with a result; -> its name. */
 static const char *emit(Render *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static const char *emit(Render *w, const char *fmt, ...) {
   const char *name = arena_printf(&w->a, "%%v%d", w->values++);
@@ -133,7 +132,7 @@ static void open_block(Render *w, const char *label) {
   w->block = label;
 }
 
-/* Between these two, code that may not run. */
+/* Around code that may be skipped. */
 static void begin_scope(Render *w) { VEC_PUSH(&w->outside, w->bases.n); }
 static void end_scope(Render *w) { w->bases.n = w->outside.p[--w->outside.n]; }
 
@@ -141,9 +140,10 @@ static void end_scope(Render *w) { w->bases.n = w->outside.p[--w->outside.n]; }
 static const char *constant(Render *w, DType d, int64_t bits) {
   uint64_t u = (uint64_t)bits;
   if (d == DT_BOOL) return bits ? "true" : "false";
-  if (d == DT_F32) { /* floats are written as the double of the same value */
+  if (d == DT_F32) { /* floats are written as doubles of the same value */
     double v = bits_to_double(d, bits);
-    if (isnan(v)) u = (u & 0x80000000) << 32 | 0x7ffull << 52 | (u & 0x7fffff) << 29; /* a conversion would make it quiet */
+    /* a conversion would make a signalling NaN quiet */
+    if (isnan(v)) u = (u & 0x80000000) << 32 | 0x7ffull << 52 | (u & 0x7fffff) << 29;
     else memcpy(&u, &v, sizeof u);
   }
   if (d == DT_F32 || d == DT_F64) return arena_printf(&w->a, "0x%016llX", (unsigned long long)u);
@@ -159,12 +159,12 @@ static const char *call(Render *w, const char *function, Text result, Text type,
   return emit(w, "call %s @%s(%s)", result.s, function, list);
 }
 
-/* op on operands of type d; flags of the instruction, or "" */
+/* Applies op to operands of type d. flags: those of the instruction, or "" */
 static const char *apply(Render *w, Op op, DType d, int lanes, const char *flags, int n, const char *const *arg) {
   const char *t = op == OP_MULACC && w->t->in_order && dt_float(d) ? "@fma" : cell(op, d), *kind = t ? strchr("@!#=", *t) : NULL;
   const Text type = llvm_value(d, lanes), sfx = llvm_suffix(d, lanes);
   char function[64];
-  /* without doubles in hardware LLVM 19 ends in an error of its own on these intrinsics */
+  /* LLVM 19 fails on these intrinsics for machines without doubles in hardware */
   if (w->t->arch == ARCH_ARM && d == DT_F64 && (op == OP_MAX || op == OP_MIN)) t = kind = op == OP_MAX ? "!maximum" : "!minimum";
   if (!t || (*t == '#' && lanes > 1))
     BUG("the LLVM backend has no text for %s of %s x %d", op_info[op].name, dtype_info[d].text, lanes);
@@ -209,7 +209,7 @@ static const char *put_cast(Render *w, DType from, DType to, int lanes, const ch
   if ((dt_float(from) && bf == 16) || (dt_float(to) && bt == 16)) return put_half(w, from, to, lanes, a);
   if (to == DT_BOOL) return emit(w, "%s %s %s, %s", wide ? "fcmp une" : "icmp ne", tf.s, a, zero);
   if (dt_float(from) && dt_float(to)) return emit(w, "%s %s %s to %s", bf < bt ? "fpext" : "fptrunc", tf.s, a, tt.s);
-  if (dt_float(from)) { /* saturates, NaN is 0 */
+  if (dt_float(from)) { /* saturates; NaN gives 0 */
     char function[64];
     snprintf(function, sizeof function, "llvm.fpto%ci.sat.%s.%s", dtype_info[to].cls == 'i' ? 's' : 'u', st.s, sf.s);
     return call(w, function, tt, tf, 1, &a);
@@ -220,13 +220,13 @@ static const char *put_cast(Render *w, DType from, DType to, int lanes, const ch
   return emit(w, "%s %s %s to %s", op, tf.s, a, tt.s);
 }
 
-/* ---- dot products: an intrinsic of a feature for so many lanes ---- */
+/* ---- dot products: an intrinsic for each feature and number of lanes ---- */
 typedef struct DotText {
   Arch arch;
   uint32_t needs;
-  DType x;                 /* of bytes that multiply signed ones */
+  DType x;                 /* type of the bytes in x, which multiply signed ones */
   int lanes;
-  bool words;              /* multiplies pairs of i16: bytes are taken apart first */
+  bool words;              /* it multiplies pairs of i16: bytes are converted first */
   const char *intrinsic;
 } DotText;
 /* clang-format off */
@@ -244,7 +244,7 @@ static const DotText dot_text[] = {
 };
 /* clang-format on */
 
-static const DotText *dot_of(const Target *t, DType x, int lanes) { /* NULL: none; two lanes are the first of four */
+static const DotText *dot_of(const Target *t, DType x, int lanes) { /* NULL: none; two lanes use the first of four */
   if (lanes == 2) lanes = 4;
   for (size_t i = 0; i < sizeof dot_text / sizeof *dot_text; i++)
     if (dot_text[i].arch == t->arch && dot_text[i].x == x && dot_text[i].lanes == lanes && !(dot_text[i].needs & ~t->features))
@@ -252,7 +252,7 @@ static const DotText *dot_of(const Target *t, DType x, int lanes) { /* NULL: non
   return NULL;
 }
 
-/* So many lanes of a vector from the given one on; what is behind its end is any. */
+/* n lanes of a vector from `first` on; lanes behind its end are undefined. */
 static const char *put_slice(Render *w, Text t, int lanes, int first, int n, const char *a) {
   Sb list = { 0 };
   for (int i = first; i < first + n; i++) sb_printf(&list, i < lanes ? "%si32 %d" : "%si32 poison", i > first ? ", " : "", i);
@@ -261,17 +261,17 @@ static const char *put_slice(Render *w, Text t, int lanes, int first, int n, con
   return a;
 }
 
-/* A vector of other lanes: the first ones, or with any more */
+/* A vector of `to` lanes: the first ones, or all with undefined ones behind */
 static const char *put_lanes(Render *w, const char *element, int from, int to, const char *a) {
   return from == to ? a : put_slice(w, llvm_type(element, from), from, 0, to, a);
 }
 
-/* The instruction for n lanes; a and b: vectors of 4 n bytes */
+/* Calls the intrinsic for n lanes; a and b: vectors of 4 n bytes */
 static const char *put_dot_call(Render *w, const DotText *d, const char *sum, const char *a, const char *b) {
   const int n = d->lanes;
   const Text t = llvm_type("i32", n), words = llvm_type("i16", 2 * n), bytes = llvm_type("i8", 4 * n);
   if (!d->words) {
-    const Text operand = w->t->arch == ARCH_X86_64 ? t : bytes; /* LLVM's x86 takes bytes by fours */
+    const Text operand = w->t->arch == ARCH_X86_64 ? t : bytes; /* LLVM's x86 intrinsics take four bytes as an i32 */
     if (w->t->arch == ARCH_X86_64)
       a = emit(w, "bitcast %s %s to %s", bytes.s, a, t.s), b = emit(w, "bitcast %s %s to %s", bytes.s, b, t.s);
     return emit(w, "call %s @%s(%s %s, %s %s, %s %s)", t.s, d->intrinsic, t.s, sum, operand.s, a, operand.s, b);
@@ -285,7 +285,7 @@ static const char *put_dot_call(Render *w, const DotText *d, const char *sum, co
   return emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, odd));
 }
 
-/* sum + the products of four bytes, the second signed; four of x serve all lanes, or each lane has its own */
+/* sum + the products of four bytes, the second one signed. x has four bytes for all lanes, or for each lane */
 static const char *put_dot(Render *w, const Node *x) {
   const DotText *d = dot_of(w->t, (DType)node(w->ir, dot_x(x))->dt, x->lanes);
   CHECK(d);
@@ -301,7 +301,7 @@ static const char *put_dot(Render *w, const Node *x) {
   return put_lanes(w, "i32", n, x->lanes, put_dot_call(w, d, sum, a, b));
 }
 
-/* Lanes of a vector combined: halves first, as ops.h says. */
+/* Combines the lanes of a vector, by halves first, as ops.h defines. */
 static const char *put_hred(Render *w, Op op, DType d, int lanes, const char *a) {
   const Text element = llvm_value(d, 1);
   while (lanes > 2) {
@@ -344,7 +344,7 @@ static const char *put_bcast(Render *w, const Node *x) {
 
 /* ---- memory ---- */
 
-/* Elements of a buffer that lie a known way apart share a base: LLVM has one sum to think about and not one for each. */
+/* Elements of a buffer at known distances share a base, so LLVM has one address to keep and not one for each. */
 static bool is_offset(const IR *ir, Ref index, int64_t *by) {
   const Node *x = node(ir, index);
   return x->op == OP_ADD && x->dt == DT_I64 && x->lanes == 1 && node_is_const(ir, rhs(x), by);
@@ -361,7 +361,7 @@ static void find_wanted(Render *w) {
   }
 }
 
-/* not inbounds: only the offset may lead there */
+/* not inbounds: only base and offset together need lie in the buffer */
 static const char *put_base(Render *w, Ref buffer, Ref index, const char *type) {
   for (size_t i = w->bases.n; i-- > 0;)
     if (w->bases.p[i].buffer == buffer && w->bases.p[i].index == index) return w->bases.p[i].text;
@@ -380,14 +380,14 @@ static const char *put_address(Render *w, const Node *x) {
               (long long)by);
 }
 
-static const char *put_access(Render *w, const Node *x) { /* the load itself, of bools as masks */
+static const char *put_access(Render *w, const Node *x) { /* the load itself; bools become masks */
   const DType d = (DType)x->dt;
   const Text t = llvm_type(memory_type(d), x->lanes);
   const char *v = emit(w, "load %s, ptr %s, align %d", t.s, put_address(w, x), dt_bytes(d));
   return d == DT_BOOL ? emit(w, "icmp ne %s %s, %s", t.s, v, x->lanes > 1 ? "zeroinitializer" : "0") : v;
 }
 
-/* What follows is done where the gate holds; close_gate ends it. */
+/* The code that follows runs if the gate holds; close_gate ends it. */
 static const char *open_gate(Render *w, const char *gate, int n) {
   const char *then = arena_printf(&w->a, "then%d", n);
   sb_printf(w->o, "  br i1 %s, label %%%s, label %%join%d\n", gate, then, n);
@@ -433,13 +433,13 @@ static const char *put_acc(Render *w, const Node *x) {
   return slot;
 }
 
-/* ---- tiles: the registers of x86's matrix unit, by their numbers ---- */
+/* ---- tiles: registers of x86's matrix unit, by number ---- */
 static const char *stack_slot(Render *w, const char *name, Text t) {
   sb_printf(&w->slots, "  %s = alloca %s, align 64\n", name, t.s);
   return name;
 }
 
-/* A nest that multiplies tiles begins: their shapes. */
+/* Begins a nest that multiplies tiles, with the shapes of the tiles. */
 static void put_tiles(Render *w, size_t at) {
   const char *slot = stack_slot(w, arena_printf(&w->a, "%%a%d", w->accs++), llvm_type("i8", 64));
   tile_registers(w->ir, w->k->prog.p + at, w->k->prog.n - at, &w->tiles);
@@ -461,7 +461,7 @@ static const char *put_part(Render *w, const Node *x) {
   return emit(w, "load %s, ptr %s, align %d", llvm_value((DType)x->dt, x->lanes).s, p, dt_bytes((DType)x->dt));
 }
 
-/* What is done to tiles; false: x is something else. */
+/* Prints a tile op. False: x is no tile op. */
 static bool put_tile(Render *w, Ref r) {
   const Node *x = node(w->ir, r);
   const int t = tile_register(&w->tiles, r);
@@ -486,7 +486,7 @@ static bool put_tile(Render *w, Ref r) {
 }
 
 /* ---- loops: tested at their end, because extents are known ---- */
-/* Where the chunks in hand begin or end among the units of a range that threads share. */
+/* Where the current chunks begin or end among the units of a shared range. */
 static const char *put_bound(Render *w, const char *chunk, const Node *range) {
   const long long units = (long long)range_extent(range);
   const int chunks = w->k->chunks;
@@ -524,7 +524,7 @@ static void put_end(Render *w, Ref range) {
   open_block(w, arena_printf(&w->a, "exit%s", n));
 }
 
-/* A float that is neither NaN nor zero, whose sign would count. */
+/* Whether a constant float is neither NaN nor zero: the sign of zero would matter. */
 static bool is_bound(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   if (x->op == OP_BCAST) x = node(ir, operand(x));
@@ -547,12 +547,12 @@ static const char *put_expr(Render *w, const Node *x) {
   case OP_BITCAST: return strcmp(t0.s, t.s) ? emit(w, "bitcast %s %s to %s", t0.s, arg[0], t.s) : arg[0];
   case OP_WHERE: return emit(w, "select %s %s, %s %s, %s %s", t0.s, arg[0], t.s, arg[1], t.s, arg[2]);
   case OP_FLDIV:
-  case OP_FLMOD: /* by a positive constant of what is not negative */
+  case OP_FLMOD: /* non-negative values by a positive constant */
     if (x->lanes == 1 && node(ir, lhs(x))->vmin >= 0 && node_is_const(ir, rhs(x), &c) && c > 0)
       return emit(w, "%s %s %s, %s", x->op == OP_FLDIV ? "udiv" : "urem", t.s, arg[0], arg[1]);
     break;
   case OP_MAX:
-  case OP_MIN: /* against a constant: x stays where it is NaN, which one instruction of x86 does */
+  case OP_MIN: /* with a constant: a NaN in x stays, which is one instruction of x86 */
     if (!is_bound(ir, rhs(x))) break;
     return emit(w, "select %s %s, %s %s, %s %s", llvm_value(DT_BOOL, x->lanes).s,
                 emit(w, "fcmp %s %s %s, %s", x->op == OP_MAX ? "olt" : "ogt", t.s, arg[0], arg[1]), t.s, arg[1], t.s, arg[0]);
@@ -561,7 +561,7 @@ static const char *put_expr(Render *w, const Node *x) {
   return apply(w, (Op)x->op, d0, x->lanes, flags_of(w, x), x->nsrc, arg);
 }
 
-static void put_prefetch(Render *w, const Node *x) { /* not inbounds: it may ask for what lies behind */
+static void put_prefetch(Render *w, const Node *x) { /* not inbounds: the address may be behind the buffer */
   const Ref buffer = prefetch_buffer(x);
   const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", memory_type((DType)node(w->ir, buffer)->dt), value(w, buffer),
                        value(w, prefetch_index(x)));
@@ -643,7 +643,7 @@ static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     const char *text = put_value(&w, k->prog.p[i], &loops);
     if (text) name_value(&w, k->prog.p[i], text);
   }
-  if (w.tiles.n) sb_puts(&body, "  call void @llvm.x86.tilerelease()\n"); /* so that other code is not slowed */
+  if (w.tiles.n) sb_puts(&body, "  call void @llvm.x86.tilerelease()\n"); /* tiles in use slow down other code */
   sb_printf(o, "define internal void @k%d(", index);
   put_parameters(p, k, o);
   sb_printf(o, ") #0 {\nentry:\n%s%s  ret void\n}\n", w.slots.p ? w.slots.p : "", body.p ? body.p : "");
@@ -686,10 +686,10 @@ static LoadedCode *llvm_load(Ctx *c, const Plan *p, const Target *t, OptLevel op
   return code;
 }
 
-/* ---- what has a vector form: LLVM splits what the machine has not ---- */
+/* ---- vector forms: LLVM splits vectors that the machine lacks ---- */
 static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const char *text = cell(op, from);
-  if (op == OP_DOT) return d == DT_I32 && dot_of(t, from, lanes); /* others product by product */
+  if (op == OP_DOT) return d == DT_I32 && dot_of(t, from, lanes); /* other types: product by product */
   if (op == OP_SCALB) return target_scales(t, from, lanes);
   if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
   if (!text) return lanes == 1;

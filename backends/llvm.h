@@ -1,25 +1,26 @@
-/* llvm.h: programs as text of LLVM's IR (llvm.c, llvm_prelude.c), and machine code of it where LLVM 19 is installed
+/* llvm.h: programs as text of LLVM's IR (llvm.c, llvm_prelude.c), and its compilation to machine code by LLVM 19
  * (llvm_build.c). */
 #ifndef TGC_LLVM_H
 #define TGC_LLVM_H
 #include "backends.h"
 
-/* ---- llvm.c: how the IR spells types and functions ---- */
+/* ---- llvm.c: spellings of types and functions in the IR ---- */
 typedef struct Text { char s[24]; } Text;
-extern const char *const llvm_scalar[DT_COUNT];              /* in registers: bools are i1, halves i16 */
-Text llvm_type(const char *element, int lanes);              /* "<8 x float>"; of one lane the element itself */
+extern const char *const llvm_scalar[DT_COUNT];              /* types in registers: bools are i1, halves i16 */
+Text llvm_type(const char *element, int lanes);              /* "<8 x float>"; for one lane, the element itself */
 Text llvm_value(DType d, int lanes);
-Text llvm_suffix(DType d, int lanes);                        /* as intrinsics are mangled: f32 or v8f32 */
-const char *llvm_libm(Op op);                                /* the function of libm for doubles; NULL: it is none */
-void llvm_kernels(const Plan *p, const Target *t, Sb *out);  /* a module of p's kernels, and what Backend.load promises */
+Text llvm_suffix(DType d, int lanes);                        /* as names of intrinsics end: f32 or v8f32 */
+const char *llvm_libm(Op op);                                /* the function of libm for doubles; NULL: there is none */
+/* a module of p's kernels, with the functions that Backend.load promises */
+void llvm_kernels(const Plan *p, const Target *t, Sb *out);
 
 /* ---- llvm_prelude.c ---- */
-void llvm_prelude(const Plan *p, const Target *t, Sb *o);    /* what the kernels of p call */
-void llvm_prelude_of(Ctx *c, const char *text, const Target *t, Sb *o); /* what a text calls */
+void llvm_prelude(const Plan *p, const Target *t, Sb *o);    /* the helpers that p's kernels call */
+void llvm_prelude_of(Ctx *c, const char *text, const Target *t, Sb *o); /* the helpers that a text calls */
 
 /* ---- llvm_build.c ---- */
 bool llvm_available(void);
-/* An object file, or assembly text; the same bytes each time. Lives in c->model. Fails with EX_MISSING without LLVM. */
+/* An object file, or assembly text, in c->model; equal inputs give equal bytes. Fails with EX_MISSING without LLVM. */
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly);
 
 /* Code for this process: load, ask for functions by name, free. */

@@ -1,10 +1,9 @@
-/* llvm_build.c: IR text to machine code, through LLVM's C interface. The library is opened when it is
- * first needed, because loading it takes longer than most of what tgc does; without it, or without its
- * headers when tgc was built, what needs it ends with EX_MISSING.
+/* llvm_build.c: compiles IR text to machine code, through LLVM's C interface. The library is opened on first use, because
+ * loading it takes longer than most other work of tgc. Functions that need it end with EX_MISSING if it is missing, or if tgc
+ * was built without its headers.
  *
- * The passes are few, because the work is done: programs are tiled, vectorised and their invariants
- * stand outside of loops. More than clean-up costs registers: hoisting loads and unrolling make kernels
- * slower and larger. */
+ * Few passes run, because programs are already tiled and vectorised, and invariant code is outside of loops. More than clean-up
+ * costs registers: hoisting loads and unrolling make kernels slower and larger. */
 #include "llvm.h"
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +40,8 @@ typedef struct Library {
   FUNCTIONS
 #undef F
   void *handle;
-  const char *missing; /* what could not be found; NULL: nothing */
-  char why[300];       /* the linker's word on it */
+  const char *missing; /* name of the missing library or function; NULL: none is missing */
+  char why[300];       /* the linker's message */
 } Library;
 
 static const char *const library_names[] = { "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so" };
@@ -56,7 +55,7 @@ static void *find(const char *prefix, const char *name, const char *suffix) {
   return dlsym(library.handle, full);
 }
 
-/* A library may bear a name that is not its own: its functions are called only if it says that it is of this version. */
+/* Whether the library says that it is of this version. Its name may be wrong; nothing else is called before. */
 static bool right_version(const char *name) {
   void (*version)(unsigned *major, unsigned *minor, unsigned *patch);
   unsigned major = 0, minor = 0, patch = 0;
@@ -95,7 +94,7 @@ static const Library *llvm(Ctx *c) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load_library);
   if (!library.missing) return &library;
-  c->file = NULL; /* the model is not to blame */
+  c->file = NULL; /* the model is not at fault */
   if (strstr(library.why, "Too many open files") || strstr(library.why, "Cannot allocate memory"))
     fail(c, EX_RETRY, "LLVM cannot be loaded: %s", library.why);
   fail(c, EX_MISSING, "this needs LLVM 19, and %s cannot be found (Debian: libllvm19)%s%s", library.missing,
@@ -119,7 +118,7 @@ typedef struct Session {
 static LLVMTargetMachineRef machine_of(Ctx *c, const Library *l, const Target *t) {
   LLVMTargetRef target;
   char *why = NULL;
-  char *triple = l->NormalizeTargetTriple(t->triple); /* three parts as four */
+  char *triple = l->NormalizeTargetTriple(t->triple); /* LLVM expects four parts; a triple may have three */
   if (!*t->triple) fail(c, EX_USAGE_, "the machine '%s' is none in particular: name one by --isa or --target", t->isa);
   if (l->GetTargetFromTriple(triple, &target, &why)) {
     const char *text = arena_str(&c->model, why, strlen(why));
@@ -137,7 +136,7 @@ static LLVMTargetMachineRef machine_of(Ctx *c, const Library *l, const Target *t
   return m;
 }
 
-/* The text must end in a NUL. What LLVM does not accept is a bug of the text. */
+/* The text must end with a NUL. A text that LLVM rejects is a bug of tgc. */
 static Session session_open(Ctx *c, const Target *t, const char *text, size_t n) {
   Session s = { .l = llvm(c) };
   const Library *l = s.l;
@@ -164,7 +163,7 @@ static void session_close(Session *s) {
 static const char passes[] =
     "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,infer-alignment),globaldce";
 
-/* OPT_FAST: this takes half of the time, and the code is a little slower. */
+/* OPT_FAST: half of the time for these passes; the code is slightly slower. */
 static const char fast_passes[] = "always-inline,function(sroa,early-cse,infer-alignment),globaldce";
 
 static void optimize(Session *s, const char *what) {
@@ -183,7 +182,7 @@ static LLVMMemoryBufferRef generate(Session *s, bool text) {
   return out;
 }
 
-/* The declaration of a constant becomes its definition. */
+/* Turns the declaration of a constant into its definition. */
 static void define_bytes(Session *s, const char *name, const void *p, size_t n) {
   const Library *l = s->l;
   LLVMValueRef declared = l->GetNamedGlobal(s->module, name);
@@ -216,10 +215,10 @@ static void check(const Library *l, LLVMErrorRef e) {
   if (e) BUG("LLVM does not load the code: %s", l->GetErrorMessage(e));
 }
 
-/* What OPT_FAST leaves out. Choosing how loops step through memory is 40 % of what code generation takes, and makes a
- * kernel 0 to 5 % faster; ordering instructions once more is another 8 %, and cores that look ahead gain little by it. The
- * passes before selection are for source code, and selection keeps the order that kernels were written in: together 10 %,
- * and no more registers are spilled. LLVM has this for the whole process, and once. */
+/* Passes that OPT_FAST omits. Loop strength reduction is 40 % of the time of code generation, and makes a kernel 0 to 5 %
+ * faster. Scheduling instructions a second time is another 8 %; out-of-order cores gain little by it. The passes before
+ * instruction selection are for source code, and selection keeps the kernels' order: together 10 %, without further spills.
+ * LLVM has these options once for the whole process. */
 static void set_fast_options(const Library *l) {
   static const char *const without[] = { "tgc", "-disable-lsr", "-disable-post-ra", "-disable-cgp", "-disable-mergeicmps",
                                          "-disable-constant-hoisting", "-disable-copyprop", "-pre-RA-sched=fast" };
@@ -233,7 +232,7 @@ LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, O
   Session s = session_open(c, t, text, n);
   const Library *l = s.l;
   optimize(&s, opt_level == OPT_FAST ? fast_passes : passes);
-  LLVMMemoryBufferRef object = generate(&s, false); /* the JIT takes it */
+  LLVMMemoryBufferRef object = generate(&s, false); /* the JIT takes ownership */
   LoadedCode *j = xmalloc(sizeof *j);
   LLVMOrcDefinitionGeneratorRef process;
   j->l = l;

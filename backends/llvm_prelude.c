@@ -1,5 +1,5 @@
-/* llvm_prelude.c: what stands before kernels in LLVM's IR: exactly the helpers that they call, from runtime_stub/helpers.ll.in,
- * declarations of functions of libm, and the attributes of functions. */
+/* llvm_prelude.c: prints the prelude of kernels in LLVM's IR: the helpers that they call, from runtime_stub/helpers.ll.in,
+ * declarations of libm functions, and attributes of functions. */
 #include "llvm.h"
 #include "parts.h"
 #include "../compiler/ir/refmap.h"
@@ -19,10 +19,10 @@ static DType parse_suffix(const char *s, int *lanes) {
   return of_bits[*s == 'f'][atoi(s + 1) & 127];
 }
 
-/* A function of helpers.ll.in, which says what the $ are. */
+/* Prints a function of helpers.ll.in, which explains the $ words. */
 static void put_function(Sb *o, const Part *p, DType d, int lanes) {
   const char *element = llvm_scalar[d];
-  bool constant_of = false; /* $(...): the element type is that of the operation it stands in */
+  bool constant_of = false; /* in $(...), the element type is that of the operation around it */
   for (const char *s = p->text; s < p->end; s++) {
     if (*s == ')' && constant_of) {
       sb_puts(o, lanes > 1 ? ")" : "");
@@ -74,14 +74,14 @@ static void want_name(Prelude *p, const char *s, size_t n) {
     const char *f = llvm_libm((Op)op);
     if (!f || !starts_with(name, f)) continue;
     const char *rest = name + strlen(f), *type = *rest ? "float" : "double";
-    if (*rest && strcmp(rest, "f")) continue; /* exp2 begins with exp: another function */
+    if (*rest && strcmp(rest, "f")) continue; /* another function, such as exp2 for exp */
     sb_printf(&p->text, "declare %s @%s(%s%s%s) #2\n", type, name, type, op_info[op].arity > 1 ? ", " : "",
               op_info[op].arity > 1 ? type : "");
     return;
   }
 }
 
-static void want_names(Prelude *p, const char *s) { /* what is called, but for kernels */
+static void want_names(Prelude *p, const char *s) { /* called functions, except kernels */
   while ((s = strstr(s, "call "))) {
     s = strchr(s, '@') + 1;
     size_t n = 0;
@@ -92,7 +92,7 @@ static void want_names(Prelude *p, const char *s) { /* what is called, but for k
 
 static void put_prelude(Prelude *p, const Target *t, Sb *o) {
   if (p->text.p) sb_puts(o, p->text.p);
-  /* a kernel inlined into the run loses its registers to its neighbours */
+  /* a kernel that is inlined into net_run would share registers with its neighbours */
   static const char *const role[] = { "noinline nounwind", "alwaysinline nounwind", "nobuiltin nounwind willreturn memory(none)",
                                       "nounwind" };
   for (int i = 0; i < 4; i++) {

@@ -1,10 +1,10 @@
-/* opencl.c: the backend for OpenCL C 1.2. Kernels are text, which the driver of the device compiles when the model is opened; the
+/* opencl.c: the backend for OpenCL C 1.2. Kernels are text, which the device's driver compiles when the model is opened; the
  * rest of a bundle is C for the host. */
 #include "../compiler/target/device_driver.h"
 #include "dialect.h"
 
-/* What OpenCL C spells in its own way. Halves and bfloat16 are integers, as in C: devices need no extension for them. Where the
- * target has one that converts halves, helpers take the integers for them. */
+/* Spellings of OpenCL C. Halves and bfloat16 are integers, as in C, so devices need no extension for them. If the target can
+ * convert halves, helpers take the integers. */
 static const Dialect dialect = {
   .type = { [DT_BOOL] = "uchar", [DT_I8] = "char", [DT_U8] = "uchar", [DT_I16] = "short", [DT_U16] = "ushort", [DT_I32] = "int",
             [DT_U32] = "uint", [DT_I64] = "long", [DT_U64] = "ulong", [DT_F16] = "ushort", [DT_BF16] = "ushort",
@@ -16,7 +16,7 @@ static const Dialect dialect = {
   .parameter = "__global $quchar *$0m$k, ulong o$k", .pointer = "__global $q$E *b$k = (__global $q$E *)(m$k + o$k);",
   .block = "get_group_id($k)", .thread = "get_local_id($k)", .shared = "__local ",
   .aligned = " __attribute__((aligned(16)))",
-  .both = "&&", .either = "||", /* PoCL 3.1 makes some stores whose gate is a bitwise and, though it is closed */
+  .both = "&&", .either = "||", /* with a bitwise and in a gate, PoCL 3.1 makes some stores though it is closed */
   .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
   .exchange = "sub_group_shuffle_xor($a, $ku)", .warp_kernel = "__kernel TGC_WARP_$k void ",
   .load = "vload$N(0, $a)", .store = "vstore$N($c, 0, $a)",

@@ -1,5 +1,5 @@
-/* execute.c: a built bundle loaded and run: in a child process, so that a kernel that crashes is a diagnosis and not the end of
- * tgc. Results come back in shared memory. */
+/* execute.c: loads and runs a built bundle, in a child process. A kernel that crashes becomes a diagnosis and does not end tgc.
+ * Results return in shared memory. */
 #include "../cmd.h"
 #include "../../runtime_stub/tgcrt_device.h"
 #include <dlfcn.h>
@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DRIVER_MS = 600000 }; /* a run may take; some drivers compile kernels in the first one */
+enum { DRIVER_MS = 600000 }; /* most milliseconds of a run; some drivers compile kernels in the first one */
 
 typedef struct Result {
-  int status;   /* of tgcrt.h, or -1 and why */
-  bool clamped; /* in some run */
+  int status;   /* a status of tgcrt.h; -1: `why` explains */
+  bool clamped; /* some run clamped an index */
   char why[252];
 } Result;
 typedef size_t (*BytesFn)(void);
@@ -37,7 +37,7 @@ static int use_threads(void *so, const Interface *f, void *ctx, int threads) {
   *(void **)&start = symbol(so, "tgcrt", "_pool_start");
   *(void **)&executor = symbol(so, "tgcrt", "_pool_executor");
   *(void **)&set = symbol(so, f->name, "_set_executor");
-  if (!start || !executor) start = tgcrt_pool_start, executor = tgcrt_pool_executor; /* objects come without the runtime */
+  if (!start || !executor) start = tgcrt_pool_start, executor = tgcrt_pool_executor; /* object bundles have no runtime */
   if (!set) return TGCRT_THREADS;
   tgcrt_pool *pool;
   size_t bytes = TGCRT_POOL_BYTES(threads);
@@ -45,13 +45,13 @@ static int use_threads(void *so, const Interface *f, void *ctx, int threads) {
   return status ? status : set(ctx, executor(pool));
 }
 
-/* The first line of what the driver says. */
+/* Keeps the first line of the driver's message. */
 static void note_log(void *arg, const char *text) {
   char *why = arg;
   if (!*why) snprintf(why, 252, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* The arena starts as 0xA5, so that reading what was never written shows. */
+/* The arena is filled with 0xA5, so that reads of unwritten memory show. */
 int model_open(const char *dir, const char *so_path, const Interface *f, int threads, Loaded *m, char why[252]) {
   const Arch arch = elf_arch(so_path);
   if (arch != ARCH_ANY && arch != host_arch()) {
@@ -98,14 +98,14 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   return status;
 }
 
-/* A library that cannot be loaded is the compiler's, or the machine lacks memory or descriptors for it. */
+/* Reports a failure. If a library cannot be loaded, the compiler is at fault, or the machine lacks memory or descriptors. */
 _Noreturn void model_failed(Ctx *c, int status, const char *why) {
   static const char *const lacking[] = { "Too many open files", "Cannot allocate memory", "failed to map", "no memory",
                                          "cannot map" };
   int code = EX_MISSING;
   for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
     if (strstr(why, lacking[i])) code = EX_RETRY;
-  if (status <= 0 || status == TGCRT_CPU || status == TGCRT_THREADS) c->file = NULL; /* the model is not to blame */
+  if (status <= 0 || status == TGCRT_CPU || status == TGCRT_THREADS) c->file = NULL; /* the model is not at fault */
   if (status == TGCRT_CPU)
     fail(c, EX_MISSING,
          "this CPU, or its operating system, lacks instructions that the model was compiled for (tgc devices lists what it has)");
@@ -120,14 +120,14 @@ _Noreturn void model_failed(Ctx *c, int status, const char *why) {
        code == EX_MISSING ? "; set CC to a compiler for this machine" : "");
 }
 
-static size_t place_of(const GIO *v) { /* bytes, as all begin aligned */
+static size_t place_of(const GIO *v) { /* in bytes; every value begins aligned */
   return ((size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt) + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN;
 }
 
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
                    size_t stride, const Tensor *in, Tensor *out) {
   const char *so = is_foreign(f->target) ? NULL : bundle_build(c, o, dir, scratch, f, NULL);
-  const Arch arch = so ? elf_arch(so) : f->target->arch; /* portable code is for whatever its compiler says */
+  const Arch arch = so ? elf_arch(so) : f->target->arch; /* portable code is for the compiler's machine */
   if (arch != ARCH_ANY && arch != host_arch()) {
     bundle_emulate(c, o, dir, scratch, f, arch, steps, in, out);
     return TGCRT_OK;

@@ -1,4 +1,4 @@
-/* interface.c: what a caller of a built bundle must know, from its manifest. */
+/* interface.c: reads the interface of a built bundle from its manifest. */
 #include "../cmd.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -51,7 +51,7 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   if (!code || !strrchr(code, '.') || strchr(code, '/')) return false;
   const json_t *abi = json_object_get(j, "abi");
   if (json_integer_value(json_object_get(abi, "major")) != BUNDLE_ABI_MAJOR) return false;
-  if (json_integer_value(json_object_get(abi, "minor")) < BUNDLE_ABI_MINOR) return false; /* it has no NAME_run_v */
+  if (json_integer_value(json_object_get(abi, "minor")) < BUNDLE_ABI_MINOR) return false; /* no NAME_run_v */
   f->name = arena_str(&c->model, name, strlen(name));
   f->cflags = arena_str(&c->model, cflags, strlen(cflags));
   f->arena_bytes = json_integer_value(json_object_get(j, "arena_bytes"));
@@ -63,7 +63,7 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   f->states = json_object_get(j, "states") != NULL;
   f->embedded = strcmp(weights, "file") != 0;
   if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;
-  const json_t *sources = json_object_get(options, "sources"); /* of the host, for code that a device's driver compiles */
+  const json_t *sources = json_object_get(options, "sources"); /* files of the host, if a device's driver compiles the code */
   for (size_t i = 0; i < json_array_size(sources); i++) {
     const char *source = json_string_value(json_array_get(sources, i));
     if (!source || strchr(source, '/')) return false;
@@ -95,7 +95,7 @@ Interface interface_read(Ctx *c, const Options *o, const char *dir) {
 }
 
 void weights_check(Ctx *c, const char *dir, const Interface *f) {
-  if (f->embedded) return; /* then they are part of the object that is run */
+  if (f->embedded) return; /* they are part of the object */
   const char *path = arena_printf(&c->model, "%s/%s_weights.bin", dir, f->name);
   const Bytes b = file_read(c, path, (size_t)1 << 40);
   char digest[65];

@@ -1,40 +1,40 @@
-/* backend.h: what a backend is: a row of facts, and the functions that write its text. The compiler, the bundle and the command
- * line ask the row; they never ask which backend it is. docs/adding-a-backend.md says how to add one. */
+/* backend.h: a backend is a row of facts, and the functions that write its text. The compiler, the bundle and the command line
+ * ask the row; they never ask which backend it is. docs/adding-a-backend.md says how to add one. */
 #ifndef TGC_BACKEND_H
 #define TGC_BACKEND_H
 #include "target.h"
 
 struct Plan;
-/* In the text of a device's kernel: the number of the kernel whose function it is. No language has this character. */
+/* In a device kernel's text, this stands for the kernel's number. No language has this character. */
 enum { KERNEL_NUMBER = 1 };
-typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* what a bundle holds of the code */
-typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* as in bundles; compiled in less time, and a little slower to run */
+typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* form of the code in a bundle */
+typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* FULL as in bundles; FAST compiles in less time to slightly slower code */
 typedef struct Code {
-  const char *text;        /* with a NUL behind its n bytes */
+  const char *text;        /* n bytes, and a NUL behind them */
   size_t n;
-  const char *weights_name; /* of a constant that the text declares and that is these bytes; NULL: none */
+  const char *weights_name; /* a constant that the text declares and `weights` defines; NULL: none */
   const void *weights;
   size_t weight_bytes;
 } Code;
 
 /* ---- code for devices whose drivers take no text ---- */
-typedef struct Image {     /* the kernels, compiled, in a file of the bundle */
-  uint32_t kind, arch;     /* as in tgcrt_image */
-  const char *end;         /* the file's name ends in it: "_sm_80.cubin" */
+typedef struct Image {     /* a file of the bundle with compiled kernels */
+  uint32_t kind, arch;     /* values as in tgcrt_image */
+  const char *end;         /* end of the file's name: "_sm_80.cubin" */
   Bytes bytes;
 } Image;
-typedef struct FunctionUse { /* registers and memory that a function takes on one architecture */
+typedef struct FunctionUse { /* registers and memory of a function on one architecture */
   const char *function;
   uint32_t arch;
-  int64_t registers, local_bytes, shared_bytes; /* local: of a thread, for spills and arrays; shared: of a block */
+  int64_t registers, local_bytes, shared_bytes; /* local: bytes of a thread, for spills and arrays; shared: bytes of a block */
 } FunctionUse;
 typedef struct Images {
   VEC(Image) list;
-  VEC(FunctionUse) uses;   /* where images say it */
+  VEC(FunctionUse) uses;   /* as far as images tell */
   const char *maker;       /* the compiler, with its version: "NVRTC 13.0" */
 } Images;
-/* Runs a compiler on a text. In argv, which ends with a NULL, "<" stands for a file with the text and ">" for the one that the
- * compiler makes. 0, or the exit code and *why */
+/* Runs a compiler on a text. argv ends with NULL; in it, "<" stands for a file with the text and ">" for the compiler's output.
+ * -> 0, or the exit code and *why */
 typedef struct Compiling {
   int (*run)(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
   void *arg;
@@ -49,80 +49,80 @@ typedef struct ImageOrder {
   Compiling compiler;
 } ImageOrder;
 
-/* One form of the code in a bundle, and how the bundle's build files come from it to a library and a program. In all texts %
- * is the bundle's name. */
+/* A form of the code in a bundle, and how the bundle's build files make a library and a program of it. In all texts, % is the
+ * bundle's name. */
 typedef struct CodeForm {
-  const char *word;                            /* of --emit; NULL ends a list */
+  const char *word;                            /* value of --emit; NULL ends a list */
   Emit emit;
   const char *file;
-  const char *rule;                            /* of the Makefile, that makes an object */
-  const char *object, *archive, *link;         /* what to archive, how an archive begins, what to link beside it */
+  const char *rule;                            /* rule of the Makefile that makes an object */
+  const char *object, *archive, *link;         /* members of the archive, the start of its command, other inputs of the linker */
   const char *source, *properties, *library;   /* the same for CMake */
-  const char *custom;                          /* and how the object is made, where CMake does not know */
+  const char *custom;                          /* CMake's command to make the object, if it has no rule of its own */
 } CodeForm;
 
 typedef enum {
-  FILE_END,                /* of a list */
-  FILE_COPIED,             /* a file of runtime_stub as it is */
-  FILE_TEMPLATE,           /* one with its words filled in */
-  FILE_CODE,               /* the code, in the form that was asked for */
-  FILE_VARIANTS,           /* kernels for further machines, where there are any: one file a machine */
-  FILE_IMAGES,             /* the code, compiled by the backend's `images`, and a file that embeds it; none without `images` */
+  FILE_END,                /* ends a list */
+  FILE_COPIED,             /* a file of runtime_stub, unchanged */
+  FILE_TEMPLATE,           /* a template of runtime_stub, filled in */
+  FILE_CODE,               /* the code, in the requested form */
+  FILE_VARIANTS,           /* kernels for further machines, if any: one file for each */
+  FILE_IMAGES,             /* the code, compiled by the backend's `images`, and a file that embeds it; nothing without `images` */
   FILE_RUNTIME,            /* tgcrt_DEVICE.c of runtime_stub, named by the backend's `device` */
   FILE_SCRIPT,             /* the backend's `script`, filled in */
-  FILE_WEIGHTS,            /* the weights, and what embeds them; none where the code holds them */
+  FILE_WEIGHTS,            /* the weights, and a file that embeds them; nothing if the code holds them */
 } FileKind;
 typedef struct FileRow {
   FileKind kind;
   const char *from;        /* FILE_COPIED, FILE_TEMPLATE: the file of runtime_stub */
-  const char *name;        /* FILE_TEMPLATE: in the bundle, % is the bundle's name */
+  const char *name;        /* FILE_TEMPLATE: its name in the bundle; % is the bundle's name */
 } FileRow;
 
 typedef struct Backend {
   const char *name;        /* "c" */
   const char *gloss;
   /* ---- facts of its bundles ---- */
-  const char *comment[2];  /* how a comment begins and ends in the language of its kernels */
-  const char *model;       /* template of the text that holds the kernels: "net.c.in" */
-  const CodeForm *forms;   /* of the code; .word NULL ends them */
-  Emit makes;              /* without --emit */
-  const FileRow *files;    /* of a bundle, in order, with one FILE_CODE; FILE_END ends them. manifest.json comes last */
+  const char *comment[2];  /* start and end of a comment in the language of its kernels */
+  const char *model;       /* template of the text with the kernels: "net.c.in" */
+  const CodeForm *forms;   /* forms of the code; .word NULL ends the list */
+  Emit makes;              /* form of the code without --emit */
+  const FileRow *files;    /* files of a bundle, in order, with one FILE_CODE; FILE_END ends the list. manifest.json comes last */
   const char *variant;     /* template of a file with one machine's kernels; NULL: a bundle is for one machine */
   const char *script;      /* build.sh.in, a template of build.sh; NULL: the bundle has no script */
-  const char *isa;         /* the machine without --isa; NULL: the command line's */
-  /* of backends for machines with a Device, whose driver takes the text where the bundle runs; NULL: the code runs on the CPU */
-  const struct DeviceDriver *driver; /* device_driver.h: to time kernels with, and to say which device it has */
+  const char *isa;         /* the machine without --isa; NULL: the command line's default */
+  /* for machines with a Device, whose driver takes the text where the bundle runs; NULL: the code runs on the CPU */
+  const struct DeviceDriver *driver; /* device_driver.h: measures kernels, and names its device */
   const char *device;      /* the driver's interface, in names of tgcrt_device.h, and the word .name: "opencl" */
-  const char *types;       /* which of the types of elements it has, and how; a line of `tgc devices` */
+  const char *types;       /* a line of `tgc devices`: the types of elements it supports, and how */
   bool flushes;            /* denormals may be zero, whatever --denormals says */
-  const char *handle;      /* what memory of the device is in this interface: "cl_mem" */
-  /* compiles for the architectures that are asked for; *out is empty before, and to be freed. NULL: the driver compiles */
+  const char *handle;      /* type of device memory in this interface: "cl_mem" */
+  /* compiles for the requested architectures; *out is empty before, and the caller frees it. NULL: the driver compiles */
   void (*images)(Ctx *c, const ImageOrder *order, Images *out);
-  const char *compilers;   /* names of those that `images` asks, for `tgc devices` */
-  const char *(*flags)(Ctx *c, const ImageOrder *order); /* likewise of the compiler where the bundle goes; NULL: the target's */
-  size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* memory of a context on the host */
-  /* lines before the kernels, and options of the driver's compiler; NULL: there are none. needs: TGCRT_NEEDS_ */
+  const char *compilers;   /* compilers that `images` uses, for `tgc devices` */
+  const char *(*flags)(Ctx *c, const ImageOrder *order); /* flags of the compiler where the bundle goes; NULL: the target's */
+  size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* host memory of a context */
+  /* lines before the kernels, and options of the driver's compiler; NULL: none. needs: TGCRT_NEEDS_ bits */
   void (*pragmas)(const Target *t, uint32_t needs, Sb *out);
   void (*options)(const Target *t, bool keep_denormals, Sb *out);
-  bool is_c;               /* its text is C: where a compiler is wanted, for the tuner's candidates, it is the C compiler */
-  bool schedules;          /* what makes its code orders instructions for one CPU, if it is named: --cpu */
-  /* ---- what it can say ---- */
+  bool is_c;               /* its text is C: the tuner compiles candidates by the C compiler */
+  bool schedules;          /* its compiler can order instructions for one CPU: --cpu */
+  /* ---- support of operations ---- */
   const struct Dialect *dialect; /* spellings of a language like C (backends/dialect.h); NULL: another kind of language */
-  /* op has a form for so many lanes: what has none is taken apart (legalize.c). d: the result's type */
+  /* whether op has a form for that many lanes; otherwise legalize.c splits it. d: type of the result */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes);
-  /* one kernel as source text: a function whose name is k and the kernel's number, up to the first '('. Kernels whose texts are
-   * equal from there on share one function. With a device: functions whose names have KERNEL_NUMBER in the number's place */
+  /* One kernel as source text: a function whose name, up to the first '(', is k and the kernel's number. Kernels with equal
+   * texts from there on share one function. For a device: functions with KERNEL_NUMBER in place of the number. */
   void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);
-  void (*prelude)(const struct Plan *p, const Target *t, Sb *out); /* helpers the kernels need, once */
-  /* ---- what it can do in this process; NULL: it cannot ---- */
-  /* an object file, or assembly, of the model's text: the same bytes each time, in c->model. NULL: it is compiled
-   * where the bundle goes */
+  void (*prelude)(const struct Plan *p, const Target *t, Sb *out); /* helpers that the kernels need, once */
+  /* ---- functions in this process; NULL: not available ---- */
+  /* An object file, or assembly, of the model's text, in c->model; equal inputs give equal bytes. NULL: a compiler builds the
+   * text where the bundle goes. */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
-  /* the kernels of a plan in this process, each with a function void cI(void *const *buffers), which does all of its
-   * chunks with those of Kernel.bufs */
+  /* Loads the kernels of a plan. Each has a function void cI(void *const *buffers), which runs all of its chunks on
+   * Kernel.bufs. */
   struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, OptLevel opt_level);
   void *(*symbol)(struct LoadedCode *code, const char *name);
-  const char *(*version)(Ctx *c); /* of what makes the code of load; NULL: it is not here */
+  const char *(*version)(Ctx *c); /* version of the compiler behind `load`; NULL: not available */
 } Backend;
-extern const Backend *const backends[]; /* NULL ends it */
+extern const Backend *const backends[]; /* ends with NULL */
 #endif

@@ -1,16 +1,17 @@
-/* device.c: the devices that tgc knows, as facts: targets with a Device. CPU facts of these rows say that there are none: no
- * vectors, no caches that a schedule could count on.
+/* device.c: the devices that tgc knows, as Targets with a Device. Their CPU facts are neutral: no vectors, and no caches that a
+ * schedule could rely on.
  *
  * needs: nothing    gives: rows    breaks: nothing */
 #include "target.h"
 #include <string.h>
 
-/* Registers for sums: so many, and as many again, every GPU has for all its threads. Costs are estimates for common GPUs: no device of
+/* Every GPU has twice as many registers as .sums for each of its threads. Costs are estimates for common GPUs: no device of
  * these rows has been measured. */
 #define USUAL .sums = 16, .sums_long = 64, .costs = { .copy = 5, .request = 4, .barrier = 20, .term = 2, .memory = 32, .launch = 1e6 }
 
-/* What a GPU with OpenCL 1.2 must offer, but for blocks of 256 threads, which all of today's have. Its grids have no limits; these
- * are those of a size_t of 32 bits. Warps, banks and units are those of common GPUs: only schedules depend on them. */
+/* The minimum that a GPU with OpenCL 1.2 must offer. Blocks of 256 threads are an exception, which all current GPUs support.
+ * Grids have no limits in OpenCL; these are those of a 32-bit size_t. Warps, banks and units are those of common GPUs: only
+ * schedules depend on them. */
 #define OPENCL_FEATURES (DEVF_F16 | DEVF_SUBGROUPS | DEVF_INT_DOT)
 static const Device opencl = {
   .may_have = OPENCL_FEATURES,
@@ -18,46 +19,46 @@ static const Device opencl = {
   .segment = 64, .max_args = 128, .units = 32, .unit_threads = 512, USUAL, .load_bytes = 16, .shared_is_fast = true,
   .interface = "opencl",
 };
-/* A GPU whose shared memory is memory like any other, as on many phones: copies to it gain nothing. */
+/* A GPU whose shared memory is ordinary memory, as on many phones: copies to it gain nothing. */
 static const Device opencl_cached = {
   .may_have = OPENCL_FEATURES,
   .warp = 16, .max_threads = 256, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, .shared_banks = 1,
   .segment = 64, .max_args = 128, .units = 16, .unit_threads = 256, USUAL, .load_bytes = 16, .interface = "opencl",
 };
-/* No machine: the least of all backends, so that what it takes they all take. For tests, with warps and banks to count by. WebGPU
- * has the same blocks, grids and shared memory, but 8 buffers. */
+/* No machine, but the minimum of all backends, so that all of them accept its programs. Tests use it; they count with its warps
+ * and banks. WebGPU has the same blocks, grids and shared memory, but 8 buffers. */
 static const Device gpu_any = {
   .may_have = OPENCL_FEATURES,
   .warp = 32, .max_threads = 256, .max_grid = { 65535, 65535, 65535 }, .shared_bytes = 16384, .shared_banks = 32, .segment = 32,
   .max_args = 31, .units = 32, .unit_threads = 512, USUAL, .load_bytes = 16, .shared_is_fast = true,
 };
 
-/* The same with all matrix units, for tests of them */
+/* gpu-any with all matrix units, for their tests */
 static const Device gpu_any_mma = {
   .warp = 32, .max_threads = 256, .max_grid = { 65535, 65535, 65535 }, .shared_bytes = 16384, .shared_banks = 32, .segment = 32,
   .max_args = 31, .units = 32, .unit_threads = 512, USUAL, .shared_is_fast = true,
   .matrix_units = "mma_16816f16 simdgroup_f16 simdgroup_f32",
 };
 
-/* GPUs of Apple, by Apple's tables of Metal's features: threads and shared memory of a block, arguments, threads in lockstep. The
- * tables give no limit of a grid; a size of 32 bits is certain. Units are those of the base model: M1; M2 and M3. Apple does not
- * publish transactions, banks and the threads that fill a unit. */
+/* GPUs of Apple. Threads and shared memory of a block, arguments and threads in lockstep are from Apple's tables of Metal's
+ * features. The tables give no limit of a grid, so 32 bits are assumed. Units are those of the base models M1, M2 and M3. Apple
+ * does not publish transactions, banks and the threads that fill a unit. */
 #define APPLE(cores) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 32768, \
     .shared_banks = 32, .segment = 64, .max_args = 31, .units = cores, .unit_threads = 1024, USUAL, .shared_is_fast = true, \
     .no_f64 = true, .interface = "metal", .matrix_units = "simdgroup_f16 simdgroup_f32" }
 static const Device apple7 = APPLE(8), apple8 = APPLE(10);
 
-/* A CPU behind a driver of OpenCL: a block is a task of one thread. */
+/* A CPU behind a driver of OpenCL: a block is the task of one thread. */
 static const Device opencl_cpu = {
   .warp = 1, .max_threads = 1, .max_grid = { INT32_MAX, INT32_MAX, INT32_MAX }, .shared_bytes = 0, .shared_banks = 1, .segment = 64,
   .max_args = 64, .interface = "opencl", .may_have = DEVF_F16,
 };
 
-/* GPUs of NVIDIA by compute capability. Limits are those of the CUDA C++ Programming Guide, "Compute Capabilities": warps of 32,
- * blocks of 1024 threads, 48 KiB of static shared memory for a block, 4 KiB of parameters, sectors of 32 bytes. Units
- * (multiprocessors), bandwidth and FLOP/s are those of the GPU that the row names, by its datasheet. Half of the threads that a
- * multiprocessor holds fill it. */
+/* GPUs of NVIDIA by compute capability. Limits are from the CUDA C++ Programming Guide, "Compute Capabilities". They are warps
+ * of 32, blocks of 1024 threads, 48 KiB of static shared memory, 4 KiB of parameters and sectors of 32 bytes. Units
+ * (multiprocessors), bandwidth and FLOP/s are from the datasheet of the GPU that the row names. Half of a multiprocessor's
+ * threads are assumed to fill it. */
 #define CUDA(capability, multiprocessors, half, gb, gflop, matrix) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, 65535, 65535 }, .shared_bytes = 49152, .shared_banks = 32, \
     .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, USUAL, .arch = capability, .gigabytes = gb, \
@@ -93,7 +94,7 @@ const Target device_targets[] = {
   DEVICE("cuda-sm_86+mma", cuda_sm_86_mma, "NVIDIA's datasheet of A10"),
   DEVICE("cuda-sm_89+mma", cuda_sm_89_mma, "NVIDIA's datasheet of RTX 4090"),
   DEVICE("cuda-sm_90+mma", cuda_sm_90_mma, "NVIDIA's datasheet of H100 SXM"),
-  /* vectors of 32 bytes: a driver's compiler makes two of them where the CPU has narrower ones */
+  /* vectors of 32 bytes: a driver's compiler splits them if the CPU has narrower ones */
   { .isa = "opencl-cpu", .arch = ARCH_ANY, .fma = true, .vector_bytes = 32, .vector_regs = 16, .l1_bytes = 32768,
     .l2_bytes = 524288, .cores = 1, .cflags = "", .triple = "", .llvm = "", .source = "assumed: a CPU with 256-bit vectors",
     .dev = &opencl_cpu },

@@ -1,5 +1,5 @@
-/* host.c: the machine tgc runs on, as facts: what its CPU has, by the code that bundles use for the same
- * question, and how large its caches are, from CPUID on x86-64 and from the C library elsewhere. */
+/* host.c: facts about the machine that tgc runs on. The features of its CPU are found by the same code as in bundles. The sizes
+ * of its caches are from CPUID on x86-64, and from the C library elsewhere. */
 #include "target.h"
 #include <sched.h>
 #include <unistd.h>
@@ -19,12 +19,12 @@ Arch host_arch(void) {
 #endif
 }
 
-/* A feature counts only with all that it needs: hypervisors can mask one and leave the other. */
+/* A feature counts only together with those it needs: hypervisors may mask one and leave the other. */
 uint32_t host_features(void) {
   uint32_t have = tgcrt_cpu(), set = 0;
   for (const Feature *f = features; f->name; f++)
     if (f->arch == host_arch() && have & f->bit && !(f->needs & ~set)) set |= f->bit;
-  return tgcrt_cpu_check(set) ? set & ~(uint32_t)(FEAT_AMX_INT8 | FEAT_AMX_BF16) : set; /* which the system may deny */
+  return tgcrt_cpu_check(set) ? set & ~(uint32_t)(FEAT_AMX_INT8 | FEAT_AMX_BF16) : set; /* the system may deny AMX */
 }
 
 #ifdef __x86_64__

@@ -1,22 +1,22 @@
-/* isa_ops.h: dot-product and matrix instructions as data. An instruction adds to each sum of rows x lanes the products of its
- * row of x and its column of y. The products go in groups of elements that lie side by side. */
+/* isa_ops.h: dot-product and matrix instructions as data. An instruction has rows x lanes sums. It adds to each sum the
+ * products of a row of x and a column of y, in groups of contiguous elements. */
 #ifndef TGC_ISA_OPS_H
 #define TGC_ISA_OPS_H
 #include "target.h"
 
 typedef struct IsaOp {
-  const char *name;        /* the instruction's: the word in schedules */
+  const char *name;        /* name of the instruction: the word in schedules */
   uint32_t needs;          /* FEAT_ bits */
-  DType x, y, sum;         /* x: what all lanes may share; y: what lanes have their own of */
-  int group;               /* products a lane adds */
-  int lanes;               /* of the widest form */
-  int rows, depth;         /* of its tiles, at most; depth in groups; 1, 1: vectors */
+  DType x, y, sum;         /* x: operand that all lanes may share; y: operand with elements for each lane */
+  int group;               /* products added in each lane */
+  int lanes;               /* lanes of the widest form */
+  int rows, depth;         /* most rows and depth of its tiles, depth in groups; 1, 1: no tiles */
 } IsaOp;
 
-enum { TILE_REGISTERS = 8, TILE_BYTES = 64 };      /* registers that hold tiles; bytes of a tile's row, at most: AMX */
-enum { DOT_OVERREAD = 3 };                         /* bytes that a dot product may read past its operand's last one */
+enum { TILE_REGISTERS = 8, TILE_BYTES = 64 };      /* number of tile registers; most bytes of a tile's row: AMX */
+enum { DOT_OVERREAD = 3 };                         /* bytes that a dot product may read behind its operand */
 
-extern const IsaOp isa_op_table[];                    /* .name NULL ends it; in each architecture, better ones first */
+extern const IsaOp isa_op_table[];                    /* .name NULL ends it; better ones of an architecture come first */
 const IsaOp *isa_op_named(const char *s, size_t n);   /* NULL: there is none */
-int isa_op_depth(const IsaOp *u, int64_t groups);     /* groups of a tile: as many as divide all of them */
+int isa_op_depth(const IsaOp *u, int64_t groups);     /* groups of a tile: the most that divide `groups` */
 #endif

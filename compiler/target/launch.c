@@ -1,7 +1,7 @@
-/* launch.c: the geometry of device programs. Blocks and threads are loops of the program, so the numbers of a launch are counted,
- * never given beside it.
+/* launch.c: the geometry of device programs. Blocks and threads are loops of the program, so their numbers are counted, never
+ * stored separately.
  *
- * needs: a device program that the verifier lets pass    gives: parts, geometry, or the fact that a device lacks
+ * needs: a device program that the verifier accepts    gives: parts, geometry, or the limit that a device lacks
  * breaks: nothing */
 #include "launch.h"
 #include <stdlib.h>
@@ -45,7 +45,7 @@ bool launch_part(const IR *ir, const Ref *list, size_t n, size_t from, LaunchPar
   return false;
 }
 
-/* Digits of v by the extents of ranges, the last one fastest */
+/* Digits of v in the base of the ranges' extents, the last one fastest */
 static void digits(const IR *ir, const Ref *range, int n, int64_t v, int64_t *values) {
   for (int k = n; k-- > 0;) {
     values[k] = v % range_extent(node(ir, range[k]));
@@ -58,7 +58,7 @@ void launch_place(const IR *ir, const LaunchPart *p, int64_t block, int64_t thre
   digits(ir, p->place + p->nblocks, p->nthreads, thread, values + p->nblocks);
 }
 
-/* The extents of up to three loops by dimension; of more, their product in x */
+/* The extents of up to three loops by dimension; for more loops, their product in x */
 static void dimensions(const IR *ir, const Ref *range, int n, int64_t *dim) {
   for (int k = 0; k < n; k++) {
     const int64_t extent = range_extent(node(ir, range[k]));
@@ -125,7 +125,7 @@ void launches_free(Launches *l) {
   VEC_FREE(l);
 }
 
-/* Buffers that a launch is given */
+/* Number of buffers that a launch takes as arguments */
 static int given_buffers(const IR *ir, const Launch *l) {
   uint8_t *use = buffer_uses(ir, l->prog.p, l->prog.n);
   int n = 0;

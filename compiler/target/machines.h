@@ -1,9 +1,9 @@
-/* machines.h: the machines tgc compiles for, a row each; in each architecture, richer rows first. MACHINE(name in --isa,
- * architecture, features, bytes of a vector (0: scalar code only), registers of vectors, or of floats where there are none,
- * multiply-add in one instruction, f16 <-> f32 in hardware, bytes of the first, second and third level of cache (0: none, or not
- * known), cores, flags for the C compiler, LLVM's triple and features, source of the sizes). cflags hold what features add to
- * last. Sizes are those of the least of the CPUs meant: code for a larger cache is slower on a smaller one than the other way
- * round. --isa=native replaces them by what the CPU reports (host.c). */
+/* machines.h: the machines that tgc compiles for, one row each; richer rows of an architecture come first. MACHINE has these
+ * columns: name in --isa; architecture; features; bytes of a vector (0: scalar code only); vector registers, or float registers
+ * if there are no vectors; multiply-add in one instruction; f16 <-> f32 in hardware; bytes of the first, second and third level
+ * of cache (0: none, or unknown); cores; flags for the C compiler; LLVM's triple and features; source of the sizes. Features
+ * add flags to cflags. Sizes are the smallest among the row's CPUs: code for a larger cache suffers more on a smaller one than
+ * the other way round. --isa=native replaces them by the CPU's own (host.c). */
 /* clang-format off */
 #define V4 (FEAT_AVX2 | FEAT_AVX512)
 #define AMX (V4 | FEAT_AVX512VNNI | FEAT_AVX512BF16 | FEAT_AMX_INT8 | FEAT_AMX_BF16)

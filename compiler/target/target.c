@@ -1,7 +1,7 @@
-/* target.c: the machines tgc knows, as facts. A row (machines.h) is a set of features with the facts that come of them;
- * for any other set the first row of the architecture counts whose features it has, and what is left over
- * is added to the row's name and flags. So a machine is found by the instruction sets that it reports, and
- * can be asked to go without some of them; never by a CPU's model number, which hypervisors mask. */
+/* target.c: finds machines. A row of machines.h is a set of features with the facts that follow from them. For another set, the
+ * first row of the architecture counts whose features the set includes. The other features are added to its name and flags. So
+ * a machine is found by its instruction sets, and may be used without some of them. CPU model numbers are never asked, because
+ * hypervisors mask them. */
 #include "target.h"
 #include <string.h>
 
@@ -26,7 +26,7 @@ const char *arch_name(Arch a) {
 
 /* ---- sets of features ---- */
 
-/* Names of an architecture; "amx" stands for all that begin with "amx_". 0: there is none. */
+/* Features of an architecture by name; "amx" stands for all that begin with "amx_". 0: there is none. */
 static uint32_t features_named(Arch arch, const char *s, size_t n) {
   uint32_t found = 0;
   for (const Feature *f = features; f->name; f++)
@@ -55,7 +55,7 @@ static const Target *best_row(Arch arch, uint32_t set) {
   return t->isa ? t : targets;
 }
 
-/* The row of the longest name that the text begins with, up to a '+' or '-'; *n is that length. */
+/* The row with the longest name that begins the text, up to a '+' or '-'; *n: length of the name. */
 static const Target *row_named(const char *text, size_t *n) {
   const Target *best = NULL;
   *n = 0;
@@ -88,7 +88,7 @@ static const char *known_features(Arena *a, Arch arch, const char *word, size_t 
   return text;
 }
 
-/* A row with exactly these features, all of which are at least the row's. */
+/* A row with exactly these features, which include the row's. */
 static Target *complete(Arena *a, const Target *row, uint32_t set) {
   Target *t = arena_dup(a, row, sizeof *row);
   Sb isa = { 0 }, cflags = { 0 }, llvm = { 0 };
@@ -108,7 +108,7 @@ static Target *complete(Arena *a, const Target *row, uint32_t set) {
   return t;
 }
 
-/* One bundle for every x86-64, planned for the richest: its tiles can be had in narrower vectors, too. */
+/* One bundle for every x86-64, planned for the richest machine: narrower vectors can make up the same tiles. */
 static const Target *fat(Arena *a) {
   static const char *const rows[] = { "x86-64-v4", "x86-64-v3", "x86-64" };
   enum { N = sizeof rows / sizeof *rows };
@@ -121,7 +121,7 @@ static const Target *fat(Arena *a) {
   Target *t = arena_dup(a, all[0], sizeof *t);
   t->isa = "fat";
   t->variants = all;
-  t->features = all[N - 1]->features; /* of the code that always runs */
+  t->features = all[N - 1]->features; /* the baseline: some of the code always runs */
   t->cflags = all[N - 1]->cflags;
   t->llvm = all[N - 1]->llvm;
   return t;
@@ -195,7 +195,7 @@ bool target_rounds(const Target *t, int lanes) { return t->flushes && t->feature
 
 bool target_scales(const Target *t, DType d, int lanes) { return t->features & FEAT_AVX512 && d == DT_F32 && lanes == 16; }
 
-/* Where an architecture is compiled for, with the floating-point instructions that all of its rows have. */
+/* The preprocessor condition for an architecture with the floating-point instructions of all its rows. */
 static const char *arch_macros(Arch a) {
   static const char *const macros[] = {
     [ARCH_ANY] = "1",
