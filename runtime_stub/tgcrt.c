@@ -64,7 +64,7 @@ void tgcrt_sha256(const void *data, size_t bytes, char hex[65]) {
   uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
   const unsigned char *p = (const unsigned char *)data;
   const uint64_t bits = (uint64_t)bytes * 8;
-  unsigned char last[128] = { 0 }; /* what is left, a bit 1, zeros, and the number of bits: one block or two */
+  unsigned char last[128] = { 0 }; /* the remaining bytes, a bit 1, zeros, and the number of bits: one block or two */
   size_t rest = bytes % 64, end = rest < 56 ? 64 : 128, i;
   for (i = 0; i < bytes / 64; i++) sha_block(h, p + i * 64);
   if (rest) memcpy(last, p + (bytes - rest), rest);
@@ -90,12 +90,12 @@ int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex) {
 int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex) { return tgcrt_check_sha256(data, bytes, hex); }
 #endif
 
-/* ---- what the CPU has ---- */
+/* ---- features of the CPU ---- */
 #if defined __x86_64__ && defined __GNUC__
 enum { EAX, EBX, ECX, EDX };
 
-/* What a feature needs: bits of a CPUID leaf, and state the operating system saves (XCR0). A feature of
- * several rows needs all of them. */
+/* Conditions of a feature: bits of a CPUID leaf, and registers that the operating system saves (XCR0). A feature of several
+ * rows needs all of them. */
 static const struct {
   uint32_t feature, leaf, subleaf;
   int reg;
@@ -165,7 +165,7 @@ uint32_t tgcrt_cpu(void) {
 uint32_t tgcrt_cpu(void) { return 0; }
 #endif
 
-/* Linux saves the registers of the matrix unit for processes that ask for it: once, for all threads. */
+/* Linux saves the registers of the matrix unit only for processes that ask for it; one request is for all threads. */
 static int tiles_permitted(void) {
 #if defined __x86_64__ && defined __GNUC__ && defined __linux__ && !defined TGCRT_FREESTANDING
   long status = 158; /* arch_prctl */
@@ -201,7 +201,7 @@ void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const u
   }
 }
 
-/* Only a window has room for what is kept behind its last slot. */
+/* Only a window has room behind its last slot for values that are kept. */
 void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s) {
   size_t k, i;
   for (k = 0; k < n; k++, t++) {

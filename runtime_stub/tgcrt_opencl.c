@@ -1,14 +1,14 @@
 /* tgcrt_opencl.c: runs a model's launches by OpenCL 1.2; see tgcrt_device.h.
  *
- * The driver's library is opened when it is needed, and what is used of it is declared here: neither headers nor a library of
- * OpenCL are needed to build. All memory of the host is the caller's: a session lies at its beginning, then the handles. Each
- * launch has a kernel object of its own, whose arguments are set when the session begins, so that a run does little more than
- * enqueue them, in order, in one queue. Every wait asks for an event again and again, until a limit: no call of the driver
- * that could wait for ever is made while commands run. tgcrt_session.h has what other interfaces do in the same way. */
+ * The driver's library is opened on first use, and this file declares the functions it calls. So a build needs neither headers
+ * nor a library of OpenCL. The caller owns all host memory: it begins with a session, then the handles. Each launch has its own
+ * kernel object. Its arguments are set when the session begins, so a run does little more than enqueue all kernels in order.
+ * There is one queue. A wait polls an event up to a time limit: while commands run, no function is called that could block for
+ * ever. tgcrt_session.h has the parts that all interfaces share. */
 #define API(name) tgcrt_opencl_##name
 #include "tgcrt_session.h"
 
-/* ---- what is used of OpenCL; numbers are those of its specification ---- */
+/* ---- declarations of OpenCL; numbers are those of its specification ---- */
 #define EVENTS uint32_t events, void *const *list, void **event
 #define RECT \
   const size_t *at, const size_t *host_at, const size_t *region, size_t row, size_t slice, size_t host_row, size_t host_slice
@@ -65,7 +65,7 @@ typedef struct Cl {
                                                  size_t size, void *value, size_t *got);
 } Cl;
 
-/* Of cl_khr_command_buffer, version 0.9 */
+/* cl_khr_command_buffer, version 0.9 */
 #define RECORD_FUNCTIONS(F) \
   F(void *, clCreateCommandBufferKHR, (uint32_t n, void *const *queues, const uint64_t *properties, int32_t *status)) \
   F(int32_t, clCommandNDRangeKernelKHR, \
@@ -90,7 +90,7 @@ enum { /* results */
 #define CL_DEVICE_TYPE_CPU ((uint64_t)1 << 1)
 #define CL_DEVICE_TYPE_GPU ((uint64_t)1 << 2)
 #define CL_DEVICE_TYPE_ALL 0xffffffffu
-enum { /* what may be asked for */
+enum { /* properties to ask for */
   CL_DEVICE_TYPE = 0x1000,
   CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
   CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
@@ -147,18 +147,18 @@ typedef struct Session {
   Core core;
   Cl cl;
   Record record;
-  void *queue;               /* the device's; while a run is profiled, another */
+  void *queue;               /* the device's; another one while a run is profiled */
   void *program, *work, *weights;
-  void *recorded;            /* all launches on this session's buffers; NULL: there is none */
-  void *event;               /* behind all that was enqueued; NULL: all is done */
+  void *recorded;            /* all launches on this session's buffers; NULL: not recorded */
+  void *event;               /* behind all enqueued commands; NULL: all are done */
   void **kernels, **inputs, **outputs; /* kernels: one for each launch */
-  int bound;                 /* the kernels have the buffers of this session, not the caller's */
+  int bound;                 /* the kernels use the buffers of this session, not the caller's */
   unsigned char guards[TGCRT_DEVICE_RUNS];
 } Session;
 enum { SESSION = 1024 };
 typedef char session_fits[sizeof(Session) <= SESSION && sizeof(void *) <= 8 ? 1 : -1];
 
-/* The status of a result that is not 0. */
+/* The status for a result that is not 0. */
 static int status_of(int32_t result, int other) {
   switch (result) {
   case CL_MEM_OBJECT_ALLOCATION_FAILURE:
@@ -197,7 +197,7 @@ static int load(Cl *cl, const tgcrt_device *d) {
 }
 
 /* ---- devices ---- */
-static uint64_t device_number(const Cl *cl, void *device, uint32_t what) { /* 0: it does not say */
+static uint64_t device_number(const Cl *cl, void *device, uint32_t what) { /* 0: the driver does not say */
   uint64_t value = 0;
   return cl->clGetDeviceInfo(device, what, sizeof value, &value, NULL) ? 0 : value;
 }
@@ -219,7 +219,8 @@ static int choose(const Cl *cl, const tgcrt_device *d, const char *wanted, void 
   if (result == CL_OUT_OF_HOST_MEMORY) return refused(d, result, "clGetPlatformIDs", TGCRT_MEMORY);
   if (result) nplatforms = 0; /* the loader found no driver */
   for (i = 0; i < nplatforms && i < MOST_PLATFORMS; i++) {
-    if (cl->clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &ndevices)) continue; /* others may */
+    /* another platform may have devices */
+    if (cl->clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &ndevices)) continue;
     for (k = 0; k < ndevices && k < MOST_DEVICES; k++, number++) {
       *device = devices[k];
       if (wanted) device_text(cl, devices[k], CL_DEVICE_NAME, name, sizeof name);
@@ -252,7 +253,7 @@ static const struct {
   { TGCRT_NEEDS_INT_DOT, "cl_khr_integer_dot_product", "the model needs sums of products of bytes (cl_khr_integer_dot_product)" },
 };
 
-/* What the model needs, and the device lacks; NULL: nothing */
+/* The model's need that the device does not meet; NULL: it meets all */
 static const char *lacks(const Cl *cl, const tgcrt_net *net, void *device) {
   char version[128], extensions[16384];
   size_t sizes[8] = { 0 }, i, k;
@@ -288,7 +289,7 @@ static int fits(const Cl *cl, const tgcrt_net *net, const tgcrt_device *d) {
   return TGCRT_MEMORY;
 }
 
-/* Context and device of the caller's queue */
+/* Sets context and device of the caller's queue */
 static int ask_queue(const Cl *cl, tgcrt_device *d) {
   uint64_t properties = 0;
   int32_t result = cl->clGetCommandQueueInfo(d->queue, CL_QUEUE_CONTEXT, sizeof d->context, &d->context, NULL);
@@ -307,7 +308,7 @@ static int ask_context(const Cl *cl, tgcrt_device *d) {
   return refused(d, result, "clGetContextInfo", TGCRT_DEVICE);
 }
 
-/* The queue, and the context if it is not the caller's: what `d` holds from then on is released by its close. */
+/* Takes or makes the queue, and makes the context if the caller has none. The objects in `d` are released by its close. */
 static int take_queue(const Cl *cl, tgcrt_device *d) {
   int32_t result = 0;
   if (d->context) result = cl->clRetainContext(d->context);
@@ -356,7 +357,7 @@ static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_
   void *device;
   char text[24];
   int status = load(&cl, d);
-  silent.log = NULL; /* no such device: the end of the list */
+  silent.log = NULL; /* a missing device ends the list */
   snprintf(text, sizeof text, "%lu", number);
   if (!status) status = choose(&cl, &silent, text, &device);
   if (!status) ask_facts(&cl, device, facts);
@@ -372,7 +373,7 @@ int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts) {
 }
 
 /* ---- waiting ---- */
-static int32_t enter(Core *s) { return (void)s, 0; } /* nothing of OpenCL belongs to a thread */
+static int32_t enter(Core *s) { return (void)s, 0; } /* OpenCL has no state of threads */
 static int32_t leave(Core *s) { return (void)s, 0; }
 
 static int32_t mark_end(Core *core) {
@@ -388,7 +389,7 @@ static int32_t ask(Core *core, int *done) {
   Session *s = (Session *)core;
   int32_t state = 1, result = s->cl.clGetEventInfo(s->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
   if (!result && state > 0) return 0;
-  /* it does not wait any more, but only after it the host sees what the device wrote */
+  /* the event is done, but the host sees the device's results only after this wait */
   if (!result && state == 0) result = s->cl.clWaitForEvents(1, &s->event);
   if (!result && state < 0) result = state;
   s->cl.clReleaseEvent(s->event);
@@ -408,7 +409,7 @@ static int replace_file(const char *from, const char *to) { return rename(from, 
 
 enum { DIGEST = 64 };
 
-/* digest: of itself and of these bytes */
+/* Replaces the digest by that of itself and of these bytes */
 static void digest_add(char digest[DIGEST + 1], const void *p, size_t n) {
   char both[2 * DIGEST + 1];
   memcpy(both, digest, DIGEST);
@@ -440,8 +441,8 @@ static void build_log(const Session *s) {
   pages_give(log, n + 1);
 }
 
-/* The file of a built program begins so; the binary follows. A file that is of another form or of another program, or that the
- * driver refuses, is as good as none. */
+/* Head of a file with a built program; the binary follows. A file of another form or program, or one that the driver refuses,
+ * counts as missing. */
 typedef struct CacheHead {
   char magic[8], program[DIGEST], binary[DIGEST]; /* digests */
   uint64_t bytes;
@@ -527,7 +528,7 @@ static int build(Session *s, const tgcrt_net *net) {
 }
 
 /* ---- arguments ---- */
-/* Argument i of a launch's buffers: the memory, if it is named, and the bytes from its beginning on. */
+/* Sets argument i of a launch's buffers: the memory, unless it is NULL, and the offset in bytes. */
 static int32_t set_buffer(const Session *s, const tgcrt_net *net, size_t launch, uint32_t i, void *memory) {
   const uint64_t at = place_at(&s->core, net, &net->places[net->launches[launch].first + i]);
   int32_t result = 0;
@@ -535,7 +536,7 @@ static int32_t set_buffer(const Session *s, const tgcrt_net *net, size_t launch,
   return result ? result : s->cl.clSetKernelArg(s->kernels[launch], 2 * i + 1, sizeof at, &at);
 }
 
-/* Inputs and outputs of all launches */
+/* Sets the inputs and outputs of all launches */
 static int32_t set_values(Session *s, const tgcrt_net *net, void *const *in, void *const *out) {
   int32_t result = 0;
   size_t k;
@@ -546,7 +547,7 @@ static int32_t set_values(Session *s, const tgcrt_net *net, void *const *in, voi
       void *buffer;
       if (p->memory != TGCRT_PLACE_INPUT && p->memory != TGCRT_PLACE_OUTPUT) continue;
       buffer = p->memory == TGCRT_PLACE_INPUT ? in[p->number] : out[p->number];
-      if (!buffer) buffer = (p->memory == TGCRT_PLACE_INPUT ? s->inputs : s->outputs)[p->number]; /* it has no elements */
+      if (!buffer) buffer = (p->memory == TGCRT_PLACE_INPUT ? s->inputs : s->outputs)[p->number]; /* a value without elements */
       result = set_buffer(s, net, k, i, buffer);
     }
   return result;
@@ -562,7 +563,7 @@ static int32_t bind(Core *core, const tgcrt_net *net, void *const *in, void *con
   return result;
 }
 
-/* Whether threads that exchange values are in one subgroup. A function's name ends in how many they are: "k7_w32". */
+/* Whether threads that exchange values are in one subgroup. A function's name ends with their number: "k7_w32". */
 static int exchanges(Session *s, const tgcrt_launch *l, const char *name, void *kernel) {
   const char *end = strrchr(name, '_');
   const size_t block[3] = { l->block[0], l->block[1], l->block[2] }, want = end && end[1] == 'w' ? strtoul(end + 2, NULL, 10) : 0;
@@ -701,14 +702,14 @@ static int32_t record_launches(Session *s, const tgcrt_net *net) {
   return result ? result : s->record.clFinalizeCommandBufferKHR(s->recorded);
 }
 
-/* Where something is missing, or fails, runs enqueue the launches one by one. */
+/* Records all launches. If a function is missing or fails, runs enqueue the launches one by one. */
 static void record(Session *s, const tgcrt_net *net) {
   char extensions[16384];
   void *platform = NULL, *device = s->core.device.device;
   int32_t result = 0;
   size_t k;
   for (k = 0; k < net->nstates; k++)
-    if (net->states[k].slots > 1) return; /* recorded arguments stay as they are */
+    if (net->states[k].slots > 1) return; /* recorded arguments cannot change */
   device_text(&s->cl, device, CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
   if (!net->nlaunches || !has_word(extensions, "cl_khr_command_buffer")) return;
   if (!s->cl.clGetExtensionFunctionAddressForPlatform) return;
@@ -727,7 +728,7 @@ static void record(Session *s, const tgcrt_net *net) {
   if (result) s->recorded = NULL;
 }
 
-/* So many launches from the first on; events: one for each of them, or NULL */
+/* Enqueues n launches from `first` on; events: one for each of them, or NULL */
 static int32_t enqueue_launches(Session *s, const tgcrt_net *net, size_t first, size_t n, uint64_t *events) {
   int32_t result = 0;
   size_t k;
@@ -741,7 +742,7 @@ static int32_t enqueue_launches(Session *s, const tgcrt_net *net, size_t first, 
 
 static int32_t launch_all(Core *core, const tgcrt_net *net, uint64_t *events) {
   Session *s = (Session *)core;
-  /* what was recorded cannot be enqueued again before it is done */
+  /* a recording must be done before it is enqueued again */
   if (s->bound && !events && s->recorded && !s->event)
     return s->record.clEnqueueCommandBufferKHR(0, NULL, s->recorded, 0, NULL, NULL);
   return enqueue_launches(s, net, 0, net->nlaunches, events);
@@ -768,7 +769,7 @@ static int32_t fetch(Core *core, const tgcrt_net *net, void *const *out) {
   return result;
 }
 
-/* Each is a buffer of this context, and large enough. */
+/* Checks that each is a buffer of this context, and large enough. */
 static int check_list(const Session *s, const size_t *bytes, size_t n, void *const *p) {
   size_t i;
   for (i = 0; i < n; i++) {
@@ -787,7 +788,7 @@ static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *c
   return status ? status : check_list((const Session *)s, net->output_bytes, net->noutputs, out);
 }
 
-/* Nanoseconds from the events that are in the same places; gaps: with what passed since the launch before ended */
+/* Replaces events by their times in nanoseconds; gaps: including the time since the launch before ended */
 static int read_times(Session *s, size_t n, uint64_t *times, int gaps) {
   int32_t result = 0;
   uint64_t last = 0;
@@ -806,7 +807,7 @@ static int read_times(Session *s, size_t n, uint64_t *times, int gaps) {
   return lose(&s->core, result, "clGetEventProfilingInfo");
 }
 
-/* A queue that measures takes the place of the session's own, for one run. */
+/* For one run, a queue that measures replaces the session's own. */
 static int begin_times(Session *s) {
   int32_t result = 0;
   const int status = settle_all(&s->core);
@@ -816,7 +817,7 @@ static int begin_times(Session *s) {
   return refused(&s->core.device, result, "a queue that measures", TGCRT_DEVICE);
 }
 
-/* status: of what was enqueued to it; events: of so many launches, which become their times */
+/* status: of the commands for that queue; events: of n launches, which become their times */
 static int end_times(Session *s, int status, size_t n, uint64_t *events, int gaps) {
   int times;
   if (!status) status = settle_all(&s->core);
@@ -863,7 +864,7 @@ static void release(Session *s, const tgcrt_net *net) {
   if (s->weights) s->cl.clReleaseMemObject(s->weights);
 }
 
-/* Filled at once, so that a device that takes memory only when it is used has it before the first run. */
+/* Fills all buffers, so that a device that allocates on first use does so before the first run. */
 static int begin(Session *s, const tgcrt_net *net, const void *weights) {
   int32_t result = put_bytes(s, s->weights, 0, weights, net->weight_bytes);
   size_t i;

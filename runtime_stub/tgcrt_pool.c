@@ -1,10 +1,10 @@
 /* tgcrt_pool.c: threads that share the chunks of one job after another. See tgcrt.h.
  *
- * Every member, the caller among them, has a share of the chunks: a word that holds its first chunk left
- * and its end. It takes halves of it from the front; who has none left takes halves of the others' from the
- * back. A take is one compare-and-swap, and whatever is taken belongs to the job whose shares are there: a
- * member that comes late finds nothing, or work of the next job, and nobody waits for it. Workers spin
- * on the number of the job and then sleep on it; so does the caller on the number of chunks done. */
+ * Every member, including the caller, has a share of the chunks: a word with its first remaining chunk and its end. A member
+ * takes halves of its share from the front. A member without work takes halves of other shares from the back. A take is one
+ * compare-and-swap, and its chunks belong to the job of that share. So a late member finds no work, or work of the next job,
+ * and nobody waits for it. Workers first spin on the job's number, then sleep on it. The caller does the same on the number of
+ * finished chunks. */
 #if !defined _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -21,10 +21,10 @@
 #include <sys/syscall.h>
 #endif
 
-enum { LINE = 64, GLANCES = 64, DEFAULT_SPIN = 200 }; /* bytes; looks between two at the clock; microseconds */
+enum { LINE = 64, GLANCES = 64, DEFAULT_SPIN = 200 }; /* bytes; looks at a word for each look at the clock; microseconds */
 
 typedef struct Member {
-  uint64_t left; /* first chunk of its share, and end << 32 */
+  uint64_t left; /* its remaining share: first chunk, and end << 32 */
   struct tgcrt_pool *pool;
   pthread_t thread;
   char pad[LINE - 2 * sizeof(uint64_t) - sizeof(pthread_t)];
@@ -33,10 +33,10 @@ typedef struct Member {
 struct tgcrt_pool {
   tgcrt_executor executor;
   int threads, pinned;
-  int cpu;      /* where the caller was when it woke others */
+  int cpu;      /* CPU on which the caller woke others */
   int64_t spin; /* ns */
   pid_t owner;
-  tgcrt_task *task; /* of the job; they stay while a chunk of it is held */
+  tgcrt_task *task; /* current job; both stay valid while a member holds a chunk of it */
   void *job;
   uint32_t busy;
 #if !defined __linux__
@@ -44,9 +44,9 @@ struct tgcrt_pool {
   pthread_cond_t changed;
 #endif
   char line0[LINE];
-  uint32_t epoch, sleepers, quit; /* jobs begun */
+  uint32_t epoch, sleepers, quit; /* number of jobs begun */
   char line1[LINE];
-  uint32_t done, waits; /* chunks of the job; the caller sleeps */
+  uint32_t done, waits; /* finished chunks of the job; whether the caller sleeps */
   char line2[LINE];
 };
 typedef char pool_fits[sizeof(struct tgcrt_pool) + 2 * LINE <= TGCRT_POOL_BYTES(0) && sizeof(Member) == LINE ? 1 : -1];
@@ -71,7 +71,7 @@ static int64_t now(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Looks at *word until it is not `old`, for the pool's time; returns what it is. */
+/* Looks at *word until it is not `old`, or the pool's time is over; -> its value. */
 static uint32_t watch(const tgcrt_pool *p, const uint32_t *word, uint32_t old) {
   int64_t until = 0;
   for (;;) {
@@ -87,7 +87,7 @@ static uint32_t watch(const tgcrt_pool *p, const uint32_t *word, uint32_t old) {
 }
 
 #if defined __linux__
-static void sleep_on(tgcrt_pool *p, uint32_t *word, uint32_t old) { /* until a wake, unless *word has changed */
+static void sleep_on(tgcrt_pool *p, uint32_t *word, uint32_t old) { /* sleeps until a wake, unless *word has changed */
   (void)p;
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, old, NULL, NULL, 0);
 }
@@ -109,8 +109,8 @@ static void wake(tgcrt_pool *p, uint32_t *word) {
 }
 #endif
 
-/* Who wakes up may find itself on the processor of the one that woke it, which is busy, while others are idle; there it
- * would stay for milliseconds. */
+/* A woken thread may find itself on the processor of the thread that woke it, which is busy, while others are idle. It would
+ * stay there for milliseconds. */
 static void leave_caller(const tgcrt_pool *p) {
 #if defined __linux__
   cpu_set_t all, others;
@@ -127,7 +127,7 @@ static void leave_caller(const tgcrt_pool *p) {
 /* ---- work ---- */
 static uint64_t share(uint32_t first, uint32_t end) { return (uint64_t)end << 32 | first; }
 
-/* Half of what a share has left, rounded up: its owner's from the front, a thief's from the back. */
+/* Takes half of a share's remaining chunks, rounded up: its owner from the front, a thief from the back. */
 static int take(Member *from, int own, uint32_t *begin, uint32_t *end) {
   uint64_t left = __atomic_load_n(&from->left, __ATOMIC_ACQUIRE);
   for (;;) {
@@ -185,7 +185,7 @@ static void pool_run(void *self, tgcrt_task *task, void *job, int64_t chunks) {
   tgcrt_pool *p = (tgcrt_pool *)self;
   int n = p->threads;
   if (chunks < 2 || chunks > INT32_MAX || n < 2 || __atomic_exchange_n(&p->busy, 1, __ATOMIC_ACQUIRE)) {
-    task(job, 0, chunks); /* a run inside or beside another one: by this thread alone */
+    task(job, 0, chunks); /* a run inside or beside another one uses this thread only */
     return;
   }
   p->task = task;
@@ -205,7 +205,7 @@ static void pool_run(void *self, tgcrt_task *task, void *job, int64_t chunks) {
 }
 
 /* ---- start and stop ---- */
-static void finish(tgcrt_pool *p, int started) { /* workers 1 .. started - 1 */
+static void finish(tgcrt_pool *p, int started) { /* ends the workers 1 .. started - 1 */
   __atomic_store_n(&p->quit, 1, __ATOMIC_RELEASE);
   announce(p);
   for (int i = 1; i < started; i++) pthread_join(members(p)[i].thread, NULL);
@@ -244,7 +244,7 @@ int tgcrt_pool_start(tgcrt_pool **pool, void *memory, size_t bytes, const tgcrt_
   pthread_cond_init(&p->changed, NULL);
 #endif
   static const int raised[] = { SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV };
-  sigset_t all, old; /* signals are for the program's own threads, but for those that a thread raises itself */
+  sigset_t all, old; /* signals are for the program's own threads, except those that a thread raises itself */
   sigfillset(&all);
   for (size_t i = 0; i < sizeof raised / sizeof *raised; i++) sigdelset(&all, raised[i]);
   pthread_sigmask(SIG_SETMASK, &all, &old);

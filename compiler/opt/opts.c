@@ -250,8 +250,8 @@ static void reorder(Plan *p, NestState *s) {
 
 void step_reorder(Plan *p, Kernel *k) { each_state(p, k, reorder); }
 
-/* Brings a rest through the steps before this one: borders are cut off, as rests of it, groups are made, and loops are ordered.
- */
+/* Brings a rest through the steps before this one: borders are cut off, as rests of it, groups are made, and loops are
+ * ordered. */
 static void prepare(Plan *p, Kernel *k, size_t at) {
   const int depth = k->states.p[at].depth;
   peel_state(p, k, at);
