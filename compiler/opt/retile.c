@@ -1,6 +1,6 @@
 /* retile.c: adapts a schedule to vectors of another width. Tiles keep their sizes: lanes times copies of a range stay equal.
  *
- * needs: a canonical nest, legal opts for one target   gives: opts for another target, or that there are none breaks: nothing */
+ * needs: a canonical nest, legal opts for one target   gives: opts for another target, or false   breaks: nothing */
 #include "opts.h"
 
 static bool orders_weights(IR *ir, const Refs *all, Ref range) {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The runtime's word of what is wrong, once; why has 512 bytes */
+/* Keeps the runtime's first message about an error; why has 512 bytes */
 static void opencl_note(void *why, const char *text) {
   if (!*(char *)why) snprintf(why, 512, "%.400s", text);
 }
@@ -18,8 +18,8 @@ static const char *opencl_kernels(const Bundle *b) {
   BUG("a bundle of OpenCL without kernels");
 }
 
-/* Takes the device for all graphs of this process and of its children, and lets its compiler read what it needs once: a library
- * of functions, of which PoCL's takes longer than most kernels. The device must have no threads of its own, which a child lacks. */
+/* Opens the device for all graphs of this process and of its children. Its compiler reads its library of functions once, which
+ * takes PoCL longer than most kernels. The device must have no threads, because a child would lack them. */
 static tgcrt_device opencl_device;
 
 static int opencl_warm(char *why) {
@@ -38,12 +38,12 @@ static int opencl_warm(char *why) {
 
 /* ---- many graphs as one program ----
  *
- * A driver's compiler reads a thousand functions of its own before the first kernel. So the tables of many graphs become those of one
- * net, and the texts of their kernels one text, in which names end with the number of the graph. */
+ * A driver's compiler reads a thousand functions of its own before the first kernel. So the tables of many graphs are joined to
+ * those of one net, and the texts of their kernels to one text. Its names end with the number of the graph. */
 typedef struct OpenclBatch {
-  Ctx *c;                  /* what the batch takes lies here */
+  Ctx *c;                  /* owns the batch's memory */
   Sb text, weights;
-  const char *options;     /* of the driver's compiler, and of all graphs */
+  const char *options;     /* for the driver's compiler, equal for all graphs */
   VEC(const char *) functions;
   VEC(tgcrt_launch) launches;
   VEC(tgcrt_place) places;
@@ -54,13 +54,13 @@ typedef struct OpenclBatch {
   uint32_t needs, block, shared_bytes;
 } OpenclBatch;
 
-enum { OPENCL_ALIGN = 256 }; /* of a graph's part of a buffer; no device asks for more */
+enum { OPENCL_ALIGN = 256 }; /* alignment of a graph's part of a buffer; no device needs more */
 
 static size_t opencl_name(const char *at) {
   return strspn(at, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* What bundles call tgc_... are helpers, and kN or kN_M a kernel. */
+/* Whether a name belongs to the bundle: tgc_... is a helper, kN or kN_M a kernel. */
 static bool opencl_is_shared(const char *name, size_t n) {
   if (n > 4 && !memcmp(name, "tgc_", 4)) return true;
   return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_") >= n - 1;
@@ -111,7 +111,7 @@ static void opencl_put_tables(OpenclBatch *b, const Plan *p, const DeviceTables 
   b->shared_bytes = t->shared_bytes > b->shared_bytes ? (uint32_t)t->shared_bytes : b->shared_bytes;
 }
 
-/* Adds a plan for a machine of OpenCL. in, out: memory of its inputs and outputs, until the batch has run */
+/* Adds a plan for a machine of OpenCL. in, out: memory of its inputs and outputs, valid until the batch has run */
 static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, void *const *out) {
   const Graph *g = p->g;
   Bundle files = { 0 };
@@ -135,7 +135,7 @@ static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, voi
   bundle_free(&files);
 }
 
-/* *why, of 512 bytes, says what is wrong; "": nothing */
+/* *why, of 512 bytes: the error message; "": no error */
 static void opencl_run(const OpenclBatch *b, char *why) {
   const char *text = b->text.p ? b->text.p : "";
   const tgcrt_net net = {

@@ -1,12 +1,13 @@
-/* Programs that many threads run, written by hand (*.tgd), against the graph that each of them computes.
+/* Runs hand-written device programs (*.tgd), and compares them with the graph that each of them computes.
  *
- * Sections of a file: "graph" says what is to be computed; each "launch" is a program, in order; "traffic" says what their
- * accesses cost on gpu-any. "wrong: FAULT" is an edit of the programs, old lines after '<', new ones after '>', behind which the
- * interpreter must report that fault in several orders of threads; "says: LINE" is the same for all of the report's line in
- * ascending order. Behind "verifier: MESSAGE" the verifier must refuse them.
+ * Sections of a file: "graph" defines the results; each "launch" is a program, in order; "traffic" has the costs of their
+ * accesses on gpu-any. "wrong: FAULT" is an edit of the programs, old lines after '<', new ones after '>'. After the edit the
+ * interpreter must report that fault in several orders of threads. "says: LINE" is the same for the whole line of the report in
+ * ascending order. With an edit "verifier: MESSAGE", the verifier must refuse the programs.
  *
- * Every program must pass the verifier, print as it reads, fit the device, give the graph's bits in all orders of threads, and be
- * reported without each one of its barriers. Values are small integers, so that sums are exact. Prints TAP; arguments: files. */
+ * Every program must pass the verifier, print as it reads, fit the device, and give the graph's bits in all orders of threads.
+ * Without any one of its barriers it must be reported. Values are small integers, so sums are exact. Prints TAP; arguments:
+ * files. */
 #include "../../compiler/interp/interp.h"
 #include "../../compiler/interp/interp_threads.h"
 #include <math.h>
@@ -22,7 +23,7 @@ typedef struct File {
   Edit edit[MAX_EDITS];
 } File;
 
-typedef struct Case { /* one set of programs and the memory that they run over */
+typedef struct Case { /* a set of programs and their memory */
   Ctx ctx;
   IR *ir;
   Launch launch[MAX_LAUNCHES];
@@ -55,7 +56,7 @@ static void comment(const char *text) {
 }
 
 /* ---- files ---- */
-/* Lines that begin with c, without it and the blank behind it */
+/* The lines that begin with c, without c and the blank behind it */
 static const char *lines_of(Arena *a, const char *text, char c) {
   Sb out = { 0 };
   for (const char *p = text; *p;) {
@@ -104,7 +105,7 @@ static void read_program(Ctx *c, void *arg) {
   r->k->launch[r->k->n++] = launch_of(r->k->ir, list);
 }
 
-/* edit: applied to the text first, where it has the old lines; NULL: none. false: *said is the message */
+/* edit: applied to the text first, if the text has its old lines; NULL: none. false: *said is the message */
 static bool open_case(Case *k, const File *f, const Edit *edit, bool verify, char **said) {
   static const Pos line = { 0 };
   size_t nsaid;
@@ -113,7 +114,7 @@ static bool open_case(Case *k, const File *f, const Edit *edit, bool verify, cha
   ctx_init(&k->ctx);
   k->ctx.err = open_memstream(said, &nsaid);
   k->ir = ir_new(&k->ctx);
-  k->ir->dump = &line; /* messages, no bugs */
+  k->ir->dump = &line; /* errors become messages */
   for (int i = 0; i < f->nlaunches && good; i++) {
     const char *text = f->launch[i], *at = NULL;
     for (const char *p = text; edit && !at && (p = strstr(p, edit->old)); p++)
@@ -135,7 +136,7 @@ static void close_case(Case *k) {
   ctx_free(&k->ctx);
 }
 
-/* Memory of all buffers: inputs and outputs, and the arena between them, where buffers may overlap. */
+/* Allocates all buffers: inputs and outputs, and between them the arena, in which buffers may overlap. */
 static void give_memory(Case *k, const Tensor *in, void *const *out) {
   int64_t arena = 0;
   for (size_t i = 0; i < k->ir->bufs.n; i++) {
@@ -238,7 +239,8 @@ static void put_traffic(const Case *k, const LaunchReport *r, Sb *out) {
   }
 }
 
-/* What inspect says of launches, which it counts in some blocks of each part, is what all blocks cost, up to a tenth. */
+/* inspect estimates the costs of launches from some blocks of each part. The estimate may differ by a tenth from all blocks'
+ * costs. */
 static void check_estimate(const File *f, const Case *k, const Device *d, const LaunchReport *all) {
   double counted[4] = { 0 }, said[4] = { 0 };
   bool near = true;
@@ -298,7 +300,7 @@ static void check_good(const File *f, World *w, const Device *d) {
   free(said);
 }
 
-/* Whether the first so many orders report want, or where that is NULL, any fault */
+/* Whether the first norders orders report `want`; NULL: any fault */
 static void check_fault(const File *f, World *w, const Device *d, Case *k, size_t norders, const char *want, const char *name) {
   static const ThreadOrder orders[] = { { .warp = 1 }, { .warp = 32 }, { ORDER_DESCENDING, 0, 1 }, { ORDER_SHUFFLED, 5, 16 } };
   give_memory(k, w->in, w->out);

@@ -1,17 +1,17 @@
 /* Models as device programs: models [OPTION...] MODEL [NAME=SIZE...] compiles the model for gpu-any and runs its launches in the
- * interpreter, in several orders of threads. Prints "ok", "fail" or "refused" with counts, on one line. Every launch is asked for
- * a proof that its blocks do not meet; behind "unproved" stands why there is none.
+ * interpreter, in several orders of threads. Prints "ok", "fail" or "refused" with counts, on one line. For every launch it asks
+ * for a proof that its blocks do not conflict; the word "unproved" precedes the reason why there is none.
  *
- *   (none)        all of every launch is run, and the outputs are those of the graph interpreter. A model with states is run as
- *                 often as its cursors need to come round, and once more
- *   --reference   for larger models. Each kernel begins with what code for this CPU, made of the same nests, computes, and is
- *                 compared with that code. A launch above 10^7 steps runs its first block, its last one and eight others, and
- *                 only what these store is compared
+ *   (none)        runs all of every launch and compares the outputs with those of the graph interpreter. A model with states runs
+ *                 as often as its cursors need to come round, and once more
+ *   --reference   for larger models. Each kernel begins with values from CPU code, made of the same nests, and is compared with
+ *                 it. A launch above 10^7 steps runs its first block, its last one and eight others, and only their stores are
+ *                 compared
  *   --prove       compiles and proves only
- *   --barriers    each barrier of every launch is deleted in turn, and the interpreter must report it. Launches of a kernel are
- *                 joined, whose blocks must meet then. Behind "silent" stand those that nobody misses. With --reference the
- *                 values come from code for this CPU
- *   --state=S     a state as `tgc compile --state` has it, but for init
+ *   --barriers    deletes each barrier of every launch in turn; the interpreter must report it. Launches of a kernel are joined;
+ *                 then their blocks must conflict. The word "silent" precedes barriers whose deletion is not reported. With
+ *                 --reference the values come from CPU code
+ *   --state=S     a state as for `tgc compile --state`, but without init
  *   --arithmetic  compiles for a backend that has no functions of libm
  *   --isa=NAME    another device */
 #include "../../backends/backends.h"
@@ -28,7 +28,7 @@
 
 enum { MOST_STEPS = 10000000, MOST_ADDRESSES = 1 << 28, MOST_RUNS = 40, BARRIER_STEPS = 200000 };
 
-/* What rounding may change, as a part of the largest element: sums in another order, and halves that are computed with in f32 */
+/* Permitted relative difference, for the largest element: sums in another order, and halves that are computed in f32 */
 static double tolerance(DType d) { return d == DT_F16 ? 2e-3 : d == DT_BF16 ? 1.6e-2 : 1e-4; }
 
 typedef enum { COUNT_KERNELS, COUNT_LAUNCHES, COUNT_PARTS, COUNT_ACCESSES, COUNT_BY_RANGES, COUNT_CLAMPED, COUNT_STEPS,
@@ -46,7 +46,7 @@ typedef struct Job {
   LoadOptions load;
   StateSpec state[8];
   int nstates;
-  Sb said;                 /* what is wrong; empty: nothing */
+  Sb said;                 /* error messages; empty: none */
   Sb unproved, silent;
   int64_t count[COUNTS];
 } Job;
@@ -60,12 +60,12 @@ typedef struct World {
   void **out;
   char *arena;
   void **mem;              /* by buffer */
-  Plan *cpu;               /* the same nests for this CPU; NULL: nobody asks */
+  Plan *cpu;               /* the same nests for this CPU; NULL: not needed */
   void (**code)(void *const *buffers); /* by kernel; NULL: its program is interpreted */
-  void **cpu_mem;          /* by buffer of the IR, with weights that the CPU's code has in orders of its own */
+  void **cpu_mem;          /* by buffer of the IR; the CPU's code has weights in its own order */
 } World;
 
-/* Small numbers; whole ones of integers, which are often indices, and not negative */
+/* Small numbers. Integers are not negative, because they are often indices */
 static Tensor example(Ctx *c, const GIO *io, int64_t run) {
   Tensor t = { .dt = io->dt, .rank = io->rank, .elems = dims_elems(io->dims, io->rank) };
   char *p = arena_alloc(&c->model, (size_t)t.elems * (size_t)dt_bytes(t.dt) + 1);
@@ -94,7 +94,7 @@ static tgcrt_state *state_table(const World *w) {
   return t;
 }
 
-/* The memory of all buffers as the cursors of states have it now */
+/* Sets the memory of all buffers for the current cursors of states */
 static void place_buffers(World *w) {
   for (size_t i = 0; i < w->p->ir->bufs.n; i++) {
     const Buf *b = &w->p->ir->bufs.p[i];
@@ -110,14 +110,14 @@ static void place_buffers(World *w) {
   }
 }
 
-/* ---- a backend without functions ---- */
+/* ---- a backend without functions of libm ---- */
 static Backend bare;
 
 static bool bare_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   return !libm_has(op, d) && opencl_backend.supports(t, op, d, from, lanes);
 }
 
-/* Memory as bundles have it: on lines of the cache */
+/* Memory on cache lines, as in bundles */
 static void *line_alloc(Ctx *c, size_t bytes) {
   const uintptr_t at = (uintptr_t)arena_alloc(&c->model, bytes + 128);
   return (void *)((at + 63) / 64 * 64);
@@ -190,11 +190,11 @@ static void run_cpu(World *w, size_t k) {
   else interp_program(w->cpu->ir, x->prog.p, x->prog.n, w->cpu_mem);
 }
 
-/* ---- memory that a kernel stores to, as it was and as it became ---- */
+/* ---- memory that a kernel stores to, before and after it ---- */
 typedef struct Saved {
   size_t buffer, bytes;
   char *before, *after;
-  char *disturbed;         /* the code for this CPU, with inputs that are off by one unit in the last place */
+  char *disturbed;         /* CPU results for inputs that are off by one unit in the last place */
   uint8_t *stored;
 } Saved;
 typedef VEC(Saved) Memory;
@@ -234,7 +234,7 @@ static void free_memory(Memory *m) {
 }
 
 /* ---- a launch ---- */
-/* Ops that lead to an index or to a gate, and those of them that are of 32 bits */
+/* Counts ops that lead to an index or a gate, and those of them with 32 bits */
 static void count_indices(Job *j, const IR *ir, const Refs *prog) {
   RefMap seen = { 0 };
   for (size_t i = prog->n; i-- > 0;) {
@@ -266,7 +266,7 @@ static void count_launch(const World *w, const Launch *l, size_t kernel) {
   sb_free(&why);
 }
 
-/* most: micro-ops above which it is sampled; 0: it is not. In all orders of threads, or in one */
+/* most: micro-ops above which the launch is sampled; 0: never. orders: all orders of threads, else one */
 static bool run_launch(const World *w, const Launch *l, size_t kernel, int64_t most, bool orders, uint8_t **stored) {
   const Device *d = w->p->in->target->dev;
   LaunchReport r = { .stored = stored };
@@ -285,7 +285,7 @@ static bool run_launch(const World *w, const Launch *l, size_t kernel, int64_t m
 }
 
 /* ---- deleted barriers ---- */
-/* Whether a launch is reported, whose program is *prog, in any order of threads */
+/* Whether a launch with the program *prog is reported, in any order of threads */
 static bool is_reported(const World *w, Refs prog) {
   static const ThreadOrder orders[] = { { ORDER_ASCENDING, 0, 1 }, { ORDER_ASCENDING, 0, 32 }, { ORDER_SHUFFLED, 1, 1 } };
   const Launch l = launch_of(w->p->ir, prog);
@@ -303,7 +303,7 @@ static bool is_reported(const World *w, Refs prog) {
   return reported;
 }
 
-/* all: how many there are; of them are counted those whose deletion is seen. */
+/* Counts barriers: all n of them, and those whose deletion is reported (seen). */
 static void count_deleted(const World *w, size_t kernel, const char *what, int64_t n, bool seen, Count all) {
   Job *j = w->j;
   j->count[all]++;
@@ -311,7 +311,7 @@ static void count_deleted(const World *w, size_t kernel, const char *what, int64
   if (!seen) sb_printf(&j->silent, "kernel %zu: %s %lld; ", kernel, what, (long long)n);
 }
 
-/* Each barrier of a launch, from memory as it is when the launch begins */
+/* Deletes each barrier of a launch; memory is as at the start of the launch */
 static void delete_barriers(const World *w, const Launch *l, size_t kernel) {
   const IR *ir = w->p->ir;
   for (size_t i = 0; i < l->prog.n; i++) {
@@ -325,8 +325,8 @@ static void delete_barriers(const World *w, const Launch *l, size_t kernel) {
   }
 }
 
-/* The barrier between two launches: their blocks are one grid then, of which some meet. Only programs of as many threads can be
- * one. Which blocks meet is found by their addresses, for a sample may miss them. */
+/* Deletes the barrier between two launches: their blocks become one grid, and some of them must conflict. Only programs with
+ * equal numbers of threads can be joined. Conflicts are found by addresses, because a sample of blocks may miss them. */
 static void join_launches(const World *w, const Launch *a, const Launch *b, size_t kernel, size_t n) {
   Refs both = { 0 };
   if (launch_threads(a) != launch_threads(b)) return;
@@ -343,7 +343,7 @@ static void run_kernel(const World *w, const Launches *l, size_t k) {
   for (size_t i = 0; i < l->n; i++) run_launch(w, &l->p[i], k, 0, true, NULL);
 }
 
-/* The values that the next kernel begins with come from code for this CPU where that is as good. */
+/* The next kernel begins with values from CPU code if that suffices. */
 static void run_without_barriers(World *w, const Launches *l, size_t k) {
   const bool cpu = w->cpu && l->n == 1;
   for (size_t i = 0; i < l->n; i++) {
@@ -354,9 +354,9 @@ static void run_without_barriers(World *w, const Launches *l, size_t k) {
   if (cpu) run_cpu(w, k);
 }
 
-/* Runs the code for this CPU with each float that it reads, but for weights, changed by one unit in the last place, up or down.
- * What an element changes by says how far rounding may take it: a difference of large sums is far off, and its logarithm is, too.
- * Memory is then as it was before the kernel. */
+/* Runs the CPU code with each float input, except weights, changed by one unit in the last place, up or down. An element's
+ * change shows how far rounding may take it: a difference of large sums is far off, and so is its logarithm. Afterwards memory
+ * is as before the kernel. */
 static void run_disturbed(World *w, const Memory *m, size_t k) {
   const Kernel *x = &w->cpu->kernels.p[k];
   uint8_t *use = buffer_uses(w->cpu->ir, x->prog.p, x->prog.n);
@@ -384,7 +384,7 @@ static void run_disturbed(World *w, const Memory *m, size_t k) {
   put_back(w, m, false);
 }
 
-/* The elements that were stored since the last call against those of the code for this CPU, which stay in memory. */
+/* Compares the elements stored since the last call with those of the CPU code, which stay in memory. */
 static void compare_stored(const World *w, const Memory *m, size_t kernel) {
   for (size_t i = 0; i < m->n; i++) {
     const Saved *s = &m->p[i];
@@ -412,7 +412,7 @@ static void compare_stored(const World *w, const Memory *m, size_t kernel) {
   }
 }
 
-/* What a launch stores that the code for this CPU does not: memory of launches, such as the parts of a sum */
+/* Whether a launch stores elements that the CPU code does not, such as parts of sums */
 static bool stores_more(const World *w, const Launch *l, size_t kernel) {
   uint8_t *mine = buffer_uses(w->p->ir, l->prog.p, l->prog.n);
   const Kernel *x = &w->cpu->kernels.p[kernel];
@@ -439,7 +439,7 @@ static void run_beside_cpu(World *w, const Launches *l, size_t k) {
   for (size_t i = 0; i < l->n; i++) {
     const bool whole = i + 1 < l->n && stores_more(w, &l->p[i], k);
     const bool sampled = run_launch(w, &l->p[i], k, whole ? 0 : MOST_STEPS, !whole, stored);
-    Memory mine = { 0 }; /* of this launch */
+    Memory mine = { 0 }; /* memory of this launch alone */
     uint8_t *use = buffer_uses(w->p->ir, l->p[i].prog.p, l->p[i].prog.n);
     for (size_t n = 0; n < m.n && sampled; n++)
       if (use[m.p[n].buffer] & 2) VEC_PUSH(&mine, m.p[n]);
@@ -489,7 +489,7 @@ static void run_plan(World *w) {
   w->j->count[COUNT_RUNS]++;
 }
 
-/* What a run makes of a state is the next one: the last part of it, as long as the state. */
+/* The next value of a state: the last part of what a run made, as long as the state. */
 static Tensor next_state(Ctx *c, const Graph *g, size_t k, const Tensor *made) {
   const GIO *v = &g->inputs.p[graph_nin(g) + k];
   const int axis = g->states.p[k].axis;
@@ -510,7 +510,7 @@ static int64_t runs_wanted(const Plan *p) {
   return runs < MOST_RUNS ? runs : MOST_RUNS;
 }
 
-/* A graph of its own for the interpreter, because compilation changes the plan's; in: of the first run */
+/* The interpreter's own graph, because compilation changes the plan's; in: inputs of the first run */
 typedef struct Reference { Graph *g; Tensor *in; const Tensor **given; Ref *roots; Tensor *want; } Reference;
 
 static Graph *load_model(Ctx *c, const Job *j) {
@@ -542,7 +542,7 @@ static void set_inputs(Ctx *c, const Graph *g, int64_t run, Tensor *in) {
   }
 }
 
-/* Four times what roundings of all values to their types cost the graph interpreter: programs round some of them only */
+/* Four times the error of the graph interpreter if it rounds all values to their types: programs round only some of them */
 static double rounding_room(Ctx *c, const Reference *r, size_t output) {
   Tensor exact;
   double worst = 0;

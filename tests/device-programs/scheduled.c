@@ -1,11 +1,11 @@
-/* Schedules of devices, chosen by hand (*.tgs): each is applied to a graph, and what comes of it runs in the interpreter.
+/* Applies hand-written schedules of devices (*.tgs) to a graph, and runs the results in the interpreter.
  *
- * Sections of a file: "device: NAME" says for which device, gpu-any where there is none; "graph" says what is to be computed; each "schedule" behind it is the text of one, which nests of the
- * graph take where it is legal; "refused: REASON" is one that no nest may take, and of which the compiler must say so. "barriers N"
- * behind a schedule says how many its launches have.
+ * Sections of a file: "device: NAME" names the device; without it, gpu-any. "graph" defines the results. Each "schedule" behind
+ * it is the text of one, for all nests of the graph where it is legal. "refused: REASON" is one that is illegal for all nests,
+ * for the reason the compiler must give. "barriers N" behind a schedule is the number of barriers of its launches.
  *
- * Every schedule must print as it reads, fit the device, give the graph's values in all orders of threads without a fault, with
- * all accesses proved, and be reported without each one of its barriers. Prints TAP; arguments: files. */
+ * Every schedule must print as it reads, fit the device, and have all accesses proved. It must give the graph's values in all
+ * orders of threads without a fault. Without any one of its barriers it must be reported. Prints TAP; arguments: files. */
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
 #include "../../compiler/interp/interp.h"
@@ -39,14 +39,14 @@ static const char *same_for_all(ScheduleSource *s, const char *key, bool *partia
 }
 
 typedef struct Job {
-  const char *path, *device, *graph, *text; /* the file, and what is in it */
-  const char *reason;      /* why no nest may take it; NULL: one does */
+  const char *path, *device, *graph, *text; /* the file, and its sections */
+  const char *reason;      /* why it is illegal for all nests; NULL: it is legal for one */
   Ctx ctx;
   Graph *g;
   const Plan *p;
   Tensor *in, *want;
   void **out, **mem;
-  char *said;              /* by the compiler */
+  char *said;              /* the compiler's message */
   Sb wrong;
 } Job;
 
@@ -100,7 +100,7 @@ static bool taken(const Job *j) {
   return false;
 }
 
-/* without: a barrier of the plan that is left out, -1: none. false: there are fewer. The report is added to */
+/* without: number of a barrier of the plan to delete; -1: none. false: there are fewer. Adds to the report */
 static bool run(const Job *j, int without, LaunchReport *r) {
   const Plan *p = j->p;
   int barriers = 0;

@@ -1,6 +1,6 @@
-/* Shares: shares MODEL [NAME=SIZE...] compiles the model for gpu-any and prints, on one line, its kernels, its launches, how many of
- * these only add parts of sums, how many millions of multiply-adds its threads run, and how many of a hundred of these take a factor
- * from a panel in shared memory. */
+/* Shares: shares MODEL [NAME=SIZE...] compiles the model for gpu-any and prints one line. It has the numbers of kernels, of
+ * launches, and of those launches that only add parts of sums. Then follow the millions of multiply-adds of its threads, and
+ * the percentage with a factor from a panel in shared memory. */
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
 #include "../../compiler/lower/lower.h"

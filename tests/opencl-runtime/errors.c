@@ -1,6 +1,6 @@
-/* errors.c: a device bundle on the driver of fake.c, each of whose calls fails once: what the functions return, that nothing
- * of the driver's stays behind, and that nothing waits for ever.
- * errors calls | queue | unfit | names | facts | limits | logs | recorded | cache FILE | threads | open */
+/* errors.c: a device bundle on the driver of fake.c, in which each call fails once. It checks the functions' results. No object
+ * of the driver may remain, and nothing may wait for ever. errors calls | queue | unfit | names | facts | limits | logs |
+ * recorded | cache FILE | threads | open */
 #include "fake.h"
 #define LIBRARY "libOpenCL.so.1"
 #include "scenario.h"
@@ -40,16 +40,16 @@ static const Row rows[] = {
   { "clGetKernelWorkGroupInfo", "init", TGCRT_MEMORY, TGCRT_DEVICE, 0, NULL },
   { "clGetMemObjectInfo", "run_on", TGCRT_ARGUMENT, TGCRT_ARGUMENT, 0, NULL },
   { "clRelease", NULL, -1, -1, 0, NULL },
-  { "clGetExtensionFunctionAddressForPlatform", NULL, -1, -1, 0, NULL }, /* what is not recorded is enqueued as it is */
+  { "clGetExtensionFunctionAddressForPlatform", NULL, -1, -1, 0, NULL }, /* launches are enqueued one by one then */
   { "clCreateCommandBufferKHR", NULL, -1, -1, 0, NULL },
   { "clCommandNDRangeKernelKHR", NULL, -1, -1, 0, NULL },
   { "clFinalizeCommandBufferKHR", NULL, -1, -1, 0, NULL },
   { "clSetKernelArg", "init", TGCRT_MEMORY, TGCRT_BUILD, 0, NULL },
-  { "c", NULL, TGCRT_MEMORY, TGCRT_LOST, 1, NULL }, /* in a run, or for a state; in init there is no run after it */
+  { "c", NULL, TGCRT_MEMORY, TGCRT_LOST, 1, NULL }, /* in a run, or for a state; after init no run follows */
 };
 
 static const int32_t errors[] = { -5, -36, -9999 };
-/* some questions about a device need no answer: its name, its type, how much memory it has */
+/* these questions about a device may fail: its name, its type, its memory */
 #define MAY "clGetDeviceInfo"
 
 static void calls(void) { each_call(NULL, 0, rows, errors, MAY); }
@@ -91,7 +91,7 @@ static void unfit(void) {
   UNFIT(max_alloc, 384, TGCRT_OK);
   UNFIT(global_bytes, NET_DEVICE_BYTES - 1, TGCRT_MEMORY);
   UNFIT(global_bytes, NET_DEVICE_BYTES, TGCRT_OK);
-  const int needs = NEEDS; /* what this net needs */
+  const int needs = NEEDS; /* needs of this net */
   UNFIT(doubles, 0, needs ? TGCRT_DEVICE : TGCRT_OK);
   UNFIT(extensions, "cl_khr_subgroup_shuffle cl_khr_fp16 cl_khr_integer_dot_product_not", needs ? TGCRT_DEVICE : TGCRT_OK);
   UNFIT(extensions, "cl_khr_integer_dot_product cl_khr_fp16 cl_khr_fp16", needs ? TGCRT_DEVICE : TGCRT_OK);
@@ -99,11 +99,11 @@ static void unfit(void) {
   UNFIT(extensions, "cl_khr_subgroup_shuffle cl_khr_fp16 cl_khr_integer_dot_product", TGCRT_OK);
   UNFIT(subgroup, 8, TGCRT_OK);
   UNFIT(subgroup, 4, needs ? TGCRT_DEVICE : TGCRT_OK); /* 8 threads exchange values */
-  UNFIT(subgroup, 24, needs ? TGCRT_DEVICE : TGCRT_OK); /* numbers that differ in a bit may be in two of these */
+  UNFIT(subgroup, 24, needs ? TGCRT_DEVICE : TGCRT_OK); /* such a subgroup may lack some of the 8 */
   UNFIT(subgroup, 0, needs ? TGCRT_DEVICE : TGCRT_OK);
 }
 
-static int number_of(const char *name) { /* of the device that is opened */
+static int number_of(const char *name) { /* the opened device's number */
   tgcrt_device d = *asked();
   int (*info)(void *, uint32_t, size_t, void *, size_t *);
   char text[200] = "";
@@ -129,7 +129,7 @@ static void names(void) {
   unsetenv("NET_DEVICE");
 }
 
-static void facts(void) { /* of all devices, without a model */
+static void facts(void) { /* facts about all devices, without a model */
   static const tgcrt_net nothing = { .variable = "NET_DEVICE", .guard_at = (size_t)-1 };
   tgcrt_device_facts f;
   tgcrt_device open;
@@ -165,7 +165,7 @@ static void limits(void) {
   CHECK(!net_open(&m.ctx, &d) && model_init(&m) == TGCRT_BUSY && !net_close(&m.ctx) && !driver->live);
   driver->event_state = 0;
   CHECK(!driver->waits && !net_open(&m.ctx, &d) && !model_init(&m) && driver->waits == 1);
-  CHECK(!net_run_v(&m.ctx, m.in, m.out) && driver->waits == 2); /* after the command is done: the host may read from then on */
+  CHECK(!net_run_v(&m.ctx, m.in, m.out) && driver->waits == 2); /* waits after the command is done: only then the host may read */
   driver->event_state = 1;
   CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_BUSY && net_sync(&m.ctx, 0) == TGCRT_BUSY && net_sync(&m.ctx, 5) == TGCRT_BUSY);
   CHECK(net_state_get(&m.ctx, 0, total) == TGCRT_BUSY && !net_state_reset(&m.ctx) && net_close(&m.ctx) == TGCRT_BUSY);
@@ -174,7 +174,7 @@ static void limits(void) {
   driver->event_state = 1, driver->guard = 1;
   for (int i = 0; i < TGCRT_DEVICE_RUNS; i++) {
     CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_BUSY);
-    driver->guard = 0; /* only the first one has clamped an index */
+    driver->guard = 0; /* only the first run has clamped an index */
   }
   const int launches = driver->launches;
   CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_BUSY && driver->launches == launches);
@@ -198,13 +198,13 @@ static void limits(void) {
   CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_LOST && !net_close(&m.ctx) && !driver->live);
 }
 
-static int replays(void) { /* of three runs */
+static int replays(void) { /* number of replays in three runs */
   model_prepare(&m);
   CHECK(!net_open(&m.ctx, asked()) && !model_init(&m));
   driver->launches = 0;
   for (int i = 0; i < 3; i++) CHECK(!net_run_v(&m.ctx, m.in, m.out));
   CHECK(driver->launches == 3 * NET_LAUNCHES);
-  driver->event_state = 1; /* while a run is not done, the next one is enqueued as it is */
+  driver->event_state = 1; /* while a run is pending, the next one is enqueued launch by launch */
   for (int i = 0; i < 2; i++) CHECK(net_run_v(&m.ctx, m.in, m.out) == TGCRT_BUSY);
   CHECK(driver->launches == 5 * NET_LAUNCHES);
   driver->event_state = 0;
@@ -224,7 +224,7 @@ static void recorded(void) {
   CHECK(replays() == 0);
 }
 
-static void logs(void) { /* the whole of what the compiler says */
+static void logs(void) { /* the compiler's whole message */
   for (int at = 1;; at++) {
     defaults();
     driver->fail_at = at, driver->error = -11;
@@ -255,7 +255,7 @@ static size_t file_bytes(const char *path) {
   return (size_t)n;
 }
 
-static void spoil(const char *path, long at, size_t bytes) { /* a byte is another, or the file is shorter */
+static void spoil(const char *path, long at, size_t bytes) { /* changes a byte, or shortens the file */
   FILE *f = fopen(path, "rb");
   unsigned char all[4096];
   const size_t n = fread(all, 1, sizeof all, f);
@@ -270,7 +270,7 @@ static void cache(const char *path) {
   remove(path);
   CHECK(built(path) == 1 && built(path) == 0 && built(path) == 0);
   const size_t bytes = file_bytes(path);
-  for (long at = 0; at < (long)bytes; at++) { /* whatever byte is wrong: it is built again, and kept again */
+  for (long at = 0; at < (long)bytes; at++) { /* each wrong byte makes it build and write the file again */
     spoil(path, at, 0);
     CHECK(built(path) == 1 && built(path) == 0);
   }
@@ -293,7 +293,7 @@ static void cache(const char *path) {
   CHECK(built(path) == 1 && file_bytes(path) == (size_t)-1);
   driver->program_devices = 1;
   CHECK(built("/nowhere/at/all") == 1 && built("") == 1);
-  struct rlimit was, full = { 100, 100 }; /* a file system that is full: no part of a file stays */
+  struct rlimit was, full = { 100, 100 }; /* a full file system: no part of a file remains */
   CHECK(!getrlimit(RLIMIT_FSIZE, &was) && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
   full.rlim_max = was.rlim_max;
   CHECK(!setrlimit(RLIMIT_FSIZE, &full) && built(path) == 1 && file_bytes(path) == (size_t)-1);

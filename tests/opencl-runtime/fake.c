@@ -1,5 +1,5 @@
-/* fake.c: a libOpenCL that counts calls and objects, lets one call fail, and stops the program where OpenCL is used wrongly:
- * objects that are not there, accesses outside of buffers, overlapping copies. Buffers are memory; kernels do nothing. */
+/* fake.c: a libOpenCL that counts calls and objects, and lets one call fail. It stops the program if OpenCL is used wrongly:
+ * missing objects, accesses outside of buffers, overlapping copies. Buffers are memory; kernels do nothing. */
 #include "fake.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static Object platforms[4] = { { .kind = PLATFORM }, { .kind = PLATFORM }, { .ki
 static Object devices[8] = { { .kind = DEVICE }, { .kind = DEVICE }, { .kind = DEVICE }, { .kind = DEVICE },
                              { .kind = DEVICE }, { .kind = DEVICE }, { .kind = DEVICE }, { .kind = DEVICE } };
 
-static int32_t count(const char *function) { /* the result that is asked for */
+static int32_t count(const char *function) { /* the chosen result of the call */
   int32_t result = 0;
   pthread_mutex_lock(&mutex);
   snprintf(fake.last, sizeof fake.last, "%s", function);
@@ -116,7 +116,7 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t n, void *value, size
   switch (what) {
   case 0x1000: return ANSWER(type);
   case 0x1002: return ANSWER(units);
-  case 0x1022: return ANSWER(units); /* 1: memory of its own */
+  case 0x1022: return ANSWER(units); /* 1: separate memory */
   case 0x1004: return ANSWER(max_group);
   case 0x1005: return ANSWER(sizes);
   case 0x1010: return ANSWER(fake.max_alloc);
@@ -162,7 +162,7 @@ int32_t clGetContextInfo(void *context, uint32_t what, size_t n, void *value, si
 void *clCreateCommandQueue(void *context, void *device, uint64_t properties, int32_t *status) {
   CREATE;
   Object *o = make(QUEUE, IS(context, CONTEXT));
-  if ((uint64_t)(IS(device, DEVICE) - devices) != o->of->properties) wrong(__func__, "of another device");
+  if ((uint64_t)(IS(device, DEVICE) - devices) != o->of->properties) wrong(__func__, "not the context's device");
   o->properties = properties;
   return o;
 }

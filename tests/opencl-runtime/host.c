@@ -1,9 +1,9 @@
-/* host.c: the functions of a device bundle (net.h, made by fill.py) on a real OpenCL device, against the same arithmetic here.
- * host run | threads | cache FILE | device [NAME] */
+/* host.c: compares the functions of a device bundle (net.h, made by fill.py) on a real OpenCL device with the same arithmetic
+ * here. host run | threads | cache FILE | device [NAME] */
 #include "host.h"
 
 /* ---- the caller's context, queue and buffers ---- */
-typedef struct Driver { /* what a caller uses of OpenCL */
+typedef struct Driver { /* OpenCL functions for a caller */
   void *(*create_buffer)(void *context, uint64_t flags, size_t n, void *host, int32_t *status);
   int32_t (*release)(void *buffer);
   int32_t (*write)(void *queue, void *buffer, uint32_t wait, size_t at, size_t n, const void *p, uint32_t, const void *, void *);
@@ -50,7 +50,7 @@ static void buffers(void) {
     for (int k = 0; k < 3; k++) CHECK(!cl.read(d.queue, out[k], 1, 0, out_bytes[k], m.out[k], 0, NULL, NULL));
     CHECK(!net_sync(&m.ctx, i % 2 ? -1 : 1000));
     model_same(&m);
-    if (i == 2 || i == 5) model_run(&m, i), model_run(&m, 0); /* in turns */
+    if (i == 2 || i == 5) model_run(&m, i), model_run(&m, 0); /* alternating */
   }
   m.at = 16; /* one of many runs */
   CHECK(!cl.write(d.queue, in[1], 1, 0, in_bytes[1], m.in[1], 0, NULL, NULL) && !net_run_on(&m.ctx, in, out));

@@ -1,7 +1,7 @@
-/* the proof that blocks of a launch do not meet: what it proves, and what it says where they do, or where it cannot know */
+/* the proof that blocks of a launch do not conflict: proved cases, its message for conflicts, and for unknown cases */
 #include "device_fixture.h"
 
-/* 100 values in blocks of 32 threads: the last block has a tail. b0 and b1 lie apart, b3 is b1 from element 1 on. */
+/* 100 values in blocks of 32 threads: the last block is incomplete. b0 and b1 do not overlap; b3 is b1 from element 1 on. */
 #define HEAD                                             \
   "tgc 1 program\n"                                      \
   "b0 = buffer input f32[128] id=0 slot=0\n"             \
@@ -21,7 +21,7 @@
 #define FLAT "loop g\nloop t\nv = mul g, 32\nw = add v, t\nz = cmplt w, 100\nloop c, z\n"
 #define FLAT_ENDS "end c\nend t\nend g\n"
 
-/* says: a part of the sentence; NULL: it is proved. The interpreter agrees where it can know: it runs all blocks. */
+/* says: a part of the message; NULL: it is proved. The interpreter agrees where it can know: it runs all blocks. */
 static void judge(IR *ir, const char *text, const char *says) {
   static float x[128], y[160];
   static int64_t at[128];
@@ -50,8 +50,8 @@ static void proved(void **state) {
   judge(ir, HEAD FLAT "q = fldiv w, 20\nr = flmod w, 20\nm = mul r, 5\ns = add m, q\nx = load b0, w\nstore b1, s, x\n" FLAT_ENDS,
         NULL); /* transposed */
   judge(ir, HEAD AT "x = load b1, w\ny = neg x\nstore b1, w, y\n" ENDS, NULL); /* in place */
-  judge(ir, HEAD AT "x = load b0, w\nstore b4, t, x\n" ENDS, NULL);            /* memory of the block's own */
-  judge(ir, HEAD AT "u = flmod w, 8\nx = load b0, u\nstore b1, w, x\n" ENDS, NULL); /* what nobody stores to */
+  judge(ir, HEAD AT "x = load b0, w\nstore b4, t, x\n" ENDS, NULL);            /* memory of the block */
+  judge(ir, HEAD AT "u = flmod w, 8\nx = load b0, u\nstore b1, w, x\n" ENDS, NULL); /* nobody stores to b0 */
   judge(ir, HEAD AT "z = cmplt t, 1\nstore b1, g, 1.0, z\n" ENDS, NULL);
   judge(ir, HEAD AT "store b3, w, 1.0\n" ENDS, NULL);
   judge(ir, HEAD "loop h\nloop d\nloop t\nm = mul h, 64\nn = mul d, 32\nk = add m, n\nw = add k, t\n"
@@ -76,7 +76,7 @@ static void meetings(void **state) {
         "blocks 1 and 2 meet at element 32");
 }
 
-/* A place from data may be any within its bounds. */
+/* A place from data may have any value within its bounds. */
 static void data(void **state) {
   IR *ir = *state;
   judge(ir, HEAD AT "e = load b2, w\nstore b1, e, 1.0\n" ENDS, "its place comes from data without bounds");

@@ -1,5 +1,5 @@
-/* device_opts.c (unit test): schedules of devices. Every one that opts_check lets pass computes what the empty one does, without a
- * race, whatever the order of threads; what is refused says why; the text of every schedule reads back. Each barrier counts. */
+/* device_opts.c (unit test): schedules of devices. A schedule that opts_check accepts gives the results of the empty schedule,
+ * without a race, for any order of threads. Refusals say why, and the text of every schedule reads back. Each barrier counts. */
 #include "fixture.h"
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
@@ -15,8 +15,8 @@
 
 enum { TRIES = 140 };
 
-/* sums along rows, columns and both, one inside of another, of integers and halves; softmax; the place of the largest element; a
- * window; transposes; scatters */
+/* sums along rows, columns and both, nested sums, sums of integers and halves; softmax; index of the largest element; a window;
+ * transposes; scatters */
 #define SOFTMAX "tgc 1 graph\nx = input f32[5,19]\nm = reduce x op=max axes=[1]\nme = expand m : [5,19]\nd = sub x, me\ne = exp d\n" \
   "s = reduce e op=add axes=[1]\nse = expand s : [5,19]\ny = div e, se\noutput y\n"
 #define ROWS "tgc 1 graph\nx = input f32[7,45]\ns = reduce x op=add axes=[1]\noutput s\n"
@@ -36,20 +36,20 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input f32[6,23]\np = pad x, 0.0 lo=[0,1] hi=[0,1]\nw = window p axis=1 stride=1 dilation=1 : [6,23,3]\n"
   "s = reduce w op=add axes=[2]\noutput s\n",
   "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
-  /* products of matrices side by side, and a convolution of 3 channels with steps of 2 */
+  /* batches of matrix products, and a convolution of 3 channels with stride 2 */
   "tgc 1 graph\na = input f32[3,7,8,1]\nb = input f32[3,1,8,9]\nae = expand a : [3,7,8,9]\nbe = expand b : [3,7,8,9]\np = mul ae, be\n"
   "s = reduce p op=add axes=[2]\nm = max s, 0.0\noutput m\n",
   "tgc 1 graph\nx = input f32[3,9,11]\nk = input f32[5,3,1,1,3,3]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=2 dilation=1 : [3,5,13,3]\n"
   "v = window w axis=2 stride=2 dilation=1 : [3,5,6,3,3]\nvr = reshape v : [1,3,5,6,3,3]\nve = expand vr : [5,3,5,6,3,3]\nke = expand k : [5,3,5,6,3,3]\n"
   "q = mul ve, ke\ns = reduce q op=add axes=[1,4,5]\noutput s\n",
-  /* the variance of rows; whether any of a plane holds; a column by a place that a row says */
+  /* the variance of rows; whether any element of a plane holds; a column whose index a row says */
   "tgc 1 graph\nx = input f64[6,21]\ns = reduce x op=add axes=[1]\nm = div s, 21.0\nme = expand m : [6,21]\nd = sub x, me\nq = mul d, d\n"
   "v = reduce q op=add axes=[1]\noutput v\n",
   "tgc 1 graph\nx = input f32[3,4,9]\nq = cmplt x, -1.0\na = reduce q op=max axes=[1,2]\noutput a\n",
   "tgc 1 graph\nx = input i64[5,17]\nd = input f32[5,40]\nm = reduce x op=max axes=[1]\nn = add m, 3\ny = gather d, n axis=1\noutput y\n",
   "tgc 1 graph\nx = input f32[3,20]\np = pad x, 1.0 lo=[0,3] hi=[0,2]\ns = reduce p op=add axes=[1]\nse = expand s : [3,25]\n"
   "y = sub p, se\noutput y\n",
-  /* products of bytes: without a sign and with one, in either order, both with one, both without; windows of bytes */
+  /* products of bytes: unsigned and signed, in either order, both signed, both unsigned; windows of bytes */
 #define BYTES(x, w) "tgc 1 graph\nx = input " x "[13,24]\nw = input " w "[24,11]\nxi = cast x : i32\nwi = cast w : i32\n" \
   "xr = reshape xi : [13,24,1]\nxe = expand xr : [13,24,11]\nwr = reshape wi : [1,24,11]\nwe = expand wr : [13,24,11]\n" \
   "p = mul xe, we\ns = reduce p op=add axes=[1]\noutput s\n"
@@ -57,7 +57,7 @@ static const char *const graphs[] = {
   "tgc 1 graph\nx = input u8[3,9,11]\nk = input i8[5,3,1,1,3,3]\np = pad x, 7 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=2 dilation=1 : [3,5,13,3]\n"
   "v = window w axis=2 stride=2 dilation=1 : [3,5,6,3,3]\nvi = cast v : i32\nki = cast k : i32\nvr = reshape vi : [1,3,5,6,3,3]\n"
   "ve = expand vr : [5,3,5,6,3,3]\nke = expand ki : [5,3,5,6,3,3]\nq = mul ve, ke\ns = reduce q op=add axes=[1,4,5]\noutput s\n",
-  /* elements: as they lie, transposed, behind gates of padding, of two types, found by an index that is data */
+  /* elements: contiguous, transposed, gated by padding, of two types, with an index from data */
   "tgc 1 graph\nx = input f32[6,20]\nb = input f32[1,20]\nbe = expand b : [6,20]\ny = add x, be\nq = cmplt y, 0.5\nz = where q, y, 2.0\n"
   "h = cast z : f16\noutput z\noutput h\n",
   "tgc 1 graph\nx = input f32[12,8]\nt = permute x perm=[1,0]\np = pad t, 1.0 lo=[0,2] hi=[0,2]\ny = mul p, p\noutput y\n",
@@ -78,7 +78,7 @@ static const char *find(ScheduleSource *s, const char *key, bool *partial) {
 static void random_text(const IR *ir, Ref nest, Sb *s) {
   static const int number[] = { 2, 2, 3, 4, 5, 8, 8, 16 }, group[] = { 2, 4, 8, 16 };
   const int same = group[roll(4)], outer = node(ir, nest)->nsrc - 1;
-  const bool panels = !roll(3); /* of a reduction as it is */
+  const bool panels = !roll(3); /* only of an unsplit reduction */
   Refs ranges = { 0 };
   nest_ranges(ir, nest, &ranges);
   sb_puts(s, "{");
@@ -112,7 +112,7 @@ static void **memory(const Plan *plan) {
   return mem;
 }
 
-/* known: buffers that there were without the schedule, which may add some */
+/* known: number of buffers without the schedule, which may add some */
 static void same(const IR *ir, const Kernel *k, void **got, void **want, int known) {
   for (size_t i = 0; i < k->written.n; i++) {
     const Buf *b = &ir->bufs.p[k->written.p[i]];
@@ -142,7 +142,7 @@ static Kernel lowered(const Plan *p, int k, void ***mem) {
   return out;
 }
 
-/* Runs its launches; the number of faults */
+/* Runs its launches; -> the number of faults */
 static int64_t run(const Plan *p, const Ref *prog, size_t n, void **mem, Sb *said) {
   LaunchReport r = { 0 };
   Launches l = { 0 };
@@ -223,7 +223,7 @@ static void legal_schedules_compute_the_same(void **state) {
   assert_true(applied > 100 && groups > 30 && staged > 20 && parts > 20 && lanes > 20);
 }
 
-/* A sum is a part of each term of another one, and both have groups. */
+/* A sum inside of the terms of another one, both with groups. */
 static void sums_in_terms_of_sums(void **state) {
   static const char *const cases[] = {
     "{ group(r1,4) group(r2,4) local(r0,4) }", "{ group(r1,4) group(r2,4) }", "{ group(r1,4) group(r2,8) }",
@@ -260,8 +260,8 @@ static void features_compute_the_same(void **state) {
   with = 0;
 }
 
-/* The greatest of eight sums, wanted by all elements of a row: the threads that compare sums are told apart by them, so each sum has
- * a group of its own. */
+/* The greatest of eight sums, for all elements of a row. The threads that compare sums have different sums, so each sum has a
+ * group of its own. */
 static void groups_inside_of_groups(void **state) {
   static const char text[] =
     "tgc 1 kernel\nb0 = buffer input f32[480] id=0 slot=0\nb1 = buffer output f32[48] id=1 slot=0\ni = range extent=3 id=0 kind=loop\n"
@@ -305,7 +305,7 @@ static void groups_inside_of_groups(void **state) {
   ctx_free(&c);
 }
 
-/* Without one of its barriers each program of the heuristic races. */
+/* Without any one of its barriers, each program of the heuristic races. */
 static void each_barrier_counts(void **state) {
   int barriers = 0;
   (void)state;
@@ -331,7 +331,7 @@ static void each_barrier_counts(void **state) {
   assert_true(barriers > 10);
 }
 
-/* opts_parse refuses the text for kernel 0 because of that; NULL: it takes it */
+/* opts_parse refuses the text for kernel 0 with that message; NULL: it accepts the text */
 static void refused(const Plan *p, const Target *t, const char *text, const char *why) {
   Opts o;
   const char *said = opts_parse(p->ir, p->kernels.p[0].nests.p[0].nest, t, text, strlen(text), &o);
@@ -343,7 +343,7 @@ static void refusals_say_why(void **state) {
     { "{ grid(r0) local(r1,16) group(r2,16) group(r3,16) }", NULL },
     { "{ grid(r0) grid(r1) local(r0,4) local(r1,8) unroll(r1,2) }", NULL },
     { "{ group(r2,8) group(r3,8) }", NULL },
-    { "{ grid(r0) local(r1,16) group(r2,16) group(r3,8) }", NULL }, /* 8 threads of its own for each of the 16 */
+    { "{ grid(r0) local(r1,16) group(r2,16) group(r3,8) }", NULL }, /* 8 own threads for each of the 16 */
     { "{ unroll(r0,5) outer(r1) }", NULL },
     { "{ grid(r0) grid(r0) }", "a range is over blocks twice" },
     { "{ local(r1,4) local(r1,4) }", "a range is over threads twice" },
@@ -366,7 +366,7 @@ static void refusals_say_why(void **state) {
   };
   static const struct { const char *text, *why; } elements[] = { /* r0: 12, r1: 8 */
     { "{ grid(r0) local(r1,2) vec(r1,4) }", NULL },
-    { "{ vec(r0,4) local(r0,4) unroll(r0,2) }", "a copy has no value of its range" }, /* of three vectors */
+    { "{ vec(r0,4) local(r0,4) unroll(r0,2) }", "a copy has no value of its range" }, /* three vectors */
     { "{ vec(r1,8) }", "the device loads no such vectors" },
     { "{ vec(r0,2) vec(r1,2) }", "two ranges are in lanes" },
   };
@@ -406,7 +406,7 @@ static void refusals_say_why(void **state) {
   ctx_free(&f);
 }
 
-/* What the facts of a device make of a nest */
+/* The heuristic's choice for a nest follows the device's facts */
 static void heuristic_reads_facts(void **state) {
   static const struct { const char *graph; int units; const char *opts; } cases[] = {
     { softmax, 32, "{ grid(r0) group(r2,32) group(r3,32) local(r1,32) }" },
@@ -416,9 +416,10 @@ static void heuristic_reads_facts(void **state) {
     { "tgc 1 graph\nx = input f32[40000,128]\ns = reduce x op=add axes=[1]\noutput s\n", 1, "{ group(r1,32) grid(r0) local(r0,8) }" },
     { "tgc 1 graph\nx = input f32[128,40000]\ns = reduce x op=add axes=[0]\noutput s\n", 1, "{ }" },
     { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 32, "{ grid(r0) local(r0,256) vec(r0,4) }" },
-    { "tgc 1 graph\nx = input f64[65536]\ny = mul x, x\noutput y\n", 32, "{ grid(r0) local(r0,256) unroll(r0,4) }" }, /* no such vectors */
+    /* no vectors of this type */
+    { "tgc 1 graph\nx = input f64[65536]\ny = mul x, x\noutput y\n", 32, "{ grid(r0) local(r0,256) unroll(r0,4) }" },
     { "tgc 1 graph\nx = input f32[65540]\ny = shrink x begin=[3] step=[1] : [65536]\nz = exp y\noutput z\n", 32,
-      "{ grid(r0) local(r0,256) unroll(r0,4) }" }, /* vectors would not lie at whole ones */
+      "{ grid(r0) local(r0,256) unroll(r0,4) }" }, /* vectors would not be aligned */
     { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 64, "{ }" }, /* too few for copies */
     { "tgc 1 graph\nx = input f32[6,1,64]\ne = expand x : [6,5,64]\nz = input f32[6,5,64]\ny = add e, z\noutput y\n", 32,
       "{ grid(r0) grid(r1) grid(r2) local(r2,64) }" },
@@ -436,7 +437,7 @@ static void heuristic_reads_facts(void **state) {
     Opts o = device_opts(p->ir, nest, &t);
     opts_print(p->ir, nest, &o, &text);
     assert_string_equal(text.p, cases[i].opts);
-    if (cases[i].graph == softmax) { /* its sum in order: a thread has a row */
+    if (cases[i].graph == softmax) { /* ordered sum: a thread has a row */
       text.n = 0;
       o = device_opts(p->ir, nest, target_in_order(&c.model, &t));
       opts_print(p->ir, nest, &o, &text);
@@ -448,7 +449,7 @@ static void heuristic_reads_facts(void **state) {
   }
 }
 
-/* ---- the tuner's ---- */
+/* ---- the tuner's steps ---- */
 typedef struct Around {
   Ctx *c;
   VEC(const char *) text;
@@ -459,7 +460,7 @@ static void note(void *arg, const char *text) {
   VEC_PUSH(&a->text, arena_str(&a->c->model, text, strlen(text)));
 }
 
-/* Schedules that are one step away are legal, and others than those they come from; some of them run. */
+/* Neighbouring schedules are legal, and differ from their origin; some of them run. */
 static void neighbours_are_legal(void **state) {
   enum { PRODUCT = 2, ROWS_OF_20 = sizeof graphs / sizeof *graphs - 4, SOME = 23 };
   static const struct { int graph; const char *from, *wants[8]; } cases[] = {
@@ -513,9 +514,9 @@ static void neighbours_are_legal(void **state) {
   }
 }
 
-/* Each byte is asked for once, in whole segments, and no bank twice at a time. */
+/* Each byte is requested once, in whole segments, and no request uses a bank twice. */
 static void warps_ask_for_neighbours(void **state) {
-  static const struct { const char *graph; int64_t elems; } cases[] = { /* that are loaded and stored */
+  static const struct { const char *graph; int64_t elems; } cases[] = { /* elems: loaded and stored elements */
     { "tgc 1 graph\nx = input f32[8,256]\nm = reduce x op=max axes=[1]\nme = expand m : [8,256]\nd = sub x, me\ne = exp d\n"
       "s = reduce e op=add axes=[1]\nse = expand s : [8,256]\ny = div e, se\noutput y\n", 2 * 8 * 256 },
     { "tgc 1 graph\nx = input f32[64,256]\ns = reduce x op=add axes=[1]\noutput s\n", 64 * 256 + 64 },

@@ -1,4 +1,4 @@
-/* the step `narrow`: indices in 32 bits, casts where the widths meet, what stays in 64 bits, and the same elements stored */
+/* the step `narrow`: indices in 32 bits, casts where the widths meet, values that stay in 64 bits, and equal stores */
 #include "device_fixture.h"
 
 /* The program of a kernel's text before and after the step; it prints as it reads. */
@@ -36,7 +36,7 @@ static void run(IR *ir, const Refs *prog, void *const *mem) {
   launch_report_free(&r);
 }
 
-/* how many ops of a program there are with results of a type; ranges too */
+/* Number of a program's ops with results of a type; ranges count */
 static int count(const IR *ir, const Refs *prog, Op op, DType d) {
   int n = 0;
   for (size_t i = 0; i < prog->n; i++) n += node(ir, prog->p[i])->op == op && node(ir, prog->p[i])->dt == d;
@@ -63,7 +63,7 @@ static void indices_are_narrow(void **state) {
   done(&k, &wide);
 }
 
-/* Elements of i64 are data: they are loaded and stored as such, and the place that one names becomes i32. */
+/* Elements of i64 are data: they are loaded and stored as such. An index from data becomes i32. */
 static void data_stays_wide(void **state) {
   IR *ir = *state;
   int64_t at[8] = { 3, -5, 100, 0, 1, 2, INT64_MAX, INT64_MIN }, seen[8], y[2][16] = { { 0 } };
@@ -77,8 +77,8 @@ static void data_stays_wide(void **state) {
                 "s = mul i, 2\nt = add s, j\nz = store b2, t, w\nn0 = nest z, i, j\nk0 = sink n0\n", &wide, &k);
   assert_int_equal(count(ir, &k.prog, OP_LOAD, DT_I64), 2);
   assert_int_equal(count(ir, &k.prog, OP_MIN, DT_I64), 1);
-  assert_int_equal(count(ir, &k.prog, OP_CAST, DT_I32), 1); /* of the clamped place */
-  assert_int_equal(count(ir, &k.prog, OP_CAST, DT_I64), 1); /* of what is added to an element */
+  assert_int_equal(count(ir, &k.prog, OP_CAST, DT_I32), 1); /* the clamped index */
+  assert_int_equal(count(ir, &k.prog, OP_CAST, DT_I64), 1); /* a value that is added to an element */
   assert_int_equal(count(ir, &k.prog, OP_MUL, DT_I64), 0);
   run(ir, &wide, (void *[]){ at, seen, y[0] });
   run(ir, &k.prog, (void *[]){ at, seen, y[1] });
@@ -87,7 +87,7 @@ static void data_stays_wide(void **state) {
   done(&k, &wide);
 }
 
-/* A value of a range that is stored as i64, or becomes a float */
+/* A range's value that is stored as i64, or becomes a float */
 static void values_of_ranges(void **state) {
   IR *ir = *state;
   int64_t y[2][40] = { { 0 } };
@@ -109,7 +109,7 @@ static void values_of_ranges(void **state) {
   done(&k, &wide);
 }
 
-/* Where an index may leave 32 bits, each op up to there is of 64, and a cast stands below. */
+/* If an index may exceed 32 bits, each op up to there has 64, and a cast is below. */
 static void what_does_not_fit_stays(void **state) {
   IR *ir = *state;
   Refs wide = { 0 };

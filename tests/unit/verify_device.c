@@ -1,4 +1,4 @@
-/* device programs: those that the verifier lets pass, and one for each rule that it does not */
+/* device programs: some that the verifier accepts, and one for each rule */
 #include "../../compiler/ir/ir.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-/* What all texts begin with: memory, blocks, threads, and a loop of a condition. */
+/* All texts begin with memory, blocks, threads, and a loop with a condition. */
 #define HEAD                                     \
   "tgc 1 program\n"                              \
   "b0 = buffer input f32[256] id=0 slot=0\n"     \
@@ -31,7 +31,7 @@ static void check(Ctx *c, void *arg) {
   ir_verify_program(j->ir, j->list.p, j->list.n);
 }
 
-/* what: a part of the message; NULL: there is none */
+/* The verifier's message contains `what`; NULL: there is none */
 static void judge(const char *text, const char *what) {
   Ctx c;
   ctx_init(&c);
@@ -40,7 +40,7 @@ static void judge(const char *text, const char *what) {
   char *said = NULL;
   size_t n;
   c.err = open_memstream(&said, &n);
-  j.ir->dump = &line; /* a message in place of a bug */
+  j.ir->dump = &line; /* a message instead of a bug */
   const int code = ctx_try(&c, check, &j);
   fclose(c.err);
   if (what && !code) fail_msg("no message about: %s\n%s", what, text);
@@ -62,9 +62,11 @@ static void good(void **state) {
   judge(HEAD STAGED "y = load b2, 0\nz = cmplt t, 1\nstore b1, g, y, z\n" ENDS, NULL);
   judge(HEAD STAGED "y = load b2, t\nstore b1, w, y\nbarrier id=9\ny2 = load b2, t\nstore b1, w, y2\n" ENDS,
         NULL); /* listed again */
-  judge(HEAD "loop g\nv = mul g, 64\nx = load b0, g\nloop t\nw = add v, t\nstore b1, w, x\n" ENDS, NULL);  /* of the block */
-  judge(HEAD STAGED "z = cmplt t, 1\nloop c, z\ny = load b2, 0\nstore b1, g, y\nend c\n" ENDS, NULL); /* told by the condition */
-  judge(HEAD STAGED "z = cmplt g, 2\nloop c, z\nbarrier id=9\nend c\n" ENDS, NULL); /* the same for all threads of a block */
+  /* memory of the block */
+  judge(HEAD "loop g\nv = mul g, 64\nx = load b0, g\nloop t\nw = add v, t\nstore b1, w, x\n" ENDS, NULL);
+  /* the condition selects one thread */
+  judge(HEAD STAGED "z = cmplt t, 1\nloop c, z\ny = load b2, 0\nstore b1, g, y\nend c\n" ENDS, NULL);
+  judge(HEAD STAGED "z = cmplt g, 2\nloop c, z\nbarrier id=9\nend c\n" ENDS, NULL); /* equal for all threads of a block */
   judge(HEAD AT "store b1, w, 1.0\n" ENDS "loop h\nloop t\nstore b1, t, 2.0, true\n" "end t\nend h\n",
         "blocks store to one element");
   judge(HEAD AT "store b3, 0, 1.0\n" ENDS "loop h\nloop t\nv2 = mul h, 64\nw2 = add v2, t\nstore b1, w2, 2.0\nend t\nend h\n",
@@ -74,7 +76,8 @@ static void good(void **state) {
 static void exchanges(void **state) {
   (void)state;
   judge(HEAD AT "x = load b0, w\ny = shflxor x mask=16\nstore b1, w, y\n" ENDS, NULL);
-  judge(HEAD AT "x = load b0, w\nz = cmplt g, 2\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, NULL); /* by all of a block */
+  /* all threads of a block take part */
+  judge(HEAD AT "x = load b0, w\nz = cmplt g, 2\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, NULL);
   judge(HEAD AT "x = load b0, w\ny = shflxor x mask=3\n" ENDS, "a mask of not one bit");
   judge(HEAD AT "x = load b0, w\ny = shflxor x mask=0\n" ENDS, "a mask of not one bit");
   judge(HEAD AT "x = load b0, w\nz = cmplt t, 8\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, "that not all threads of the block");
@@ -87,7 +90,7 @@ static void exchanges(void **state) {
 static void launches(void **state) {
   (void)state;
   judge(HEAD AT "store b1, w, 1.0\n" ENDS "barrier id=8\nloop h\nloop s\nv2 = mul h, 32\nw2 = add v2, s\nstore b1, w2, 2.0\n"
-        "end s\nend h\n", NULL); /* of another number of threads */
+        "end s\nend h\n", NULL); /* another number of threads */
   judge(HEAD "barrier id=8\nloop g\nloop t\nend t\nend g\n", "a barrier before all blocks");
   judge(HEAD "x = load b0, 0\nloop g\nloop t\nend t\nend g\nbarrier id=8\ny = neg x\nloop h\nloop t\nend t\nend h\n",
         "a source is inside a loop that has ended");
