@@ -37,8 +37,8 @@ def tables():
         cells = [f"{values[name, c]['default']:.10g}" if (name, c) in values else "" for c in callers]
         given = {c for c in cells if c}
         rows.append([f"`{name}`" + (" ≠" if len(given) > 1 else ""), r["unit"], *cells, r["gloss"]])
-    text += table(["rate", "unit", *callers, "what"], rows)
-    text += "\n" + table(["caller", "what it decides"], [[c["name"].lower(), c["gloss"]] for c in said["callers"]])
+    text += table(["rate", "unit", *callers, "meaning"], rows)
+    text += "\n" + table(["caller", "decides"], [[c["name"].lower(), c["gloss"]] for c in said["callers"]])
     text += "\n## Where the rates come from\n\n"
     text += table(["value", "", "source"], [[f"`{'.'.join(n)}`", f"{v['default']:.10g}", v["reason"]] for n, v in values.items()])
     text += "\n## Machines\n\n" + table(["machine", "vector bytes", "registers", "L1", "L2", "L3", "source of the sizes"], machines())

@@ -1,10 +1,10 @@
 /* rewrite.c: applies tables of rules, bottom-up, until none applies anywhere.
  *
- * Sources are rewritten before their users. A rule sees a node with final sources; its result is rewritten in turn, new sources
- * first. Rules only look at a node and those below it, and nodes are hash-consed. So each node has one result, and shared work
- * is done once.
+ * Sources are rewritten before their users. A rule sees a node with final sources; its result is rewritten in turn, new
+ * sources first. Rules only look at a node and those below it, and nodes are hash-consed. So each node has one result, and
+ * shared work is done once.
  *
- * needs: nodes and a table of rules    gives: nodes to which no rule applies    keeps: what the rules keep */
+ * needs: nodes and a table of rules    gives: nodes to which no rule applies    keeps: properties that all rules keep */
 #include "ir.h"
 #include "refmap.h"
 

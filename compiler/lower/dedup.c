@@ -6,9 +6,8 @@
  * get equal code. So copies and lanes are made for the first kernel only. The others take its nests with their own buffers, and
  * share its ranges.
  *
- * match: needs: split ranges, packed weights   gives: Kernel.as and .buffers   keeps: nests
- * reuse: needs: the final nests of the first kernels   gives: the nests of their copies
- *        breaks: Kernel.as */
+ * needs: split ranges, packed weights; for `reuse`, the final nests of the first kernels
+ * gives: Kernel.as and .buffers; then the nests of the copies   keeps: nests   breaks: Kernel.as, by `reuse` */
 #include "../ir/refmap.h"
 #include "lower.h"
 

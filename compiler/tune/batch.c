@@ -1,13 +1,13 @@
-/* batch.c: many schedules of a nest, lowered, compiled and timed.
+/* batch.c: lowers, compiles and times many schedules of a nest.
  *
- * A batch is a child process that goes through steps, each when it is told to. It lowers its candidates, prices each
- * by counting what the linear program does, and makes code of the promising ones. Where a backend can load code into
- * the process and the one that bundles are made by cannot, the first one is the screen: it compiles many times
- * faster, its code is timed briefly, and one batch has the compiler make the best of all batches.
+ * A batch is a child process that does steps when it is told to. It lowers its candidates, prices each by counting what the
+ * linear program does, and makes code of the promising ones. One backend may load code into the process while the bundles'
+ * backend cannot. Then the first one is the screen, which compiles many times faster. Its code is timed briefly, and one batch
+ * has the compiler make the best of all batches.
  *
- * Batches make code side by side, and time it one after another, while nothing else of ours runs.
+ * Batches make code side by side, and time it one after another, while the tuner has no other process running.
  *
- * needs: schedules of one nest    gives: times of those that compute what the empty schedule does, or why one failed */
+ * needs: schedules of one nest    gives: times of schedules that compute what the empty one does, or why a schedule failed */
 #include "batch.h"
 #include <errno.h>
 #include <math.h>
@@ -18,9 +18,9 @@
 static void tell_spent(Spent on, double since) { tell("spent %d %.6f", (int)on, tune_work() - since); }
 
 /* ---- choosing ---- */
-typedef struct Order { /* what a batch is to do */
+typedef struct Order { /* the work of a batch */
   int step;
-  double known;             /* microseconds of the incumbent by the compiler's code; 0: not known */
+  double known;             /* microseconds of the incumbent by the compiler's code; 0: unknown */
   int compile[SCREENED_KEEP]; /* places of candidates for the compiler, after the screen; 0: none */
 } Order;
 
@@ -45,7 +45,7 @@ static bool same_code(const Lab *lab, const Plan *p, int x, int y) {
   return same;
 }
 
-/* Lowers all; what is not among the cheapest is dropped, and so is what became too long, or is there already. */
+/* Lowers all candidates, and drops those that are not among the cheapest, that became too long, or that equal another one. */
 static void choose(Batch *b) {
   const Lab *lab = b->lab;
   VEC(Price) price = { 0 };
@@ -94,7 +94,7 @@ static void take_for_compiler(Batch *b, int place) {
   VEC_PUSH(&b->which, place);
 }
 
-/* The incumbent and what the screens of all batches found, which may be another batch's. */
+/* Takes the incumbent and the best of all batches' screens, which may be from another batch. */
 static void take_screened(Batch *b, const Order *o) {
   b->which.n = b->kept.n = 0;
   plan_begin(b->lab, b->lab->backend, &b->given, &b->plan);
@@ -105,7 +105,7 @@ static void take_screened(Batch *b, const Order *o) {
 
 static double mean_us(const Batch *b, int kernel) { return (b->time[kernel].warm + b->time[kernel].cold) / 2; }
 
-/* As it was timed in this batch; INFINITY: it was not. */
+/* The incumbent's time in this batch; INFINITY: it was not timed. */
 static double incumbent_us(const Batch *b) {
   for (int i = 0; i < (int)b->plan.kernels.n; i++)
     if (!b->kept.p[i] && !b->bad[i]) return mean_us(b, i);
@@ -136,8 +136,8 @@ static void tell_screened(const Batch *b, const Order *o) {
   }
 }
 
-/* The machine may be slower for a while, and all of a race with it: times are as if the incumbent had taken what it took
- * when it was first timed. */
+/* The machine may be slower for a while, and the whole race with it. So times are scaled as if the incumbent had taken the time
+ * of its first race. */
 static void tell_times(const Batch *b, const Order *o) {
   const double incumbent = incumbent_us(b), scale = o->known > 0 && isfinite(incumbent) ? o->known / incumbent : 1;
   for (int i = 0; i < (int)b->plan.kernels.n; i++) {
@@ -177,7 +177,7 @@ static void start_batch(Lab *lab, Batch *b) {
   if (child_begin(c, &b->child, arena_printf(&c->model, "%s.err", b->stem))) batch_main(b);
 }
 
-/* What a line says about a candidate; *at is the one in work. */
+/* Reads a line about a candidate; *at is the current one. */
 static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
   int i, used = 0;
   double warm, cold, wide;
@@ -192,7 +192,7 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
       }
   } else if (sscanf(line, "time %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i >= 0 && i < (int)t->cand.n) {
     Candidate *x = &t->cand.p[i];
-    if (x->outcome == OUT_MEASURED && x->warm + x->cold <= warm + cold) return; /* the incumbent, in another batch */
+    if (x->outcome == OUT_MEASURED && x->warm + x->cold <= warm + cold) return; /* the incumbent, faster in another batch */
     *x = (Candidate){ .opts = x->opts, .outcome = OUT_MEASURED, .warm = warm, .cold = cold, .spread = wide };
     if (!i && t->best <= 0) t->best = (warm + cold) / 2;
   } else if (sscanf(line, "screened %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i > 0 && i < (int)t->cand.n) {
@@ -257,14 +257,14 @@ static void run_steps(Lab *lab, Task *t, Batch *b, bool *good, int n) {
   }
 }
 
-/* What the screen timed, as if by the compiler's code. */
+/* Converts times of the screen to times of the compiler's code. */
 static void scale_screened(Task *t) {
   for (size_t i = 0; i < t->cand.n; i++) {
     Candidate *x = &t->cand.p[i];
     if (x->outcome != OUT_SCREENED) continue;
     x->warm *= t->best;
     x->cold *= t->best;
-    if (t->best <= 0) x->outcome = OUT_OPEN; /* it says nothing without an incumbent */
+    if (t->best <= 0) x->outcome = OUT_OPEN; /* without an incumbent the times say nothing */
   }
 }
 

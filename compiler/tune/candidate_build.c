@@ -33,8 +33,8 @@ static void write_source(Batch *b, int first, int n, Sb *out) {
   sb_free(&body);
 }
 
-/* Runs the compiler as bundles do, on an input and for an output of one kind. Of libm, tgc has a copy open. NULL: it is there;
- * else why not. */
+/* Runs the compiler as bundles do, on an input and for an output of one kind. libm needs no link, because tgc has a copy open.
+ * NULL: the output exists; otherwise why not. */
 static const char *run_compiler(const Lab *lab, const char *kind, const char *source, const char *out, const char *log) {
   Ctx *c = lab->ctx;
   Words argv = { 0 };
@@ -62,9 +62,9 @@ static const char *run_compiler(const Lab *lab, const char *kind, const char *so
   return why;
 }
 
-/* The headers of instructions take longer to read than a kernel to compile. To read them once and for all takes as long as
- * to read them for some files, and is done when that many have wanted them. Where it fails the compiler finds the plain
- * header. */
+/* Precompiles the headers of instructions. They take longer to read than a kernel takes to compile. Precompiling them takes as
+ * long as reading them for a few files, so it waits until that many files wanted them. If it fails, the compiler finds the
+ * plain header. */
 void read_headers(Lab *lab) {
   static const char text[] =
       "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n#ifdef __AVX__\n#include <immintrin.h>\n#endif\n";
@@ -79,7 +79,7 @@ void read_headers(Lab *lab) {
 
 static bool is_reference(const Batch *b, int place) { return b->compares && !place; }
 
-/* What others are compared with need not be fast. */
+/* The reference of a comparison need not be fast. */
 static const char *compile_file(const Batch *b, int first, bool wants_header, const char *source, const char *so,
                                 const char *log) {
   const Lab *lab = b->lab;
@@ -110,8 +110,8 @@ static const Ready *ready_of(const Lab *lab, const Task *t) {
 
 const Ready *find_ready(const Batch *b) { return ready_of(b->lab, b->task); }
 
-/* All batches race against the incumbent: it is lowered and compiled before they begin, which also spares each of them what
- * LLVM does when it is first used. A long one could hold up the tuner: the batches compile it. */
+/* All batches race against the incumbent, so it is lowered and compiled before they begin. This also spares each of them LLVM's
+ * work on first use. A long incumbent could hold up the tuner, so the batches compile it themselves. */
 void ready_incumbent(Lab *lab, const Task *t) {
   if (!lab->screen || ready_of(lab, t)) return;
   Ready x = { .key = t->key, .opts = t->cand.p[0].opts };
@@ -155,7 +155,7 @@ bool take_built(Batch *b, const char *line) {
   return true;
 }
 
-/* Made in an earlier batch: its library is there still. */
+/* Uses the library of an earlier batch. */
 static bool use_built(Batch *b, int kernel) {
   const Built *x = find_built(b, place_in_task(b, kernel));
   if (!x) return false;
@@ -165,7 +165,7 @@ static bool use_built(Batch *b, int kernel) {
   return true;
 }
 
-/* Where a file does not compile, its halves are tried: one candidate must not spoil the others. */
+/* If a file does not compile, its halves are tried: one candidate must not spoil the others. */
 static void build(Batch *b, int first, int n) {
   Ctx *c = b->lab->ctx;
   const char *source = arena_printf(&c->model, "%s-%d-%d.c", b->stem, first, n),

@@ -1,15 +1,15 @@
-/* lock.c: schedules and decisions in a file that is kept with the model, so that a build needs no tuner and no store, and no
- * model of cost.
+/* lock.c: schedules and decisions in a file that is kept with the model. A build then needs no tuner, no store and no model of
+ * cost.
  *
  *     tgc-lock 3
  *     decide winograd 93bd8a9b2c51f0e7 6x6 node 4 'conv2' (Conv, opset 13)
  *     KEY { vec(r1,8) unroll(r0,4) rest { unroll(r0,2) } } 12.3 done x86-64-v3, gcc 12.2.0
  *
- * A line has the key of a nest, its schedule, microseconds, "done", "partial" or "model" (not measured: as the model of cost
- * has it), and a note to its end; or a decision: its pass, the key of its node or kernel, what was decided, and a
- * note. Empty lines and those that begin with # say nothing. A line that is wrong is an error: a lock is meant to hold.
- * Version 1 has no decisions and no schedules of rests: these are left to the models of cost. Version 2 says room
- * for halo and stored for materialized. */
+ * A line of a schedule has the key of a nest, the schedule, microseconds, "done", "partial" or "model", and a note to its end.
+ * "model" means the model of cost's choice, which was not measured. A line of a decision has its pass, the key of its node or
+ * kernel, the answer, and a note. Empty lines and those that begin with # are ignored. A wrong line is an error: a lock is meant
+ * to hold. Version 1 has no decisions and no schedules of rests, so the models of cost make these. Version 2 says room for halo
+ * and stored for materialized. */
 #include "tune.h"
 #include <math.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ void lock_report(Ctx *c, const Lock *l) {
             l->path);
 }
 
-typedef VEC(uint32_t) Places; /* of a key, by its interned number: its place in lines + 1 */
+typedef VEC(uint32_t) Places; /* by a key's interned number: its index in lines + 1 */
 
 static uint32_t *place_of(Ctx *c, Places *places, const char *key) {
   const uint32_t name = intern(c, key, 64);

@@ -6,13 +6,13 @@
  *     failed KEY { vec(r0,8) unroll(r0,16) } it ran past 1.0 s
  *     winner KEY { vec(r0,8) } 1.25 2.5 4
  *
- * What follows a place holds there. Times are microseconds, warm and cold; a winner's last number is the width
- * of the finished search, 0 for one that is not finished. Lines that are wrong are counted and left out. */
+ * Rows are for the place above them. Times are microseconds, warm and cold; a winner's last number is the width of the finished
+ * search, 0 for an unfinished one. Wrong lines are counted and left out. */
 #include "tune.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG_LIMIT = 1 << 30, MAX_SCHEDULE = 16000 }; /* bytes: of the log; of a key and a schedule */
+enum { LOG_LIMIT = 1 << 30, MAX_SCHEDULE = 16000 }; /* in bytes: most of a log; most of a key and a schedule */
 static const char header[] = "tgc-tune-log 1";
 
 typedef struct Export {

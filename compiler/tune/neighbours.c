@@ -1,6 +1,6 @@
-/* neighbours.c: the schedules one step away from a schedule: another tile of a range, other lanes, other partial
- * results, another order of loops, a range in other blocks, a border cut off or not, panels of the outermost range copied or not,
- * another instruction, and two tiles changed against each other. */
+/* neighbours.c: the schedules one step away from a schedule. A step changes the tile of a range, the lanes, the partial
+ * results, the order of loops, or the blocks of a range. It may cut a border off or keep it, and copy panels of the outermost
+ * range or not. It may change the instruction, or two tiles against each other. */
 #include "../opt/dot_ops.h"
 #include "walk.h"
 #include <string.h>

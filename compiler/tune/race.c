@@ -1,8 +1,8 @@
-/* race.c: candidates timed, in a child of their batch: whatever one does, only that child dies of it.
+/* race.c: times candidates in a child of their batch, so that a candidate can end only that child.
  *
- * Each runs once, then they take turns, the incumbent among them, so that a change of the machine's speed hits all
- * alike; every one runs with its data in the caches and then after they were flushed. Who falls behind is out, and
- * medians count. A sample in which the system took the CPU away is taken again.
+ * Each runs once, then they take turns with the incumbent, so that a change of the machine's speed affects all of them. Each
+ * one runs with its data in the caches and then after they were flushed. A candidate that falls behind is out. Medians count. A
+ * sample in which the system took the CPU away is taken again.
  *
  * needs: functions of candidates, memory of their buffers    gives: their times, with warm and with cold caches */
 #include "batch.h"
@@ -54,7 +54,7 @@ typedef struct Meter {
   bool runs;
   int repeat, n;
   double warm[ROUNDS + FINAL_ROUNDS], cold[ROUNDS + FINAL_ROUNDS];
-  bool out; /* of the race */
+  bool out; /* left the race */
 } Meter;
 
 static int ascending(const void *a, const void *b) {
@@ -67,14 +67,14 @@ static void sorted(const double *v, int n, double *out) {
   qsort(out, (size_t)n, sizeof *out, ascending);
 }
 
-/* The median; of two samples the shorter: what disturbs one makes it longer. */
+/* The median; for two samples the shorter one, because disturbances only lengthen samples. */
 static double typical(const double *v, int n) {
   double s[ROUNDS + FINAL_ROUNDS];
   sorted(v, n, s);
   return n == 2 ? s[0] : n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
 }
 
-static double spread(const double *v, int n) { /* of the middle half, relative */
+static double spread(const double *v, int n) { /* relative spread of the middle half */
   double s[ROUNDS + FINAL_ROUNDS];
   sorted(v, n, s);
   return (s[n * 3 / 4] - s[n / 4]) / s[n / 2];
@@ -88,7 +88,7 @@ typedef struct Here {
   Regions all;
   void ***mem;             /* by kernel; NULL: it has not run */
   char *junk;
-  int64_t bytes;           /* of junk */
+  int64_t bytes;           /* size of junk in bytes */
 } Here;
 
 static void *here_begin(Batch *b) {
@@ -110,8 +110,8 @@ static double here_once(void *self, int kernel, int repeat) {
   return (tune_clock() - start) / repeat;
 }
 
-/* Reads and writes more than the second level of cache holds: what a kernel wants is further away then, as after
- * the other kernels of a large model. */
+/* Reads and writes more than the second level of cache holds. Then a kernel's data are further away, as after the other kernels
+ * of a large model. */
 static void flush(volatile char *p, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64) p[i]++;
 }
@@ -154,7 +154,7 @@ static int by_score(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* All once, in order, the incumbent first; who takes much longer than the fastest so far does not take part. */
+/* Runs all once, in order, the incumbent first. A candidate that takes much longer than the fastest so far is out. */
 static int line_up(Race *r) {
   const Tunables *u = tunables_of(r->b->lab->ctx);
   double best = INFINITY;
@@ -178,7 +178,7 @@ static int line_up(Race *r) {
   return left;
 }
 
-/* A round of all that are in; those that are `behind` times as slow as the leader leave it. */
+/* A round of all in the race; it ends for those that are `behind` times as slow as the leader. */
 static void take_turns(Race *r, double behind) {
   double lead = INFINITY;
   for (int i = 0; i < r->n; i++) {

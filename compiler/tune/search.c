@@ -21,7 +21,7 @@ static Trial *find_trial(const Trials *t, const char *opts) {
 
 static Trial *trial_of(const Goal *g, const char *opts) { return find_trial(&g->trials, opts); }
 
-/* A schedule's name among the trials: without what its tiles leave, which follows from it by the model. */
+/* A schedule's name among the trials: its text without schedules of remnants, which the cost model derives from it. */
 static const char *text_of(IR *ir, Ref nest, const Opts *given) {
   Sb s = { 0 };
   Opts o = *given;
@@ -32,7 +32,7 @@ static const char *text_of(IR *ir, Ref nest, const Opts *given) {
   return t;
 }
 
-/* The schedule with all that it leaves, as it is kept */
+/* The schedule with those of its remnants, as it is stored */
 static const char *complete_text(const Tuner *t, const Goal *g, const char *opts) {
   IR *ir = t->lab.ir;
   Sb s = { 0 };
@@ -158,7 +158,7 @@ static int by_mean(const void *a, const void *b) {
   return mean(x) < mean(y) ? -1 : mean(x) > mean(y);
 }
 
-/* What was found for other nests is tried where it is legal: those of a model are much alike. */
+/* Tries schedules that were found for other nests, where they are legal: the nests of a model are similar. */
 static void borrow(Fresh *f) {
   IR *ir = f->t->lab.ir;
   for (size_t i = 0; i < f->t->goals.n && f->task->cand.n < (size_t)tunable(ir->ctx, tune_lent); i++) {
@@ -187,7 +187,8 @@ static void vary(Fresh *f, const char *opts) {
     opts_neighbours(ir, f->g->nest, f->t->lab.target, &o, add_fresh, f);
 }
 
-/* The neighbours of the best, whoever's code was timed; of those whose neighbours are all known others take the places. */
+/* Adds the neighbours of the best trials, by either backend's code. If all neighbours of one are known, the next best takes its
+ * place. */
 static void vary_best(Fresh *f) {
   Goal *g = f->g;
   VEC(Trial *) best = { 0 };
@@ -230,7 +231,7 @@ static void acknowledge(Tuner *t, const Goal *g, const Trial *x, bool screened) 
   if (t->acknowledged) t->acknowledged(t->progress_arg, g, x, screened);
 }
 
-/* What was timed joins the trials, here and in the store; then it is acknowledged. */
+/* Adds timed candidates to the trials, here and in the store; then acknowledges them. */
 static void keep(Tuner *t, Goal *g, const Task *task) {
   const size_t known = g->trials.n, screened = g->screened.n;
   store_begin(t->store, false);

@@ -1,11 +1,10 @@
 /* store.c: measurements in an SQLite file, by nest and place.
  *
- * The file is a cache: a row is believed only as far as its schedule parses and its times are times, rows of
- * another place are not seen, a file that is no database is moved aside, and where nothing can be written rows
- * stay in memory. Several tuners may share it (write-ahead log; a writer waits for the others, and what waits for longer
- * than a second is written when the store is free again). A commit
- * outlives the process; a durable one, power. On network file systems, where a write-ahead log does not
- * work, it is a rollback journal. */
+ * The file is a cache. A row counts only if its schedule parses and its times are times; rows of another place are not seen. A
+ * file that is no database is moved aside. If nothing can be written, rows stay in memory. Several tuners may share the file
+ * (write-ahead log). A writer waits for the others. After a second its rows wait in memory until the store is free again. A
+ * commit outlives the process; a durable one outlives a power cut. On network file systems a write-ahead log does not work, so
+ * a rollback journal is used. */
 #include "tune.h"
 #include <fcntl.h>
 #include <math.h>
@@ -60,7 +59,7 @@ struct Store {
   Ctx *c;
   double until;     /* when what is locked is given up */
   bool busy;        /* it was, and that was said */
-  bool waits;       /* what is put now goes to waiting */
+  bool waits;       /* new rows go to `waiting` */
   VEC(Row) waiting; /* to be written when the store is free */
   sqlite3 *db;
   const char *path;
@@ -184,7 +183,7 @@ Store *store_open(Ctx *c, const char *path, bool create) {
   const char *slash = strrchr(path, '/');
   if (create) make_folders(c, path);
   int lock = open(slash ? arena_str(&c->model, path, (size_t)(slash - path + 1)) : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  for (double end = tune_clock() + (create ? OPENED : BUSY); /* of those who find it damaged, one moves it */
+  for (double end = tune_clock() + (create ? OPENED : BUSY); /* several may find it damaged; one moves it */
        lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) && tune_clock() < end;)
     usleep(5000);
   s->until = tune_clock() + BUSY;
@@ -268,7 +267,7 @@ static void begin(Store *s, bool durable, double wait) {
     warn_busy(s, "what is measured is kept in memory until it is free");
     return;
   }
-  for (size_t i = 0; i < s->waiting.n; i++) { /* what came first is written first */
+  for (size_t i = 0; i < s->waiting.n; i++) { /* in the order of arrival */
     const Row *r = &s->waiting.p[i];
     if (r->is_winner) store_put_winner(s, r->key, &r->place, &r->winner);
     else store_put_trial(s, r->key, &r->place, &r->trial);

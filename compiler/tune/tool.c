@@ -1,8 +1,8 @@
-/* tool.c: C compilers and linkers as child processes, and how one ended: whether the tool, the machine or the generated code is
- * to blame. No shell sees a command.
+/* tool.c: runs C compilers and linkers as child processes, without a shell. It decides whether the tool, the machine or the
+ * generated code is to blame for a failure.
  *
- * A tool starts processes of its own. So what is forked here is a guard, which leads a group with all of them in it, says by a
- * pipe how the tool ended, and takes the group with it when its parent dies. */
+ * A tool starts processes of its own. So the forked child is a guard, which leads a group that includes all of them. It reports
+ * through a pipe how the tool ended, and kills the group when its parent dies. */
 #include "tune.h"
 #include "../support/leftover.h"
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 typedef struct Ending {
-  int error;  /* errno of what kept the tool from running; 0: it ran */
-  bool exec;  /* that was exec: the tool is to blame */
+  int error;  /* errno if the tool could not run; 0: it ran */
+  bool exec;  /* exec failed, so the tool is to blame */
   int status; /* its wait status */
 } Ending;
 
@@ -96,7 +96,7 @@ ToolEnd tool_run(const Tool *t) {
 
 /* ---- judging ---- */
 
-/* What a tool said, as far as one reads it: the end. */
+/* The end of a tool's output, which is what users read. */
 static char *said(Ctx *c, const char *log) {
   enum { MOST = 1 << 16 };
   char *text = arena_alloc(&c->model, MOST + 1);
@@ -110,7 +110,7 @@ static char *said(Ctx *c, const char *log) {
   return text;
 }
 
-/* The last line that says something: those that only say that there was an error count where there is no other. */
+/* The last meaningful line. A line that only counts errors is used if there is no other. */
 static const char *last_line(Ctx *c, const char *text) {
   static const char *const idle[] = {
     "note: ",          "compilation terminated", " generated.", "ld returned ", "linker command failed", "see the backtrace",
@@ -130,7 +130,8 @@ static const char *last_line(Ctx *c, const char *text) {
   return arena_str(&c->model, last, last_n < 300 ? last_n : 300);
 }
 
-/* What compilers and linkers say where the machine is to blame. A driver ends in order when a part of it was killed. */
+/* Finds messages of compilers and linkers for which the machine is to blame. A driver ends normally if a part of it was
+ * killed. */
 static int machine_code(const char *text) {
   /* clang-format off */
   static const struct { const char *text; int code; } known[] = {
