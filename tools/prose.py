@@ -2,16 +2,14 @@
 """Checks the English of comments, messages and pages: a sentence has at most 25 words in a comment, 30 on a page; none begins
 with of, what, that or those; links between pages lead to a page and a heading.
 
-tools/prose_open.txt lists files and folders whose text is not yet rewritten. They are not checked, and a path that has nothing
-left to mend fails until it is taken off the list, which --update does. Arguments: words of which a file's path must contain one;
-then each sentence to mend is printed, also of listed files. Prints TAP."""
+Arguments: words of which a file's path must contain one. Then only those files are checked, and the faults are printed as
+FILE:LINE. Without arguments it prints TAP."""
 import pathlib
 import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OPEN = ROOT / "tools/prose_open.txt"
 SOURCES = (".c", ".h", ".c.in", ".h.in")
 MOST = {"comment": 25, "message": 25, "page": 30}  # words of a sentence
 FIRST = {"of", "what", "that", "those"}
@@ -128,30 +126,15 @@ def files():
 
 
 def main():
-    update = "--update" in sys.argv
-    words = [a for a in sys.argv[1:] if a != "--update"]
-    still = OPEN.read_text().split()
-    left, checked, mend = {path: 0 for path in still}, 0, []
-    for name in files():
-        wrong = [f"{name}:{line}: {why}: {said[:200]}" for line, why, said in sorted(check(ROOT / name))]
-        listed = [p for p in still if name == p or name.startswith(p + "/")]
-        for p in listed:
-            left[p] += len(wrong)
-        if words and any(w in name for w in words):
-            print("".join(f"{line}\n" for line in wrong), end="")
-        checked += not listed
-        mend += [] if listed else wrong
+    words = sys.argv[1:]
+    names = [name for name in files() if not words or any(w in name for w in words)]
+    mend = [f"{name}:{line}: {why}: {said[:200]}" for name in names for line, why, said in sorted(check(ROOT / name))]
     if words:
-        return 0
-    done = [path for path in still if not left[path]]
-    if update:
-        OPEN.write_text("".join(f"{path}\n" for path in still if left[path]))
-        return 0
-    print("".join(f"# {line}\n" for line in mend), end="")
-    print(f"{'not ok' if mend else 'ok'} 1 - prose: {checked} files have nothing to mend")
-    print(f"{'not ok' if done else 'ok'} 2 - prose: {OPEN.name} lists {len(still)} paths with {sum(left.values())} sentences to mend"
-          f"{'; take off (--update does): ' + ' '.join(done) if done else ''}\n1..2")
-    return bool(mend or done)
+        print("".join(f"{line}\n" for line in mend), end="")
+    else:
+        print("".join(f"# {line}\n" for line in mend), end="")
+        print(f"{'not ok' if mend else 'ok'} 1 - prose: {len(mend)} sentences to mend in {len(names)} files\n1..1")
+    return bool(mend)
 
 
 sys.exit(main())

@@ -3,7 +3,7 @@
  * A layout is an order of the axes (layout_pbqp.c) and a halo of padding around the value. A part of a concatenation has a
  * place inside the whole. Graph inputs and outputs stay row-major.
  *
- * needs: stored values     gives: a buffer, offset, halo and strides for each stored value, LayoutPlan
+ * needs: stored values    gives: a buffer, offset, halo and strides for each stored value, LayoutPlan
  * breaks: Place.reads_halo where the source cannot have the halo: the pad is stored then */
 #include "../target/isa_ops.h"
 #include "sched.h"
