@@ -18,7 +18,7 @@ typedef struct LoadOptions {
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model. Failures go through fail(): EX_BADMODEL (invalid,
- * unsupported, over a limit) or EX_NOINPUT_. Symbolic dimensions without a value become 1; one warning names them and --dim. */
+ * unsupported, over a limit) or EX_NOINPUT_. Symbolic dimensions without a value become 1; one warning names them and --dim (names_warn_open). */
 Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o);
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o);
 

@@ -123,18 +123,20 @@ static void check_given(Ctx *c, const Feed *f, const GIO *want, int n) {
   Names names = { 0 };
   for (int i = 0; i < n; i++) names_add(c, &names, want[i].name ? want[i].name : "");
   const char *there = names_text(c, &names);
-  VEC_FREE(&names.p);
   for (size_t k = 0; k < f->inputs.n; k++) {
     const NamedTensor *t = &f->inputs.p[k];
     int i = 0;
     if (!t->given) continue;
     while (i < n && (!t->name || !want[i].name || strcmp(t->name, want[i].name))) i++;
     if (i == n && t->number >= 0 && t->number < n) i = t->number;
-    if (i == n && t->name) fail(c, EX_USAGE_, "--input '%s': the model has no input '%s'; there are%s", t->file, t->name, there);
+    if (i == n && t->name)
+      fail(c, EX_USAGE_, "--input '%s': the model has no input '%s'; there are%s%s", t->file, t->name, there,
+           names_near(c, &names, t->name));
     if (i == n) fail(c, EX_USAGE_, "--input '%s': the model has only %d input%s:%s", t->file, n, n == 1 ? "" : "s", there);
     if (taken[i]) fail(c, EX_USAGE_, "--input gives '%s' twice, by '%s' and by '%s'", want[i].name, taken[i]->file, t->file);
     taken[i] = t;
   }
+  VEC_FREE(&names.p);
 }
 
 Tensor tensor_like(const GIO *v) {
@@ -219,8 +221,8 @@ static void check_named(Ctx *c, const Options *o, const Feed *f, const Steps *s)
     bool known = t->given || !t->named;
     for (size_t i = 0; i < names.p.n && !known; i++) known |= !strcmp(names.p.p[i], t->name);
     if (!known)
-      fail(c, EX_NOINPUT_, "'%s' has an array '%s', but the model has no input or output of that name; there are%s", t->file,
-           t->name, names_text(c, &names));
+      fail(c, EX_NOINPUT_, "'%s' has an array '%s', but the model has no input or output of that name; there are%s%s", t->file,
+           t->name, names_text(c, &names), names_near(c, &names, t->name));
   }
   VEC_FREE(&names.p);
 }

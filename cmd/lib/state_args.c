@@ -33,7 +33,8 @@ static void set_key(Ctx *c, const char *text, const char *item, StateSpec *s) {
   const char *value = item[n] ? item + n + 1 : NULL;
   int key = key_of(item, n);
   if (key == KEYS || !value != (key == GROW))
-    fail(c, EX_USAGE_, "--state: unknown key '%s' in '%s'; the keys are axis=N, capacity=N, init=FILE and grow", item, text);
+    fail(c, EX_USAGE_, "--state: unknown key '%s' in '%s'; the keys are axis=N, capacity=N, init=FILE and grow%s", item, text,
+         did_you_mean(&c->model, arena_str(&c->model, item, n), key_name, KEYS));
   switch (key) {
   case AXIS: s->axis = (int)number_of(c, text, value); return;
   case CAPACITY: s->capacity = number_of(c, text, value); return;

@@ -65,13 +65,12 @@ bool tunables_row(Arena *a, const Tunables *t, int i, TunableRow *row) {
   return true;
 }
 
-static const char *known_names(Arena *a, const char *name) {
-  Sb s = { 0 };
-  for (int i = 0; i < ROWS; i++) sb_printf(&s, ", %s", rows[i].name);
-  const char *text = arena_printf(a, "no tunable '%s': there are rates%s, and the rates that tgc inspect --tunables lists", name,
-                                  s.p);
-  sb_free(&s);
-  return text;
+static const char *unknown_name(Arena *a, const char *name) {
+  const char *names[ROWS + RATE_VALUES + 1] = { "rates" };
+  TunableRow row;
+  for (int i = 0; tunables_row(a, &tunables_default, i, &row); i++) names[i + 1] = row.name;
+  return arena_printf(a, "no tunable '%s'%s (tgc inspect --tunables lists them)", name,
+                      did_you_mean(a, name, names, ROWS + RATE_VALUES + 1));
 }
 
 static void scale_rates(Tunables *t, double factor) {
@@ -87,7 +86,7 @@ const char *tunables_set(Arena *a, Tunables *t, const char *text) {
   const bool all = !strcmp(name, "rates");
   int i = 0;
   while (!all && tunables_row(a, t, i, &row) && strcmp(row.name, name)) i++;
-  if (!all && i == ROWS + RATE_VALUES) return known_names(a, name);
+  if (!all && i == ROWS + RATE_VALUES) return unknown_name(a, name);
   const bool whole = !all && i < ROWS && rows[i].kind != KIND_double;
   if (!end || end == text + n + 1 || *end || !(v >= row.least && v <= row.most) || (whole && v != floor(v)))
     return arena_printf(a, "tunable '%s' takes %s from %g to %g, not '%s'", name, whole ? "an integer" : "a number", row.least,

@@ -41,6 +41,12 @@ static const char *names_of(Ctx *c, const GIO *v, size_t n) {
   return sb_keep(&s, &c->model);
 }
 
+static const char *near(Ctx *c, const char *name, const GIO *v, size_t n) {
+  const char **names = ARENA_NEW(&c->model, const char *, n + 1);
+  for (size_t i = 0; i < n; i++) names[i] = v[i].name ? v[i].name : "";
+  return did_you_mean(&c->model, name, names, n);
+}
+
 typedef struct Pair { int in, out; const StateSpec *spec; } Pair;
 typedef VEC(Pair) Pairs;
 
@@ -55,15 +61,16 @@ static void find_pairs(Graph *g, const StateSpec *s, Pairs *pairs) {
     int out = find(g->outputs.p, g->outputs.n, name);
     if (out < 0 && pattern) continue; /* p* may match more than the caches */
     if (out < 0)
-      fail(c, EX_USAGE_, "--state: the model has no output '%s'; there are%s", name, names_of(c, g->outputs.p, g->outputs.n));
+      fail(c, EX_USAGE_, "--state: the model has no output '%s'; there are%s%s", name, names_of(c, g->outputs.p, g->outputs.n),
+           near(c, name, g->outputs.p, g->outputs.n));
     for (size_t k = 0; k < pairs->n; k++)
       if (pairs->p[k].in == (int)i || pairs->p[k].out == out)
         fail(c, EX_USAGE_, "--state: '%s' and '%s' are part of two pairs", g->inputs.p[i].name, name);
     VEC_PUSH(pairs, ((Pair){ (int)i, out, s }));
   }
   if (pairs->n == before)
-    fail(c, EX_USAGE_, "--state: the model has no input '%s'%s; there are%s", s->past, pattern ? " with its output" : "",
-         names_of(c, g->inputs.p, g->inputs.n));
+    fail(c, EX_USAGE_, "--state: the model has no input '%s'%s; there are%s%s", s->past, pattern ? " with its output" : "",
+         names_of(c, g->inputs.p, g->inputs.n), near(c, s->past, g->inputs.p, g->inputs.n));
 }
 
 /* ---- kinds of pairs ---- */

@@ -72,15 +72,14 @@ static void intern_grow(Interner *t) {
   free(slot);
 }
 
-uint32_t intern(Ctx *c, const char *s, size_t n) {
+static uint32_t intern_in(Interner *t, Arena *a, const char *s, size_t n) {
   if (!n) s = "";
-  Interner *t = c->strings;
   if (t->text.n * 2 >= t->nslot) intern_grow(t);
   uint32_t h = hash_bytes(s, n);
   for (;; h++) {
     uint32_t *e = &t->slot[h & (t->nslot - 1)];
     if (!*e) {
-      VEC_PUSH(&t->text, arena_str(&c->model, s, n));
+      VEC_PUSH(&t->text, arena_str(a, s, n));
       VEC_PUSH(&t->len, (uint32_t)n);
       *e = (uint32_t)t->text.n;
       return *e - 1;
@@ -88,6 +87,8 @@ uint32_t intern(Ctx *c, const char *s, size_t n) {
     if (t->len.p[*e - 1] == n && !memcmp(t->text.p[*e - 1], s, n)) return *e - 1;
   }
 }
+
+uint32_t intern(Ctx *c, const char *s, size_t n) { return intern_in(c->strings, &c->model, s, n); }
 
 const char *intern_text(const Ctx *c, uint32_t id) { return c->strings->text.p[id]; }
 
@@ -104,20 +105,25 @@ void ctx_init(Ctx *c) {
   memset(c, 0, sizeof *c);
   c->err = stderr;
   c->limits = (Limits){ .nodes = 10000000, .unroll = 1000000, .nesting = 100, .fold_steps = 4000000000 };
-  c->strings = xmalloc(sizeof *c->strings);
-  memset(c->strings, 0, sizeof *c->strings);
+  c->strings = xcalloc(1, sizeof *c->strings);
+  c->warned = xcalloc(1, sizeof *c->warned);
   intern(c, "", 0);
+}
+
+static void interner_free(Interner *t) {
+  VEC_FREE(&t->text);
+  VEC_FREE(&t->len);
+  free(t->slot);
+  free(t);
 }
 
 void ctx_free(Ctx *c) {
   files_unmap(c);
-  VEC_FREE(&c->strings->text);
-  VEC_FREE(&c->strings->len);
-  free(c->strings->slot);
-  free(c->strings);
+  interner_free(c->strings);
+  interner_free(c->warned);
   VEC_FREE(&c->sources);
   arena_free(&c->model);
-  c->strings = NULL;
+  c->strings = c->warned = NULL;
 }
 
 int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg) {
@@ -164,7 +170,33 @@ static void put_escaped(FILE *f, const char *s) {
   }
 }
 
-static void say(Ctx *c, const char *level, Pos at, const char *fmt, va_list ap) {
+/* Whether this warning is the first of its text and place. */
+static bool is_new(Ctx *c, Pos at, const char *text) {
+  Sb key = { 0 };
+  const size_t before = c->warned->text.n;
+  sb_printf(&key, "%s:%d:%d:%s:%s", c->file ? c->file : "", at.line, at.col, at.node ? at.node : "", text);
+  intern_in(c->warned, &c->model, key.p, key.n);
+  sb_free(&key);
+  return c->warned->text.n > before;
+}
+
+/* Errors have their first part in red, warnings the word. */
+static void say_where(Ctx *c, bool warning, Pos at) {
+  const char *red = c->colored && !warning ? "\033[1;31m" : "", *yellow = c->colored ? "\033[1;33m" : "",
+             *plain = c->colored ? "\033[0m" : "";
+  fputs(c->over_progress ? "\r\033[K" : "", c->err);
+  fputs(red, c->err);
+  if (c->file) put_escaped(c->err, c->file);
+  if (at.line) fprintf(c->err, ":%d:%d", at.line, at.col);
+  fprintf(c->err, "%s%s ", c->file || at.line ? ":" : "tgc:", *red ? plain : "");
+  if (warning) fprintf(c->err, "%swarning:%s ", yellow, plain);
+  if (at.node) {
+    put_escaped(c->err, at.node);
+    fputs(": ", c->err);
+  }
+}
+
+static void say(Ctx *c, bool warning, Pos at, const char *fmt, va_list ap) {
   char *text = NULL;
   va_list again;
   va_copy(again, ap);
@@ -172,13 +204,11 @@ static void say(Ctx *c, const char *level, Pos at, const char *fmt, va_list ap) 
   text = xmalloc((size_t)n + 1);
   vsnprintf(text, (size_t)n + 1, fmt, again);
   va_end(again);
-  if (c->file) put_escaped(c->err, c->file);
-  if (at.line) fprintf(c->err, ":%d:%d", at.line, at.col);
-  fprintf(c->err, "%s%s", c->file || at.line ? ": " : "tgc: ", level);
-  if (at.node) {
-    put_escaped(c->err, at.node);
-    fputs(": ", c->err);
+  if (warning && !is_new(c, at, text)) {
+    free(text);
+    return;
   }
+  say_where(c, warning, at);
   put_escaped(c->err, text);
   fputc('\n', c->err);
   if (at.src && at.line) {
@@ -204,7 +234,7 @@ void warn_at(Ctx *c, Pos at, const char *fmt, ...) {
   if (c->quiet) return;
   va_list ap;
   va_start(ap, fmt);
-  say(c, "warning: ", at, fmt, ap);
+  say(c, true, at, fmt, ap);
   va_end(ap);
 }
 
@@ -212,7 +242,7 @@ void error_at(Ctx *c, Pos at, const char *fmt, ...) {
   c->errors++;
   va_list ap;
   va_start(ap, fmt);
-  say(c, "", at, fmt, ap);
+  say(c, false, at, fmt, ap);
   va_end(ap);
 }
 
@@ -225,7 +255,7 @@ _Noreturn void fail_silent(Ctx *c, int code) {
 _Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  say(c, "", at, fmt, ap);
+  say(c, false, at, fmt, ap);
   va_end(ap);
   fail_silent(c, code);
 }
@@ -233,7 +263,7 @@ _Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) {
 _Noreturn void fail(Ctx *c, int code, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  say(c, "", (Pos){ 0 }, fmt, ap);
+  say(c, false, (Pos){ 0 }, fmt, ap);
   va_end(ap);
   fail_silent(c, code);
 }

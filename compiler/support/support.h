@@ -71,6 +71,10 @@ uint32_t intern(Ctx *c, const char *s, size_t n);
 const char *intern_text(const Ctx *c, uint32_t id);
 int word_index(const char *const *words, int n, const char *s); /* index of s in a table; n: not there */
 
+/* ---- suggestions (suggest.c) ---- */
+const char *nearest_name(const char *word, const char *const *names, size_t n); /* NULL: none is near */
+const char *did_you_mean(Arena *a, const char *word, const char *const *names, size_t n); /* "; did you mean 'NAME'?", or "" */
+
 /* ---- sizes: all products of model-supplied numbers go through these; overflow saturates ---- */
 size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses it */
 bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* false on overflow */
@@ -109,6 +113,9 @@ struct Ctx {
   int warnings;
   bool quiet, verbose;
   FILE *err;            /* diagnostics go here: stderr, unless a test redirects them */
+  bool over_progress;   /* err is a terminal, where a progress line may stand that a message overwrites */
+  bool colored;         /* messages to err have colours */
+  Interner *warned;     /* the warnings so far: each is printed once */
   struct Mapping *maps; /* file mappings, released by ctx_free */
   const struct Tunables *tunables; /* cost/tunable.h; NULL: the defaults */
   const char *file;     /* prefix of messages: the model's path as given */
@@ -129,7 +136,8 @@ typedef struct Pos {
 } Pos;
 
 /* Messages follow git's grammar: lower case, no full stop, first what is wrong, the subject quoted. Control characters are
- * escaped here, so callers may print strings of the model. */
+ * escaped here, so callers may print strings of the model. A warning that was given before is not printed again: a verb may read
+ * a model several times. */
 void warn_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void error_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4))); /* counts, returns */
 _Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

@@ -12,7 +12,8 @@ typedef struct Load {
   const LoadOptions *options;
   Names dims; /* names of dimensions that have no value */
   External external;
-  VEC(const char *) warned; /* dimensions already warned about */
+  Names open; /* dimensions that are assumed to be 1 */
+  Pos open_at; /* the first of them */
   Graph *graph;
 } Load;
 
@@ -31,10 +32,8 @@ static int64_t dim_value(Ctx *c, void *arg, Pos at, const char *name) {
   names_add(c, &l->dims, name);
   for (int i = 0; l->options && i < l->options->ndims; i++)
     if (!strcmp(l->options->dims[i].name, name)) return l->options->dims[i].value;
-  for (size_t i = 0; i < l->warned.n; i++)
-    if (!strcmp(l->warned.p[i], name)) return 1;
-  warn_at(c, at, "dimension '%s' is not fixed; assuming 1; set it with --dim %s=N", name, name);
-  VEC_PUSH(&l->warned, name);
+  if (!l->open.p.n) l->open_at = at;
+  names_add(c, &l->open, name);
   return 1;
 }
 
@@ -48,8 +47,11 @@ static void load(Ctx *c, void *arg) {
     const char *name = l->options->dims[i].name;
     bool known = *name == '#';
     for (size_t k = 0; k < l->dims.p.n; k++) known |= !strcmp(l->dims.p.p[k], name);
-    if (!known) fail(c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s", name, names_text(c, &l->dims));
+    if (!known)
+      fail(c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s%s", name, names_text(c, &l->dims),
+           names_near(c, &l->dims, name));
   }
+  names_warn_open(c, l->open_at, &l->open);
 }
 
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
@@ -57,7 +59,7 @@ Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
   if (o && o->nresults) fail(c, EX_USAGE_, "--result is for ONNX models; in a .tg file, change the outputs");
   int code = ctx_try(c, load, &l);
   VEC_FREE(&l.external.files);
-  VEC_FREE(&l.warned);
+  VEC_FREE(&l.open.p);
   VEC_FREE(&l.dims.p);
   if (code) fail_silent(c, code);
   return l.graph;

@@ -2,6 +2,7 @@
 #include "../../compiler/support/support.h"
 #include <setjmp.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void arena_hands_out_zeroed_aligned_memory(void **state) {
@@ -80,11 +81,53 @@ static void failure_lands_in_the_nearest_try(void **state) {
   ctx_free(&c);
 }
 
+static void a_near_name_is_suggested(void **state) {
+  (void)state;
+  static const char *const names[] = { "compile", "check", "run", "inspect", "profile", "fp32", "fp32-fast", "x86-64-v3" };
+  static const char *const pairs[][2] = {
+    { "complie", "compile" }, { "chekc", "check" },  { "rnu", "run" },  { "prof", "profile" }, { "INSPECT", "inspect" },
+    { "fp32fast", "fp32-fast" }, { "x86-64-v33", "x86-64-v3" }, { "fp23", "fp32" }, { "zebra", NULL }, { "x", NULL },
+    { "", NULL }, { "qqq", NULL },
+  };
+  const size_t n = sizeof names / sizeof *names;
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    const char *name = nearest_name(pairs[i][0], names, n);
+    if (!pairs[i][1]) assert_null(name);
+    else assert_string_equal(name, pairs[i][1]);
+  }
+  char longest[100] = { 0 };
+  memset(longest, 'c', sizeof longest - 1);
+  assert_null(nearest_name(longest, names, n));
+  Arena a = { 0 };
+  assert_string_equal(did_you_mean(&a, "rn", names, n), "; did you mean 'run'?");
+  assert_string_equal(did_you_mean(&a, "zebra", names, n), "");
+  arena_free(&a);
+}
+
+static void a_warning_is_printed_once(void **state) {
+  (void)state;
+  Ctx c;
+  char *text = NULL;
+  size_t n = 0;
+  ctx_init(&c);
+  c.err = open_memstream(&text, &n);
+  for (int i = 0; i < 3; i++) warn_at(&c, (Pos){ 0 }, "dimension '%s'", i == 2 ? "b" : "a");
+  warn_at(&c, (Pos){ .line = 3, .col = 1 }, "dimension 'a'");
+  c.colored = true;
+  (error_at)(&c, (Pos){ 0 }, "no");
+  fclose(c.err);
+  assert_string_equal(text, "tgc: warning: dimension 'a'\ntgc: warning: dimension 'b'\n:3:1: warning: dimension 'a'\n"
+                            "\033[1;31mtgc:\033[0m no\n");
+  free(text);
+  ctx_free(&c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(arena_hands_out_zeroed_aligned_memory), cmocka_unit_test(arena_strings_are_copies),
     cmocka_unit_test(text_grows), cmocka_unit_test(equal_text_has_equal_id),
     cmocka_unit_test(sizes_saturate), cmocka_unit_test(failure_lands_in_the_nearest_try),
+    cmocka_unit_test(a_near_name_is_suggested), cmocka_unit_test(a_warning_is_printed_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -374,7 +374,7 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out) {
 typedef struct DimLookup {
   const LoadOptions *o;
   bool *used;
-  const char *missing; /* --dim options to suggest for dimensions without a value */
+  Names open;          /* dimensions without a value */
   Names names;         /* names that --dim may set */
 } DimLookup;
 
@@ -399,8 +399,7 @@ static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t numbe
   if (d->negative)
     fail(c, EX_BADMODEL, "input '%s' has dimension %lld; if that means a dynamic dimension, set it with --dim %s=N", input,
          (long long)d->negative, name);
-  char *flag = arena_printf(&c->model, " --dim %s=1", d->param ? d->param : name);
-  if (!strstr(l->missing, flag) && strlen(l->missing) < 500) l->missing = arena_printf(&c->model, "%s%s", l->missing, flag);
+  names_add(c, &l->open, d->param && *d->param ? d->param : name);
   return 1;
 }
 
@@ -423,7 +422,7 @@ static void check_named(Ctx *c, NamedDim *dims, size_t n) {
 
 /* Returns whether the model itself gives all extents of its inputs. */
 static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
-  DimLookup l = { .o = o, .used = ARENA_NEW(&b->c->model, bool, o ? o->ndims + 1 : 1), .missing = "" };
+  DimLookup l = { .o = o, .used = ARENA_NEW(&b->c->model, bool, o ? o->ndims + 1 : 1) };
   const OnnxGraph *og = &b->m->graph;
   bool fixed = true;
   size_t nnamed = 0;
@@ -459,11 +458,12 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
   }
   for (int i = 0; o && i < o->ndims; i++)
     if (!l.used[i] && *o->dims[i].name != '#')
-      fail(b->c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s",
-           o->dims[i].name, names_text(b->c, &l.names));
+      fail(b->c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s%s",
+           o->dims[i].name, names_text(b->c, &l.names), names_near(b->c, &l.names, o->dims[i].name));
   VEC_FREE(&l.names.p);
   check_named(b->c, named, nnamed);
-  if (*l.missing) warn_at(b->c, (Pos){ 0 }, "dynamic dimensions without a size are assumed to be 1; set them with%s", l.missing);
+  names_warn_open(b->c, (Pos){ 0 }, &l.open);
+  VEC_FREE(&l.open.p);
   return fixed;
 }
 
