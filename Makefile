@@ -207,10 +207,15 @@ docs: all
 format:
 	git clang-format --extensions c,h HEAD
 
+COMPLETIONS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
 install: all
 	install -Dm755 $(BUILD)/tgc $(DESTDIR)$(PREFIX)/bin/tgc
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1
 	$(BUILD)/tgc --man > $(DESTDIR)$(PREFIX)/share/man/man1/tgc.1
+	mkdir -p $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%)
+	$(BUILD)/tgc completions bash > $(DESTDIR)$(PREFIX)/share/$(word 1,$(COMPLETIONS))/tgc
+	$(BUILD)/tgc completions zsh > $(DESTDIR)$(PREFIX)/share/$(word 2,$(COMPLETIONS))/_tgc
+	$(BUILD)/tgc completions fish > $(DESTDIR)$(PREFIX)/share/$(word 3,$(COMPLETIONS))/tgc.fish
 
 clean:
 	rm -rf $(BUILD)

@@ -1,5 +1,5 @@
-/* cmd.h: the tgc program. options.h has a row for every verb and option. options.c parses the command line by these rows and
- * prints the help and the man page. Each verb has a file. */
+/* cmd.h: the tgc program. options.h has a row for every verb and option. options.c parses the command line by these rows; help.c
+ * prints the help and the manual page, completions.c the completions of shells. Each verb has a file. */
 #ifndef TGC_CMD_H
 #define TGC_CMD_H
 #include "../frontends/frontends.h"
@@ -22,11 +22,8 @@ enum { SCHEMA_VERSION = 1 };   /* version of the layout of the reports that --js
 
 /* ---- the command line ---- */
 typedef enum {
-#define VERB(name, args, gloss) VERB_##name,
-#define OPTION(letter, name, arg, kind, field, verbs, help)
+#define VERB(name, args, gloss, examples) VERB_##name,
 #include "options.h"
-#undef VERB
-#undef OPTION
   VERB_COUNT
 } Verb;
 
@@ -45,7 +42,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
   bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, vs_ort, vs_untuned, hardlinks;
-  bool json, explain, tunables, quiet, verbose, help, man, version;
+  bool json, explain, tunables, quiet, verbose, help, man, version, wide;
+  const char *color;
 } Options;
 
 /* Fills in o. Returns -1 when a verb is to be run. Else the exit code: the help was printed, or the command line is wrong. */
@@ -65,6 +63,57 @@ int verb_quantize(Ctx *c, const Options *o);
 int verb_devices(Ctx *c, const Options *o);
 int verb_tune(Ctx *c, const Options *o);
 int verb_ops(Ctx *c, const Options *o);
+int verb_completions(Ctx *c, const Options *o);
+
+/* ---- rows of options.h (options.c) ---- */
+typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* COUNT: a SIZE of at least 1 */
+typedef enum {
+#define GROUP(name, title) GROUP_##name,
+#include "options.h"
+  GROUP_COUNT
+} Group;
+typedef struct OptionRow {
+  char letter;                                            /* 0: none */
+  const char *name, *arg;
+  Kind kind;
+  size_t field;                                           /* offset in Options */
+  const char *verbs;
+  Group group;
+  const char *help;
+} OptionRow;
+typedef struct VerbRow { const char *name, *args, *gloss, *examples; } VerbRow;
+extern const OptionRow option_rows[];                     /* .name NULL ends it */
+extern const VerbRow verb_rows[VERB_COUNT];
+extern const char *const group_titles[GROUP_COUNT];
+bool option_of(const OptionRow *r, Verb v);               /* the verb takes the option */
+
+/* ---- choices.c ---- */
+/* Adds the words that the option takes as its value, where these are known: --backend, --isa and others. */
+void option_choices(Arena *a, const char *option, Texts *words);
+const char *choice_near(Arena *a, const char *option, const char *word); /* did_you_mean among them */
+
+/* ---- help.c ---- */
+void print_help(const Options *o);                        /* of o->verb, or of tgc */
+void print_man(void);
+
+/* ---- terminal.c: width, colours, units, tables and the progress line ---- */
+int terminal_width(FILE *f);                              /* columns; 0: f is not a terminal */
+bool terminal_colored(const Options *o, FILE *f);         /* by --color, NO_COLOR, TERM and whether f is a terminal */
+typedef enum { PAINT_OK, PAINT_WARNING, PAINT_ERROR, PAINT_TITLE, PAINT_COUNT } Paint;
+const char *paint(const Options *o, Paint p, const char *text, Arena *a); /* text in a colour on stdout, if it has colours */
+const char *bytes_text(Ctx *c, int64_t bytes);            /* "12.3 MiB": powers of 1024 */
+const char *time_text(Ctx *c, double ms);                 /* "12.3 µs" */
+const char *count_text(Ctx *c, double n, const char *unit); /* "1.23 Mflop": powers of 1000 */
+/* A table: rows of cells. format has a letter for each column, '<' or '>' for its side, as "<>><". headed: the first row has the
+ * names of the columns. The last column is cut at the width of a terminal, unless --wide is given. */
+typedef struct Table { Ctx *c; const Options *o; const char *format; bool headed; VEC(const char *) cells; } Table;
+void table_row(Table *t, ...);                            /* a cell for each column, which lives as long as the table */
+void table_print(Table *t);                               /* and frees it */
+void print_cut(const Options *o, const char *line);       /* a line, cut in the same way */
+bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
+/* Rewrites the line. share: part of the work that is done, from which the time left follows; negative: not known. stage NULL:
+ * clears the line */
+void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
 
 /* ---- tunables.c ---- */
 void tunables_apply(Ctx *c, const Options *o);            /* applies --tunable to the context; fails on a wrong name or value */
@@ -93,12 +142,9 @@ void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Ten
 bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
 
 /* ---- report.c ---- */
-/* prints only on a terminal; stage NULL: clears the line */
-void progress_show(const Options *o, const char *stage, int64_t seconds);
 json_t *json_report(const char *verb, const char *model); /* an object with the fields that every report has */
 void json_print(json_t *j);                               /* to stdout; takes the reference */
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1,3,224,224]" */
-const char *bytes_text(Ctx *c, int64_t bytes);            /* "12.3 MB" */
 void print_name(const char *s);                           /* to stdout, escaped: names may hold any bytes */
 
 /* ---- resume.c: dumps ---- */

@@ -12,11 +12,8 @@ typedef struct Job {
 } Job;
 
 static int (*const verbs[VERB_COUNT])(Ctx *, const Options *) = {
-#define VERB(name, args, gloss) [VERB_##name] = verb_##name,
-#define OPTION(letter, name, arg, kind, field, verbs, help)
+#define VERB(name, args, gloss, examples) [VERB_##name] = verb_##name,
 #include "options.h"
-#undef VERB
-#undef OPTION
 };
 
 /* A file opened while descriptor 1 is closed would become the standard output. So missing streams are opened for reading:
@@ -41,6 +38,8 @@ static void apply_limits(Ctx *c, const Options *o) {
   if (o->max_fold_steps) c->limits.fold_steps = o->max_fold_steps;
   c->quiet = o->quiet;
   c->verbose = o->verbose;
+  c->colored = terminal_colored(o, stderr);
+  c->over_progress = terminal_has_progress(o);
 }
 
 int main(int argc, char **argv) {

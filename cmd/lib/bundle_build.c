@@ -26,7 +26,7 @@ typedef struct Waiting {
 
 static int tick(void *arg, int64_t second) {
   Waiting *w = arg;
-  if (second) progress_show(w->o, w->what, second), w->shown = true;
+  if (second) progress_show(w->o, w->what, -1, second), w->shown = true;
   return interrupt_pending();
 }
 
@@ -44,7 +44,7 @@ static int run_tool(Ctx *c, const Options *o, const char *scratch, Tool t, Texts
   t.tick_arg = &waiting;
   unlink(t.makes);
   const ToolEnd end = tool_run(&t);
-  if (waiting.shown) progress_show(o, NULL, 0);
+  if (waiting.shown) progress_show(o, NULL, -1, 0);
   if (end.interrupted) fail(c, EX_SIGNAL + end.interrupted, "interrupted");
   return tool_judge(c, &t, &end, why);
 }

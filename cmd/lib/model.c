@@ -43,10 +43,12 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   const char *isa = b && b->isa ? b->isa : otherwise, *why;
   Arch arch = o->target ? triple_arch(o->target, &isa) : ARCH_ANY;
   if (o->target && arch == ARCH_ANY)
-    fail(c, EX_USAGE_, "--target '%s' has an unknown architecture (tgc devices lists the known ones)", o->target);
+    fail(c, EX_USAGE_, "--target '%s' has an unknown architecture (tgc devices lists the known ones)%s", o->target,
+         choice_near(&c->model, "target", o->target));
   if (o->isa) isa = o->isa;
   const Target *t = target_find(&c->model, isa, &why);
-  if (!t) fail(c, EX_USAGE_, "unknown --isa '%s': %s (tgc devices lists the machines)", isa, why);
+  if (!t)
+    fail(c, EX_USAGE_, "unknown --isa '%s': %s (tgc devices lists the machines)%s", isa, why, choice_near(&c->model, "isa", isa));
   const char *device = t->dev && t->dev->interface ? t->dev->interface : "opencl";
   if (b && t->dev && (!b->device || (t->dev->interface && strcmp(b->device, device))))
     fail(c, EX_USAGE_, "--isa '%s' is a device; compile for it with --backend=%s", isa, device);
@@ -97,7 +99,7 @@ static void show_pass(void *arg, const char *stage, int done, int total) {
   char text[80];
   if (now - p->start < 2 || now == p->shown) return; /* whole seconds: a difference of 2 is more than one second */
   snprintf(text, sizeof text, "%s %d/%d", stage, done, total);
-  progress_show(p->o, text, now - p->start);
+  progress_show(p->o, text, -1, now - p->start);
   p->shown = now;
 }
 
@@ -156,7 +158,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
                                                 .resumed = from,
                                                 .progress = show_pass,
                                                 .progress_arg = &progress });
-  if (progress.shown) progress_show(o, NULL, 0);
+  if (progress.shown) progress_show(o, NULL, -1, 0);
   if (lock && p && !from) lock_report(c, lock); /* a compilation from a dump uses only part of it */
   if (o->lock && p) write_lock(c, o, lock, decisions, p);
   decisions_free(decisions);

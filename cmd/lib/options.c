@@ -1,158 +1,34 @@
-/* options.c: the command line, the help and the manual page, made from the rows of options.h. */
+/* options.c: the command line, parsed by the rows of options.h. */
 #include "../cmd.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* COUNT: a SIZE of at least 1 */
-typedef struct OptionRow {
-  char letter;
-  const char *name, *arg;
-  Kind kind;
-  size_t field;
-  const char *verbs, *help;
-} OptionRow;
-typedef struct VerbRow {
-  const char *name, *args, *gloss;
-} VerbRow;
-
-static const OptionRow option_rows[] = {
-#define VERB(name, args, gloss)
-#define OPTION(letter, name, arg, kind, field, verbs, help) { letter, name, arg, kind, offsetof(Options, field), verbs, help },
+const OptionRow option_rows[] = {
+#define OPTION(letter, name, arg, kind, field, verbs, group, help) \
+  { letter, name, arg, kind, offsetof(Options, field), verbs, GROUP_##group, help },
 #include "../options.h"
-#undef VERB
-#undef OPTION
+  { 0, NULL, NULL, FLAG, 0, NULL, GROUP_COUNT, NULL },
 };
-static const VerbRow verb_rows[] = {
-#define VERB(name, args, gloss) { #name, args, gloss },
-#define OPTION(letter, name, arg, kind, field, verbs, help)
+const VerbRow verb_rows[VERB_COUNT] = {
+#define VERB(name, args, gloss, examples) { #name, args, gloss, examples },
 #include "../options.h"
-#undef VERB
-#undef OPTION
 };
-static const char *const verb_name[VERB_COUNT] = {
-#define VERB(name, args, gloss) #name,
-#define OPTION(letter, name, arg, kind, field, verbs, help)
+const char *const group_titles[GROUP_COUNT] = {
+#define GROUP(name, title) title,
 #include "../options.h"
-#undef VERB
-#undef OPTION
 };
-static const char verb_letter[] = "crvikbptqdo"; /* ORDER VERB: letters of verbs in options.h */
+static const char verb_letter[] = "crvikbptqdos"; /* ORDER VERB: letters of verbs in options.h */
 _Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
 
-enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
+enum { OPTIONS = sizeof option_rows / sizeof *option_rows - 1 };
 #define MOST_ELEMS   ((int64_t)1 << 40)
 #define MOST_SECONDS 1e7
 
-static const struct {
-  int code;
-  const char *gloss;
-} exit_rows[] = {
-  { EX_DONE, "everything asked for was done" },
-  { EX_FAILED, "it ran, but the check failed" },
-  { EX_USAGE_, "the command line is wrong" },
-  { EX_BADMODEL, "the model is invalid, unsupported, or over a limit" },
-  { EX_NOINPUT_, "an input file cannot be read" },
-  { EX_MISSING, "a device or tool is missing" },
-  { EX_BUG, "a bug in tgc" },
-  { EX_NOWRITE, "output cannot be written" },
-  { EX_RETRY, "try again later" },
-  { EX_SIGNAL + SIGINT, "interrupted" },
-};
-enum { EXITS = sizeof exit_rows / sizeof *exit_rows };
-
 static bool option_of_bundle(const OptionRow *r, Verb v) { return *r->verbs == '*' || strchr(r->verbs, verb_letter[v] & ~0x20); }
-static bool option_of(const OptionRow *r, Verb v) { return option_of_bundle(r, v) || strchr(r->verbs, verb_letter[v]); }
+bool option_of(const OptionRow *r, Verb v) { return option_of_bundle(r, v) || strchr(r->verbs, verb_letter[v]); }
 _Static_assert(OPTIONS <= 64 * (int)(sizeof((Options *)0)->given / sizeof *((Options *)0)->given), "a bit for each option");
-
-/* ---- help ---- */
-enum { HELP_AT = 30, HELP_WIDTH = 110 };
-
-/* Prints the words of a text from column HELP_AT on; `at` is the current column. */
-static void print_words(const char *s, int at) {
-  if (at + 2 > HELP_AT) at = 0, putchar('\n');
-  printf("%*s", HELP_AT - at, "");
-  at = HELP_AT;
-  for (size_t n; *s; s += n + (s[n] == ' ')) {
-    n = strcspn(s, " ");
-    if (at > HELP_AT && at + 1 + (int)n > HELP_WIDTH) at = printf("\n%*s", HELP_AT, "") - 1;
-    at += printf("%s%.*s", at > HELP_AT ? " " : "", (int)n, s);
-  }
-  putchar('\n');
-}
-
-static void print_option(const OptionRow *r) {
-  const char *eq = r->kind == MAYBE ? "[=" : r->arg ? "=" : "", letter[] = { '-', r->letter, ',', 0 };
-  print_words(r->help, printf("  %-4s--%s%s%s%s", r->letter ? letter : "", r->name, eq, r->arg ? r->arg : "",
-                              r->kind == MAYBE ? "]" : ""));
-}
-
-static void print_help(const Options *o) {
-  if (o->verb == VERB_COUNT) {
-    puts("usage: tgc VERB INPUT [-o OUT] [options]\n\nCompiles ONNX and .tg models ahead of time to self-contained C.\n\nVerbs:");
-    for (int i = 0; i < VERB_COUNT; i++) printf("  %-9s%-15s%s\n", verb_rows[i].name, verb_rows[i].args, verb_rows[i].gloss);
-    puts("\n`tgc help VERB` lists the options of a verb.\n\nExit codes:");
-    for (int i = 0; i < EXITS; i++) printf("  %3d  %s\n", exit_rows[i].code, exit_rows[i].gloss);
-    return;
-  }
-  printf("usage: tgc %s %s [options]\n\n%s\n\nOptions:\n", verb_rows[o->verb].name, verb_rows[o->verb].args,
-         verb_rows[o->verb].gloss);
-  for (int i = 0; i < OPTIONS; i++)
-    if (option_of(&option_rows[i], o->verb)) print_option(&option_rows[i]);
-}
-
-/* Text for troff: hyphens that can be copied, and no accidental request or escape. */
-static void put_troff(const char *s) {
-  for (; *s; s++) {
-    if (*s == '-') fputs("\\-", stdout);
-    else if (*s == '\\') fputs("\\e", stdout);
-    else if (*s == '`') fputs("\\(ga", stdout);
-    else putchar(*s);
-  }
-}
-
-static void print_man_option(const OptionRow *r) {
-  printf(".TP\n.B ");
-  if (r->letter) printf("\\-%c, ", r->letter);
-  fputs("\\-\\-", stdout);
-  put_troff(r->name);
-  if (r->arg) printf("%s\\fI%s\\fR%s", r->kind == MAYBE ? "[=" : "=", r->arg, r->kind == MAYBE ? "]" : "");
-  fputs("\n", stdout);
-  put_troff(r->help);
-  if (*r->verbs != '*') {
-    fputs(" (", stdout);
-    for (int v = 0, n = 0; v < VERB_COUNT; v++)
-      if (option_of(r, (Verb)v)) printf("%s%s", n++ ? ", " : "", verb_rows[v].name);
-    putchar(')');
-  }
-  puts(".");
-}
-
-static void print_man(void) {
-  puts(".TH TGC 1 \"\" \"tgc " TGC_VERSION
-       "\"\n.SH NAME\ntgc \\- compile ONNX models ahead of time to self\\-contained C\n.SH SYNOPSIS\n"
-       ".B tgc\n.I VERB INPUT\n[\\fB\\-o\\fR \\fIOUT\\fR] [\\fIoptions\\fR]\n.SH DESCRIPTION\n"
-       "Turns a model, in ONNX or in tgc\\(aqs own text format, into a bundle of C source that needs nothing but a C compiler.\n"
-       "Results go to standard output, diagnostics to standard error. A bundle is complete or absent.\n.SH VERBS");
-  for (int i = 0; i < VERB_COUNT; i++) {
-    printf(".TP\n.B %s ", verb_rows[i].name);
-    put_troff(verb_rows[i].args);
-    putchar('\n');
-    put_troff(verb_rows[i].gloss);
-    puts(".");
-  }
-  puts(".SH OPTIONS\nIn parentheses the verbs that take an option; without any, all do.\n"
-       "Where an option that may not be repeated is given twice, the last value counts.");
-  for (int i = 0; i < OPTIONS; i++) print_man_option(&option_rows[i]);
-  puts(".SH EXIT STATUS");
-  for (int i = 0; i < EXITS; i++) printf(".TP\n.B %d\n%s.\n", exit_rows[i].code, exit_rows[i].gloss);
-  puts(".SH ENVIRONMENT\n.TP\n.B CC\nThe C compiler of run, verify, bench, profile and tune, with arguments after blanks "
-       "(cc).\n.TP\n.B TGC_CFLAGS\n"
-       "More arguments for it.\n.TP\n.B TGC_PYTHON\nA Python with onnxruntime and numpy, for bench \\-\\-vs\\-ort (python3).\n"
-       ".TP\n.B TMPDIR\nWhere they keep their files while they work (/tmp).\n"
-       ".TP\n.B XDG_CACHE_HOME\nWhere the store of tune lies, in tgc/tune.db (~/.cache).");
-}
 
 /* ---- parsing ---- */
 double duration(const char *text) {
@@ -163,15 +39,54 @@ double duration(const char *text) {
   return end == text || *end || !(v >= 0 && v < 1e7) ? -1 : v * unit;
 }
 
+static void say_wrong(const Options *o, const char *near, const char *fmt, va_list ap) {
+  const bool colored = terminal_colored(o, stderr);
+  fputs(colored ? "\033[1;31mtgc:\033[0m " : "tgc: ", stderr);
+  vfprintf(stderr, fmt, ap);
+  fprintf(stderr, "%s (tgc help%s%s)\n", near, o->verb == VERB_COUNT ? "" : " ",
+          o->verb == VERB_COUNT ? "" : verb_rows[o->verb].name);
+}
+
 static int wrong(const Options *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static int wrong(const Options *o, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  fputs("tgc: ", stderr);
-  vfprintf(stderr, fmt, ap);
-  fprintf(stderr, " (tgc help%s%s)\n", o->verb == VERB_COUNT ? "" : " ", o->verb == VERB_COUNT ? "" : verb_name[o->verb]);
+  say_wrong(o, "", fmt, ap);
   va_end(ap);
   return EX_USAGE_;
+}
+
+/* A wrong value of an option: the message ends with the nearest of its choices. */
+static int wrong_value(const Options *o, const char *option, const char *value, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static int wrong_value(const Options *o, const char *option, const char *value, const char *fmt, ...) {
+  Arena a = { 0 };
+  va_list ap;
+  va_start(ap, fmt);
+  say_wrong(o, choice_near(&a, option, value), fmt, ap);
+  va_end(ap);
+  arena_free(&a);
+  return EX_USAGE_;
+}
+
+static int unknown_option(const Options *o, const char *text, size_t n) {
+  Arena a = { 0 };
+  Texts names = { 0 };
+  for (const OptionRow *r = option_rows; r->name; r++)
+    if (o->verb == VERB_COUNT || option_of(r, o->verb)) VEC_PUSH(&names, r->name);
+  const char *near = nearest_name(arena_str(&a, text, n), names.p, names.n);
+  const int code = near ? wrong(o, "unknown option '--%s'; did you mean '--%s'?", text, near)
+                        : wrong(o, "unknown option '--%s'", text);
+  VEC_FREE(&names);
+  arena_free(&a);
+  return code;
+}
+
+static int unknown_verb(const Options *o, const char *word) {
+  const char *names[VERB_COUNT + 1] = { "help" };
+  for (int i = 0; i < VERB_COUNT; i++) names[i + 1] = verb_rows[i].name;
+  const char *near = nearest_name(word, names, VERB_COUNT + 1);
+  return near ? wrong(o, "unknown verb '%s'; did you mean '%s'?", word, near) : wrong(o, "unknown verb '%s'", word);
 }
 
 static bool parse_size(const char *s, int64_t *out) {
@@ -223,9 +138,11 @@ static const OptionRow *find_option(Verb v, char letter, const char *name, size_
 
 static int parse_long(Options *o, char ***argv) {
   const char *text = **argv + 2, *eq = strchr(text, '='), *value = eq ? eq + 1 : NULL;
-  const OptionRow *r = find_option(o->verb, 0, text, eq ? (size_t)(eq - text) : strlen(text));
-  if (!r) return wrong(o, "unknown option '%s'", **argv);
-  if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong(o, "%s takes no option --%s", verb_name[o->verb], r->name);
+  const size_t n = eq ? (size_t)(eq - text) : strlen(text);
+  const OptionRow *r = find_option(o->verb, 0, text, n);
+  if (!r) return unknown_option(o, text, n);
+  if (o->verb != VERB_COUNT && !option_of(r, o->verb))
+    return wrong(o, "%s takes no option --%s", verb_rows[o->verb].name, r->name);
   if (r->kind == FLAG && eq) return wrong(o, "--%s takes no value", r->name);
   if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv))
     return wrong(o, "--%s needs a value: %s", r->name, r->arg);
@@ -236,7 +153,8 @@ static int parse_short(Options *o, char ***argv) {
   for (const char *at = **argv + 1; *at; at++) {
     const OptionRow *r = find_option(o->verb, *at, NULL, 0);
     if (!r) return wrong(o, "unknown option '-%c'", *at);
-    if (o->verb != VERB_COUNT && !option_of(r, o->verb)) return wrong(o, "%s takes no option -%c", verb_name[o->verb], *at);
+    if (o->verb != VERB_COUNT && !option_of(r, o->verb))
+      return wrong(o, "%s takes no option -%c", verb_rows[o->verb].name, *at);
     if (r->kind == FLAG) {
       store(o, r, NULL);
       continue;
@@ -252,8 +170,8 @@ static int parse_word(Options *o, const char *word) {
   if (o->verb == VERB_COUNT) {
     if (!strcmp(word, "help")) return o->help = true, -1;
     for (int i = 0; i < VERB_COUNT; i++)
-      if (!strcmp(word, verb_name[i])) o->verb = (Verb)i;
-    return o->verb == VERB_COUNT ? wrong(o, "unknown verb '%s'", word) : -1;
+      if (!strcmp(word, verb_rows[i].name)) o->verb = (Verb)i;
+    return o->verb == VERB_COUNT ? unknown_verb(o, word) : -1;
   }
   if (o->model || !*verb_rows[o->verb].args) return wrong(o, "unexpected argument '%s'", word);
   o->model = word;
@@ -278,7 +196,7 @@ static int check_stop(const Options *o) {
     known = true;
     of_graph = p.level == L_GRAPH;
   }
-  if (!known) code = wrong(o, "unknown --stop-after '%s'; there are load%s", name, names.p);
+  if (!known) code = wrong_value(o, "stop-after", name, "unknown --stop-after '%s'; there are load%s", name, names.p);
   else if (of_graph && o->kernel >= 0 && !o->dump)
     code = wrong(o, "--kernel has no effect with --stop-after=%s, which prints no kernels", name);
   sb_free(&names);
@@ -288,7 +206,7 @@ static int check_stop(const Options *o) {
 static int unknown_precision(const Options *o) {
   Sb s = { 0 };
   for (int p = 0; p < PREC_COUNT; p++) sb_printf(&s, "%s%s", p ? ", " : "", precision_name[p]);
-  int status = wrong(o, "unknown --precision '%s'; there are %s", o->precision, s.p);
+  int status = wrong_value(o, "precision", o->precision, "unknown --precision '%s'; there are %s", o->precision, s.p);
   sb_free(&s);
   return status;
 }
@@ -356,7 +274,7 @@ static int check_effect(const Options *o) {
   if (o->verb == VERB_tune && b->device && !b->driver)
     return wrong(o, "tune cannot measure for the backend %s: its schedules come from the cost model", b->name);
   if (o->device && b->device && !b->driver && (o->verb == VERB_compile || o->verb == VERB_inspect || o->verb == VERB_check))
-    return wrong(o, "--device has no effect with the backend %s: tgc %s asks no driver for it", b->name, verb_name[o->verb]);
+    return wrong(o, "--device has no effect with the backend %s: tgc %s asks no driver for it", b->name, verb_rows[o->verb].name);
   if (o->verb == VERB_tune && b->device && o->threads)
     return wrong(o, "--threads has no effect with the backend %s: the device shares the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;
@@ -405,8 +323,8 @@ static int unknown_backend(const Options *o) {
     add_choice(&names, (*b)->name, !b[1]);
     for (const CodeForm *f = (*b)->forms; f->word; f++) add_choice(&forms, f->word, !b[1] && !f[1].word);
   }
-  const int code = o->emit ? wrong(o, "--emit is %s, not '%s'", forms.p, o->emit)
-                           : wrong(o, "--backend is %s, not '%s'", names.p, o->backend);
+  const int code = o->emit ? wrong_value(o, "emit", o->emit, "--emit is %s, not '%s'", forms.p, o->emit)
+                           : wrong_value(o, "backend", o->backend, "--backend is %s, not '%s'", names.p, o->backend);
   sb_free(&names);
   sb_free(&forms);
   return code;
@@ -417,20 +335,22 @@ static int check_values(const Options *o) {
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile needs -o DIR");
   if (groups_named(o->groups) == GROUPS_COUNT)
-    return wrong(o, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
+    return wrong_value(o, "kernel-groups", o->groups, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
   if (o->weights && storage_named(o->weights) == STORAGE_COUNT)
-    return wrong(o, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
+    return wrong_value(o, "weights", o->weights, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
   if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
-    return wrong(o, "--denormals is flush or keep, not '%s'", o->denormals);
+    return wrong_value(o, "denormals", o->denormals, "--denormals is flush or keep, not '%s'", o->denormals);
   Emit emit;
   const Backend *b = backend_of(o, &emit);
   if (!b) return unknown_backend(o);
   if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--emit=%s is not for --backend=%s", o->emit, o->backend);
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
-    return wrong(o, "--embed-weights is incbin or c, not '%s'", o->embed);
+    return wrong_value(o, "embed-weights", o->embed, "--embed-weights is incbin or c, not '%s'", o->embed);
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
-    return wrong(o, "--format is npy, pb or raw, not '%s'", o->format);
+    return wrong_value(o, "format", o->format, "--format is npy, pb or raw, not '%s'", o->format);
+  if (o->color && strcmp(o->color, "auto") && strcmp(o->color, "always") && strcmp(o->color, "never"))
+    return wrong_value(o, "color", o->color, "--color is auto, always or never, not '%s'", o->color);
   if (o->threads > 1024) return wrong(o, "--threads is at most 1024");
   if (o->time && duration(o->time) < 0)
     return wrong(o, "--time needs a number of seconds, or one with s, m or h, not '%s'", o->time);
@@ -467,7 +387,7 @@ int options_parse(Options *o, int argc, char **argv) {
   if (o->help) return print_help(o), EX_DONE;
   if (o->verb == VERB_COUNT) return wrong(o, "no verb given");
   if (!o->model && !o->tunables && *verb_rows[o->verb].args)
-    return wrong(o, "%s needs %s", verb_name[o->verb], verb_rows[o->verb].args);
+    return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
   code = check_values(o);
   return code < 0 && strstr(verb_rows[o->verb].args, "BUNDLE") && is_bundle(o->model) ? check_bundle(o) : code;
 }

@@ -69,7 +69,7 @@ int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
   sigprocmask(SIG_BLOCK, &s, &was);
   while (waitpid(pid, &status, WNOHANG) != pid) {
     int sig = sigtimedwait(&s, NULL, &second);
-    if (sig < 0 && errno == EAGAIN) progress_show(o, stage, ++seconds);
+    if (sig < 0 && errno == EAGAIN) progress_show(o, stage, -1, ++seconds);
     if (sig == SIGCHLD || sig < 0) continue;
     kill(-pid, SIGKILL);
     waitpid(pid, &status, 0);
@@ -78,7 +78,7 @@ int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
   }
   sigprocmask(SIG_SETMASK, &was, NULL);
   if (ended) fail(c, EX_SIGNAL + ended, "interrupted");
-  if (seconds) progress_show(o, NULL, 0);
+  if (seconds) progress_show(o, NULL, -1, 0);
   return status;
 }
 

@@ -1,12 +1,5 @@
-/* report.c: pieces that all reports share: names, types and sizes as text, JSON, and the progress line. */
+/* report.c: pieces that all reports share: names and types as text, and JSON. */
 #include "../cmd.h"
-#include <unistd.h>
-
-void progress_show(const Options *o, const char *stage, int64_t seconds) {
-  if (o->quiet || !isatty(STDERR_FILENO)) return;
-  fputs("\r\033[K", stderr);
-  if (stage) fprintf(stderr, "%s, %lld s", stage, (long long)seconds);
-}
 
 json_t *json_report(const char *verb, const char *model) {
   json_t *j = json_pack("{s:i, s:s, s:s}", "schema_version", SCHEMA_VERSION, "tgc", TGC_VERSION, "verb", verb);
@@ -26,14 +19,6 @@ const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims) {
   for (int i = 0; i < rank; i++) sb_printf(&s, "%s%lld", i ? "," : "", (long long)dims[i]);
   sb_puts(&s, "]");
   return sb_keep(&s, &c->model);
-}
-
-const char *bytes_text(Ctx *c, int64_t n) {
-  static const char *const unit[] = { "B", "kB", "MB", "GB" };
-  double v = (double)n;
-  int u = 0;
-  while (v >= 1000 && u < 3) v /= 1000, u++;
-  return arena_printf(&c->model, u ? "%.1f %s" : "%.0f %s", v, unit[u]);
 }
 
 void print_name(const char *s) {

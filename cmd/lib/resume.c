@@ -130,7 +130,8 @@ static void check_pass(Ctx *c, const Options *o, const Resumed *r) {
 
 Resumed *resume_read(Ctx *c, Options *o) {
   if (strcmp(o->start_after, "yes") && pass_named(o->start_after) == pass_count())
-    fail(c, EX_USAGE_, "unknown --start-after '%s' (tgc ops lists the passes)", o->start_after);
+    fail(c, EX_USAGE_, "unknown --start-after '%s' (tgc ops lists the passes)%s", o->start_after,
+         choice_near(&c->model, "start-after", o->start_after));
   DumpFile l = { .external = { .model = o->model, .allow_hardlinks = o->hardlinks }, .o = o };
   const int code = ctx_try(c, load, &l);
   VEC_FREE(&l.external.files);

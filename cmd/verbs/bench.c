@@ -115,9 +115,9 @@ static void measure(Ctx *c, Bench *b) {
         b->side[i].spent += b->side[i].window.p[k] * 1e-3;
       }
     int64_t seconds = (int64_t)((clock_ms() - start) * 1e-3);
-    if (seconds > shown) progress_show(b->o, "measuring", shown = seconds);
+    if (seconds > shown) progress_show(b->o, "measuring", -1, shown = seconds);
   }
-  progress_show(b->o, NULL, 0);
+  progress_show(b->o, NULL, -1, 0);
   b->foreign = foreign / (windows ? windows : 1);
   for (int i = 0; i < b->sides; i++) reals_sort(&b->side[i].times);
 }

@@ -38,7 +38,7 @@ static void progress(void *arg, const Tuner *t) {
   char text[120];
   snprintf(text, sizeof text, "%.1f us were %.1f us, %lld candidates", tune_total(t, false), tune_total(t, true),
            (long long)t->tried);
-  progress_show(u->o, text, (int64_t)(tune_clock() - u->start));
+  progress_show(u->o, text, -1, (int64_t)(tune_clock() - u->start));
   u->shown = true;
 }
 
@@ -206,7 +206,7 @@ static void run(Ctx *c, void *arg) {
   tune_run(t);
   u->searched += tune_clock();
   u->worked += tune_work();
-  if (u->shown) progress_show(u->o, NULL, 0);
+  if (u->shown) progress_show(u->o, NULL, -1, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
   const char *lock = write_lock(u, !u->signal && !u->validation);

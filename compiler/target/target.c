@@ -79,11 +79,17 @@ static const char *known_rows(Arena *a) {
 
 static const char *known_features(Arena *a, Arch arch, const char *word, size_t n) {
   Sb s = { 0 };
-  for (const Feature *f = features; f->name; f++)
-    if (f->arch == arch) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
+  VEC(const char *) names = { 0 };
+  for (const Feature *f = features; f->name; f++) {
+    if (f->arch != arch) continue;
+    sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
+    VEC_PUSH(&names, f->name);
+  }
+  const char *near = did_you_mean(a, arena_str(a, word, n), names.p, names.n);
   const char *text = arch == ARCH_ANY ? arena_printf(a, "no feature '%.*s': it has none to add", (int)n, word)
-                                      : arena_printf(a, "no feature '%.*s' of %s; there %s%s", (int)n, word, arch_name(arch),
-                                                     s.n ? "are " : "is none", s.n ? s.p : "");
+                                      : arena_printf(a, "no feature '%.*s' of %s; there %s%s%s", (int)n, word, arch_name(arch),
+                                                     s.n ? "are " : "is none", s.n ? s.p : "", near);
+  VEC_FREE(&names);
   sb_free(&s);
   return text;
 }
