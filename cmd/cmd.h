@@ -106,14 +106,25 @@ const char *time_text(Ctx *c, double ms);                 /* "12.3 µs" */
 const char *count_text(Ctx *c, double n, const char *unit); /* "1.23 Mflop": powers of 1000 */
 /* A table: rows of cells. format has a letter for each column, '<' or '>' for its side, as "<>><". headed: the first row has the
  * names of the columns. The last column is cut at the width of a terminal, unless --wide is given. */
-typedef struct Table { Ctx *c; const Options *o; const char *format; bool headed; VEC(const char *) cells; } Table;
+typedef struct Table { Ctx *c; const Options *o; const char *format; bool headed; VEC(const char *) cells, under; } Table;
 void table_row(Table *t, ...);                            /* a cell for each column, which lives as long as the table */
+void table_under(Table *t, const char *text);             /* a line below the last row, at its last column */
 void table_print(Table *t);                               /* and frees it */
+void table_free(Table *t);
 void print_cut(const Options *o, const char *line);       /* a line, cut in the same way */
+/* Prints the words of a text in lines of `width` columns, 0 for one line. at: the current column. Further lines begin at column
+ * `left`, and so does the first if that is not behind it. */
+void print_words(const char *s, int left, int at, int width);
 bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
 /* Rewrites the line. share: part of the work that is done, from which the time left follows; negative: not known. stage NULL:
  * clears the line */
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
+
+/* ---- progress.c ---- */
+/* Between them a terminal shows what is being worked on, after a second, and what c->progress is told of it. A failure may leave
+ * out work_end: the next work_begin and the end of the program do it. */
+void work_begin(Ctx *c, const Options *o, const char *what);
+void work_end(Ctx *c);
 
 /* ---- tunables.c ---- */
 void tunables_apply(Ctx *c, const Options *o);            /* applies --tunable to the context; fails on a wrong name or value */
@@ -137,9 +148,9 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
 /* Evaluates `steps` runs in the interpreter. in: all inputs of the graph for each run; the states among them are filled in
  * here. out: for each run the outputs that the caller gets. exact: floats are computed in double; else each op rounds to its
  * type. */
-void interpret(Ctx *c, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
+void interpret(Ctx *c, const Options *o, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
 /* One run. most: limit of operations, 0 for none. Returns false if the run needs more. */
-bool interpret_once(Ctx *c, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
+bool interpret_once(Ctx *c, const Options *o, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
 
 /* ---- report.c ---- */
 json_t *json_report(const char *verb, const char *model); /* an object with the fields that every report has */
@@ -167,16 +178,16 @@ void validate_close(Validation *s);
 /* ---- error.c: the error that a precision causes, on sample inputs ---- */
 /* before compiling: computes the exact outputs; false: they cost more than the budget */
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
-const OutputError *error_measure(Ctx *c, const Plan *p, const Sample *s); /* NULL: costs more than the budget */
+const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s); /* NULL: costs more than the budget */
 OutputError output_error(const Tensor *got, const Tensor *want);
 void error_print_one(const char *output, const OutputError *e);
 void error_print(const Plan *p, const OutputError *e);    /* on stdout */
 
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);
-void print_interface(Ctx *c, const Graph *g);
+void print_interface(Ctx *c, const Options *o, const Graph *g);
 /* --explain; kernels: as a manifest lists them, with what their compiled functions take, or NULL */
-void print_kernels(const Plan *p, const json_t *kernels);
+void print_kernels(const Options *o, const Plan *p, const json_t *kernels);
 
 /* ---- data.c: tensors from and to files; all of it lives in c->model ---- */
 typedef struct NamedTensor {
@@ -303,7 +314,7 @@ void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSI
 /* ---- drivers.c: devices that drivers of this machine report ---- */
 /* why: by interface without (further) devices, the message of its driver; the caller releases it and the list */
 json_t *drivers_json(Ctx *c, const Options *o, json_t **why);
-void drivers_print(Ctx *c, const json_t *list, const json_t *why);
+void drivers_print(Ctx *c, const Options *o, const json_t *list, const json_t *why);
 
 /* ---- emulate.c ---- */
 /* Like bundle_execute for another architecture: runs the bundle in an emulator. Fails with EX_MISSING without one. */

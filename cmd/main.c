@@ -57,6 +57,7 @@ int main(int argc, char **argv) {
     apply_limits(&c, &o);
     code = ctx_try(&c, run_verb, &job);
     if (!code) code = job.code;
+    work_end(&c);
     ctx_free(&c);
   }
   options_free(&o);

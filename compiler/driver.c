@@ -255,10 +255,10 @@ static void print_times(Ctx *c, const double *took) {
 }
 
 static void run_pass(State *st, int i) {
-  const CompileOptions *o = st->o;
   const PassInfo pass = pass_info(i);
-  if (o->progress) o->progress(o->progress_arg, pass.name, i, PASSES);
-  if (pass.step) step_run(st->plan, pass.step, o->progress, o->progress_arg);
+  const double begin = (double)i / PASSES, end = (double)(i + 1) / PASSES;
+  ctx_progress(st->s.ir->ctx, pass.name, begin);
+  if (pass.step) step_run(st->plan, pass.step, begin, end);
   else runs[i](st);
 }
 

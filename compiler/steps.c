@@ -28,12 +28,12 @@ static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
   return !serves(p, s) || (p->base && !k->nests.n) || (k->as && s->scope == SCOPE_NEST);
 }
 
-void step_run(Plan *p, const KernelStep *s, void (*progress)(void *arg, const char *stage, int done, int total), void *arg) {
+void step_run(Plan *p, const KernelStep *s, double begin, double end) {
   const size_t n = p->kernels.n;
   if (s->scope == SCOPE_PLAN && serves(p, s)) s->run(p, NULL);
   for (size_t k = 0; k < n && s->scope != SCOPE_PLAN; k++) {
     if (!left_out(p, s, &p->kernels.p[k])) s->run(p, &p->kernels.p[k]);
-    if (progress) progress(arg, s->name, (int)k + 1, (int)n);
+    ctx_progress(p->ir->ctx, s->name, begin + (end - begin) * (double)(k + 1) / (double)n);
   }
 }
 
@@ -125,7 +125,7 @@ void step_verify(const Plan *p, const KernelStep *step, const Kernel *k, RefMap 
 static void steps_run(Plan *p, int from, int to) {
   RefMap known = { 0 };
   for (int i = from; i < to; i++) {
-    step_run(p, &step_table[i], NULL, NULL);
+    step_run(p, &step_table[i], 0, 1);
 #ifndef NDEBUG
     for (size_t k = 0; k < p->kernels.n; k++) step_verify(p, &step_table[i], &p->kernels.p[k], &known);
 #endif

@@ -19,6 +19,7 @@ static void show_log(Ctx *c, const char *path) {
 }
 
 typedef struct Waiting {
+  const Ctx *c;
   const Options *o;
   const char *what;
   bool shown;
@@ -26,13 +27,13 @@ typedef struct Waiting {
 
 static int tick(void *arg, int64_t second) {
   Waiting *w = arg;
-  if (second) progress_show(w->o, w->what, -1, second), w->shown = true;
+  if (second && !w->c->progress) progress_show(w->o, w->what, -1, second), w->shown = true;
   return interrupt_pending();
 }
 
 /* Runs a tool that makes a file. Returns 0, or an exit code and why. Fails on an interrupt. argv has no NULL at the end yet. */
 static int run_tool(Ctx *c, const Options *o, const char *scratch, Tool t, Texts *argv, const char **why) {
-  Waiting waiting = { o, t.what, false };
+  Waiting waiting = { c, o, t.what, false };
   VEC_PUSH(argv, NULL);
   t.argv = argv;
   t.log = arena_printf(&c->model, "%s/tool.log", scratch);
@@ -241,7 +242,9 @@ const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratc
   char *dir = arena_printf(&c->model, "%s/bundle-XXXXXX", scratch);
   if (!mkdtemp(dir)) fail(c, EX_NOWRITE, "cannot create '%s': %s", dir, strerror(errno));
   Bundle b = { 0 };
+  work_begin(c, o, arena_printf(&c->model, "writing the bundle for %s", p->in->backend->name));
   render_here(o, p, scratch, &b);
+  work_end(c);
   bundle_put(c, &b, dir);
   bundle_free(&b);
   return dir;

@@ -102,21 +102,27 @@ json_t *drivers_json(Ctx *c, const Options *o, json_t **why) {
 
 static const char *text_of(const json_t *j, const char *key) { return json_string_value(json_object_get(j, key)); }
 
-void drivers_print(Ctx *c, const json_t *list, const json_t *why) {
+void drivers_print(Ctx *c, const Options *o, const json_t *list, const json_t *why) {
+  enum { LEFT = 14, DEEPER = 16 };
+  const int room = o->wide ? 0 : terminal_width(stdout);
   const json_t *d, *a;
   size_t i, k;
   json_array_foreach(list, i, d) {
     Sb can = { 0 };
     json_array_foreach(json_object_get(d, "abilities"), k, a) sb_printf(&can, "%s%s", k ? ", " : "", json_string_value(a));
-    printf("%s--backend=%s --device=%lld --isa=%s  %s (%s)\n", i ? "              " : "devices       ", text_of(d, "backend"),
-           (long long)json_integer_value(json_object_get(d, "device")), text_of(d, "isa"), text_of(d, "name"), text_of(d, "version"));
-    printf("                %s, units %lld, blocks of %lld threads, shared memory %s%s, memory %s; has %s\n", text_of(d, "kind"),
-           (long long)json_integer_value(json_object_get(d, "units")), (long long)json_integer_value(json_object_get(d, "threads")),
-           bytes_text(c, json_integer_value(json_object_get(d, "shared_bytes"))),
-           json_is_true(json_object_get(d, "shared_is_fast")) ? "" : " (a part of its memory)",
-           bytes_text(c, json_integer_value(json_object_get(d, "memory"))), can.n ? can.p : "the baseline");
+    const char *how = arena_printf(&c->model, "--backend=%s --device=%lld --isa=%s ", text_of(d, "backend"),
+                                   (long long)json_integer_value(json_object_get(d, "device")), text_of(d, "isa"));
+    const char *facts = arena_printf(
+        &c->model, "%s, units %lld, blocks of %lld threads, shared memory %s%s, memory %s; has %s", text_of(d, "kind"),
+        (long long)json_integer_value(json_object_get(d, "units")), (long long)json_integer_value(json_object_get(d, "threads")),
+        bytes_text(c, json_integer_value(json_object_get(d, "shared_bytes"))),
+        json_is_true(json_object_get(d, "shared_is_fast")) ? "" : " (a part of its memory)",
+        bytes_text(c, json_integer_value(json_object_get(d, "memory"))), can.n ? can.p : "the baseline");
+    print_words(arena_printf(&c->model, "%s %s (%s)", how, text_of(d, "name"), text_of(d, "version")), LEFT,
+                i ? 0 : printf("devices"), room);
+    print_words(facts, DEEPER, 0, room);
     sb_free(&can);
   }
   json_array_foreach(why, i, a)
-    printf("%s%s\n", i || json_array_size(list) ? "              " : "devices       ", json_string_value(a));
+    print_words(json_string_value(a), LEFT, i || json_array_size(list) ? 0 : printf("devices"), room);
 }

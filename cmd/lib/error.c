@@ -14,7 +14,7 @@ bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sa
   s->exact = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
   feed_inputs(c, feed, g->inputs.p, (int)graph_nin(g), o->seed, s->in);
   state_first(c, g, s->in);
-  return interpret_once(c, g, s->in, true, STEPS, s->exact);
+  return interpret_once(c, o, g, s->in, true, STEPS, s->exact);
 }
 
 OutputError output_error(const Tensor *got, const Tensor *want) {
@@ -31,11 +31,11 @@ OutputError output_error(const Tensor *got, const Tensor *want) {
   return e;
 }
 
-const OutputError *error_measure(Ctx *c, const Plan *p, const Sample *s) {
+const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s) {
   size_t n = graph_nout(p->g);
   Tensor *got = ARENA_NEW(&c->model, Tensor, p->g->outputs.n + 1);
   OutputError *e = ARENA_NEW(&c->model, OutputError, n + 1);
-  if (!interpret_once(c, p->g, s->in, false, STEPS, got)) return NULL;
+  if (!interpret_once(c, o, p->g, s->in, false, STEPS, got)) return NULL;
   for (size_t i = 0; i < n; i++) e[i] = output_error(&got[i], &s->exact[i]);
   return e;
 }

@@ -35,17 +35,10 @@ static Page page_open(const Options *o, Arena *a) {
   return (Page){ o, a, !width ? USUAL : width < LEAST ? LEAST : width > MOST ? MOST : width };
 }
 
-/* Prints the words of a text in lines that begin at column `left`; `at` is the current column. */
-static void print_words(const Page *p, const char *s, int left, int at) {
-  if (at && at + 2 > left) at = 0, putchar('\n');
-  printf("%*s", left - at, "");
-  at = left;
-  for (size_t n; *s; s += n + (s[n] == ' ')) {
-    n = strcspn(s, " ");
-    if (at > left && at + 1 + (int)n > p->width) at = printf("\n%*s", left, "") - 1;
-    at += printf("%s%.*s", at > left ? " " : "", (int)n, s);
-  }
-  putchar('\n');
+/* A text behind a name that ends at column `at`; a long name has a line of its own. */
+static void put_text(const Page *p, const char *text, int left, int at) {
+  if (at + 2 > left) putchar('\n');
+  print_words(text, left, at + 2 > left ? 0 : at, p->width);
 }
 
 static void print_title(const Page *p, const char *title) { printf("\n%s\n", paint(p->o, PAINT_TITLE, title, p->a)); }
@@ -53,8 +46,9 @@ static void print_title(const Page *p, const char *title) { printf("\n%s\n", pai
 static void print_option(const Page *p, const OptionRow *r) {
   const char *eq = r->kind == MAYBE ? "[=" : r->arg ? "=" : "", letter[] = { '-', r->letter, ',', 0 };
   const int left = p->width < 64 ? 8 : 28;
-  print_words(p, r->help, left,
-              printf("  %-4s--%s%s%s%s", r->letter ? letter : "", r->name, eq, r->arg ? r->arg : "", r->kind == MAYBE ? "]" : ""));
+  const int at = printf("  %-4s--%s%s%s%s", r->letter ? letter : "", r->name, eq, r->arg ? r->arg : "",
+                        r->kind == MAYBE ? "]" : "");
+  put_text(p, r->help, left, at);
 }
 
 /* The options of a verb by groups. VERB_COUNT: the group that all verbs have */
@@ -80,22 +74,22 @@ static void print_examples(const Page *p, const char *examples) {
 
 static void print_program(const Page *p) {
   puts("usage: tgc VERB INPUT [-o OUT] [options]\n");
-  print_words(p, "Compiles ONNX and .tg models ahead of time to self-contained C.", 0, 0);
+  print_words("Compiles ONNX and .tg models ahead of time to self-contained C.", 0, 0, p->width);
   print_title(p, "Verbs:");
   for (int i = 0; i < VERB_COUNT; i++)
-    print_words(p, verb_rows[i].gloss, p->width < 64 ? 8 : 28, printf("  %-12s%s", verb_rows[i].name, verb_rows[i].args));
+    put_text(p, verb_rows[i].gloss, p->width < 64 ? 8 : 28, printf("  %-12s%s", verb_rows[i].name, verb_rows[i].args));
   print_examples(p, "tgc compile net.onnx -o net_c\ntgc help compile");
   putchar('\n');
-  print_words(p, "`tgc help VERB` lists the options of a verb. All verbs take these:", 0, 0);
+  print_words("`tgc help VERB` lists the options of a verb. All verbs take these:", 0, 0, p->width);
   print_options(p, VERB_COUNT);
   print_title(p, "Exit codes:");
-  for (int i = 0; i < EXITS; i++) print_words(p, exit_rows[i].gloss, 7, printf("  %3d", exit_rows[i].code));
+  for (int i = 0; i < EXITS; i++) put_text(p, exit_rows[i].gloss, 7, printf("  %3d", exit_rows[i].code));
 }
 
 static void print_verb(const Page *p, Verb v) {
   const VerbRow *r = &verb_rows[v];
   printf("usage: tgc %s%s%s [options]\n\n", r->name, *r->args ? " " : "", r->args);
-  print_words(p, r->gloss, 0, 0);
+  print_words(r->gloss, 0, 0, p->width);
   print_examples(p, r->examples);
   print_options(p, v);
 }

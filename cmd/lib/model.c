@@ -2,7 +2,6 @@
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- loading ---- */
@@ -81,28 +80,6 @@ bool keeps_denormals(const Options *o) {
   return o->denormals ? !strcmp(o->denormals, "keep") : o->precision && precision_named(o->precision) == PREC_STRICT;
 }
 
-typedef struct Progress {
-  const Options *o;
-  time_t start, shown;
-} Progress;
-
-static time_t seconds_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec;
-}
-
-/* Called often: prints after the first second, then once per second. */
-static void show_pass(void *arg, const char *stage, int done, int total) {
-  Progress *p = arg;
-  time_t now = seconds_now();
-  char text[80];
-  if (now - p->start < 2 || now == p->shown) return; /* whole seconds: a difference of 2 is more than one second */
-  snprintf(text, sizeof text, "%s %d/%d", stage, done, total);
-  progress_show(p->o, text, -1, now - p->start);
-  p->shown = now;
-}
-
 /* The lock file given by --schedule, or the one beside the model. */
 static Lock *lock_of(Ctx *c, const Options *o) {
   const char *path = o->schedule ? o->schedule : arena_printf(&c->model, "%s.tgc-lock", o->model);
@@ -127,7 +104,6 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
 }
 
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to) {
-  Progress progress = { .o = o, .start = seconds_now() };
   Ctx *c = g->ir->ctx;
   Emit emit;
   Lock *lock = lock_of(c, o);
@@ -137,6 +113,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   if (lock) lock->source.next = schedules, schedules = &lock->source;
   int nsettings = 0;
   const Setting *settings = to ? settings_of(c, o, lock ? lock->path : NULL, &nsettings) : NULL;
+  work_begin(c, o, "compiling");
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
                                                 .groups = groups_named(o->groups),
@@ -155,10 +132,8 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
                                                 .sample = to ? to->sample : NULL,
                                                 .settings = settings,
                                                 .nsettings = nsettings,
-                                                .resumed = from,
-                                                .progress = show_pass,
-                                                .progress_arg = &progress });
-  if (progress.shown) progress_show(o, NULL, -1, 0);
+                                                .resumed = from });
+  work_end(c);
   if (lock && p && !from) lock_report(c, lock); /* a compilation from a dump uses only part of it */
   if (o->lock && p) write_lock(c, o, lock, decisions, p);
   decisions_free(decisions);

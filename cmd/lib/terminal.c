@@ -63,6 +63,8 @@ const char *count_text(Ctx *c, double n, const char *unit) {
 }
 
 /* ---- tables ---- */
+enum { GAP = 2 }; /* blanks between columns */
+
 /* Characters of UTF-8 text, as columns */
 static int columns_of(const char *s) {
   int n = 0;
@@ -93,6 +95,17 @@ void print_cut(const Options *o, const char *line) {
   sb_free(&s);
 }
 
+void print_words(const char *s, int left, int at, int width) {
+  bool first = true; /* word of its line */
+  if (at < left) at += printf("%*s", left - at, "");
+  for (size_t n; *s; s += n + (s[n] == ' '), first = false) {
+    n = strcspn(s, " ");
+    if (!first && width && at + 1 + (int)n > width) at = printf("\n%*s", left, "") - 1, first = true;
+    at += printf("%s%.*s", first ? "" : " ", (int)n, s);
+  }
+  putchar('\n');
+}
+
 void table_row(Table *t, ...) {
   va_list ap;
   va_start(ap, t);
@@ -101,10 +114,17 @@ void table_row(Table *t, ...) {
     VEC_PUSH(&t->cells, cell ? cell : "");
   }
   va_end(ap);
+  VEC_PUSH(&t->under, NULL);
 }
 
+void table_free(Table *t) {
+  VEC_FREE(&t->cells);
+  VEC_FREE(&t->under);
+}
+
+void table_under(Table *t, const char *text) { t->under.p[t->under.n - 1] = text; }
+
 static void print_row(const Table *t, const char **cell, const int *width, int room, bool heading) {
-  enum { GAP = 2 };
   Sb s = { 0 };
   int at = 0;
   for (const char *f = t->format; *f; f++, cell++, width++) {
@@ -122,13 +142,18 @@ static void print_row(const Table *t, const char **cell, const int *width, int r
 void table_print(Table *t) {
   const size_t n = strlen(t->format);
   const int room = room_of(t->o);
+  int last = 0; /* where the last column begins */
   int *width = ARENA_NEW(&t->c->model, int, n);
   for (size_t i = 0; i < t->cells.n; i++) {
     const int w = columns_of(t->cells.p[i]);
     if (w > width[i % n]) width[i % n] = w;
   }
-  for (size_t i = 0; i < t->cells.n; i += n) print_row(t, t->cells.p + i, width, room, t->headed && !i);
-  VEC_FREE(&t->cells);
+  for (size_t i = 0; i + 1 < n; i++) last += width[i] + GAP;
+  for (size_t i = 0; i < t->under.n; i++) {
+    print_row(t, t->cells.p + i * n, width, room, t->headed && !i);
+    if (t->under.p[i]) print_cut(t->o, arena_printf(&t->c->model, "%*s%s", last, "", t->under.p[i]));
+  }
+  table_free(t);
 }
 
 /* ---- progress ---- */

@@ -32,13 +32,15 @@ static json_t *rates_json(void) {
 int tunables_list(Ctx *c, const Options *o) {
   json_t *list = json_array();
   TunableRow r;
+  Table t = { c, o, "<><<", .headed = true };
+  table_row(&t, "tunable", "value", "unit", "reason");
   for (int i = 0; tunables_row(&c->model, tunables_of(c), i, &r); i++) {
+    const char *was = r.value != r.normal ? arena_printf(&c->model, " (default %g)", r.normal) : "";
     json_array_append_new(list, row_json(&r));
-    if (o->json) continue;
-    printf("%-24s %10.10g %-28s %s", r.name, r.value, r.unit, r.reason);
-    if (r.value != r.normal) printf(" (default %g)", r.normal);
-    putchar('\n');
+    table_row(&t, r.name, arena_printf(&c->model, "%.10g", r.value), r.unit, arena_printf(&c->model, "%s%s", r.reason, was));
   }
+  if (!o->json) table_print(&t);
+  table_free(&t);
   json_t *j = json_report("inspect", NULL);
   json_object_set_new(j, "tunables", list);
   json_object_update_new(j, rates_json());

@@ -85,6 +85,17 @@ static bool enough(const Ctx *c, const Bench *b) {
   return true;
 }
 
+/* The part of the measurement that is done: by runs, or by seconds */
+static double share(const Bench *b) {
+  double least = 1;
+  for (int i = 0; i < b->sides; i++) {
+    const Side *s = &b->side[i];
+    const double part = b->o->runs ? (double)s->times.n / (double)b->o->runs : s->spent / b->o->seconds;
+    if (part < least) least = part;
+  }
+  return least;
+}
+
 /* One window of alternating blocks; returns the load of other processes. */
 static double window(Ctx *c, Bench *b) {
   Worker *own[] = { &b->side[0].worker, &b->side[1].worker, &b->side[2].worker };
@@ -115,7 +126,7 @@ static void measure(Ctx *c, Bench *b) {
         b->side[i].spent += b->side[i].window.p[k] * 1e-3;
       }
     int64_t seconds = (int64_t)((clock_ms() - start) * 1e-3);
-    if (seconds > shown) progress_show(b->o, "measuring", -1, shown = seconds);
+    if (seconds > shown) progress_show(b->o, "measuring", share(b), shown = seconds);
   }
   progress_show(b->o, NULL, -1, 0);
   b->foreign = foreign / (windows ? windows : 1);
@@ -130,35 +141,41 @@ static const struct {
   double q;
 } columns[] = { { "min", "min_ms", 0 }, { "median", "median_ms", 0.5 }, { "p90", "p90_ms", 0.9 }, { "p99", "p99_ms", 0.99 } };
 enum { COLUMNS = sizeof columns / sizeof *columns };
+_Static_assert(COLUMNS == 4, "rows of the table have a cell for each");
 
-static void print_latency(Side *s, const char *name) {
-  printf("%-9s", name);
-  for (int i = 0; i < COLUMNS; i++) printf("%s %.4g  ", columns[i].name, quantile(&s->times, columns[i].q));
-  printf("ms (%zu runs)\n", s->times.n);
+static void add_latency(Ctx *c, Table *t, Side *s, const char *name) {
+  const char *cell[COLUMNS];
+  for (int i = 0; i < COLUMNS; i++) cell[i] = time_text(c, quantile(&s->times, columns[i].q));
+  table_row(t, name, cell[0], cell[1], cell[2], cell[3], arena_printf(&c->model, "%zu", s->times.n));
 }
 
 static void print_bench(Ctx *c, Bench *b) {
   const double *at = b->side[0].worker.ready.p;
+  Table t = { c, b->o, "<>>>>>", .headed = true };
+  printf("compile   ");
   if (b->plan)
-    printf("compile  %.3g s to C: %zu kernels for %s; %.3g s by the C compiler\n", b->tgc_s, b->plan->kernels.n,
-           b->plan->in->target->isa, b->cc_s);
-  else printf("compile  %.3g s by the C compiler\n", b->cc_s);
-  printf("size     code %s, arena %s, weights %s\n", bytes_text(c, (int64_t)at[3]), bytes_text(c, b->f.arena_bytes),
+    printf("%s to C: %zu kernel%s for %s; ", time_text(c, b->tgc_s * 1e3), b->plan->kernels.n, b->plan->kernels.n == 1 ? "" : "s",
+           b->plan->in->target->isa);
+  printf("%s by the C compiler\n", time_text(c, b->cc_s * 1e3));
+  printf("size      code %s, arena %s, weights %s\n", bytes_text(c, (int64_t)at[3]), bytes_text(c, b->f.arena_bytes),
          bytes_text(c, b->f.weight_bytes));
-  printf("start    map %.3g ms, init %.3g ms, first run %.4g ms\n", at[0], at[1], at[2]);
-  print_latency(&b->side[0], "latency");
+  printf("start     map %s, init %s, first run %s\n", time_text(c, at[0]), time_text(c, at[1]), time_text(c, at[2]));
   if (b->ort) {
     const double *ort = b->ort->worker.ready.p;
-    print_latency(b->ort, "ort");
-    printf("         ONNX Runtime %s: session %.3g ms, first run %.4g ms\n", b->ort->worker.version, ort[0], ort[1]);
-    printf("ratio    %.2f: its median over the bundle's, with %d thread%s each\n", ratio(b, b->ort), b->threads,
+    printf("ort       ONNX Runtime %s: session %s, first run %s\n", b->ort->worker.version, time_text(c, ort[0]),
+           time_text(c, ort[1]));
+  }
+  table_row(&t, "", columns[0].name, columns[1].name, columns[2].name, columns[3].name, "runs");
+  add_latency(c, &t, &b->side[0], "latency");
+  if (b->ort) add_latency(c, &t, b->ort, "ort");
+  if (b->plain) add_latency(c, &t, b->plain, "untuned");
+  table_print(&t);
+  if (b->ort)
+    printf("ratio     %.2f: median of ONNX Runtime over the bundle's, with %d thread%s each\n", ratio(b, b->ort), b->threads,
            b->threads > 1 ? "s" : "");
-  }
-  if (b->plain) {
-    print_latency(b->plain, "untuned");
-    printf("gain     %.2f: the median without searched schedules over the one with them\n", ratio(b, b->plain));
-  }
-  printf("load     other processes kept %.2f CPUs busy%s\n", b->foreign, b->disturbed ? ": disturbed" : "");
+  if (b->plain) printf("gain      %.2f: median without searched schedules over the one with them\n", ratio(b, b->plain));
+  printf("load      other processes kept %.2f CPUs busy%s\n", b->foreign,
+         b->disturbed ? paint(b->o, PAINT_WARNING, ": disturbed", &c->model) : "");
 }
 
 static json_t *latency_json(Side *s) {

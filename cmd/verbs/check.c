@@ -42,7 +42,7 @@ int verb_check(Ctx *c, const Options *o) {
   Check k = { .o = o };
   char *text = NULL;
   size_t n = 0;
-  if (o->json) c->err = open_memstream(&text, &n);
+  if (o->json) c->err = open_memstream(&text, &n), c->colored = c->over_progress = false;
   if (!c->err) BUG("no memory stream");
   int code = ctx_try(c, load, &k);
   if (o->json) {
@@ -57,9 +57,9 @@ int verb_check(Ctx *c, const Options *o) {
     if (!code && k.place.text) json_object_set_new(j, "runs_on", json_text(k.place.text));
     json_print(j);
   } else if (!code && !o->quiet) {
-    printf("%s: can be compiled\n", o->model);
+    printf("%s: %s\n", o->model, paint(o, PAINT_OK, "can be compiled", &c->model));
     if (k.place.text) printf("%s: runs on %s\n", o->model, k.place.text);
-    if (o->verbose) print_interface(c, k.g);
+    if (o->verbose) print_interface(c, o, k.g);
   }
   return code;
 }

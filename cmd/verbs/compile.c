@@ -13,7 +13,7 @@ static void reference(Ctx *c, const Options *o, const Graph *g, const Feed *feed
   *out = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
   int seeded = feed_inputs(c, feed, g->inputs.p, (int)graph_nin(g), o->seed, *in);
   if (!seeded && feed_outputs(c, feed, g->outputs.p, (int)graph_nout(g), *out)) return;
-  interpret(c, g, 1, true, *in, *out);
+  interpret(c, o, g, 1, true, *in, *out);
 }
 
 /* Writes the pass's result to standard output. To a file NAME.tg it writes a dump for --start-after, with the long weights in
@@ -41,7 +41,37 @@ typedef struct Writing {
   const char *out;
   const Plan *plan;
   BundleOptions options;
+  size_t files, code; /* written: number of files, and bytes of those with kernels */
 } Writing;
+
+/* Files with kernels are NAME.c, NAME.o and the like, and in a bundle for several machines NAME_MACHINE.c. */
+static bool has_kernels(const char *file, const char *name) {
+  const size_t n = strlen(name);
+  const char *dot = strrchr(file, '.'), *rest = !strncmp(file, name, n) ? file + n : starts_with(file, "lib") ? file : "";
+  const bool other = dot && (!strcmp(dot, ".h") || !strcmp(dot, ".pc") || !strcmp(dot, ".bin"));
+  return *rest && dot && !other && !starts_with(rest, "_weights");
+}
+
+static void count_files(Writing *w, const Bundle *b) {
+  w->files = b->files.n;
+  for (size_t i = 0; i < b->files.n; i++)
+    if (has_kernels(b->files.p[i].name, w->options.name)) w->code += b->files.p[i].n;
+}
+
+static const char *quoted(Ctx *c, const char *path) { /* for a shell */
+  const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-,=@%:";
+  return strspn(path, plain) == strlen(path) || strchr(path, '\'') ? path : arena_printf(&c->model, "'%s'", path);
+}
+
+/* Two lines on standard error: the bundle, and the command that uses it */
+static void summarize(Ctx *c, const Options *o, const Plan *p, const Writing *w) {
+  const bool colored = terminal_colored(o, stderr);
+  const char *dir = quoted(c, o->out);
+  fprintf(stderr, "%s%s:%s %zu files, code %s, weights %s, arena %s, %zu kernel%s for %s\n", colored ? "\033[1;32m" : "", dir,
+          colored ? "\033[0m" : "", w->files, bytes_text(c, (int64_t)w->code), bytes_text(c, p->weights.bytes),
+          bytes_text(c, p->memory.arena_bytes), p->kernels.n, p->kernels.n == 1 ? "" : "s", p->in->target->isa);
+  fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test ? " check" : "");
+}
 
 static void write_bundle(Ctx *c, void *arg) {
   Writing *w = arg;
@@ -49,6 +79,7 @@ static void write_bundle(Ctx *c, void *arg) {
   bundle_render(w->plan, &w->options, &files);
   c->file = NULL; /* later errors are not about the model */
   bundle_write(c, &files, w->out);
+  count_files(w, &files);
   bundle_free(&files);
 }
 
@@ -73,13 +104,14 @@ int verb_compile(Ctx *c, const Options *given) {
   Tensor *in = NULL, *out = NULL;
   if (o->self_test) reference(c, o, g, &feed, &in, &out); /* before compiling: passes may change the graph */
   Plan *p = plan_from(o, g, t, from, NULL, NULL);
-  const OutputError *errors = sampled ? error_measure(c, p, &sample) : NULL;
+  const OutputError *errors = sampled ? error_measure(c, o, p, &sample) : NULL;
   Emit emit;
   const char *name = o->name ? o->name : "net";
   Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name) };
   backend_of(o, &emit);
-  Writing w = { o->out,
-                p,
+  Writing w = { .out = o->out,
+                .plan = p,
+                .options =
                 { .backend = p->in->backend,
                   .name = name,
                   .weights = weights_mode(o, p->in->backend, emit),
@@ -95,14 +127,14 @@ int verb_compile(Ctx *c, const Options *given) {
                   .errors = errors } };
   const bool tools = emit == EMIT_SO || (emit != EMIT_TEXT && p->in->backend->images);
   if (tools) linking.scratch = scratch_new(c);
+  work_begin(c, o, arena_printf(&c->model, "writing the bundle for %s", p->in->backend->name));
   int code = ctx_try(c, write_bundle, &w);
+  work_end(c);
   if (tools) scratch_remove(linking.scratch);
   if (code) fail_silent(c, code);
   feed_free(&feed);
   if (inexact && !o->quiet) error_print(p, errors);
-  if (o->explain) print_kernels(p, NULL);
-  if (o->verbose)
-    fprintf(stderr, "tgc: %zu kernels, arena %s, weights %s for %s\n", p->kernels.n, bytes_text(c, p->memory.arena_bytes),
-            bytes_text(c, p->weights.bytes), p->in->target->isa);
+  if (o->explain) print_kernels(o, p, NULL);
+  if (!o->quiet) summarize(c, o, p, &w);
   return EX_DONE;
 }

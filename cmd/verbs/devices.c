@@ -3,6 +3,8 @@
 #include "../cmd.h"
 #include <string.h>
 
+enum { LEFT = 14 }; /* column of the facts behind their names */
+
 typedef struct Devices {
   const Options *o;
   const char *scratch;
@@ -68,11 +70,11 @@ static const char *words(Ctx *c, const json_t *list, const char *none) {
   return s.n ? sb_keep(&s, &c->model) : none;
 }
 
-static void print_machine(Ctx *c, const json_t *m) {
-  int bytes = (int)json_integer_value(json_object_get(m, "vector_bytes"));
-  printf("%-13s %-9s%-10s%-34s%s\n", json_string_value(json_object_get(m, "isa")),
-         json_string_value(json_object_get(m, "architecture")), bytes ? arena_printf(&c->model, "%d bit", 8 * bytes) : "scalar",
-         words(c, json_object_get(m, "compilers"), "-"), words(c, json_object_get(m, "runs"), "-"));
+static void add_machine(Ctx *c, Table *t, const json_t *m) {
+  const int bytes = (int)json_integer_value(json_object_get(m, "vector_bytes"));
+  table_row(t, json_string_value(json_object_get(m, "isa")), json_string_value(json_object_get(m, "architecture")),
+            bytes ? arena_printf(&c->model, "%d bit", 8 * bytes) : "scalar", words(c, json_object_get(m, "compilers"), "-"),
+            words(c, json_object_get(m, "runs"), "-"));
 }
 
 /* The compiler of a device's kernels */
@@ -115,26 +117,30 @@ int verb_devices(Ctx *c, const Options *o) {
     json_print(j);
     return EX_DONE;
   }
+  const int room = o->wide ? 0 : terminal_width(stdout);
+  Table t = { c, o, "<<<<<", .headed = true };
   printf("this machine  %s, %d cores\n", arch_name(arch), native->cores);
   printf("caches        L1 %s, L2 %s, L3 %s\n", bytes_text(c, native->l1_bytes), bytes_text(c, native->l2_bytes),
          native->l3_bytes ? bytes_text(c, native->l3_bytes) : "none or unknown");
-  printf("has           %s\n", words(c, json_object_get(host, "features"), "the baseline"));
-  printf("lacks         %s\n", words(c, json_object_get(host, "lacking"), "nothing that tgc uses"));
+  print_words(words(c, json_object_get(host, "features"), "the baseline"), LEFT, printf("has"), room);
+  print_words(words(c, json_object_get(host, "lacking"), "nothing that tgc uses"), LEFT, printf("lacks"), room);
   printf("native is     %s\n", native->isa);
   if (d.own_why) printf("C compiler    none that works: %s\n", d.own_why);
   else printf("C compiler    %s\n", own_compiler(c));
-  drivers_print(c, devices, no_device);
+  drivers_print(c, o, devices, no_device);
   for (const Backend *const *b = backends; *b; b++) {
-    printf("%s%-8s%s\n", b == backends ? "backends      " : "              ", (*b)->name, (*b)->gloss);
-    if ((*b)->types) printf("%22s%s\n", "", (*b)->types);
+    const int at = printf("%s%-8s", b == backends ? "backends      " : "              ", (*b)->name);
+    print_words((*b)->gloss, at, at, room);
+    if ((*b)->types) print_words((*b)->types, at, 0, room);
   }
-  printf("\n%-13s %-9s%-10s%-34s%s\n", "--isa", "for", "vectors", "builds with", "runs");
+  putchar('\n');
+  table_row(&t, "--isa", "for", "vectors", "builds with", "runs");
   size_t i;
-  json_array_foreach(d.machines, i, m) print_machine(c, m);
-  for (const Target *t = device_targets; t->isa; t++)
-    printf("%-13s %-9s%-10s%-34s%s\n", t->isa, "device",
-           target_has_threads(t) ? "threads" : arena_printf(&c->model, "%d bit", 8 * t->vector_bytes),
-           device_compilers(t), t->source);
+  json_array_foreach(d.machines, i, m) add_machine(c, &t, m);
+  for (const Target *x = device_targets; x->isa; x++)
+    table_row(&t, x->isa, "device", target_has_threads(x) ? "threads" : arena_printf(&c->model, "%d bit", 8 * x->vector_bytes),
+              device_compilers(x), x->source);
+  table_print(&t);
   json_decref(no_device);
   json_decref(j);
   return EX_DONE;

@@ -7,18 +7,15 @@
 #include <string.h>
 
 /* ---- the graph ---- */
-static void print_values(Ctx *c, const char *kind, const GIO *v, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    printf("%-7s ", kind);
-    print_name(v[i].name);
-    printf(" %s\n", type_text(c, v[i].dt, v[i].rank, v[i].dims));
-  }
+static void print_values(Ctx *c, const Options *o, const char *kind, const GIO *v, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    print_cut(o, arena_printf(&c->model, "%-7s %s %s", kind, v[i].name, type_text(c, v[i].dt, v[i].rank, v[i].dims)));
 }
 
-void print_interface(Ctx *c, const Graph *g) {
-  print_values(c, "input", g->inputs.p, graph_nin(g));
-  print_values(c, "output", g->outputs.p, graph_nout(g));
-  print_values(c, "state", g->inputs.p + graph_nin(g), g->states.n);
+void print_interface(Ctx *c, const Options *o, const Graph *g) {
+  print_values(c, o, "input", g->inputs.p, graph_nin(g));
+  print_values(c, o, "output", g->outputs.p, graph_nout(g));
+  print_values(c, o, "state", g->inputs.p + graph_nin(g), g->states.n);
 }
 
 /* counts the nodes of each op below the outputs; returns their sum */
@@ -132,28 +129,27 @@ static void add_traffic(const Plan *p, json_t *kernels) {
 }
 
 /* ---- the plan ---- */
-void print_kernels(const Plan *p, const json_t *kernels) {
+void print_kernels(const Options *o, const Plan *p, const json_t *kernels) {
   const KernelOrigins *from = kernel_origins(p);
+  Ctx *c = p->ir->ctx;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     if (x->group_size > 1)
       printf("k%zu to k%zu run together: %d chunks, shared by %d\n", k, k + (size_t)x->group_size - 1, x->chunks,
              x->chunks_per_task);
     printf("k%zu: %lld flops, reads %s, writes %s\n", k, (long long)x->flops, bytes_text(p->ir->ctx, x->bytes_read),
-           bytes_text(p->ir->ctx, x->bytes_written));
-    for (int i = 0; i < from[k].n; i++) {
-      fputs("  from ", stdout);
-      print_name(p->ir->origins.p[from[k].origin[i]].text);
-      putchar('\n');
-    }
-    if (x->schedule && *x->schedule) printf("  schedule%s%s\n", *x->schedule == ' ' ? "" : " ", x->schedule);
+           bytes_text(c, x->bytes_written));
+    for (int i = 0; i < from[k].n; i++)
+      print_cut(o, arena_printf(&c->model, "  from %s", p->ir->origins.p[from[k].origin[i]].text));
+    if (x->schedule && *x->schedule)
+      print_cut(o, arena_printf(&c->model, "  schedule%s%s", *x->schedule == ' ' ? "" : " ", x->schedule));
     if (x->bounds.accesses) print_bounds(&x->bounds);
     if (target_has_threads(p->in->target)) print_launches(p, x, json_object_get(json_array_get(kernels, k), "launches"));
   }
 }
 
 /* ---- layouts, and data that is only moved ---- */
-static void print_layouts(const Plan *p) {
+static void print_layouts(const Options *o, const Plan *p) {
   const IR *ir = p->ir;
   puts("layouts:");
   for (size_t i = 0; i < p->layouts.n; i++) {
@@ -161,12 +157,10 @@ static void print_layouts(const Plan *p) {
     const Node *x = node(ir, l->value);
     Sb where = { 0 };
     layout_print(ir, l, &where);
-    printf("  %s%s", type_text(ir->ctx, (DType)x->dt, x->rank, x->dims), where.p);
-    sb_free(&where);
     const char *from = ir->origins.p[x->origin].text;
-    fputs(from ? " from " : "", stdout);
-    print_name(from ? from : "");
-    putchar('\n');
+    print_cut(o, arena_printf(&ir->ctx->model, "  %s%s%s%s", type_text(ir->ctx, (DType)x->dt, x->rank, x->dims), where.p,
+                              from ? " from " : "", from ? from : ""));
+    sb_free(&where);
   }
   if (p->layouts.cost[0] > 0)
     printf("  cost %.4g, %.4g with the order that each value prefers by itself\n", p->layouts.cost[1], p->layouts.cost[0]);
@@ -210,21 +204,25 @@ static Life *lives(const Plan *p) {
   return l;
 }
 
-static void print_memory(const Plan *p) {
+static void print_memory(const Options *o, const Plan *p) {
   const Life *l = lives(p);
+  Ctx *c = p->ir->ctx;
+  Table t = { .c = c, .o = o, .format = ">><" };
   puts("memory plan (arena):");
   for (size_t i = 0; i < p->ir->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[i];
     if (b->kind != BUF_ARENA || l[i].first < 0) continue;
-    printf("  %10lld  %12lld bytes  k%d to k%d\n", (long long)b->offset, (long long)b->elems * dt_bytes(b->dt), l[i].first,
-           l[i].last);
+    table_row(&t, arena_printf(&c->model, "  %lld", (long long)b->offset), arena_printf(&c->model, "%lld bytes", (long long)b->elems * dt_bytes(b->dt)),
+              arena_printf(&c->model, "k%d to k%d", l[i].first, l[i].last));
   }
   for (size_t k = 0; k < p->memory.states.n; k++) {
     const StatePlace *s = &p->memory.states.p[k];
-    printf("  %10lld  %12lld bytes  state ", (long long)(p->memory.state_at + s->at), (long long)(s->outer * s->block));
-    print_name(p->g->inputs.p[graph_nin(p->g) + k].name);
-    puts(p->g->states.p[k].axis >= 0 ? ", a window" : s->slots > 1 ? ", alternating" : ", in place");
+    const char *how = p->g->states.p[k].axis >= 0 ? "a window" : s->slots > 1 ? "alternating" : "in place";
+    table_row(&t, arena_printf(&c->model, "  %lld", (long long)(p->memory.state_at + s->at)),
+              arena_printf(&c->model, "%lld bytes", (long long)(s->outer * s->block)), arena_printf(&c->model, "state %s, %s",
+              p->g->inputs.p[graph_nin(p->g) + k].name, how));
   }
+  table_print(&t);
 }
 
 static json_t *memory_json(const Plan *p) {
@@ -315,15 +313,13 @@ static json_t *find_contractions(const Graph *g) {
   return list;
 }
 
-static void print_contractions(json_t *list) {
+static void print_contractions(Ctx *c, const Options *o, json_t *list) {
   size_t i;
   json_t *x;
   if (json_array_size(list)) puts("contractions:");
-  json_array_foreach(list, i, x) {
-    fputs("  ", stdout);
-    print_name(json_string_value(json_object_get(x, "node")));
-    printf(": %s\n", json_string_value(json_object_get(x, "ranges")));
-  }
+  json_array_foreach(list, i, x)
+    print_cut(o, arena_printf(&c->model, "  %s: %s", json_string_value(json_object_get(x, "node")),
+                              json_string_value(json_object_get(x, "ranges"))));
 }
 
 int verb_inspect(Ctx *c, const Options *o) {
@@ -353,22 +349,24 @@ int verb_inspect(Ctx *c, const Options *o) {
     json_print(report);
     return EX_DONE;
   }
-  print_interface(c, p->g);
-  printf("nodes   %zu:", n);
+  Sb ops = { 0 };
   for (int i = 0; i < OP_COUNT; i++)
-    if (count[i]) printf(" %s %d", op_info[i].name, count[i]);
-  printf("\nkernels %zu for %s\ncost    %.3f Mflop, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n,
-         p->in->target->isa, (double)cost.flops / 1e6, bytes_text(c, cost.read), bytes_text(c, cost.written),
+    if (count[i]) sb_printf(&ops, "%s%s %d", ops.n ? " " : "", op_info[i].name, count[i]);
+  print_interface(c, o, p->g);
+  print_words(ops.n ? ops.p : "", 8, printf("nodes   %zu: ", n), o->wide ? 0 : terminal_width(stdout));
+  sb_free(&ops);
+  printf("kernels %zu for %s\ncost    %s, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n,
+         p->in->target->isa, count_text(c, (double)cost.flops, "flop"), bytes_text(c, cost.read), bytes_text(c, cost.written),
          bytes_text(c, p->memory.arena_bytes), bytes_text(c, p->memory.arena_bound), bytes_text(c, p->weights.bytes));
   print_products(p);
   if (least_seconds(p) > 0)
-    printf("bound   %.1f us by %d GB/s and %d GFLOP/s\n", least_seconds(p) * 1e6, t->dev->gigabytes, t->dev->gigaflops);
+    printf("bound   %s by %d GB/s and %d GFLOP/s\n", time_text(c, least_seconds(p) * 1e3), t->dev->gigabytes, t->dev->gigaflops);
   if (o->explain) {
-    print_contractions(contractions);
-    print_kernels(p, kernels);
-    print_layouts(p);
+    print_contractions(c, o, contractions);
+    print_kernels(o, p, kernels);
+    print_layouts(o, p);
     print_moves(p, cost.read + cost.written);
-    print_memory(p);
+    print_memory(o, p);
   }
   json_decref(contractions);
   json_decref(kernels);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 1000, TRIES = 20,  STAMPS_MOST = 1 << 23, NODES_SHOWN = 4, INDENT = 45 };
+enum { RUNS = 1000, TRIES = 20,  STAMPS_MOST = 1 << 23, NODES_SHOWN = 4 };
 
 typedef struct Row {
   int kernel;
@@ -61,28 +61,34 @@ static void fill_rows(Ctx *c, Profile *p) {
 }
 
 /* ---- reporting ---- */
-static void print_profile(const Profile *p) {
-  const IR *ir = p->plan->ir;
-  printf("%zu kernels, %.4g ms for %s; ", p->plan->kernels.n, p->total, p->plan->in->target->isa);
-  if (p->peak.gflops > 0) printf("peak %.4g GFLOP/s, reads %.4g GB/s; ", p->peak.gflops, p->peak.read_gbs);
+static const char *origins_text(Ctx *c, const Profile *p, const KernelOrigins *from) {
+  Sb s = { 0 };
+  for (int j = 0; j < from->n && j < NODES_SHOWN; j++)
+    sb_printf(&s, "%s%s", j ? "; " : "", p->plan->ir->origins.p[from->origin[j]].text);
+  if (from->n > NODES_SHOWN) sb_printf(&s, "; and %d more", from->n - NODES_SHOWN);
+  return s.n ? sb_keep(&s, &c->model) : "";
+}
+
+static void print_profile(Ctx *c, const Profile *p) {
+  const size_t n = p->plan->kernels.n;
+  const bool peak = p->peak.gflops > 0;
+  Table t = { c, p->o, ">>>>><<", .headed = true };
+  printf("%zu kernel%s, %s for %s\n", n, n == 1 ? "" : "s", time_text(c, p->total), p->plan->in->target->isa);
+  if (peak) printf("peak %.4g GFLOP/s, reads %.4g GB/s; ", p->peak.gflops, p->peak.read_gbs);
   else printf("times by its driver; ");
   printf("other processes kept %.2f CPUs busy\n", p->foreign);
-  puts("      us      %  GFLOP/s     GB/s  roof %  kernel");
-  for (size_t i = 0; i < p->plan->kernels.n; i++) {
+  table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", "kernel", "nodes and schedule");
+  for (size_t i = 0; i < n; i++) {
     const Row *r = &p->rows[i];
-    const Kernel *k = &p->plan->kernels.p[r->kernel];
-    printf("%8.1f  %5.1f  %7.1f  %7.1f  ", r->ms * 1e3, r->ms / p->total * 100, r->gflops, r->gbs);
-    if (p->peak.gflops > 0) printf("%6.0f", r->roof * 100);
-    else printf("%6s", "-");
-    printf("  k%d%s%s\n", r->kernel, k->schedule && *k->schedule == ' ' ? "" : " ", k->schedule ? k->schedule : "");
+    const char *schedule = p->plan->kernels.p[r->kernel].schedule;
     const KernelOrigins *from = &p->from[r->kernel];
-    for (int j = 0; j < from->n && j < NODES_SHOWN; j++) {
-      printf(j ? "; " : "%*s", INDENT, "");
-      print_name(ir->origins.p[from->origin[j]].text);
-    }
-    if (from->n > NODES_SHOWN) printf("; and %d more", from->n - NODES_SHOWN);
-    if (from->n) putchar('\n');
+    table_row(&t, time_text(c, r->ms), arena_printf(&c->model, "%.1f %%", r->ms / p->total * 100),
+              arena_printf(&c->model, "%.1f", r->gflops), arena_printf(&c->model, "%.1f", r->gbs),
+              peak ? arena_printf(&c->model, "%.0f %%", r->roof * 100) : "-", arena_printf(&c->model, "k%d", r->kernel),
+              from->n ? origins_text(c, p, from) : schedule);
+    if (from->n && schedule && *schedule) table_under(&t, schedule + (*schedule == ' '));
   }
+  table_print(&t);
 }
 
 static json_t *origins_json(const Profile *p, int kernel) {
@@ -172,7 +178,7 @@ static void run_profile(Ctx *c, void *arg) {
   p->from = kernel_origins(p->plan);
   fill_rows(c, p);
   if (p->o->json) json_print(profile_json(p));
-  else print_profile(p);
+  else print_profile(c, p);
   if (p->o->trace) write_trace(c, p);
 }
 

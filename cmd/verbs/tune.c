@@ -36,9 +36,12 @@ static int interrupted(void *arg) {
 static void progress(void *arg, const Tuner *t) {
   Tuning *u = arg;
   char text[120];
-  snprintf(text, sizeof text, "%.1f us were %.1f us, %lld candidates", tune_total(t, false), tune_total(t, true),
+  const double spent = tune_clock() - u->start, all = t->lab.deadline - u->start;
+  const double by_trials = t->trials ? (double)t->tried / (double)t->trials : 0;
+  if (!terminal_has_progress(u->o)) return;
+  snprintf(text, sizeof text, "%.1f µs were %.1f µs, %lld candidates", tune_total(t, false), tune_total(t, true),
            (long long)t->tried);
-  progress_show(u->o, text, -1, (int64_t)(tune_clock() - u->start));
+  progress_show(u->o, text, fmax(by_trials, all > 0 ? spent / all : 0), (int64_t)spent);
   u->shown = true;
 }
 
@@ -71,15 +74,19 @@ static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
 }
 
 /* ---- results ---- */
-static void print_goals(const Tuning *u) {
+static void print_goals(Ctx *c, const Tuning *u) {
   const Tuner *t = &u->t;
   double total = tune_total(t, false);
+  Table table = { c, u->o, "<>>>><", .headed = true };
   for (size_t i = 0; i < t->goals.n; i++) {
     const Goal *g = &t->goals.p[i];
     if (!g->measured || (g->count * g->best_us < 0.01 * total && !u->o->verbose)) continue;
-    printf("%.16s x %-3d %5.1f %%  %9.2f us, was %9.2f  %s%s\n", g->key, g->count, 100 * g->count * g->best_us / total,
-           g->best_us, g->base_us, g->best, g->done ? "" : " ...");
+    if (!table.cells.n) table_row(&table, "nest", "uses", "share", "time", "before", "schedule");
+    table_row(&table, arena_printf(&c->model, "%.16s", g->key), arena_printf(&c->model, "%d", g->count),
+              arena_printf(&c->model, "%.1f %%", 100 * g->count * g->best_us / total), time_text(c, g->best_us / 1e3),
+              time_text(c, g->base_us / 1e3), arena_printf(&c->model, "%s%s", g->best, g->done ? "" : " ..."));
   }
+  table_print(&table);
 }
 
 static json_t *goals_json(const Tuner *t) {
@@ -110,14 +117,15 @@ static void print_rate(const Tuning *u) {
   putchar('\n');
 }
 
-static void print_check(const Tuning *u, const ValidatedAt *x) {
+static void print_check(Ctx *c, const Tuning *u, const ValidatedAt *x) {
   if (u->t.lab.backend->driver) printf("the model on the device");
   else printf("the model, %d thread%s", x->threads, x->threads > 1 ? "s" : "");
-  printf(": tuned %.4g ms, untuned %.4g ms", x->tuned, x->untuned);
+  printf(": tuned %s, untuned %s", time_text(c, x->tuned), time_text(c, x->untuned));
 }
 
 static void report(Tuning *u, const char *lock) {
   const Tuner *t = &u->t;
+  Ctx *c = t->lab.ctx;
   const Validated *m = &u->model;
   int open = 0;
   double seconds = tune_clock() - u->start;
@@ -139,16 +147,16 @@ static void report(Tuning *u, const char *lock) {
     json_print(j);
     return;
   }
-  print_goals(u);
+  print_goals(c, u);
   printf("%zu nests, %d still open; %lld candidates in %.1f s, of which %lld failed\n", t->goals.n, open, (long long)t->tried,
          seconds, (long long)t->failed);
   print_rate(u);
-  printf("sum of kernels: %.1f us, was %.1f us\n", tune_total(t, false), tune_total(t, true));
+  printf("sum of kernels: %s, was %s\n", time_text(c, tune_total(t, false) / 1e3), time_text(c, tune_total(t, true) / 1e3));
   if (m->done) {
-    print_check(u, &m->at);
+    print_check(c, u, &m->at);
     printf("; kept %d of %d schedules\n", m->kept, m->found);
   }
-  if (m->other.threads) print_check(u, &m->other), putchar('\n');
+  if (m->other.threads) print_check(c, u, &m->other), putchar('\n');
   if (lock) printf("schedules: %s\n", lock);
 }
 

@@ -119,9 +119,9 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
     const Tensor *variance = variances(c, v);
     Tensor *rounded = ARENA_NEW(&c->model, Tensor, n);
     Tensor *in = arena_dup(&c->model, v->in, v->steps * v->g->inputs.n * sizeof *in);
-    interpret(c, v->g, v->steps, false, in, rounded);
+    interpret(c, v->o, v->g, v->steps, false, in, rounded);
     Tensor *chosen = rounded; /* arithmetic that a pass chose, which may round more, within limits */
-    if (v->compiled && v->steps == 1) interpret(c, v->compiled, 1, false, in, chosen = ARENA_NEW(&c->model, Tensor, n));
+    if (v->compiled && v->steps == 1) interpret(c, v->o, v->compiled, 1, false, in, chosen = ARENA_NEW(&c->model, Tensor, n));
     for (size_t i = 0; i < n; i++) {
       double more = d[i].bad ? reference_error(&chosen[i], &v->want[i], computed_in(v, i)) : 0;
       double room = d[i].bad ? 4 * fmax(rounding_cost(&rounded[i], &v->want[i]), isfinite(more) ? more : 0) : 0;
@@ -131,7 +131,7 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
     return;
   }
   v->exact = ARENA_NEW(&c->model, Tensor, n);
-  interpret(c, v->g, v->steps, true, v->in, v->exact);
+  interpret(c, v->o, v->g, v->steps, true, v->in, v->exact);
   for (size_t i = 0; i < n; i++) {
     double error = d[i].bad ? reference_error(&v->want[i], &v->exact[i], v->want[i].dt) : 0;
     if (d[i].bad && isfinite(error) && !tensor_compare(&v->got[i], &v->exact[i], v->o->rtol, fmax(v->o->atol, 2 * error)).bad)
@@ -149,7 +149,7 @@ static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json
                                         real_json(d->max_abs), "rms", real_json(e.rms), "largest", real_json(e.largest),
                                         "reference_error", real_json(v->excused[i])));
   if (v->o->json) return;
-  printf("%s ", passed ? "ok    " : "FAILED");
+  printf("%s ", passed ? paint(v->o, PAINT_OK, "ok    ", &c->model) : paint(v->o, PAINT_ERROR, "FAILED", &c->model));
   if (v->steps > 1) printf("%zu: ", i / v->nout);
   print_name(out->name);
   printf(" %s  max ULP %.6g  max relative %.3g  max absolute %.3g", type_text(c, out->dt, out->rank, out->dims), d->max_ulp,
@@ -230,7 +230,7 @@ int verb_verify(Ctx *c, const Options *o) {
   const int seeded = feed_steps(c, o, &feed, &s);
   v.from_data = s.wanted;
   if (v.from_data && seeded) fail(c, EX_NOINPUT_, "the data has outputs but lacks %d of %zu inputs", seeded, v.steps * s.nin);
-  if (!v.from_data) interpret(c, v.g, v.steps, true, v.in, v.want);
+  if (!v.from_data) interpret(c, o, v.g, v.steps, true, v.in, v.want);
   v.report = json_report("verify", o->model);
   v.scratch = scratch_new(c);
   int code = ctx_try(c, build_and_compare, &v);

@@ -33,6 +33,7 @@ struct Eval {
   const Tensor *const *inputs;
   bool with_double;
   int64_t steps, bytes;  /* remaining budget; INT64_MAX: no limit */
+  bool tells;            /* ctx_progress hears of it */
   VEC(Item) items;       /* sources before users; item 0 is unused */
   RefMap item;           /* Ref to its index in items */
 };
@@ -517,7 +518,15 @@ static void release(Item *it) {
   it->ready = false;
 }
 
+/* The work of an item, roughly: the points that it visits */
+static double points_of(const Eval *e, const Item *it) {
+  const Node *x = node(e->ir, it->ref);
+  const Node *over = x->op == OP_REDUCE ? node(e->ir, x->src[0]) : x;
+  return it->stored ? (double)dims_elems(over->dims, over->rank) : 0;
+}
+
 static bool eval_items(Eval *e) {
+  double all = 0, done = 0;
   count_uses(e);
   choose_storage(e);
   find_last_reads(e);
@@ -527,8 +536,11 @@ static bool eval_items(Eval *e) {
     it->next_dead = e->items.p[it->last].dead;
     e->items.p[it->last].dead = i;
   }
+  for (uint32_t i = 1; i < e->items.n && e->tells; i++) all += points_of(e, &e->items.p[i]);
   for (uint32_t i = 1; i < e->items.n; i++) {
     Item *it = &e->items.p[i];
+    if (e->tells && all > 0) ctx_progress(e->ir->ctx, "interpreting the model", done / all);
+    done += e->tells ? points_of(e, it) : 0;
     if (!it->stored) set_leaf(e, it);
     else if (!compute(e, it)) return false;
     for (uint32_t d = it->dead; d; d = e->items.p[d].next_dead) release(&e->items.p[d]);
@@ -580,7 +592,7 @@ static bool run(Eval *e, const Ref *outputs, int n, Arena *a, Tensor *results) {
 bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs, Arena *a, bool with_double,
                   int64_t steps, Tensor *results) {
   Eval e = { .ir = ir, .inputs = inputs, .with_double = with_double, .steps = steps ? steps : INT64_MAX,
-             .bytes = INT64_MAX };
+             .bytes = INT64_MAX, .tells = ir->ctx->progress != NULL };
   return run(&e, outputs, n, a, results);
 }
 

@@ -165,8 +165,6 @@ typedef struct CompileOptions {
   int nsettings;
   const Sample *sample;    /* for the dump; NULL: none */
   Resumed *resumed;        /* a dump with its graph; the passes up to its last are skipped; NULL: all passes run */
-  void (*progress)(void *arg, const char *stage, int done, int total); /* may be NULL */
-  void *progress_arg;
 } CompileOptions;
 
 /* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */

@@ -116,12 +116,18 @@ struct Ctx {
   bool over_progress;   /* err is a terminal, where a progress line may stand that a message overwrites */
   bool colored;         /* messages to err have colours */
   Interner *warned;     /* the warnings so far: each is printed once */
+  /* Told often how far long work has come. share: part that is done. NULL: nobody asks */
+  void (*progress)(void *arg, const char *stage, double share);
+  void *progress_arg;
   struct Mapping *maps; /* file mappings, released by ctx_free */
   const struct Tunables *tunables; /* cost/tunable.h; NULL: the defaults */
   const char *file;     /* prefix of messages: the model's path as given */
   VEC(SourceFile) sources;
 };
 
+static inline void ctx_progress(const Ctx *c, const char *stage, double share) {
+  if (c->progress) c->progress(c->progress_arg, stage, share);
+}
 void ctx_init(Ctx *c);
 void ctx_free(Ctx *c);
 

@@ -147,7 +147,7 @@ static Plan *cpu_plan(World *w, const Backend *loads) {
     for (size_t i = 0; i < x->nests.n; i++) VEC_PUSH(&same.nests, ((NestSchedule){ .nest = x->nests.p[i].nest }));
     VEC_PUSH(&v->kernels, same);
   }
-  for (int i = STEP_affinity; i < STEP_variants; i++) step_run(v, &step_table[i], NULL, NULL);
+  for (int i = STEP_affinity; i < STEP_variants; i++) step_run(v, &step_table[i], 0, 1);
   steps_end(v);
   plan_bounds(v);
   return v;
