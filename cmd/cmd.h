@@ -93,7 +93,7 @@ void option_choices(Arena *a, const char *option, Texts *words);
 const char *choice_near(Arena *a, const char *option, const char *word); /* did_you_mean among them */
 
 /* ---- help.c ---- */
-void print_help(const Options *o);                        /* of o->verb, or of tgc */
+void print_help(const Options *o);                        /* that of o->verb, or of tgc as a whole */
 void print_man(void);
 
 /* ---- terminal.c: width, colours, units, tables and the progress line ---- */
@@ -108,12 +108,12 @@ const char *count_text(Ctx *c, double n, const char *unit); /* "1.23 Mflop": pow
  * names of the columns. The last column is cut at the width of a terminal, unless --wide is given. */
 typedef struct Table { Ctx *c; const Options *o; const char *format; bool headed; VEC(const char *) cells, under; } Table;
 void table_row(Table *t, ...);                            /* a cell for each column, which lives as long as the table */
-void table_under(Table *t, const char *text);             /* a line below the last row, at its last column */
+void table_under(Table *t, const char *text);             /* a line below the last row, from its second column on */
 void table_print(Table *t);                               /* and frees it */
 void table_free(Table *t);
 void print_cut(const Options *o, const char *line);       /* a line, cut in the same way */
 /* Prints the words of a text in lines of `width` columns, 0 for one line. at: the current column. Further lines begin at column
- * `left`, and so does the first if that is not behind it. */
+ * `left`, and so does the first if that is not behind it. A tab is a blank where no line ends. */
 void print_words(const char *s, int left, int at, int width);
 bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
 /* Rewrites the line. share: part of the work that is done, from which the time left follows; negative: not known. stage NULL:

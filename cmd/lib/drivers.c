@@ -110,7 +110,7 @@ void drivers_print(Ctx *c, const Options *o, const json_t *list, const json_t *w
   json_array_foreach(list, i, d) {
     Sb can = { 0 };
     json_array_foreach(json_object_get(d, "abilities"), k, a) sb_printf(&can, "%s%s", k ? ", " : "", json_string_value(a));
-    const char *how = arena_printf(&c->model, "--backend=%s --device=%lld --isa=%s ", text_of(d, "backend"),
+    const char *how = arena_printf(&c->model, "--backend=%s --device=%lld --isa=%s", text_of(d, "backend"),
                                    (long long)json_integer_value(json_object_get(d, "device")), text_of(d, "isa"));
     const char *facts = arena_printf(
         &c->model, "%s, units %lld, blocks of %lld threads, shared memory %s%s, memory %s; has %s", text_of(d, "kind"),

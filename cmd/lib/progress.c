@@ -12,14 +12,15 @@ typedef struct Work {
   pthread_mutex_t mutex; /* guards what follows */
   pthread_cond_t changed;
   bool ended;
-  char stage[64];
+  const char *what;
+  char stage[100];
   double share;
 } Work;
 
 static void report(void *arg, const char *stage, double share) {
   Work *w = arg;
   pthread_mutex_lock(&w->mutex);
-  snprintf(w->stage, sizeof w->stage, "%s", stage);
+  snprintf(w->stage, sizeof w->stage, "%s%s%s", w->what, *stage ? ": " : "", stage);
   w->share = share;
   pthread_mutex_unlock(&w->mutex);
 }
@@ -47,8 +48,9 @@ void work_begin(Ctx *c, const Options *o, const char *what) {
   pthread_condattr_t clock;
   sigset_t all, was;
   w->o = o;
+  w->what = what;
   pthread_mutex_init(&w->mutex, NULL);
-  report(w, what, -1);
+  report(w, "", -1);
   pthread_condattr_init(&clock);
   pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
   pthread_cond_init(&w->changed, &clock);

@@ -75,14 +75,14 @@ static int columns_of(const char *s) {
 /* Appends s, which may hold any bytes, without its control characters. most: columns; -1: no limit */
 static void put_cell(Sb *out, const char *s, int most) {
   const int all = columns_of(s);
-  const char *rest = most >= 0 && all > most ? "..." : "";
-  int left = most >= 0 && all > most ? (most > 3 ? most - 3 : 0) : all;
+  const bool cut = most >= 0 && all > most;
+  int left = !cut ? all : most > 3 ? most - 3 : 0;
   for (; *s; s++) {
     const unsigned char ch = (unsigned char)*s;
     if ((ch & 0xc0) != 0x80 && left-- <= 0) break;
     sb_put(out, ch < 0x20 || ch == 0x7f ? "?" : s, 1);
   }
-  sb_puts(out, rest);
+  if (cut) sb_printf(out, "%.*s", most, "...");
 }
 
 static int room_of(const Options *o) { return o->wide ? 0 : terminal_width(stdout); }
@@ -101,7 +101,8 @@ void print_words(const char *s, int left, int at, int width) {
   for (size_t n; *s; s += n + (s[n] == ' '), first = false) {
     n = strcspn(s, " ");
     if (!first && width && at + 1 + (int)n > width) at = printf("\n%*s", left, "") - 1, first = true;
-    at += printf("%s%.*s", first ? "" : " ", (int)n, s);
+    at += printf(first ? "" : " ");
+    for (size_t i = 0; i < n; i++) at += printf("%c", s[i] == '\t' ? ' ' : s[i]);
   }
   putchar('\n');
 }
@@ -124,34 +125,47 @@ void table_free(Table *t) {
 
 void table_under(Table *t, const char *text) { t->under.p[t->under.n - 1] = text; }
 
-static void print_row(const Table *t, const char **cell, const int *width, int room, bool heading) {
+static void print_row(const Table *t, const char **cell, const int *width, bool heading) {
   Sb s = { 0 };
-  int at = 0;
   for (const char *f = t->format; *f; f++, cell++, width++) {
-    const int gap = at ? GAP : 0, n = columns_of(*cell), fill = f[0] == '>' || f[1] ? *width - n : 0;
-    sb_printf(&s, "%*s", gap + (*f == '>' ? fill : 0), "");
-    put_cell(&s, *cell, room && !f[1] ? (room > at + gap ? room - at - gap : 0) : -1);
+    const int n = columns_of(*cell), fill = n < *width ? *width - n : 0;
+    sb_printf(&s, "%*s", (f > t->format ? GAP : 0) + (*f == '>' ? fill : 0), "");
+    put_cell(&s, *cell, *width);
     sb_printf(&s, "%*s", *f == '>' ? 0 : fill, "");
-    at += gap + *width;
   }
   while (s.n && s.p[s.n - 1] == ' ') s.p[--s.n] = 0;
   puts(heading ? paint(t->o, PAINT_TITLE, s.p, &t->c->model) : s.n ? s.p : "");
   sb_free(&s);
 }
 
+/* Makes the columns fit the room: the last one first, then the widest that has its text on the left. */
+static void fit_columns(const Table *t, int *width, int n, int room) {
+  enum { LAST = 24, LEAST = 8 }; /* columns that the last one keeps, and the others */
+  int before = 0;
+  for (int i = 0; i + 1 < n; i++) before += width[i] + GAP;
+  while (before + (width[n - 1] < LAST ? width[n - 1] : LAST) > room) {
+    int widest = -1;
+    for (int i = 1; i + 1 < n; i++)
+      if (t->format[i] == '<' && width[i] > LEAST && (widest < 0 || width[i] > width[widest])) widest = i;
+    if (widest < 0) break;
+    width[widest]--;
+    before--;
+  }
+  if (before + width[n - 1] > room) width[n - 1] = before < room ? room - before : 0;
+}
+
 void table_print(Table *t) {
   const size_t n = strlen(t->format);
   const int room = room_of(t->o);
-  int last = 0; /* where the last column begins */
   int *width = ARENA_NEW(&t->c->model, int, n);
   for (size_t i = 0; i < t->cells.n; i++) {
     const int w = columns_of(t->cells.p[i]);
     if (w > width[i % n]) width[i % n] = w;
   }
-  for (size_t i = 0; i + 1 < n; i++) last += width[i] + GAP;
+  if (room) fit_columns(t, width, (int)n, room);
   for (size_t i = 0; i < t->under.n; i++) {
-    print_row(t, t->cells.p + i * n, width, room, t->headed && !i);
-    if (t->under.p[i]) print_cut(t->o, arena_printf(&t->c->model, "%*s%s", last, "", t->under.p[i]));
+    print_row(t, t->cells.p + i * n, width, t->headed && !i);
+    if (t->under.p[i]) print_cut(t->o, arena_printf(&t->c->model, "%*s%s", width[0] + GAP, "", t->under.p[i]));
   }
   table_free(t);
 }

@@ -351,7 +351,7 @@ int verb_inspect(Ctx *c, const Options *o) {
   }
   Sb ops = { 0 };
   for (int i = 0; i < OP_COUNT; i++)
-    if (count[i]) sb_printf(&ops, "%s%s %d", ops.n ? " " : "", op_info[i].name, count[i]);
+    if (count[i]) sb_printf(&ops, "%s%s\t%d", ops.n ? " " : "", op_info[i].name, count[i]);
   print_interface(c, o, p->g);
   print_words(ops.n ? ops.p : "", 8, printf("nodes   %zu: ", n), o->wide ? 0 : terminal_width(stdout));
   sb_free(&ops);

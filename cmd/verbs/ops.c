@@ -49,7 +49,7 @@ int verb_ops(Ctx *c, const Options *o) {
               arena_printf(&c->model, "%s%s%s", x->args, *x->args ? "  " : "", x->gloss));
   }
   if (!o->json) table_print(&t);
-  if (!o->json) puts("\npasses, and indented the steps of kernels (letter for -d, name for --stop-after):");
+  if (!o->json) puts("\npasses, with the steps of kernels indented (-d LETTER, --stop-after=NAME):");
   for (int i = 0; i < pass_count(); i++) json_array_append_new(passes, pass_json(c, pass_info(i), &steps));
   if (!o->json) table_print(&steps);
   for (const Frontend *f = frontends; f->name; f++) json_array_append_new(front, frontend_json(c, o, f));

@@ -61,10 +61,14 @@ static void fill_rows(Ctx *c, Profile *p) {
 }
 
 /* ---- reporting ---- */
+/* The nodes of a kernel. Their opsets are left out, as lines are short. */
 static const char *origins_text(Ctx *c, const Profile *p, const KernelOrigins *from) {
   Sb s = { 0 };
-  for (int j = 0; j < from->n && j < NODES_SHOWN; j++)
-    sb_printf(&s, "%s%s", j ? "; " : "", p->plan->ir->origins.p[from->origin[j]].text);
+  for (int j = 0; j < from->n && j < NODES_SHOWN; j++) {
+    const char *text = p->plan->ir->origins.p[from->origin[j]].text, *opset = strstr(text, ", opset ");
+    const size_t n = opset ? (size_t)(opset - text) : strlen(text);
+    sb_printf(&s, "%s%.*s%s", j ? "; " : "", (int)n, text, opset ? ")" : "");
+  }
   if (from->n > NODES_SHOWN) sb_printf(&s, "; and %d more", from->n - NODES_SHOWN);
   return s.n ? sb_keep(&s, &c->model) : "";
 }
@@ -77,7 +81,7 @@ static void print_profile(Ctx *c, const Profile *p) {
   if (peak) printf("peak %.4g GFLOP/s, reads %.4g GB/s; ", p->peak.gflops, p->peak.read_gbs);
   else printf("times by its driver; ");
   printf("other processes kept %.2f CPUs busy\n", p->foreign);
-  table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", "kernel", "nodes and schedule");
+  table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", "kernel", "nodes, and below the schedule");
   for (size_t i = 0; i < n; i++) {
     const Row *r = &p->rows[i];
     const char *schedule = p->plan->kernels.p[r->kernel].schedule;

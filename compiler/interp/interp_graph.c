@@ -539,7 +539,7 @@ static bool eval_items(Eval *e) {
   for (uint32_t i = 1; i < e->items.n && e->tells; i++) all += points_of(e, &e->items.p[i]);
   for (uint32_t i = 1; i < e->items.n; i++) {
     Item *it = &e->items.p[i];
-    if (e->tells && all > 0) ctx_progress(e->ir->ctx, "interpreting the model", done / all);
+    if (e->tells && all > 0) ctx_progress(e->ir->ctx, "", done / all);
     done += e->tells ? points_of(e, it) : 0;
     if (!it->stored) set_leaf(e, it);
     else if (!compute(e, it)) return false;

@@ -116,7 +116,7 @@ struct Ctx {
   bool over_progress;   /* err is a terminal, where a progress line may stand that a message overwrites */
   bool colored;         /* messages to err have colours */
   Interner *warned;     /* the warnings so far: each is printed once */
-  /* Told often how far long work has come. share: part that is done. NULL: nobody asks */
+  /* Told often how far long work has come. stage: a part of the work, or ""; share: how much is done. NULL: nobody asks */
   void (*progress)(void *arg, const char *stage, double share);
   void *progress_arg;
   struct Mapping *maps; /* file mappings, released by ctx_free */
