@@ -33,7 +33,9 @@
   F(ConstStringInContext2) F(AddGlobal) F(SetInitializer) F(SetGlobalConstant) F(SetAlignment) F(TypeOf) \
   F(ReplaceAllUsesWith) F(DeleteGlobal) F(SetValueName2) F(OrcCreateLLJIT) F(OrcDisposeLLJIT) \
   F(OrcLLJITGetMainJITDylib) F(OrcLLJITAddObjectFile) F(OrcLLJITLookup) F(OrcLLJITGetGlobalPrefix) \
-  F(OrcCreateDynamicLibrarySearchGeneratorForProcess) F(OrcJITDylibAddGenerator) F(GetVersion) F(ParseCommandLineOptions)
+  F(OrcCreateDynamicLibrarySearchGeneratorForProcess) F(OrcJITDylibAddGenerator) F(GetVersion) F(ParseCommandLineOptions) \
+  F(ContextSetDiagnosticHandler) F(GetDiagInfoSeverity) F(GetDiagInfoDescription) F(GetFirstFunction) F(GetNextFunction) \
+  F(IsDeclaration)
 
 typedef struct Library {
 #define F(name) __typeof__(LLVM##name) *name;
@@ -197,10 +199,37 @@ static void define_bytes(Session *s, const char *name, const void *p, size_t n) 
   l->SetValueName2(g, name, strlen(name));
 }
 
+/* ---- progress ---- */
+/* LLVM remarks on the stack of each function, in the middle of generating its code. These remarks are counted. */
+typedef struct Counted {
+  Ctx *c;
+  const Library *l;
+  size_t done, all; /* functions */
+} Counted;
+
+static void count_function(LLVMDiagnosticInfoRef d, void *arg) {
+  Counted *k = arg;
+  const LLVMDiagnosticSeverity severity = k->l->GetDiagInfoSeverity(d);
+  if (severity == LLVMDSError) BUG("LLVM says: %s", k->l->GetDiagInfoDescription(d));
+  if (severity == LLVMDSRemark) ctx_progress(k->c, "generating code", (double)++k->done / (double)(k->all + 1));
+}
+
+static void count_functions(Session *s, Counted *k) {
+  static const char *const remarks[] = { "tgc", "-pass-remarks-analysis=prologepilog" };
+  static bool made; /* LLVM has this for the whole process, and once */
+  if (!k->c->progress) return;
+  if (!made) s->l->ParseCommandLineOptions(sizeof remarks / sizeof *remarks, remarks, NULL);
+  made = true;
+  for (LLVMValueRef f = s->l->GetFirstFunction(s->module); f; f = s->l->GetNextFunction(f)) k->all += !s->l->IsDeclaration(f);
+  s->l->ContextSetDiagnosticHandler(s->context, count_function, k);
+}
+
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly) {
   Session s = session_open(c, t, m->text, m->n);
   if (m->weights) define_bytes(&s, m->weights_name, m->weights, m->weight_bytes);
+  Counted counted = { .c = c, .l = s.l };
   optimize(&s, passes);
+  count_functions(&s, &counted);
   LLVMMemoryBufferRef b = generate(&s, assembly);
   Bytes out = { arena_dup(&c->model, s.l->GetBufferStart(b), s.l->GetBufferSize(b)), s.l->GetBufferSize(b) };
   s.l->DisposeMemoryBuffer(b);

@@ -196,10 +196,18 @@ static void by_nvrtc(Ctx *c, const ImageOrder *order, const Archs *a, Images *ou
     jobs[i] = (Job){ .order = order, .options = options[i], .noptions = option_list(c, order, a->arch[i], options[i]) };
     own[i] = i + 1 < n && !pthread_create(&thread[i], NULL, compile_one, &jobs[i]);
   }
-  for (int i = 0; i < n; i++)
-    if (!own[i]) compile_one(&jobs[i]);
-  for (int i = 0; i < n; i++)
-    if (own[i]) pthread_join(thread[i], NULL);
+  int done = 0;
+  ctx_progress(c, "NVRTC", -1); /* it tells nothing while it compiles for an architecture */
+  for (int i = 0; i < n; i++) {
+    if (own[i]) continue;
+    compile_one(&jobs[i]);
+    ctx_progress(c, "NVRTC", (double)++done / n);
+  }
+  for (int i = 0; i < n; i++) {
+    if (!own[i]) continue;
+    pthread_join(thread[i], NULL);
+    ctx_progress(c, "NVRTC", (double)++done / n);
+  }
   for (int i = 0; i < n; i++) {
     if (jobs[i].status)
       BUG("NVRTC does not take the kernels for sm_%d (error %d): %s", a->arch[i], jobs[i].status,

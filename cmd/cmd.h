@@ -93,7 +93,7 @@ void option_choices(Arena *a, const char *option, Texts *words);
 const char *choice_near(Arena *a, const char *option, const char *word); /* did_you_mean among them */
 
 /* ---- help.c ---- */
-void print_help(const Options *o);                        /* that of o->verb, or of tgc as a whole */
+void print_help(const Options *o);                        /* for o->verb, or for tgc as a whole */
 void print_man(void);
 
 /* ---- terminal.c: width, colours, units, tables and the progress line ---- */
@@ -113,7 +113,8 @@ void table_print(Table *t);                               /* and frees it */
 void table_free(Table *t);
 void print_cut(const Options *o, const char *line);       /* a line, cut in the same way */
 /* Prints the words of a text in lines of `width` columns, 0 for one line. at: the current column. Further lines begin at column
- * `left`, and so does the first if that is not behind it. A tab is a blank where no line ends. */
+ * `left`, and so does the first if that is not behind it. at -1: the
+ * first begins the line. A tab is a blank where no line ends. */
 void print_words(const char *s, int left, int at, int width);
 bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
 /* Rewrites the line. share: part of the work that is done, from which the time left follows; negative: not known. stage NULL:

@@ -97,7 +97,8 @@ void print_cut(const Options *o, const char *line) {
 
 void print_words(const char *s, int left, int at, int width) {
   bool first = true; /* word of its line */
-  if (at < left) at += printf("%*s", left - at, "");
+  if (at < 0) at = 0;
+  else if (at < left) at += printf("%*s", left - at, "");
   for (size_t n; *s; s += n + (s[n] == ' '), first = false) {
     n = strcspn(s, " ");
     if (!first && width && at + 1 + (int)n > width) at = printf("\n%*s", left, "") - 1, first = true;

@@ -39,7 +39,7 @@ static void progress(void *arg, const Tuner *t) {
   const double spent = tune_clock() - u->start, all = t->lab.deadline - u->start;
   const double by_trials = t->trials ? (double)t->tried / (double)t->trials : 0;
   if (!terminal_has_progress(u->o)) return;
-  snprintf(text, sizeof text, "%.1f µs were %.1f µs, %lld candidates", tune_total(t, false), tune_total(t, true),
+  snprintf(text, sizeof text, "%.1f µs (was %.1f µs), %lld candidates", tune_total(t, false), tune_total(t, true),
            (long long)t->tried);
   progress_show(u->o, text, fmax(by_trials, all > 0 ? spent / all : 0), (int64_t)spent);
   u->shown = true;
@@ -104,17 +104,19 @@ static void print_rate(const Tuning *u) {
   static const char *const names[SPENT_KINDS] = { "lowering", "compiling", "timing", "checking" };
   const Tuner *t = &u->t;
   double rest = u->worked;
+  Sb s = { 0 };
   if (!t->tried || u->worked <= 0 || u->searched <= 0) return;
-  printf("%.0f candidates a second, %.0f a CPU second:", (double)t->tried / u->searched, (double)t->tried / u->worked);
+  sb_printf(&s, "%.0f candidates a second, %.0f a CPU second:", (double)t->tried / u->searched, (double)t->tried / u->worked);
   for (int i = 0; i < SPENT_KINDS; i++) {
-    printf(" %s %.0f %%,", names[i], 100 * t->lab.spent[i] / u->worked);
+    sb_printf(&s, " %s %.0f %%,", names[i], 100 * t->lab.spent[i] / u->worked);
     rest -= t->lab.spent[i];
   }
-  printf(" the rest %.0f %%", 100 * fmax(rest, 0) / u->worked);
+  sb_printf(&s, " the rest %.0f %%", 100 * fmax(rest, 0) / u->worked);
   if (t->lab.screen)
-    printf("; %s timed all of them, %s the best %lld", t->lab.screen->name, t->lab.backend->name,
-           (long long)(t->tried - t->left_out));
-  putchar('\n');
+    sb_printf(&s, "; %s timed all of them, %s the best %lld", t->lab.screen->name, t->lab.backend->name,
+              (long long)(t->tried - t->left_out));
+  print_words(s.p, 2, -1, terminal_width(stdout));
+  sb_free(&s);
 }
 
 static void print_check(Ctx *c, const Tuning *u, const ValidatedAt *x) {
