@@ -65,7 +65,7 @@ int verb_tune(Ctx *c, const Options *o);
 int verb_ops(Ctx *c, const Options *o);
 int verb_completions(Ctx *c, const Options *o);
 
-/* ---- rows of options.h (options.c) ---- */
+/* ---- option_rows.c: the rows of options.h ---- */
 typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* COUNT: a SIZE of at least 1 */
 typedef enum {
 #define GROUP(name, title) GROUP_##name,
@@ -86,6 +86,7 @@ extern const OptionRow option_rows[];                     /* .name NULL ends it 
 extern const VerbRow verb_rows[VERB_COUNT];
 extern const char *const group_titles[GROUP_COUNT];
 bool option_of(const OptionRow *r, Verb v);               /* the verb takes the option */
+bool option_of_bundle(const OptionRow *r, Verb v);        /* also where it is given a bundle */
 
 /* ---- choices.c ---- */
 /* Adds the words that the option takes as its value, where these are known: --backend, --isa and others. */

@@ -1,34 +1,11 @@
 /* options.c: the command line, parsed by the rows of options.h. */
 #include "../cmd.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-const OptionRow option_rows[] = {
-#define OPTION(letter, name, arg, kind, field, verbs, group, help) \
-  { letter, name, arg, kind, offsetof(Options, field), verbs, GROUP_##group, help },
-#include "../options.h"
-  { 0, NULL, NULL, FLAG, 0, NULL, GROUP_COUNT, NULL },
-};
-const VerbRow verb_rows[VERB_COUNT] = {
-#define VERB(name, args, gloss, examples) { #name, args, gloss, examples },
-#include "../options.h"
-};
-const char *const group_titles[GROUP_COUNT] = {
-#define GROUP(name, title) title,
-#include "../options.h"
-};
-static const char verb_letter[] = "crvikbptqdos"; /* ORDER VERB: letters of verbs in options.h */
-_Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
-
-enum { OPTIONS = sizeof option_rows / sizeof *option_rows - 1 };
 #define MOST_ELEMS   ((int64_t)1 << 40)
 #define MOST_SECONDS 1e7
-
-static bool option_of_bundle(const OptionRow *r, Verb v) { return *r->verbs == '*' || strchr(r->verbs, verb_letter[v] & ~0x20); }
-bool option_of(const OptionRow *r, Verb v) { return option_of_bundle(r, v) || strchr(r->verbs, verb_letter[v]); }
-_Static_assert(OPTIONS <= 64 * (int)(sizeof((Options *)0)->given / sizeof *((Options *)0)->given), "a bit for each option");
 
 /* ---- parsing ---- */
 double duration(const char *text) {
@@ -129,7 +106,7 @@ static int store(Options *o, const OptionRow *r, const char *value) {
 /* The row of an option, by its letter or else by its name: the one for this verb, or any verb's; NULL: none. */
 static const OptionRow *find_option(Verb v, char letter, const char *name, size_t n) {
   const OptionRow *found = NULL;
-  for (const OptionRow *r = option_rows; r < option_rows + OPTIONS; r++) {
+  for (const OptionRow *r = option_rows; r->name; r++) {
     if (letter ? r->letter != letter : strlen(r->name) != n || memcmp(r->name, name, n)) continue;
     if (!found || (v != VERB_COUNT && option_of(r, v))) found = r;
   }
@@ -213,7 +190,7 @@ static int unknown_precision(const Options *o) {
 
 /* ---- options that would have no effect ---- */
 static bool given(const Options *o, const char *name) {
-  for (int i = 0; i < OPTIONS; i++)
+  for (int i = 0; option_rows[i].name; i++)
     if (o->given[i / 64] >> i % 64 & 1 && !strcmp(option_rows[i].name, name)) return true;
   return false;
 }
@@ -286,7 +263,7 @@ static int check_effect(const Options *o) {
 }
 
 static int check_bundle(const Options *o) {
-  for (int i = 0; i < OPTIONS; i++)
+  for (int i = 0; option_rows[i].name; i++)
     if (o->given[i / 64] >> i % 64 & 1 && !option_of_bundle(&option_rows[i], o->verb))
       return wrong(o, "--%s has no effect on '%s', a bundle that is already compiled", option_rows[i].name,
                    o->model);

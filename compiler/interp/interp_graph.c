@@ -521,7 +521,7 @@ static void release(Item *it) {
 /* The work of an item, roughly: the points that it visits */
 static double points_of(const Eval *e, const Item *it) {
   const Node *x = node(e->ir, it->ref);
-  const Node *over = x->op == OP_REDUCE ? node(e->ir, x->src[0]) : x;
+  const Node *over = x->op == OP_REDUCE ? node(e->ir, operand(x)) : x;
   return it->stored ? (double)dims_elems(over->dims, over->rank) : 0;
 }
 

@@ -1,0 +1,26 @@
+/* option_rows.c: the rows of options.h as tables. */
+#include "../cmd.h"
+#include <string.h>
+
+const OptionRow option_rows[] = {
+#define OPTION(letter, name, arg, kind, field, verbs, group, help) \
+  { letter, name, arg, kind, offsetof(Options, field), verbs, GROUP_##group, help },
+#include "../options.h"
+  { 0, NULL, NULL, FLAG, 0, NULL, GROUP_COUNT, NULL },
+};
+const VerbRow verb_rows[VERB_COUNT] = {
+#define VERB(name, args, gloss, examples) { #name, args, gloss, examples },
+#include "../options.h"
+};
+const char *const group_titles[GROUP_COUNT] = {
+#define GROUP(name, title) title,
+#include "../options.h"
+};
+
+enum { OPTIONS = sizeof option_rows / sizeof *option_rows - 1 };
+static const char verb_letter[] = "crvikbptqdos"; /* ORDER VERB: letters of verbs in options.h */
+_Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
+_Static_assert(OPTIONS <= 64 * (int)(sizeof((Options *)0)->given / sizeof *((Options *)0)->given), "a bit for each option");
+
+bool option_of_bundle(const OptionRow *r, Verb v) { return *r->verbs == '*' || strchr(r->verbs, verb_letter[v] & ~0x20); }
+bool option_of(const OptionRow *r, Verb v) { return option_of_bundle(r, v) || strchr(r->verbs, verb_letter[v]); }
