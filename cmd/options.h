@@ -198,9 +198,9 @@ OPTION(0,   "max-unroll",       "N",                      COUNT, max_unroll,    
 OPTION(0,   "max-nesting",      "N",                      COUNT, max_nesting,     "crvikbptq",  LIMITS,
        "limit of nested messages in the file (100)")
 OPTION(0,   "max-decoded",      "BYTES",                  COUNT, max_decoded,     "crvikbptq",  LIMITS,
-       "memory limit for the decoded file (32 times its size, plus 64 MB)")
+       "memory limit for the decoded file (32 times its size, plus 64 MiB)")
 OPTION(0,   "max-fold",         "BYTES",                  COUNT, max_fold,        "crvikbptq",  LIMITS,
-       "memory limit for results of constant folding (4 times the model, at least 256 MB)")
+       "memory limit for results of constant folding (4 times the model, at least 256 MiB)")
 OPTION(0,   "max-fold-steps",   "N",                      COUNT, max_fold_steps,  "crvikbptq",  LIMITS,
        "limit of operations spent on constant folding (4000000000)")
 OPTION(0,   "allow-hardlinks",  0,                        FLAG,  hardlinks,       "crvikbptq",  LIMITS,
