@@ -87,8 +87,15 @@ static const char *device_compilers(const Target *t) {
 static void probe_machines(Ctx *c, void *arg) {
   Devices *d = arg;
   const char *why;
-  for (const Target *t = targets; t->isa; t++)
+  const double start = clock_ms();
+  double n = 0, done = 0;
+  for (const Target *t = targets; t->isa; t++) n++;
+  for (const Target *t = targets; t->isa; t++, done++) {
+    const int64_t seconds = (int64_t)((clock_ms() - start) / 1e3);
+    if (seconds) progress_show(d->o, "trying compilers", done / n, seconds);
     json_array_append_new(d->machines, machine_json(c, d, target_find(&c->model, t->isa, &why)));
+  }
+  progress_show(d->o, NULL, -1, 0);
 }
 
 int verb_devices(Ctx *c, const Options *o) {
