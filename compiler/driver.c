@@ -195,6 +195,7 @@ static void print_kernels(const State *st, size_t from, size_t to, Sb *out) {
 
 static void print_state(const State *st, int pass, Sb *out) {
   const Plan *p = st->plan;
+  for (PassInfo i = pass_info(pass); i.step && !step_serves(p, i.step); i = pass_info(pass)) pass--; /* it was skipped */
   const Level level = pass_info(pass).level;
   size_t from = 0, to = p->kernels.n;
   if (st->o->kernel && level != L_GRAPH) {

@@ -18,19 +18,18 @@ const KernelStep step_table[STEP_COUNT] = {
 const char *const scope_name[] = { [SCOPE_NEST] = "nest", [SCOPE_KERNEL] = "kernel", [SCOPE_PLAN] = "plan" };
 const char *const kind_name[] = { [KIND_ANY] = "any", [KIND_CPU] = "cpu", [KIND_DEVICE] = "device" };
 
-/* Whether the step is for targets like the plan's */
-static bool serves(const Plan *p, const KernelStep *s) {
+bool step_serves(const Plan *p, const KernelStep *s) {
   return s->kind == KIND_ANY || (s->kind == KIND_DEVICE) == target_has_threads(p->in->target);
 }
 
 /* A variant only has some of the plan's kernels. A kernel that equals another one skips steps over nests. */
 static bool left_out(const Plan *p, const KernelStep *s, const Kernel *k) {
-  return !serves(p, s) || (p->base && !k->nests.n) || (k->as && s->scope == SCOPE_NEST);
+  return !step_serves(p, s) || (p->base && !k->nests.n) || (k->as && s->scope == SCOPE_NEST);
 }
 
 void step_run(Plan *p, const KernelStep *s, double begin, double end) {
   const size_t n = p->kernels.n;
-  if (s->scope == SCOPE_PLAN && serves(p, s)) s->run(p, NULL);
+  if (s->scope == SCOPE_PLAN && step_serves(p, s)) s->run(p, NULL);
   for (size_t k = 0; k < n && s->scope != SCOPE_PLAN; k++) {
     if (!left_out(p, s, &p->kernels.p[k])) s->run(p, &p->kernels.p[k]);
     ctx_progress(p->ir->ctx, s->name, begin + (end - begin) * (double)(k + 1) / (double)n);
@@ -39,7 +38,7 @@ void step_run(Plan *p, const KernelStep *s, double begin, double end) {
 
 void kernel_lower(Plan *p, int k) {
   for (int i = 0; i < STEP_COUNT; i++)
-    if (step_table[i].scope != SCOPE_PLAN && serves(p, &step_table[i])) step_table[i].run(p, &p->kernels.p[k]);
+    if (step_table[i].scope != SCOPE_PLAN && step_serves(p, &step_table[i])) step_table[i].run(p, &p->kernels.p[k]);
 }
 
 void steps_end(Plan *p) {
