@@ -41,7 +41,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, vs_ort, vs_untuned, hardlinks;
+  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, hardlinks;
   bool json, explain, tunables, quiet, verbose, help, man, version, wide;
   const char *color;
 } Options;
@@ -153,6 +153,11 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
 void interpret(Ctx *c, const Options *o, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
 /* One run. most: limit of operations, 0 for none. Returns false if the run needs more. */
 bool interpret_once(Ctx *c, const Options *o, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
+
+/* ---- interpret_device.c ---- */
+/* Makes `steps` runs of a plan for a device in the interpreter. in and out are those of plan_execute. Returns an array with the
+ * report of each launch that has a fault. */
+json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, const Tensor *in, Tensor *out);
 
 /* ---- report.c ---- */
 json_t *json_report(const char *verb, const char *model); /* an object with the fields that every report has */

@@ -174,6 +174,8 @@ OPTION(0,   "tunable",          "NAME=VALUE",             LIST,  settings,      
 OPTION(0,   "tunables",         0,                        FLAG,  tunables,        "i",          TUNING,
        "list the tunables with values, units and reasons; reads no model")
 
+OPTION(0,   "interpret",        0,                        FLAG,  interpret,       "v",          MEASURING,
+       "run the kernels of a device in the interpreter in place of a bundle, and report races of its threads; slow")
 OPTION(0,   "threads",          "N",                      COUNT, threads,         "RvBpqt",     MEASURING,
        "threads that share the work of a run (1)")
 OPTION(0,   "runs",             "N",                      COUNT, runs,            "Bp",         MEASURING,
@@ -216,7 +218,7 @@ OPTION(0,   "kernel",           "K",                      SIZE,  kernel,        
        "let --dump and --stop-after print kernel K only; the first is 0")
 OPTION(0,   "time-passes",      0,                        FLAG,  time_passes,     "c",          DEBUG,
        "print how long each pass and step took, on stderr")
-OPTION(0,   "start-after",      "PASS",                   MAYBE, start_after,     "c",          DEBUG,
+OPTION(0,   "start-after",      "PASS",                   MAYBE, start_after,     "cv",         DEBUG,
        "go on from a dump that --stop-after=PASS -o FILE wrote, in place of a model; it holds the pass and the options")
 
 OPTION('q', "quiet",            0,                        FLAG,  quiet,           "*",          GENERAL,

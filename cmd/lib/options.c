@@ -207,6 +207,8 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "kernel-groups", "outputs" },           { "schedule", "outputs" },
   { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
+  { "interpret", "outputs" },      { "device", "interpret" },      { "arch", "interpret" },           { "threads", "interpret" },
+  { "cc-limit", "interpret" },     { "start-after", "outputs" },
 };
 /* An option that has no effect unless one of the others is given. */
 static const struct { const char *option, *without[3]; } idle[] = {
@@ -216,11 +218,16 @@ static const struct { const char *option, *without[3]; } idle[] = {
 };
 /* clang-format on */
 
+/* verify runs a dump on data; the other verbs only compile it. */
+static bool feeds_dump(const Options *o, const char *option) {
+  return o->verb == VERB_verify && (!strcmp(option, "data") || !strcmp(option, "seed"));
+}
+
 static int check_effect(const Options *o) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
   for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-    if (given(o, ignored[i].option) && given(o, ignored[i].beside))
+    if (given(o, ignored[i].option) && given(o, ignored[i].beside) && !feeds_dump(o, ignored[i].option))
       return wrong(o, "--%s has no effect with --%s", ignored[i].option, ignored[i].beside);
   for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
     Sb names = { 0 };
@@ -236,6 +243,8 @@ static int check_effect(const Options *o) {
   if (o->cpu && !b->schedules) return wrong(o, "--cpu has no effect with the backend %s: LLVM schedules for a CPU", b->name);
   if (o->device && !b->device && !(o->model && is_bundle(o->model)))
     return wrong(o, "--device has no effect with the backend %s: its code runs on the CPU", b->name);
+  if (o->interpret && !b->device && !o->start_after)
+    return wrong(o, "--interpret has no effect with the backend %s: it is for kernels of devices", b->name);
   if (o->archs && !b->images) return wrong(o, "--arch has no effect with the backend %s", b->name);
   if (o->archs && o->verb == VERB_inspect && !o->explain && !o->json)
     return wrong(o, "--arch has no effect without --explain or --json");

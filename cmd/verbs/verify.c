@@ -22,8 +22,10 @@ typedef struct Verify {
   double *excused; /* by output of a run: error of the data that explains a difference; 0: none */
   json_t *report;
   int failed; /* number of failed outputs */
+  bool faulty; /* threads race in the interpreter */
   size_t first_failed;
   const Graph *compiled; /* after the passes; NULL: the outputs came from elsewhere */
+  Resumed *from;         /* the dump with the plan; NULL: a model */
 } Verify;
 
 /* The worst error from rounding to the graph's own types, over the elements of one output. */
@@ -70,7 +72,7 @@ static Tensor *variances(Ctx *c, const Verify *v) {
   o.stop_after = "padding_split";
   o.quiet = true;
   o.dump = NULL;
-  if (v->steps > 1 || o.weights) return NULL;
+  if (v->steps > 1 || o.weights || v->from) return NULL;
   Graph *g = same_graph(c, v->g);
   plan_of(&o, g, v->target, NULL);
   const Tensor **params = ARENA_NEW(&c->model, const Tensor *, g->inputs.n + 1);
@@ -193,14 +195,26 @@ static void read_outputs(Ctx *c, Verify *v) {
   if (at != b.n) fail(c, EX_NOINPUT_, "'%s' has more bytes than all outputs", v->o->outputs);
 }
 
+/* Runs the plan's kernels in the interpreter, and reports races */
+static void run_interpreted(Ctx *c, Verify *v, const Plan *p) {
+  json_t *reports = plan_interpret(c, v->o, p, v->steps, v->in, v->got), *text;
+  size_t i;
+  json_array_foreach(reports, i, text)
+    if (!v->o->json) fputs(json_string_value(text), stdout);
+  v->faulty = json_array_size(reports) > 0;
+  json_object_set_new(v->report, "faults", reports);
+}
+
 static void build_and_compare(Ctx *c, void *arg) {
   Verify *v = arg;
   size_t n = v->steps * v->nout;
   if (v->o->outputs) read_outputs(c, v);
   else {
-    Plan *p = plan_of(v->o, same_graph(c, v->g), v->target, NULL);
+    Plan *p = plan_from(v->o, v->from ? v->g : same_graph(c, v->g), v->target, v->from, NULL, NULL);
     v->compiled = p->g;
-    int status = plan_execute(c, v->o, p, v->scratch, v->steps, v->in, v->got);
+    int status = 0;
+    if (v->o->interpret) run_interpreted(c, v, p);
+    else status = plan_execute(c, v->o, p, v->scratch, v->steps, v->in, v->got);
     if (status) fail(c, EX_FAILED, "the model returned status %d: %s", status, tgcrt_strerror(status));
   }
   Diff *d = ARENA_NEW(&c->model, Diff, n + 1);
@@ -213,14 +227,20 @@ static void build_and_compare(Ctx *c, void *arg) {
   }
   json_object_set_new(v->report, "outputs", list);
   fflush(stdout); /* the search for suspects takes a while */
-  if (v->failed && !v->o->outputs) blame(c, v);
+  const bool same_code = !v->o->outputs && !v->o->interpret && !v->from; /* in bundles that end at inner values */
+  if (v->failed && same_code) blame(c, v);
 }
 
-int verb_verify(Ctx *c, const Options *o) {
+int verb_verify(Ctx *c, const Options *given) {
   Feed feed = { 0 };
-  Verify v = { .o = o, .target = target_of(c, o, "native") };
+  Options then = *given;
+  const Options *o = &then;
+  Verify v = { .o = o, .from = o->start_after ? resume_read(c, &then) : NULL };
+  v.target = target_of(c, o, "native");
+  if (o->interpret && !v.target->dev)
+    fail(c, EX_USAGE_, "--interpret is for kernels of devices, and --isa '%s' is a CPU", v.target->isa);
   feed_read(c, o, &feed);
-  v.g = load_graph(c, o, &feed);
+  v.g = v.from ? resumed_graph(v.from) : load_graph(c, o, &feed);
   Steps s = { .in = v.g->inputs.p, .out = v.g->outputs.p, .nin = graph_nin(v.g), .stride = v.g->inputs.n };
   v.steps = steps_of(o);
   s.nout = v.nout = graph_nout(v.g);
@@ -236,7 +256,7 @@ int verb_verify(Ctx *c, const Options *o) {
   int code = ctx_try(c, build_and_compare, &v);
   scratch_remove(v.scratch);
   feed_free(&feed);
-  if (!code && v.failed) code = EX_FAILED;
+  if (!code && (v.failed || v.faulty)) code = EX_FAILED;
   json_object_update_new(v.report,
                          json_pack("{s:s, s:s, s:f, s:f, s:b, s:i}", "reference", v.from_data ? "data" : "interpreter", "isa",
                                    v.target->isa, "rtol", o->rtol, "atol", o->atol, "passed", !code, "status", code));

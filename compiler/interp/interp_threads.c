@@ -75,6 +75,13 @@ static void put_access(const Run *r, uint32_t step, Sb *out) {
   sb_printf(out, "%s at step %u", op_lower(&r->m.step.p[step]), step);
 }
 
+/* A line with the op at that step, as dumps of the program have it */
+static void put_op(const Run *r, uint32_t step, Sb *out) {
+  sb_printf(out, "  step %u: ", step);
+  ir_print_op(r->m.ir, r->l->prog.p, r->l->prog.n, step, out);
+  sb_puts(out, "\n");
+}
+
 static void fault(Run *r, FaultKind kind, uint32_t step, int64_t buffer, int64_t at, const Mark *other) {
   Sb where = { 0 }, *out = &r->report->text;
   const Buf *b = &r->m.ir->bufs.p[buffer];
@@ -90,6 +97,8 @@ static void fault(Run *r, FaultKind kind, uint32_t step, int64_t buffer, int64_t
       sb_printf(out, " by thread %d of block %d", other->thread, other->block);
     }
     sb_puts(out, "\n");
+    put_op(r, step, out);
+    if (other && other->step != step) put_op(r, other->step, out);
   }
   sb_free(&where);
 }
@@ -112,6 +121,8 @@ static void divergent(Run *r, int t) {
   if (!r->thread[0].done && !r->thread[t].done && r->thread[0].pc == r->thread[t].pc)
     sb_puts(out, ", in another round of a loop");
   sb_puts(out, "\n");
+  if (!r->thread[0].done) put_op(r, r->thread[0].pc, out);
+  if (!r->thread[t].done && (r->thread[0].done || r->thread[0].pc != r->thread[t].pc)) put_op(r, r->thread[t].pc, out);
 }
 
 /* ---- accesses ---- */

@@ -26,7 +26,7 @@ typedef struct Traffic {
 
 typedef struct LaunchReport {
   int64_t fault[FAULT_KINDS]; /* number of faults of each kind */
-  Sb text;                 /* a line for the first fault of each kind, op and buffer */
+  Sb text;                 /* a line for the first fault of each kind, op and buffer, and a line for each of its ops */
   VEC(Traffic) traffic;    /* one for each access, in program order */
   int64_t steps;           /* micro-ops run by all threads */
   bool sampled;            /* the launch exceeds the limit: only the first block of each part, the last and eight others were run */

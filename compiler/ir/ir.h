@@ -367,6 +367,8 @@ void ir_print_graph(const Graph *g, Sb *out);                 /* weights in the 
 void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname);
 void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out); /* kernel level; roots are SINKs */
 void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out);
+/* The line of list[at] in that text, without its indent; empty where it has none of its own */
+void ir_print_op(const IR *ir, const Ref *list, size_t n, size_t at, Sb *out);
 
 typedef struct TextHooks { /* callbacks for references in a graph's text; NULL: such a reference is an error */
   void *arg;

@@ -521,3 +521,17 @@ void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out) {
   print_program(&p, list, n);
   printer_free(&p);
 }
+
+void ir_print_op(const IR *ir, const Ref *list, size_t n, size_t at, Sb *out) {
+  Sb text = { 0 };
+  size_t lines = 0;        /* how many lines to go back */
+  if (program_leaf(node(ir, list[at]))) return;
+  ir_print_program(ir, list, n, &text);
+  for (size_t k = at; k < n; k++) lines += !program_leaf(node(ir, list[k]));
+  const char *line = text.p + text.n; /* the ops are the last lines */
+  while (lines && line > text.p)
+    if (*--line == '\n' && line + 1 < text.p + text.n) lines--;
+  line += strspn(line, " \n");
+  sb_put(out, line, strcspn(line, "\n"));
+  sb_free(&text);
+}

@@ -1,0 +1,107 @@
+/* interpret_device.c: runs the kernels of a plan for a device in the interpreter, launch by launch, as the runtime would on the
+ * device. The interpreter takes several orders of threads and reports races between them.
+ *
+ * needs: a plan after all passes    gives: outputs and reports    breaks: nothing */
+#include "../cmd.h"
+#include "../../compiler/interp/interp_threads.h"
+#include "../../runtime_stub/tgcrt.h"
+#include <string.h>
+#include <time.h>
+
+typedef struct DeviceRun {
+  Ctx *c;
+  const Options *o;
+  const Plan *p;
+  const Tensor *in;        /* inputs of the current run */
+  void **out;
+  unsigned char *arena;
+  void **mem;              /* by buffer */
+  tgcrt_state *states;
+  json_t *reports;         /* strings */
+  time_t start;
+} DeviceRun;
+
+static void *aligned(Ctx *c, int64_t bytes) {
+  const uintptr_t at = (uintptr_t)arena_alloc(&c->model, (size_t)bytes + 2 * TGCRT_ALIGN);
+  return (void *)((at + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN);
+}
+
+static unsigned char *state_memory(const DeviceRun *r) { return r->arena + r->p->memory.state_at; }
+
+static void open_states(DeviceRun *r) {
+  const size_t n = r->p->memory.states.n;
+  r->states = ARENA_NEW(&r->c->model, tgcrt_state, n + 1);
+  for (size_t k = 0; k < n; k++) {
+    const StatePlace *s = &r->p->memory.states.p[k];
+    r->states[k] = (tgcrt_state){ (size_t)s->at, (size_t)s->outer, (size_t)s->block, (size_t)s->keep, (size_t)s->step,
+                                  (size_t)s->slots, s->init < 0 ? (size_t)-1 : (size_t)s->init };
+  }
+  tgcrt_state_reset(r->states, n, state_memory(r), r->p->weights.p);
+}
+
+/* Memory of a state: its place, or the other one of two where the run writes the next value. A window moves on by a step a run. */
+static void *state_place(const DeviceRun *r, const Buf *b) {
+  const StatePlace *s = &r->p->memory.states.p[b->slot];
+  uint64_t cursor;
+  memcpy(&cursor, state_memory(r) + 8 * b->slot, 8);
+  if (s->slots < 2) cursor = 0;
+  else if (b->kind == BUF_NEXT) cursor = 1 - cursor;
+  return state_memory(r) + s->at + (int64_t)cursor * s->step;
+}
+
+static void place_buffers(DeviceRun *r) {
+  const IR *ir = r->p->ir;
+  for (size_t i = 0; i < ir->bufs.n; i++) {
+    const Buf *b = &ir->bufs.p[i];
+    switch (b->kind) {
+    case BUF_INPUT: r->mem[i] = (void *)(uintptr_t)r->in[b->slot].data; break;
+    case BUF_OUTPUT: r->mem[i] = r->out[b->slot]; break;
+    case BUF_WEIGHT: r->mem[i] = r->p->weights.p + b->offset; break;
+    case BUF_STATE:
+    case BUF_NEXT: r->mem[i] = state_place(r, b); break;
+    default: r->mem[i] = buf_is_own(b->kind) ? NULL : r->arena + (b->offset < 0 ? 0 : b->offset);
+    }
+  }
+}
+
+static void run_launch(DeviceRun *r, const Launch *l, size_t kernel) {
+  LaunchReport report = { 0 };
+  if (!interp_launch_orders(r->p->ir, l, r->p->in->target->dev, r->mem, 0, &report)) {
+    const char *text = arena_printf(&r->c->model, "kernel %zu:\n%s", kernel, report.text.p ? report.text.p : "");
+    json_array_append_new(r->reports, json_string(text));
+  }
+  launch_report_free(&report);
+}
+
+static void run_kernel(DeviceRun *r, size_t kernel) {
+  const Kernel *k = &r->p->kernels.p[kernel];
+  const time_t took = time(NULL) - r->start;
+  Launches launches = { 0 };
+  if (took) progress_show(r->o, arena_printf(&r->c->model, "kernel %zu of %zu", kernel, r->p->kernels.n), took);
+  launches_of(r->p->ir, k->prog.p, k->prog.n, &launches);
+  for (size_t i = 0; i < launches.n; i++) run_launch(r, &launches.p[i], kernel);
+  launches_free(&launches);
+}
+
+json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, const Tensor *in, Tensor *out) {
+  const size_t nout = graph_nout(p->g), nstates = p->memory.states.n;
+  DeviceRun r = { .c = c, .o = o, .p = p, .in = in, .reports = json_array(), .start = time(NULL) };
+  r.arena = aligned(c, p->memory.arena_bytes);
+  r.mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
+  r.out = ARENA_NEW(&c->model, void *, p->g->outputs.n + 1);
+  open_states(&r);
+  for (size_t s = 0; s < steps; s++, r.in += p->g->inputs.n) {
+    for (size_t i = 0; i < p->g->outputs.n; i++) {
+      const GIO *v = &p->g->outputs.p[i];
+      Tensor t = { .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank), .name = v->name };
+      memcpy(t.dims, v->dims, sizeof t.dims);
+      t.data = r.out[i] = aligned(c, t.elems * dt_bytes(t.dt));
+      if (i < nout) out[s * nout + i] = t;
+    }
+    place_buffers(&r);
+    for (size_t k = 0; k < p->kernels.n; k++) run_kernel(&r, k);
+    tgcrt_state_advance(r.states, nstates, state_memory(&r));
+  }
+  progress_show(o, NULL, 0);
+  return r.reports;
+}
