@@ -19,6 +19,7 @@ typedef struct DeviceRun {
   tgcrt_state *states;
   json_t *reports;         /* strings */
   time_t start;
+  size_t done, all;        /* kernels: run so far, and in all steps */
 } DeviceRun;
 
 static void *aligned(Ctx *c, int64_t bytes) {
@@ -77,7 +78,8 @@ static void run_kernel(DeviceRun *r, size_t kernel) {
   const Kernel *k = &r->p->kernels.p[kernel];
   const time_t took = time(NULL) - r->start;
   Launches launches = { 0 };
-  if (took) progress_show(r->o, arena_printf(&r->c->model, "kernel %zu of %zu", kernel, r->p->kernels.n), took);
+  if (took) progress_show(r->o, "interpreting kernels", (double)r->done / (double)r->all, took);
+  r->done++;
   launches_of(r->p->ir, k->prog.p, k->prog.n, &launches);
   for (size_t i = 0; i < launches.n; i++) run_launch(r, &launches.p[i], kernel);
   launches_free(&launches);
@@ -85,7 +87,7 @@ static void run_kernel(DeviceRun *r, size_t kernel) {
 
 json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, const Tensor *in, Tensor *out) {
   const size_t nout = graph_nout(p->g), nstates = p->memory.states.n;
-  DeviceRun r = { .c = c, .o = o, .p = p, .in = in, .reports = json_array(), .start = time(NULL) };
+  DeviceRun r = { .c = c, .o = o, .p = p, .in = in, .reports = json_array(), .start = time(NULL), .all = steps * p->kernels.n };
   r.arena = aligned(c, p->memory.arena_bytes);
   r.mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
   r.out = ARENA_NEW(&c->model, void *, p->g->outputs.n + 1);
@@ -93,8 +95,7 @@ json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, co
   for (size_t s = 0; s < steps; s++, r.in += p->g->inputs.n) {
     for (size_t i = 0; i < p->g->outputs.n; i++) {
       const GIO *v = &p->g->outputs.p[i];
-      Tensor t = { .dt = v->dt, .rank = v->rank, .elems = dims_elems(v->dims, v->rank), .name = v->name };
-      memcpy(t.dims, v->dims, sizeof t.dims);
+      Tensor t = tensor_like(v);
       t.data = r.out[i] = aligned(c, t.elems * dt_bytes(t.dt));
       if (i < nout) out[s * nout + i] = t;
     }
@@ -102,6 +103,6 @@ json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, co
     for (size_t k = 0; k < p->kernels.n; k++) run_kernel(&r, k);
     tgcrt_state_advance(r.states, nstates, state_memory(&r));
   }
-  progress_show(o, NULL, 0);
+  progress_show(o, NULL, -1, 0);
   return r.reports;
 }
