@@ -203,6 +203,11 @@ docs: all
 	BUILD="$(abspath $(BUILD))" tools/structure.py
 	TGC="$(abspath $(BUILD))/tgc" tests/commands/run --update
 
+# README.md, docs/ and examples/ as HTML, in build/site
+site:
+	@tools/deps.sh site
+	$(PYTHON) tools/site.py $(BUILD)/site
+
 # only lines that differ from the last commit: columns lined up by hand elsewhere stay
 format:
 	git clang-format --extensions c,h HEAD
@@ -220,5 +225,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
+.PHONY: site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d
