@@ -15,8 +15,8 @@ from fixtures import LIGHTS, MODELS, NAMED, TGC, onnx_tests
 PAGE = ROOT / "docs/kernels.md"
 HEAD = """# Kernels
 
-This page counts the kernels of models, and compares the memory of their intermediate values with the least that any plan needs:
-the peak of bytes alive at once. `tools/kernels.py` writes it for `--isa=x86-64-v3`. A kernel is one function call of `net_run`.
+This page is for those who change how kernels are made. It counts the kernels of models, and compares the memory of their
+intermediate values with the least that any plan needs: the peak of bytes alive at once. `tools/kernels.py` writes it for `--isa=x86-64-v3`. A kernel is one function call of `net_run`.
 Kernels that differ only in their memory share a function.
 
 """

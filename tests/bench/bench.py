@@ -311,7 +311,7 @@ def main():
     has_onednn = bool(layers) and can_build_onednn()
     if layers and not has_onednn:
         loud("SKIPPED: oneDNN; its library or a C++ compiler is not there (Debian: libdnnl-dev)")
-    page = ["# Benchmarks", "", "Made by `make bench-docs`; do not edit.", "", machine(peer, has_onednn), ""]
+    page = ["# Benchmarks", "", "This page is for readers who want to know how fast bundles are. Made by `make bench-docs`; do not edit.", "", machine(peer, has_onednn), ""]
     for title, part, cases, note in (
             ("Networks", Networks(peer, [*LIGHTS, *BUILT, *REAL], TUNE), networks(LIGHTS + BUILT + REAL, words, can_make), NETWORKS_NOTE),
             ("Architectures", Networks(peer, OTHERS), networks(OTHERS, words, can_make), OTHERS_NOTE),

@@ -42,6 +42,9 @@ def wrong_make(words):
                 return f"the Makefile knows no {name}"
             if name == "TESTS" and not all(any(v in p for p in test_paths()) for v in value.split()):
                 return f"no test's path has {value}"
+        elif w.startswith("build/"):  # a program of one source, by a rule with a pattern
+            if w != "build/tgc" and not (ROOT / f"{w[6:]}.c").is_file():
+                return f"there is no source of {w}"
         elif not w.startswith("-") and w != "..." and not re.search(rf"^{re.escape(w)}:", text, re.M):
             return f"there is no target {w}"
     return ""
