@@ -267,20 +267,20 @@ Ref block_threads(IR *ir, Ref nest, BlockThreads *b) {
 static const char *check_kind(const IR *ir, Ref range) {
   if (node(ir, range)->op != OP_RANGE) return "a range is a constant";
   if (!range_extent(node(ir, range))) return "a range has no values";
-  return range_kind(node(ir, range)) == RK_SERIAL ? "what a serial loop stores may meet" : NULL;
+  return range_kind(node(ir, range)) == RK_SERIAL ? "a serial loop may store to one element twice" : NULL;
 }
 
 /* Lanes are for elements that a thread loads and stores as contiguous vectors. */
 static const char *check_lanes(IR *ir, Ref nest, const Device *d, const Opt *p) {
   const char *wrong = NULL;
   Refs all = { 0 };
-  if (!opens_range(ir, nest, p->range)) return "only a range of the nest is in lanes on a device";
-  if (p->lanes & (p->lanes - 1)) return "lanes are no power of two";
+  if (!opens_range(ir, nest, p->range)) return "on a device only a range of the nest can be in lanes";
+  if (p->lanes & (p->lanes - 1)) return "the number of lanes is not a power of two";
   if (range_extent(node(ir, p->range)) % p->lanes) return "lanes do not divide their range";
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op == OP_RED) wrong = "lanes around a reduction on a device";
+    if (x->op == OP_RED) wrong = "on a device a nest with reductions has no lanes";
     if (is_access(x) && p->lanes * dt_bytes((DType)node(ir, access_buffer(x))->dt) > d->load_bytes &&
         ix_uses(ir, access_index(x), p->range))
       wrong = "the device loads no such vectors";
@@ -296,13 +296,13 @@ static const char *check_opt(IR *ir, Ref nest, const Device *d, const Opt *p, in
   if (wrong) return wrong;
   const int64_t extent = range_extent(node(ir, p->range)) / p->lanes, threads = (p->threads ? p->threads : 1) * side;
   const bool outer = opens_range(ir, nest, p->range);
-  if (p->grid && !outer) return "only a range of the nest is over blocks";
+  if (p->grid && !outer) return "only a range of the nest can be over blocks";
   if (p->partial && outer) return "only a reduction has partial results";
   if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
-  if (!outer && p->threads & (p->threads - 1)) return "the threads of a group are no power of two";
+  if (!outer && p->threads & (p->threads - 1)) return "the number of threads of a group is not a power of two";
   if (threads >= 2 * extent)
     return side > 1 ? "there are more rows or columns than values of the range" : "there are more threads than values of the range";
-  if ((p->unroll - 1) * threads >= extent) return "a copy has no value of its range";
+  if ((p->unroll - 1) * threads >= extent) return "a copy would have no value of its range";
   return NULL;
 }
 
@@ -313,7 +313,7 @@ static const char *check_sum(const IR *ir, Ref r, const Target *t, const Opts *o
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
     if (!p->threads || !opens_range(ir, r, p->range)) continue;
-    if (keeps_order(ir, r, t)) wrong = "the terms of a sum are taken in order";
+    if (keeps_order(ir, r, t)) wrong = "the terms of a sum must be added in order";
     if (groups++) wrong = "a reduction has two ranges in groups";
   }
   return wrong;
@@ -328,9 +328,9 @@ const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels) {
   for (int k = 0; k < n.n; k++) grids += range_kind(node(ir, n.ranges[k])) == RK_GRID;
   for (int k = 0, at = grids; k < grids; k++) { /* up to three loops are dimensions of the grid, the last one x */
     grid = grids > 3 ? b.blocks : range_extent(node(ir, n.ranges[k]));
-    if (grid > d->max_grid[grids > 3 ? 0 : --at]) return "it makes more blocks than the device has";
+    if (grid > d->max_grid[grids > 3 ? 0 : --at]) return "it makes more blocks than the device permits";
   }
-  if (b.threads > d->max_threads) return "it makes more threads of a block than the device has";
+  if (b.threads > d->max_threads) return "it makes more threads of a block than the device permits";
   if (b.shared_bytes + panels > d->shared_bytes)
     return panels ? "panels take more shared memory than the device has" : "its groups take more shared memory than the device has";
   return NULL;
@@ -354,24 +354,25 @@ static const char *check_unit(IR *ir, Ref nest, const Target *t, const Opts *o) 
   const MatrixUnit *u = o->unit;
   StagedSum p;
   if (!device_has(t->dev, u)) return "the device has no such matrix instruction";
-  if (!o->staged || !o->depth) return "a matrix instruction reads panels, and there are none";
-  if (o->depth % u->k) return "the depth of panels is not a number of steps of the matrix instruction";
+  if (!o->staged || !o->depth) return "a matrix instruction needs panels, and there are none";
+  if (o->depth % u->k) return "the depth of panels is not a multiple of the matrix instruction's depth";
   const char *wrong = staged_product(ir, nest, o->staged, &p);
   if (wrong) return wrong;
-  if (o->side[0] == o->side[1]) return "rows and columns are of one range";
+  if (o->side[0] == o->side[1]) return "rows and columns are the same range";
   for (int k = 0; k < 2; k++)
-    if (!opens_range(ir, nest, o->side[k])) return "rows and columns are ranges of the nest";
-  if (keeps_order(ir, p.red, t)) return "the terms of a sum are taken in order";
+    if (!opens_range(ir, nest, o->side[k])) return "rows and columns must be ranges of the nest";
+  if (keeps_order(ir, p.red, t)) return "the terms of a sum must be added in order";
   if (node(ir, p.red)->dt != u->c) return "the matrix instruction has no sums of this type";
   for (int i = 0; i < o->n; i++) {
-    if (o->opt[i].lanes > 1 && unit_side(o, o->opt[i].range) > 1) return "rows and columns are in lanes";
-    if (o->opt[i].threads && !opens_range(ir, nest, o->opt[i].range)) return "a matrix instruction in a nest with groups";
+    if (o->opt[i].lanes > 1 && unit_side(o, o->opt[i].range) > 1) return "rows or columns are in lanes";
+    if (o->opt[i].threads && !opens_range(ir, nest, o->opt[i].range)) return "a nest with groups has no matrix instruction";
   }
   for (int k = 0; k < 2; k++)
     if (factor_fits(ir, o, p.factor[0], k) && factor_fits(ir, o, p.factor[1], !k)) return NULL;
   for (int k = 0; k < 2; k++)
-    if (!unit_factor(ir, p.factor[k], u->a) && !unit_factor(ir, p.factor[k], u->b)) return "the matrix instruction has no operands of this type";
-  return "rows and columns are of one operand each";
+    if (!unit_factor(ir, p.factor[k], u->a) && !unit_factor(ir, p.factor[k], u->b))
+      return "the matrix instruction has no operands of this type";
+  return "rows and columns must belong to one operand each";
 }
 
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {

@@ -68,19 +68,20 @@ const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Re
   const Node *n = red ? node(ir, red) : NULL;
   int64_t coef, extent = range_extent(node(ir, r)), more = (extent + u->group - 1) / u->group * u->group - extent;
   if (!n || red_op(n) != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, red_value(n)), u, &x, &y))
-    return "the instruction does not do such a reduction";
+    return "the instruction cannot do this reduction";
   for (int k = 1; k < n->nsrc; k++)
     if (range_kind(node(ir, n->src[k])) != RK_REDUCE) return "the reduction is split already";
   const Node *ix = node(ir, load_index(node(ir, x)));
-  if (!ix_split(ir, load_index(node(ir, x)), r, &coef, &rest) || coef != 1) return "the range does not walk element by element";
+  if (!ix_split(ir, load_index(node(ir, x)), r, &coef, &rest) || coef != 1)
+    return "the operand's elements are not contiguous along the range";
   if (!ir->tensors.p[buffer_of(ir, y)->slot].data || !affine(ir, load_index(node(ir, y)))) return "the constant cannot be packed";
-  if (t->in_order && dt_float(u->sum)) return "the terms of a sum are taken in order";
-  if (more && dt_float(u->sum)) return "the range leaves a rest, which zeros do not fill";
+  if (t->in_order && dt_float(u->sum)) return "the terms of a sum must be added in order";
+  if (more && dt_float(u->sum)) return "the last group is incomplete, and floats cannot be filled up with zeros";
   if (more > extent) return "the range is too short";
   if (u->depth > 1 && isa_op_depth(u, (extent + more) / u->group) == 1) return "no number of groups divides the range";
-  if (u->depth > 1 && reductions(ir, nest) > 1) return "there is another reduction";
+  if (u->depth > 1 && reductions(ir, nest) > 1) return "the nest has another reduction";
   if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems))
-    return "a group would reach past the operand";
+    return "a group would read past the end of the operand";
   return NULL;
 }
 
@@ -107,20 +108,22 @@ const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o) {
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
     if (!opens_range(ir, nest, p->range)) {
-      if (p->range == o->grouped || turns++ || !copies_in_turn(ir, load, p)) return "the reduction of tiles is split";
+      if (p->range == o->grouped || turns++ || !copies_in_turn(ir, load, p))
+        return "the reduction of a matrix instruction is split";
       continue;
     }
     bool shared = ix_uses(ir, load[0], p->range), own = ix_uses(ir, load[1], p->range);
     if (p->rows && (rows++ || own || p->lanes == 1 || p->lanes > u->rows ||
                     !ix_split(ir, load_index(node(ir, load[0])), p->range, &stride, &rest)))
-      return "no such rows of tiles";
-    if (!p->rows && p->lanes > 1 && (lanes++ || shared || !own || p->lanes > u->lanes)) return "no such lanes of tiles";
+      return "the instruction has no tiles with these rows";
+    if (!p->rows && p->lanes > 1 && (lanes++ || shared || !own || p->lanes > u->lanes))
+      return "the instruction has no tiles with these lanes";
     sums *= p->unroll;
     if (shared) copies[0] *= p->unroll;
     if (own) copies[1] *= p->unroll;
   }
-  if (!rows || !lanes) return "tiles have rows and lanes";
-  return sums + copies[0] + copies[1] > TILE_REGISTERS ? "there are not so many tiles" : NULL;
+  if (!rows || !lanes) return "tiles need rows and lanes";
+  return sums + copies[0] + copies[1] > TILE_REGISTERS ? "the machine has too few registers for so many tiles" : NULL;
 }
 
 /* Results that share x, which lanes can count. */

@@ -1,14 +1,14 @@
 /* fuse_adds.c: the step `adds`: parts of sums are added where the sums are read.
  *
- * Sums in parts leave a nest that adds the parts and stores the sums (split_sums.c), in a launch of its own. A nest of a
- * later kernel that reads each sum at most once can add the parts itself. A mean over all pixels is an example. This saves a launch, and
- * the sums need no memory. The sums lie one after another, so a place in their buffer gives the values of the ranges under which a sum
- * was stored.
+ * Sums in parts leave a nest that adds the parts and stores the sums (split_sums.c), in a launch of its own. A nest of a later
+ * kernel that reads each sum at most once can add the parts itself. A mean over all pixels is an example. This saves a launch,
+ * and the sums need no memory. The sums are consecutive, so an index of their buffer gives the values of the ranges for which a
+ * sum was stored.
  *
- * The nest that reads has more to do then. The heuristic chooses its schedule anew; a schedule from elsewhere stays.
+ * The nest that reads the sums has more to do. The heuristic chooses its schedule again; a schedule from elsewhere stays.
  *
  * needs: nests of parts   gives: fewer nests   keeps: the value of every element
- * breaks: buffers of sums, which nobody touches then */
+ * breaks: buffers of sums, which are unused afterwards */
 #include "opts.h"
 
 /* The nest that adds parts */

@@ -10,9 +10,9 @@
 static const char *check_range(const IR *ir, Ref range) {
   if (node(ir, range)->op != OP_RANGE) return "a range is a constant";
   const int64_t kind = range_kind(node(ir, range));
-  if (kind == RK_THREAD) return "a range counts chunks, which kernels have in common";
-  if (kind == RK_SERIAL) return "what a serial loop stores may meet";
-  return kind == RK_LOOP || kind == RK_REDUCE ? NULL : "an instruction has taken the range";
+  if (kind == RK_THREAD) return "the range is over chunks, which all kernels of the group share";
+  if (kind == RK_SERIAL) return "a serial loop may store to one element twice";
+  return kind == RK_LOOP || kind == RK_REDUCE ? NULL : "an instruction takes the range already";
 }
 
 static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
@@ -24,7 +24,7 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
   bool overlaps = outer && p->lanes <= extent && tile - p->lanes < extent && reduction_repeats(ir, nest, p->range);
   if (tile > extent && !overlaps) return "a tile is larger than its range";
   if (p->rows) return NULL;
-  if (p->lanes & (p->lanes - 1)) return "lanes are no power of two";
+  if (p->lanes & (p->lanes - 1)) return "the number of lanes is not a power of two";
   if (p->lanes > 1 && p->lanes * 4 > t->vector_bytes) return "the target has no such vectors";
   if (p->partial && outer) return "only a reduction has partial results";
   if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
@@ -43,7 +43,7 @@ static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, in
   for (int i = 0; i < o->n; i++)
     if (o->opt[i].range == w->range) p = &o->opt[i];
   if (!w->block) return NULL;
-  if (w->block >= extent) return "a block is not less than its range";
+  if (w->block >= extent) return "a block is as long as its range, or longer";
   if (p && w->block % (p->unroll * p->lanes)) return "a tile does not divide its block";
   if (extent % w->block && (!outer || (p && p->rows) || reduction_repeats(ir, nest, w->range)))
     return "blocks do not divide their range";
@@ -62,7 +62,7 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
     const Opt *p = &o->opt[i];
     if (!opens_range(ir, r, p->range)) continue;
     if (keeps_order(ir, r, t) && (p->lanes > 1 || p->partial || range_extent(node(ir, p->range)) != p->unroll))
-      wrong = "the terms of a sum are taken in order";
+      wrong = "the terms of a sum must be added in order";
     lanes += p->lanes > 1 && !p->rows;
     partial += p->partial;
     for (size_t j = 0; j < vec->n && p->lanes > 1; j++)
@@ -71,12 +71,12 @@ static const char *check_reduction(IR *ir, Ref r, const Target *t, const Opts *o
       if (node(ir, body.p[j])->op == OP_RED && ix_uses(ir, body.p[j], p->range)) wrong = "lanes around another reduction";
   }
   for (int i = 0; i < o->nmoved && !wrong; i++)
-    if (keeps_order(ir, r, t) && opens_range(ir, r, o->moved[i].range)) wrong = "the terms of a sum are taken in order";
+    if (keeps_order(ir, r, t) && opens_range(ir, r, o->moved[i].range)) wrong = "the terms of a sum must be added in order";
   for (int k = 1, unrolled = 0; k < x->nsrc && keeps_order(ir, r, t) && !wrong; k++) {
     /* unrolled ranges are inside of all loops */
     bool whole = false;
     for (int i = 0; i < o->n; i++) whole |= o->opt[i].range == x->src[k];
-    if (unrolled && !whole) wrong = "the terms of a sum are taken in order";
+    if (unrolled && !whole) wrong = "the terms of a sum must be added in order";
     unrolled |= whole;
   }
   if (lanes > 1 || partial > 1) wrong = "a reduction has two ranges in lanes or in parts";
@@ -132,7 +132,7 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
   nest = peel_apply(ir, nest, o, &borders);
   VEC_FREE(&borders);
   for (int k = 1; k < node(ir, nest)->nsrc && o->threads; k++)
-    if (range_kind(node(ir, node(ir, nest)->src[k])) == RK_THREAD) return "the kernels of a group have their chunks in common";
+    if (range_kind(node(ir, node(ir, nest)->src[k])) == RK_THREAD) return "the kernels of a group share their chunks";
   if (o->isa_op && (wrong = isa_op_refuses(ir, nest, t, o->isa_op, o->grouped))) return wrong;
   if (tiles && (wrong = isa_op_tiling(ir, nest, o))) return wrong;
   nest = isa_op_apply(ir, nest, o);
@@ -145,7 +145,7 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
     if (!wrong && lanes * 4 > t->vector_bytes) wrong = "the target has no such vectors";
   }
   for (int i = 0; i < o->nmoved && !wrong; i++) wrong = check_move(ir, nest, o, &o->moved[i], &rests);
-  if (!wrong && o->depth) wrong = "panels of a depth are of devices";
+  if (!wrong && o->depth) wrong = "only a device has panels with a depth";
   if (!wrong && o->unit) wrong = "the target has no such instruction";
   if (!wrong && o->staged) wrong = stage_refuses(ir, nest, t, o);
   Refs all = { 0 };
@@ -199,11 +199,11 @@ static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool ti
 
 /* Checks both nests of split sums. The buffer between them does not exist yet, and no rule needs it. */
 static const char *check_split(IR *ir, Ref nest, const Target *t, const Opts *o, int depth) {
-  const char *wrong = target_has_threads(t) ? split_refuses(ir, nest, t, o) : "only blocks of a device share sums";
+  const char *wrong = target_has_threads(t) ? split_refuses(ir, nest, t, o) : "only a device can split sums";
   Opts first = *o, second;
   Ref adds;
   if (wrong) return wrong;
-  if (o->nparts > 1 || o->nborders) return "split sums leave one nest";
+  if (o->nparts > 1 || o->nborders) return "split sums leave exactly one nest";
   first.nparts = 0;
   nest = split_sums(ir, nest, &first, store_buffer(node(ir, nest_body(node(ir, nest)))), &adds);
   wrong = check_whole(ir, nest, t, &first, false, depth + 1);
@@ -214,7 +214,7 @@ static const char *check_split(IR *ir, Ref nest, const Target *t, const Opts *o,
 
 /* follows: the tiles are known to be legal */
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
-  if (depth >= MAX_DEPTH) return "schedules stand too deep in each other";
+  if (depth >= MAX_DEPTH) return "schedules are nested too deeply";
   if (o->split) return check_split(ir, nest, t, o, depth);
   const char *wrong = target_has_threads(t) ? check_device(ir, nest, t, o) : follows ? NULL : check_tiles(ir, nest, t, o);
   bool tiles = false;
@@ -224,7 +224,8 @@ static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o,
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
   opts_parts(ir, nest, o, &parts);
   for (size_t i = 0; i < parts.n; i++) borders += parts.p[i].border;
-  if ((int)parts.n != o->nparts || borders != o->nborders) wrong = "it leaves other borders and rests than it has schedules for";
+  if ((int)parts.n != o->nparts || borders != o->nborders)
+    wrong = "its borders and rests do not match the schedules given for them";
   for (int i = 0; i < o->nparts && !wrong; i++) wrong = check_part(ir, &parts.p[i], t, tiles, o->part[i], depth);
   VEC_FREE(&parts);
   return wrong;

@@ -130,7 +130,7 @@ static const char *set_opt(const IR *ir, Ref nest, Opts *o, int word, Ref range,
   if (word == W_LOCAL || word == W_GROUP) {
     if (!p || p->threads) return "a range is over threads twice";
     if (opens_range(ir, nest, range) != (word == W_LOCAL))
-      return word == W_LOCAL ? "only a range of the nest is local" : "only a range of a reduction is over a group";
+      return word == W_LOCAL ? "only a range of the nest can be local" : "only a range of a reduction can be over a group";
     p->threads = n;
     return NULL;
   }
@@ -143,7 +143,7 @@ static const char *set_opt(const IR *ir, Ref nest, Opts *o, int word, Ref range,
 }
 
 static const char *take_threads(const char **at, const char *end, Opts *o) {
-  if (o->threads) return "it says twice how many chunks there are";
+  if (o->threads) return "it sets the number of chunks twice";
   if (!take(at, end, "(") || !take_number(at, end, &o->threads) || !take(at, end, ")")) return "an opt is malformed";
   return o->threads < 1 || o->threads > MAX_CHUNKS ? "a number is out of range" : NULL;
 }
@@ -182,7 +182,7 @@ static const char *take_part(IR *ir, const char **at, const char *end, bool bord
   const char *start = *at;
   if (!(*at = opts_end(start, end))) return "it does not end with ' }'";
   if (o->nparts == MAX_PARTS) return "there are too many borders and rests";
-  if (border && o->nborders < o->nparts) return "a border stands behind a rest";
+  if (border && o->nborders < o->nparts) return "a border must stand before all rests";
   o->part[o->nparts++] = arena_str(&ir->ctx->model, start, (size_t)(*at - start));
   o->nborders += border;
   return NULL;

@@ -50,9 +50,9 @@ static bool interior(IR *ir, Ref nest, Ref r, int64_t *begin, int64_t *end) {
 const char *peel_refuses(IR *ir, Ref nest, Ref r) {
   int64_t begin, end;
   if (!opens_range(ir, nest, r) || node(ir, r)->op != OP_RANGE || range_kind(node(ir, r)) != RK_LOOP)
-    return "only loops of a nest have an interior";
-  if (reduction_repeats(ir, nest, r)) return "its border would find a reduction again";
-  return interior(ir, nest, r, &begin, &end) ? NULL : "no gate is open in an interior of the range";
+    return "only a loop of the nest can be peeled";
+  if (reduction_repeats(ir, nest, r)) return "its border would repeat a reduction";
+  return interior(ir, nest, r, &begin, &end) ? NULL : "the range has no interior in which all gates are open";
 }
 
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders) {

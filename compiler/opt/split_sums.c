@@ -1,10 +1,10 @@
-/* split_sums.c: sums that blocks of a device share: the opt SPLIT(range, parts).
+/* split_sums.c: divides sums among the blocks of a device: the opt SPLIT(range, parts).
  *
- * Where a nest has few results and long sums, its blocks are too few. So each sum is made in parts, by blocks of its own, which
- * store them to memory of the plan. A second nest adds the parts, always in their order, and goes on from there. Nothing is atomic:
- * the bits do not depend on which block is done first.
+ * A nest with few results and long sums has too few blocks. So separate blocks compute parts of each sum, and store them to memory
+ * of the plan. A second nest adds the parts, always in their order, and computes the rest of the nest. Nothing is atomic: the bits
+ * do not depend on the order of blocks.
  *
- * needs: a canonical nest and opts   gives: the nest that sums the parts, which the opts are about then, and the one that adds them
+ * needs: a canonical nest and opts   gives: the nest that computes the parts, to which the opts apply, and the one that adds them
  * keeps: the value of every element, up to the order in which floats are summed   breaks: nothing */
 #include "opts.h"
 #include <string.h>
@@ -16,18 +16,18 @@ static const char *find_sum(IR *ir, Ref nest, Ref r, Ref *red) {
   Refs all = { 0 };
   *red = 0;
   for (int k = 0; k < n.n; k++)
-    if (range_kind(node(ir, n.ranges[k])) != RK_LOOP) return "sums of a serial loop are split";
+    if (range_kind(node(ir, n.ranges[k])) != RK_LOOP) return "sums in a serial loop cannot be split";
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_RED) continue;
-    if (*red && ix_uses(ir, red_value(x), *red)) wrong = "sums inside of others are split";
+    if (*red && ix_uses(ir, red_value(x), *red)) wrong = "sums inside of other sums cannot be split";
     if (!opens_range(ir, all.p[i], r)) continue;
-    if (*red) wrong = "the sums of two reductions are split";
+    if (*red) wrong = "two reductions have the range whose sums are split";
     *red = all.p[i];
   }
   VEC_FREE(&all);
-  return wrong ? wrong : *red ? NULL : "only the sums of a reduction are split";
+  return wrong ? wrong : *red ? NULL : "only the sums of a reduction can be split";
 }
 
 /* Ranges of the nest that the reduction varies with, and how many sums there are */
@@ -48,11 +48,13 @@ const char *split_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   int64_t elems;
   const char *wrong = find_sum(ir, nest, o->split, &red);
   if (wrong) return wrong;
-  if (range_extent(node(ir, o->split)) % o->sum_parts) return "the parts of a sum do not divide its range";
-  if (keeps_order(ir, red, t)) return "the terms of a sum are taken in order";
+  if (range_extent(node(ir, o->split)) % o->sum_parts) return "the number of parts does not divide the range";
+  if (keeps_order(ir, red, t)) return "the terms of a sum must be added in order";
   for (int i = 0; i < o->n; i++)
-    if (opens_range(ir, nest, o->opt[i].range) && !ix_uses(ir, red, o->opt[i].range)) return "a range without sums is split with them";
-  if (!i64_mul(sum_ranges(ir, nest, red, &sums), o->sum_parts, &elems) || elems > SPLIT_MOST) return "the parts of sums are too many";
+    if (opens_range(ir, nest, o->opt[i].range) && !ix_uses(ir, red, o->opt[i].range))
+      return "a range that the sums do not vary with is split";
+  if (!i64_mul(sum_ranges(ir, nest, red, &sums), o->sum_parts, &elems) || elems > SPLIT_MOST)
+    return "there are too many parts of sums";
   return sums.n < MAX_RANGES ? NULL : "a nest has too many ranges";
 }
 

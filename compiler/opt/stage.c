@@ -48,7 +48,7 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   Refs loads = { 0 }, ranges = { 0 };
   const char *wrong = NULL;
   while (at < n.n && n.ranges[at] != o->staged) at++;
-  if (at == n.n) return "panels are tiles of a range of the nest";
+  if (at == n.n) return "the range of panels is not a range of the nest";
   if (o->nmoved ? o->nmoved > 1 || o->moved[0].block || o->moved[0].range != o->staged : at > first)
     return "the range of panels is not the outermost";
   for (int i = 0; i < o->n; i++)
@@ -65,7 +65,7 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
       if (is_loop(ir, nest, ranges.p[k])) { /* a copy inside of this loop would vary with it */
         int place = 0;
         while (n.ranges[place] != ranges.p[k]) place++;
-        if (place >= first) wrong = "a panel is read once";
+        if (place >= first) wrong = "a panel would be read only once";
       } else if (!i64_mul(elems, range_extent(node(ir, ranges.p[k])), &elems)) wrong = "a panel is too large";
     }
     bytes += elems > most ? most + 1 : elems * dt_bytes((DType)node(ir, loads.p[i])->dt);

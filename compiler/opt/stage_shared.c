@@ -53,13 +53,13 @@ const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p) {
     else around += p->red && ix_uses(ir, red_value(node(ir, all.p[i])), p->red);
   }
   VEC_FREE(&all);
-  if (!found) return "panels of a device are of a range of a reduction";
+  if (!found) return "on a device the range of panels must belong to a reduction";
   if (found > 1) return "two reductions have the range of panels";
   const Node *x = node(ir, p->red), *product = node(ir, red_value(x));
-  if (red_op(x) != OP_ADD || product->op != OP_MUL) return "the reduction of panels sums no products";
+  if (red_op(x) != OP_ADD || product->op != OP_MUL) return "the reduction with panels does not sum products";
   p->factor[0] = lhs(product);
   p->factor[1] = rhs(product);
-  return has_reduction(ir, red_value(x)) || around ? "panels of a reduction inside of another one" : NULL;
+  return has_reduction(ir, red_value(x)) || around ? "the reduction with panels is inside or around another one" : NULL;
 }
 
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p) {
@@ -97,15 +97,15 @@ const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes
   int64_t terms = 1;
   bool threads = false;
   StagedSum p;
-  if (!o->depth) return "panels of a device have a depth";
+  if (!o->depth) return "on a device panels need a depth";
   const char *wrong = staged_product(ir, nest, o->staged, &p);
   for (int k = 0; k < n.n; k++)
-    if (range_kind(node(ir, n.ranges[k])) == RK_SERIAL) return "panels in a serial loop";
+    if (range_kind(node(ir, n.ranges[k])) == RK_SERIAL) return "panels cannot be in a serial loop";
   for (int k = 1; !wrong && k < node(ir, p.red)->nsrc; k++) {
     const Ref r = node(ir, p.red)->src[k];
     for (int i = 0; i < o->n; i++)
-      if (o->opt[i].range == r) wrong = "the reduction of panels is split";
-    if (!i64_mul(terms, range_extent(node(ir, r)), &terms)) wrong = "the reduction of panels is too long";
+      if (o->opt[i].range == r) wrong = "the reduction with panels is split";
+    if (!i64_mul(terms, range_extent(node(ir, r)), &terms)) wrong = "the reduction with panels is too long";
   }
   if (!wrong && o->depth > terms) wrong = "panels are deeper than their reduction";
   for (int f = 0; f < 2 && !wrong; f++) {
@@ -127,8 +127,8 @@ const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes
     for (int i = 0; i < o->n; i++) warps *= o->opt[i].threads ? o->opt[i].threads : 1;
     *bytes += shared_bytes(o->unit->c, warps * o->unit->m * o->unit->n);
   }
-  if (!threads && !o->unit) return "panels are copied by the threads of a block, and no range of the nest is local";
-  if (!p.shared[0] && !p.shared[1]) return "no two elements of a tile have a factor in common";
+  if (!threads && !o->unit) return "panels need threads of a block, and no range of the nest is local";
+  if (!p.shared[0] && !p.shared[1]) return "no two elements of a tile share a factor";
   return NULL;
 }
 

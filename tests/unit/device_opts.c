@@ -347,39 +347,39 @@ static void refusals_say_why(void **state) {
     { "{ unroll(r0,5) outer(r1) }", NULL },
     { "{ grid(r0) grid(r0) }", "a range is over blocks twice" },
     { "{ local(r1,4) local(r1,4) }", "a range is over threads twice" },
-    { "{ local(r2,4) }", "only a range of the nest is local" },
-    { "{ group(r1,4) }", "only a range of a reduction is over a group" },
-    { "{ grid(r2) }", "only a range of the nest is over blocks" },
-    { "{ group(r2,12) }", "the threads of a group are no power of two" },
+    { "{ local(r2,4) }", "only a range of the nest can be local" },
+    { "{ group(r1,4) }", "only a range of a reduction can be over a group" },
+    { "{ grid(r2) }", "only a range of the nest can be over blocks" },
+    { "{ group(r2,12) }", "the number of threads of a group is not a power of two" },
     { "{ local(r0,10) }", "there are more threads than values of the range" },
-    { "{ local(r0,4) unroll(r0,3) }", "a copy has no value of its range" },
-    { "{ vec(r1,3) }", "lanes are no power of two" },
+    { "{ local(r0,4) unroll(r0,3) }", "a copy would have no value of its range" },
+    { "{ vec(r1,3) }", "the number of lanes is not a power of two" },
     { "{ vec(r1,4) }", "lanes do not divide their range" },
-    { "{ vec(r2,2) }", "only a range of the nest is in lanes on a device" },
+    { "{ vec(r2,2) }", "on a device only a range of the nest can be in lanes" },
     { "{ rows(r1,2) }", "a thread of a device has no rows" },
     { "{ partial(r0,2) }", "only a reduction has partial results" },
     { "{ peel(r0) }", "a device has gates in place of borders and rests" },
     { "{ unroll(r0,2) rest { } }", "a device has gates in place of borders and rests" },
     { "{ threads(4) }", "a device has no chunks" },
     { "{ tile(r1,4) }", "blocks of a device are made of threads and copies" },
-    { "{ local(r0,8) local(r1,32) group(r2,4) group(r3,4) }", "it makes more threads of a block than the device has" },
+    { "{ local(r0,8) local(r1,32) group(r2,4) group(r3,4) }", "it makes more threads of a block than the device permits" },
   };
   static const struct { const char *text, *why; } elements[] = { /* r0: 12, r1: 8 */
     { "{ grid(r0) local(r1,2) vec(r1,4) }", NULL },
-    { "{ vec(r0,4) local(r0,4) unroll(r0,2) }", "a copy has no value of its range" }, /* three vectors */
+    { "{ vec(r0,4) local(r0,4) unroll(r0,2) }", "a copy would have no value of its range" }, /* three vectors */
     { "{ vec(r1,8) }", "the device loads no such vectors" },
     { "{ vec(r0,2) vec(r1,2) }", "two ranges are in lanes" },
   };
   static const struct { const char *text, *why; } long_rows[] = {
-    { "{ local(r0,256) group(r1,4) }", "it makes more threads of a block than the device has" },
-    { "{ grid(r0) local(r0,2) }", "it makes more blocks than the device has" },
+    { "{ local(r0,256) group(r1,4) }", "it makes more threads of a block than the device permits" },
+    { "{ grid(r0) local(r0,2) }", "it makes more blocks than the device permits" },
     { "{ grid(r0) local(r0,256) }", NULL },
   };
   (void)state;
   Ctx c, d, e, f;
   Plan *p = compiled(&c, SOFTMAX);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) refused(p, p->in->target, cases[i].text, cases[i].why);
-  refused(p, target_in_order(&c.model, p->in->target), "{ group(r3,8) }", "the terms of a sum are taken in order");
+  refused(p, target_in_order(&c.model, p->in->target), "{ group(r3,8) }", "the terms of a sum must be added in order");
   refused(p, target_in_order(&c.model, p->in->target), "{ group(r2,8) }", NULL); /* a maximum has no order */
   Target small = *p->in->target;
   Device little = *small.dev;
@@ -401,7 +401,7 @@ static void refusals_say_why(void **state) {
   ir_free(p->ir);
   ctx_free(&e);
   p = compiled(&f, "tgc 1 graph\nx = input f32[5,16]\ns = reduce x op=add axes=[1]\nse = expand s : [5,16]\ny = sub x, se\noutput y\n");
-  refused(p, p->in->target, "{ grid(r0) vec(r1,4) }", "lanes around a reduction on a device");
+  refused(p, p->in->target, "{ grid(r0) vec(r1,4) }", "on a device a nest with reductions has no lanes");
   ir_free(p->ir);
   ctx_free(&f);
 }

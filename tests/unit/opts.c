@@ -277,7 +277,7 @@ static void serial_loops_stay(void **state) {
   static const char *const bad[] = { "{ unroll(r0,2) }", "{ vec(r0,2) }", "{ outer(r0) }", "{ tile(r0,3) }" }, *const good[] = { "{ vec(r1,8) unroll(r1,2) }", "{ outer(r1) }" };
   const Target *t = target(ir->ctx, "x86-64-v3");
   Opts o;
-  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) assert_string_equal(opts_parse(ir, nest, t, bad[k], strlen(bad[k]), &o), "what a serial loop stores may meet");
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) assert_string_equal(opts_parse(ir, nest, t, bad[k], strlen(bad[k]), &o), "a serial loop may store to one element twice");
   for (size_t k = 0; k < sizeof good / sizeof *good; k++) assert_null(opts_parse(ir, nest, t, good[k], strlen(good[k]), &o));
 }
 
@@ -288,7 +288,7 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ vec(r3,8) }", "the nest has no such range" },
     { "x86-64-v3", "{ vec(r1,16) }", "the target has no such vectors" },
     { "portable", "{ vec(r1,4) }", "the target has no such vectors" },
-    { "x86-64-v3", "{ vec(r1,3) }", "lanes are no power of two" },
+    { "x86-64-v3", "{ vec(r1,3) }", "the number of lanes is not a power of two" },
     { "x86-64-v3", "{ vec(r1,8) vec(r1,4) }", "it splits a range twice" },
     { "x86-64-v3", "{ vec(r1,8) vec(r0,4) }", "the target has no such vectors" },
     { "x86-64-v3", "{ vec(r1,8) vec(r2,4) }", "lanes inside of lanes" },
@@ -302,16 +302,16 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ partial(r2,33) }", "there are more than 32 partial results" },
     { "x86-64-v3", "{ outer(r0) outer(r0) }", "a range is moved twice" },
     { "x86-64-v3", "{ tile(r0,2) tile(r0,3) }", "a range is in blocks twice" },
-    { "x86-64-v3", "{ tile(r0,6) }", "a block is not less than its range" },
+    { "x86-64-v3", "{ tile(r0,6) }", "a block is as long as its range, or longer" },
     { "x86-64-v3", "{ tile(r0,1) }", "a number is out of range" },
     { "x86-64-v3", "{ tile(r0) }", "an opt is malformed" },
     { "x86-64-v3", "{ vec(r1,8) tile(r1,4) }", "a tile does not divide its block" },
     { "x86-64-v3", "{ tile(r2,16) }", "blocks do not divide their range" },
-    { "x86-64-v3", "{ peel(r0) }", "no gate is open in an interior of the range" },
-    { "x86-64-v3", "{ peel(r2) }", "only loops of a nest have an interior" },
+    { "x86-64-v3", "{ peel(r0) }", "the range has no interior in which all gates are open" },
+    { "x86-64-v3", "{ peel(r2) }", "only a loop of the nest can be peeled" },
     { "x86-64-v3", "{ peel(r0) peel(r0) }", "a range is peeled twice" },
     { "x86-64-v3", "{ tile(r0,4) stage(r1) }", "the range of panels is not the outermost" },
-    { "x86-64-v3", "{ stage(r2) }", "panels are tiles of a range of the nest" },
+    { "x86-64-v3", "{ stage(r2) }", "the range of panels is not a range of the nest" },
     { "x86-64-v3", "{ stage(r1) }", "the range of panels is not the outermost" },
     { "x86-64-v3", "{ outer(r1) stage(r0) }", "the range of panels is not the outermost" },
     { "x86-64-v3", "{ stage(r0) stage(r0) }", "panels of two ranges are copied" },
@@ -321,14 +321,14 @@ static void wrong_texts_are_refused(void **state) {
     { "x86-64-v3", "{ threads(r0,2) }", "an opt is malformed" },
     { "x86-64-v3", "{ threads(0) }", "a number is out of range" },
     { "x86-64-v3", "{ threads(65) }", "a number is out of range" },
-    { "x86-64-v3", "{ threads(2) threads(2) }", "it says twice how many chunks there are" },
+    { "x86-64-v3", "{ threads(2) threads(2) }", "it sets the number of chunks twice" },
     { "x86-64-v3", "{ tc(r2,vpdpbusd) }", "the target has no such instruction" },
-    { "x86-64-v3", "{ tc(r2,vpmaddwd) }", "the instruction does not do such a reduction" },
+    { "x86-64-v3", "{ tc(r2,vpmaddwd) }", "the instruction cannot do this reduction" },
     { "x86-64-v3", "{ tc(r2,vpmaddwd) tc(r2,vpmaddwd) }", "two ranges are taken in groups" },
-    { "x86-64-v3", "{ rest { } }", "it leaves other borders and rests than it has schedules for" },
-    { "x86-64-v3", "{ unroll(r0,4) rest { } rest { } }", "it leaves other borders and rests than it has schedules for" },
-    { "x86-64-v3", "{ unroll(r0,4) border { } }", "it leaves other borders and rests than it has schedules for" },
-    { "x86-64-v3", "{ unroll(r0,4) rest { } border { } }", "a border stands behind a rest" },
+    { "x86-64-v3", "{ rest { } }", "its borders and rests do not match the schedules given for them" },
+    { "x86-64-v3", "{ unroll(r0,4) rest { } rest { } }", "its borders and rests do not match the schedules given for them" },
+    { "x86-64-v3", "{ unroll(r0,4) border { } }", "its borders and rests do not match the schedules given for them" },
+    { "x86-64-v3", "{ unroll(r0,4) rest { } border { } }", "a border must stand before all rests" },
     { "x86-64-v3", "{ unroll(r0,4) rest { unroll(r0,3) } }", "a tile is larger than its range" },
     { "x86-64-v3", "{ unroll(r0,4) rest { threads(2) } }", "a rest has no chunks of its own" },
     { "x86-64-v3", "{ unroll(r0,4) rest }", "an opt is malformed" },
@@ -351,7 +351,7 @@ static void sums_in_order_keep_it(void **state) {
   const Target *t = target_in_order(&ir->ctx->model, target(ir->ctx, "x86-64-v3"));
   Opts o;
   static const char *const moved[] = { "{ outer(r2) }", "{ tile(r2,20) }" };
-  for (int i = 0; i < 2; i++) assert_string_equal(opts_parse(ir, nest, t, moved[i], strlen(moved[i]), &o), "the terms of a sum are taken in order");
+  for (int i = 0; i < 2; i++) assert_string_equal(opts_parse(ir, nest, t, moved[i], strlen(moved[i]), &o), "the terms of a sum must be added in order");
   assert_null(opts_parse(ir, nest, t, "{ tile(r0,2) }", 14, &o));
 }
 
@@ -361,7 +361,7 @@ static void chunks_of_a_group_are_given(void **state) {
   Opts o;
   n.ranges[n.n++] = range_make(ir, 4, RK_THREAD);
   const char *wrong = opts_parse(ir, nest_close(ir, &n), target(ir->ctx, "x86-64-v3"), "{ threads(2) }", 14, &o);
-  assert_string_equal(wrong, "the kernels of a group have their chunks in common");
+  assert_string_equal(wrong, "the kernels of a group share their chunks");
 }
 
 static void keys_name_what_is_computed(void **state) {
