@@ -43,6 +43,7 @@ typedef struct Dialect {
   const char *shared;      /* storage class of shared memory */
   const char *aligned;     /* behind its declaration: aligns it for any vector; NULL: there is no such word */
   const char *barrier;
+  bool parts_wait;         /* the driver needs barriers between the parts of a launch (places.c) */
   const char *exchange;    /* the value of $a in the thread whose number differs in the bits $k */
   const char *warp_kernel; /* instead of .kernel if threads exchange values: warps have $k threads */
   /* ---- vectors ---- */

@@ -61,15 +61,17 @@ static bool has_barrier(const Render *w, const LaunchPart *p) {
   return any;
 }
 
-/* PoCL 3.1 runs what stands before or behind a branch with a barrier as if it belonged to that branch. A barrier that all blocks
- * reach keeps the two apart. No block waits there for long: each has work in one part only. */
+/* Barriers at parts of a launch, for PoCL 3.1. It copies the rest of the kernel for each edge that leaves a branch with barriers, and
+ * the copies begin with different barriers. A condition that chooses the edge then counts as one of the whole block: PoCL assumes for
+ * all threads what holds for the first one. A barrier at the end of the branch leaves one edge. A barrier before the branch keeps LLVM
+ * from joining the ends of two parts. No block waits long at these barriers, because each has work in one part only. */
 void close_place(Render *w, size_t at) {
   const Refs *prog = &w->k->prog;
   if (at != w->part.last) return;
-  const bool barrier = has_barrier(w, &w->part);
+  if (w->parts && w->l->parts_wait && has_barrier(w, &w->part)) sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->barrier);
   if (w->parts) w->indent -= 2, sb_printf(w->o, "%*s}\n", w->indent, "");
   w->blocks += w->part.blocks;
-  if (launch_part(w->ir, prog->p, prog->n, at + 1, &w->part) && (barrier || has_barrier(w, &w->part)))
+  if (launch_part(w->ir, prog->p, prog->n, at + 1, &w->part) && w->l->parts_wait && has_barrier(w, &w->part))
     sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->barrier);
 }
 
