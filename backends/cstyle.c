@@ -166,15 +166,11 @@ static void count_uses(Render *w) {
     const Node *x = node(w->ir, prog->p[i]);
     if (x->op == OP_END) depth--;
     w->use[i].block = stack[depth];
-    w->use[i].by_loops = x->op != OP_LOAD && x->op != OP_GET && x->op != OP_ACC && x->op != OP_BUFFER &&
-                         x->op != OP_SHFLXOR;
-    w->barriers |= x->op == OP_BARRIER;
     for (int s = 0; s < x->nsrc && x->op != OP_LOOP && x->op != OP_END; s++) {
       Use *u = &w->use[refmap_get(&w->at, x->src[s]) - 1];
       u->times++;
       u->products += x->op == OP_MUL || x->op == OP_MULACC;
       u->elsewhere |= u->block != w->use[i].block;
-      w->use[i].by_loops &= u->by_loops;
     }
     if (x->op == OP_LOOP) stack[++depth] = ++blocks;
     refmap_set(&w->at, prog->p[i], (uint32_t)i + 1);
@@ -248,16 +244,10 @@ static bool put_statement(Render *w, size_t at) {
   }
 }
 
-/* Bools are computed again where they are used, if threads wait at barriers. PoCL 3.1 loses bools that threads keep across a
- * barrier: later stores may be made though their gates are closed. */
-static bool again(const Render *w, const Node *x, const Use *u, size_t length) {
-  return w->barriers && x->dt == DT_BOOL && x->lanes == 1 && u->by_loops && length < 90;
-}
-
 /* Whether a value is written inside an expression: it is used once, in the block that computes it, and no effect can come
  * between. Loads stay where they are. So do exchanges between threads, which all threads must reach. */
 static bool is_inlined(const Render *w, const Node *x, const Use *u, size_t length) {
-  if (cheap(x) || !u->times || again(w, x, u, length)) return true; /* without uses it is not needed */
+  if (cheap(x) || !u->times) return true; /* without uses it is not needed */
   if (x->op == OP_BCAST && node(w->ir, operand(x))->op == OP_CONST) return true;
   return x->op != OP_LOAD && x->op != OP_SHFLXOR &&
          ((u->times == 1 && !u->elsewhere && length < 90) || (x->dt == DT_I64 && length < 24));

@@ -6,9 +6,8 @@
 #include "../compiler/lower/lower.h"
 #include "../compiler/target/launch.h"
 
-/* Uses of a value: the block that makes it, all uses, those in products, whether another block uses it. by_loops: only loops
- * determine the value */
-typedef struct Use { uint32_t block, times, products; bool elsewhere, by_loops; } Use;
+/* Uses of a value: the block that makes it, all uses, those in products, whether another block uses it */
+typedef struct Use { uint32_t block, times, products; bool elsewhere; } Use;
 
 typedef struct Render {
   const IR *ir;
@@ -23,7 +22,6 @@ typedef struct Render {
   RefMap at;               /* node to its latest position + 1: nests may share ranges */
   int nloops, naccs, ntiles; /* numbers of names so far */
   int indent, reducing;    /* depth of blocks, and of reduction loops */
-  bool barriers;           /* threads wait for each other */
   bool vectors;            /* the reduction accumulates vectors */
   TileSet tiles;           /* tiles of the current nest */
   size_t spilled;          /* on a device: index of the last SPILL */

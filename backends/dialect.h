@@ -52,7 +52,6 @@ typedef struct Dialect {
   /* before a loaded vector, if another value is beside it: converts it to the type of registers; or "" */
   const char *loaded;
   const char *truth_from, *truth_to; /* a vector of bools from bytes 0 and 1, and to them */
-  const char *both, *either; /* and, or of two bools; NULL: as of integers */
   const char *truth_splat; /* a bool in all lanes */
   const char *mask;        /* a comparison of lanes, as bools */
   const char *zero;

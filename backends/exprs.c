@@ -198,9 +198,6 @@ static bool narrow(DType d) { return dtype_info[d].bits < 32; }
 static void put_infix(Render *w, Sb *o, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB, product = x->op == OP_MUL;
   const char *op = x->dt == DT_BOOL && product ? "&" : op_info[x->op].c;
-  const bool truth = x->dt == DT_BOOL && x->lanes == 1;
-  if (truth && w->l->both && (product || x->op == OP_AND)) op = w->l->both;
-  if (truth && w->l->either && x->op == OP_OR) op = w->l->either;
   const Node *c = node(w->ir, rhs(x));
   if (x->op == OP_ADD && c->op == OP_CONST && (c->dt == DT_I64 || (c->dt == DT_I32 && w->t->dev)) && const_value(c) < 0 &&
       const_value(c) > INT32_MIN) {

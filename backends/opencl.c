@@ -16,7 +16,6 @@ static const Dialect dialect = {
   .parameter = "__global $quchar *$0m$k, ulong o$k", .pointer = "__global $q$E *b$k = (__global $q$E *)(m$k + o$k);",
   .block = "get_group_id($k)", .thread = "get_local_id($k)", .shared = "__local ",
   .aligned = " __attribute__((aligned(16)))",
-  .both = "&&", .either = "||", /* with a bitwise and in a gate, PoCL 3.1 makes some stores though it is closed */
   .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", .parts_wait = true,
   .exchange = "sub_group_shuffle_xor($a, $ku)", .warp_kernel = "__kernel TGC_WARP_$k void ",
   .load = "vload$N(0, $a)", .store = "vstore$N($c, 0, $a)",
