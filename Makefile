@@ -120,6 +120,7 @@ cuda: deps-check
 	$(AGAIN) run-cuda
 run-cuda: all
 	@CUDA=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/cuda/run
+	@CUDA=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/cuda-tune/run
 
 # every model on the machines that QEMU plays: half an hour
 cross: deps-check

@@ -1,6 +1,6 @@
 /* cuda.c: the backend for CUDA C++, as NVRTC takes it without a header. Kernels are compiled with the model, for architectures of
  * NVIDIA's GPUs (nvrtc.c); the rest of a bundle is C for the host. */
-#include "../runtime_stub/tgcrt_device.h"
+#include "../compiler/target/device_driver.h"
 #include "dialect.h"
 #include "nvrtc.h"
 
@@ -61,6 +61,11 @@ static const char *flags(Ctx *c, const ImageOrder *order) {
   return sb_keep(&s, &c->model);
 }
 
+static const DeviceDriver driver = {
+  .open = tgcrt_cuda_open, .describe = tgcrt_cuda_describe, .init = tgcrt_cuda_init, .state_put = tgcrt_cuda_state_put,
+  .state_get = tgcrt_cuda_state_get, .profile_part = tgcrt_cuda_profile_part,
+};
+
 /* clang-format off */
 #define OBJECTS DEVICE_OBJECTS("cuda")
 #define IMAGES(from) "$(B)/%_images.o: %_images.S " from "\n\t@mkdir -p $(B)\n\t$(CC) $(PIC) -I$(B) -c -o $@ %_images.S\n"
@@ -92,12 +97,14 @@ const Backend cuda_backend = { .name = "cuda",
                                .makes = EMIT_LIB,
                                .files = device_files,
                                .isa = "cuda-sm_80",
+                               .driver = &driver,
                                .device = "cuda",
                                .types = "f64 and i64 native; f16 and bf16 stored, computed in f32",
                                .handle = "CUdeviceptr",
                                .images = cuda_images,
                                .compilers = "NVRTC, clang-19 or nvcc",
                                .flags = flags,
+                               .version = cuda_version,
                                .host_bytes = host_bytes,
                                .options = cuda_arithmetic,
                                .dialect = &dialect,

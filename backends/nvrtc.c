@@ -1,7 +1,7 @@
 /* nvrtc.c: kernels in CUDA C++ to cubins, PTX and fatbins. NVRTC, NVIDIA's compiler as a library, is opened when it is first
  * needed, and so is nvFatbin, which packs images into one. Where NVRTC is missing, clang makes PTX, which drivers compile.
  *
- * A model is one program. Its architectures are compiled by a thread each.
+ * A model is one program. Its architectures are compiled by a thread each. So are the kernels of candidates, by a newer NVRTC.
  *
  * needs: text of the prelude and all kernels    gives: images, and what functions take of the machine    breaks: nothing */
 #include "../compiler/target/matrix_units.h"
@@ -111,6 +111,7 @@ void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out) {
 }
 
 /* ---- NVRTC: one architecture, in a thread ---- */
+enum { INVALID_OPTION = 5 }; /* NVRTC_ERROR_INVALID_OPTION */
 typedef struct Job {
   const ImageOrder *order;
   const char *arch;        /* "--gpu-architecture=sm_80" */
@@ -135,6 +136,7 @@ static void *compile_one(void *arg) {
   j->status = nvrtc.CreateProgram(&p, (const char *)j->order->text.p, j->order->file, 0, NULL, NULL);
   if (j->status) return NULL;
   j->status = nvrtc.CompileProgram(p, j->noptions, j->options);
+  if (j->status == INVALID_OPTION && j->order->candidates) j->status = nvrtc.CompileProgram(p, j->noptions - 1, j->options);
   j->log = taken(p, nvrtc.GetProgramLogSize, nvrtc.GetProgramLog);
   if (!j->status) {
     j->cubin = taken(p, nvrtc.GetCUBINSize, nvrtc.GetCUBIN);
@@ -151,7 +153,8 @@ static Bytes kept(Ctx *c, Bytes b, bool text) {
   return (Bytes){ (const uint8_t *)p, n };
 }
 
-/* Options as a list: words of the arithmetic between the first and the last */
+/* Options as a list: words of the arithmetic between the first and the last ones. The last one of candidates is not known to an
+ * older NVRTC. It changes the order of functions, so bundles do without it. */
 static int option_list(Ctx *c, const ImageOrder *order, int arch, const char **list) {
   int n = 0;
   Sb words = { 0 };
@@ -161,6 +164,7 @@ static int option_list(Ctx *c, const ImageOrder *order, int arch, const char **l
   list[n++] = arena_printf(&c->model, "--gpu-architecture=sm_%d", arch);
   for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) list[n++] = word;
   list[n++] = "--disable-warnings"; /* such as a loop's variable that nothing uses */
+  if (order->candidates) list[n++] = "--split-compile=0"; /* on all processors */
   return n;
 }
 
@@ -181,46 +185,40 @@ static void add_image(Images *out, uint32_t kind, int arch, const char *end, Byt
   VEC_PUSH(&out->list, ((Image){ kind, (uint32_t)arch, end, bytes }));
 }
 
-/* Cubins of all architectures, but where only PTX is wanted, and the PTX of the least */
-static void by_nvrtc(Ctx *c, const ImageOrder *order, const Archs *a, Images *out) {
+/* Cubins of all architectures, but where only PTX is wanted, and the PTX of the least. Returns why NVRTC refuses the text */
+static const char *by_nvrtc(Ctx *c, const ImageOrder *order, const Archs *a, Images *out) {
   Job jobs[MOST_ARCHS] = { 0 };
   pthread_t thread[MOST_ARCHS];
   bool own[MOST_ARCHS] = { 0 };
   const char *options[MOST_ARCHS][16];
   const int n = order->emit == EMIT_ASM ? 1 : a->n;
-  int major = 0, minor = 0;
+  const char *why = NULL;
   check_supported(c, a);
-  nvrtc.Version(&major, &minor);
-  out->maker = arena_printf(&c->model, "NVRTC %d.%d", major, minor);
+  out->maker = cuda_version(c);
   for (int i = 0; i < n; i++) {
     jobs[i] = (Job){ .order = order, .options = options[i], .noptions = option_list(c, order, a->arch[i], options[i]) };
     own[i] = i + 1 < n && !pthread_create(&thread[i], NULL, compile_one, &jobs[i]);
   }
-  int done = 0;
-  ctx_progress(c, "NVRTC", -1); /* it tells nothing while it compiles for an architecture */
-  for (int i = 0; i < n; i++) {
-    if (own[i]) continue;
-    compile_one(&jobs[i]);
-    ctx_progress(c, "NVRTC", (double)++done / n);
-  }
-  for (int i = 0; i < n; i++) {
-    if (!own[i]) continue;
-    pthread_join(thread[i], NULL);
-    ctx_progress(c, "NVRTC", (double)++done / n);
-  }
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
+    if (!own[i]) compile_one(&jobs[i]);
+  for (int i = 0; i < n; i++)
+    if (own[i]) pthread_join(thread[i], NULL);
+  for (int i = 0; i < n && !why; i++)
     if (jobs[i].status)
-      BUG("NVRTC does not take the kernels for sm_%d (error %d): %s", a->arch[i], jobs[i].status,
-          jobs[i].log.n ? (const char *)jobs[i].log.p : "it says nothing");
+      why = arena_printf(&c->model, "NVRTC does not take the kernels for sm_%d (error %d): %s", a->arch[i], jobs[i].status,
+                         jobs[i].log.n ? (const char *)jobs[i].log.p : "it says nothing");
+  for (int i = 0; i < n && !why; i++) {
     if (order->emit != EMIT_ASM) {
       add_image(out, TGCRT_IMAGE_CUBIN, a->arch[i], arena_printf(&c->model, "_sm_%d.cubin", a->arch[i]),
                 kept(c, jobs[i].cubin, false));
       cubin_uses(c, out->list.p[out->list.n - 1].bytes, (uint32_t)a->arch[i], out);
     }
   }
-  add_image(out, TGCRT_IMAGE_PTX, a->arch[0], arena_printf(&c->model, "_sm_%d.ptx", a->arch[0]), kept(c, jobs[0].ptx, true));
+  if (!why)
+    add_image(out, TGCRT_IMAGE_PTX, a->arch[0], arena_printf(&c->model, "_sm_%d.ptx", a->arch[0]), kept(c, jobs[0].ptx, true));
   for (int i = 0; i < n; i++)
     for (int k = 0; k < 3; k++) free((void *)(uintptr_t)(k == 0 ? jobs[i].log.p : k == 1 ? jobs[i].cubin.p : jobs[i].ptx.p));
+  return why;
 }
 
 /* ---- clang ---- */
@@ -235,8 +233,14 @@ static const char clang_words[] =
     "#define fabs __builtin_fabs\n#define fma __builtin_fma\n#define sqrt __builtin_sqrt\n#define rint __builtin_rint\n"
     "#define floor __builtin_floor\n#define ceil __builtin_ceil\n#define trunc __builtin_trunc\n#line 1\n";
 
-static void by_clang(Ctx *c, const ImageOrder *order, const Archs *a, Images *out) {
-  const char *own = getenv("TGC_CLANG"), *clang = own && *own ? own : "clang-19", *why = "";
+static const char *clang_name(void) {
+  const char *own = getenv("TGC_CLANG");
+  return own && *own ? own : "clang-19";
+}
+
+/* PTX of the least architecture. Returns why clang refuses the text of candidates */
+static const char *by_clang(Ctx *c, const ImageOrder *order, const Archs *a, Images *out) {
+  const char *clang = clang_name(), *why = "";
   const char *const argv[] = { clang, "-x", "cuda", arena_printf(&c->model, "--cuda-gpu-arch=sm_%d", a->arch[0]), "-nocudainc",
                                "-nocudalib", "--cuda-device-only", "-S", "-w", "-O3",
                                a->arch[0] > 90 ? "-O3" : "--cuda-feature=+ptx78", /* which drivers of CUDA 11.8 take */
@@ -251,14 +255,16 @@ static void by_clang(Ctx *c, const ImageOrder *order, const Archs *a, Images *ou
   const char *words = sb_keep(&text, &c->model);
   const Bytes program = { (const uint8_t *)words, n };
   const int code = order->compiler.run ? order->compiler.run(c, order->compiler.arg, argv, program, &ptx, &why) : EX_MISSING;
+  if (code == EX_BUG && order->candidates) return why;
   if (code)
     fail(c, code == EX_BUG ? EX_MISSING : code,
          "NVRTC (%s; TGC_NVRTC=PATH names another one) cannot be opened, and %s does not make PTX in its place: %s; --emit=cu "
          "needs neither", nvrtc_names[0], clang, why);
-  if (order->emit != EMIT_ASM)
+  if (order->emit != EMIT_ASM && !order->candidates)
     warn_at(c, (Pos){ 0 }, "the bundle has PTX by %s and no cubin, because NVRTC cannot be opened: %s", clang, nvrtc.why);
   out->maker = clang;
   add_image(out, TGCRT_IMAGE_PTX, a->arch[0], arena_printf(&c->model, "_sm_%d.ptx", a->arch[0]), ptx);
+  return NULL;
 }
 
 /* ---- one image of all ---- */
@@ -285,19 +291,30 @@ static bool packed(Ctx *c, Images *out) {
   return true;
 }
 
-void cuda_images(Ctx *c, const ImageOrder *order, Images *out) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+const char *cuda_version(Ctx *c) {
+  int major = 0, minor = 0;
+  pthread_once(&once, load_libraries);
+  if (!nvrtc.found) return clang_name();
+  nvrtc.Version(&major, &minor);
+  return arena_printf(&c->model, "NVRTC %d.%d", major, minor);
+}
+
+const char *cuda_images(Ctx *c, const ImageOrder *order, Images *out) {
+  const char *why = NULL;
   const Archs a = cuda_archs(c, order);
   c->file = NULL; /* the model is not to blame from here on */
   if (order->emit == EMIT_TEXT) { /* the bundle's own build makes it */
     add_image(out, TGCRT_IMAGE_FATBIN, a.arch[0], ".fatbin", (Bytes){ 0 });
-    return;
+    return NULL;
   }
   pthread_once(&once, load_libraries);
-  if (nvrtc.found) by_nvrtc(c, order, &a, out);
+  if (nvrtc.found) why = by_nvrtc(c, order, &a, out);
   else if (order->emit == EMIT_OBJ)
     fail(c, EX_MISSING, "--emit=cubin needs NVRTC, and %s cannot be opened: install it, or set TGC_NVRTC to its path",
          nvrtc_names[0]);
-  else by_clang(c, order, &a, out);
-  if (order->emit == EMIT_LIB) packed(c, out);
+  else why = by_clang(c, order, &a, out);
+  if (!why && order->emit == EMIT_LIB && !order->candidates) packed(c, out);
+  return why;
 }

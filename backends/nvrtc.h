@@ -8,7 +8,8 @@ enum { MOST_ARCHS = 16 };
 typedef struct Archs { int n, arch[MOST_ARCHS]; } Archs; /* ascending: 75, 90 */
 Archs cuda_archs(Ctx *c, const ImageOrder *order);
 void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out); /* options of NVIDIA's compilers, with blanks between */
-void cuda_images(Ctx *c, const ImageOrder *order, Images *out);
+const char *cuda_images(Ctx *c, const ImageOrder *order, Images *out);
+const char *cuda_version(Ctx *c); /* "NVRTC 13.0", or the name of what takes its place */
 
 /* ---- cubin.c ---- */
 void cubin_uses(Ctx *c, Bytes cubin, uint32_t arch, Images *out); /* adds what the functions take; nothing, if it says nothing */

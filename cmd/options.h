@@ -128,7 +128,7 @@ OPTION(0,   "device",           "DEVICE",                 TEXT,  device,        
        "check that this device has what the kernels need: its number or a part of its name")
 OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "ci",         TARGET,
        "device whose schedules are taken from the tuner's store: its number or a part of its name")
-OPTION(0,   "arch",             "LIST",                   TEXT,  archs,           "crvibp",     TARGET,
+OPTION(0,   "arch",             "LIST",                   TEXT,  archs,           "crvibpt",    TARGET,
        "architectures that --backend=cuda compiles for, as sm_75,sm_90 (that of --isa); inspect: resources of kernels there")
 
 OPTION(0,   "precision",        "HOW",                    TEXT,  precision,       "crvibpt",    PRECISION,
@@ -190,7 +190,7 @@ OPTION(0,   "trace",            "FILE",                   TEXT,  trace,         
        "write a Chrome trace of a run near the median, with a lane per thread")
 
 OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "t",          LIMITS,
-       "time limit of the C compiler for one file, or of a device's driver for the kernels of a round (10s)")
+       "time limit of the C compiler for one file, or of a device's compiler or driver for the kernels of a round (10s)")
 OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRvBpq",     LIMITS,
        "time limit of the C compiler or the linker for one file (10m)")
 OPTION(0,   "max-nodes",        "N",                      COUNT, max_nodes,       "crvikbptq",  LIMITS,

@@ -19,7 +19,7 @@ static void load(Ctx *c, void *arg) {
   k->g = load_graph(c, k->o, NULL);
   if (!plans) return;
   const Plan *p = plan_of(k->o, k->g, t, NULL);
-  const int code = k->o->device ? device_for_plan(c, p, k->o->device, &k->place, &why) : 0;
+  const int code = k->o->device ? device_for_plan(c, p, k->o->archs, k->o->device, &k->place, &why) : 0;
   if (code) fail(c, code, "it cannot run on the device: %s", why);
 }
 

@@ -219,12 +219,14 @@ static void run(Ctx *c, void *arg) {
   if (u->shown) progress_show(u->o, NULL, -1, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
-  const char *lock = write_lock(u, !u->signal && !u->validation);
+  const bool whole = !u->signal && !t->lab.gone;
+  const char *lock = write_lock(u, !u->signal && (t->lab.gone || !u->validation));
   int code = 0;
-  if (!u->signal && u->validation && !(code = validate_model(c, u->validation))) lock = write_lock(u, true);
+  if (whole && u->validation && !(code = validate_model(c, u->validation))) lock = write_lock(u, true);
   c->file = NULL;
   report(u, lock);
   if (code) fail(c, code, "the schedules could not be tested in the whole model");
+  if (t->lab.gone) fail(c, EX_MISSING, "the search has ended early: %s; measurements so far are kept", t->lab.gone);
   if (u->signal) fail(c, EX_SIGNAL + u->signal, "interrupted; measurements so far are kept");
 }
 
@@ -235,12 +237,24 @@ static const Backend *find_screen(Ctx *c, const Plan *p) {
   return NULL;
 }
 
+/* A device must have what the model needs: else none of its candidates would run, and the store would say so for good. */
+static Place find_place(Ctx *c, const Options *o, const Plan *p) {
+  Place place;
+  const char *why;
+  if (!p->in->backend->driver) return place_here(c, p->in->backend, NULL);
+  const int code = device_for_plan(c, p, o->archs, o->device, &place, &why);
+  c->file = NULL;
+  if (code) fail(c, code, "the device cannot run the model: %s", why);
+  return place;
+}
+
 int verb_tune(Ctx *c, const Options *o) {
   double seconds = o->time ? duration(o->time) : SECONDS;
   cpu_set_t cpus;
   Tuning u = { .o = o, .start = tune_clock() };
   Tuner *t = &u.t;
   Options plain = *o;
+  Linking tools = { .o = o };
   native_only(c, target_of(c, o, "native"));
   Graph *g = load_graph(c, o, NULL);
   plain.schedule = "none";
@@ -248,7 +262,7 @@ int verb_tune(Ctx *c, const Options *o) {
   const Plan *p = plan_of(&plain, g, target_of(c, o, "native"), NULL);
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = o->trials;
-  t->place = place_here(c, p->in->backend, o->device);
+  t->place = find_place(c, o, p);
   t->store = store_open(c, store_path(c, o->tune_db), true);
   if (o->tune_log && !access(o->tune_log, F_OK)) store_import(t->store, c, o->tune_log);
   t->progress = progress;
@@ -262,6 +276,8 @@ int verb_tune(Ctx *c, const Options *o) {
                   .keep = p->in->backend->driver ? DEVICE_KEEP : KEEP,
                   .device = o->device,
                   .keep_denormals = keeps_denormals(o),
+                  .archs = o->archs,
+                  .compiler = { compile_text, &tools },
                   .limit = CANDIDATE_SECONDS,
                   .cc_limit = o->cc_limit ? duration(o->cc_limit) : CC_SECONDS,
                   .deadline = u.start + seconds };
@@ -271,7 +287,7 @@ int verb_tune(Ctx *c, const Options *o) {
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;
   tune_goals(t, p);
-  t->lab.scratch = scratch_new(c);
+  tools.scratch = t->lab.scratch = scratch_new(c);
   u.signals = signals_hold();
   int code = ctx_try(c, run, &u);
   if (u.validation) validate_close(u.validation);

@@ -21,7 +21,13 @@ const CodeForm *code_form(const BundleOptions *o) {
 const char *code_file(Ctx *c, const BundleOptions *o) { return code_named(c, code_form(o)->file, o->name); }
 
 ImageOrder code_order(const Plan *p, const BundleOptions *o, Bytes text) {
-  return (ImageOrder){ p->in->target, code_file(p->ir->ctx, o), text, o->emit, o->archs, o->keep_denormals, o->compiler };
+  return (ImageOrder){ .target = p->in->target,
+                       .file = code_file(p->ir->ctx, o),
+                       .text = text,
+                       .emit = o->emit,
+                       .archs = o->archs,
+                       .keep_denormals = o->keep_denormals,
+                       .compiler = o->compiler };
 }
 
 Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {

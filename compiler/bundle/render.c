@@ -269,7 +269,8 @@ static void add_weights(const Rendering *r, const WordSet *words, const char *so
 static void add_images(Rendering *r, const WordSet *words, Bundle *b) {
   Ctx *c = r->p->ir->ctx;
   const ImageOrder order = code_order(r->p, r->o, r->code);
-  r->o->backend->images(c, &order, &r->images);
+  const char *why = r->o->backend->images(c, &order, &r->images);
+  if (why) BUG("%s", why);
   for (size_t i = 0; i < r->images.list.n; i++) {
     const Bytes bytes = r->images.list.p[i].bytes;
     const char *name = arena_printf(&c->model, "%s%s", r->o->name, r->images.list.p[i].end);

@@ -46,6 +46,7 @@ typedef struct ImageOrder {
   Emit emit;
   const char *archs;       /* "sm_75,sm_90"; NULL: the target's own */
   bool keep_denormals;
+  bool candidates;         /* of the tuner: in the least time, as separate images, with no word about a compiler that is missing */
   Compiling compiler;
 } ImageOrder;
 
@@ -90,14 +91,15 @@ typedef struct Backend {
   const char *variant;     /* template of a file with one machine's kernels; NULL: a bundle is for one machine */
   const char *script;      /* build.sh.in, a template of build.sh; NULL: the bundle has no script */
   const char *isa;         /* the machine without --isa; NULL: the command line's default */
-  /* for machines with a Device, whose driver takes the text where the bundle runs; NULL: the code runs on the CPU */
+  /* for machines with a Device; NULL: the code runs on the CPU */
   const struct DeviceDriver *driver; /* device_driver.h: measures kernels, and names its device */
   const char *device;      /* the driver's interface, in names of tgcrt_device.h, and the word .name: "opencl" */
   const char *types;       /* a line of `tgc devices`: the types of elements it supports, and how */
   bool flushes;            /* denormals may be zero, whatever --denormals says */
   const char *handle;      /* type of device memory in this interface: "cl_mem" */
-  /* compiles for the requested architectures; *out is empty before, and the caller frees it. NULL: the driver compiles */
-  void (*images)(Ctx *c, const ImageOrder *order, Images *out);
+  /* Compiles for the requested architectures. *out is empty before, and the caller frees it. Returns NULL, or why the compiler
+   * refuses the text. A NULL here: the driver compiles */
+  const char *(*images)(Ctx *c, const ImageOrder *order, Images *out);
   const char *compilers;   /* compilers that `images` uses, for `tgc devices` */
   const char *(*flags)(Ctx *c, const ImageOrder *order); /* flags of the compiler where the bundle goes; NULL: the target's */
   size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* host memory of a context */
@@ -122,7 +124,7 @@ typedef struct Backend {
    * Kernel.bufs. */
   struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, OptLevel opt_level);
   void *(*symbol)(struct LoadedCode *code, const char *name);
-  const char *(*version)(Ctx *c); /* version of the compiler behind `load`; NULL: not available */
+  const char *(*version)(Ctx *c); /* version of the compiler behind `load` or `images`; NULL: not available */
 } Backend;
 extern const Backend *const backends[]; /* ends with NULL */
 #endif

@@ -197,6 +197,8 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
     if (!i && t->best <= 0) t->best = (warm + cold) / 2;
   } else if (sscanf(line, "screened %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i > 0 && i < (int)t->cand.n) {
     t->cand.p[i] = (Candidate){ .opts = t->cand.p[i].opts, .outcome = OUT_SCREENED, .warm = warm, .cold = cold, .spread = wide };
+  } else if (starts_with(line, "gone ")) {
+    lab->gone = arena_str(&lab->ctx->model, line + 5, strlen(line + 5));
   } else if (sscanf(line, "raced %d", &i) == 1) {
     lab->raced = i;
   } else if (sscanf(line, "spent %d %lf", &i, &warm) == 2 && i >= 0 && i < SPENT_KINDS) {
@@ -301,5 +303,5 @@ bool lab_run(Lab *lab, Task *t) {
   for (int k = 0; k < n; k++) end_batch(&b[k]);
   scale_screened(t);
   note_round(lab, begun);
-  return !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline;
+  return !lab->gone && !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline;
 }

@@ -1,9 +1,10 @@
 /* batch.h: internals of the tuner's batches. A batch is a child process with some candidates of a task. candidate_lower.c makes
  * programs of them and prices those; candidate_build.c makes code. race.c times it, candidate_verify.c compares its results,
- * and batch.c controls the steps. For devices, candidate_device.c makes the code and runs it. A batch talks to the tuner by
- * lines on its standard output. */
+ * and batch.c controls the steps. For devices, candidate_device.c makes the code and runs it, and candidate_images.c
+ * compiles it for drivers that take no text. A batch talks to the tuner by lines on its standard output. */
 #ifndef TGC_BATCH_H
 #define TGC_BATCH_H
+#include "../target/device_driver.h"
 #include "tune.h"
 
 typedef void (*RunFn)(void *const *);
@@ -69,7 +70,14 @@ void device_build(Batch *b);       /* all work before the race: the driver makes
 double driver_limit(const Batch *b, bool incumbent); /* most seconds for a program, and for the first run of a kernel */
 /* the driver refuses the program: reports candidates that it refuses alone, which are bad then */
 void device_refused(Batch *b, const char *why);
+void device_pass_on(const char *line); /* line of a child: if it says that something is gone, this batch ends, too */
+void device_ask(const Batch *b);   /* ends this batch, and then the search, if the device is gone; a CPU is never gone */
 /* runs two kernels in a separate process and returns the memory of each buffer that the first one writes */
 void *device_compare_open(Batch *b);
 void device_outputs(Batch *b, void *session, int kernel, int seed, bool hard, void **mem);
+
+/* ---- candidate_images.c ---- */
+typedef VEC(tgcrt_image) NetImages;
+/* makes the images of a text, in a child, which ends if there is no compiler. NULL: they are in out; else why not */
+const char *candidate_images(const Lab *lab, const char *text, NetImages *out);
 #endif

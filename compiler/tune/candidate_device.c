@@ -3,7 +3,8 @@
  * the work memory is a state, so that it can be read and written.
  *
  * Only children open a driver: it does not survive a fork, and what a candidate breaks ends with the child. Where another one goes
- * on, it gives the driver the same text, which most drivers keep what they made of.
+ * on, it gives the driver the same text, which most drivers keep what they made of. A driver that takes no text gets the images of
+ * candidate_images.c.
  *
  * needs: programs of candidates    gives: a program of the driver, why it refuses a candidate, times by its events
  * keeps: the candidates' results */
@@ -34,6 +35,7 @@ typedef struct DeviceNet {
   tgcrt_device device;
   void *host;              /* memory of the session */
   DeviceTables tables;
+  NetImages images;        /* the text, compiled, for a driver that takes none */
   VEC(Part) parts;
   VEC(tgcrt_state) states; /* one for each part that is no weight, in order */
   int *first, *launches;   /* by kernel of the batch; launches 0: it is not in the program */
@@ -68,10 +70,9 @@ static int part_for(DeviceNet *d, const Kernel *k, size_t at, bool alone) {
 
 static void add_launch(DeviceNet *d, const Kernel *k, int number, size_t index, const Launch *l, bool alone) {
   const IR *ir = d->b->lab->ir;
-  Arena *m = &d->b->lab->ctx->model;
   uint8_t *use = buffer_uses(ir, l->prog.p, l->prog.n);
   tgcrt_launch row = { .function = (uint32_t)d->tables.functions.n, .first = (uint32_t)d->tables.places.n };
-  VEC_PUSH(&d->tables.functions, index ? arena_printf(m, "k%d_%zu", number, index) : arena_printf(m, "k%d", number));
+  VEC_PUSH(&d->tables.functions, device_function(d->b->lab->ctx, number, index, launch_exchange(ir, &l->prog)));
   for (size_t i = 0; i < k->bufs.n; i++) {
     if (!use[k->bufs.p[i]]) continue;
     const int at = part_for(d, k, i, alone); /* which may move the parts */
@@ -149,6 +150,15 @@ static void note_log(void *arg, const char *text) {
   if (!*d->why) snprintf(d->why, sizeof d->why, "%.*s", (int)n, text + strspn(text, "\n"));
 }
 
+/* NULL: the driver compiles, or the compiler has; else why that refuses the kernels */
+static const char *make_images(DeviceNet *d) {
+  if (!d->b->plan.in->backend->images || d->images.n) return NULL;
+  const char *why = candidate_images(d->b->lab, d->net.text[0], &d->images);
+  d->net.images = d->images.p;
+  d->net.nimages = d->images.n;
+  return why;
+}
+
 static const char *reason(const DeviceNet *d, int status) { return *d->why ? d->why : tgcrt_strerror(status); }
 
 /* Weights are those of the model where results count, else any numbers. */
@@ -170,10 +180,14 @@ static void fill_weights(DeviceNet *d, bool exact) {
 static int session_open(DeviceNet *d, bool exact) {
   const Lab *lab = d->b->lab;
   const tgcrt_device wanted = { .name = lab->device,
+                                .replay = -1, /* each launch is timed */
                                 .log = note_log,
                                 .log_arg = d,
                                 .wait_ms = 600000 }; /* whoever started this child ends it long before */
   const Backend *backend = d->b->plan.in->backend;
+  const char *why = make_images(d);
+  if (why) note_log(d, why);
+  if (why) return TGCRT_BUILD;
   fill_weights(d, exact);
   d->host = memory((int64_t)backend->host_bytes(d->net.nlaunches, 0, 0, d->net.nstates));
   const int status = d->driver->open(&d->net, &wanted, &d->device);
@@ -206,13 +220,27 @@ static int fill_memory(DeviceNet *d, int seed, bool hard) {
 }
 
 /* ---- programs that the driver does not take ---- */
+void device_pass_on(const char *line) {
+  if (!starts_with(line, "gone ")) return;
+  tell("%s", line);
+  _exit(0);
+}
 
 /* The incumbent is what bundles have, so the driver gets the time it needs for it. Else a slow driver would make something much
  * slower the best. */
 double driver_limit(const Batch *b, bool incumbent) { return b->lab->cc_limit * (incumbent ? INCUMBENT : 1); }
 
-/* NULL: the driver takes the kernels that are wanted; else why not. Which of several it refuses is not known then. */
-static const char *try_program(Batch *b, const bool *wanted, int n) {
+void device_ask(const Batch *b) {
+  const Lab *lab = b->lab;
+  const char *why = lab->backend->driver ? device_missing(lab->ctx, lab->backend, lab->device) : NULL;
+  if (!why) return;
+  tell("gone %s", why);
+  _exit(0);
+}
+
+/* NULL: the driver, or the compiler before it, takes the kernels that are wanted; else why not. Which of several it refuses is
+ * not known then. opens: the driver is asked, too */
+static const char *try_program(Batch *b, const bool *wanted, int n, bool opens) {
   Ctx *c = b->lab->ctx;
   Child child;
   Sb line = { 0 };
@@ -223,20 +251,26 @@ static const char *try_program(Batch *b, const bool *wanted, int n) {
     DeviceNet d;
     child_limits(600, 0);
     net_make(&d, b, wanted, false);
-    const int status = session_open(&d, false);
-    if (status) tell("refused %s", reason(&d, status));
+    const char *refused = make_images(&d);
+    if (refused) note_log(&d, refused);
+    const int bad = refused ? TGCRT_BUILD : opens ? session_open(&d, false) : TGCRT_OK;
+    if (bad) tell("refused %s", reason(&d, bad));
     else tell("taken");
     _exit(0);
   }
   const bool got = child_line(&child, driver_limit(b, n == 1 && wanted[0]), &line, &ended);
   const int status = child_end(&child);
-  if (!got) why = ended ? why_ended(c, status) : arena_printf(&c->model, "the driver took more than %.1f s", tune_clock() - start);
+  if (got) device_pass_on(line.p);
+  if (!got)
+    why = ended ? why_ended(c, status)
+                : arena_printf(&c->model, "the %s took more than %.1f s", opens ? "driver" : "compiler", tune_clock() - start);
   else if (strcmp(line.p, "taken")) why = arena_str(&c->model, line.p + 8, strlen(line.p + 8));
   sb_free(&line);
   return why;
 }
 
 static void refuse(Batch *b, int kernel, const char *why) {
+  device_ask(b);
   tell("fail %d %s", place_in_task(b, kernel), why);
   b->bad[kernel] = true;
 }
@@ -252,7 +286,7 @@ static void sift_halves(Batch *b, const bool *wanted, int all) {
     int count = 0;
     for (int i = 0, seen = 0; i < n; i++)
       if (wanted[i]) count += half[i] = (2 * seen++ >= all) == h;
-    sift(b, half, try_program(b, half, count));
+    sift(b, half, try_program(b, half, count, true));
   }
 }
 
@@ -287,6 +321,9 @@ void device_build(Batch *b) {
   const size_t n = b->plan.kernels.n;
   b->in_program = ARENA_NEW(&b->lab->ctx->model, bool, n + 1);
   memset(b->in_program, true, n);
+  if (!n || !b->plan.in->backend->images) return;
+  const char *why = try_program(b, b->in_program, (int)n, false);
+  if (why) device_refused(b, why);
 }
 
 /* ---- racing ---- */

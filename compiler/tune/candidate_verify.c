@@ -112,8 +112,10 @@ const char *lab_verify(Lab *lab, Ref nest, const char *key, const char *opts, bo
     why = lab->interrupted(lab->interrupted_arg) ? "interrupted"
           : ended                                ? why_ended(c, status)
                                                  : "it could not be compared in time";
+  else if (starts_with(line.p, "gone ")) why = lab->gone = arena_str(&c->model, line.p + 5, strlen(line.p + 5));
   else if (starts_with(line.p, "lost ")) why = arena_str(&c->model, line.p + 5, strlen(line.p + 5));
   else if (strcmp(line.p, "equal")) why = arena_str(&c->model, line.p, strlen(line.p));
+  if (why && lab->backend->driver && !lab->gone) lab->gone = device_missing(c, lab->backend, lab->device);
   sb_free(&line);
   VEC_FREE(&task.cand);
   return why;

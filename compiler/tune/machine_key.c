@@ -93,10 +93,11 @@ static void put_plain(Sb *s, const char *text) {
 }
 
 /* In a process of its own: "place TEXT", or "none STATUS WHY"; net: for which the device must have enough */
-static _Noreturn void tell_device(const Backend *b, const tgcrt_net *net, const char *device) {
+static _Noreturn void tell_device(Ctx *c, const Backend *b, const tgcrt_net *net, const char *device) {
   char log[300] = "";
   tgcrt_device open;
   tgcrt_device_facts f;
+  const char *maker = b->images && b->version ? b->version(c) : NULL; /* the compiler, where it is not the driver */
   Sb s = { 0 };
   int status = b->driver->open(net, &(tgcrt_device){ .name = device, .log = note_log, .log_arg = log }, &open);
   if (!status) status = b->driver->describe(&open, &f);
@@ -109,7 +110,7 @@ static _Noreturn void tell_device(const Backend *b, const tgcrt_net *net, const 
     for (int i = 0; i < 5; i++)
       if (i % 2) sb_puts(&s, part[i]);
       else put_plain(&s, part[i]);
-    sb_printf(&s, ", units %u; tgc %s", f.units, TGC_VERSION);
+    sb_printf(&s, ", units %u; %s%stgc %s", f.units, maker ? maker : "", maker ? "; " : "", TGC_VERSION);
   }
   sb_puts(&s, "\n");
   _exit(write(1, s.p, s.n) != (ssize_t)s.n);
@@ -122,7 +123,7 @@ static int find_device(Ctx *c, const Backend *b, const tgcrt_net *net, const cha
   Sb line = { 0 };
   bool ended = false;
   int status = 0, used = 0;
-  if (child_begin(c, &child, "/dev/null")) tell_device(b, net, device);
+  if (child_begin(c, &child, "/dev/null")) tell_device(c, b, net, device);
   const bool got = child_line(&child, SECONDS, &line, &ended);
   child_end(&child);
   *why = ended ? arena_printf(&c->model, "the driver of %s has crashed", b->name)
@@ -148,8 +149,25 @@ static size_t *value_bytes(Ctx *c, const GIO *v, size_t n) {
   return bytes;
 }
 
-int device_for_plan(Ctx *c, const Plan *plan, const char *device, Place *p, const char **why) {
+/* The images that a bundle would have, without their bytes: which architectures they are for */
+static tgcrt_image *image_rows(Ctx *c, const Plan *plan, const char *archs, size_t *n) {
+  const Backend *b = plan->in->backend;
+  const ImageOrder order = { .target = plan->in->target, .emit = EMIT_TEXT, .archs = archs };
+  const char *file = c->file;
+  Images images = { 0 };
+  if (b->images) b->images(c, &order, &images);
+  c->file = file;
+  tgcrt_image *rows = ARENA_NEW(&c->model, tgcrt_image, images.list.n + 1);
+  for (*n = 0; *n < images.list.n; ++*n)
+    rows[*n] = (tgcrt_image){ .kind = images.list.p[*n].kind, .arch = images.list.p[*n].arch };
+  VEC_FREE(&images.list);
+  return rows;
+}
+
+int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why) {
   const Graph *g = plan->g;
+  size_t nimages;
+  const tgcrt_image *images = image_rows(c, plan, archs, &nimages);
   DeviceTables t = device_tables(plan);
   const tgcrt_net net = { .variable = DEVICE_VARIABLE,
                           .launches = t.launches.p,
@@ -163,11 +181,20 @@ int device_for_plan(Ctx *c, const Plan *plan, const char *device, Place *p, cons
                           .guard_at = (size_t)-1,
                           .needs = t.needs,
                           .max_block = (uint32_t)t.block,
-                          .shared_bytes = (uint32_t)t.shared_bytes };
+                          .shared_bytes = (uint32_t)t.shared_bytes,
+                          .images = images,
+                          .nimages = nimages };
   *p = (Place){ 0 };
   const int code = find_device(c, plan->in->backend, &net, device, p, why);
+  if (!code) sha256_hex(p->text, strlen(p->text), p->id);
   device_tables_free(&t);
   return code;
+}
+
+const char *device_missing(Ctx *c, const Backend *b, const char *device) {
+  Place p;
+  const char *why;
+  return find(c, b, device, &p, &why) ? why : NULL;
 }
 
 bool place_find(Ctx *c, const Backend *b, const char *device, Place *p) {

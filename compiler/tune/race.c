@@ -244,6 +244,7 @@ static bool supervise(Batch *b, bool quick) {
     const double limit = patience(b, began, first, at);
     double once, warm, cold, wide;
     const bool got = child_line(&racer, limit, &line, &ended);
+    if (got) device_pass_on(line.p);
     refused = !began && b->plan.in->backend->driver && (!got || starts_with(line.p, "refused "));
     began = true;
     if (!got)
@@ -264,6 +265,7 @@ static bool supervise(Batch *b, bool quick) {
     device_refused(b, why);
     return false;
   }
+  device_ask(b);
   tell("fail %d %s", place_in_task(b, at), why);
   b->bad[at] = true;
   return false;

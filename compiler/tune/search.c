@@ -275,7 +275,7 @@ static void promote(Tuner *t, Goal *g) {
     bool late = false;
     const char *why = strcmp(x->opts, "{ }") ? lab_verify(&t->lab, g->nest, g->key, x->opts, &late) : NULL;
     t->lab.spent[SPENT_CHECKING] += tune_work() - start;
-    if (t->lab.interrupted(t->lab.interrupted_arg)) return;
+    if (t->lab.gone || t->lab.interrupted(t->lab.interrupted_arg)) return;
     if (!why) {
       take_best(g, x->opts, x->warm, x->cold);
       g->verified = g->dirty = true;
@@ -350,7 +350,7 @@ static Goal *next_goal(Tuner *t) {
 }
 
 static bool over(const Tuner *t) {
-  return t->lab.interrupted(t->lab.interrupted_arg) || tune_clock() >= t->lab.deadline || (t->trials && t->tried >= t->trials);
+  return t->lab.gone || t->lab.interrupted(t->lab.interrupted_arg) || tune_clock() >= t->lab.deadline || (t->trials && t->tried >= t->trials);
 }
 
 bool tune_run(Tuner *t) {

@@ -46,8 +46,10 @@ void compiler_words(Ctx *c, Words *out);             /* CC, or cc */
 /* device: its number or a part of its name; NULL: the default, as for CPUs. false: there is no compiler, or no such device */
 bool place_find(Ctx *c, const Backend *b, const char *device, Place *p);
 Place place_here(Ctx *c, const Backend *b, const char *device); /* fails with EX_MISSING then */
-/* the place of a device that has what the model needs: 0, or an exit code and why there is none */
-int device_for_plan(Ctx *c, const Plan *plan, const char *device, Place *p, const char **why);
+/* the place of a device that has what the model needs, if it is compiled for these architectures (NULL: the target's): 0, or an
+ * exit code and why there is none */
+int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
+const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why it does not answer; NULL: it does */
 
 /* ---- tool.c: compilers and linkers ---- */
 typedef struct Tool {
@@ -170,6 +172,9 @@ typedef struct Lab {     /* shared by batches */
   const Backend *backend;
   const char *device;      /* for a backend with a driver: number or part of the name; NULL: the default */
   bool keep_denormals;     /* denormals in its kernels */
+  const char *archs;       /* architectures of its images; NULL: the target's */
+  Compiling compiler;      /* compiles images where the backend has no library for it */
+  const char *gone;        /* why the search cannot go on: no device or no compiler any more; NULL: it can */
   const Backend *screen;   /* compiles in the process, where the backend would take too long; NULL: none */
   const char *scratch;     /* folder for their files */
   int jobs, keep;          /* processes at a time; candidates of a batch to compile, of those that the model has priced */

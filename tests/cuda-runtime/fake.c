@@ -1,17 +1,26 @@
 /* fake.c: a libcuda that counts calls and objects, lets one call fail, and writes a log. It stops a program that uses CUDA wrongly:
  * objects that are not there, a context that is not current, accesses outside of memory. Streams do at once what they are given.
- * FAKE_CUDA_KERNELS names a library of shim.py, which runs the kernels; without it they do nothing. FAKE_CUDA_LOG names a file that
- * is told each call. */
+ * FAKE_CUDA_KERNELS names a library of shim.py, which runs the kernels; an image that says "library PATH" brings its own; without
+ * them kernels do nothing. FAKE_CUDA_LOG names a file that is told each call.
+ *
+ * FAKE_CUDA_CLOCK=SEED: a launch takes a time that depends on this number and on its blocks, else all take the same.
+ * FAKE_CUDA_FAIL=FUNCTION: each call of it fails. FAKE_CUDA_LOST=KERNEL: a launch of it fails, and all that this process calls
+ * after that. FAKE_CUDA_GONE=FILE: then the launch makes this file; where it is, no process finds the device any more. */
 #include "fake.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 Fake fake;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, kernels_mutex = PTHREAD_MUTEX_INITIALIZER;
 static FILE *log_file;
+static const char *failing, *losing, *gone; /* FAKE_CUDA_FAIL, FAKE_CUDA_LOST, FAKE_CUDA_GONE */
+static int broken;                          /* the process has lost its device */
+static uint64_t seed, device_clock;         /* nanoseconds; seed 0: each event is 500 later than the one before */
+enum { LAUNCH_FAILED = 719, UNKNOWN = 999 };
 
 void fake_defaults(void) {
   const int live = fake.live;
@@ -28,6 +37,8 @@ __attribute__((constructor)) static void begin(void) {
   if (log_file) setvbuf(log_file, NULL, _IOLBF, 0);
   if (capability) fake.capability = atoi(capability);
   if (devices) fake.devices = atoi(devices);
+  failing = getenv("FAKE_CUDA_FAIL"), losing = getenv("FAKE_CUDA_LOST"), gone = getenv("FAKE_CUDA_GONE");
+  if (getenv("FAKE_CUDA_CLOCK")) seed = strtoull(getenv("FAKE_CUDA_CLOCK"), NULL, 10);
   if (getenv("FAKE_CUDA_MEMORY")) fake.memory = strtoull(getenv("FAKE_CUDA_MEMORY"), NULL, 10);
 }
 
@@ -47,6 +58,8 @@ static int32_t count(const char *function) { /* the result that is asked for */
   pthread_mutex_lock(&mutex);
   if (log_file) fprintf(log_file, "%s\n", function);
   if (++fake.calls == fake.fail_at) fake.failed = function, result = fake.error;
+  else if (broken) result = LAUNCH_FAILED;
+  else if (failing && !strcmp(function, failing)) result = UNKNOWN;
   pthread_mutex_unlock(&mutex);
   return result;
 }
@@ -68,6 +81,8 @@ typedef struct Object {
   struct Object *of;             /* the context, of a function the module, of what is made of a graph the graph */
   struct Object *capture;        /* a stream's: the graph it is captured into */
   const Kernel *kernel;
+  const char *name;              /* a function's */
+  uint64_t at;                   /* an event's, by the device's clock */
   void *library;
   Node **nodes;
   int nnodes;
@@ -187,6 +202,7 @@ static void block_free(uint64_t p, int host, const char *function) {
 int32_t cuInit(uint32_t flags) {
   CALL;
   if (flags) wrong(__func__, "not expected");
+  if (gone && !access(gone, F_OK)) return UNKNOWN;
   return fake.init;
 }
 
@@ -200,7 +216,8 @@ int32_t cuGetErrorName(int32_t result, const char **name) {
   *name = result == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
           : result == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
           : result == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
-                          : NULL;
+          : result == UNKNOWN ? "CUDA_ERROR_UNKNOWN"
+                              : NULL;
   return *name ? 0 : 1;
 }
 
@@ -363,10 +380,19 @@ int32_t cuEventDestroy(void *event) {
   return 0;
 }
 
+static uint64_t pass(uint64_t nanoseconds) { /* -> the device's clock after them */
+  pthread_mutex_lock(&mutex);
+  const uint64_t now = device_clock += nanoseconds;
+  pthread_mutex_unlock(&mutex);
+  return now;
+}
+
 int32_t cuEventRecord(void *event, void *stream) {
   CALL;
   IDLE(stream);
-  HERE(event, EVENT)->recorded = 1;
+  Object *o = HERE(event, EVENT);
+  o->recorded = 1;
+  o->at = pass(seed ? 0 : 500);
   return 0;
 }
 
@@ -380,7 +406,7 @@ int32_t cuEventElapsedTime(float *ms, void *from, void *to) {
   CALL;
   if (HERE(from, EVENT)->device || HERE(to, EVENT)->device) wrong(__func__, "an event without time");
   if (!IS(from, EVENT)->recorded || !IS(to, EVENT)->recorded) wrong(__func__, "an event that was not recorded");
-  *ms = 0.0005f;
+  *ms = (float)((double)(IS(to, EVENT)->at - IS(from, EVENT)->at) * 1e-6);
   return 0;
 }
 
@@ -525,7 +551,8 @@ int32_t cuModuleLoadDataEx(void **module, const void *image, uint32_t n, int *op
   if (injected) return injected;
   if (fake.refused && fake.image[0] != '.') return fake.refused; /* no PTX */
   Object *o = make(MODULE, of);
-  if (runs_kernels() && !(o->library = dlopen(getenv("FAKE_CUDA_KERNELS"), RTLD_NOW))) wrong(__func__, dlerror());
+  const char *own = strncmp(image, "library ", 8) ? getenv("FAKE_CUDA_KERNELS") : (const char *)image + 8;
+  if (own && *own && !(o->library = dlopen(own, RTLD_NOW))) wrong(__func__, dlerror());
   *module = o;
   return 0;
 }
@@ -542,7 +569,7 @@ int32_t cuModuleGetFunction(void **function, void *module, const char *name) {
   CALL;
   Object *o = HERE(module, MODULE), *f = calloc(1, sizeof *f);
   if (!*name) wrong(__func__, "no name");
-  f->kind = FUNCTION, f->of = o;
+  f->kind = FUNCTION, f->of = o, f->name = name; /* it is a constant of the program */
   o->nodes = realloc(o->nodes, (size_t)(o->nnodes + 1) * sizeof *o->nodes); /* so that the module frees it */
   o->nodes[o->nnodes++] = (Node *)(void *)f;
   if (o->library) {
@@ -562,11 +589,29 @@ int32_t cuFuncGetAttribute(int *value, int what, void *function) {
   return 0;
 }
 
+static int32_t lose(void) {
+  FILE *f = gone ? fopen(gone, "w") : NULL;
+  if (f) fclose(f);
+  broken = 1;
+  return LAUNCH_FAILED;
+}
+
+/* From one to nine microseconds */
+static uint64_t time_of(const Node *n) {
+  uint64_t x = seed;
+  if (!seed) return 0;
+  for (int i = 0; i < 3; i++) x = (x * 1000003u + n->grid[i]) * 1000003u + n->block[i];
+  x ^= x >> 31;
+  return 1000 + x * 0x9e3779b97f4a7c15u % 8000;
+}
+
 static int32_t execute(const Node *n) {
   const char *(*run)(const Kernel *, const unsigned *, const unsigned *, void **), *why;
   void *params[MOST_PARAMS];
   uint64_t values[MOST_PARAMS];
   tick(&fake.launches);
+  if (losing && !strcmp(n->function->name, losing)) return lose();
+  pass(time_of(n));
   if (!n->function->kernel) return 0;
   for (size_t i = 0; i < n->function->kernel->nparams; i++) {
     values[i] = n->params[i], params[i] = &values[i];

@@ -115,7 +115,8 @@ static void rows_are_complete(void **state) {
     need(r, !t || (t->dev->interface && !strcmp(t->dev->interface, r->device)), "isa", "the .interface of this row is .device");
     ctx_free(&c);
     need(r, r->is_c || r->load || r->device, "load", "the tuner makes code by .load, or by a C compiler where .is_c");
-    need(r, !r->load == !r->symbol && !r->load == !r->version, "load", ".load, .symbol and .version come together");
+    need(r, !r->load == !r->symbol, "load", ".load and .symbol come together");
+    need(r, !(r->load || r->images) == !r->version, "version", "the store names the compiler behind .load or .images by it");
   }
 }
 
