@@ -8,9 +8,15 @@
 #include "nvrtc.h"
 #include "../runtime_stub/tgcrt_device.h"
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- libraries ---- */
 typedef struct Program *Program; /* nvrtcProgram */
@@ -153,6 +159,87 @@ static Bytes kept(Ctx *c, Bytes b, bool text) {
   return (Bytes){ (const uint8_t *)p, n };
 }
 
+/* ---- NVRTC's process ----
+ * NVRTC initialises CUDA's driver, if there is one. The children of a process that has done so cannot use the driver, and tgc runs
+ * bundles in children. So a child compiles, and sends what it has made. */
+static void compile_all(Job *jobs, int n) {
+  pthread_t thread[MOST_ARCHS];
+  bool own[MOST_ARCHS] = { 0 };
+  for (int i = 0; i < n; i++) own[i] = i + 1 < n && !pthread_create(&thread[i], NULL, compile_one, &jobs[i]);
+  for (int i = 0; i < n; i++)
+    if (!own[i]) compile_one(&jobs[i]);
+  for (int i = 0; i < n; i++)
+    if (own[i]) pthread_join(thread[i], NULL);
+}
+
+static void send_part(FILE *to, Bytes b) {
+  fwrite(&b.n, sizeof b.n, 1, to);
+  if (b.n) fwrite(b.p, 1, b.n, to);
+}
+
+static _Noreturn void compile_and_send(Job *jobs, int n, int fd) {
+  FILE *to = fdopen(fd, "w");
+  if (!to) _exit(1);
+  compile_all(jobs, n);
+  for (int i = 0; i < n; i++) {
+    fwrite(&jobs[i].status, sizeof jobs[i].status, 1, to);
+    send_part(to, jobs[i].log);
+    send_part(to, jobs[i].cubin);
+    send_part(to, jobs[i].ptx);
+  }
+  _exit(fflush(to) || ferror(to));
+}
+
+static bool take_bytes(const Sb *from, size_t *at, void *to, size_t n) {
+  const bool there = from->n - *at >= n;
+  if (there) memcpy(to, from->p + *at, n), *at += n;
+  return there;
+}
+
+static bool take_part(const Sb *from, size_t *at, Bytes *out) {
+  if (!take_bytes(from, at, &out->n, sizeof out->n) || from->n - *at < out->n) return false;
+  out->p = (const uint8_t *)from->p + *at;
+  *at += out->n;
+  return true;
+}
+
+/* Appends all that a child writes. Returns the child's wait status */
+static int child_output(Ctx *c, Job *jobs, int n, Sb *out) {
+  char part[65536];
+  int ends[2], status = 0;
+  if (pipe2(ends, O_CLOEXEC)) fail(c, EX_RETRY, "cannot make a pipe: %s", strerror(errno));
+  fflush(NULL);
+  const pid_t parent = getpid(), pid = fork();
+  if (pid < 0) {
+    close(ends[0]), close(ends[1]);
+    fail(c, EX_RETRY, "cannot start a process: %s", strerror(errno));
+  }
+  if (!pid) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    close(ends[0]);
+    compile_and_send(jobs, n, ends[1]);
+  }
+  close(ends[1]);
+  for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0 || (got < 0 && errno == EINTR);)
+    if (got > 0) sb_put(out, part, (size_t)got);
+  close(ends[0]);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  return status;
+}
+
+/* Results of the jobs, which live in *text; NULL, or why there are none */
+static const char *compile_apart(Ctx *c, Job *jobs, int n, Sb *text) {
+  const int ended = child_output(c, jobs, n, text);
+  bool whole = true;
+  size_t at = 0;
+  for (int i = 0; i < n && whole; i++)
+    whole = take_bytes(text, &at, &jobs[i].status, sizeof jobs[i].status) && take_part(text, &at, &jobs[i].log) &&
+            take_part(text, &at, &jobs[i].cubin) && take_part(text, &at, &jobs[i].ptx);
+  if (whole) return NULL;
+  return arena_printf(&c->model, "NVRTC has ended early: %s", WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it made no images");
+}
+
 /* Options as a list: words of the arithmetic between the first and the last ones. The last one of candidates is not known to an
  * older NVRTC. It changes the order of functions, so bundles do without it. */
 static int option_list(Ctx *c, const ImageOrder *order, int arch, const char **list) {
@@ -188,25 +275,18 @@ static void add_image(Images *out, uint32_t kind, int arch, const char *end, Byt
 /* Cubins of all architectures, but where only PTX is wanted, and the PTX of the least. Returns why NVRTC refuses the text */
 static const char *by_nvrtc(Ctx *c, const ImageOrder *order, const Archs *a, Images *out) {
   Job jobs[MOST_ARCHS] = { 0 };
-  pthread_t thread[MOST_ARCHS];
-  bool own[MOST_ARCHS] = { 0 };
   const char *options[MOST_ARCHS][16];
   const int n = order->emit == EMIT_ASM ? 1 : a->n;
-  const char *why = NULL;
+  Sb made = { 0 };
   check_supported(c, a);
   out->maker = cuda_version(c);
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i++)
     jobs[i] = (Job){ .order = order, .options = options[i], .noptions = option_list(c, order, a->arch[i], options[i]) };
-    own[i] = i + 1 < n && !pthread_create(&thread[i], NULL, compile_one, &jobs[i]);
-  }
-  for (int i = 0; i < n; i++)
-    if (!own[i]) compile_one(&jobs[i]);
-  for (int i = 0; i < n; i++)
-    if (own[i]) pthread_join(thread[i], NULL);
+  const char *why = compile_apart(c, jobs, n, &made);
   for (int i = 0; i < n && !why; i++)
     if (jobs[i].status)
-      why = arena_printf(&c->model, "NVRTC does not take the kernels for sm_%d (error %d): %s", a->arch[i], jobs[i].status,
-                         jobs[i].log.n ? (const char *)jobs[i].log.p : "it says nothing");
+      why = arena_printf(&c->model, "NVRTC does not take the kernels for sm_%d (error %d): %.*s", a->arch[i], jobs[i].status,
+                         jobs[i].log.n ? (int)jobs[i].log.n : 1000, jobs[i].log.n ? (const char *)jobs[i].log.p : "it says nothing");
   for (int i = 0; i < n && !why; i++) {
     if (order->emit != EMIT_ASM) {
       add_image(out, TGCRT_IMAGE_CUBIN, a->arch[i], arena_printf(&c->model, "_sm_%d.cubin", a->arch[i]),
@@ -216,8 +296,7 @@ static const char *by_nvrtc(Ctx *c, const ImageOrder *order, const Archs *a, Ima
   }
   if (!why)
     add_image(out, TGCRT_IMAGE_PTX, a->arch[0], arena_printf(&c->model, "_sm_%d.ptx", a->arch[0]), kept(c, jobs[0].ptx, true));
-  for (int i = 0; i < n; i++)
-    for (int k = 0; k < 3; k++) free((void *)(uintptr_t)(k == 0 ? jobs[i].log.p : k == 1 ? jobs[i].cubin.p : jobs[i].ptx.p));
+  sb_free(&made);
   return why;
 }
 

@@ -8,10 +8,12 @@
  * after that. FAKE_CUDA_GONE=FILE: then the launch makes this file; where it is, no process finds the device any more. */
 #include "fake.h"
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 Fake fake;
@@ -20,7 +22,7 @@ static FILE *log_file;
 static const char *failing, *losing, *gone; /* FAKE_CUDA_FAIL, FAKE_CUDA_LOST, FAKE_CUDA_GONE */
 static int broken;                          /* the process has lost its device */
 static uint64_t seed, device_clock;         /* nanoseconds; seed 0: each event is 500 later than the one before */
-enum { LAUNCH_FAILED = 719, UNKNOWN = 999 };
+enum { NOT_INITIALIZED = 3, LAUNCH_FAILED = 719, UNKNOWN = 999 };
 
 void fake_defaults(void) {
   const int live = fake.live;
@@ -199,8 +201,25 @@ static void block_free(uint64_t p, int host, const char *function) {
 }
 
 /* ---- devices and contexts ---- */
+/* After a fork the driver does not work in the child of a process that has called cuInit. A file without a name has the number of
+ * that process. It has a number of its own, which outlives this library, and is closed by a program that is started. */
+static int forked(void) {
+  enum { NUMBER = 777 };
+  pid_t pid = 0;
+  pthread_mutex_lock(&mutex);
+  if (pread(NUMBER, &pid, sizeof pid, 0) != sizeof pid) {
+    const int fd = memfd_create("fake libcuda", MFD_CLOEXEC);
+    pid = getpid();
+    if (fd < 0 || write(fd, &pid, sizeof pid) != sizeof pid || dup3(fd, NUMBER, O_CLOEXEC) < 0) abort();
+    close(fd);
+  }
+  pthread_mutex_unlock(&mutex);
+  return pid != getpid();
+}
+
 int32_t cuInit(uint32_t flags) {
   CALL;
+  if (forked()) return NOT_INITIALIZED;
   if (flags) wrong(__func__, "not expected");
   if (gone && !access(gone, F_OK)) return UNKNOWN;
   return fake.init;
@@ -214,6 +233,7 @@ int32_t cuDriverGetVersion(int *version) {
 
 int32_t cuGetErrorName(int32_t result, const char **name) {
   *name = result == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : result == NOT_INITIALIZED ? "CUDA_ERROR_NOT_INITIALIZED"
           : result == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
           : result == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
           : result == UNKNOWN ? "CUDA_ERROR_UNKNOWN"

@@ -2,7 +2,10 @@
  * and the libcuda of tests/cuda-runtime loads that. FAKE_NVRTC_SHIM=COMMAND runs shim.py, FAKE_NVRTC_FOLDER=FOLDER is for what it
  * makes. FAKE_NVRTC_LOG=FILE: a line for each program that is compiled.
  *
+ * Like NVRTC it initialises the driver, if there is one.
+ *
  * FAKE_NVRTC_KERNEL=K and FAKE_NVRTC_CODE=TEXT: each program has this text at the beginning of its kernel kK. */
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,6 +47,14 @@ static char *edited(const char *text) {
   memmove(at + 1 + strlen(code), at + 1, strlen(at + 1) + 1);
   memcpy(at + 1, code, strlen(code));
   return all;
+}
+
+static void initialise_driver(void) {
+  int (*init)(unsigned flags) = NULL;
+  void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (library) *(void **)&init = dlsym(library, "cuInit");
+  if (init) init(0);
+  if (library) dlclose(library);
 }
 
 static void note(void) {
@@ -97,6 +108,7 @@ int nvrtcCompileProgram(Program *p, int n, const char *const *option) {
   for (int i = 0; i < n; i++)
     if (!strncmp(option[i], "--split-compile", 15)) return INVALID_OPTION;
   note();
+  initialise_driver();
   for (const char *at = p->text; *at; at++) digest = (digest ^ (unsigned char)*at) * 0x100000001b3u;
   snprintf(stem, sizeof stem, "%s/%016llx", getenv("FAKE_NVRTC_FOLDER"), (unsigned long long)digest);
   snprintf(made, sizeof made, "%s.so", stem);
