@@ -197,6 +197,11 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
     if (!i && t->best <= 0) t->best = (warm + cold) / 2;
   } else if (sscanf(line, "screened %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i > 0 && i < (int)t->cand.n) {
     t->cand.p[i] = (Candidate){ .opts = t->cand.p[i].opts, .outcome = OUT_SCREENED, .warm = warm, .cold = cold, .spread = wide };
+  } else if (sscanf(line, "short %d %n", &i, &used) == 1 && used && i >= 0 && i < (int)t->cand.n) {
+    if (i) t->cand.p[i].outcome = OUT_DROPPED; /* for now: the store is told nothing */
+    if (!lab->short_of_memory)
+      warn_at(lab->ctx, (Pos){ 0 }, "the device lacks memory for some schedules, which are not tried now: %s", line + used);
+    lab->short_of_memory = true;
   } else if (starts_with(line, "gone ")) {
     lab->gone = arena_str(&lab->ctx->model, line + 5, strlen(line + 5));
   } else if (sscanf(line, "raced %d", &i) == 1) {

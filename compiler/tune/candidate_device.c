@@ -161,6 +161,13 @@ static const char *make_images(DeviceNet *d) {
 
 static const char *reason(const DeviceNet *d, int status) { return *d->why ? d->why : tgcrt_strerror(status); }
 
+/* Others may use the device, too, and have taken its memory. */
+static const char no_memory[] = "no memory: ";
+
+static void tell_refused(const DeviceNet *d, int status) {
+  tell("refused %s%s", status == TGCRT_MEMORY ? no_memory : "", reason(d, status));
+}
+
 /* Weights are those of the model where results count, else any numbers. */
 static void fill_weights(DeviceNet *d, bool exact) {
   const IR *ir = d->b->lab->ir;
@@ -254,7 +261,7 @@ static const char *try_program(Batch *b, const bool *wanted, int n, bool opens) 
     const char *refused = make_images(&d);
     if (refused) note_log(&d, refused);
     const int bad = refused ? TGCRT_BUILD : opens ? session_open(&d, false) : TGCRT_OK;
-    if (bad) tell("refused %s", reason(&d, bad));
+    if (bad) tell_refused(&d, bad);
     else tell("taken");
     _exit(0);
   }
@@ -271,7 +278,8 @@ static const char *try_program(Batch *b, const bool *wanted, int n, bool opens) 
 
 static void refuse(Batch *b, int kernel, const char *why) {
   device_ask(b);
-  tell("fail %d %s", place_in_task(b, kernel), why);
+  if (starts_with(why, no_memory)) tell("short %d %s", place_in_task(b, kernel), why + strlen(no_memory));
+  else tell("fail %d %s", place_in_task(b, kernel), why);
   b->bad[kernel] = true;
 }
 
@@ -338,7 +346,7 @@ static void *device_begin(Batch *b) {
   int status = session_open(d, false);
   if (!status) status = fill_memory(d, 1, false);
   if (!status) return d;
-  tell("refused %s", reason(d, status));
+  tell_refused(d, status);
   _exit(0);
 }
 

@@ -174,6 +174,7 @@ typedef struct Lab {     /* shared by batches */
   bool keep_denormals;     /* denormals in its kernels */
   const char *archs;       /* architectures of its images; NULL: the target's */
   Compiling compiler;      /* compiles images where the backend has no library for it */
+  bool short_of_memory;    /* the device had too little for some candidate */
   const char *gone;        /* why the search cannot go on: no device or no compiler any more; NULL: it can */
   const Backend *screen;   /* compiles in the process, where the backend would take too long; NULL: none */
   const char *scratch;     /* folder for their files */
