@@ -46,7 +46,7 @@ typedef struct ImageOrder {
   Emit emit;
   const char *archs;       /* "sm_75,sm_90"; NULL: the target's own */
   bool keep_denormals;
-  bool candidates;         /* of the tuner: in the least time, as separate images, with no word about a compiler that is missing */
+  bool candidates;         /* for the tuner: in the least time, as separate images, without a warning about NVRTC */
   Compiling compiler;
 } ImageOrder;
 

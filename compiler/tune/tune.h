@@ -46,8 +46,8 @@ void compiler_words(Ctx *c, Words *out);             /* CC, or cc */
 /* device: its number or a part of its name; NULL: the default, as for CPUs. false: there is no compiler, or no such device */
 bool place_find(Ctx *c, const Backend *b, const char *device, Place *p);
 Place place_here(Ctx *c, const Backend *b, const char *device); /* fails with EX_MISSING then */
-/* the place of a device that has what the model needs, if it is compiled for these architectures (NULL: the target's): 0, or an
- * exit code and why there is none */
+/* Finds the place of a device that can run the plan, compiled for these architectures (NULL: the target's). Returns 0, or an
+ * exit code and why there is none. */
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why it does not answer; NULL: it does */
 
