@@ -200,7 +200,7 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
   } else if (sscanf(line, "short %d %n", &i, &used) == 1 && used && i >= 0 && i < (int)t->cand.n) {
     if (i) t->cand.p[i].outcome = OUT_DROPPED; /* for now: the store is told nothing */
     if (!lab->short_of_memory)
-      warn_at(lab->ctx, (Pos){ 0 }, "the device lacks memory for some schedules, which are not tried now: %s", line + used);
+      warn_at(lab->ctx, (Pos){ 0 }, "the device has no memory for a schedule, which is left out: %s", line + used);
     lab->short_of_memory = true;
   } else if (starts_with(line, "gone ")) {
     lab->gone = arena_str(&lab->ctx->model, line + 5, strlen(line + 5));
