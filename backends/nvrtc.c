@@ -230,6 +230,7 @@ static int child_output(Ctx *c, Job *jobs, int n, Sb *out) {
 
 /* Results of the jobs, which live in *text; NULL, or why there are none */
 static const char *compile_apart(Ctx *c, Job *jobs, int n, Sb *text) {
+  ctx_progress(c, "NVRTC", -1); /* it tells nothing while it compiles */
   const int ended = child_output(c, jobs, n, text);
   bool whole = true;
   size_t at = 0;
