@@ -2,6 +2,7 @@
  * never used. */
 #include "tune.h"
 #include "../bundle/bundle.h"
+#include "../../runtime_stub/tune_machine.h"
 #include "../target/device_driver.h"
 #include "../support/leftover.h"
 #include <fcntl.h>
@@ -51,31 +52,17 @@ static const char *compiler_version(Ctx *c, int *code, const char **why) {
   return *code || n <= 0 ? NULL : arena_str(&c->model, line, strcspn(line, "\n"));
 }
 
-/* The name the CPU gives itself; hypervisors change it, so the features and the caches count, too. */
-static const char *cpu_name(Ctx *c) {
-  char line[512];
-  const char *name = "";
-  FILE *f = fopen("/proc/cpuinfo", "re");
-  while (f && fgets(line, sizeof line, f)) {
-    char *value = strchr(line, ':');
-    if (!value || (strncmp(line, "model name", 10) && strncmp(line, "CPU part", 8))) continue;
-    value += 1 + (value[1] == ' ');
-    name = arena_str(&c->model, value, strcspn(value, "\n"));
-    break;
-  }
-  if (f) fclose(f);
-  return name;
-}
-
 static int find_machine(Ctx *c, const Backend *b, Place *p, const char **why) {
   int code = EX_MISSING;
   struct utsname u = { .machine = "" };
   Target host = { 0 };
+  char cpu[512];
   uname(&u);
   host_sizes(&host);
+  machine_cpu(cpu, sizeof cpu);
   const char *more = getenv("TGC_CFLAGS"), *maker = b->is_c ? compiler_version(c, &code, why) : b->version ? b->version(c) : NULL;
   if (!maker) return code;
-  p->text = arena_printf(&c->model, "%s %s, features %x, caches %d %d %d; %s; tgc %s%s%s", u.machine, cpu_name(c),
+  p->text = arena_printf(&c->model, "%s %s, features %x, caches %d %d %d; %s; tgc %s%s%s", u.machine, cpu,
                          host_features(), host.l1_bytes, host.l2_bytes, host.l3_bytes, maker, TGC_VERSION,
                          more && *more ? "; " : "", more ? more : "");
   return 0;

@@ -1,18 +1,15 @@
-/* race.c: times candidates in a child of their batch, so that a candidate can end only that child.
- *
- * Each runs once, then they take turns with the incumbent, so that a change of the machine's speed affects all of them. Each
- * one runs with its data in the caches and then after they were flushed. A candidate that falls behind is out. Medians count. A
- * sample in which the system took the CPU away is taken again.
+/* race.c: times candidates in a child of their batch, so that a candidate can end only that child. tune_race.h says how they take
+ * turns. A sample in which the system took the CPU away is taken again.
  *
  * needs: functions of candidates, memory of their buffers    gives: their times, with warm and with cold caches */
 #include "batch.h"
+#include "../../runtime_stub/tune_race.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { ROUNDS = 5, FINAL_ROUNDS = 6 };
 /* buffers of a model do not all begin where a page does, which costs more than a schedule gains */
 enum { PAGE = 4096, STAGGER = 11 * 64 };
 
@@ -50,37 +47,6 @@ static void **memory_of(const Batch *b, int kernel, Regions *all) {
 }
 
 /* ---- timing, in a child of the batch ---- */
-typedef struct Meter {
-  bool runs;
-  int repeat, n;
-  double warm[ROUNDS + FINAL_ROUNDS], cold[ROUNDS + FINAL_ROUNDS];
-  bool out; /* left the race */
-} Meter;
-
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static void sorted(const double *v, int n, double *out) {
-  memcpy(out, v, (size_t)n * sizeof *out);
-  qsort(out, (size_t)n, sizeof *out, ascending);
-}
-
-/* The median; for two samples the shorter one, because disturbances only lengthen samples. */
-static double typical(const double *v, int n) {
-  double s[ROUNDS + FINAL_ROUNDS];
-  sorted(v, n, s);
-  return n == 2 ? s[0] : n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
-}
-
-static double spread(const double *v, int n) { /* relative spread of the middle half */
-  double s[ROUNDS + FINAL_ROUNDS];
-  sorted(v, n, s);
-  return (s[n * 3 / 4] - s[n / 4]) / s[n / 2];
-}
-
-static double score(const Meter *m) { return (typical(m->warm, m->n) + typical(m->cold, m->n)) / 2; }
 
 /* Code in this process */
 typedef struct Here {
@@ -135,85 +101,22 @@ static void here_sample(void *self, int kernel, int repeat, double *warm, double
 
 static const Course here_course = { here_begin, here_once, here_sample };
 
-typedef struct Race {
-  Batch *b;
-  const Course *course;
-  void *self;
-  Meter *m;
-  int n;
-} Race;
-
-static void sample(Race *r, int kernel) {
-  Meter *m = &r->m[kernel];
-  r->course->sample(r->self, kernel, m->repeat, &m->warm[m->n], &m->cold[m->n]);
-  m->n++;
-}
-
-static int by_score(const void *a, const void *b) {
-  double x = score(*(Meter *const *)a), y = score(*(Meter *const *)b);
-  return (x > y) - (x < y);
-}
-
-/* Runs all once, in order, the incumbent first. A candidate that takes much longer than the fastest so far is out. */
-static int line_up(Race *r) {
-  const Tunables *u = tunables_of(r->b->lab->ctx);
-  double best = INFINITY;
-  int left = 0;
-  for (int i = 0; i < r->n; i++) {
-    Meter *m = &r->m[i];
-    if (r->b->bad[i]) continue;
-    *m = (Meter){ .runs = true };
-    tell("first %d", i);
-    r->course->once(r->self, i, 1);
-    tell("at %d", i);
-    double once = r->course->once(r->self, i, 1);
-    tell("ran %d %.9f", i, once);
-    if (once < best) best = once;
-    m->repeat = once < u->tune_sample ? (int)(u->tune_sample / (once + 1e-9)) : 1;
-    m->warm[0] = m->cold[0] = once;
-    m->out = i && once > u->tune_hopeless * best + 1e-6;
-    m->n = m->out;
-    left++;
-  }
-  return left;
-}
-
-/* A round of all in the race; it ends for those that are `behind` times as slow as the leader. */
-static void take_turns(Race *r, double behind) {
-  double lead = INFINITY;
-  for (int i = 0; i < r->n; i++) {
-    if (!r->m[i].runs || r->m[i].out) continue;
-    tell("at %d", i);
-    sample(r, i);
-    lead = fmin(lead, score(&r->m[i]));
-  }
-  for (int i = 1; i < r->n; i++) r->m[i].out |= r->m[i].runs && score(&r->m[i]) > behind * lead;
-}
-
 static _Noreturn void race(Batch *b, bool quick) {
   const Tunables *u = tunables_of(b->lab->ctx);
-  static const double behind[ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
-  Race r = { .b = b, .course = b->plan.in->backend->driver ? &device_course : &here_course, .n = (int)b->plan.kernels.n };
-  const int n = r.n, rounds = quick ? u->tune_quick_rounds : ROUNDS;
-  Meter *m = r.m = ARENA_NEW(&b->lab->ctx->model, Meter, n + 1), **order = ARENA_NEW(&b->lab->ctx->model, Meter *, n + 1);
-  r.self = r.course->begin(b);
-  int left = line_up(&r);
-  /* the first sample after a flush takes up to three times as long */
-  if (!m[0].out && m[0].runs) sample(&r, 0), m[0].n = 0;
-  for (int i = 0; i < rounds; i++) take_turns(&r, behind[i]);
-  for (int i = 0, k = 0; i < n; i++)
-    if (m[i].runs) order[k++] = &m[i];
-  qsort(order, (size_t)left, sizeof *order, by_score);
-  for (int k = 0; k < FINAL_ROUNDS && !quick; k++)
-    for (int i = 0; i < left; i++) {
-      if ((i >= u->tune_finalists && order[i] != m) || order[i]->out) continue;
-      tell("at %d", (int)(order[i] - m));
-      sample(&r, (int)(order[i] - m));
-    }
-  for (int i = 0; i < left; i++)
-    tell("time %d %.4f %.4f %.4f", (int)(order[i] - m), typical(order[i]->warm, order[i]->n) * 1e6,
-         typical(order[i]->cold, order[i]->n) * 1e6, spread(order[i]->warm, order[i]->n));
-  tell("end");
+  const Course *course = b->plan.in->backend->driver ? &device_course : &here_course;
+  const int n = (int)b->plan.kernels.n;
+  Race r = { .n = n,
+             .bad = b->bad,
+             .m = ARENA_NEW(&b->lab->ctx->model, Meter, n + 1),
+             .rounds = quick ? u->tune_quick_rounds : RACE_ROUNDS,
+             .finals = quick ? 0 : RACE_FINALS,
+             .finalists = u->tune_finalists,
+             .hopeless = u->tune_hopeless,
+             .sample = u->tune_sample,
+             .once = course->once,
+             .take = course->sample };
+  r.self = course->begin(b);
+  race_run(&r, ARENA_NEW(&b->lab->ctx->model, Meter *, n + 1));
   _exit(0);
 }
 
