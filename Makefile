@@ -114,6 +114,7 @@ opencl: deps-check
 run-opencl: all
 	@OPENCL=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/devices/run
 	@OPENCL=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/device-tune/run
+	@OPENCL=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/tune-job/run
 
 # kernels for CUDA of every model and of every official test of an operator, by NVRTC and ptxas: half an hour
 cuda: deps-check

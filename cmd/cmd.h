@@ -31,10 +31,11 @@ typedef Words Texts;
 typedef struct Options {       /* zero, false or NULL: the option was not given */
   Verb verb;
   uint64_t given[2];           /* a bit for each row of options.h: the option was given */
+  char **words;                /* the command line, with the program first */
   const char *model;           /* the model or bundle */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
-  const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *time, *cc_limit;
+  const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
   const char *dump, *stop_after, *start_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */

@@ -158,10 +158,14 @@ OPTION(0,   "tune-db",          "FILE",                   TEXT,  tune_db,       
        "file of the tuner's store ($XDG_CACHE_HOME/tgc/tune.db)")
 OPTION(0,   "tune-log",         "FILE",                   TEXT,  tune_log,        "t",          TUNING,
        "merge this log, if it exists, into the store; at the end write the store to it")
+OPTION(0,   "job",              "DIR",                    TEXT,  job,             "t",          TUNING,
+       "measure nothing here: write a folder with candidates, which another machine builds and runs (make -C DIR run)")
+OPTION(0,   "import",           "LOG",                    TEXT,  import,          "t",          TUNING,
+       "measure nothing here: merge the log of such a folder into the store, and write the lock file; before --job")
 OPTION(0,   "time",             "TIME",                   TEXT,  time,            "t",          TUNING,
        "how long to search: 90, 90s, 5m or 1h (60s)")
 OPTION(0,   "trials",           "N",                      SIZE,  trials,          "t",          TUNING,
-       "stop after this many candidates; 0 (default): no limit")
+       "stop after this many candidates; 0 (default): no limit; with --job: candidates of a nest (16)")
 OPTION(0,   "no-validate",      0,                        FLAG,  no_validate,     "t",          TUNING,
        "keep the schedules found without testing them in the whole model")
 OPTION(0,   "beam",             "N",                      COUNT, beam,            "t",          TUNING,

@@ -209,6 +209,8 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
   { "interpret", "outputs" },      { "device", "interpret" },      { "arch", "interpret" },           { "threads", "interpret" },
   { "cc-limit", "interpret" },     { "start-after", "outputs" },
+  { "tune-log", "job" },           { "threads", "job" },           { "no-validate", "job" },       { "device", "job" },
+  { "tune-log", "import" },        { "threads", "import" },        { "no-validate", "import" },    { "device", "import" },
 };
 /* An option that has no effect unless one of the others is given. */
 static const struct { const char *option, *without[3]; } idle[] = {
@@ -257,7 +259,9 @@ static int check_effect(const Options *o) {
   if (b->device && o->no_cpu_check) return wrong(o, "--no-cpu-check has no effect with the backend %s", b->name);
   if (o->verb == VERB_profile && !b->is_c && !b->device)
     return wrong(o, "profile cannot time kernels of the backend %s", b->name);
-  if (o->verb == VERB_tune && b->device && !b->driver)
+  if (o->job && !b->is_c && !b->device)
+    return wrong(o, "--job has no effect with the backend %s: its candidates are no text for a compiler elsewhere", b->name);
+  if (o->verb == VERB_tune && b->device && !b->driver && !o->job && !o->import)
     return wrong(o, "tune cannot measure for the backend %s: its schedules come from the cost model", b->name);
   if (o->device && b->device && !b->driver && (o->verb == VERB_compile || o->verb == VERB_inspect || o->verb == VERB_check))
     return wrong(o, "--device has no effect with the backend %s: tgc %s asks no driver for it", b->name, verb_rows[o->verb].name);
@@ -356,7 +360,7 @@ static int check_values(const Options *o) {
 }
 
 int options_parse(Options *o, int argc, char **argv) {
-  *o = (Options){ .verb = VERB_COUNT, .kernel = -1, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
+  *o = (Options){ .verb = VERB_COUNT, .words = argv, .kernel = -1, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
   bool words = false; /* after "--" */
   int code;
   (void)argc;

@@ -8,13 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24 };
+enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24, JOB_KEEP = 16 };
 #define CC_SECONDS        10.0
 #define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best time is not known yet */
 
 typedef struct Tuning {
   Tuner t;
   const Options *o;
+  const Plan *plan;        /* with the heuristic's schedules */
   double start;
   double searched, worked; /* seconds of the search; CPU seconds of all its processes */
   int signal; /* the signal that asked to stop; 0: none */
@@ -230,6 +231,87 @@ static void run(Ctx *c, void *arg) {
   if (u->signal) fail(c, EX_SIGNAL + u->signal, "interrupted; measurements so far are kept");
 }
 
+/* ---- jobs ---- */
+
+/* The command that reads a job's log: this one with other words for what it does. */
+static const char *import_command(Ctx *c, const Options *o) {
+  static const char *const ours[] = { "--job", "--import", "--time", "--trials", "--json" };
+  Sb s = { 0 };
+  bool skip = false, plain = true;
+  sb_puts(&s, "tgc");
+  for (char **at = o->words + 1; *at; at++) {
+    bool other = !skip;
+    skip = false;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+      const size_t n = strlen(ours[i]);
+      if (strncmp(*at, ours[i], n) || ((*at)[n] && (*at)[n] != '=')) continue;
+      other = false;
+      skip = !(*at)[n] && i < 4;
+    }
+    if (!other) continue;
+    sb_printf(&s, " %s", *at);
+    plain = plain && !(*at)[strspn(*at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./=+-:,@")];
+  }
+  sb_puts(&s, " --import=log");
+  const char *text = sb_keep(&s, &c->model);
+  return plain ? text : "tgc tune MODEL --import=log, with the other options that --job had";
+}
+
+static void report_job(const Tuning *u, const Imported *m, const JobSize *size, const char *lock) {
+  const Tuner *t = &u->t;
+  const Options *o = u->o;
+  if (o->json) {
+    json_t *j = json_report("tune", o->model);
+    json_object_set_new(j, "isa", json_string(t->lab.target->isa));
+    if (o->import)
+      json_object_update_new(j, json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:o}", "place", t->place.text, "candidates",
+                                          (json_int_t)m->trials, "failed", (json_int_t)m->failed, "left_out",
+                                          (json_int_t)m->wrong, "base_us", tune_total(t, true), "us", tune_total(t, false), "nests",
+                                          goals_json(t)));
+    if (o->job)
+      json_object_set_new(j, "job", json_pack("{s:s, s:i, s:i}", "folder", o->job, "nests", size->nests, "no_time", size->left));
+    json_print(j);
+    return;
+  }
+  if (o->import) {
+    print_goals(c, u);
+    printf("%s: %lld candidates measured, %lld failed, %lld lines left out\n", o->import, (long long)m->trials,
+           (long long)m->failed, (long long)m->wrong);
+    printf("place: %s\nsum of kernels: %.1f us, was %.1f us\n", t->place.text, tune_total(t, false), tune_total(t, true));
+    if (lock) printf("schedules: %s\n", lock);
+  }
+  if (o->job && !size->nests) printf("nothing %s to try, so there is no job\n", size->left ? "was found in time" : "is left");
+  else if (o->job)
+    printf("job: %s, candidates for %d nests; build and run it on the other machine: make -C %s run\n", o->job, size->nests,
+           o->job);
+  if (o->job && size->left) printf("there was no time for %d nests (--time allows more)\n", size->left);
+}
+
+static void run_job(Ctx *c, void *arg) {
+  Tuning *u = arg;
+  Tuner *t = &u->t;
+  const Options *o = u->o;
+  Imported imported = { 0 };
+  JobSize size = { 0 };
+  const char *lock = NULL;
+  c->file = NULL;
+  if (o->import) {
+    imported = job_import(c, t->store, u->plan, o->import);
+    if (!imported.place.text) fail(c, EX_BADMODEL, "'%s' has nothing for this model: no line of it can be used", o->import);
+    t->place = imported.place;
+  }
+  tune_goals(t, u->plan);
+  if (o->import) {
+    tune_imported(t);
+    lock = write_lock(u, true);
+    c->file = NULL;
+  }
+  if (o->job)
+    size = job_write(t, &(JobOptions){ .dir = o->job, .command = import_command(c, o) });
+  if (u->signal) fail(c, EX_SIGNAL + u->signal, "interrupted; there is no job");
+  report_job(u, &imported, &size, lock);
+}
+
 /* A backend that compiles in this process, if the bundle's backend does not. */
 static const Backend *find_screen(Ctx *c, const Plan *p) {
   for (int i = 0; backends[i] && p->in->backend->is_c; i++)
@@ -254,15 +336,18 @@ int verb_tune(Ctx *c, const Options *o) {
   Tuning u = { .o = o, .start = tune_clock() };
   Tuner *t = &u.t;
   Options plain = *o;
+  const bool job = o->job || o->import;
   Linking tools = { .o = o };
-  native_only(c, target_of(c, o, "native"));
+  if (!job) native_only(c, target_of(c, o, "native"));
+  else if (is_bare(target_of(c, o, "native"))) fail(c, EX_USAGE_, "--isa '%s' has no system that could run a job", o->isa);
   Graph *g = load_graph(c, o, NULL);
   plain.schedule = "none";
   plain.no_store = true;
   const Plan *p = plan_of(&plain, g, target_of(c, o, "native"), NULL);
   t->beam = o->beam ? (int)o->beam : BEAM;
-  t->trials = o->trials;
-  t->place = find_place(c, o, p);
+  t->trials = job ? 0 : o->trials;
+  if (!job) t->place = find_place(c, o, p);
+  u.plan = p;
   t->store = store_open(c, store_path(c, o->tune_db), true);
   if (o->tune_log && !access(o->tune_log, F_OK)) store_import(t->store, c, o->tune_log);
   t->progress = progress;
@@ -273,7 +358,10 @@ int verb_tune(Ctx *c, const Options *o) {
                   .ir = p->ir,
                   .target = p->in->target,
                   .backend = p->in->backend,
-                  .keep = p->in->backend->driver ? DEVICE_KEEP : KEEP,
+                  .keep = job                      ? 1 + (o->trials ? (int)o->trials : JOB_KEEP)
+                          : p->in->backend->driver ? DEVICE_KEEP
+                                                   : KEEP,
+                  .room = tunable(c, tune_batch_statements),
                   .device = o->device,
                   .keep_denormals = keeps_denormals(o),
                   .archs = o->archs,
@@ -281,15 +369,15 @@ int verb_tune(Ctx *c, const Options *o) {
                   .limit = CANDIDATE_SECONDS,
                   .cc_limit = o->cc_limit ? duration(o->cc_limit) : CC_SECONDS,
                   .deadline = u.start + seconds };
-  if ((t->lab.screen = find_screen(c, p))) t->screened = place_here(c, t->lab.screen, NULL);
+  if (!job && (t->lab.screen = find_screen(c, p))) t->screened = place_here(c, t->lab.screen, NULL);
   /* all candidates of a round are one program of a driver */
   t->lab.jobs = t->lab.backend->driver || sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;
-  tune_goals(t, p);
+  if (!job) tune_goals(t, p);
   tools.scratch = t->lab.scratch = scratch_new(c);
   u.signals = signals_hold();
-  int code = ctx_try(c, run, &u);
+  int code = ctx_try(c, job ? run_job : run, &u);
   if (u.validation) validate_close(u.validation);
   scratch_remove(t->lab.scratch);
   signals_restore(&u.signals);

@@ -22,6 +22,7 @@ typedef struct Order { /* the work of a batch */
   int step;
   double known;             /* microseconds of the incumbent by the compiler's code; 0: unknown */
   int compile[SCREENED_KEEP]; /* places of candidates for the compiler, after the screen; 0: none */
+  int number;               /* of the nest in a job */
 } Order;
 
 typedef struct Price {
@@ -155,11 +156,20 @@ static void step_time(Batch *b, const Order *o) {
   tell_spent(SPENT_TIMING, start);
 }
 
-enum { STEP_MAKE, STEP_TIME, STEPS };
+/* For a job: nothing to write where only the incumbent is left */
+static void step_write(Batch *b, const Order *o) {
+  choose(b);
+  tell("at -1");
+  if (b->plan.kernels.n > 1) job_put(b, o->number);
+}
+
+enum { STEP_MAKE, STEP_TIME, STEPS, STEP_WRITE = STEPS, ALL_STEPS }; /* STEP_WRITE takes the place of the others */
 static const struct Step {
   void (*run)(Batch *b, const Order *o);
   bool alone; /* while no other batch does anything */
-} steps[STEPS] = { [STEP_MAKE] = { step_make, false }, [STEP_TIME] = { step_time, true } };
+} steps[ALL_STEPS] = {
+  [STEP_MAKE] = { step_make, false }, [STEP_TIME] = { step_time, true }, [STEP_WRITE] = { step_write, true }
+};
 
 static _Noreturn void batch_main(Batch *b) {
   for (Order o; read(0, &o, sizeof o) == sizeof o || errno == EINTR;) {
@@ -235,7 +245,7 @@ static bool wait_done(Lab *lab, Batch *b, Task *t, double grace) {
 }
 
 static bool begin_step(Batch *b, int step) {
-  Order o = { .step = step, .known = b->task->best };
+  Order o = { .step = step, .known = b->task->best, .number = b->task->number };
   for (int k = 0; k < SCREENED_KEEP; k++) o.compile[k] = b->task->quickest[k].place;
   return write(b->child.to, &o, sizeof o) == sizeof o;
 }
@@ -309,4 +319,13 @@ bool lab_run(Lab *lab, Task *t) {
   scale_screened(t);
   note_round(lab, begun);
   return !lab->gone && !lab->interrupted(lab->interrupted_arg) && tune_clock() < lab->deadline;
+}
+
+bool lab_write(Lab *lab, Task *t) {
+  Batch b;
+  deal(t, &b, 1);
+  start_batch(lab, &b);
+  const bool good = begin_step(&b, STEP_WRITE) && wait_done(lab, &b, t, tunable(lab->ctx, tune_verify));
+  end_batch(&b);
+  return good;
 }

@@ -46,9 +46,14 @@ double program_cycles(const IR *ir, const Refs *prog, const Target *t); /* by co
 void read_headers(Lab *lab);       /* once, when it pays */
 void ready_incumbent(Lab *lab, const Task *t); /* in the tuner, before it forks: the screen compiles it once */
 const Ready *find_ready(const Batch *b); /* NULL: it is not compiled */
+/* prints kernels first to first+n-1 as C: a function cI of one signature for each, and their table */
+void write_source(Batch *b, int first, int n, Sb *out);
 void build_all(Batch *b);          /* except those the lab has; reports candidates that no compiler accepts, which are bad then */
 bool take_built(Batch *b, const char *line); /* in the tuner: a line of build_all, which the lab remembers */
 void load_libraries(Batch *b);     /* in the process that runs the code */
+
+/* ---- job_nest.c ---- */
+void job_put(Batch *b, int number); /* files of nest `number` of a job, in the lab's scratch folder */
 
 /* ---- candidate_memory.c ---- */
 void *memory(int64_t bytes);       /* ends the process if there is none */

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The chosen kernels first .. first+n as C, each with a function of one signature, and the table of those. */
-static void write_source(Batch *b, int first, int n, Sb *out) {
+void write_source(Batch *b, int first, int n, Sb *out) {
   const Lab *lab = b->lab;
   Plan part = b->plan;
   Sb body = { 0 };

@@ -206,15 +206,15 @@ static void vary_best(Fresh *f) {
   VEC_FREE(&best);
 }
 
-/* New candidates; the incumbent first. */
-static void expand(Tuner *t, Goal *g, Task *task) {
+/* New candidates; the incumbent first. enough: so many need no neighbours beside them */
+static void expand(Tuner *t, Goal *g, Task *task, size_t enough) {
   Fresh f = { .t = t, .g = g, .task = task, .random = (uint32_t)(g->trials.n + g->screened.n + g->dropped.n) };
   VEC_PUSH(&task->cand, ((Candidate){ .opts = g->best }));
   add_fresh(&f, g->base);
   borrow(&f);
   if (!g->begun) begin(&f);
   g->begun = true;
-  if (task->cand.n >= (size_t)tunable(t->lab.ctx, tune_few)) return;
+  if (task->cand.n >= enough) return;
   add_fresh(&f, "{ }");
   f.stay = (uint32_t)task->cand.n;
   vary_best(&f);
@@ -273,9 +273,9 @@ static void promote(Tuner *t, Goal *g) {
     }
     const double start = tune_work();
     bool late = false;
-    const char *why = strcmp(x->opts, "{ }") ? lab_verify(&t->lab, g->nest, g->key, x->opts, &late) : NULL;
+    const char *why = strcmp(x->opts, "{ }") && !t->compared ? lab_verify(&t->lab, g->nest, g->key, x->opts, &late) : NULL;
     t->lab.spent[SPENT_CHECKING] += tune_work() - start;
-    if (t->lab.gone || t->lab.interrupted(t->lab.interrupted_arg)) return;
+    if (t->lab.gone || (!t->compared && t->lab.interrupted(t->lab.interrupted_arg))) return;
     if (!why) {
       take_best(g, x->opts, x->warm, x->cold);
       g->verified = g->dirty = true;
@@ -312,7 +312,7 @@ static bool generation(Tuner *t, Goal *g) {
   Task task = { .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0 };
   double before = g->best_us;
   bool first = !g->measured;
-  expand(t, g, &task);
+  expand(t, g, &task, (size_t)tunable(t->lab.ctx, tune_few));
   bool fresh = task.cand.n > 1 || first, go_on = true;
   if (fresh) {
     go_on = lab_run(&t->lab, &task);
@@ -344,7 +344,7 @@ static Goal *next_goal(Tuner *t) {
   for (size_t i = 0; i < t->goals.n; i++) {
     Goal *g = &t->goals.p[i];
     const double hopes = hope(t, g) / (1 << g->stale);
-    if (!g->done && hopes >= most) most = hopes, best = g;
+    if (!g->done && !g->taken && hopes >= most) most = hopes, best = g;
   }
   return best;
 }
@@ -359,4 +359,22 @@ bool tune_run(Tuner *t) {
     if (t->progress) t->progress(t->progress_arg, t);
   }
   return !t->lab.interrupted(t->lab.interrupted_arg);
+}
+
+Goal *tune_take(Tuner *t, Task *task) {
+  Goal *g = over(t) ? NULL : next_goal(t);
+  if (!g) return NULL;
+  *task = (Task){ .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0 };
+  expand(t, g, task, (size_t)tunable(t->lab.ctx, tune_new));
+  g->taken = true;
+  return g;
+}
+
+void tune_imported(Tuner *t) {
+  t->compared = true;
+  for (size_t i = 0; i < t->goals.n; i++) {
+    Goal *g = &t->goals.p[i];
+    if (g->trials.n) promote(t, g), save_winner(t, g);
+    if (g->verified) g->measured = true;
+  }
 }

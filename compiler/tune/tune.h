@@ -2,7 +2,8 @@
  *
  * machine_key.c says where measurements hold: this machine and compiler. store.c keeps them. neighbours.c
  * varies a schedule. batch.c has many candidates lowered, compiled and timed in child processes
- * (sandbox.c; batch.h lists its parts). search.c is the beam over them. */
+ * (sandbox.c; batch.h lists its parts). search.c is the beam over them. job.c writes candidates for another machine, and import.c
+ * reads what that has measured. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
 #include "../driver.h"
@@ -153,6 +154,7 @@ typedef struct Task {
   VEC(Candidate) cand;     /* the first one is the incumbent, the reference for the others */
   double best;             /* microseconds of the incumbent; 0: unknown */
   Quick quickest[SCREENED_KEEP]; /* candidates for the compiler, best first */
+  int number;              /* number of the nest in a job */
 } Task;
 typedef struct Built {   /* compiled in this session */
   const char *key, *opts;
@@ -194,6 +196,8 @@ typedef struct Lab {     /* shared by batches */
   double spent[SPENT_KINDS]; /* CPU seconds of all processes */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries the candidates of the task; false: interrupted or out of time */
+/* Writes the promising ones as files of a job into the scratch folder. false: one of them failed, and says so, or time was up */
+bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */
 double nest_cycles(const Lab *b, Ref nest, const char *opts); /* by counting */
@@ -220,6 +224,7 @@ typedef struct Goal {
   bool measured;           /* best was measured; else its time is an estimate */
   bool verified;           /* results of best were compared in this session */
   bool done, dirty;        /* dirty: changed since it was stored */
+  bool taken;              /* by tune_take */
 } Goal;
 typedef struct Tuner {
   Lab lab;
@@ -229,6 +234,7 @@ typedef struct Tuner {
   int beam;
   int64_t trials;          /* most trials; 0: no limit */
   VEC(Goal) goals;
+  bool compared;           /* a job has compared the results of the trials */
   int64_t tried, failed, left_out; /* candidates in this session: all, failed, rejected by the screen */
   void (*progress)(void *arg, const struct Tuner *t);             /* after each generation; each callback may be NULL */
   void (*acknowledged)(void *arg, const Goal *g, const Trial *x, bool screened); /* the trial is in the store */
@@ -238,8 +244,28 @@ typedef struct Tuner {
 void tune_goals(Tuner *t, const Plan *p);            /* the nests of a plan, with their rows of the store */
 void tune_slack(Tuner *t, const Plan *p, const double *us); /* us: slack of each kernel of the plan */
 bool tune_run(Tuner *t);                             /* false: interrupted */
+/* Candidates for the nest that can gain most, of those not taken yet; NULL: there is none, or time is up */
+Goal *tune_take(Tuner *t, Task *task);
+void tune_imported(Tuner *t);                        /* the best trial of each nest becomes its winner, also in the store */
 /* the schedule that won in the model becomes the best, also in the store */
 void goal_validated(Tuner *t, Goal *g, const char *opts);
 double tune_total(const Tuner *t, bool base);        /* microseconds of one run of the model */
 void tuner_free(Tuner *t);
+
+/* ---- job.c: candidates as a folder that another machine builds and runs ---- */
+typedef struct JobOptions {
+  const char *dir;
+  const char *command;     /* that reads the log, for people */
+} JobOptions;
+typedef struct JobSize { int nests, left; } JobSize; /* in the folder; for which there was no time */
+JobSize job_write(Tuner *t, const JobOptions *o);    /* fails with EX_NOWRITE and whatever the device's compiler fails with */
+
+/* ---- import.c: the log of a job ---- */
+typedef struct Imported {
+  Place place;             /* of the last row; text NULL: nothing was imported */
+  int64_t trials, failed, wrong; /* rows; lines that are left out */
+} Imported;
+/* Rows of nests of the plan whose schedules are legal join the store; warns of other lines. Fails with EX_BADMODEL if it is no
+ * log */
+Imported job_import(Ctx *c, Store *s, const Plan *p, const char *path);
 #endif

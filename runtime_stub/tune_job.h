@@ -1,0 +1,52 @@
+/* tune_job.h: tables of a folder that `tgc tune --job` writes: nests of a model, each with candidates, which are schedules of
+ * it as code. tune_job.c times them. */
+#ifndef TUNE_JOB_H
+#define TUNE_JOB_H
+#include "tgcrt_device.h"
+
+typedef struct tune_packed { /* a weight in the order in which a candidate reads it */
+  int64_t base, closed;      /* element i, whose digits count in `extent`: base + sum of digit * coef of the tensor; */
+  int n;                     /* 0 where closed + sum of digit * gate is not negative */
+  int64_t extent[24], coef[24], gate[24];
+} tune_packed;
+
+typedef struct tune_buffer {
+  char type;                 /* b: its elements are bool, i: signed, u: unsigned, f: floats */
+  uint8_t bytes, exponent;   /* bytes of an element; bits of a float's exponent */
+  uint8_t weight, written;
+  int64_t elems;
+  int64_t from;              /* for a weight: where its tensor begins in the nest's file; -1: any numbers will do */
+  const tune_packed *packed; /* for a weight; NULL: as the tensor is */
+} tune_buffer;
+
+typedef struct tune_candidate {
+  const char *opts;                 /* the schedule */
+  void (*run)(void *const *memory); /* on a CPU; with the memory of each of its buffers */
+  const uint32_t *buffers;          /* numbers of the nest's; CPU */
+  uint32_t nbuffers;
+  /* on a device: its part of a tgcrt_net. Functions, places and buffers (`number` of a place) count from 0. */
+  const char *const *text;
+  const char *const *functions;
+  const tgcrt_launch *launches;
+  const tgcrt_place *places;
+  uint32_t ntext, nfunctions, nlaunches, nplaces;
+  uint32_t needs, block, shared_bytes;
+} tune_candidate;
+
+typedef struct tune_nest {
+  const char *key;
+  double known;              /* microseconds of the first candidate at tune_known; 0: not known */
+  const char *file;          /* with its weights; NULL: it has none */
+  const tune_buffer *buffers;
+  uint32_t nbuffers, n;      /* n: candidates; behind the last one is the reference, which is not timed */
+  const tune_candidate *candidates; /* the first is the incumbent: the others are timed in turn with it */
+  const char *const *head;   /* beginning of a device's text, for all candidates */
+  uint32_t nhead;
+  const char *options;
+  const tgcrt_image *const *images; /* where the device's driver takes no text */
+  const uint32_t *nimages;
+} tune_nest;
+
+extern const tune_nest *const tune_nests[]; /* NULL ends it */
+extern const char tune_known[];             /* the place of times that are known; "": there is none */
+#endif
