@@ -23,6 +23,7 @@ typedef struct Import {
   int64_t line;
   Place place;
   bool known; /* the place is one of this backend and this tgc */
+  int64_t bugs; /* rows of schedules that computed something else */
   VEC(Row) rows;
   Imported out;
 } Import;
@@ -47,7 +48,7 @@ static const char *judge_place(const Import *m, const char *text) {
   const Backend *b = m->p->in->backend;
   const char *name = arena_printf(&m->c->model, "%s: ", b->name), *mine = "; tgc " TGC_VERSION, *at = strstr(text, mine);
   const bool ours = b->device ? starts_with(text, name) : !strstr(text, "; driver ");
-  if (strlen(text) > MAX_PLACE || !is_plain(text)) return "the place is no line of plain text";
+  if (strlen(text) > MAX_PLACE) return "the place is too long";
   if (!ours) return arena_printf(&m->c->model, "its place is not one of the backend %s", b->name);
   if (!at || (at[strlen(mine)] && (b->device || at[strlen(mine)] != ';')))
     return arena_printf(&m->c->model, "its place is not one of tgc %s, so its times say nothing of this version's code",
@@ -109,11 +110,11 @@ static const char *take_row(Import *m, const char *line) {
   if ((why = take_schedule(m, at ? at : failed, &row, &rest))) return why;
   if (at && (!take_time(&rest, &row.trial.warm) || !take_time(&rest, &row.trial.cold) || *rest))
     return "two times in microseconds follow the schedule";
-  if (failed && (*rest != ' ' || !rest[1] || strlen(rest) > MAX_REASON || !is_plain(rest)))
+  if (failed && (*rest != ' ' || !rest[1] || strlen(rest) > MAX_REASON))
     return "a reason follows the schedule";
   row.trial.failed = failed != NULL;
   if (failed) row.trial.why = rest + 1;
-  if (failed && starts_with(row.trial.why, "differs"))
+  if (failed && starts_with(row.trial.why, "differs") && m->bugs++ < WARNINGS)
     warn_at(m->c, (Pos){ 0 }, "a bug in tgc%s, please report it: '%s' line %lld, schedule '%s' of nest %.16s %s",
             m->p->in->backend->device ? " or in the device's driver" : " or in the C compiler", m->path, (long long)m->line,
             row.trial.opts, row.key, row.trial.why);
@@ -126,7 +127,7 @@ static const char *take_row(Import *m, const char *line) {
 static void take_line(Import *m, const char *line, size_t n) {
   const char *why, *place;
   if (!n || *line == '#') return;
-  if (strlen(line) != n || n > MAX_LINE) leave_out(m, "it has a zero byte, or is too long");
+  if (strlen(line) != n || !is_plain(line) || n > MAX_LINE) leave_out(m, "it is too long, or no plain text");
   else if ((place = skip_word(line, "place"))) take_place(m, place);
   else if ((why = take_row(m, line))) leave_out(m, why);
 }

@@ -193,6 +193,13 @@ static void add_runner(Job *j) {
   if (device) add_copy(j, "tgcrt_session.h"), add_copy(j, arena_printf(m, "%s.c", runtime));
 }
 
+/* A log may name any place. */
+static const char *escaped(Ctx *c, const char *text) {
+  Sb s = { 0 };
+  for (; *text; text++) sb_printf(&s, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+  return s.n ? sb_keep(&s, &c->model) : "";
+}
+
 JobSize job_write(Tuner *t, const JobOptions *o) {
   Ctx *c = t->lab.ctx;
   Job j = { .t = t, .o = o };
@@ -208,7 +215,7 @@ JobSize job_write(Tuner *t, const JobOptions *o) {
   for (size_t i = 0; i < t->goals.n; i++) j.size.left += !t->goals.p[i].done && !t->goals.p[i].taken;
   if (j.size.nests && !t->lab.interrupted(t->lab.interrupted_arg)) {
     sb_printf(&j.list, "const tune_nest *const tune_nests[] = { %sNULL };\n", j.names.p);
-    sb_printf(&j.list, "const char tune_known[] = \"%s\";\n", t->place.text ? t->place.text : "");
+    sb_printf(&j.list, "const char tune_known[] = \"%s\";\n", t->place.text ? escaped(c, t->place.text) : "");
     add_text(&j, "tune_list.c", &j.list);
     add_runner(&j);
     add_manifest(&j);
