@@ -257,7 +257,7 @@ static const char *import_command(Ctx *c, const Options *o) {
   return plain ? text : "tgc tune MODEL --import=log, with the other options that --job had";
 }
 
-static void report_job(const Tuning *u, const Imported *m, const JobSize *size, const char *lock) {
+static void report_job(Ctx *c, const Tuning *u, const Imported *m, const JobSize *size, const char *lock) {
   const Tuner *t = &u->t;
   const Options *o = u->o;
   if (o->json) {
@@ -309,7 +309,7 @@ static void run_job(Ctx *c, void *arg) {
   if (o->job)
     size = job_write(t, &(JobOptions){ .dir = o->job, .command = import_command(c, o) });
   if (u->signal) fail(c, EX_SIGNAL + u->signal, "interrupted; there is no job");
-  report_job(u, &imported, &size, lock);
+  report_job(c, u, &imported, &size, lock);
 }
 
 /* A backend that compiles in this process, if the bundle's backend does not. */

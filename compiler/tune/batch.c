@@ -22,7 +22,7 @@ typedef struct Order { /* the work of a batch */
   int step;
   double known;             /* microseconds of the incumbent by the compiler's code; 0: unknown */
   int compile[SCREENED_KEEP]; /* places of candidates for the compiler, after the screen; 0: none */
-  int number;               /* of the nest in a job */
+  int number;               /* number of the nest in a job */
 } Order;
 
 typedef struct Price {

@@ -255,14 +255,14 @@ void tuner_free(Tuner *t);
 /* ---- job.c: candidates as a folder that another machine builds and runs ---- */
 typedef struct JobOptions {
   const char *dir;
-  const char *command;     /* that reads the log, for people */
+  const char *command;     /* shown to people: reads the log */
 } JobOptions;
 typedef struct JobSize { int nests, left; } JobSize; /* in the folder; for which there was no time */
 JobSize job_write(Tuner *t, const JobOptions *o);    /* fails with EX_NOWRITE and whatever the device's compiler fails with */
 
 /* ---- import.c: the log of a job ---- */
 typedef struct Imported {
-  Place place;             /* of the last row; text NULL: nothing was imported */
+  Place place;             /* the last row's; text NULL: nothing was imported */
   int64_t trials, failed, wrong; /* rows; lines that are left out */
 } Imported;
 /* Rows of nests of the plan whose schedules are legal join the store; warns of other lines. Fails with EX_BADMODEL if it is no
