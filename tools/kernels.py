@@ -15,20 +15,21 @@ from fixtures import LIGHTS, MODELS, NAMED, TGC, onnx_tests
 PAGE = ROOT / "docs/kernels.md"
 HEAD = """# Kernels
 
-This page is for those who change how kernels are made. It counts the kernels of models, and compares the memory of their
-intermediate values with the least that any plan needs: the peak of bytes alive at once. `tools/kernels.py` writes it for `--isa=x86-64-v3`. A kernel is one function call of `net_run`.
-Kernels that differ only in their memory share a function.
+This page is for those who change how kernels are made.
+
+This page lists the number of kernels of some models, and the memory for their intermediate values, the arena. It compares the
+arena with a lower bound: the peak of bytes that are live at the same time. `tools/kernels.py` writes it for `--isa=x86-64-v3`. A
+kernel is one function call of `net_run`. Kernels that differ only in their memory share a function.
 
 """
 NOTES = """
-The first rows are graphs of this table's own making: softmax and layer normalisation of 128 rows of 256, attention
-of 64 queries over 64 keys of 32, and ResNet-18 with its batch normalisation folded. tinygrad publishes for these
-softmax 3, layer normalisation 3, attention 4 and ResNet-18 19. ResNet-18 has 21 contractions (20 convolutions and the
-classifier), and here each has a kernel of its own; the others are a copy of the picture into memory with a halo,
-the first pooling, and the mean before the classifier.
+The first four rows are graphs that were made for this table. Softmax and layer normalisation have 128 rows of 256, and attention
+has 64 queries over 64 keys of 32. In ResNet-18 the batch normalisation is folded. For these, tinygrad publishes 3, 3, 4 and 19
+kernels. ResNet-18 has 21 contractions (20 convolutions and the classifier), and tgc makes a kernel for each of them. The other
+three kernels copy the image into memory with a halo, compute the first pooling, and compute the mean before the classifier.
 
-The "light" networks are the official ones, whose files hold constant weights. Dynamic dimensions have the sizes that
-`tests/fixtures.py` names.
+The "light" networks are official ONNX test models; all weights in their files are constants. Dynamic dimensions have the sizes in
+`tests/fixtures.py`.
 """
 
 SOFTMAX = """
