@@ -15,11 +15,10 @@ from fixtures import LIGHTS, MODELS, NAMED, TGC, onnx_tests
 PAGE = ROOT / "docs/kernels.md"
 HEAD = """# Kernels
 
-This page is for those who change how kernels are made.
-
-This page lists the number of kernels of some models, and the memory for their intermediate values, the arena. It compares the
-arena with a lower bound: the peak of bytes that are live at the same time. `tools/kernels.py` writes it for `--isa=x86-64-v3`. A
-kernel is one function call of `net_run`. Kernels that differ only in their memory share a function.
+This page is for those who change how kernels are made. It lists the number of kernels of some models, and the memory for their
+intermediate values, the arena. It compares the arena with a lower bound: the peak of bytes that are live at the same time.
+`tools/kernels.py` writes it for `--isa=x86-64-v3`. A kernel is one function call of `net_run`. Kernels that differ only in their
+memory share a function.
 
 """
 NOTES = """
