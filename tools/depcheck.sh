@@ -28,6 +28,8 @@ grep -n '^ *# *include *"' $(find cmd compiler frontends backends runtime_stub -
     # what bundles and the compiler ask a CPU is asked by the same code; tgc calls what bundles export
     if (file == "runtime_stub/tgcrt_device.h")
       return from == "compiler/bundle" || from == "compiler/target" || from == "backends" || top(from) == "cmd"
+    if (file == "runtime_stub/tune_machine.h" || file == "runtime_stub/tune_race.h")
+      return from == "compiler/target" || from == "compiler/tune" # the tuner and its jobs measure by the same code
     if (to == "runtime_stub") return file == "runtime_stub/tgcrt.h" && (from == "compiler/target" || top(from) == "cmd")
     if (top(from) == "cmd") return 1
     if (top(from) == "frontends")
