@@ -17,7 +17,9 @@ def tables():
     for domain in sorted({o["domain"] for o in front["operators"]}):
         rows = [o for o in front["operators"] if o["domain"] == domain]
         newest = max(o["until"] for o in rows)
-        text += f"\n## {domain or 'ai.onnx'}\n\n{len(rows)} operators. The first opset that is read, if it is not 1; the last one, if newer ones are not.\n\n"
+        count = f"{len(rows)} operator{'s' if len(rows) > 1 else ''}"
+        text += f"\n## {domain or 'ai.onnx'}\n\n{count}. The number behind a name is the first opset that tgc reads, if that is not 1. "
+        text += "`9 to 10`: newer opsets are not read.\n\n"
         text += ", ".join(f"`{o['name']}`" + (f" {o['since']}" if o["since"] > 1 else "") + (f" to {o['until']}" if o["until"] < newest else "") for o in rows) + "\n"
     text += "\n## Refused\n\n| operator | domain | why |\n|---|---|---|\n"
     return text + "".join(f"| `{o['name']}` | {o['domain'] or 'ai.onnx'} | {o['why']} |\n" for o in front["refused"])

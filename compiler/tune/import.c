@@ -105,7 +105,7 @@ static const char *take_row(Import *m, const char *line) {
   const char *at = skip_word(line, "trial"), *failed = skip_word(line, "failed"), *rest, *why;
   Row row = { .place = m->place };
   if (!at && !failed) return "it begins with another word than place, trial and failed";
-  if (!m->place.text) return "no place stands before it";
+  if (!m->place.text) return "there is no place before it";
   if (!m->known) return "its place is unknown";
   if ((why = take_schedule(m, at ? at : failed, &row, &rest))) return why;
   if (at && (!take_time(&rest, &row.trial.warm) || !take_time(&rest, &row.trial.cold) || *rest))

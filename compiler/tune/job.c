@@ -74,7 +74,7 @@ static bool add_images(Job *j, const char *nest) {
   Sb rows = { 0 }, symbols = { 0 };
   const char *why = lab->backend->images(c, &order, &images);
   if (why) {
-    warn_at(c, (Pos){ 0 }, "candidates of a nest are left out: %s", why);
+    warn_at(c, (Pos){ 0 }, "a nest is left out of the job: %s", why);
     return false;
   }
   add_file(j, file, text); /* for readers */

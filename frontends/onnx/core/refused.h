@@ -4,8 +4,8 @@
 #define DATA_SIZE "the size of its result depends on the data"
 #define RANDOM "its results are random"
 #define TRAINING "tgc does not train models"
-#define GENERATION "it is a generation loop; compile the decoder in its body by itself"
-#define ONE_MACHINE "its weights are packed for one machine; save the model with ORT_ENABLE_EXTENDED"
+#define GENERATION "it is a generation loop; compile the decoder in its body as a model of its own"
+#define ONE_MACHINE "its layout is made for one machine; save the model with ORT_ENABLE_EXTENDED"
 REFUSED("", "Bernoulli",            RANDOM)
 REFUSED("", "ImageDecoder",         "it decodes image files")
 REFUSED("", "Multinomial",          RANDOM)
@@ -26,7 +26,7 @@ REFUSED("ai.onnx.preview.training", "Gradient", TRAINING)
 REFUSED("ai.onnx.preview.training", "Momentum", TRAINING)
 REFUSED("com.microsoft", "BeamSearch",        GENERATION)
 REFUSED("com.microsoft", "GreedySearch",      GENERATION)
-REFUSED("com.microsoft", "NhwcConv",          "the order of its weights is ambiguous")
+REFUSED("com.microsoft", "NhwcConv",          "its definition does not say in which order its weights are stored")
 REFUSED("com.microsoft", "Sampling",          GENERATION)
 REFUSED("com.microsoft", "Tokenizer",         STRINGS)
 REFUSED("com.microsoft", "Unique",            DATA_SIZE)
