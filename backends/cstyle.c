@@ -153,6 +153,7 @@ static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFE
 static const char *bound(Render *w, const char *chunk, const char *constant, const Node *range) {
   const long long units = (long long)range_extent(range), chunks = w->k->chunks;
   if (range_kind(range) != RK_THREAD) return constant;
+  if (range->dt != target_count(w->t)) chunk = arena_printf(&w->a, "(%s)%s", w->l->type[range->dt], chunk); /* a wider one */
   if (units == 1) return arena_printf(&w->a, "%s / %lld", chunk, chunks);
   if (units % chunks) return arena_printf(&w->a, "%s * %lld / %lld", chunk, units, chunks);
   return units == chunks ? chunk : arena_printf(&w->a, "%s * %lld", chunk, units / chunks);
@@ -327,7 +328,8 @@ void clike_kernel(const Plan *p, int index, const Target *t, Sb *o) {
     sb_printf(o, "%s%s%s%s *%sb%zu", i ? ", " : "", l->global, written ? "" : "const ", l->type[ir->bufs.p[k->bufs.p[i]].dt],
               k->may_alias ? "" : l->restricted, i);
   }
-  if (k->chunks > 1) sb_printf(o, "%s%s begin, %s end) {\n", k->bufs.n ? ", " : "", l->type[DT_I64], l->type[DT_I64]);
+  const char *count = l->type[target_count(t)];
+  if (k->chunks > 1) sb_printf(o, "%s%s begin, %s end) {\n", k->bufs.n ? ", " : "", count, count);
   else sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
   for (size_t i = 0; i < k->locals.n; i++) {
     const Buf *b = &ir->bufs.p[k->locals.p[i]];

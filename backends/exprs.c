@@ -193,13 +193,15 @@ static void put_const(const Render *w, Sb *o, DType d, int64_t bits) {
 
 /* ---- arithmetic ---- */
 static bool bounded(const Node *x) { return x->vmin != INT64_MIN && x->vmax != INT64_MAX; }
+/* Among values of i32 are indices, which do not wrap. */
+static bool narrow_indices(const Target *t) { return t->dev || target_counts_in_32(t); }
 static bool narrow(DType d) { return dtype_info[d].bits < 32; }
 
 static void put_infix(Render *w, Sb *o, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB, product = x->op == OP_MUL;
   const char *op = x->dt == DT_BOOL && product ? "&" : op_info[x->op].c;
   const Node *c = node(w->ir, rhs(x));
-  if (x->op == OP_ADD && c->op == OP_CONST && (c->dt == DT_I64 || (c->dt == DT_I32 && w->t->dev)) && const_value(c) < 0 &&
+  if (x->op == OP_ADD && c->op == OP_CONST && (c->dt == DT_I64 || (c->dt == DT_I32 && narrow_indices(w->t))) && const_value(c) < 0 &&
       const_value(c) > INT32_MIN) {
     sb_printf(o, "(%s - %lld)", arg_as(w, x, 0, SUM), -(long long)const_value(c));
     return;
@@ -239,7 +241,7 @@ static void put_int(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
   const bool sum = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
   const bool exact = d == DT_I64 ? bounded(x) && bounded(node(w->ir, lhs(x))) && bounded(node(w->ir, rhs(x)))
-                                 : d == DT_I32 && sum && w->t->dev && node_is_exact(w->ir, x); /* an index of 32 bits */
+                                 : d == DT_I32 && sum && narrow_indices(w->t) && node_is_exact(w->ir, x);
   if (exact || !overflows(d, x->lanes) || (x->lanes > 1 && !sum)) put_infix(w, o, x);
   else sb_puts(o, wrapped_op(w, (Op)x->op, d, x->lanes, arg(w, x, 0), arg(w, x, 1)));
 }

@@ -183,6 +183,7 @@ static const char *flags_of(const Render *w, const Node *x) {
   if (!sum) return "";
   if (dt_float((DType)x->dt)) return w->t->fma && !w->t->in_order ? " contract" : "";
   bool exact = x->dt == DT_I64 && bounded(x) && bounded(node(w->ir, lhs(x))) && bounded(node(w->ir, rhs(x)));
+  exact |= x->dt == DT_I32 && target_counts_in_32(w->t) && node_is_exact(w->ir, x); /* among them are indices */
   return exact ? " nsw" : "";
 }
 
@@ -347,7 +348,7 @@ static const char *put_bcast(Render *w, const Node *x) {
 /* Elements of a buffer at known distances share a base, so LLVM has one address to keep and not one for each. */
 static bool is_offset(const IR *ir, Ref index, int64_t *by) {
   const Node *x = node(ir, index);
-  return x->op == OP_ADD && x->dt == DT_I64 && x->lanes == 1 && node_is_const(ir, rhs(x), by);
+  return x->op == OP_ADD && (x->dt == DT_I64 || x->dt == DT_I32) && x->lanes == 1 && node_is_const(ir, rhs(x), by);
 }
 
 static bool is_address(const Node *x, int k) { return k == 1 && is_access(x); }
@@ -365,7 +366,8 @@ static void find_wanted(Render *w) {
 static const char *put_base(Render *w, Ref buffer, Ref index, const char *type) {
   for (size_t i = w->bases.n; i-- > 0;)
     if (w->bases.p[i].buffer == buffer && w->bases.p[i].index == index) return w->bases.p[i].text;
-  const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", type, value(w, buffer), value(w, index));
+  const char *of = llvm_scalar[node(w->ir, index)->dt];
+  const char *p = emit(w, "getelementptr %s, ptr %s, %s %s", type, value(w, buffer), of, value(w, index));
   VEC_PUSH(&w->bases, ((Base){ buffer, index, p }));
   return p;
 }
@@ -456,8 +458,8 @@ static const char *put_spill(Render *w, const Node *x) {
 }
 
 static const char *put_part(Render *w, const Node *x) {
-  const char *p = emit(w, "getelementptr inbounds %s, ptr %s, i64 %s", llvm_scalar[x->dt], value(w, part_tile(x)),
-                       value(w, part_index(x)));
+  const char *p = emit(w, "getelementptr inbounds %s, ptr %s, %s %s", llvm_scalar[x->dt], value(w, part_tile(x)),
+                       llvm_scalar[node(w->ir, part_index(x))->dt], value(w, part_index(x)));
   return emit(w, "load %s, ptr %s, align %d", llvm_value((DType)x->dt, x->lanes).s, p, dt_bytes((DType)x->dt));
 }
 
@@ -490,25 +492,28 @@ static bool put_tile(Render *w, Ref r) {
 static const char *put_bound(Render *w, const char *chunk, const Node *range) {
   const long long units = (long long)range_extent(range);
   const int chunks = w->k->chunks;
+  const char *type = llvm_scalar[range->dt];
+  if (range->dt != target_count(w->t)) chunk = emit(w, "sext %s %s to %s", llvm_scalar[target_count(w->t)], chunk, type);
   if (units == chunks) return chunk;
-  if (units % chunks == 0) return emit(w, "mul nsw i64 %s, %lld", chunk, units / chunks);
-  return emit(w, "sdiv i64 %s, %d", emit(w, "mul nsw i64 %s, %lld", chunk, units), chunks);
+  if (units % chunks == 0) return emit(w, "mul nsw %s %s, %lld", type, chunk, units / chunks);
+  return emit(w, "sdiv %s %s, %d", type, emit(w, "mul nsw %s %s, %lld", type, chunk, units), chunks);
 }
 
 static void put_loop(Render *w, Ref range, int n) {
   const Node *r = node(w->ir, range);
+  const char *type = llvm_scalar[r->dt];
   const char *name = arena_printf(&w->a, "%%r%d", n), *label = arena_printf(&w->a, "loop%d", n), *first = "0", *any = NULL;
   const char *end = arena_printf(&w->a, "%lld", (long long)range_extent(r));
   if (range_kind(r) == RK_THREAD) {
     first = put_bound(w, "%begin", r);
     end = put_bound(w, "%end", r);
-    any = emit(w, "icmp slt i64 %s, %s", first, end);
+    any = emit(w, "icmp slt %s %s, %s", type, first, end);
   } else if (range_extent(r) < 1) any = "false";
   if (any) sb_printf(w->o, "  br i1 %s, label %%%s, label %%exit%d\n", any, label, n);
   else sb_printf(w->o, "  br label %%%s\n", label);
   const char *before = w->block;
   open_block(w, label);
-  sb_printf(w->o, "  %s = phi i64 [ %s, %%%s ], [ %s.next, %%next%d ]\n", name, first, before, name, n);
+  sb_printf(w->o, "  %s = phi %s [ %s, %%%s ], [ %s.next, %%next%d ]\n", name, type, first, before, name, n);
   name_value(w, range, name);
   VEC_PUSH(&w->ends, end);
   begin_scope(w);
@@ -516,10 +521,11 @@ static void put_loop(Render *w, Ref range, int n) {
 
 static void put_end(Render *w, Ref range) {
   const char *name = value(w, range), *n = name + 2; /* the number in "%r7" */
+  const char *type = llvm_scalar[node(w->ir, range)->dt];
   end_scope(w);
   sb_printf(w->o, "  br label %%next%s\nnext%s:\n", n, n);
-  sb_printf(w->o, "  %s.next = add nuw nsw i64 %s, 1\n", name, name);
-  sb_printf(w->o, "  %s.more = icmp slt i64 %s.next, %s\n", name, name, w->ends.p[--w->ends.n]);
+  sb_printf(w->o, "  %s.next = add nuw nsw %s %s, 1\n", name, type, name);
+  sb_printf(w->o, "  %s.more = icmp slt %s %s.next, %s\n", name, type, name, w->ends.p[--w->ends.n]);
   sb_printf(w->o, "  br i1 %s.more, label %%loop%s, label %%exit%s\n", name, n, n);
   open_block(w, arena_printf(&w->a, "exit%s", n));
 }
@@ -563,8 +569,8 @@ static const char *put_expr(Render *w, const Node *x) {
 
 static void put_prefetch(Render *w, const Node *x) { /* not inbounds: the address may be behind the buffer */
   const Ref buffer = prefetch_buffer(x);
-  const char *p = emit(w, "getelementptr %s, ptr %s, i64 %s", memory_type((DType)node(w->ir, buffer)->dt), value(w, buffer),
-                       value(w, prefetch_index(x)));
+  const char *p = emit(w, "getelementptr %s, ptr %s, %s %s", memory_type((DType)node(w->ir, buffer)->dt), value(w, buffer),
+                       llvm_scalar[node(w->ir, prefetch_index(x))->dt], value(w, prefetch_index(x)));
   sb_printf(w->o, "  call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)\n", p, prefetch_near(x) ? 3 : 2);
 }
 
@@ -612,7 +618,8 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   }
 }
 
-static void put_parameters(const Plan *p, const Kernel *k, Sb *o) {
+static void put_parameters(const Plan *p, const Kernel *k, const Target *t, Sb *o) {
+  const char *count = llvm_scalar[target_count(t)];
   for (size_t i = 0; i < k->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[k->bufs.p[i]];
     bool written = false, ours = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
@@ -620,7 +627,7 @@ static void put_parameters(const Plan *p, const Kernel *k, Sb *o) {
     sb_printf(o, "%sptr %snocapture %salign %d %%b%zu", i ? ", " : "", k->may_alias ? "" : "noalias ", written ? "" : "readonly ",
               ours ? 64 : dt_bytes(b->dt), i);
   }
-  if (k->chunks > 1) sb_printf(o, "%si64 %%begin, i64 %%end", k->bufs.n ? ", " : "");
+  if (k->chunks > 1) sb_printf(o, "%s%s %%begin, %s %%end", k->bufs.n ? ", " : "", count, count);
 }
 
 static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
@@ -645,7 +652,7 @@ static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   }
   if (w.tiles.n) sb_puts(&body, "  call void @llvm.x86.tilerelease()\n"); /* tiles in use slow down other code */
   sb_printf(o, "define internal void @k%d(", index);
-  put_parameters(p, k, o);
+  put_parameters(p, k, t, o);
   sb_printf(o, ") #0 {\nentry:\n%s%s  ret void\n}\n", w.slots.p ? w.slots.p : "", body.p ? body.p : "");
   sb_free(&body);
   sb_free(&w.slots);
@@ -669,7 +676,8 @@ void llvm_kernels(const Plan *p, const Target *t, Sb *o) {
       sb_printf(&text, "  %%at%zu = getelementptr ptr, ptr %%buffers, i32 %zu\n  %%b%zu = load ptr, ptr %%at%zu\n", i, i, i, i);
     sb_printf(&text, "  call void @k%zu(", k);
     for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(&text, "%sptr %%b%zu", i ? ", " : "", i);
-    if (kernel->chunks > 1) sb_printf(&text, "%si64 0, i64 %d", kernel->bufs.n ? ", " : "", kernel->chunks);
+    const char *count = llvm_scalar[target_count(t)];
+    if (kernel->chunks > 1) sb_printf(&text, "%s%s 0, %s %d", kernel->bufs.n ? ", " : "", count, count, kernel->chunks);
     sb_puts(&text, ")\n  ret void\n}\n");
   }
   sb_printf(o, "target triple = \"%s\"\n", t->triple);

@@ -155,6 +155,7 @@ void bundle_free(Bundle *b);
 
 /* ---- module.c: words in LLVM IR for net.ll.in and its parts ---- */
 const char *module_size(const Plan *p);        /* LLVM type of a size_t */
+const char *module_count(const Plan *p);       /* LLVM type of a chunk's number in kernels */
 /* Attribute that puts a function or constant into a section of its own, which linkers drop when nothing refers to it. "" if the
  * object format has no such sections. begins: ".text" or ".rodata" */
 const char *module_section(const Plan *p, const char *begins, const char *name);

@@ -78,6 +78,9 @@ typedef struct Calls {
   Sb *o;
 } Calls;
 
+/* The type in which code numbers chunks. The numbers of an executor's tasks are int64_t on all machines. */
+static const char *count_type(const Plan *p) { return dtype_info[target_count(p->in->target)].ctype; }
+
 /* A number that is `first` in iteration 0 and grows by `by`. */
 static void put_round(int64_t first, int64_t by, Sb *o) {
   sb_printf(o, "%lld", (long long)first);
@@ -174,7 +177,8 @@ static void put_case(const Calls *c, int k) {
     sb_puts(c->o, " break;\n");
     return;
   }
-  sb_printf(c->o, "\n    for (int64_t c = begin * %d; c < end * %d; c++) {\n", first->chunks_per_task, first->chunks_per_task);
+  sb_printf(c->o, "\n    for (%s c = begin * %d; c < end * %d; c++) {\n", count_type(c->p), first->chunks_per_task,
+            first->chunks_per_task);
   for (int i = k; i < k + first->group_size; i++) {
     Sb number = { 0 };
     put_round(i, s ? (int64_t)s->period : 0, &number);
@@ -254,6 +258,7 @@ static void put_function(const Calls *c, const Function *f, Sb *o) {
   const Word words[] = {
     { "net", c->form->net },
     { "linkage", f->linkage },
+    { "count", count_type(c->p) },
     { "run_kernel", f->name },
     { "states", word_if(c->p->memory.states.n) },
     { "call", repeats && f->block ? "int k, int64_t i, " : "" },

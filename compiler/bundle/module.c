@@ -88,8 +88,8 @@ static void put_buffer(const Call *c, size_t buffer) {
     const char *at = put_at(c, buffer, &m, name);
     sb_printf(s, "  %s%s = getelementptr i8, ptr %%a, i64 %s\n", name, b->piece ? ".first" : "", at);
     if (b->piece)
-      sb_printf(s, "  %s.by = mul i64 %%begin, %lld\n  %s = getelementptr i8, ptr %s.first, i64 %s.by\n", name,
-                (long long)b->piece, name, name, name);
+      sb_printf(s, "  %s.by = mul %s %%begin, %lld\n  %s = getelementptr i8, ptr %s.first, %s %s.by\n", name, module_count(c->p),
+                (long long)b->piece, name, name, module_count(c->p), name);
     break;
   }
   case BUF_STATE: case BUF_NEXT: put_state(c, b, &m, put_at(c, buffer, &m, name), name); break;
@@ -98,12 +98,13 @@ static void put_buffer(const Call *c, size_t buffer) {
 
 /* A call of a kernel: pointers to its buffers, then the call; from, to: names of the chunk bounds. */
 static void put_call(const Plan *p, const Repeats *repeats, int k, const char *from, const char *to, Sb *s) {
+  const char *count = module_count(p);
   const Kernel *kernel = &p->kernels.p[k];
   const Call c = { p, repeat_of(repeats, (size_t)k), k, s };
   for (size_t i = 0; i < kernel->bufs.n; i++) put_buffer(&c, i);
   sb_printf(s, "  call void @k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(s, "%sptr %%k%d.%zu", i ? ", " : "", k, i);
-  if (kernel->chunks > 1) sb_printf(s, "%si64 %s, i64 %s", kernel->bufs.n ? ", " : "", from, to);
+  if (kernel->chunks > 1) sb_printf(s, "%s%s %s, %s %s", kernel->bufs.n ? ", " : "", count, from, count, to);
   sb_puts(s, ")\n");
 }
 
@@ -111,13 +112,14 @@ static void put_call(const Plan *p, const Repeats *repeats, int k, const char *f
 static void put_group(const Plan *p, const Repeats *repeats, int k, Sb *s) {
   const Kernel *first = &p->kernels.p[k];
   const char *c = arena_printf(&p->ir->ctx->model, "%%c%d", k);
-  sb_printf(s, "case%d:\n  %s.begin = mul i64 %%begin, %d\n  %s.end = mul i64 %%end, %d\n", k, c, first->chunks_per_task, c,
-            first->chunks_per_task);
+  const char *count = module_count(p);
+  sb_printf(s, "case%d:\n  %s.begin = mul %s %%begin, %d\n  %s.end = mul %s %%end, %d\n", k, c, count, first->chunks_per_task, c,
+            count, first->chunks_per_task);
   sb_printf(s, "  br label %%chain%d\n", k);
-  sb_printf(s, "chain%d:\n  %s = phi i64 [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n", k, c, c, k, c, k);
-  sb_printf(s, "  %s.next = add i64 %s, 1\n", c, c);
+  sb_printf(s, "chain%d:\n  %s = phi %s [ %s.begin, %%case%d ], [ %s.next, %%chain%d ]\n", k, c, count, c, k, c, k);
+  sb_printf(s, "  %s.next = add %s %s, 1\n", c, count, c);
   for (int i = k; i < k + first->group_size; i++) put_call(p, repeats, i, c, arena_printf(&p->ir->ctx->model, "%s.next", c), s);
-  sb_printf(s, "  %s.more = icmp slt i64 %s.next, %s.end\n  br i1 %s.more, label %%chain%d, label %%done\n", c, c, c, c, k);
+  sb_printf(s, "  %s.more = icmp slt %s %s.next, %s.end\n  br i1 %s.more, label %%chain%d, label %%done\n", c, count, c, c, c, k);
 }
 
 static bool is_case(const Plan *p, const Repeats *repeats, size_t k) {
@@ -207,9 +209,8 @@ const char *module_calls(const Rendering *r) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-const char *module_size(const Plan *p) {
-  return p->in->target->arch == ARCH_ARM || p->in->target->arch == ARCH_WASM ? "i32" : "i64";
-}
+const char *module_size(const Plan *p) { return p->in->target->pointer_bits == 32 ? "i32" : "i64"; }
+const char *module_count(const Plan *p) { return dt_bytes(target_count(p->in->target)) == 4 ? "i32" : "i64"; }
 
 const char *module_section(const Plan *p, const char *begins, const char *name) {
   const bool elf = strstr(p->in->target->triple, "linux") || strstr(p->in->target->triple, "none");

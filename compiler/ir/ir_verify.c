@@ -233,14 +233,13 @@ static void verify_inner(const IR *ir, Ref r) {
     NEED(node(ir, access_buffer(x))->op == OP_BUFFER, "the first source is no buffer");
     NEED(x->op == OP_PREFETCH || node(ir, access_buffer(x))->dt == x->dt, "another type than the buffer");
     NEED(node(ir, access_index(x))->lanes == 1, "the index is not one number");
-    NEED(node(ir, access_index(x))->dt == DT_I64 || (x->op == OP_TILE && node(ir, access_index(x))->dt == DT_I32),
-         "the index is not i64");
+    NEED(node(ir, access_index(x))->dt == DT_I64 || node(ir, access_index(x))->dt == DT_I32, "the index is not i64 or i32");
     break;
   default: break;
   }
 }
 
-/* Index algebra works on i64; only device programs have ranges and indices of 32 bits (lower/narrow.c). */
+/* Index algebra works on i64; only programs have ranges and indices of 32 bits (lower/narrow.c). */
 static void verify_wide(const IR *ir, Ref r, const Node *x) {
   NEED(x->op != OP_RANGE || x->dt == DT_I64, "not i64");
   NEED(!is_access(x) || node(ir, access_index(x))->dt == DT_I64, "the index is not i64");

@@ -90,7 +90,7 @@ OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "data index updates",       "op:O axis:i",
 OP(REDUCE,    GRAPH,  1,  "T(T)",     "",                         "op:o axes:m",           0,               ANY,  ALU,    NO,   NO,            "ADD, MUL, MAX or MIN over axes, which keep extent 1")
 /* kernels: scalar expressions over ranges */
 OP(BUFFER,    KERNEL, 0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "memory: row id of the buffer table; the type is that of an element")
-OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i kind:k",  0,               ANY,  NONE,   NO,   NO,            "a loop variable 0 <= r < extent: i64, and in device programs also i32")
+OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i kind:k",  0,               ANY,  NONE,   NO,   NO,            "a loop variable 0 <= r < extent: i64, and in programs also i32")
 OP(LOAD,      KERNEL, S,  "*()",      "buffer index gate? else?", "",                      0,               ANY,  MEM,    NO,   NO,            "LOAD(buffer, index) or LOAD(buffer, index, gate, else): an element; the value else where the gate is false")
 OP(STORE,     KERNEL, S,  "*()",      "buffer index value gate?", "",                      0,               ANY,  MEM,    NO,   NO,            "STORE(buffer, index, value) or STORE(buffer, index, value, gate)")
 OP(RED,       KERNEL, S,  "T(T)",     "value range...",           "op:o",                  0,               ANY,  NONE,   NO,   NO,            "RED(value, range...): combines value by op over all the ranges")

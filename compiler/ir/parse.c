@@ -234,7 +234,7 @@ Ref parse_operand(Parser *p, Op op, size_t i, DType shared) {
     return literal_node(p, o, want);
   }
   DType has = (DType)node(p->ir, o->ref)->dt;
-  const bool narrow = p->level == L_PROG && t == LIT_I64 && has == DT_I32 && (op == OP_LOAD || op == OP_STORE);
+  const bool narrow = p->level == L_PROG && t == LIT_I64 && has == DT_I32;
   if (t != LIT_NONE && want && has != want && !narrow)
     scan_bad(p, o->at, "'%.*s' is %s, expected %s", shown(o->n), o->at, dt_text(has), dt_text(want));
   return o->ref;

@@ -156,8 +156,6 @@ static void verify_host(const IR *ir, const Ref *list, size_t n) {
     NEED(x->op != OP_WMMA, "a matrix product of a warp in a program of no blocks");
     NEED(touched(ir, x) < 0 || ir->bufs.p[touched(ir, x)].kind != BUF_SHARED, "shared memory in a program of no blocks");
     NEED(x->op != OP_LOOP || !loop_gate(x), "a loop with a gate in a program of no blocks");
-    NEED(x->op != OP_LOOP || node(ir, loop_range(x))->dt == DT_I64, "a range of 32 bits in a program of no blocks");
-    NEED(!is_access(x) || node(ir, access_index(x))->dt == DT_I64, "an index of 32 bits in a program of no blocks");
   }
 }
 

@@ -555,7 +555,8 @@ static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
       if (node(b->ir, access_index(x))->lanes > 1 || b->last - b->first >= b->end - b->begin)
         ir_wrong(b->ir, "%s %u cannot lie inside its buffer", op_info[x->op].name, r);
       src.p[1] = list_op(b->ir, &l, OP_MAX, src.p[1], b->begin - b->first);
-      src.p[1] = list_op(b->ir, &l, OP_MIN, src.p[1], b->end - 1 - b->last);
+      const int64_t most = b->end - 1 - b->last;
+      if (node(b->ir, src.p[1])->dt == DT_I64 || most < INT32_MAX) src.p[1] = list_op(b->ir, &l, OP_MIN, src.p[1], most);
     }
     const Ref to = x->nsrc ? node_with_src(b->ir, r, src.p) : r;
     if (to != r) refmap_set(&now, r, to);

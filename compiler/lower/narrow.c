@@ -1,19 +1,22 @@
-/* narrow.c: the step `narrow` makes a device program compute its indices in 32 bits.
+/* narrow.c: the step `narrow` makes a program compute its indices in 32 bits, on machines with 32-bit registers.
  *
- * Most devices have 32-bit registers; 64 bits take two registers and several instructions. Index arithmetic consists of the
+ * Most devices have such registers, and so do CPUs with pointers of 32 bits. There 64 bits take two registers and several
+ * instructions, and a division takes a call. Programs for other machines stay as they are. Index arithmetic consists of the
  * sources of indices and gates, and of ops on ranges and constants alone. Such an op becomes i32 if the bounds of its operands
  * and its result are within i32. Then it cannot overflow, and its value is the same. A range becomes i32 as well, so the loop
- * counts in 32 bits and no op needs a cast to use it. A cast is listed where the two widths meet. This is below an index that
- * depends on data, and above a value that goes to memory or becomes a float.
+ * counts in 32 bits and no op needs a cast to use it. Threads begin a shared loop at begin * extent / chunks, so that product
+ * must be within i32, too. A cast is listed where the two widths meet. This is below an index that depends on data, and above a
+ * value that goes to memory or becomes a float.
  *
  * Elements of i64 tensors are loaded, computed and stored as before. So are constant indices, which cost nothing.
  *
- * needs: device programs   gives: the same with i32 where it suffices   keeps: the value of every element   breaks: nothing */
+ * needs: programs   gives: the same with i32 where it suffices   keeps: the value of every element   breaks: nothing */
 #include "listing.h"
 #include "lower.h"
 
 typedef struct Narrowing {
   IR *ir;
+  int chunks;              /* the kernel's; at least 1 */
   RefMap wanted;           /* integers that belong to index arithmetic */
   RefMap now;              /* replaced nodes */
   Listing list;
@@ -55,6 +58,7 @@ static void want_indices(Narrowing *n, const Refs *prog) {
     const Node *x = node(n->ir, prog->p[i]);
     if (is_access(x)) want(n, access_index(x));
     if (x->op == OP_PART) want(n, part_index(x));
+    if (x->op == OP_PREFETCH) want(n, prefetch_index(x));
     if (x->op == OP_LOAD || x->op == OP_STORE) want(n, access_gate(x));
     if (x->op == OP_LOOP) want(n, loop_gate(x));
     if (!refmap_get(&n->wanted, prog->p[i]) || !is_arithmetic(x)) continue;
@@ -74,7 +78,7 @@ static bool narrows(const Narrowing *n, Ref r) {
   const Node *x = node(n->ir, r);
   bool any = x->dt == DT_I64;
   if (!refmap_get(&n->wanted, r) || !index_type(x) || !fits(x)) return false;
-  if (x->op == OP_RANGE) return range_extent(x) <= INT32_MAX;
+  if (x->op == OP_RANGE) return range_extent(x) <= INT32_MAX / (range_kind(x) == RK_THREAD ? n->chunks : 1);
   for (int k = 0; k < x->nsrc && !any; k++) any = node(n->ir, x->src[k])->dt == DT_I64;
   return any && is_arithmetic(x) && sources_fit(n->ir, x) && (x->op != OP_CAST || x->dt == DT_I64);
 }
@@ -103,7 +107,8 @@ static Ref as(Narrowing *n, Ref r, DType d) {
 /* Source k of x in the new program */
 static Ref source_of(Narrowing *n, const Node *x, int k, bool narrow) {
   const Ref s = x->src[k];
-  const bool index = (is_access(x) || x->op == OP_PART) && k == 1, block = x->op == OP_LOOP || x->op == OP_END;
+  const bool index = (is_access(x) || x->op == OP_PART || x->op == OP_PREFETCH) && k == 1;
+  const bool block = x->op == OP_LOOP || x->op == OP_END;
   if (node(n->ir, s)->dt != DT_I64 || (index && node(n->ir, s)->op != OP_CONST) || block) return now(n, s);
   if (x->op == OP_CAST && (narrow || node(n->ir, now(n, s))->dt == DT_I32)) return now(n, s);
   return as(n, s, narrow ? DT_I32 : DT_I64);
@@ -137,7 +142,8 @@ static void narrow_line(Narrowing *n, Ref r) {
 
 void step_narrow(Plan *p, Kernel *k) {
   Refs out = { 0 };
-  Narrowing n = { .ir = p->ir, .list = { .ir = p->ir, .out = &out } };
+  if (!target_counts_in_32(p->in->target)) return;
+  Narrowing n = { .ir = p->ir, .chunks = k->chunks > 1 ? k->chunks : 1, .list = { .ir = p->ir, .out = &out } };
   want_ranges(&n, &k->prog);
   want_indices(&n, &k->prog);
   for (size_t i = 0; i < k->prog.n; i++) narrow_line(&n, k->prog.p[i]);

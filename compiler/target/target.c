@@ -7,10 +7,10 @@
 
 /* clang-format off */
 const Target targets[] = {
-#define MACHINE(name, of, set, vector, regs, has_fma, f16, l1, l2, l3, n, flags, llvm_triple, llvm_features, sizes) \
-  { .isa = name, .arch = ARCH_##of, .features = set, .vector_bytes = vector, .vector_regs = regs, .fma = has_fma, \
-    .f16_convert = f16, .l1_bytes = l1, .l2_bytes = l2, .l3_bytes = l3, .cores = n, .cflags = flags, .triple = llvm_triple, \
-    .llvm = llvm_features, .source = sizes },
+#define MACHINE(name, of, pointer, set, vector, regs, has_fma, f16, l1, l2, l3, n, flags, llvm_triple, llvm_features, sizes) \
+  { .isa = name, .arch = ARCH_##of, .pointer_bits = pointer, .features = set, .vector_bytes = vector, .vector_regs = regs, \
+    .fma = has_fma, .f16_convert = f16, .l1_bytes = l1, .l2_bytes = l2, .l3_bytes = l3, .cores = n, .cflags = flags, \
+    .triple = llvm_triple, .llvm = llvm_features, .source = sizes },
 #include "machines.h"
 #undef MACHINE
   { .isa = NULL },
@@ -198,6 +198,10 @@ const Target *target_flushing(Arena *a, const Target *t) {
 }
 
 bool target_rounds(const Target *t, int lanes) { return t->flushes && t->features & FEAT_AVX512BF16 && lanes == 16; }
+
+bool target_counts_in_32(const Target *t) { return target_has_threads(t) || t->pointer_bits == 32; }
+
+DType target_count(const Target *t) { return t->pointer_bits == 32 ? DT_I32 : DT_I64; }
 
 bool target_scales(const Target *t, DType d, int lanes) { return t->features & FEAT_AVX512 && d == DT_F32 && lanes == 16; }
 

@@ -23,6 +23,7 @@ enum { ROW_VECTORS = 32 };
 typedef struct Target {
   const char *isa;         /* "portable", "x86-64-v4+vnni", ...: only for the manifest and the build files */
   Arch arch;
+  int pointer_bits;        /* of a CPU: 64 or 32; 0: unknown */
   uint32_t features;       /* FEAT_ bits: features that code may use beyond the architecture's baseline */
   int vector_bytes;        /* widest vector that pays; 0: scalar code only */
   int vector_regs;         /* architectural vector registers, or float registers if there are no vectors; 0: unknown */
@@ -65,6 +66,9 @@ void target_guard(const Target *t, const char *file, Sb *o);
 const char *arch_name(Arch a);
 /* converts that many floats to bf16 in one instruction, which flushes denormals */
 bool target_rounds(const Target *t, int lanes);
+/* Registers have 32 bits, so indices are computed in 32 bits if their bounds allow it (lower/narrow.c). */
+bool target_counts_in_32(const Target *t);
+DType target_count(const Target *t);                  /* the type in which a CPU's code numbers chunks */
 /* multiplies that many lanes by powers of two (SCALB) in one instruction */
 bool target_scales(const Target *t, DType d, int lanes);
 

@@ -1,5 +1,6 @@
 /* the step `narrow`: indices in 32 bits, casts where the widths meet, values that stay in 64 bits, and equal stores */
 #include "device_fixture.h"
+#include "../../compiler/interp/interp.h"
 
 /* The program of a kernel's text before and after the step; it prints as it reads. */
 static void make_both(IR *ir, const char *text, Refs *wide, Kernel *k) {
@@ -127,12 +128,84 @@ static void what_does_not_fit_stays(void **state) {
   done(&k, &wide);
 }
 
+/* The program of a text for a CPU, before and after the step, with the same elements stored by all chunks one after another */
+static void on_cpu(IR *ir, const char *isa, int chunks, const char *text, void *const *mem, void *const *mem_narrow, Kernel *k) {
+  const char *why = "";
+  PlanInputs *in = ARENA_NEW(&ir->ctx->model, PlanInputs, 1);
+  *in = (PlanInputs){ .target = target_find(&ir->ctx->model, isa, &why) };
+  Plan p = { .in = in, .ir = ir };
+  Refs read = { 0 };
+  *k = (Kernel){ .chunks = chunks };
+  ir_parse_program(ir, text, strlen(text), &read);
+  for (size_t i = 0; i < read.n; i++) { /* a text's ranges are in no list, those of linearize.c are before their loops */
+    if (node(ir, read.p[i])->op == OP_LOOP) VEC_PUSH(&k->prog, loop_range(node(ir, read.p[i])));
+    VEC_PUSH(&k->prog, read.p[i]);
+  }
+  VEC_FREE(&read);
+  ir_verify_program(ir, k->prog.p, k->prog.n);
+  for (int c = 0; c < chunks && mem; c++) interp_chunks(ir, k->prog.p, k->prog.n, mem, NULL, c, c + 1, chunks);
+  step_narrow(&p, k);
+  ir_verify_program(ir, k->prog.p, k->prog.n);
+  for (int c = 0; c < chunks && mem; c++) interp_chunks(ir, k->prog.p, k->prog.n, mem_narrow, NULL, c, c + 1, chunks);
+}
+
+#define SHARED                                                                                                 \
+  "tgc 1 program\nb0 = buffer input f32[140] id=0 slot=0\nb1 = buffer output f32[140] id=1 slot=0\n"           \
+  "i = range extent=7 id=0 kind=thread\nj = range extent=20 id=1 kind=loop\nloop i\nv = mul i, 20\nloop j\n"   \
+  "w = add v, j\nd = flmod w, 7\nq = fldiv w, 7\nm = mul d, 20\ne = add m, q\nprefetch b0, e near=1\n"         \
+  "x = load b0, e\nstore b1, w, x\nend j\nend i\n"
+
+/* CPUs with pointers of 32 bits count in 32 bits, others do not. */
+static void cpus(void **state) {
+  IR *ir = *state;
+  static const char *const isa[] = { "cortex-m4", "cortex-m7", "armv7", "wasm32", "wasm-simd", "portable", "x86-64-v3", "neon", "rv64gc" };
+  float x[140], y[2][140];
+  for (int i = 0; i < 140; i++) x[i] = (float)i;
+  for (size_t i = 0; i < sizeof isa / sizeof *isa; i++) {
+    Kernel k;
+    memset(y, 0, sizeof y);
+    on_cpu(ir, isa[i], 3, SHARED, (void *[]){ x, y[0] }, (void *[]){ x, y[1] }, &k);
+    int wide = 0, narrow = 0;
+    for (size_t n = 0; n < k.prog.n; n++) {
+      wide += node(ir, k.prog.p[n])->dt == DT_I64 && node(ir, k.prog.p[n])->op != OP_CONST;
+      narrow += node(ir, k.prog.p[n])->dt == DT_I32;
+    }
+    assert_int_equal(i < 5 ? wide : narrow, 0);
+    assert_memory_equal(y[0], y[1], sizeof y[0]);
+    assert_true(y[0][139] == 6 * 20 + 19 && y[0][1] == 20);
+    device_kernel_free(&k);
+  }
+}
+
+/* Chunk c of n begins at c * extent / n, so the extent times n must fit. */
+static void shared_loops(void **state) {
+  IR *ir = *state;
+  for (int fits = 0; fits < 2; fits++) {
+    Kernel k;
+    char text[512];
+    snprintf(text, sizeof text, "tgc 1 program\nb0 = buffer output u8[2000000000] id=0 slot=0\n"
+             "i = range extent=%d id=0 kind=thread\nloop i\nstore b0, i, 1\nend i\n", INT32_MAX / 12 + !fits);
+    on_cpu(ir, "armv7", 12, text, NULL, NULL, &k);
+    const Node *range = NULL, *store = NULL;
+    for (size_t n = 0; n < k.prog.n; n++) {
+      const Node *l = node(ir, k.prog.p[n]);
+      if (l->op == OP_LOOP) range = node(ir, loop_range(l));
+      if (l->op == OP_STORE) store = l;
+    }
+    assert_int_equal(range->dt, fits ? DT_I32 : DT_I64);
+    assert_int_equal(node(ir, store_index(store))->dt, fits ? DT_I32 : DT_I64);
+    device_kernel_free(&k);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(indices_are_narrow, setup, teardown),
     cmocka_unit_test_setup_teardown(data_stays_wide, setup, teardown),
     cmocka_unit_test_setup_teardown(values_of_ranges, setup, teardown),
     cmocka_unit_test_setup_teardown(what_does_not_fit_stays, setup, teardown),
+    cmocka_unit_test_setup_teardown(cpus, setup, teardown),
+    cmocka_unit_test_setup_teardown(shared_loops, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
