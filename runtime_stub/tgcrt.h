@@ -80,6 +80,7 @@ enum {
   TGCRT_CPU_DOTPROD = 1 << 17,
   TGCRT_CPU_I8MM = 1 << 18,
   TGCRT_CPU_BF16 = 1 << 19,
+  TGCRT_CPU_DSP = 1 << 20,        /* 32-bit Arm: halves of a register */
   TGCRT_CPU_RVV = 1 << 24,        /* riscv64: V 1.0 */
   TGCRT_CPU_SIMD128 = 1 << 25,    /* WebAssembly */
   TGCRT_CPU_KNOWN = 1 << 30       /* the other bits are known; freestanding code knows them on x86-64 only */

@@ -22,7 +22,7 @@ def machines():
     for line in (ROOT / "compiler/target/machines.h").read_text().splitlines():
         if line.startswith("MACHINE("):
             cells = [c.strip() for c in line[len("MACHINE("):].split(",")]
-            rows.append([f"`{cells[0].strip(chr(34))}`", cells[4], cells[5], cells[8], cells[9], cells[10], line.rsplit('"', 2)[1]])
+            rows.append([f"`{cells[0].strip(chr(34))}`", cells[4], cells[5], cells[9], cells[10], cells[11], line.rsplit('"', 2)[1]])
     return rows
 
 

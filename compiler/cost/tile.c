@@ -337,6 +337,7 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   }
   const bool in_turn = !m->t->vector_bytes; /* small cores start one instruction per cycle, a load or a product */
   /* shuffles use their own port, and one of the two that multiply */
+  if (in_turn) mem *= m->group > 1 ? 1 + group_words(m) : 1; /* a word of bytes becomes words of halves */
   double cycles = in_turn ? ops + mem
                           : fmax(fmax(ops, mem) / rate(m->t, ISSUE, TILE), (ops + shuffles) / (rate(m->t, ISSUE, TILE) + 1));
   if (far > cycles) cycles = far;
@@ -349,6 +350,16 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
                  (loops ? 1 : rate(m->t, STRAIGHT, TILE)); /* terms of a copy wait for each other */
   if (m->red && chain > cycles) cycles = chain;
   return (cycles + rate(m->t, LOOP_TURN, TILE) + (loops ? rate(m->t, LOOP_BEGIN, TILE) / trips : 0)) / steps;
+}
+
+/* Registers that a group of terms takes: an instruction for vectors takes it in one, that for halves of a register in two. */
+int group_words(const Model *m) { return m->group > 1 && !m->t->vector_bytes ? 2 : 1; }
+
+/* Where there are no vectors, integers share their registers with two addresses and a counter. */
+int model_registers(const Model *m) {
+  enum { TAKEN = 3 };
+  const bool integers = m->red && !m->t->vector_bytes && dt_int((DType)node(m->ir, m->red)->dt);
+  return integers && m->t->int_regs ? m->t->int_regs - TAKEN : m->t->vector_regs;
 }
 
 int cost_registers(const Model *m, const Tile *t) {
@@ -364,8 +375,8 @@ int cost_registers(const Model *m, const Tile *t) {
     return wide * (t->up * t->uq + held + tunable(m->ir->ctx, spread_registers));
   }
   int operands = t->up < t->uq ? t->up : t->uq; /* the smaller side stays in registers, the other streams */
-  if (t->whole) return wide * (t->up * t->uq + 2 * operands * t->terms + 1); /* data that slides along stays, too */
-  return wide * (t->up * t->uq + operands + (operands == t->up * t->uq ? 0 : 1));
+  if (t->whole) return wide * (t->up * t->uq + group_words(m) * (2 * operands * t->terms + 1)); /* data that slides along stays, too */
+  return wide * (t->up * t->uq + group_words(m) * (operands + (operands == t->up * t->uq ? 0 : 1)));
 }
 
 /* Waiting for the last of two threads that share few tiles, at a probability of one half. */

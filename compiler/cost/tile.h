@@ -56,6 +56,8 @@ void model_lanes(Model *m, int v, int lanes);               /* call before prici
 
 double tile_cycles(const Model *m, Tile t);                 /* cycles of the whole nest, divided by m->steps */
 int cost_registers(const Model *m, const Tile *t);
+int model_registers(const Model *m);                        /* registers for a tile; 0: unknown */
+int group_words(const Model *m);                            /* registers of a group of terms of one operand */
 bool tile_copies(const Model *m, const Tile *t);            /* it could read a panel from a copy (stage.c) */
 /* copies of range i are n elements apart, while lanes along v are further apart */
 bool lies_beside(const Access *a, int v, int i, int64_t n);

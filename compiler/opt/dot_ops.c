@@ -62,7 +62,7 @@ static bool affine(IR *ir, Ref index) {
 }
 
 const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref r) {
-  if ((t->features & u->needs) != u->needs || t->vector_bytes < u->lanes * dt_bytes(u->sum))
+  if ((t->features & u->needs) != u->needs || (u->lanes > 1 && t->vector_bytes < u->lanes * dt_bytes(u->sum)))
     return "the target has no such instruction";
   Ref red = reduction_over(ir, nest, r), x, y, rest;
   const Node *n = red ? node(ir, red) : NULL;

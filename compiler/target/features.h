@@ -15,6 +15,7 @@ FEATURE(FP16,       AARCH64, "fp16",     0,                   "+fp16", "+fullfp1
 FEATURE(DOTPROD,    AARCH64, "dotprod",  0,                   "+dotprod", "+dotprod", "defined __ARM_FEATURE_DOTPROD")
 FEATURE(I8MM,       AARCH64, "i8mm",     FEAT_DOTPROD,        "+i8mm", "+i8mm", "defined __ARM_FEATURE_MATMUL_INT8")
 FEATURE(BF16,       AARCH64, "bf16",     FEAT_DOTPROD,        "+bf16", "+bf16", "defined __ARM_FEATURE_BF16_VECTOR_ARITHMETIC")
+FEATURE(DSP,        ARM,     "dsp",      0,                   "", "+dsp", "defined __ARM_FEATURE_SIMD32")
 FEATURE(RVV,        RISCV64, "v",        0,                   "v", "+v", "defined __riscv_vector")
 FEATURE(SIMD128,    WASM,    "simd128",  0,                   " -msimd128", "+simd128", "defined __wasm_simd128__")
 /* clang-format on */

@@ -1,6 +1,7 @@
 /* machines.h: the machines that tgc compiles for, one row each; richer rows of an architecture come first. MACHINE has these
  * columns: name in --isa; architecture; bits of a pointer (0: unknown); features; bytes of a vector (0: scalar code only);
- * vector registers, or float registers if there are no vectors; multiply-add in one instruction; f16 <-> f32 in hardware; bytes
+ * vector registers, or float registers if there are no vectors; integer registers without sp and pc (0: they limit nothing);
+ * multiply-add in one instruction; f16 <-> f32 in hardware; bytes
  * of the first, second and third level of cache (0: none, or unknown); cores; flags for the C compiler; LLVM's triple and
  * features; source of the sizes. Features add flags to cflags. Sizes are the smallest among the row's CPUs: code for a larger
  * cache suffers more on a smaller one than the other way round. --isa=native replaces them by the CPU's own (host.c). */
@@ -14,21 +15,21 @@
 #define LINUX(arch) arch "-unknown-linux-gnu"
 #define M7 "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16"
 #define M4 "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
-MACHINE("portable",   ANY,     0,  0,         0,  16, false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", "assumed: any desktop or phone since 2010")
-MACHINE("x86-64-amx", X86_64,  64, AMX,       64, 32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", "L1 and L2 of x86-64-v4; Sapphire Rapids has 48 KB and 2 MB")
-MACHINE("x86-64-v4",  X86_64,  64, V4,        64, 32, true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", "Skylake server and Zen 4: 32 KB and 1 MB a core")
-MACHINE("x86-64-v3",  X86_64,  64, FEAT_AVX2, 32, 16, true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "", "Zen 2: 32 KB and 512 KB a core; Haswell has 256 KB")
-MACHINE("x86-64",     X86_64,  64, 0,         16, 16, false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "", "Nehalem to Skylake client: 32 KB and 256 KB a core")
-MACHINE("armv8.6",    AARCH64, 64, ARM86,     16, 32, true,  true,  65536, 1048576, 0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", "Neoverse V1 and N2: 64 KB and 1 MB a core")
-MACHINE("armv8.2",    AARCH64, 64, ARM82,     16, 32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", "assumed: Cortex-A55 to A76")
-MACHINE("neon",       AARCH64, 64, 0,         16, 32, true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", "Cortex-A53: 32 KB, 512 KB a cluster")
-MACHINE("rv64gcv",    RISCV64, 64, FEAT_RVV,  16, 32, true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed; vectors: the least that V permits")
-MACHINE("rv64gc",     RISCV64, 64, 0,         0,  32, true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed")
-MACHINE("cortex-m7",  ARM,     32, 0,         0,  32, true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", "16 KB of data cache; in place of L2, tightly coupled memory of 128 KB")
-MACHINE("cortex-m4",  ARM,     32, 0,         0,  32, true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", "assumed as cortex-m7: the core has no cache")
-MACHINE("armv7",      ARM,     32, 0,         0,  32, true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", "assumed: Cortex-A7")
-MACHINE("wasm-simd",  WASM,    32, FEAT_SIMD128, 16, 16, false, false, 32768, 262144, 0, 1, FP, "wasm32-unknown-unknown", "", "assumed: any desktop or phone since 2010")
-MACHINE("wasm32",     WASM,    32, 0,         0,  16, false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", "assumed: any desktop or phone since 2010")
+MACHINE("portable",   ANY,     0,  0,         0,  16, 0,  false, false, 32768, 262144,  0, 1, "-std=c99 -ffp-contract=off", "", "", "assumed: any desktop or phone since 2010")
+MACHINE("x86-64-amx", X86_64,  64, AMX,       64, 32, 0,  true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", "L1 and L2 of x86-64-v4; Sapphire Rapids has 48 KB and 2 MB")
+MACHINE("x86-64-v4",  X86_64,  64, V4,        64, 32, 0,  true,  true,  32768, 1048576, 0, 1, FP, LINUX("x86_64"), "", "Skylake server and Zen 4: 32 KB and 1 MB a core")
+MACHINE("x86-64-v3",  X86_64,  64, FEAT_AVX2, 32, 16, 0,  true,  true,  32768, 524288,  0, 1, FP, LINUX("x86_64"), "", "Zen 2: 32 KB and 512 KB a core; Haswell has 256 KB")
+MACHINE("x86-64",     X86_64,  64, 0,         16, 16, 0,  false, false, 32768, 262144,  0, 1, FP, LINUX("x86_64"), "", "Nehalem to Skylake client: 32 KB and 256 KB a core")
+MACHINE("armv8.6",    AARCH64, 64, ARM86,     16, 32, 0,  true,  true,  65536, 1048576, 0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", "Neoverse V1 and N2: 64 KB and 1 MB a core")
+MACHINE("armv8.2",    AARCH64, 64, ARM82,     16, 32, 0,  true,  true,  32768, 524288,  0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", "assumed: Cortex-A55 to A76")
+MACHINE("neon",       AARCH64, 64, 0,         16, 32, 0,  true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", "Cortex-A53: 32 KB, 512 KB a cluster")
+MACHINE("rv64gcv",    RISCV64, 64, FEAT_RVV,  16, 32, 0,  true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed; vectors: the least that V permits")
+MACHINE("rv64gc",     RISCV64, 64, 0,         0,  32, 0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed")
+MACHINE("cortex-m7",  ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", "16 KB of data cache; in place of L2, tightly coupled memory of 128 KB")
+MACHINE("cortex-m4",  ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", "assumed as cortex-m7: the core has no cache")
+MACHINE("armv7",      ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", "assumed: Cortex-A7")
+MACHINE("wasm-simd",  WASM,    32, FEAT_SIMD128, 16, 16, 0,  false, false, 32768, 262144, 0, 1, FP, "wasm32-unknown-unknown", "", "assumed: any desktop or phone since 2010")
+MACHINE("wasm32",     WASM,    32, 0,         0,  16, 0,  false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", "assumed: any desktop or phone since 2010")
 #undef V4
 #undef AMX
 #undef ARM82

@@ -7,8 +7,9 @@
 
 /* clang-format off */
 const Target targets[] = {
-#define MACHINE(name, of, pointer, set, vector, regs, has_fma, f16, l1, l2, l3, n, flags, llvm_triple, llvm_features, sizes) \
+#define MACHINE(name, of, pointer, set, vector, regs, ints, has_fma, f16, l1, l2, l3, n, flags, llvm_triple, llvm_features, sizes) \
   { .isa = name, .arch = ARCH_##of, .pointer_bits = pointer, .features = set, .vector_bytes = vector, .vector_regs = regs, \
+    .int_regs = ints, \
     .fma = has_fma, .f16_convert = f16, .l1_bytes = l1, .l2_bytes = l2, .l3_bytes = l3, .cores = n, .cflags = flags, \
     .triple = llvm_triple, .llvm = llvm_features, .source = sizes },
 #include "machines.h"

@@ -23,10 +23,11 @@ enum { ROW_VECTORS = 32 };
 typedef struct Target {
   const char *isa;         /* "portable", "x86-64-v4+vnni", ...: only for the manifest and the build files */
   Arch arch;
-  int pointer_bits;        /* of a CPU: 64 or 32; 0: unknown */
+  int pointer_bits;        /* a CPU's: 64 or 32; 0: unknown */
   uint32_t features;       /* FEAT_ bits: features that code may use beyond the architecture's baseline */
   int vector_bytes;        /* widest vector that pays; 0: scalar code only */
   int vector_regs;         /* architectural vector registers, or float registers if there are no vectors; 0: unknown */
+  int int_regs;            /* integer registers that a compiler may use; 0: they limit nothing */
   bool fma;                /* multiply-add is one instruction */
   bool f16_convert;        /* f16 <-> f32 in hardware */
   int l1_bytes, l2_bytes;  /* per core */
