@@ -34,7 +34,7 @@ void adapt_split(Build *b) {
   if (b->nin == 1) { /* equal parts only; the newest form allows a smaller last part */
     const Node *x = in_node(b, 0);
     int64_t extent = x->dims[axis_of(b, attr_int(b, "axis"), x->rank)];
-    if (extent % b->nout) bad(b, "%lld elements do not split into %d equal parts", (long long)extent, b->nout);
+    if (extent % b->nout) bad(b, "an axis of %lld elements does not split into %d equal parts", (long long)extent, b->nout);
   }
   build_newest(b);
 }
@@ -44,7 +44,7 @@ void adapt_cast(Build *b) {
   AttrVal *to = attr_find(b, "to");
   int onnx = 1;
   while (onnx_type_name(onnx) && strcasecmp(to->s, onnx_type_name(onnx))) onnx++;
-  if (!onnx_type_name(onnx)) bad(b, "attribute 'to' is '%.100s', which is no type", to->s);
+  if (!onnx_type_name(onnx)) bad(b, "attribute 'to' is '%.100s', which is not the name of a type", to->s);
   to->kind = 'i';
   to->i = onnx;
   build_newest(b);
@@ -101,7 +101,9 @@ void adapt_broadcast(Build *b) {
   if (attr_set(b, "axis") && y->rank <= x->rank) {
     int axis = axis_of(b, attr_int(b, "axis"), x->rank + 1);
     int64_t dims[MAX_RANK];
-    if (axis + y->rank > x->rank) bad(b, "axis %d leaves no room for a second input of rank %d", axis, y->rank);
+    if (axis + y->rank > x->rank)
+      bad(b, "the second input has rank %d, which from axis %d on does not fit the first input of rank %d", y->rank, axis,
+          x->rank);
     for (int i = 0; i < x->rank - axis; i++) dims[i] = i < y->rank ? y->dims[i] : 1;
     b->in[1] = g_reshape(b->ir, b->in[1], x->rank - axis, dims);
   }
@@ -131,7 +133,8 @@ void adapt_group_norm(Build *b) {
   if (x->rank < 2 || x->dims[1] % groups) bad(b, "num_groups %lld does not divide the channels", (long long)groups);
   for (int k = 1; k <= 2; k++) {
     const Node *v = in_node(b, k);
-    if (v->rank != 1 || v->dims[0] != groups) bad(b, "input %d is not a vector of the %lld groups", k, (long long)groups);
+    if (v->rank != 1 || v->dims[0] != groups)
+      bad(b, "input %d must be a vector of %lld elements, one for each group", k, (long long)groups);
     Ref each = g_expand(b->ir, g_reshape(b->ir, b->in[k], 2, (int64_t[]){ groups, 1 }), 2,
                         (int64_t[]){ groups, x->dims[1] / groups });
     b->in[k] = g_reshape(b->ir, each, 1, &x->dims[1]);

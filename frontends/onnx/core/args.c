@@ -50,7 +50,8 @@ bool const_tensor(Build *b, Ref r, Tensor *t) {
     return true;
   }
   if (x->varies) return false;
-  if (!interp_const(b->ir, r, t)) bad(b, "evaluating a constant goes over the limit of constant folding");
+  if (!interp_const(b->ir, r, t))
+    bad(b, "evaluating a constant exceeds the limits of constant folding; raise --max-fold or --max-fold-steps");
   return true;
 }
 
@@ -75,7 +76,8 @@ static Tensor need_const(Build *b, int k, const char *name) {
 
 static Tensor short_list(Build *b, int k, const char *name) {
   Tensor t = need_const(b, k, name);
-  if (t.elems > FOLD_ELEMS * 16) bad(b, "input '%s' has %lld elements, expected a short list", name, (long long)t.elems);
+  if (t.elems > FOLD_ELEMS * 16)
+    bad(b, "input '%s' has %lld elements, expected at most %d", name, (long long)t.elems, FOLD_ELEMS * 16);
   return t;
 }
 

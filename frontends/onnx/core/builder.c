@@ -61,9 +61,10 @@ static void report_unsupported(Ctx *c, const OpTable *t, const OnnxModel *m, con
   }
   if (n->nin > 8) sb_puts(&in, ", ...");
   const char *inputs = n->nin ? in.p : "none", *domain = *n->domain ? n->domain : "ai.onnx";
-  if (!n->opset) error_at(c, onnx_pos(n), "domain '%s' is not imported", domain);
+  if (!n->opset) error_at(c, onnx_pos(n), "domain '%s' is not imported; add it to the model's opset_import", domain);
   else if (!*n->domain && n->opset > OPSET_NOW)
-    error_at(c, onnx_pos(n), "opset %lld is newer than %d, the newest this version knows", (long long)n->opset, OPSET_NOW);
+    error_at(c, onnx_pos(n), "opset %lld is newer than %d, the newest that tgc knows; export the model with an older opset",
+             (long long)n->opset, OPSET_NOW);
   else if (name_known(t, n->domain, n->op))
     error_at(c, onnx_pos(n), "operator '%s' is not supported in opset %lld; inputs: %s", n->op, (long long)n->opset, inputs);
   else if (why_refused(t, n))
@@ -95,8 +96,15 @@ static const char kind_letter[AT_COUNT] = {
   [AT_FLOATS] = 'F', [AT_INTS] = 'I', [AT_STRINGS] = 'S', [AT_TYPE_PROTO] = 'y'
 };
 
+static const char *kind_of_letter(char letter) {
+  for (int k = 0; k < AT_COUNT; k++)
+    if (kind_letter[k] == letter) return onnx_attr_kind_name[k];
+  BUG("no kind of attributes has the letter %c", letter);
+}
+
 static void attr_take(Build *b, AttrVal *v, const OnnxAttr *a) {
-  if (kind_letter[a->kind] != v->kind) bad(b, "attribute '%s' is a %s", a->name, onnx_attr_kind_name[a->kind]);
+  if (kind_letter[a->kind] != v->kind)
+    bad(b, "attribute '%s' is a %s, expected a %s", a->name, onnx_attr_kind_name[a->kind], kind_of_letter(v->kind));
   v->set = true;
   v->n = a->n;
   switch (a->kind) {
@@ -175,7 +183,7 @@ static void check_attr_names(Build *b) {
   for (uint32_t i = 0; i < b->n->nattr; i++) {
     bool known = false;
     for (int k = 0; k < b->nattr; k++) known |= word_is(b->attr[k].name, b->attr[k].len, b->n->attr[i].name);
-    if (!known) bad(b, "there is no attribute '%s'", b->n->attr[i].name);
+    if (!known) bad(b, "the operator has no attribute '%s' in this opset", b->n->attr[i].name);
   }
 }
 
@@ -330,7 +338,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   for (int k = 0; k < b->nin; k++) {
     b->in[k] = value_ref(b, n->in[k]);
     if (in_narrow(b, k) && !among(b->ops->moves, b->row->build) && !among(b->ops->take_narrow, b->row->build))
-      bad(b, "input %d, '%s', is %s, which only conversions and moves take", k, input_name(b, k),
+      bad(b, "input %d, '%s', is %s, which only casts and operators that move elements support", k, input_name(b, k),
           onnx_type_name(in_narrow(b, k)));
   }
   DType narrow = check_types(b);
@@ -343,7 +351,8 @@ static void build_node(Build *b, const OnnxNode *n) {
   if (b->nout && n->out[0]) b->narrow[n->out[0]] = b->result_narrow;
   for (int k = 0; k < b->nout; k++) {
     if (!n->out[k]) continue;
-    if (!b->out[k]) bad(b, "output %d, '%s', is not supported; the others are", k, b->m->values.p[n->out[k]].name);
+    if (!b->out[k])
+      bad(b, "output %d, '%s', is not supported; this operator's other outputs are", k, b->m->values.p[n->out[k]].name);
     if (is_list(b->out[k])) {
       b->value[n->out[k]] = b->out[k];
       continue;

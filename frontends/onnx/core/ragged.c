@@ -74,7 +74,8 @@ void check_counts(Build *b, Ref r, int64_t from, int64_t to) {
   if (!b->ragged->n || is_list(r)) return;
   int a = ragged(b)[r];
   if (a == MIXED || (a >= FIRST_AXIS + from && a < FIRST_AXIS + to))
-    bad(b, "needs an extent that depends on the data; use the count that --capacity adds as an output");
+    bad(b, "needs an extent that depends on the data; end the model before it with --result NAME, and use the count that "
+           "--capacity adds as an output");
 }
 
 /* The first node below r that mixed valid and invalid entries */
@@ -93,15 +94,17 @@ Ref checked_ragged(Build *b, Ref r) {
   const uint8_t *axis = ragged(b);
   if (axis[r] == NONE || (axis[r] != MIXED && b->ragged->wanted == b->ragged->most)) return r;
   if (axis[r] != MIXED) return shrink_axis(b->ir, r, axis[r] - FIRST_AXIS, 0, 1, b->ragged->wanted);
-  fail_at(b->c, EX_BADMODEL, ir_pos(b->ir, first_mixed(b->ir, axis, r)),
-          "rows that --capacity added would change other results; end the model at an earlier value with --result NAME");
+  fail_at(
+      b->c, EX_BADMODEL, ir_pos(b->ir, first_mixed(b->ir, axis, r)),
+      "the unused rows that --capacity reserves would change this result; end the model at an earlier value with --result NAME");
 }
 
 void add_count(Build *b, Ref there, Ref count) {
   Ragged *g = b->ragged;
   const char *name = b->m->values.p[b->n->out[0]].name;
   for (size_t i = 0; i < g->n; i++)
-    if (!strcmp(g->counts[i].name, name)) bad(b, "a result of --capacity cannot be in a body that runs more than once");
+    if (!strcmp(g->counts[i].name, name))
+      bad(b, "a result whose size depends on the data cannot be in a body that runs more than once");
   g->counts = grown(b, g->counts, g->n, sizeof *g->counts);
   g->counts[g->n++] = (Count){ name, there, count };
   if (g->known > there) g->known = there; /* an older node got a count */

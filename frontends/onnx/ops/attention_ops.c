@@ -80,8 +80,8 @@ static void attend(Build *b, Attend *a) {
   DType d = (DType)node(ir, a->q)->dt;
   const int64_t *q = dims_of(b, a->q), *k = dims_of(b, a->k), *v = dims_of(b, a->v);
   if (k[0] != q[0] || v[0] != q[0] || k[1] != v[1] || k[2] != v[2] || k[3] != q[3] || !k[1] || q[1] % k[1])
-    bad(b, "queries of %lld x %lld heads, %lld keys of %lld and %lld values of %lld x %lld do not fit together", (long long)q[0],
-        (long long)q[1], (long long)k[2], (long long)k[3], (long long)v[2], (long long)v[0], (long long)v[1]);
+    bad(b, "queries %s, keys %s and values %s do not fit together as [batch,heads,steps,width]", dims_text(b, q, 4),
+        dims_text(b, k, 4), dims_text(b, v, 4));
   int64_t rows = q[1] / k[1] * q[2], shape[4] = { q[0], q[1], q[2], k[2] }, grouped[4] = { q[0], k[1], rows, k[2] };
   Ref scaled = mul(b, widen(b, a->q), num(b, widen(b, a->q), a->scale != 0 ? a->scale : 1 / sqrt((double)q[3])));
   Ref x = matmul(b, g_reshape(ir, scaled, 4, (int64_t[]){ q[0], k[1], rows, q[3] }), swap_last(b, widen(b, a->k)));
@@ -122,7 +122,7 @@ static Ref append(Build *b, Ref past, Ref x) {
   const Node *p = node(b->ir, past), *n = node(b->ir, x);
   bool fits = p->rank == 4 && p->dt == n->dt;
   for (int i = 0; fits && i < 4; i++) fits = i == 2 || p->dims[i] == n->dims[i];
-  if (!fits) bad(b, "the past keys or values do not have the shape and type of the new ones");
+  if (!fits) bad(b, "past keys and values must have rank 4, and the type, batch, heads and width of the new ones");
   return g_cat(b->ir, 2, (Ref[]){ past, x }, 2);
 }
 
@@ -187,7 +187,7 @@ void op_attention(Build *b) {
   if (has_in(b, LENGTHS)) {
     const Node *n = in_node(b, LENGTHS);
     if (n->rank != 1 || n->dims[0] != batch)
-      bad(b, "input 'nonpad_kv_seqlen' is not a vector of the %lld sequences", (long long)batch);
+      bad(b, "input 'nonpad_kv_seqlen' must be a vector of %lld elements, one for each sequence", (long long)batch);
     lengths = per_batch(b, b->in[LENGTHS], batch);
     before = g_binary(ir, OP_SUB, lengths, integer(b, length));
     a.allowed = g_binary(ir, OP_CMPLT, key_places(b, total), lengths);
@@ -237,7 +237,7 @@ static Ref table_rows(Build *b, Ref table, Ref places, int64_t half, const char 
   IR *ir = b->ir;
   const Node *t = node(ir, table);
   if (t->rank != (places ? 2 : 3) || t->dims[t->rank - 1] != half)
-    bad(b, "input '%s' does not have %lld columns and rank %d", name, (long long)half, places ? 2 : 3);
+    bad(b, "input '%s' must have rank %d and %lld columns", name, places ? 2 : 3, (long long)half);
   if (!places) return widen(b, g_reshape(ir, table, 4, (int64_t[]){ t->dims[0], 1, t->dims[1], half }));
   int64_t batch = dims_of(b, places)[0], length = dims_of(b, places)[1];
   Ref index = g_reshape(ir, wrap_index(b, places, t->dims[0]), 2, (int64_t[]){ batch * length, 1 });
@@ -247,11 +247,13 @@ static Ref table_rows(Build *b, Ref table, Ref places, int64_t half, const char 
 static Ref rotary(Build *b, Ref x, Ref cos, Ref sin, Ref places, int64_t width, bool interleaved) {
   DType d = (DType)node(b->ir, x)->dt;
   if (width < 2 || width % 2 || width > dims_of(b, x)[3])
-    bad(b, "%lld of %lld columns cannot be rotated in pairs", (long long)width, (long long)dims_of(b, x)[3]);
+    bad(b, "%lld of %lld columns are to be rotated in pairs; expected an even number of them, at least 2", (long long)width,
+        (long long)dims_of(b, x)[3]);
   Ref c = table_rows(b, cos, places, width / 2, "cos_cache"), s = table_rows(b, sin, places, width / 2, "sin_cache");
   const int64_t *n = dims_of(b, c), *xd = dims_of(b, x);
   if ((n[0] != 1 && n[0] != xd[0]) || n[2] != xd[2])
-    bad(b, "%lld x %lld places for %lld x %lld embeddings", (long long)n[0], (long long)n[2], (long long)xd[0], (long long)xd[2]);
+    bad(b, "the rotation tables have rows for %lld sequences of %lld steps, but the input has %lld of %lld", (long long)n[0],
+        (long long)n[2], (long long)xd[0], (long long)xd[2]);
   return g_cast(b->ir, rotate(b, widen(b, x), c, s, width, interleaved), d);
 }
 
@@ -274,7 +276,7 @@ void op_rotary_embedding(Build *b) {
                  iota_axis(b->ir, DT_I64, length, 1, 2));
   if (places && node(b->ir, places)->rank != 2) bad(b, "input 'position_ids' has rank %d, expected 2", node(b->ir, places)->rank);
   if (places && dims_of(b, places)[0] != 1 && dims_of(b, places)[0] != batch)
-    bad(b, "input 'position_ids' is not of the %lld sequences", (long long)batch);
+    bad(b, "input 'position_ids' has %lld rows, expected 1 or %lld", (long long)dims_of(b, places)[0], (long long)batch);
   x = rotary(b, x, b->in[cos], b->in[cos + 1], places, width ? width : dims_of(b, x)[3], attr_int(b, "interleaved"));
   b->out[0] = flat ? join_heads(b, x) : x;
 }
@@ -333,7 +335,8 @@ static void attend_projected(Build *b, Ref x, const int64_t *size, int mask, int
   Attend a = { .q = part[0], .k = part[1], .v = part[2] };
   if (has_in(b, past)) {
     const Node *p = in_node(b, past);
-    if (p->rank != 5 || p->dims[0] != 2) bad(b, "input 'past' is not a pair of tensors of rank 4");
+    if (p->rank != 5 || p->dims[0] != 2)
+      bad(b, "input 'past' must have rank 5 and hold keys and values: [2,batch,heads,steps,width]");
     held = p->dims[3];
     a.k = append(b, without_axes(ir, shrink_axis(ir, b->in[past], 0, 0, 1, 1), 1), a.k);
     a.v = append(b, without_axes(ir, shrink_axis(ir, b->in[past], 0, 1, 1, 1), 1), a.v);
@@ -351,7 +354,7 @@ static void attend_projected(Build *b, Ref x, const int64_t *size, int mask, int
 static void projected_sizes(Build *b, int64_t all, const int64_t *given, int n, int64_t *size) {
   int64_t sum = 0;
   for (int i = 0; i < 3; i++) sum += size[i] = !given ? all / 3 : n == 3 ? clamp(given[i], 0, all) : 0;
-  if (!all || sum != all) bad(b, "%lld columns of the weights are not queries, keys and values", (long long)all);
+  if (!all || sum != all) bad(b, "the %lld columns of the weights do not split into queries, keys and values", (long long)all);
 }
 
 void op_ms_attention(Build *b) {
@@ -363,8 +366,8 @@ void op_ms_attention(Build *b) {
   int64_t size[3], all = in_node(b, 1)->dims[1];
   projected_sizes(b, all, sizes, n, size);
   if (has_in(b, 2) && (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != all))
-    bad(b, "input 'bias' has not %lld elements", (long long)all);
-  if (has_in(b, 6)) bad(b, "input 'past_sequence_length', of a shared buffer of the past, is not supported");
+    bad(b, "input 'bias' must be a vector of %lld elements", (long long)all);
+  if (has_in(b, 6)) bad(b, "input 'past_sequence_length' is not supported: it belongs to a buffer that past and present share");
   Ref x = matmul(b, widen(b, b->in[0]), widen(b, b->in[1]));
   if (has_in(b, 2)) x = add(b, x, widen(b, b->in[2]));
   attend_projected(b, g_cast(ir, x, in_dt(b, 0)), size, 3, 4, 5);
@@ -387,7 +390,8 @@ static Ref heads_of(Build *b, int k, int64_t from, int bias, const char *name) {
   need_rank(b, k, name, 3);
   Ref r = b->in[k];
   if (has_in(b, bias)) {
-    if (in_node(b, bias)->rank != 1 || in_node(b, bias)->dims[0] < from + x->dims[2]) bad(b, "input 'bias' is too short");
+    if (in_node(b, bias)->rank != 1 || in_node(b, bias)->dims[0] < from + x->dims[2])
+      bad(b, "input 'bias' must be a vector of at least %lld elements", (long long)(from + x->dims[2]));
     r = add(b, r, shrink_axis(b->ir, b->in[bias], 0, from, 1, x->dims[2]));
   }
   return split_heads(b, r, attr_int(b, "num_heads"), name);
@@ -396,7 +400,7 @@ static Ref heads_of(Build *b, int k, int64_t from, int bias, const char *name) {
 /* One of n tensors that are packed at axis 3 of input k: [B, S, H, n, d] to [B, H, S, d] */
 static Ref packed(Build *b, int k, int64_t i, int64_t n) {
   const Node *x = in_node(b, k);
-  if (x->rank != 5 || x->dims[3] != n) bad(b, "input %d is not %lld tensors packed at axis 3", k, (long long)n);
+  if (x->rank != 5 || x->dims[3] != n) bad(b, "input %d must have rank 5 and extent %lld on axis 3", k, (long long)n);
   return g_permute(b->ir, without_axes(b->ir, shrink_axis(b->ir, b->in[k], 3, i, 1, 1), 1u << 3), (int64_t[]){ 0, 2, 1, 3 });
 }
 
@@ -404,7 +408,8 @@ void op_ms_multi_head_attention(Build *b) {
   enum { BIAS = 3, PADDING, SCORES, PK, PV, PAST_LENGTH };
   Attend a = { .q = 0 };
   int64_t past = 0;
-  if (has_in(b, PAST_LENGTH)) bad(b, "input 'past_sequence_length', of a shared buffer of the past, is not supported");
+  if (has_in(b, PAST_LENGTH))
+    bad(b, "input 'past_sequence_length' is not supported: it belongs to a buffer that past and present share");
   if (!has_in(b, K)) {
     if (has_in(b, BIAS)) bad(b, "a bias of packed queries, keys and values is not supported");
     a = (Attend){ .q = packed(b, Q, 0, 3), .k = packed(b, Q, 1, 3), .v = packed(b, Q, 2, 3) };
@@ -444,7 +449,7 @@ static Ref written(Build *b, int past, Ref x, Ref before, int64_t extent) {
     const Node *p = in_node(b, past);
     if (p->rank != 4 || p->dims[0] != n[0] || p->dims[1] != n[1] || p->dims[3] != n[3] ||
         in_dt(b, past) != (DType)node(ir, x)->dt)
-      bad(b, "input %d does not have the shape and type of the new keys and values", past);
+      bad(b, "input %d must have rank 4, and the type, batch, heads and width of the new keys and values", past);
     if (p->dims[2] > extent) bad(b, "the past keys and values differ in length");
     old = pad_axes(ir, b->in[past], 2, 1, (int64_t[]){ 0 }, (int64_t[]){ extent - p->dims[2] }, none);
     old = g_where(ir, g_binary(ir, OP_CMPLT, place, before), old, none);
@@ -457,25 +462,28 @@ void op_ms_group_query_attention(Build *b) {
   int n;
   int64_t heads = attr_int(b, "num_heads"), groups = attr_int(b, "kv_num_heads");
   const Node *x = node(ir, need_rank(b, Q, "query", 3));
-  if (!has_in(b, SEQLENS) || !has_in(b, TOTAL)) bad(b, "there is no 'seqlens_k' or 'total_sequence_length'");
+  if (!has_in(b, SEQLENS) || !has_in(b, TOTAL)) bad(b, "inputs 'seqlens_k' and 'total_sequence_length' are required");
   int64_t batch = x->dims[0], length = x->dims[1], total = *const_ints(b, TOTAL, "total_sequence_length", &n);
   if (n != 1) bad(b, "input 'total_sequence_length' has %d entries, expected 1", n);
   int64_t held = has_in(b, PAST_K - 1) ? in_node(b, PAST_K - 1)->dims[2] : 0, extent = total > held ? total : held;
   for (int k = GQA_MORE; k < b->nin; k++)
-    if (has_in(b, k)) bad(b, "input %d, of scales or norms, is not supported", k);
+    if (has_in(b, k)) bad(b, "input %d, which holds scales or norms, is not supported", k);
   if (attr_int(b, "kv_cache_bit_width") || !attr_int(b, "causal") || attr_int(b, "sliding_window_cache"))
     bad(b, "attributes 'kv_cache_bit_width' and 'sliding_window_cache' must not be set, and 'causal' must not be 0");
   if (in_node(b, SEQLENS)->rank > 2 || dims_elems(in_node(b, SEQLENS)->dims, in_node(b, SEQLENS)->rank) != batch)
-    bad(b, "input 'seqlens_k' has not one entry for each of %lld sequences", (long long)batch);
+    bad(b, "input 'seqlens_k' must have %lld entries, one for each sequence", (long long)batch);
   if (total < length || extent > MAX_ELEMS)
-    bad(b, "input 'total_sequence_length' is %lld for %lld new keys", (long long)total, (long long)length);
+    bad(b, "input 'total_sequence_length' is %lld, expected at least %lld, the new keys, and at most 2^40", (long long)total,
+        (long long)length);
   Attend a = { .scale = attr_float(b, "scale"), .cap = attr_float(b, "softcap") };
   if (has_in(b, K) && has_in(b, V)) {
     a.q = split_heads(b, b->in[Q], heads, "query");
     a.k = split_heads(b, b->in[K], groups, "key");
     a.v = split_heads(b, b->in[V], groups, "value");
   } else {
-    if (x->dims[2] % (heads + 2 * groups)) bad(b, "%lld columns are not queries, keys and values", (long long)x->dims[2]);
+    if (x->dims[2] % (heads + 2 * groups))
+      bad(b, "the %lld columns of input 'query' do not split into %lld heads of queries and %lld each of keys and values",
+          (long long)x->dims[2], (long long)heads, (long long)groups);
     int64_t d = x->dims[2] / (heads + 2 * groups);
     a.q = split_heads(b, shrink_axis(ir, b->in[Q], 2, 0, 1, heads * d), heads, "query");
     a.k = split_heads(b, shrink_axis(ir, b->in[Q], 2, heads * d, 1, groups * d), groups, "query");
@@ -484,12 +492,13 @@ void op_ms_group_query_attention(Build *b) {
   for (int k = 0; k < 2; k++) {
     const int64_t *new = dims_of(b, k ? a.v : a.k);
     if (new[0] != batch || !new[2])
-      bad(b, "%lld keys or values for %lld of %lld sequences", (long long)new[2], (long long)new[0], (long long)batch);
+      bad(b, "keys and values must have %lld sequences and at least one step, found %lld and %lld", (long long)batch,
+          (long long)new[0], (long long)new[2]);
   }
   bool first = total == length; /* a prompt: there is no past yet, and padding follows it */
   Ref lengths = per_batch(b, b->in[SEQLENS], batch), before = first ? integer(b, 0) : add(b, lengths, integer(b, 1 - length));
   if (attr_int(b, "do_rotary")) {
-    if (!has_in(b, COS) || !has_in(b, SIN)) bad(b, "there is no 'cos_cache' or 'sin_cache'");
+    if (!has_in(b, COS) || !has_in(b, SIN)) bad(b, "attribute 'do_rotary' needs the inputs 'cos_cache' and 'sin_cache'");
     Ref places = query_places(b, length, before);
     places = g_reshape(ir, places, 2, (int64_t[]){ dims_of(b, places)[0], length });
     if (has_in(b, PLACES)) places = g_cast(ir, need_rank(b, PLACES, "position_ids", 2), DT_I64);
@@ -507,7 +516,7 @@ void op_ms_group_query_attention(Build *b) {
   if (has_in(b, SCORE_BIAS)) now.bias = b->in[SCORE_BIAS];
   if (has_in(b, SINK)) {
     if (in_node(b, SINK)->rank != 1 || in_node(b, SINK)->dims[0] != heads)
-      bad(b, "input 'head_sink' has not one entry for each of %lld heads", (long long)heads);
+      bad(b, "input 'head_sink' must be a vector of %lld elements, one for each head", (long long)heads);
     now.sink = g_reshape(ir, widen(b, b->in[SINK]), 4, (int64_t[]){ 1, heads, 1, 1 });
   } else if (attr_int(b, "smooth_softmax") > 0) {
     now.sink = num(b, widen(b, a.q), 0);
@@ -538,10 +547,11 @@ void op_flex_attention(Build *b) {
   fits = fits && k->dims[0] == q->dims[0] && v->dims[0] == q->dims[0] && k->dims[3] == q->dims[3] && v->dims[1] == k->dims[1] &&
          v->dims[2] == k->dims[2];
   if (!fits || !k->dims[1] || q->dims[1] % k->dims[1])
-    bad(b, "queries, keys and values do not fit together as [batch, heads, steps, width]");
+    bad(b, "queries %s, keys %s and values %s do not fit together as [batch,heads,steps,width]", dims_text(b, q->dims, q->rank),
+        dims_text(b, k->dims, k->rank), dims_text(b, v->dims, v->rank));
   int64_t groups = q->dims[1] / k->dims[1], wanted = attr_int(b, "softmax_precision");
   DType d = wanted ? dtype_from_onnx((int)clamp(wanted, 0, 99)) : in_dt(b, 0) == DT_F64 ? DT_F64 : DT_F32;
-  if (!dt_float(d)) bad(b, "attribute 'softmax_precision' is %lld, which is no type of floats", (long long)wanted);
+  if (!dt_float(d)) bad(b, "attribute 'softmax_precision' is %lld, which is not a floating-point type", (long long)wanted);
   double scale = attr_set(b, "scale") ? attr_float(b, "scale") : 1 / sqrt((double)q->dims[3]);
   Ref keys = repeat_axis(ir, g_cast(ir, b->in[1], d), 1, groups, true),
       values = repeat_axis(ir, g_cast(ir, b->in[2], d), 1, groups, true);

@@ -134,7 +134,7 @@ void nonzero_of_data(Build *b) {
   const Node *x = in_node(b, 0);
   need_capacity(b);
   int64_t n = dims_elems(x->dims, x->rank), most = b->ragged->most, stride = n;
-  if (!x->rank || !n) bad(b, "the input is a scalar, or empty");
+  if (!x->rank || !n) bad(b, "the input is a scalar or has no elements");
   Ref flags = g_binary(ir, OP_CMPNE, b->in[0], c_int(ir, (DType)x->dt, 0)), there, row[USER_RANK];
   Ref at = places_of(b, g_reshape(ir, flags, 1, &n), &there);
   for (int a = 0; a < x->rank; a++) {
@@ -151,7 +151,7 @@ void compress_by_data(Build *b, Ref from, int axis) {
   need_capacity(b);
   int64_t dims[MAX_RANK], most = b->ragged->most;
   if (c->rank != 1 || c->dims[0] > x->dims[axis] || !c->dims[0])
-    bad(b, "input 'condition' is not one bool for each of %lld elements", (long long)x->dims[axis]);
+    bad(b, "input 'condition' must be a vector of 1 to %lld bools", (long long)x->dims[axis]);
   Ref there, at = places_of(b, b->in[1], &there);
   for (int i = 0; i < x->rank; i++) dims[i] = i == axis ? most : 1;
   at = g_reshape(ir, at, x->rank, dims);

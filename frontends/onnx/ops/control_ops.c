@@ -19,7 +19,7 @@ static const OnnxGraph *body(Build *b, const char *name, uint32_t nin, uint32_t 
 static Ref truth(Build *b, Ref r, bool *known, bool *value) {
   const Node *n = is_list(r) ? NULL : node(b->ir, r);
   Tensor t;
-  if (!n || n->dt != DT_BOOL || dims_elems(n->dims, n->rank) != 1) bad(b, "the condition is not one bool");
+  if (!n || n->dt != DT_BOOL || dims_elems(n->dims, n->rank) != 1) bad(b, "the condition must be a single bool");
   r = g_reshape(b->ir, r, 0, NULL);
   *known = const_tensor(b, r, &t);
   *value = *known && tensor_int(&t, 0);
@@ -27,7 +27,8 @@ static Ref truth(Build *b, Ref r, bool *known, bool *value) {
 }
 
 static const Node *tensor_node(Build *b, Ref r) {
-  if (is_list(r)) bad(b, "a sequence cannot depend on a condition from an input of the graph, nor be a result of iterations");
+  if (is_list(r))
+    bad(b, "a sequence can neither depend on a condition that an input of the graph decides, nor be collected from iterations");
   return node(b->ir, r);
 }
 
@@ -48,7 +49,7 @@ static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k
   a = with_axes_of(b, a, y);
   c = with_axes_of(b, c, x);
   if (!alike(node(b->ir, a), node(b->ir, c)))
-    bad(b, "%s %u differs in type or shape, and the condition depends on an input of the graph", what, k);
+    bad(b, "%s %u must have the same type and shape either way, since the condition depends on an input of the graph", what, k);
   return a == c ? a : g_where(b->ir, cond, a, c);
 }
 
@@ -122,7 +123,7 @@ static Ref stack(Build *b, const Ref *parts, int64_t n, int axis, bool reverse) 
     const Node *p = tensor_node(b, parts[i]);
     int64_t dims[USER_RANK + 1];
     if (!alike(p, node(b->ir, parts[0]))) bad(b, "results of the iterations differ in type or shape");
-    if (p->rank >= USER_RANK || axis > p->rank) bad(b, "results of the iterations have rank %d", p->rank);
+    if (p->rank >= USER_RANK || axis > p->rank) bad(b, "results of rank %d cannot be stacked along axis %d", p->rank, axis);
     for (int a = 0; a <= p->rank; a++) dims[a] = a < axis ? p->dims[a] : a == axis ? 1 : p->dims[a - 1];
     x[reverse ? n - 1 - i : i] = g_reshape(b->ir, parts[i], p->rank + 1, dims);
   }
@@ -163,7 +164,8 @@ void op_loop(Build *b) {
   bool known = true, live = true;
   Ref cond = 0; /* true while the loop has not ended; 0: it cannot have ended yet */
   if (has_in(b, 0)) {
-    if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1) bad(b, "'M' is not one i64");
+    if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1)
+      bad(b, "input 'M' must be a single i64");
     if (!const_tensor(b, b->in[0], &t))
       bad(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
           input_behind(b, b->in[0]));
@@ -305,12 +307,12 @@ void op_batch_scan(Build *b) {
     if (batch < 0) batch = x->dims[0];
     if (scanned && steps < 0) steps = x->dims[1];
     if (x->dims[0] != batch || (scanned && x->dims[1] != steps))
-      bad(b, "input %d is not of the batch of %lld, or has not as many steps as the others", k, (long long)batch);
+      bad(b, "input %d must have %lld sequences, and as many steps as the inputs before it", k, (long long)batch);
   }
   if (!batch || !steps) bad(b, "there is nothing to scan: %lld sequences of %lld steps", (long long)batch, (long long)steps);
   const Node *lengths = has_in(b, SEQ_LENGTHS) ? in_node(b, SEQ_LENGTHS) : NULL;
   if (lengths && (lengths->rank != 1 || lengths->dims[0] != batch || lengths->dt != DT_I64))
-    bad(b, "input 'sequence_lens' is not one i64 for each of %lld sequences", (long long)batch);
+    bad(b, "input 'sequence_lens' must be a vector of %lld i64, one for each sequence", (long long)batch);
   Ref *in = ARENA_NEW(&b->c->model, Ref, b->nin), *x = ARENA_NEW(&b->c->model, Ref, nx), *one = ARENA_NEW(&b->c->model, Ref, nx);
   for (uint32_t k = 0; k < nx; k++) {
     const int from = (int)(SEQ_VALUES + nstate + k);

@@ -84,7 +84,7 @@ void op_mod(Build *b) {
     b->out[0] = g_binary(ir, attr_int(b, "fmod") ? OP_MOD : OP_FLMOD, b->in[0], b->in[1]);
     return;
   }
-  if (b->n->opset < 28) bad(b, "attribute 'fmod' is 0, but the inputs are %s", dtype_info[in_dt(b, 0)].text);
+  if (b->n->opset < 28) bad(b, "attribute 'fmod' is 0, but the inputs are %s; floats need fmod=1", dtype_info[in_dt(b, 0)].text);
   Ref r = g_binary(ir, OP_MOD, b->in[0], b->in[1]), y = b->in[1], zero = num(b, r, 0);
   Ref other_sign = g_binary(ir, OP_CMPNE, g_binary(ir, OP_CMPLT, r, zero), g_binary(ir, OP_CMPLT, y, zero));
   Ref nothing = g_where(ir, g_binary(ir, OP_CMPLT, y, zero), num(b, r, -0.0), zero); /* a zero with the divisor's sign */
@@ -166,7 +166,8 @@ void op_cast_like(Build *b) { cast_to(b, in_narrow(b, 1) ? in_narrow(b, 1) : dty
 
 void op_bitcast(Build *b) {
   DType d = cast_target(b, attr_int(b, "to")), from = in_dt(b, 0);
-  if (dtype_info[d].bits != dtype_info[from].bits) bad(b, "%s and %s differ in width", dtype_info[from].text, dtype_info[d].text);
+  if (dtype_info[d].bits != dtype_info[from].bits)
+    bad(b, "the bits of %s cannot be read as %s: the types differ in width", dtype_info[from].text, dtype_info[d].text);
   b->out[0] = bitcast(b, b->in[0], d);
 }
 
@@ -249,7 +250,7 @@ void op_image_scaler(Build *b) {
   const Node *x = in_node(b, 0);
   int64_t channels = x->rank == 4 ? x->dims[1] : -1;
   if (channels < 0 || (size_t)channels != bias->n)
-    bad(b, "attribute 'bias' has %zu entries, the input %lld channels", bias->n, (long long)channels);
+    bad(b, "attribute 'bias' has %zu entries, but the input has %lld channels", bias->n, (long long)channels);
   double *v = ARENA_NEW(&b->c->model, double, bias->n + 1);
   for (size_t i = 0; i < bias->n; i++) v[i] = (double)bias->floats[i];
   b->out[0] = add(b, scale(b, b->in[0], attr_float(b, "scale")), floats_ref(b, in_dt(b, 0), 3, (int64_t[]){ channels, 1, 1 }, v));

@@ -21,7 +21,7 @@ typedef struct Chosen {
 static Ref of_chosen(Build *b, const Chosen *c, int k, int64_t rows, int64_t columns) {
   const Node *x = in_node(b, k);
   if (dims_elems(x->dims, x->rank) != c->experts * rows * columns)
-    bad(b, "input %d has not %lld x %lld elements for each of %lld experts", k, (long long)rows, (long long)columns,
+    bad(b, "input %d must have %lld x %lld elements for each of %lld experts", k, (long long)rows, (long long)columns,
         (long long)c->experts);
   return g_gather(b->ir, g_reshape(b->ir, b->in[k], 3, (int64_t[]){ c->experts, rows, columns }), c->at, 0);
 }
@@ -48,7 +48,7 @@ static Ref dequantized(Build *b, const Chosen *c, int layer, int64_t rows, int64
           blocks = columns / block;
   if (!has_in(b, l->scale)) bad(b, "input %d is required, but omitted", l->scale);
   if (columns % block || columns * bits % 8)
-    bad(b, "%lld columns are not whole blocks of %lld, or not whole bytes", (long long)columns, (long long)block);
+    bad(b, "%lld columns do not divide into blocks of %lld, or do not fill whole bytes", (long long)columns, (long long)block);
   Ref q = g_reshape(ir, g_cast(ir, unpacked(b, c, l->weights, rows, columns, bits), DT_F32), 4,
                     (int64_t[]){ c->n, rows, blocks, block });
   Ref zero = c_int(ir, DT_F32, (int64_t)1 << (bits - 1)), scale = g_cast(ir, of_chosen(b, c, l->scale, rows, blocks), DT_F32);
@@ -68,7 +68,7 @@ static Ref through(Build *b, const Chosen *c, int layer, Ref x) {
   const Node *w = in_node(b, l->weights);
   int64_t rows = w->rank == 3 ? w->dims[1] : 0, columns = node(ir, x)->dims[2];
   if (w->rank != 3 || w->dims[0] != c->experts)
-    bad(b, "input %d is not a matrix for each of %lld experts", l->weights, (long long)c->experts);
+    bad(b, "input %d must have rank 3, with a matrix for each of %lld experts", l->weights, (long long)c->experts);
   Ref weights = b->row->arg == QUANTIZED ? dequantized(b, c, layer, rows, columns) : of_chosen(b, c, l->weights, rows, columns);
   Ref y = matmul(b, x, g_permute(ir, g_cast(ir, weights, (DType)node(ir, x)->dt), (int64_t[]){ 0, 2, 1 }));
   return has_in(b, l->bias) ? add(b, y, g_cast(ir, of_chosen(b, c, l->bias, 1, rows), (DType)node(ir, y)->dt)) : y;
@@ -87,8 +87,9 @@ static Ref swiglu(Build *b, Ref g, Ref l) {
   const AttrVal alpha = float_attr("alpha", attr_float(b, "activation_alpha"));
   int64_t fusion = attr_int(b, "swiglu_fusion"), half = node(b->ir, g)->dims[2] / 2;
   if (fusion < 0 || fusion > 2 || (fusion != 0) == (l != 0))
-    bad(b, "attribute 'swiglu_fusion' is %lld, %s a third layer", (long long)fusion, l ? "with" : "without");
-  if (fusion && node(b->ir, g)->dims[2] % 2) bad(b, "the first layer has an odd number of columns");
+    bad(b, "attribute 'swiglu_fusion' is %lld, expected %s a third layer", (long long)fusion, l ? "0 with" : "1 or 2 without");
+  if (fusion && node(b->ir, g)->dims[2] % 2)
+    bad(b, "the first layer must have an even number of columns, since swiglu pairs them");
   if (fusion) {
     l = shrink_axis(b->ir, g, 2, fusion == 1 ? 1 : half, fusion == 1 ? 2 : 1, half);
     g = shrink_axis(b->ir, g, 2, 0, fusion == 1 ? 2 : 1, half);
@@ -131,9 +132,11 @@ void op_experts(Build *b) {
   for (int i = FIRST; i <= SECOND; i++)
     if (!has_in(b, l[i].weights)) bad(b, "input %d is required, but omitted", l[i].weights);
   if (s->rank != 2 || s->dims[0] != tokens || k > s->dims[1])
-    bad(b, "input 'router_probs' is not scores of at least %lld experts for each of %lld rows", (long long)k, (long long)tokens);
+    bad(b, "input 'router_probs' must be a matrix of %lld rows, with scores of at least %lld experts", (long long)tokens,
+        (long long)k);
   if (attr_int(b, "use_sparse_mixer")) bad(b, "attribute 'use_sparse_mixer' is set, which is not supported");
-  if (b->row->arg == QUANTIZED && attr_int(b, "weights_prepacked") > 0) bad(b, "the weights are packed for another engine");
+  if (b->row->arg == QUANTIZED && attr_int(b, "weights_prepacked") > 0)
+    bad(b, "attribute 'weights_prepacked' is set: weights packed for another engine are not supported");
   Ref scores = g_cast(ir, b->in[SCORES], DT_F32), top[2];
   Ref order[2] = { scores, ints_ref(b, 1, &k) };
   apply_op_outs(b, "TopK", 2, order, 0, NULL, 2, top);
@@ -145,7 +148,7 @@ void op_experts(Build *b) {
   Ref gate = has_in(b, l[GATE].weights) ? through(b, &c, GATE, rows) : 0;
   Ref y = through(b, &c, SECOND, activated(b, through(b, &c, FIRST, rows), gate));
   int64_t width = node(ir, y)->dims[2];
-  if (width != columns) bad(b, "the second layer has %lld columns, but the input %lld", (long long)width, (long long)columns);
+  if (width != columns) bad(b, "the second layer has %lld columns, but the input has %lld", (long long)width, (long long)columns);
   y = mul(b, g_reshape(ir, y, 3, (int64_t[]){ tokens, k, width }), g_cast(ir, mix, (DType)node(ir, y)->dt));
   b->out[0] = g_cast(ir, g_reshape(ir, g_reduce(ir, OP_ADD, y, 2u), x->rank, x->dims), in_dt(b, X));
 }

@@ -23,7 +23,8 @@ static Ref in_floats(Build *b, Ref x, int k) {
   IR *ir = b->ir;
   int scale = SCALES + k - WORD_TABLE, zero = ZEROS + k - WORD_TABLE;
   if (!b->row->arg) return x;
-  if (!has_in(b, scale) || !has_in(b, zero)) bad(b, "the scale or the zero point of input %d is left out", k);
+  if (!has_in(b, scale) || !has_in(b, zero))
+    bad(b, "input %d needs a scale, input %d, and a zero point, input %d", k, scale, zero);
   x = g_binary(ir, OP_SUB, g_cast(ir, x, DT_I32), g_cast(ir, scalar_in(b, zero), DT_I32));
   return mul(b, g_cast(ir, x, in_dt(b, scale)), scalar_in(b, scale));
 }
@@ -32,7 +33,7 @@ static Ref in_floats(Build *b, Ref x, int k) {
 static Ref rows_at(Build *b, int table, Ref index) {
   IR *ir = b->ir;
   const Node *t = in_node(b, table), *x = node(ir, index);
-  if (t->rank != 2 || x->rank != 2) bad(b, "input %d is not a table, or its rows are not picked by a matrix", table);
+  if (t->rank != 2 || x->rank != 2) bad(b, "input %d and the indices into it must have rank 2", table);
   int64_t n = x->dims[0] * x->dims[1], dims[3] = { x->dims[0], x->dims[1], t->dims[1] };
   Ref rows = g_gather(ir, b->in[table], g_reshape(ir, wrap_index(b, index, t->dims[0]), 2, (int64_t[]){ n, 1 }), 0);
   return g_reshape(ir, in_floats(b, rows, table), 3, dims);
@@ -118,7 +119,7 @@ void op_gated_rms_norm(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *s = in_node(b, 1);
   if (!x->rank || s->rank != 1 || !s->dims[0] || x->dims[x->rank - 1] % s->dims[0])
-    bad(b, "input 'scale' is not a vector whose length divides the columns of the input");
+    bad(b, "input 'scale' must be a vector whose length divides the columns of the input");
   const int64_t groups[2] = { dims_elems(x->dims, x->rank) / s->dims[0], s->dims[0] };
   Ref y = g_reshape(ir, rms_norm(b, g_reshape(ir, b->in[0], 2, groups), b->in[1]), x->rank, x->dims);
   Ref gate = to_shape(b, b->in[2], x->rank, x->dims);
@@ -131,7 +132,7 @@ void op_bias_split_gelu(Build *b) {
   IR *ir = b->ir;
   const Node *n = in_node(b, 0);
   const int axis = n->rank - 1;
-  if (!n->rank || n->dims[axis] % 2) bad(b, "the input's last axis is not two halves");
+  if (!n->rank || n->dims[axis] % 2) bad(b, "the input's last axis must have an even number of elements");
   Ref x = add(b, b->in[0], to_shape(b, b->in[1], n->rank, n->dims));
   const int64_t half = n->dims[axis] / 2;
   Ref right = shrink_axis(ir, x, axis, half, 1, half);

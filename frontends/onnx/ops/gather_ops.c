@@ -106,9 +106,9 @@ void op_reverse_sequence(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *lens = in_node(b, 1);
   int batch = axis_of(b, attr_int(b, "batch_axis"), x->rank), time = axis_of(b, attr_int(b, "time_axis"), x->rank);
-  if (batch == time) bad(b, "the batch axis is the time axis");
+  if (batch == time) bad(b, "attributes 'batch_axis' and 'time_axis' name the same axis");
   if (lens->rank != 1 || lens->dims[0] != x->dims[batch])
-    bad(b, "input 'sequence_lens' is not a vector of the %lld sequences", (long long)x->dims[batch]);
+    bad(b, "input 'sequence_lens' must be a vector of %lld elements, one for each sequence", (long long)x->dims[batch]);
   int64_t dims[MAX_RANK];
   for (int i = 0; i < x->rank; i++) dims[i] = i == batch ? x->dims[batch] : 1;
   Ref len = g_reshape(ir, g_cast(ir, b->in[1], DT_I64), x->rank, dims), t = iota_axis(ir, DT_I64, x->dims[time], time, x->rank);
@@ -194,7 +194,8 @@ void op_gather_nd(Build *b) {
   const Node *x = in_node(b, 0), *idx = in_node(b, 1);
   int64_t batch = attr_int(b, "batch_dims"), k = idx->rank ? idx->dims[idx->rank - 1] : 0;
   if (!idx->rank || batch < 0 || batch >= idx->rank || batch > x->rank)
-    bad(b, "attribute 'batch_dims' is %lld", (long long)batch);
+    bad(b, "attribute 'batch_dims' is %lld, which does not fit data of rank %d and indices of rank %d", (long long)batch, x->rank,
+        idx->rank);
   if (k < 1 || k > x->rank - batch) bad(b, "the indices name %lld axes, but the data has %d", (long long)k, x->rank - (int)batch);
   for (int i = 0; i < batch; i++)
     if (idx->dims[i] != x->dims[i])
@@ -343,7 +344,7 @@ void op_tensor_scatter(Build *b) {
   int axis = axis_of(b, attr_int(b, "axis"), x->rank);
   bool fits = u->rank == x->rank && axis > 0 && u->dims[axis] <= x->dims[axis];
   for (int i = 0; fits && i < x->rank; i++) fits = i == axis || u->dims[i] == x->dims[i];
-  if (!fits) bad(b, "the shape of the update does not fit the cache and axis %d", axis);
+  if (!fits) bad(b, "the update must have the shape of the cache, or be shorter on axis %d, which must not be 0", axis);
   if (!u->dims[axis]) {
     b->out[0] = b->in[0];
     return;
@@ -353,7 +354,7 @@ void op_tensor_scatter(Build *b) {
   Ref first = c_int(ir, DT_I64, 0);
   if (has_in(b, 2)) {
     if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != dims[0])
-      bad(b, "input 'write_indices' is not a vector of the %lld sequences", (long long)dims[0]);
+      bad(b, "input 'write_indices' must be a vector of %lld elements, one for each sequence", (long long)dims[0]);
     first = g_reshape(ir, g_cast(ir, b->in[2], DT_I64), x->rank, dims);
   }
   Ref at = g_binary(ir, OP_SUB, iota_axis(ir, DT_I64, extent, axis, x->rank), first);

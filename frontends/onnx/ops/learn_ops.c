@@ -7,7 +7,7 @@
 
 Ref feature_rows(Build *b, Ref x) {
   const Node *n = node(b->ir, x);
-  if (n->rank < 1 || n->rank > 2) bad(b, "the input has rank %d, expected rows of numbers", n->rank);
+  if (n->rank < 1 || n->rank > 2) bad(b, "the input has rank %d, expected 1 or 2", n->rank);
   return n->rank == 2 ? x : g_reshape(b->ir, x, 2, (int64_t[]){ 1, n->dims[0] });
 }
 
@@ -128,10 +128,13 @@ static Ref sums_of_pairs(Build *b, Ref x, int64_t classes, const int64_t *sizes)
   const int64_t most = MAX_ELEMS, pairs = elems_mul(b, classes, classes - 1) / 2;
   int64_t vectors = 0, from = 0, *at[2], n = 0;
   for (int64_t c = 0; c < classes; c++) {
-    if (sizes[c] < 0 || sizes[c] > most - vectors) bad(b, "class %lld has %lld support vectors", (long long)c, (long long)sizes[c]);
+    if (sizes[c] < 0 || sizes[c] > most - vectors)
+      bad(b, "class %lld has %lld support vectors, which is out of range", (long long)c, (long long)sizes[c]);
     vectors += sizes[c];
   }
-  if (vectors < 1 || pairs < 1) bad(b, "there is nothing to compare: %lld classes, %lld vectors", (long long)classes, (long long)vectors);
+  if (vectors < 1 || pairs < 1)
+    bad(b, "the model has %lld classes and %lld support vectors, expected at least 2 and 1", (long long)classes,
+        (long long)vectors);
   Ref k = kernel(b, x, vectors), w = table(b, "coefficients", 2, (int64_t[]){ classes - 1, vectors });
   Ref rho = table(b, "rho", 1, &pairs);
   Ref *part = ARENA_NEW(&b->c->model, Ref, classes + 1);
@@ -231,7 +234,8 @@ void op_imputer(Build *b) {
   const AttrVal *a = attr_find(b, ints ? "imputed_value_int64s" : "imputed_value_floats");
   int64_t n = a->set ? (int64_t)a->n : 0, columns = in_node(b, 0)->rank ? in_node(b, 0)->dims[in_node(b, 0)->rank - 1] : 1;
   double from = attr_float(b, "replaced_value_float");
-  if (n != 1 && n != columns) bad(b, "%lld imputed values for %lld columns", (long long)n, (long long)columns);
+  if (n != 1 && n != columns)
+    bad(b, "there are %lld imputed values, expected 1 or %lld, one for each column", (long long)n, (long long)columns);
   Ref to = ints ? tensor_ref(b, DT_I64, 1, &n, a->ints) : tensor_ref(b, DT_F32, 1, &n, a->floats);
   if (n == 1) to = g_reshape(ir, to, 0, NULL);
   Ref x = b->in[0], hit = ints     ? g_binary(ir, OP_CMPEQ, x, c_int(ir, in_dt(b, 0), attr_int(b, "replaced_value_int64")))
@@ -257,7 +261,7 @@ void op_feature_vectorizer(Build *b) {
     parts[k] = g_cast(b->ir, feature_rows(b, b->in[k]), DT_F32);
     const Node *x = node(b->ir, parts[k]);
     if (x->dims[0] != node(b->ir, parts[0])->dims[0])
-      bad(b, "input %d has %lld rows, those before have others", k, (long long)x->dims[0]);
+      bad(b, "input %d has %lld rows, but input 0 has %lld", k, (long long)x->dims[0], (long long)node(b->ir, parts[0])->dims[0]);
     if (k < n && sizes[k] != x->dims[1])
       bad(b, "input %d has %lld columns, attribute 'inputdimensions' says %lld", k, (long long)x->dims[1], (long long)sizes[k]);
   }
@@ -303,7 +307,7 @@ void op_label_encoder(Build *b) {
   IR *ir = b->ir;
   int64_t nkeys, nvalues, count = dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank);
   Ref keys = one_of(b, "keys", &nkeys), values = one_of(b, "values", &nvalues);
-  if (nkeys != nvalues) bad(b, "%lld keys and %lld values", (long long)nkeys, (long long)nvalues);
+  if (nkeys != nvalues) bad(b, "there are %lld keys, but %lld values", (long long)nkeys, (long long)nvalues);
   DType d = in_dt(b, 0), to = (DType)node(ir, values)->dt;
   const AttrVal *t = b->row->since >= 4 ? attr_find(b, "default_tensor") : NULL;
   Ref none = t && t->set    ? c_float(ir, to, tensor_float(t->tensor, 0))

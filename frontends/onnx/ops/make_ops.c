@@ -31,10 +31,10 @@ void op_constant(Build *b) {
   const AttrVal *v = NULL;
   for (int i = 0; i < 5; i++) {
     const AttrVal *a = attr_find(b, names[i]);
-    if (a->set && v) bad(b, "more than one value is given");
+    if (a->set && v) bad(b, "more than one attribute gives a value");
     if (a->set) v = a;
   }
-  if (!v) bad(b, "there is no value of a supported kind");
+  if (!v) bad(b, "no attribute gives a value of a supported kind");
   if (v->kind == 't') b->out[0] = constant_attr(b, v->tensor);
   else if (v->kind == 'i') b->out[0] = c_int(b->ir, DT_I64, v->i);
   else if (v->kind == 'f') b->out[0] = c_float(b->ir, DT_F32, v->f);
@@ -83,8 +83,8 @@ void op_one_hot(Build *b) {
   const Node *idx = in_node(b, 0);
   int n, rank = idx->rank + 1, from = 0, axis = axis_of(b, attr_int(b, "axis"), rank);
   const double *depth = const_floats(b, 1, "depth", &n);
-  if (n != 1 || !(*depth >= 0 && *depth <= (double)MAX_ELEMS)) bad(b, "input 'depth' is not a size");
-  if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != 2) bad(b, "input 'values' is not a pair");
+  if (n != 1 || !(*depth >= 0 && *depth <= (double)MAX_ELEMS)) bad(b, "input 'depth' must be one number from 0 to 2^40");
+  if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != 2) bad(b, "input 'values' must be a vector of 2 elements");
   int64_t dims[MAX_RANK], size = (int64_t)*depth;
   for (int i = 0; i < rank; i++) dims[i] = i == axis ? 1 : idx->dims[from++];
   Ref at = g_reshape(ir, g_cast(ir, b->in[0], DT_I64), rank, dims);

@@ -33,7 +33,7 @@ static Ref matmul_matrices(Build *b, Ref a, Ref w) {
 Ref matmul(Build *b, Ref a, Ref w) {
   IR *ir = b->ir;
   const Node *an = node(ir, a), *wn = node(ir, w);
-  if (!an->rank || !wn->rank) bad(b, "the %s factor is a scalar", an->rank ? "second" : "first");
+  if (!an->rank || !wn->rank) bad(b, "the %s factor is a scalar, expected rank 1 or more", an->rank ? "second" : "first");
   bool row = an->rank == 1, column = wn->rank == 1;
   if (row) a = g_reshape(ir, a, 2, (int64_t[]){ 1, an->dims[0] });
   if (column) w = g_reshape(ir, w, 2, (int64_t[]){ wn->dims[0], 1 });
@@ -122,7 +122,7 @@ static int spell(Build *b, const char *p, size_t len, int rank, char *out) {
       if (n == USER_RANK) bad(b, "a term of the equation has more than %d axes", USER_RANK);
       out[n++] = p[i];
     } else {
-      bad(b, "the equation has the character '%c'", p[i]);
+      bad(b, "the equation has the character '%c', which is not allowed", p[i]);
     }
   }
   return n;
@@ -227,7 +227,8 @@ void op_einsum(Build *b) {
 /* Input 0, square matrices, as [count, n, n] in the accumulation type */
 static Ref square_matrices(Build *b, int64_t *count, int64_t *n) {
   const Node *x = in_node(b, 0);
-  if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2]) bad(b, "the input is not square matrices");
+  if (x->rank < 2 || x->dims[x->rank - 1] != x->dims[x->rank - 2])
+    bad(b, "the input must hold square matrices in its last two axes");
   *n = x->dims[x->rank - 1];
   *count = dims_elems(x->dims, x->rank - 2);
   return g_reshape(b->ir, g_cast(b->ir, b->in[0], acc_type(in_dt(b, 0))), 3, (int64_t[]){ *count, *n, *n });
@@ -294,7 +295,8 @@ void op_inverse(Build *b) {
 void op_cdist(Build *b) {
   IR *ir = b->ir;
   const Node *a = in_node(b, 0), *w = in_node(b, 1);
-  if (a->rank != 2 || w->rank != 2 || a->dims[1] != w->dims[1]) bad(b, "the inputs are not rows of equally many numbers");
+  if (a->rank != 2 || w->rank != 2 || a->dims[1] != w->dims[1])
+    bad(b, "the inputs must be matrices with the same number of columns");
   int64_t n = a->dims[1];
   Ref apart = g_binary(ir, OP_SUB, g_reshape(ir, b->in[0], 3, (int64_t[]){ a->dims[0], 1, n }),
                        g_reshape(ir, b->in[1], 3, (int64_t[]){ 1, w->dims[0], n }));

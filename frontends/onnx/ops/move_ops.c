@@ -80,7 +80,7 @@ void op_reshape(Build *b) {
       if (i >= x->rank) bad(b, "entry %d of the shape is 0, but the input has rank %d", i, x->rank);
       dims[i] = x->dims[i];
     }
-    if (dims[i] < -1) bad(b, "entry %d of the shape is %lld", i, (long long)dims[i]);
+    if (dims[i] < -1) bad(b, "entry %d of the shape is %lld, expected at least -1", i, (long long)dims[i]);
     if (dims[i] == -1 && free_axis >= 0) bad(b, "entries %d and %d of the shape are both -1", free_axis, i);
     if (dims[i] == -1) free_axis = i;
     else if (!i64_mul(known, dims[i], &known)) bad(b, "the shape %s has too many elements", dims_text(b, want, rank));
@@ -136,7 +136,7 @@ void op_transpose(Build *b) {
   if (given && n != rank) bad(b, "attribute 'perm' has %d entries, but the input has rank %d", n, rank);
   for (int i = 0; i < rank; i++) perm[i] = given ? given[i] : rank - 1 - i;
   for (int i = 0; i < rank; i++) /* unlike axes of other operators, these must not be negative */
-    if (perm[i] < 0) bad(b, "entry %d of attribute 'perm' is %lld", i, (long long)perm[i]);
+    if (perm[i] < 0) bad(b, "entry %d of attribute 'perm' is %lld, expected at least 0", i, (long long)perm[i]);
   axes_of(b, perm, rank, rank);
   b->out[0] = g_permute(b->ir, b->in[0], perm);
 }
@@ -164,7 +164,7 @@ void op_tile(Build *b) {
   if (n != rank) bad(b, "input 'repeats' has %d entries, but the input has rank %d", n, rank);
   for (int i = 0; i < n; i++)
     if (times[i] < 0 || !i64_mul(x->dims[i], times[i], &dims[i]))
-      bad(b, "entry %d of the repeats is %lld", i, (long long)times[i]);
+      bad(b, "entry %d of input 'repeats' is %lld, which is negative or too large", i, (long long)times[i]);
   check_dims(b, rank, dims);
   Ref r = b->in[0];
   for (int i = 0; i < n; i++)
@@ -244,7 +244,8 @@ void op_crop(Build *b) {
   const Node *x = in_node(b, 0);
   int n, m;
   const int64_t *border = attr_ints(b, "border", &n), *size = attr_ints(b, "scale", &m);
-  if (x->rank != 4 || n != 4 || (size && m != 2)) bad(b, "images [N,C,H,W] need 4 borders and, if any, 2 sizes");
+  if (x->rank != 4 || n != 4 || (size && m != 2))
+    bad(b, "the input must be images [N,C,H,W], with 4 entries in 'border', and 2 in 'scale' if it is given");
   b->out[0] = b->in[0];
   for (int i = 0; i < 2; i++) {
     int64_t extent = x->dims[2 + i], from = border[1 - i], count = size ? size[i] : extent - from - border[3 - i];
@@ -266,7 +267,7 @@ static int64_t pad_source(int64_t i, int64_t n, char mode) {
 static Ref pad_by_index(Build *b, Ref x, int axis, int64_t lo, int64_t hi, char mode) {
   int64_t n = node(b->ir, x)->dims[axis], out = n + lo + hi, cut = lo < 0 ? -lo : 0, kept = n - cut + (hi < 0 ? hi : 0);
   if (kept < 1 && out) bad(b, "axis %d is empty and cannot be extended", axis);
-  if (out > MAX_ELEMS >> 16) bad(b, "the result has extent %lld on axis %d", (long long)out, axis);
+  if (out > MAX_ELEMS >> 16) bad(b, "the result has extent %lld on axis %d, which is too large", (long long)out, axis);
   int64_t *index = ARENA_NEW(&b->c->model, int64_t, out + 1);
   for (int64_t i = 0; i < out; i++) index[i] = cut + pad_source(i - lo - cut, kept, mode);
   return take(b, x, axis, index, out);
@@ -288,14 +289,15 @@ void op_pad(Build *b) {
     int a = axes ? axis_of(b, axes[i], x->rank) : i;
     int64_t lo = pads[i], hi = pads[na + i], d = x->dims[a];
     if (lo > MAX_ELEMS || hi > MAX_ELEMS || lo < -d || hi < -d || d + lo + hi < 0 || d + lo + hi > MAX_ELEMS)
-      bad(b, "the padding on axis %d is %lld and %lld around %lld elements", a, (long long)lo, (long long)hi, (long long)d);
+      bad(b, "the padding on axis %d is %lld and %lld around %lld elements, which is out of range", a, (long long)lo,
+          (long long)hi, (long long)d);
     if (!attr_is(b, "mode", "constant")) {
       r = pad_by_index(b, r, a, lo, hi, attr_is(b, "mode", "edge") ? 'e' : attr_is(b, "mode", "wrap") ? 'w' : 'r');
       continue;
     }
     int64_t cut_lo = lo < 0 ? -lo : 0, cut_hi = hi < 0 ? -hi : 0, keep = d - cut_lo - cut_hi, drop = keep < 0 ? -keep : 0;
     int64_t add_lo = lo > 0 ? lo : 0, add_hi = hi > 0 ? hi : 0; /* one side may cut elements that the other side adds */
-    if (drop && cut_lo > d) bad(b, "the padding on axis %d cuts more than there is", a);
+    if (drop && cut_lo > d) bad(b, "the padding on axis %d removes more elements than there are", a);
     r = shrink_axis(ir, r, a, keep > 0 ? cut_lo : 0, 1, keep > 0 ? keep : 0);
     if (drop && add_lo) add_lo -= drop;
     else if (drop) add_hi -= drop;
@@ -313,7 +315,7 @@ void op_center_crop_pad(Build *b) {
   Ref r = b->in[0];
   for (int i = 0; i < n; i++) {
     int a = axes ? axis_of(b, axes[i], x->rank) : i;
-    if (want[i] < 0 || want[i] > MAX_ELEMS) bad(b, "entry %d of the shape is %lld", i, (long long)want[i]);
+    if (want[i] < 0 || want[i] > MAX_ELEMS) bad(b, "entry %d of the shape is %lld, expected 0 to 2^40", i, (long long)want[i]);
     int64_t more = want[i] - x->dims[a], lo = more / 2, hi = more - lo;
     if (more < 0) r = shrink_axis(b->ir, r, a, -more / 2, 1, want[i]);
     else r = pad_axes(b->ir, r, a, 1, &lo, &hi, c_int(b->ir, in_dt(b, 0), 0));
@@ -325,7 +327,7 @@ void op_center_crop_pad(Build *b) {
 static int64_t block_size(Build *b, int rank) {
   int64_t s = attr_int(b, "blocksize");
   if (rank != 4) bad(b, "the input has rank %d, expected 4", rank);
-  if (s > 1 << 20) bad(b, "attribute 'blocksize' is %lld", (long long)s);
+  if (s > 1 << 20) bad(b, "attribute 'blocksize' is %lld, expected at most 2^20", (long long)s);
   return s;
 }
 

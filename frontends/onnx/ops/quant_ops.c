@@ -14,7 +14,7 @@ static Ref parameter(Build *b, int k, const Node *x, int64_t axis, int64_t block
   int64_t dims[MAX_RANK];
   if (!block) {
     if (p->rank != 1 || p->dims[0] != x->dims[a])
-      bad(b, "input %d is not a vector of the %lld elements of axis %d", k, (long long)x->dims[a], a);
+      bad(b, "input %d must be a vector of %lld elements, as many as axis %d has", k, (long long)x->dims[a], a);
     for (int i = 0; i < x->rank; i++) dims[i] = i == a ? p->dims[0] : 1;
     return g_reshape(ir, b->in[k], x->rank, dims);
   }
@@ -191,7 +191,7 @@ void op_qlinear_softmax(Build *b) {
   const Node *x = in_node(b, 0);
   const int axis = axis_of(b, attr_int(b, "axis"), x->rank);
   const bool flat = attr_int(b, "opset") < 13;
-  if (!has_in(b, 1) || !has_in(b, 3)) bad(b, "a scale is required, but omitted");
+  if (!has_in(b, 1) || !has_in(b, 3)) bad(b, "a scale, input 1 or 3, is required, but omitted");
   Ref y = dequantized(b, 0, 1, 2);
   if (flat) y = g_reshape(ir, y, 2, (int64_t[]){ dims_elems(x->dims, axis), dims_elems(x->dims + axis, x->rank - axis) });
   y = softmax(b, y, flat ? 1 : axis, false);
@@ -204,7 +204,8 @@ void op_qlinear_softmax(Build *b) {
 /* The scale and zero point of the result come first. */
 void op_qlinear_concat(Build *b) {
   int n = (b->nin - 2) / 3;
-  if (b->nin != 3 * n + 2 || n < 1) bad(b, "%d inputs are not a scale, a zero point and triples", b->nin);
+  if (b->nin != 3 * n + 2 || n < 1)
+    bad(b, "there are %d inputs, expected a scale, a zero point, and three more for each part", b->nin);
   Ref *in = ARENA_NEW(&b->c->model, Ref, n);
   for (int k = 0; k < n; k++) {
     if (in_dt(b, 3 * k + 2) != in_dt(b, 1))
@@ -295,7 +296,7 @@ Ref unpack_bits(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits) {
 static Ref of_size(Build *b, int k, int64_t n, int64_t m) {
   const Node *x = in_node(b, k);
   if (dims_elems(x->dims, x->rank) != n * m)
-    bad(b, "input %d has not %lld elements for each of %lld columns", k, (long long)m, (long long)n);
+    bad(b, "input %d must have %lld elements for each of %lld columns", k, (long long)m, (long long)n);
   return g_reshape(b->ir, b->in[k], 2, (int64_t[]){ n, m });
 }
 
@@ -327,10 +328,12 @@ void op_matmul_nbits(Build *b) {
   const Node *a = in_node(b, 0);
   DType acc = acc_type(in_dt(b, 0));
   if (bits != 2 && bits != 4 && bits != 8) bad(b, "attribute 'bits' is %lld, expected 2, 4 or 8", (long long)bits);
-  if (block % (8 / bits)) bad(b, "blocks of %lld elements are not whole bytes", (long long)block);
+  if (block % (8 / bits))
+    bad(b, "blocks of %lld elements of %lld bits do not fill whole bytes", (long long)block, (long long)bits);
   elems_mul(b, n, elems_mul(b, blocks, block));
-  if (attr_int(b, "weight_prepacked")) bad(b, "the weights are packed for another engine");
-  if (!a->rank || a->dims[a->rank - 1] != k) bad(b, "the last axis of input 0 has not %lld elements", (long long)k);
+  if (attr_int(b, "weight_prepacked"))
+    bad(b, "attribute 'weight_prepacked' is set: weights packed for another engine are not supported");
+  if (!a->rank || a->dims[a->rank - 1] != k) bad(b, "the last axis of input 0 must have %lld elements", (long long)k);
   const int64_t *order = order_of_blocks(b, 4, k, block, blocks);
   Ref q = g_cast(ir, unpack_bits(ir, of_size(b, 1, n, blocks * block * bits / 8), n, blocks * block, bits), acc),
       zero = c_int(ir, acc, (int64_t)1 << (bits - 1));
@@ -394,20 +397,20 @@ void op_gather_block_quantized(Build *b) {
   const bool bytes = !in_narrow(b, TABLE); /* a byte holds several integers, if these have few bits */
   const int64_t bits = bytes ? attr_int(b, "bits") : 8, block = attr_int(b, "block_size");
   if (bytes && (in_dt(b, TABLE) != DT_U8 || (bits != 2 && bits != 4 && bits != 8)))
-    bad(b, "tables of other than 2, 4 or 8 bits in bytes are not supported");
+    bad(b, "a table of bytes must be u8, with attribute 'bits' 2, 4 or 8");
   if (!q->rank || scale->rank != q->rank)
     bad(b, "inputs 'data' and 'scales' have rank %d and %d, expected the same above 0", q->rank, scale->rank);
   const int along = axis_of(b, attr_int(b, "quantize_axis"), q->rank), last = q->rank - 1;
   const int from = axis_of(b, attr_int(b, "gather_axis"), q->rank);
   if (bits < 8 && (along != last || from == last))
-    bad(b, "packed bytes need blocks along the last axis, and a gather along another one");
+    bad(b, "a table with several elements per byte needs blocks along its last axis, and a gather along another one");
   const int64_t extent = elems_mul(b, q->dims[along], 8 / bits), blocks = extent / block + (extent % block != 0);
   for (int i = 0; i <= last; i++)
-    if (scale->dims[i] != (i == along ? blocks : q->dims[i])) bad(b, "input 'scales' is not one for each block");
+    if (scale->dims[i] != (i == along ? blocks : q->dims[i])) bad(b, "input 'scales' must have one element for each block");
   for (int i = 0; i <= last && has_in(b, ZEROS); i++) {
     const Node *zero = in_node(b, ZEROS);
     const int64_t want = i == last && bits < 8 ? (blocks * bits + 7) / 8 : scale->dims[i];
-    if (zero->rank != q->rank || zero->dims[i] != want) bad(b, "input 'zero_points' is not one for each block");
+    if (zero->rank != q->rank || zero->dims[i] != want) bad(b, "input 'zero_points' must have one element for each block");
   }
   const AttrVal axis = int_attr("axis", from);
   Ref part[] = { b->in[TABLE], b->in[SCALES], has_in(b, ZEROS) ? b->in[ZEROS] : 0 };

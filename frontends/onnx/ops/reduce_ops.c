@@ -207,7 +207,7 @@ static Ref per_channel(Build *b, Ref x, int k, const char *name) {
   const Node *n = node(b->ir, x), *v = in_node(b, k);
   int64_t dims[MAX_RANK], channels = n->rank < 2 ? 1 : n->dims[1]; /* rank 1: a batch of scalars */
   if (!n->rank || v->rank != 1 || v->dims[0] != channels)
-    bad(b, "input '%s' is not a vector of the %lld channels", name, (long long)channels);
+    bad(b, "input '%s' must be a vector of %lld elements, one for each channel", name, (long long)channels);
   for (int i = 0; i < n->rank; i++) dims[i] = i == 1 ? n->dims[1] : 1;
   return g_reshape(b->ir, b->in[k], n->rank, dims);
 }
@@ -317,7 +317,7 @@ void op_lrn(Build *b) {
   int64_t size = attr_int(b, "size"), lo = (size - 1) / 2, hi = size / 2;
   double beta = attr_float(b, "beta");
   if (n->rank < 2) bad(b, "the input has rank %d, expected at least 2", n->rank);
-  if (size > MAX_ELEMS) bad(b, "attribute 'size' is %lld", (long long)size);
+  if (size > MAX_ELEMS) bad(b, "attribute 'size' is %lld, expected at most 2^40", (long long)size);
   Ref x = b->in[0], zero = num(b, x, 0);
   Ref near = g_window(ir, pad_axes(ir, mul(b, x, x), 1, 1, &lo, &hi, zero), 1, n->dims[1], size, 1, 1);
   Ref sum = without_axes(ir, g_reduce(ir, OP_ADD, near, 1u << n->rank), 1u << n->rank);

@@ -7,8 +7,9 @@ static Ref column(Build *b, Ref rois, int64_t k) { return shrink_axis(b->ir, roi
 
 static void check_regions(Build *b, int64_t columns) {
   const Node *x = in_node(b, 0), *r = in_node(b, 1);
-  if (x->rank != 4 || !dims_elems(x->dims + 2, 2) || !x->dims[0]) bad(b, "the input is not [images, channels, height, width]");
-  if (r->rank != 2 || r->dims[1] != columns) bad(b, "input 'rois' is not rows of %lld numbers", (long long)columns);
+  if (x->rank != 4 || !dims_elems(x->dims + 2, 2) || !x->dims[0])
+    bad(b, "the input must be [images,channels,height,width], with at least one image and one pixel");
+  if (r->rank != 2 || r->dims[1] != columns) bad(b, "input 'rois' must be a matrix of %lld columns", (long long)columns);
 }
 
 /* ---- RoiAlign ---- */
@@ -54,7 +55,7 @@ void op_roi_align(Build *b) {
     bad(b, "attribute 'sampling_ratio' is 0: a number of samples that grows with the region is not supported, since it "
            "depends on the data");
   if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != regions)
-    bad(b, "input 'batch_indices' is not one for each of %lld regions", (long long)regions);
+    bad(b, "input 'batch_indices' must be a vector of %lld elements, one for each region", (long long)regions);
   DType acc = acc_type(in_dt(b, 0));
   Ref rois = g_cast(ir, b->in[1], acc);
   Samples rows = samples_of(b, column(b, rois, 1), column(b, rois, 3), cells[0], each, h);

@@ -21,7 +21,7 @@ static int64_t bucket_of(int64_t distance, int64_t buckets, int64_t most, bool b
 static int64_t one_size(Build *b, int k, const char *name) {
   int n;
   const int64_t *v = const_ints(b, k, name, &n);
-  if (n != 1 || *v < 1) bad(b, "input '%s' is not a size", name);
+  if (n != 1 || *v < 1) bad(b, "input '%s' must be one integer of at least 1", name);
   return *v;
 }
 
@@ -29,7 +29,7 @@ static int64_t one_size(Build *b, int k, const char *name) {
 void op_ms_relative_bias(Build *b) {
   IR *ir = b->ir;
   const Node *table = in_node(b, 0);
-  if (table->rank != 2 || table->dims[0] < 4) bad(b, "input 'bias_table' is not [buckets,heads] with at least 4 buckets");
+  if (table->rank != 2 || table->dims[0] < 4) bad(b, "input 'bias_table' must be [buckets,heads] with at least 4 buckets");
   const int64_t buckets = table->dims[0], heads = table->dims[1], most = attr_int(b, "max_distance");
   const int64_t queries = one_size(b, 1, "query_length"), keys = one_size(b, 2, "key_length"), n = elems_mul(b, queries, keys);
   int64_t *at = ARENA_NEW(&b->c->model, int64_t, n);
@@ -48,12 +48,12 @@ void op_ms_gated_relative_bias(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, QUERY), *w = in_node(b, WEIGHT);
   const int64_t heads = attr_int(b, "num_heads");
-  if (has_in(b, OFFSETS)) bad(b, "input 'token_offset', of batches without padding, is not supported");
+  if (has_in(b, OFFSETS)) bad(b, "input 'token_offset' is not supported: batches must keep their padding");
   if (x->rank != 3 || x->dims[2] % heads)
-    bad(b, "input 'query_layer' is not [batch,steps,columns] with columns for %lld heads", (long long)heads);
+    bad(b, "input 'query_layer' must be [batch,steps,columns], and %lld heads must divide the columns", (long long)heads);
   const int64_t dims[4] = { x->dims[0], x->dims[1], heads, x->dims[2] / heads };
   if (w->rank != 2 || w->dims[0] != dims[3] || w->dims[1] % 2)
-    bad(b, "input 'weight' is not %lld rows of an even number of columns", (long long)dims[3]);
+    bad(b, "input 'weight' must have %lld rows and an even number of columns", (long long)dims[3]);
   const int64_t gate[5] = { dims[0], heads, dims[1], 2, w->dims[1] / 2 }, each[4] = { dims[0], heads, dims[1], 1 },
                 scores[4] = { dims[0], heads, dims[1], dims[1] };
   Ref q = g_reshape(ir, add(b, b->in[QUERY], to_shape(b, b->in[QUERY_BIAS], 3, x->dims)), 4, dims);

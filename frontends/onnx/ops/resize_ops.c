@@ -68,7 +68,8 @@ static int make_taps(Build *b, const Axis *a, int64_t **index, double **weight) 
     double x = coordinate(b, a, o), base = floor(x), sum = 0;
     int64_t *idx = *index + o * taps;
     double *w = *weight + o * taps;
-    if (!(fabs(x) < (double)MAX_ELEMS)) bad(b, "output position %lld lies at %g of the input", (long long)o, x);
+    if (!(fabs(x) < (double)MAX_ELEMS))
+      bad(b, "output position %lld maps to input position %g, which is out of range", (long long)o, x);
     for (int64_t t = 0; t < taps; t++) {
       double at = (double)(first + t) - (x - base);
       idx[t] = near ? nearest(b, x) : (int64_t)base + first + t;
@@ -135,7 +136,7 @@ static void axes_from_sizes(Build *b, Axis *axes, int n) {
   if (count != n) bad(b, "input 'sizes' has %d entries for %d axes", count, n);
   for (int i = 0; i < n; i++) {
     if (size[i] < 0 || size[i] > MAX_ELEMS || (!axes[i].in && size[i]))
-      bad(b, "entry %d of the sizes is %lld", i, (long long)size[i]);
+      bad(b, "entry %d of the sizes is %lld, which is out of range", i, (long long)size[i]);
     double s = axes[i].in ? (double)size[i] / (double)axes[i].in : 1;
     if (!i || (smaller ? s > common : s < common)) common = s;
     axes[i].out = size[i];
@@ -156,7 +157,7 @@ static void axes_from_scales(Build *b, Axis *axes, int n) {
   if (count != n) bad(b, "input 'scales' has %d entries for %d axes", count, n);
   for (int i = 0; i < n; i++) {
     float out = floorf((float)axes[i].in * (float)scale[i]);
-    if (!(scale[i] > 0) || !(out < (float)MAX_ELEMS)) bad(b, "entry %d of the scales is %g", i, scale[i]);
+    if (!(scale[i] > 0) || !(out < (float)MAX_ELEMS)) bad(b, "entry %d of the scales is %g, which is out of range", i, scale[i]);
     axes[i].out = (int64_t)out;
     axes[i].scale = scale[i];
     axes[i].exact = (double)axes[i].out == (double)axes[i].in * scale[i];

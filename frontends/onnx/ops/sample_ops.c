@@ -79,7 +79,7 @@ void op_grid_sample(Build *b) {
   int n = x->rank - 2, combinations = 1;
   if (n < 1 || n > MAX_SPATIAL) bad(b, "the input has rank %d, expected 3 to %d", x->rank, MAX_SPATIAL + 2);
   if (grid->rank != x->rank || grid->dims[0] != x->dims[0] || grid->dims[n + 1] != n)
-    bad(b, "the grid does not hold %d coordinates for each sample of each of %lld images", n, (long long)x->dims[0]);
+    bad(b, "the grid must have rank %d, %lld images, and %d coordinates for each sample", x->rank, (long long)x->dims[0], n);
   int64_t samples = dims_elems(grid->dims + 1, n), pixels = dims_elems(x->dims + 2, n),
           dims[MAX_RANK] = { x->dims[0], x->dims[1] };
   if (!pixels) bad(b, "the image is empty");
@@ -114,7 +114,7 @@ void op_affine_grid(Build *b) {
   int n = count - 2;
   if (n < 2 || n > MAX_SPATIAL) bad(b, "input 'size' has %d entries, expected 4 or 5", count);
   if (theta->rank != 3 || theta->dims[0] != size[0] || theta->dims[1] != n || theta->dims[2] != n + 1)
-    bad(b, "input 'theta' is not %lld matrices of %d by %d", (long long)size[0], n, n + 1);
+    bad(b, "input 'theta' must hold %lld matrices of %d by %d", (long long)size[0], n, n + 1);
   int64_t dims[MAX_RANK] = { size[0] };
   for (int a = 0; a < n; a++) dims[1 + a] = size[2 + a];
   dims[1 + n] = n;
@@ -144,16 +144,17 @@ void op_affine_grid(Build *b) {
 void op_deform_conv(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *w = in_node(b, 1), *off = in_node(b, 2);
-  if (x->rank != 4 || w->rank != 4 || off->rank != 4) bad(b, "only images with two axes are supported");
+  if (x->rank != 4 || w->rank != 4 || off->rank != 4)
+    bad(b, "the input, the weights and the offsets must have rank 4: only images with two axes are supported");
   int64_t group = attr_int(b, "group"), groups = attr_int(b, "offset_group"), n = x->dims[0], channels = x->dims[1],
           maps = w->dims[0];
   int64_t k[2] = { w->dims[2], w->dims[3] }, taps = elems_mul(b, k[0], k[1]), out[2] = { off->dims[2], off->dims[3] };
   int64_t places = elems_mul(b, out[0], out[1]), pixels = elems_mul(b, x->dims[2], x->dims[3]);
   if (elems_mul(b, w->dims[1], group) != channels || maps % group || channels % groups || !pixels || !taps)
-    bad(b, "%lld channels, %lld filters of %lld and groups of %lld and %lld do not fit together", (long long)channels,
-        (long long)maps, (long long)w->dims[1], (long long)group, (long long)groups);
+    bad(b, "%lld channels in %lld groups, and %lld groups of offsets, do not fit %lld filters of %lld channels",
+        (long long)channels, (long long)group, (long long)groups, (long long)maps, (long long)w->dims[1]);
   if (off->dims[0] != n || off->dims[1] != 2 * elems_mul(b, groups, taps))
-    bad(b, "input 'offset' does not have 2 x %lld x %lld channels", (long long)groups, (long long)taps);
+    bad(b, "input 'offset' must have %lld images and 2 x %lld x %lld channels", (long long)n, (long long)groups, (long long)taps);
   DType acc = acc_type(in_dt(b, 0));
   Ref moved = g_reshape(ir, g_cast(ir, b->in[2], acc), 5, (int64_t[]){ n, groups, taps, 2, places }), at[2];
   int64_t kernel[2], stride[2], dilation[2], pads[4];
@@ -176,7 +177,7 @@ void op_deform_conv(Build *b) {
   }
   Ref factor = has_in(b, 4) ? g_cast(ir, b->in[4], acc) : 0, sum = 0;
   if (factor && dims_elems(in_node(b, 4)->dims, in_node(b, 4)->rank) != n * groups * taps * places)
-    bad(b, "input 'mask' is not one factor for each sample");
+    bad(b, "input 'mask' must have one element for each sampled value");
   if (factor) factor = g_reshape(ir, factor, 4, (int64_t[]){ n, groups, taps, places });
   int64_t each[4] = { n, groups, channels / groups, taps * places }, one[4] = { n, groups, 1, taps * places };
   Ref image = g_reshape(ir, g_cast(ir, b->in[0], acc), 4, (int64_t[]){ n, groups, channels / groups, pixels });

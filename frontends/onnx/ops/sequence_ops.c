@@ -88,7 +88,7 @@ void op_split_to_sequence(Build *b) {
   int64_t extent = x->dims[axis], at = 0, n = extent;
   const int64_t *split = has_in(b, 1) ? const_ints(b, 1, "split", &count) : NULL;
   bool each = split && !in_node(b, 1)->rank; /* parts of one size; the last may be smaller */
-  if (each && split[0] < 1) bad(b, "parts of %lld elements", (long long)split[0]);
+  if (each && split[0] < 1) bad(b, "input 'split' is %lld, expected at least 1", (long long)split[0]);
   if (split) n = each ? (extent + split[0] - 1) / split[0] : count;
   spend(b, n);
   Ref *part = ARENA_NEW(&b->c->model, Ref, n + 1);

@@ -113,7 +113,8 @@ static Ref joined(Build *b, Complex z, int rank, const int64_t *dims) { /* dims:
 static int64_t size_input(Build *b, int k, const char *name, int64_t least) {
   int n;
   int64_t v = *const_ints(b, k, name, &n);
-  if (n != 1 || v < least || v > 1 << 28) bad(b, "input '%s' is %lld", name, (long long)v);
+  if (n != 1 || v < least || v > 1 << 28)
+    bad(b, "input '%s' must be one integer from %lld to 2^28, found %lld", name, (long long)least, (long long)v);
   return v;
 }
 
@@ -122,9 +123,9 @@ void op_dft(Build *b) {
   const Node *x = in_node(b, 0);
   int n, rank = x->rank, axis = axis_of(b, has_in(b, 2) ? *const_ints(b, 2, "axis", &n) : -2, rank);
   bool inverse = attr_int(b, "inverse"), onesided = attr_int(b, "onesided"), back = inverse && onesided;
-  if (rank < 2 || axis == rank - 1) bad(b, "axis %d holds real and imaginary parts", axis);
+  if (rank < 2 || axis == rank - 1) bad(b, "axis %d holds the real and imaginary parts and cannot be transformed", axis);
   int64_t have = x->dims[axis], length = has_in(b, 1) ? size_input(b, 1, "dft_length", 1) : back ? 2 * (have - 1) : have;
-  if (length < 1) bad(b, "a transform of %lld elements", (long long)length);
+  if (length < 1) bad(b, "the transform has %lld elements, expected at least 1", (long long)length);
   int64_t bins = onesided && !inverse ? length / 2 + 1 : length, perm[MAX_RANK], dims[MAX_RANK], out[MAX_RANK];
   for (int i = 0, at = 0; i < rank; i++)
     if (i != axis && i != rank - 1) perm[at++] = i;
@@ -213,7 +214,7 @@ void op_mel_weight_matrix(Build *b) {
          mel[2];
   for (int i = 0; i < 2; i++) mel[i] = 2595 * log10(1 + edge[i] / 700);
   if (mels > MAX_ELEMS / bins || mels * bins > (int64_t)1 << 28)
-    bad(b, "%lld x %lld is too large", (long long)bins, (long long)mels);
+    bad(b, "a result of %lld x %lld elements is too large", (long long)bins, (long long)mels);
   int64_t *at = ARENA_NEW(&b->c->model, int64_t, mels + 2);
   for (int64_t i = 0; i < mels + 2; i++) {
     double hertz = 700 * (pow(10, (mel[0] + (double)i * (mel[1] - mel[0]) / (double)(mels + 2)) / 2595) - 1),

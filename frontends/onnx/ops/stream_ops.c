@@ -9,8 +9,8 @@ enum { QUERY, KEY, VALUE, PAST, DECAY, BETA };
 static Ref heads_of(Build *b, int k, const char *name, int64_t heads) {
   const Node *x = in_node(b, k), *q = in_node(b, QUERY);
   if (x->rank != 3 || x->dims[0] != q->dims[0] || x->dims[1] != q->dims[1] || x->dims[2] % heads)
-    bad(b, "input '%s' is not %lld rows of %lld steps of %lld heads", name, (long long)q->dims[0], (long long)q->dims[1],
-        (long long)heads);
+    bad(b, "input '%s' must be [%lld,%lld,columns], and %lld heads must divide the columns", name, (long long)q->dims[0],
+        (long long)q->dims[1], (long long)heads);
   return g_reshape(b->ir, g_cast(b->ir, b->in[k], acc_type(in_dt(b, k))), 4,
                    (int64_t[]){ x->dims[0], x->dims[1], heads, x->dims[2] / heads });
 }
@@ -29,24 +29,24 @@ void op_linear_attention(Build *b) {
   const bool delta = attr_is(b, "update_rule", "delta") || attr_is(b, "update_rule", "gated_delta");
   const bool gated = attr_is(b, "update_rule", "gated") || attr_is(b, "update_rule", "gated_delta");
   if (in_node(b, QUERY)->rank != 3 || !in_node(b, QUERY)->dims[1])
-    bad(b, "input 'query' is not [batch, steps, heads times width]");
-  if (hq % hk) bad(b, "%lld heads of queries do not share %lld heads of keys", (long long)hq, (long long)hk);
+    bad(b, "input 'query' must be [batch,steps,columns] with at least one step");
+  if (hq % hk) bad(b, "%lld heads of keys do not divide %lld heads of queries", (long long)hk, (long long)hq);
   if ((gated && !has_in(b, DECAY)) || (delta && !has_in(b, BETA)))
-    bad(b, "input '%s' is omitted, but update_rule needs it", gated && !has_in(b, DECAY) ? "decay" : "beta");
+    bad(b, "input '%s' is omitted, but attribute 'update_rule' needs it", gated && !has_in(b, DECAY) ? "decay" : "beta");
   Ref q = heads_of(b, QUERY, "query", hq), k = heads_of(b, KEY, "key", hk), v = heads_of(b, VALUE, "value", hk), decay = 0,
       beta = 0;
   const Node *qn = node(ir, q);
   int64_t batch = qn->dims[0], steps = qn->dims[1], width = qn->dims[3], values = node(ir, v)->dims[3],
           state[] = { batch, hk, width, values };
   if (node(ir, k)->dims[3] != width)
-    bad(b, "keys have %lld elements, queries %lld", (long long)node(ir, k)->dims[3], (long long)width);
+    bad(b, "a head of keys has %lld elements, but a head of queries has %lld", (long long)node(ir, k)->dims[3], (long long)width);
   if (gated) decay = g_unary(ir, OP_EXP, heads_of(b, DECAY, "decay", hk));
   if (delta) beta = heads_of(b, BETA, "beta", in_node(b, BETA)->rank == 3 && in_node(b, BETA)->dims[2] == 1 ? 1 : hk);
   int64_t fades = decay ? node(ir, decay)->dims[3] : 1;
   if (fades != 1 && fades != width)
-    bad(b, "input 'decay' has %lld elements a head, expected 1 or %lld", (long long)fades, (long long)width);
+    bad(b, "input 'decay' has %lld elements per head, expected 1 or %lld", (long long)fades, (long long)width);
   if (beta && node(ir, beta)->dims[3] != 1)
-    bad(b, "input 'beta' has %lld elements a head, expected 1", (long long)node(ir, beta)->dims[3]);
+    bad(b, "input 'beta' has %lld elements per head, expected 1", (long long)node(ir, beta)->dims[3]);
   Ref s = has_in(b, PAST) ? to_shape(b, widen(b, b->in[PAST]), 4, state)
                           : g_expand(ir, c_float(ir, acc_type(in_dt(b, QUERY)), 0), 4, state);
   spend(b, steps);
@@ -76,7 +76,7 @@ void op_causal_conv(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *w = in_node(b, 1);
   if (x->rank != 3 || w->rank != 3 || w->dims[0] != x->dims[1] || w->dims[1] != 1 || !w->dims[2])
-    bad(b, "the weights are not one row for each of the channels of [batch, channels, steps]");
+    bad(b, "the weights must be [channels,1,taps] for an input [batch,channels,steps]");
   int64_t before = w->dims[2] - 1, past[] = { x->dims[0], x->dims[1], before };
   Ref state = has_in(b, 3) ? to_shape(b, b->in[3], 3, past) : g_expand(ir, c_int(ir, in_dt(b, 0), 0), 3, past);
   Ref all = before ? g_cat(ir, 2, (Ref[]){ state, b->in[0] }, 2) : b->in[0];

@@ -44,7 +44,7 @@ static const double *floats_of(Build *b, const char *name, const char *tensor, i
 static void allocate(Build *b, Trees *t) {
   Arena *a = &b->c->model;
   if (!t->n || t->n > 1 << 28 || t->targets < 1 || t->targets > MAX_ELEMS / t->n / 16)
-    bad(b, "%lld nodes and %lld targets", (long long)t->n, (long long)t->targets);
+    bad(b, "%lld nodes and %lld targets are too few or too many", (long long)t->n, (long long)t->targets);
   t->feature = ARENA_NEW(a, int32_t, t->n);
   t->split = ARENA_NEW(a, double, t->n);
   t->mode = ARENA_NEW(a, int, t->n);
@@ -60,7 +60,7 @@ static void allocate(Build *b, Trees *t) {
 
 static void add_weight(Build *b, Trees *t, int64_t node_at, int64_t target, double w) {
   if (target < 0 || target >= t->targets)
-    bad(b, "a leaf has a weight for target %lld of %lld", (long long)target, (long long)t->targets);
+    bad(b, "a leaf has a weight for target %lld, but there are %lld targets", (long long)target, (long long)t->targets);
   double *to = &t->weight[node_at * t->targets + target];
   *to = *to == t->absent ? w : *to + w;
 }
@@ -89,7 +89,7 @@ static void measure(Build *b, Trees *t, bool find_roots) {
       if (!--parents[to]) list[n++] = to;
     }
   }
-  if (n < t->n || !t->ntrees) bad(b, "the nodes of a tree lead back to themselves");
+  if (n < t->n || !t->ntrees) bad(b, "the nodes of a tree form a cycle");
 }
 
 /* ---- the forms that name nodes ---- */
@@ -111,7 +111,7 @@ static int mode_named(Build *b, const Bytes *s) {
   static const char *const names[] = { "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ" };
   for (int m = LEQ; m <= NEQ; m++)
     if (!strcmp((const char *)s->p, names[m])) return m;
-  if (strcmp((const char *)s->p, "LEAF")) bad(b, "a node's mode is '%.100s'", (const char *)s->p);
+  if (strcmp((const char *)s->p, "LEAF")) bad(b, "a node's mode is '%.100s', which is unknown", (const char *)s->p);
   return LEAF;
 }
 
@@ -203,7 +203,7 @@ static void read_placed(Build *b, Trees *t) {
   n = leaves;
   const double *weight = floats_of(b, NULL, "leaf_weights", &n);
   for (int i = 0; i < nodes; i++) {
-    if (!(modes[i] >= LEQ && modes[i] <= MEMBER)) bad(b, "the mode of node %d is %g", i, modes[i]);
+    if (!(modes[i] >= LEQ && modes[i] <= MEMBER)) bad(b, "the mode of node %d is %g, which is unknown", i, modes[i]);
     t->mode[i] = (int)modes[i];
     t->split[i] = split[i];
     t->missing[i] = missing[i] != 0;
@@ -245,7 +245,8 @@ static Ref walk(Build *b, const Trees *t, Ref x) {
   for (int64_t i = 0; i < t->n; i++) {
     if (t->mode[i] == LEAF) continue;
     if (t->feature[i] < 0 || t->feature[i] >= columns)
-      bad(b, "node %lld compares column %lld of %lld", (long long)i, (long long)t->feature[i], (long long)columns);
+      bad(b, "node %lld compares column %lld, but the input has %lld columns", (long long)i, (long long)t->feature[i],
+          (long long)columns);
     used |= 1u << t->mode[i];
     any_missing |= t->missing[i];
   }
@@ -311,7 +312,7 @@ void op_tree_ensemble(Build *b) {
   static const Op functions[] = { OP_DIV, OP_ADD, OP_MIN, OP_MAX };
   static const char *const transforms[] = { "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO" };
   int64_t how = attr_int(b, "aggregate_function"), after = attr_int(b, "post_transform");
-  if (how < 0 || how > 3) bad(b, "attribute 'aggregate_function' is %lld", (long long)how);
+  if (how < 0 || how > 3) bad(b, "attribute 'aggregate_function' is %lld, expected 0 to 3", (long long)how);
   if (after < 0 || after > 3) bad(b, "attribute 'post_transform' is %lld, which is not supported", (long long)after);
   Trees t = { .targets = attr_set(b, "n_targets") ? attr_int(b, "n_targets") : 1, .absent = absent_of(functions[how]) };
   read_placed(b, &t);
@@ -352,7 +353,7 @@ void op_tree_classifier(Build *b) {
     return;
   }
   scores = add_base(b, scores, &nbase);
-  if (nbase && nbase != t.targets) bad(b, "%lld base values for %lld classes", (long long)nbase, (long long)t.targets);
+  if (nbase && nbase != t.targets) bad(b, "there are %lld base values, but %lld classes", (long long)nbase, (long long)t.targets);
   b->out[0] = class_labels(b, "classlabels_int64s", best_class(b, scores));
   b->out[1] = g_cast(b->ir, transformed(b, scores, attr_find(b, "post_transform")->s), DT_F32);
 }

@@ -22,7 +22,8 @@ void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to) 
   if (v && n != want) bad(b, "attribute '%s' has %d entries, expected %d", name, n, want);
   for (int i = 0; i < want; i++) {
     to[i] = v ? v[i] : fill;
-    if (to[i] > MAX_ELEMS || to[i] < -MAX_ELEMS) bad(b, "attribute '%s' has the entry %lld", name, (long long)to[i]);
+    if (to[i] > MAX_ELEMS || to[i] < -MAX_ELEMS)
+      bad(b, "attribute '%s' has the entry %lld, which is out of range", name, (long long)to[i]);
   }
 }
 
@@ -123,7 +124,7 @@ Ref add_bias(Build *b, Ref y, int k) {
   IR *ir = b->ir;
   const Node *n = node(ir, y), *bias = in_node(b, k);
   int64_t dims[MAX_RANK];
-  if (bias->rank != 1 || bias->dims[0] != n->dims[1]) bad(b, "the bias is not a vector of %lld entries", (long long)n->dims[1]);
+  if (bias->rank != 1 || bias->dims[0] != n->dims[1]) bad(b, "the bias must be a vector of %lld elements", (long long)n->dims[1]);
   for (int i = 0; i < n->rank; i++) dims[i] = i == 1 ? n->dims[1] : 1;
   return g_binary(ir, OP_ADD, y, g_reshape(ir, g_cast(ir, b->in[k], (DType)n->dt), n->rank, dims));
 }
@@ -276,7 +277,7 @@ static void transposed_place(Build *b, Window *w, int64_t *out) {
       if (attr_is(b, "auto_pad", "VALID")) w->lo[i] = w->hi[i] = 0;
       out[i] = full - w->lo[i] - w->hi[i];
     }
-    if (out[i] < 1) bad(b, "the result has extent %lld on axis %d", (long long)out[i], i);
+    if (out[i] < 1) bad(b, "the result has extent %lld on axis %d, expected at least 1", (long long)out[i], i);
   }
 }
 
@@ -458,8 +459,8 @@ static void pool_read(Build *b, Window *w) {
   window_place(b, w, attr_int(b, "ceil_mode"));
   for (int i = 0; i < w->n; i++)
     if (w->lo[i] < 0 || w->hi[i] < 0 || w->lo[i] >= reach(w, i) || w->hi[i] >= reach(w, i))
-      bad(b, "the padding on axis %d is %lld and %lld, expected less than the %lld a window covers", i, (long long)w->lo[i],
-          (long long)w->hi[i], (long long)reach(w, i));
+      bad(b, "the padding on axis %d is %lld and %lld, expected less than the %lld elements that a window covers", i,
+          (long long)w->lo[i], (long long)w->hi[i], (long long)reach(w, i));
 }
 
 /* Converts index `at` (last axis fastest) to an index with the first spatial axis fastest. */
@@ -529,7 +530,7 @@ void op_max_unpool(Build *b) {
   const Node *x = in_node(b, 0);
   int rank = x->rank, n = rank - 2, given = 0;
   if (n < 1 || n > SPATIAL || in_node(b, 1)->rank != rank || memcmp(in_node(b, 1)->dims, x->dims, (size_t)rank * sizeof *x->dims))
-    bad(b, "values and indices differ in shape, or are not [batch, channels, ...]");
+    bad(b, "values and indices must have the same shape, [batch,channels,...]");
   const int64_t *wanted = has_in(b, 2) ? const_ints(b, 2, "output_shape", &given) : NULL;
   if (wanted && given != rank) bad(b, "input 'output_shape' has %d entries, expected %d", given, rank);
   int64_t k[SPATIAL], stride[SPATIAL], pads[2 * SPATIAL], dims[MAX_RANK] = { x->dims[0], x->dims[1] }, near = 1, widest = 0;
@@ -564,7 +565,7 @@ void op_max_unpool(Build *b) {
   for (int a = 0; a < n && wanted; a++) {
     int64_t none = 0, more = wanted[2 + a] - dims[2 + a];
     if (wanted[2 + a] < 0 || wanted[2 + a] > MAX_ELEMS)
-      bad(b, "input 'output_shape' has the entry %lld", (long long)wanted[2 + a]);
+      bad(b, "input 'output_shape' has the entry %lld, which is out of range", (long long)wanted[2 + a]);
     if (more > 0) y = pad_axes(ir, y, 2 + a, 1, &none, &more, c_int(ir, in_dt(b, 0), 0));
     else y = shrink_axis(ir, y, 2 + a, 0, 1, wanted[2 + a]);
   }
@@ -630,7 +631,8 @@ void op_col2im(Build *b) {
   int n;
   block = const_ints(b, 2, "block_shape", &n);
   if (n != w.n || n < 1 || n > SPATIAL || x->rank != 3)
-    bad(b, "an image of %d axes from windows of %d, in a tensor of rank %d", w.n, n, x->rank);
+    bad(b, "'image_shape' has %d entries and 'block_shape' %d, for an input of rank %d; expected equal numbers, and rank 3", w.n,
+        n, x->rank);
   ints_into(b, "strides", n, 1, w.stride);
   ints_into(b, "dilations", n, 1, w.dilation);
   ints_into(b, "pads", 2 * n, 0, pads);
@@ -645,8 +647,8 @@ void op_col2im(Build *b) {
     windows_ = elems_mul(b, windows_, w.out[i]);
   }
   if (x->dims[1] % taps || x->dims[2] != windows_)
-    bad(b, "%lld windows of %lld elements, expected %lld of a multiple of %lld", (long long)x->dims[2], (long long)x->dims[1],
-        (long long)windows_, (long long)taps);
+    bad(b, "the input has %lld windows of %lld elements, expected %lld windows of a multiple of %lld elements",
+        (long long)x->dims[2], (long long)x->dims[1], (long long)windows_, (long long)taps);
   spend(b, taps);
   dims[0] = x->dims[0];
   dims[1] = x->dims[1] / taps;

@@ -182,9 +182,9 @@ static void begin_function(Reader *r) {
   const Onnx__FunctionProto *p = f->fn->p;
   Pos at = onnx_pos(f->call);
   if (f->call->nin > p->n_input)
-    fail_at(r->c, EX_BADMODEL, at, "call with %u inputs of %s, which has %zu", f->call->nin, f->fn->text, p->n_input);
+    fail_at(r->c, EX_BADMODEL, at, "%s takes %zu inputs, but this call gives %u", f->fn->text, p->n_input, f->call->nin);
   if (f->call->nout > p->n_output)
-    fail_at(r->c, EX_BADMODEL, at, "call with %u outputs of %s, which has %zu", f->call->nout, f->fn->text, p->n_output);
+    fail_at(r->c, EX_BADMODEL, at, "%s has %zu outputs, but this call takes %u", f->fn->text, p->n_output, f->call->nout);
   for (size_t i = 0; i < p->n_input; i++) {
     uint32_t name = name_id(r, p->input[i]);
     if (binding(r, name)->scope == scope(r)) fail_at(r->c, EX_BADMODEL, at, "%s has input '%s' twice", f->fn->text, p->input[i]);
@@ -302,7 +302,8 @@ static void read_outputs(Reader *r, OnnxGraph *to, const GraphProto *g) {
   OnnxId *out = ARENA_NEW(&r->c->model, OnnxId, g->n_output);
   for (size_t i = 0; i < g->n_output; i++)
     if (!lookup(r, g->output[i]->name, &out[i]))
-      fail_at(r->c, EX_BADMODEL, frame_pos(r), "nothing makes graph output '%.200s'", pb_text(g->output[i]->name));
+      fail_at(r->c, EX_BADMODEL, frame_pos(r), "no node, input or initializer gives graph output '%.200s'",
+              pb_text(g->output[i]->name));
   to->out = out;
   to->nout = (uint32_t)g->n_output;
 }
@@ -337,7 +338,7 @@ static void begin(Reader *r) {
   if (f->fn) {
     for (size_t i = 0; i < f->fn->p->n_output; i++)
       if (binding(r, name_id(r, f->fn->p->output[i]))->awaited)
-        fail_at(r->c, EX_BADMODEL, frame_pos(r), "%s does not make its output '%.200s'", f->fn->text, f->fn->p->output[i]);
+        fail_at(r->c, EX_BADMODEL, frame_pos(r), "no node of %s gives its output '%.200s'", f->fn->text, f->fn->p->output[i]);
     if (!f->fn->order) f->fn->order = order_nodes(r, f);
     f->order = f->fn->order;
     return;
@@ -393,7 +394,7 @@ static const OnnxId *read_ids(Reader *r, size_t n, char *const *names, const Onn
   while (n && !*names[n - 1]) n--;
   for (size_t i = 0; i < n; i++)
     if (*names[i] && !lookup(r, names[i], &ids[i]))
-      fail_at(r->c, EX_BADMODEL, onnx_pos(node), "nothing makes its input '%.200s'", names[i]);
+      fail_at(r->c, EX_BADMODEL, onnx_pos(node), "no node, input or initializer gives its input '%.200s'", names[i]);
   *count = (uint32_t)n;
   return ids;
 }
@@ -409,12 +410,13 @@ static void step(Reader *r) {
   n.text = arena_printf(&r->c->model, "%s%snode %u%s%.*s%s (%.*s%s%.*s, opset %lld)", f.where ? f.where : "",
                         f.where ? " > " : "", at, *n.name ? " '" : "", shown(n.name), n.name, *n.name ? "'" : "", shown(n.domain),
                         n.domain, *n.domain ? "." : "", shown(n.op), n.op, (long long)n.opset);
-  if (!*n.op) fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "has no operator");
+  if (!*n.op) fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "has no op_type");
   n.in = read_ids(r, p->n_input, p->input, &n, &n.nin);
   n.out = read_ids(r, p->n_output, p->output, &n, &n.nout);
   read_attrs(r, &f, p, &n);
   Function *fn = function_of(&r->functions, p);
-  if (!fn && !n.opset && !*n.domain) fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "the domain 'ai.onnx' is not imported");
+  if (!fn && !n.opset && !*n.domain)
+    fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "domain 'ai.onnx' is not imported; add it to opset_import");
   if (r->c->model.total > r->budget)
     fail_at(r->c, EX_BADMODEL, onnx_pos(&n), "the model becomes more than %zu bytes after inlining (--max-decoded)", r->budget);
   if (!fn) {
@@ -439,7 +441,7 @@ static void read_model(Reader *r, const char *path) {
   r->p = (const Onnx__ModelProto *)wire_unpack(c, &r->scratch, &onnx__model_proto__descriptor, file, true);
   const Onnx__ModelProto *p = r->p;
   if (!p->graph) fail(c, EX_BADMODEL, "the model has no graph");
-  if (p->ir_version < 1) fail(c, EX_BADMODEL, "the model has ir_version %lld", (long long)p->ir_version);
+  if (p->ir_version < 1) fail(c, EX_BADMODEL, "the model has ir_version %lld, expected at least 1", (long long)p->ir_version);
   if (p->ir_version > NEWEST_IR)
     fail(c, EX_BADMODEL, "the model has ir_version %lld, the newest that tgc knows is %d", (long long)p->ir_version, NEWEST_IR);
   if (p->n_training_info) fail(c, EX_BADMODEL, "the model has training information, which tgc does not support");

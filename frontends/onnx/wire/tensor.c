@@ -256,7 +256,7 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, bool coded, Po
   bool empty = false, fits = true;
   for (int i = 0; i < t.rank; i++) {
     t.dims[i] = p->dims[i];
-    if (t.dims[i] < 0) fail_at(c, EX_BADMODEL, at, "%s has dimension %lld", s.subject, (long long)t.dims[i]);
+    if (t.dims[i] < 0) fail_at(c, EX_BADMODEL, at, "%s has dimension %lld, which is negative", s.subject, (long long)t.dims[i]);
     empty |= !t.dims[i];
     fits = fits && i64_mul(bytes, t.dims[i] ? t.dims[i] : 1, &bytes);
   }

@@ -159,7 +159,7 @@ static uint64_t varint(const Scan *s, const uint8_t **p, const uint8_t *end) {
     if (i == 9 && b > 1) break;
     v |= (uint64_t)(b & 127) << 7 * i;
     if (b & 128) continue;
-    if (i && !b) bad(s, at, "a number has needless bytes");
+    if (i && !b) bad(s, at, "a number takes more bytes than it needs");
     return v;
   }
   bad(s, at, "a number has more than 64 bits");
