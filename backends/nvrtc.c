@@ -94,7 +94,7 @@ Archs cuda_archs(Ctx *c, const ImageOrder *order) {
     const long arch = named ? strtol(at + 3, &end, 10) : 0;
     if (!named || arch < 50 || arch > 999 || (*end && *end != ',') || (*end == ',' && !end[1]))
       fail(c, EX_USAGE_, "--arch wants names like sm_75,sm_90, not '%s'", text);
-    if (a.n == MOST_ARCHS) fail(c, EX_USAGE_, "--arch takes %d architectures at most", MOST_ARCHS);
+    if (a.n == MOST_ARCHS) fail(c, EX_USAGE_, "--arch takes at most %d architectures", MOST_ARCHS);
     int k = a.n++;
     for (; k && a.arch[k - 1] >= arch; k--) {
       if (a.arch[k - 1] == arch) fail(c, EX_USAGE_, "--arch names sm_%ld twice", arch);

@@ -63,7 +63,7 @@ int main(int argc, char **argv) {
   options_free(&o);
   bool lost = ferror(stdout);
   if ((fflush(stdout) || lost) && (code == EX_DONE || code == EX_FAILED)) {
-    fputs("tgc: cannot write the standard output\n", stderr);
+    fputs("tgc: cannot write to standard output\n", stderr);
     code = EX_NOWRITE;
   }
   return code;

@@ -75,7 +75,7 @@ OPTION(0,   "capacity",         "N",                      COUNT, capacity,      
 OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RvBp",       INPUT,
        "input file: .npy, .npz, .pb, or raw bytes; without a name, inputs are taken in order")
 OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRvBpq",     INPUT,
-       "folder with input_J and output_J as .pb or .npy, or an .npz of inputs and outputs")
+       "folder with input_0, input_1, ..., output_0, ... as .pb or .npy, or an .npz of inputs and outputs")
 OPTION(0,   "percentile",       "P",                      REAL,  percentile,      "q",          INPUT,
        "percentile of each sample's elements that calibration keeps in a value's range (100: all)")
 OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRvBp",      INPUT,
@@ -94,8 +94,8 @@ OPTION('o', "output",           "FILE",                   TEXT,  out,           
 OPTION(0,   "name",             "NAME",                   TEXT,  name,            "c",          OUTPUT,
        "prefix of the bundle's files and C symbols (net)")
 OPTION(0,   "emit",             "KIND",                   TEXT,  emit,            "c",          OUTPUT,
-       "form of the bundle's code: c; with --backend=llvm ir, asm, obj, lib or so; with opencl cl; with metal metal; with cuda "
-       "cu, ptx, cubin or fatbin, which is cubins where nvFatbin is missing (c; llvm obj, cuda fatbin); so needs a linker")
+       "form of the bundle's code, by backend. c: c; llvm: ir, asm, obj (default), lib, or so, which needs a linker; opencl: cl; "
+       "metal: metal; cuda: cu, ptx, cubin or fatbin (default; cubins where nvFatbin is missing)")
 OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,           "c",          OUTPUT,
        "put the weights into the program: incbin (by the assembler, default) or c (an array; slow above some 10 MB)")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,
@@ -117,7 +117,7 @@ OPTION(0,   "isa",              "ISA",                    TEXT,  isa,           
 OPTION(0,   "target",           "TRIPLE",                 TEXT,  target,          "crvib",      TARGET,
        "cross-compile for this system, an LLVM triple (that of --isa)")
 OPTION(0,   "cpu",              "NAME",                   TEXT,  cpu,             "crvibt",     TARGET,
-       "CPU, by LLVM's name, for whose timings LLVM schedules")
+       "CPU for which LLVM schedules instructions, by LLVM's name")
 OPTION(0,   "backend",          "NAME",                   TEXT,  backend,         "crvikbpt",   TARGET,
        "backend that writes the kernels: c, llvm, opencl, cuda or metal (c); profile: all but llvm")
 OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "RvBp",       TARGET,
@@ -137,7 +137,7 @@ OPTION(0,   "precision",        "HOW",                    TEXT,  precision,     
 OPTION(0,   "weights",          "HOW",                    TEXT,  weights,         "crvibpt",    PRECISION,
        "weight-only quantisation: fp32 (default), bf16, fp16, int8 or int4, for weights that a run reads only a few times")
 OPTION(0,   "denormals",        "HOW",                    TEXT,  denormals,       "crvbp",      PRECISION,
-       "denormal floats in kernels: flush (to zero; default but for fp32-strict), or keep, which may cost time")
+       "denormal floats in kernels: flush (to zero; default, except with fp32-strict), or keep, which may cost time")
 OPTION(0,   "rtol",             "X",                      REAL,  rtol,            "v",          PRECISION,
        "relative tolerance (1e-3)")
 OPTION(0,   "atol",             "X",                      REAL,  atol,            "v",          PRECISION,
@@ -161,17 +161,19 @@ OPTION(0,   "tune-log",         "FILE",                   TEXT,  tune_log,      
 OPTION(0,   "job",              "DIR",                    TEXT,  job,             "t",          TUNING,
        "measure nothing here: write a folder with candidates, which another machine builds and runs (make -C DIR run)")
 OPTION(0,   "import",           "LOG",                    TEXT,  import,          "t",          TUNING,
-       "measure nothing here: merge the log of such a folder into the store, and write the lock file; before --job")
+       "measure nothing here: merge the log of a folder that --job wrote into the store, and write the lock file; with --job, "
+       "this comes first")
 OPTION(0,   "time",             "TIME",                   TEXT,  time,            "t",          TUNING,
        "how long to search: 90, 90s, 5m or 1h (60s)")
 OPTION(0,   "trials",           "N",                      SIZE,  trials,          "t",          TUNING,
-       "stop after this many candidates; 0 (default): no limit; with --job: candidates of a nest (16)")
+       "stop after this many candidates; 0 (default): no limit; with --job: candidates per nest (16)")
 OPTION(0,   "no-validate",      0,                        FLAG,  no_validate,     "t",          TUNING,
        "keep the schedules found without testing them in the whole model")
 OPTION(0,   "beam",             "N",                      COUNT, beam,            "t",          TUNING,
        "schedules of a nest that the search varies at a time (4)")
 OPTION(0,   "kernel-groups",    "WHICH",                  TEXT,  groups,          "crvibpt",    TUNING,
-       "kernels to run chunk by chunk in groups: faster (default), where the cost model predicts a gain; none; or all that can")
+       "kernels to run chunk by chunk in groups: faster (default: those for which the cost model predicts a gain), none, or all "
+       "(those that can)")
 OPTION(0,   "tunable",          "NAME=VALUE",             LIST,  settings,        "crvibpt",    TUNING,
        "set a threshold, limit or rate of the compiler, as inspect --tunables lists them; rates=0.8 scales all rates; may be "
        "repeated")

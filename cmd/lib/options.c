@@ -242,7 +242,7 @@ static int check_effect(const Options *o) {
     sb_free(&names);
     if (code >= 0) return code;
   }
-  if (o->cpu && !b->schedules) return wrong(o, "--cpu has no effect with the backend %s: LLVM schedules for a CPU", b->name);
+  if (o->cpu && !b->schedules) return wrong(o, "--cpu has no effect with the backend %s: only LLVM schedules for a CPU", b->name);
   if (o->device && !b->device && !(o->model && is_bundle(o->model)))
     return wrong(o, "--device has no effect with the backend %s: its code runs on the CPU", b->name);
   if (o->interpret && !b->device && !o->start_after)
@@ -251,22 +251,23 @@ static int check_effect(const Options *o) {
   if (o->archs && o->verb == VERB_inspect && !o->explain && !o->json)
     return wrong(o, "--arch has no effect without --explain or --json");
   if (b->device && o->target)
-    return wrong(o, "--target has no effect with the backend %s: the device's driver compiles", b->name);
+    return wrong(o, "--target has no effect with the backend %s: the device's driver compiles the kernels", b->name);
   if (b->device && o->groups)
-    return wrong(o, "--kernel-groups has no effect with the backend %s: a launch is one kernel", b->name);
+    return wrong(o, "--kernel-groups has no effect with the backend %s: a launch runs one kernel", b->name);
   if (b->flushes && o->denormals && !strcmp(o->denormals, "keep"))
     return wrong(o, "--denormals=keep has no effect with the backend %s: its language lets denormals be zero", b->name);
   if (b->device && o->no_cpu_check) return wrong(o, "--no-cpu-check has no effect with the backend %s", b->name);
   if (o->verb == VERB_profile && !b->is_c && !b->device)
     return wrong(o, "profile cannot time kernels of the backend %s", b->name);
   if (o->job && !b->is_c && !b->device)
-    return wrong(o, "--job has no effect with the backend %s: its candidates are no text for a compiler elsewhere", b->name);
+    return wrong(o, "--job has no effect with the backend %s: its candidates are not source that another machine can compile",
+                 b->name);
   if (o->verb == VERB_tune && b->device && !b->driver && !o->job && !o->import)
     return wrong(o, "tune cannot measure for the backend %s: its schedules come from the cost model", b->name);
   if (o->device && b->device && !b->driver && (o->verb == VERB_compile || o->verb == VERB_inspect || o->verb == VERB_check))
-    return wrong(o, "--device has no effect with the backend %s: tgc %s asks no driver for it", b->name, verb_rows[o->verb].name);
+    return wrong(o, "--device has no effect with the backend %s: tgc %s uses no driver", b->name, verb_rows[o->verb].name);
   if (o->verb == VERB_tune && b->device && o->threads)
-    return wrong(o, "--threads has no effect with the backend %s: the device shares the work of a run", b->name);
+    return wrong(o, "--threads has no effect with the backend %s: the device itself divides the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;
   if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so, since nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT && !b->images)
@@ -313,8 +314,8 @@ static int unknown_backend(const Options *o) {
     add_choice(&names, (*b)->name, !b[1]);
     for (const CodeForm *f = (*b)->forms; f->word; f++) add_choice(&forms, f->word, !b[1] && !f[1].word);
   }
-  const int code = o->emit ? wrong_value(o, "emit", o->emit, "--emit is %s, not '%s'", forms.p, o->emit)
-                           : wrong_value(o, "backend", o->backend, "--backend is %s, not '%s'", names.p, o->backend);
+  const int code = o->emit ? wrong_value(o, "emit", o->emit, "--emit must be %s, not '%s'", forms.p, o->emit)
+                           : wrong_value(o, "backend", o->backend, "--backend must be %s, not '%s'", names.p, o->backend);
   sb_free(&names);
   sb_free(&forms);
   return code;
@@ -330,26 +331,27 @@ static int check_values(const Options *o) {
   if (o->weights && storage_named(o->weights) == STORAGE_COUNT)
     return wrong_value(o, "weights", o->weights, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
   if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
-    return wrong_value(o, "denormals", o->denormals, "--denormals is flush or keep, not '%s'", o->denormals);
+    return wrong_value(o, "denormals", o->denormals, "--denormals must be flush or keep, not '%s'", o->denormals);
   Emit emit;
   const Backend *b = backend_of(o, &emit);
   if (!b) return unknown_backend(o);
-  if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--emit=%s is not for --backend=%s", o->emit, o->backend);
+  if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--backend=%s has no --emit=%s", o->backend, o->emit);
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
-    return wrong_value(o, "embed-weights", o->embed, "--embed-weights is incbin or c, not '%s'", o->embed);
+    return wrong_value(o, "embed-weights", o->embed, "--embed-weights must be incbin or c, not '%s'", o->embed);
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
-    return wrong_value(o, "format", o->format, "--format is npy, pb or raw, not '%s'", o->format);
+    return wrong_value(o, "format", o->format, "--format must be npy, pb or raw, not '%s'", o->format);
   if (o->color && strcmp(o->color, "auto") && strcmp(o->color, "always") && strcmp(o->color, "never"))
-    return wrong_value(o, "color", o->color, "--color is auto, always or never, not '%s'", o->color);
-  if (o->threads > 1024) return wrong(o, "--threads is at most 1024");
+    return wrong_value(o, "color", o->color, "--color must be auto, always or never, not '%s'", o->color);
+  if (o->threads > 1024) return wrong(o, "--threads must be at most 1024");
   if (o->time && duration(o->time) < 0)
     return wrong(o, "--time needs a number of seconds, or one with s, m or h, not '%s'", o->time);
-  if (o->cc_limit && duration(o->cc_limit) < 0) return wrong(o, "--cc-limit needs a time as --time does, not '%s'", o->cc_limit);
+  if (o->cc_limit && duration(o->cc_limit) < 0)
+    return wrong(o, "--cc-limit needs a number of seconds, or one with s, m or h, not '%s'", o->cc_limit);
   if (given(o, "percentile") && !(o->percentile > 0 && o->percentile <= 100))
-    return wrong(o, "--percentile is above 0 and at most 100, not %g", o->percentile);
-  if (o->seconds > MOST_SECONDS) return wrong(o, "--seconds is at most %g", MOST_SECONDS);
+    return wrong(o, "--percentile must be above 0 and at most 100, not %g", o->percentile);
+  if (o->seconds > MOST_SECONDS) return wrong(o, "--seconds must be at most %g", MOST_SECONDS);
   if (o->cc_limit && duration(o->cc_limit) == 0) return wrong(o, "--cc-limit 0 leaves the C compiler no time");
-  if (o->beam > 1000) return wrong(o, "--beam is at most 1000");
+  if (o->beam > 1000) return wrong(o, "--beam must be at most 1000");
   if (o->name && !bundle_name_ok(o->name))
     return wrong(o, "--name needs a C identifier of at most 40 characters, not '%s'", o->name);
   int code = check_effect(o);

@@ -54,7 +54,7 @@ static void follow_tunables(Ctx *c, Options *o, const Resumed *r) {
     found += then.n <= o->settings.n && !strcmp(o->settings.p[then.n - 1], s[i].value);
   }
   if (o->settings.n && (found != then.n || found != o->settings.n))
-    fail(c, EX_USAGE_, "--tunable=%s is not what the dump was made with", o->settings.p[0]);
+    fail(c, EX_USAGE_, "the dump was made with other tunables than --tunable=%s; leave out --tunable", o->settings.p[0]);
   o->settings = then; /* the command line's own belong to the options that o was copied from */
   tunables_apply(c, o);
 }
@@ -74,7 +74,7 @@ static void follow(Ctx *c, Options *o, const Resumed *r) {
     const char *given = resumed_setting(r, followed[i].name), *now = *field_of(o, &followed[i]);
     const char *then = given ? given : followed[i].otherwise;
     if (now && (!then || strcmp(now, then)))
-      fail(c, EX_USAGE_, "--%s=%s is not what the dump was made with: %s", followed[i].name, now,
+      fail(c, EX_USAGE_, "--%s=%s differs from what the dump was made with: %s", followed[i].name, now,
            then ? then : "it was not given");
     *field_of(o, &followed[i]) = given;
   }
@@ -83,7 +83,7 @@ static void follow(Ctx *c, Options *o, const Resumed *r) {
   if (!o->emit && !o->backend) o->backend = then;
   const Backend *b = backend_of(o, &emit);
   if (!b || !then || strcmp(b->name, then))
-    fail(c, EX_USAGE_, "the backend %s is not what the dump was made with: %s", b ? b->name : o->backend,
+    fail(c, EX_USAGE_, "the backend %s differs from that of the dump: %s", b ? b->name : o->backend,
          then ? then : "it names none");
   const bool known = (!o->precision || precision_named(o->precision) < PREC_COUNT) &&
                      (!o->weights || storage_named(o->weights) < STORAGE_COUNT) &&

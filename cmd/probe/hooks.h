@@ -1,10 +1,11 @@
-/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle. Defined above: STEPS, the number of kernels plus one; LANES;
- * SPANS. The last run leaves its times in tgc_steps and tgc_spans. */
+/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle. The text before this one defines STEPS, the number of
+ * kernels plus one; LANES, the most threads; and SPANS, the most parts of kernels that a thread records. The last run leaves its
+ * times in tgc_steps and tgc_spans. */
 #include <time.h>
 
 double tgc_steps[STEPS];
 struct {
-  int lanes, n[LANES]; /* threads, and parts per thread */
+  int lanes, n[LANES]; /* threads seen, and recorded parts of each */
   struct {
     double begin, end;
     int kernel;
@@ -48,7 +49,7 @@ static void tgc_span(int k, double begin) {
   if (tgc_lane < 0) tgc_lane = __atomic_fetch_add(&tgc_spans.lanes, 1, __ATOMIC_RELAXED);
   if (tgc_lane >= LANES || tgc_spans.n[tgc_lane] == SPANS) return;
   const int i = tgc_spans.n[tgc_lane];
-  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* parts within this one are recorded already */
+  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* the parts of this one are recorded already */
   tgc_spans.n[tgc_lane]++;
   tgc_spans.span[tgc_lane][i].begin = begin;
   tgc_spans.span[tgc_lane][i].end = tgc_clock();

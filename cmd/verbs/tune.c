@@ -297,7 +297,7 @@ static void run_job(Ctx *c, void *arg) {
   c->file = NULL;
   if (o->import) {
     imported = job_import(c, t->store, u->plan, o->import);
-    if (!imported.place.text) fail(c, EX_BADMODEL, "'%s' has nothing for this model: no line of it can be used", o->import);
+    if (!imported.place.text) fail(c, EX_BADMODEL, "'%s' has no line that can be used for this model", o->import);
     t->place = imported.place;
   }
   tune_goals(t, u->plan);
