@@ -70,7 +70,7 @@ static void check_buffer(Ctx *c, const Plan *p, int64_t id) {
   }
   const GIO *io = b->slot >= 0 ? io_of(p->g, b) : NULL;
   if (!io || io->dt != b->dt || elems_of(p->g, b, io) != b->elems)
-    REFUSE(c, "buffer %lld has not the type and size of its input or output", (long long)id);
+    REFUSE(c, "buffer %lld does not have the type and size of its input or output", (long long)id);
 }
 
 /* limit of the depth to which a value is computed from others that are not stored */
@@ -131,7 +131,7 @@ static void check_kernels(Ctx *c, const Plan *p, int pass) {
 static void check_memory(Ctx *c, const Plan *p) {
   Sb why = { 0 };
   if (p->memory.states.n != p->g->states.n)
-    REFUSE(c, "there are %zu states, but memory of %zu", p->g->states.n, p->memory.states.n);
+    REFUSE(c, "there are %zu states, but memory for %zu", p->g->states.n, p->memory.states.n);
   for (size_t k = 0; k < p->memory.states.n; k++) {
     const StatePlace *s = &p->memory.states.p[k];
     int64_t end;

@@ -236,7 +236,8 @@ void read_packed(Parser *p) {
   if (b->kind != BUF_WEIGHT || b->packed != (int)reader_of(p)->packed.n + 1 || b->slot != k.tensor)
     scan_bad(p, at, "buffer %d is not the packed weight of this row", k.buf);
   if (b->dt != t->dt || dims_elems(k.extent, k.n) != b->elems)
-    scan_bad(p, at, "buffer %d has %lld elements of %s", k.buf, (long long)b->elems, dtype_info[b->dt].text);
+    scan_bad(p, at, "buffer %d has %lld elements of %s, but this row has %lld of %s", k.buf, (long long)b->elems,
+             dtype_info[b->dt].text, (long long)dims_elems(k.extent, k.n), dtype_info[t->dt].text);
   if (!t->data || !packed_fits(p->ir, &k)) scan_bad(p, at, "it reads elements that the weight does not have");
   VEC_PUSH(&reader_of(p)->packed, k);
 }
@@ -261,7 +262,7 @@ static void end_shift(Parser *p) {
   if (!rd->shift.n) return;
   kernel_buffers(p->ir, k);
   if (rd->shift.n != k->bufs.n)
-    scan_bad(p, p->at, "the kernel before this line has %zu buffers, and shift %zu", k->bufs.n, rd->shift.n);
+    scan_bad(p, p->at, "the kernel before this line has %zu buffers, but its shift has %zu integers", k->bufs.n, rd->shift.n);
   for (size_t i = 0; i < k->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[k->bufs.p[i]];
     const bool aligned = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
@@ -326,7 +327,7 @@ void read_pending(Parser *p) {
   NestState s = { .nest = read_nest_name(p) };
   read_fields(p, pending_fields, &s, 0);
   const int before = k->states.n ? k->states.p[k->states.n - 1].depth : -1;
-  if (s.depth > before + 1) scan_bad(p, at, "depth=%d is not possible behind a nest of depth %d", s.depth, before);
+  if (s.depth > before + 1) scan_bad(p, at, "depth=%d is not possible after a nest of depth %d", s.depth, before);
   VEC_PUSH(&k->states, s);
 }
 

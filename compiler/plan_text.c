@@ -106,7 +106,7 @@ static void read_end(Parser *p) {
   end_kernel(p);
   if (!rd->r->after) fail(p->c, EX_BADMODEL, "the dump does not name its pass; expected 'after PASS'");
   if (rd->placed.n && rd->r->pass < pass_named("materialize"))
-    fail(p->c, EX_BADMODEL, "a value is materialized before the pass materialize");
+    fail(p->c, EX_BADMODEL, "a value is marked as materialized, but the pass materialize has not run");
   if (!rd->arena && rd->r->pass >= pass_named("memplan")) fail(p->c, EX_BADMODEL, "the memory plan is missing");
   resolve_names(p);
   *p->where = (Pos){ 0 }; /* later errors belong to no single line */

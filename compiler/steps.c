@@ -97,7 +97,7 @@ static void verify_opts(const IR *ir, const NestState *s) {
   for (int i = 0; i < 2 && o->unit; i++) ok &= has_range(&ranges, o->side[i]);
   ok &= has_range(&ranges, o->staged) && (!o->isa_op || has_range(&ranges, o->grouped));
   for (int i = 0; i < 3; i++) ok &= !s->panel[i] || node(ir, s->panel[i])->op != OP_RANGE || has_range(&ranges, s->panel[i]);
-  if (!ok) ir_wrong(ir, "%%%u: an opt is about a range that the nest has not", s->nest);
+  if (!ok) ir_wrong(ir, "%%%u: an opt names a range that the nest does not have", s->nest);
   VEC_FREE(&ranges);
 }
 
@@ -116,7 +116,7 @@ void step_verify(const Plan *p, const KernelStep *step, const Kernel *k, RefMap 
     verify_nest(p->ir, k->states.p[i].nest, copied, known);
     verify_opts(p->ir, &k->states.p[i]);
     if (i ? k->states.p[i].depth > k->states.p[i - 1].depth + 1 : k->states.p[i].depth)
-      ir_wrong(p->ir, "%%%u: a rest of nothing", k->states.p[i].nest);
+      ir_wrong(p->ir, "%%%u: a rest follows no nest that leaves it", k->states.p[i].nest);
   }
 }
 

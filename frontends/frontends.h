@@ -7,8 +7,8 @@
 typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from --dim batch=4 */
 
 typedef struct LoadOptions {
-  const DimValue *dims;    /* Values of symbolic dimensions. name: the dim_param or "input:axis". Shapes of the given data come
-                              as "#input:axis", or "#J:axis" for input J; they count only where no other entry does. */
+  const DimValue *dims;    /* Values of symbolic dimensions. A name is the dim_param or "input:axis". Shapes of given data have the
+                              names "#input:axis", or "#J:axis" for input J, and apply only where no other entry does. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded */
@@ -18,7 +18,8 @@ typedef struct LoadOptions {
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model. Failures go through fail(): EX_BADMODEL (invalid,
- * unsupported, over a limit) or EX_NOINPUT_. Symbolic dimensions without a value become 1; one warning names them and --dim (names_warn_open). */
+ * unsupported, over a limit) or EX_NOINPUT_. Symbolic dimensions without a
+ * value become 1; one warning names them and --dim (names_warn_open). */
 Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o);
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o);
 
@@ -31,7 +32,7 @@ typedef struct OpForm {    /* an operator of a format, and the first and last ve
 typedef struct Frontend {
   const char *name, *suffix;
   Graph *(*load)(Ctx *c, const char *path, const LoadOptions *o);
-  /* Gets the i-th operator, sorted by name; unsupported ones come last. Returns false behind the last. NULL: a format
+  /* Gets the i-th operator, sorted by name; unsupported ones come last. Returns false after the last. NULL: a format
    * without operator versions. */
   bool (*op)(int i, OpForm *form);
 } Frontend;
@@ -42,7 +43,7 @@ Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 
 /* ONNX TensorProto files (input_0.pb). The tensor lives in c->model; strings are refused. */
 Tensor onnx_tensor_load(Ctx *c, const char *path);
-Tensor onnx_data_load(Ctx *c, const char *path); /* elements of fewer than eight bits, and of float8, as the bytes of net_run */
+Tensor onnx_data_load(Ctx *c, const char *path); /* elements of fewer than eight bits, or of float8, as net_run takes them */
 void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* serialised TensorProto */
 
 /* onnx/onnx_quantize.c: quantises a float model to 8 bits, by QuantizeLinear and DequantizeLinear. Lives in c->model. */
@@ -50,7 +51,7 @@ typedef struct OnnxQuant OnnxQuant;
 OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks);
 /* names of the values whose ranges calibration must observe */
 size_t onnx_quant_values(const OnnxQuant *q, const char *const **names);
-void onnx_quant_observe(OnnxQuant *q, Sb *out);                          /* writes the model with these values as its outputs */
+void onnx_quant_observe(OnnxQuant *q, Sb *out);                          /* writes the model with those values as its outputs */
 /* Writes the quantised model. range: least and greatest value of each observed value, in the order of the names. */
 void onnx_quant_write(OnnxQuant *q, const float (*range)[2], Sb *out);
 void onnx_quant_close(OnnxQuant *q);

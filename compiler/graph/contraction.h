@@ -21,7 +21,7 @@ typedef struct CWindow {
 
 typedef struct Contraction {
   Ref sum;                 /* the REDUCE */
-  Ref base[2];             /* the factors, below all views through which `at` stays affine */
+  Ref base[2];             /* the factors, without the views through which `at` stays affine */
   Ref at[2][MAX_RANK];     /* indices into each base of the multiplied element, affine in the ranges */
   int n;
   CRange range[MAX_RANK];
@@ -31,13 +31,14 @@ typedef struct Contraction {
 
 bool contraction_find(IR *ir, Ref r, Contraction *c); /* false: r is no sum of products, or a view on the way to a factor is
                                                          not affine */
-/* range that walks axis a of factor f's base alone, from its first element to its last; -1: none */
+/* index of the range that alone walks axis a of factor f's base, from its first element to its last; -1: none */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
-/* row-major element of factor f's base: begin + sum of range i * coef[i] */
+/* The row-major index into factor f's base is *begin plus the sum of range i times coef[i] */
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);
-/* batched matrix products: Winograd tiles, groups of a convolution */
+/* whether it is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
 bool contraction_batched(const Contraction *c);
-/* A summed range of both factors is no tap of a window of f. An instruction that adds two products at a time can pair its terms. */
+/* Whether both factors have a summed range, of an even extent of at least 8, that is no tap of a window of f. Then an instruction
+ * that adds two products at a time can pair the terms. */
 bool contraction_pairs(const Contraction *c, int f);
 /* "batch 12, rows 128, columns 128, summed 64, window ..." */
 void contraction_print(const IR *ir, const Contraction *c, Sb *out);

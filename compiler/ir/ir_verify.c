@@ -205,11 +205,11 @@ static void verify_access(const IR *ir, Ref r, const Node *x) {
   NEED(buf->op == OP_BUFFER, "the first source is not a buffer");
   NEED(value->dt == buf->dt, "the element is of another type than the buffer");
   NEED(index->dt == DT_I64 || index->dt == DT_I32, "the index is not i64 or i32");
-  NEED(index->lanes == 1 || index->lanes == value->lanes, "as many indices as lanes, or one");
+  NEED(index->lanes == 1 || index->lanes == value->lanes, "the number of indices is neither one nor that of the lanes");
   if (!access_gate(x)) return;
   const Node *cond = node(ir, access_gate(x));
   NEED(cond->dt == DT_BOOL, "the gate is not bool");
-  NEED(cond->lanes == 1 || cond->lanes == value->lanes, "as many gates as lanes, or one");
+  NEED(cond->lanes == 1 || cond->lanes == value->lanes, "the number of gates is neither one nor that of the lanes");
   if (!load) return;
   const Node *other = node(ir, load_else(x));
   NEED(other->dt == x->dt && other->lanes == x->lanes, "the alternative is of another type");
@@ -253,17 +253,17 @@ static void verify_kernel_node(const IR *ir, Ref r, bool root) {
   verify_wide(ir, r, x);
   NEED(level == L_VALUE || level == L_EXPR || level == L_KERNEL, "not an op of kernels");
   NEED(x->lanes == 1, "lanes in a kernel");
-  NEED((x->op == OP_SINK) == root, "a sink is the root, and only the root");
+  NEED((x->op == OP_SINK) == root, "the root is not a sink, or a sink is not the root");
   for (int i = 0; i < x->nsrc; i++) {
     Op s = (Op)node(ir, x->src[i])->op;
     bool binder = x->op == OP_RED || x->op == OP_NEST;
-    NEED(!(binder && i) || s == OP_RANGE, "ranges are wanted");
-    NEED((x->op == OP_SINK) == (s == OP_NEST), "a sink has nests, and nothing else has");
-    NEED((x->op == OP_NEST && !i) == (s == OP_STORE), "a nest has one store, and nothing else has");
+    NEED(!(binder && i) || s == OP_RANGE, "a source is not a range");
+    NEED((x->op == OP_SINK) == (s == OP_NEST), "a sink holds something other than nests, or another node holds a nest");
+    NEED((x->op == OP_NEST && !i) == (s == OP_STORE), "a nest has no store, or another node has one");
     NEED(s != OP_BUFFER || ((x->op == OP_LOAD || x->op == OP_STORE) && !i), "a buffer is loaded from or stored to");
-    for (int j = 1; binder && j < i; j++) NEED(x->src[j] != x->src[i], "a range twice");
+    for (int j = 1; binder && j < i; j++) NEED(x->src[j] != x->src[i], "a range is given twice");
   }
-  NEED(x->op != OP_RED || (reducing(x->arg[0]) && x->nsrc > 1), "reduces by no op, or over nothing");
+  NEED(x->op != OP_RED || (reducing(x->arg[0]) && x->nsrc > 1), "the op cannot reduce, or there is no range");
   NEED(x->op != OP_NEST || x->nsrc, "an empty nest");
   for (int k = 1; x->op == OP_RED && k < x->nsrc; k++)
     NEED(node(ir, x->src[k])->arg[2] != RK_SERIAL, "only loops of a nest are serial");
@@ -353,16 +353,16 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
   switch ((Op)x->op) {
   case OP_BCAST: NEED(s->lanes == 1, "the source is not a scalar"); return;
   case OP_VEC:
-    NEED(x->nsrc == x->lanes, "not one source per lane");
+    NEED(x->nsrc == x->lanes, "the number of sources is not that of the lanes");
     for (int i = 0; i < x->nsrc; i++) {
       NEED(node(ir, x->src[i])->lanes == 1, "a source is not a scalar");
       NEED(node(ir, x->src[i])->dt == x->dt, "types of sources differ");
     }
     return;
-  case OP_LANE: NEED(x->lanes == 1 && x->arg[0] >= 0 && x->arg[0] < s->lanes, "no such lane"); return;
+  case OP_LANE: NEED(x->lanes == 1 && x->arg[0] >= 0 && x->arg[0] < s->lanes, "the source has no such lane"); return;
   case OP_SHUFFLE:
     NEED(node(ir, rhs(x))->lanes == s->lanes, "lanes of sources differ");
-    for (int i = 0; i < x->lanes; i++) NEED(x->arg[i] >= 0 && x->arg[i] < 2 * s->lanes, "no such lane");
+    for (int i = 0; i < x->lanes; i++) NEED(x->arg[i] >= 0 && x->arg[i] < 2 * s->lanes, "the source has no such lane");
     return;
   case OP_DOT: {
     const Node *a = node(ir, dot_x(x)), *b = node(ir, dot_y(x));
@@ -411,7 +411,7 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
 static void verify_variable(const IR *ir, Ref r, const Node *x) {
   const Node *acc = x->op == OP_ACC ? x : node(ir, variable_of(x)), *value = x;
   if (x->op == OP_ACC) {
-    NEED(x->nsrc == 1, "one initial value is wanted");
+    NEED(x->nsrc == 1, "it needs one initial value");
     value = node(ir, acc_init(x));
   } else if (x->op == OP_SET) {
     value = node(ir, set_value(x));
@@ -439,15 +439,15 @@ static void verify_nest_node(const IR *ir, Ref r, Ref root) {
   NEED(x->op != OP_RANGE || range_kind(x) != RK_VEC || range_extent(x) <= MOST_LANES, "more lanes than a vector has");
   for (int i = 0; i < x->nsrc; i++) {
     const Op s = (Op)node(ir, x->src[i])->op;
-    NEED(!(binder && i) || s == OP_RANGE, "ranges are wanted");
+    NEED(!(binder && i) || s == OP_RANGE, "a source is not a range");
     NEED(x->op != OP_SINK || s == OP_STORE || s == OP_PREFETCH || s == OP_NEST, "a sink has stores, prefetches and nests");
     NEED((x->op == OP_NEST && !i) || s != OP_SINK, "a sink is in a nest, and nowhere else");
     NEED(x->op == OP_SINK || (x->op == OP_NEST && !i) || (s != OP_STORE && s != OP_PREFETCH && s != OP_NEST),
          "a source has no value");
     NEED(x->op != OP_NEST || i || s == OP_STORE || s == OP_SINK, "a nest has a store or a sink");
-    for (int j = 1; binder && j < i; j++) NEED(x->src[j] != x->src[i], "a range twice");
+    for (int j = 1; binder && j < i; j++) NEED(x->src[j] != x->src[i], "a range is given twice");
   }
-  NEED(x->op != OP_RED || (reducing(x->arg[0]) && x->nsrc > 1), "reduces by no op, or over nothing");
+  NEED(x->op != OP_RED || (reducing(x->arg[0]) && x->nsrc > 1), "the op cannot reduce, or there is no range");
   NEED(r != root || x->op == OP_NEST, "not a nest");
   switch ((Op)x->op) {
   case OP_ACC: case OP_SET: case OP_GET: case OP_LOOP: case OP_END: case OP_TILES: verify_broken(ir, r, "not an op of nests");

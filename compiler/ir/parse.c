@@ -292,7 +292,7 @@ static void buffer_line(Parser *p, const char *name, size_t n) {
     *v = scan_integer(p, "an integer");
     const bool slotless = b.kind == BUF_ARENA || buf_is_own(b.kind);
     const int64_t least = v == &b.slot && slotless ? -1 : 0;
-    if (*v < least || *v > ((int64_t)1 << 50)) scan_bad(p, s, "%.*s %lld", shown(len), s, (long long)*v);
+    if (*v < least || *v > ((int64_t)1 << 50)) scan_bad(p, s, "%.*s=%lld is out of range", shown(len), s, (long long)*v);
   }
   if (id >= MAX_BUFFERS) scan_bad(p, s, "buffer %lld; the limit is %d", (long long)id, MAX_BUFFERS);
   while (p->ir->bufs.n <= (size_t)id) VEC_PUSH(&p->ir->bufs, ((Buf){ .kind = BUF_ARENA, .offset = -1 }));
@@ -376,7 +376,7 @@ static Ref kernel_op(Parser *p, const char *at, Op op) {
   if (p->type.lanes) lanes = p->type.lanes;
   if (info->level == L_EXPR) {
     DType from = info->type[0] == '*' ? (DType)node(p->ir, p->src.p[0])->dt : shared;
-    if (!dt || !op_takes(op, from)) scan_bad(p, at, "there is no '%.*s' of %s", shown(strlen(info->name)), at, dt_text(from));
+    if (!dt || !op_takes(op, from)) scan_bad(p, at, "'%.*s' does not take %s", shown(strlen(info->name)), at, dt_text(from));
   }
   return node_make(p->ir, op, dt, lanes, (int)p->src.n, p->src.p, narg, arg, 0, NULL);
 }
@@ -388,7 +388,9 @@ static void check_result(Parser *p, Ref r) {
   bool same = (!t->dt || t->dt == x->dt) && (!t->lanes || t->lanes == x->lanes);
   if (p->level == L_GRAPH && t->rank >= 0)
     same &= t->rank == x->rank && (!t->rank || !memcmp(t->dims, x->dims, (size_t)t->rank * sizeof *t->dims));
-  if (!same) scan_bad(p, t->at, "the result is %s%s", dt_text((DType)x->dt), p->level == L_GRAPH ? scan_dims_of(p, r) : "");
+  if (!same)
+    scan_bad(p, t->at, "the result is %s%s, not the type after ':'", dt_text((DType)x->dt),
+             p->level == L_GRAPH ? scan_dims_of(p, r) : "");
 }
 
 /* ---- lines ---- */

@@ -13,7 +13,7 @@ static void check_axis(Parser *p, const char *at, Ref x, int64_t axis) {
 }
 
 static void check_dims(Parser *p, const char *at, DType d, int rank, const int64_t *dims) {
-  if (!scan_dims_fit(d, rank, dims)) scan_bad(p, at, "the shape %s overflows", scan_dims_text(p, rank, dims));
+  if (!scan_dims_fit(d, rank, dims)) scan_bad(p, at, "the shape %s has too many elements", scan_dims_text(p, rank, dims));
 }
 
 /* Elementwise ops broadcast their sources to the common shape; if all are literals, to the line's shape. */
@@ -49,7 +49,7 @@ static Ref graph_elementwise(Parser *p, const char *at, Op op) {
   if (convert && !to) scan_bad(p, at, "the result's type is not given; write it after ':'");
   check_dims(p, at, to, rank, dims);
   for (size_t i = 0; i < p->operands.n; i++) VEC_PUSH(&p->src, g_expand(p->ir, parse_operand(p, op, i, shared), rank, dims));
-  if (!op_takes(op, from)) scan_bad(p, at, "there is no '%.*s' of %s", shown(strlen(info->name)), at, dt_text(from));
+  if (!op_takes(op, from)) scan_bad(p, at, "'%.*s' does not take %s", shown(strlen(info->name)), at, dt_text(from));
   if (op == OP_BITCAST && dt_bytes(from) != dt_bytes(to)) scan_bad(p, at, "%s and %s differ in size", dt_text(from), dt_text(to));
   return node_make(p->ir, op, to, 1, (int)p->src.n, p->src.p, 0, NULL, rank, dims);
 }
@@ -118,7 +118,7 @@ static Ref graph_window(Parser *p, const char *at, const int64_t *arg) {
   bool same = p->type.rank == n->rank + 1;
   for (int i = 0; same && i < n->rank; i++) same = i == axis || dims[i] == n->dims[i];
   if (!same)
-    scan_bad(p, p->type.at, "a window of %s has its shape with another axis %d and one more axis, found %s", scan_dims_of(p, x),
+    scan_bad(p, p->type.at, "a window of %s keeps its shape but for axis %d, and has one more axis; found %s", scan_dims_of(p, x),
              axis, scan_dims_text(p, p->type.rank, dims));
   int64_t out = dims[axis], k = dims[n->rank], last, reach;
   bool fits = k >= 1 && arg[1] >= 0 && arg[2] >= 0;
@@ -193,7 +193,7 @@ static Ref graph_scatter(Parser *p, const char *at, Op op, int64_t axis) {
   if (index->dt != DT_I64) scan_bad(p, p->operands.p[1].at, "the index is %s, expected i64", dt_text((DType)index->dt));
   if (u->dt != x->dt)
     scan_bad(p, p->operands.p[2].at, "the updates are %s, expected %s", dt_text((DType)u->dt), dt_text((DType)x->dt));
-  if (op && !op_takes(op, (DType)x->dt)) scan_bad(p, at, "there is no sum of %s", dt_text((DType)x->dt));
+  if (op && !op_takes(op, (DType)x->dt)) scan_bad(p, at, "elements of %s cannot be joined by this op", dt_text((DType)x->dt));
   check_axis(p, at, p->src.p[0], axis);
   const bool ranked = index->rank == x->rank && u->rank == x->rank;
   for (int i = 0; ranked && i < x->rank; i++)
@@ -238,9 +238,9 @@ Ref parse_graph_op(Parser *p, const char *at, Op op) {
   case OP_GATHER: return graph_gather(p, at, arg[0]);
   case OP_SCATTER: return graph_scatter(p, at, (Op)arg[0], arg[1]);
   case OP_REDUCE:
-    if (!op_takes((Op)arg[0], first)) scan_bad(p, at, "there is no sum of %s", dt_text(first));
+    if (!op_takes((Op)arg[0], first)) scan_bad(p, at, "elements of %s cannot be joined by this op", dt_text(first));
     return g_reduce(p->ir, (Op)arg[0], p->src.p[0], (uint32_t)arg[1]);
-  default: scan_bad(p, at, "'%.*s' does not belong into a graph", shown(strlen(op_info[op].name)), at);
+  default: scan_bad(p, at, "'%.*s' does not belong in a graph", shown(strlen(op_info[op].name)), at);
   }
 }
 

@@ -240,7 +240,8 @@ static void type_dims(Parser *p, Type *t, bool symbols) {
     t->dims[t->rank++] = v;
   } while (scan_accept(p, ','));
   scan_expect(p, ']', "after the dimensions");
-  if (!scan_dims_fit(t->dt, t->rank, t->dims)) scan_bad(p, t->at, "the shape %s overflows", scan_dims_text(p, t->rank, t->dims));
+  if (!scan_dims_fit(t->dt, t->rank, t->dims))
+    scan_bad(p, t->at, "the shape %s has too many elements", scan_dims_text(p, t->rank, t->dims));
 }
 
 bool scan_type(Parser *p, Type *t, bool symbols) {

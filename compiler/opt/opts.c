@@ -269,7 +269,7 @@ static void split_state(Plan *p, Kernel *k, size_t at) {
   const int64_t id = (int64_t)ir->bufs.n;
   Buf b = { .kind = BUF_ARENA, .slot = -1, .offset = -1 };
   Ref adds;
-  if (o->nparts != 1) ir_wrong(ir, "split sums with %d schedules of what is left", o->nparts);
+  if (o->nparts != 1) ir_wrong(ir, "split sums need one schedule for the nest that adds them, found %d", o->nparts);
   b.elems = split_elems(ir, k->states.p[at].nest, o, &b.dt);
   VEC_PUSH(&ir->bufs, b);
   const Ref buffer = node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL);
@@ -291,7 +291,7 @@ void step_rests(Plan *p, Kernel *k) {
     p->ir->origin = node(p->ir, k->states.p[at].nest)->origin;
     o->nparts = 0;
     k->states.p[at].nest = cut_rests(p->ir, k->states.p[at].nest, o, &parts);
-    if ((int)parts.n != wanted) ir_wrong(p->ir, "a schedule of %d parts for %zu nests that it leaves", wanted, parts.n);
+    if ((int)parts.n != wanted) ir_wrong(p->ir, "the schedule has %d parts, but leaves %zu nests", wanted, parts.n);
     for (int i = 0; i < wanted; i++) prepare(p, k, rest_add(p, k, at, parts.p[i].nest, o->part[i]));
     VEC_FREE(&parts);
   }

@@ -147,7 +147,7 @@ Imported job_import(Ctx *c, Store *s, const Plan *p, const char *path) {
   }
   if (at < end || !m.line) {
     VEC_FREE(&m.rows);
-    fail(c, EX_BADMODEL, "'%s' line 1: this is no log of a job: its first line is not '%s'", path, header);
+    fail(c, EX_BADMODEL, "'%s' line 1: this is not the log of a job: its first line is not '%s'", path, header);
   }
   if (m.out.wrong > WARNINGS)
     warn_at(c, (Pos){ 0 }, "%lld lines of '%s' are left out; the first %d are above", (long long)m.out.wrong, path, WARNINGS);

@@ -102,7 +102,7 @@ void store_import(Store *s, Ctx *c, const char *path) {
     bool whole = !memchr(at, 0, (size_t)(stop - at));
     *stop = 0;
     if (number == 1 && strcmp(at, header))
-      fail(c, EX_BADMODEL, "'%s' is no log of tgc: its first line is not '%s'", path, header);
+      fail(c, EX_BADMODEL, "'%s' is not a log of tgc: its first line is not '%s'", path, header);
     if (number > 1 && *at && *at != '#') {
       lines++;
       if (!whole || !import_line(s, c, at, &place)) first = wrong++ ? first : number;

@@ -156,7 +156,7 @@ static void warn_busy(Store *s, const char *then) {
 static void to_memory(Store *s, const char *why) {
   close_db(s);
   s->in_memory = true;
-  warn_at(s->c, (Pos){ 0 }, "'%s' cannot be written (%s): what is measured is kept in memory only", s->path, why);
+  warn_at(s->c, (Pos){ 0 }, "'%s' cannot be written (%s): measurements are kept in memory only", s->path, why);
   if (open_db(s, ":memory:", true)) BUG("no database in memory");
 }
 
@@ -171,7 +171,7 @@ static int start_over(Store *s) {
     const char *from = arena_printf(&c->model, "%s%s", s->path, part[i]);
     if (rename(from, arena_printf(&c->model, "%s%s", aside, part[i])) && !i) return SQLITE_READONLY;
   }
-  warn_at(c, (Pos){ 0 }, "'%s' is damaged or no store of tgc; it is now '%s', and a new one begins", s->path, aside);
+  warn_at(c, (Pos){ 0 }, "'%s' is damaged or not a store of tgc; it is now '%s', and a new one begins", s->path, aside);
   return open_db(s, s->path, true);
 }
 
@@ -194,7 +194,7 @@ Store *store_open(Ctx *c, const char *path, bool create) {
   if (create) return to_memory(s, sqlite3_errstr(code)), s;
   close_db(s);
   if (is_busy(code)) warn_busy(s, "its schedules are not used");
-  if (code == SQLITE_CORRUPT) warn_at(c, (Pos){ 0 }, "'%s' is damaged or no store of tgc; its schedules are not used", path);
+  if (code == SQLITE_CORRUPT) warn_at(c, (Pos){ 0 }, "'%s' is damaged or not a store of tgc; its schedules are not used", path);
   return NULL;
 }
 
@@ -264,7 +264,7 @@ static void begin(Store *s, bool durable, double wait) {
   s->waits = is_busy(code);
   s->broken = code != SQLITE_OK;
   if (s->waits) {
-    warn_busy(s, "what is measured is kept in memory until it is free");
+    warn_busy(s, "measurements are kept in memory until it is free");
     return;
   }
   for (size_t i = 0; i < s->waiting.n; i++) { /* in the order of arrival */
@@ -334,7 +334,7 @@ void store_close(Store *s) {
     begin(s, true, LAST);
     store_commit(s);
   }
-  if (s->waiting.n) warn_at(s->c, (Pos){ 0 }, "'%s' is busy still: %zu measurements are lost", s->path, s->waiting.n);
+  if (s->waiting.n) warn_at(s->c, (Pos){ 0 }, "'%s' is still busy: %zu measurements are lost", s->path, s->waiting.n);
   VEC_FREE(&s->waiting);
   close_db(s);
 }

@@ -194,10 +194,10 @@ static void bad_kernels(void **state) {
   BREAKS(load_of_no_buffer, "not a buffer");
   BREAKS(gate_not_bool, "the gate is not bool");
   BREAKS(one_id, "two ranges of one number");
-  BREAKS(sum_over_nothing, "over nothing");
+  BREAKS(sum_over_nothing, "the op cannot reduce, or there is no range");
   BREAKS(serial_sum, "only loops of a nest are serial");
   BREAKS(sum_in_serial_loop, "a reduction in a serial loop");
-  BREAKS(sum_over_value, "ranges are wanted");
+  BREAKS(sum_over_value, "a source is not a range");
   BREAKS(tensor_in_kernel, "a shape below the graph level");
   BREAKS(bare_buffer, "a buffer is loaded from or stored to");
   BREAKS(vector_in_kernel, "not an op of kernels");
@@ -266,7 +266,7 @@ static void bad_nests(void **state) {
   IR *ir = *state;
   BREAKS(free_range, "a range is used outside of its nest");
   BREAKS(free_in_copy, "a range is used outside of its nest");
-  BREAKS(range_twice, "a range twice");
+  BREAKS(range_twice, "a range is given twice");
   BREAKS(nest_lanes, "lanes of sources differ");
   BREAKS(sum_lanes, "lanes of sources differ");
   BREAKS(hint_elsewhere, "a prefetch by a range that no loop of its nest has");
@@ -275,9 +275,9 @@ static void bad_nests(void **state) {
   BREAKS(value_in_nest, "a nest has a store or a sink");
   BREAKS(no_nest, "not a nest");
   step_of(ir, (Opts){ .n = 1, .opt = { { .range = range(ir, 0), .unroll = 2, .lanes = 1 } } }, 0);
-  BREAKS(other_range, "an opt is about a range that the nest has not");
-  BREAKS(other_loop, "an opt is about a range that the nest has not");
-  BREAKS(rest_of_nothing, "a rest of nothing");
+  BREAKS(other_range, "an opt names a range that the nest does not have");
+  BREAKS(other_loop, "an opt names a range that the nest does not have");
+  BREAKS(rest_of_nothing, "a rest follows no nest that leaves it");
 }
 
 /* ---- programs: acc = 0; for r { acc = acc + in[r] }; out[0] = acc, and what can go wrong with it ---- */
@@ -355,9 +355,9 @@ static void bad_programs(void **state) {
   BREAKS(set_of_value, "the first source is not a variable");
   BREAKS(set_type, "another type than the variable");
   BREAKS(lanes_mixed, "lanes of sources differ");
-  BREAKS(no_lane, "no such lane");
-  BREAKS(no_lane_of_two, "no such lane");
-  BREAKS(vec_count, "not one source per lane");
+  BREAKS(no_lane, "the source has no such lane");
+  BREAKS(no_lane_of_two, "the source has no such lane");
+  BREAKS(vec_count, "the number of sources is not that of the lanes");
   BREAKS(sum_in_program, "not an op of programs");
   BREAKS(twice, "twice in one scope");
   BREAKS(shared_sum, "a reduction that threads would share");

@@ -357,13 +357,13 @@ static void messages_name_the_place(void **state) {
   message_is("y = neg y\n", "t.tg:1:9: 'y' is not defined\n");
   message_is("x = input f32[2]\ny = frob x\n", "t.tg:2:5: unknown op 'frob'\n");
   message_is("x = input f32[2,3]\ny = input f32[4]\nz = add x, y\n", "t.tg:3:12: [4] does not broadcast with [2,3]\n");
-  message_is("x = input f32[2]\ny = and x, x\n", "t.tg:2:5: there is no 'and' of f32\n");
-  message_is("x = input f32[2]\ny = max x, 1.0 : f32[3]\n", "t.tg:2:18: the result is f32[2]\n");
+  message_is("x = input f32[2]\ny = and x, x\n", "t.tg:2:5: 'and' does not take f32\n");
+  message_is("x = input f32[2]\ny = max x, 1.0 : f32[3]\n", "t.tg:2:18: the result is f32[2], not the type after ':'\n");
   message_is("x = input u8[2]\ny = max x, 300\n", "t.tg:2:12: '300' is out of range as u8\n");
   message_is("w = weight f32[2] {1, 2, 3}\n", "t.tg:1:26: more than the 2 values of the type\n");
   message_is("w = weight f32[3] {1, 2}\n", "t.tg:1:24: 2 values, expected 3\n");
   message_is("w = weight f32[2] {1,\n", "t.tg:1:19: expected a value; the list has no end\n");
-  message_is("x = input f32[9223372036854775807,2]\n", "t.tg:1:11: the shape [9223372036854775807,2] overflows\n");
+  message_is("x = input f32[9223372036854775807,2]\n", "t.tg:1:11: the shape [9223372036854775807,2] has too many elements\n");
   message_is("x = input f32[2] \"abc\n", "t.tg:1:18: string without an end\n");
   message_is("x = input f32[2] \"a\\", "t.tg:1:20: unknown escape");
   message_is("x = input f32[2] \"\\xff\"\n", "t.tg:1:18: the escapes of this string are not UTF-8\n");
@@ -390,7 +390,7 @@ static void messages_name_the_place(void **state) {
   message_is("x = input f32[4]\ni = input i64[2]\ny = scatter x, i, x op=sub axis=0\n",
              "t.tg:3:24: 'sub' is not one of none add mul max min\n");
   message_is("x = input f32[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=1\n", "t.tg:3:5: there is no axis 1 in [4]\n");
-  message_is("x = input bool[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=0\n", "t.tg:3:5: there is no sum of bool\n");
+  message_is("x = input bool[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=0\n", "t.tg:3:5: elements of bool cannot be joined by this op\n");
   message_is("x = input f32[9]\ny = window x axis=0 : [4,7]\n", "t.tg:2:5: 4 windows of 7 elements do not fit into 9\n");
 }
 
