@@ -16,9 +16,9 @@ typedef struct tgcrt_device {
    * case. NULL or "": the environment variable NAME_DEVICE (in capitals) decides. Without that, the first GPU is used, else the
    * first device. */
   const char *name;
-  /* OpenCL: the caller's cl_context, cl_device_id and cl_command_queue, which must run commands in order. NULL: own ones. A
+  /* OpenCL: the caller's cl_context, cl_device_id and cl_command_queue, which must run commands in order. NULL: new ones. A
    * queue determines its context and device, and a context its first device. Then the name is ignored. CUDA: the caller's
-   * CUcontext, and its CUstream as the queue. NULL: the device's primary context, and an own stream. A stream determines its
+   * CUcontext, and its CUstream as the queue. NULL: the device's primary context, and a new stream. A stream determines its
    * context, and a context its device; `device` is ignored, because a CUdevice may be 0. Metal: the caller's id<MTLDevice> and
    * id<MTLCommandQueue>, which determines its device; no context. */
   void *context, *device, *queue;
@@ -66,7 +66,7 @@ enum { /* the memory that contains a buffer */
   TGCRT_PLACE_INPUT = 2,
   TGCRT_PLACE_OUTPUT = 3,
   TGCRT_PLACE_STATE = 4, /* in work memory; `at`: its place for cursor 0; it moves with the state's cursor */
-  TGCRT_PLACE_NEXT = 5   /* likewise the state's next value: the one of two places where the state is not */
+  TGCRT_PLACE_NEXT = 5   /* likewise the state's next value, in the other of the state's two places */
 };
 
 typedef struct tgcrt_place { /* the place of a launch's buffer */
@@ -105,7 +105,7 @@ typedef struct tgcrt_net {
   size_t ninputs, noutputs;
   const tgcrt_state *states;     /* places of states begin at state_at in work memory, with an unused cursor each */
   size_t nstates, state_at;
-  size_t guard_at;               /* a byte of work memory: each run writes it, not 0 if it clamped an index; (size_t)-1: none */
+  size_t guard_at;               /* a byte of work memory that each run sets: nonzero if it clamped an index; (size_t)-1: none */
   uint32_t needs;                /* TGCRT_NEEDS_ bits */
   uint32_t max_block;            /* threads of the largest block */
   uint32_t shared_bytes;         /* most shared memory of a launch */

@@ -21,8 +21,8 @@ typedef struct CWindow {
 
 typedef struct Contraction {
   Ref sum;                 /* the REDUCE */
-  Ref base[2];             /* the factors, without the views through which `at` stays affine */
-  Ref at[2][MAX_RANK];     /* indices into each base of the multiplied element, affine in the ranges */
+  Ref base[2];             /* the factors, below the views through which `at` stays affine */
+  Ref at[2][MAX_RANK];     /* index of the multiplied element in each base, by axis; affine in the ranges */
   int n;
   CRange range[MAX_RANK];
   int nwindows;
@@ -31,7 +31,7 @@ typedef struct Contraction {
 
 bool contraction_find(IR *ir, Ref r, Contraction *c); /* false: r is no sum of products, or a view on the way to a factor is
                                                          not affine */
-/* index of the range that alone walks axis a of factor f's base, from its first element to its last; -1: none */
+/* the range that by itself indexes axis a of factor f's base, over its whole extent: index into c->range; -1: none */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
 /* The row-major index into factor f's base is *begin plus the sum of range i times coef[i] */
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);

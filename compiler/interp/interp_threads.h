@@ -26,7 +26,7 @@ typedef struct Traffic {
 
 typedef struct LaunchReport {
   int64_t fault[FAULT_KINDS]; /* number of faults of each kind */
-  Sb text;                 /* a line for the first fault of each kind, op and buffer, and a line for each of its ops */
+  Sb text;                 /* for the first fault of each kind, op and buffer: a line about it, and a line for each op involved */
   VEC(Traffic) traffic;    /* one for each access, in program order */
   int64_t steps;           /* micro-ops run by all threads */
   bool sampled;            /* the launch exceeds the limit: only the first block of each part, the last and eight others were run */
@@ -55,8 +55,8 @@ typedef struct LaunchTraffic {
 } LaunchTraffic;
 LaunchTraffic interp_traffic(const IR *ir, const Launch *l, const Device *d);
 
-/* Runs a launch in several orders and warp sizes, each from the memory as it is now. Traffic is that of Device.warp, ascending;
- * memory is left as that order left it. A sampled launch runs in two orders only. False: a fault, or two orders gave different
- * bits; r->text tells. */
+/* Runs a launch in several orders and warp sizes, each from the memory as it is now. Traffic and the final memory are those of
+ * the run in ascending order with Device.warp. A sampled launch runs in two orders only. False: a fault, or two orders gave
+ * different bits; r->text tells. */
 bool interp_launch_orders(const IR *ir, const Launch *l, const Device *d, void *const *mem, int64_t most, LaunchReport *r);
 #endif

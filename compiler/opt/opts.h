@@ -34,13 +34,13 @@ typedef struct Opts {
   Ref split;               /* SPLIT, on a device: range of a reduction whose parts separate blocks sum; 0: none */
   int sum_parts;           /* number of parts; `part` has one schedule then, for the nest that adds them */
   int depth;               /* on a device: terms in a round of the reduction that `staged` belongs to; 0 on a CPU */
-  Ref grouped;             /* range whose values go to an instruction in groups; its opt counts groups; 0: none */
+  Ref grouped;             /* range whose values an instruction takes in groups; numbers of its opt count groups; 0: none */
   const struct IsaOp *isa_op; /* dot_ops.h; NULL: none */
   const MatrixUnit *unit;  /* MMA, on a device: the unit that multiplies panels; NULL: each thread does */
   Ref side[2];             /* ranges of the nest for the rows and the columns of the unit's matrices */
   int threads;             /* chunks that the nest asks for in its kernel; 0: the cost model decides */
   int nparts, nborders;    /* number of schedules in `part`; the first ones are for borders */
-  const char *part[MAX_PARTS]; /* one for each remnant, as text in terms of its nest; none: not yet chosen */
+  const char *part[MAX_PARTS]; /* a schedule for each remnant, as text in terms of its nest; nparts is 0 until they are chosen */
 } Opts;
 
 /* A nest that a schedule leaves beside its tiles: a border of a peeled range, or the rest of a tile or block. */
@@ -76,9 +76,9 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all r
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* why opts of ranges are illegal; NULL: legal */
 /* for a nest to which o has been applied: NULL, or the limit of the device that it exceeds; panels: their bytes */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
-/* splits a range into blocks or loops, copies, threads, and matrices of `side` values; gates guard values behind its end */
+/* splits a range into blocks or loops, copies, threads, and matrices of `side` values; gates skip values past its end */
 Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
-bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* the range of columns is outside of that of rows */
+bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* the loop over columns is outside of that over rows */
 /* puts the sides of matrices innermost and adds the threads of a warp as a range; u: may be NULL */
 Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
 Ref device_order(IR *ir, Ref nest);                 /* blocks outermost, then threads; a thread's sum inside its group's */
@@ -91,7 +91,7 @@ typedef struct BlockThreads {
   int64_t threads, blocks; /* products of extents */
   int64_t shared_bytes;    /* shared memory for sums of groups and for panels */
 } BlockThreads;
-/* the nest in which ranges of groups are threads: those of other ranges where these fit, else threads of their own */
+/* the nest in which ranges of groups are threads. A group uses the threads of other ranges if they fit, else its own */
 Ref block_threads(IR *ir, Ref nest, BlockThreads *b);
 /* A group is summed in two steps: each of `firsts` threads adds an equal share, then all threads add the results. */
 static inline int group_firsts(int64_t group) { int n = 1; while ((int64_t)n * n * 4 <= group) n *= 2; return n; }
@@ -125,7 +125,7 @@ typedef struct StagedSum {
 } StagedSum;
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p); /* NULL: range r's reduction sums products */
 enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
-/* Whether the device can sum the products by fours: both factors are 8-bit integers. It does so if both are in panels. */
+/* Whether the device can sum the products in fours: both factors are 8-bit integers. It does so if both are in panels. */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 /* the factor in type d, without its conversion; 0: it has none of that type */
 Ref unit_factor(const IR *ir, Ref factor, DType d);
@@ -139,13 +139,13 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const 
 /* ---- heuristic.c: schedules by the analytic model of cost/tile.c; takes microseconds ---- */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
 enum { HEURISTIC_MOST = 16 };
-/* the best few schedules that are not alike, cheapest first; room <= HEURISTIC_MOST */
+/* The best few schedules, cheapest first; room <= HEURISTIC_MOST. Schedules that differ only in copies of a range count once. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
 Opts default_opts(IR *ir, Ref nest, const Target *t); /* heuristic_opts; device_opts for devices */
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* the best few of the same */
 /* adds schedules for remnants, if o has none: those that follow from o, else the model's choice */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
-/* ---- retile.c: a schedule for other vectors with the same tiles, false: there is none ---- */
+/* ---- retile.c: rewrites a schedule for the vectors of another target, with tiles of the same size; false: impossible ---- */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 #endif

@@ -5,7 +5,7 @@
 #include "target.h"
 
 struct Plan;
-/* In a device kernel's text, this stands for the kernel's number. No language has this character. */
+/* In a device kernel's text, this stands for the kernel's number. No language uses this character. */
 enum { KERNEL_NUMBER = 1 };
 typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* form of the code in a bundle */
 typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* FULL as in bundles; FAST compiles in less time to slightly slower code */
@@ -30,7 +30,7 @@ typedef struct FunctionUse { /* registers and memory of a function on one archit
 } FunctionUse;
 typedef struct Images {
   VEC(Image) list;
-  VEC(FunctionUse) uses;   /* as far as images tell */
+  VEC(FunctionUse) uses;   /* only from images that report them */
   const char *maker;       /* the compiler, with its version: "NVRTC 13.0" */
 } Images;
 /* Runs a compiler on a text. argv ends with NULL; in it, "<" stands for a file with the text and ">" for the compiler's output.
@@ -46,7 +46,7 @@ typedef struct ImageOrder {
   Emit emit;
   const char *archs;       /* "sm_75,sm_90"; NULL: the target's own */
   bool keep_denormals;
-  bool candidates;         /* for the tuner: in the least time, as separate images, without a warning about NVRTC */
+  bool candidates;         /* for the tuner: compiles fast, to separate images, without a warning about NVRTC */
   Compiling compiler;
 } ImageOrder;
 
@@ -93,7 +93,7 @@ typedef struct Backend {
   const char *isa;         /* the machine without --isa; NULL: the command line's default */
   /* for machines with a Device; NULL: the code runs on the CPU */
   const struct DeviceDriver *driver; /* device_driver.h: measures kernels, and names its device */
-  const char *device;      /* the driver's interface, in names of tgcrt_device.h, and the word .name: "opencl" */
+  const char *device;      /* the driver's interface, as names in tgcrt_device.h spell it: "opencl" */
   const char *types;       /* a line of `tgc devices`: the types of elements it supports, and how */
   bool flushes;            /* denormals may be zero, whatever --denormals says */
   const char *handle;      /* type of device memory in this interface: "cl_mem" */
@@ -101,24 +101,24 @@ typedef struct Backend {
    * refuses the text. A NULL here: the driver compiles */
   const char *(*images)(Ctx *c, const ImageOrder *order, Images *out);
   const char *compilers;   /* compilers that `images` uses, for `tgc devices` */
-  const char *(*flags)(Ctx *c, const ImageOrder *order); /* flags of the compiler where the bundle goes; NULL: the target's */
+  const char *(*flags)(Ctx *c, const ImageOrder *order); /* flags for the compiler that builds the bundle; NULL: the target's */
   size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* host memory of a context */
   /* lines before the kernels, and options of the driver's compiler; NULL: none. needs: TGCRT_NEEDS_ bits */
   void (*pragmas)(const Target *t, uint32_t needs, Sb *out);
   void (*options)(const Target *t, bool keep_denormals, Sb *out);
-  bool is_c;               /* its text is C: the tuner compiles candidates by the C compiler */
+  bool is_c;               /* its text is C: the tuner compiles candidates with the C compiler */
   bool schedules;          /* its compiler can order instructions for one CPU: --cpu */
   /* ---- support of operations ---- */
   const struct Dialect *dialect; /* spellings of a language like C (backends/dialect.h); NULL: another kind of language */
   /* whether op has a form for that many lanes; otherwise legalize.c splits it. d: type of the result */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes);
-  /* One kernel as source text: a function whose name, up to the first '(', is k and the kernel's number. Kernels with equal
-   * texts from there on share one function. For a device: functions with KERNEL_NUMBER in place of the number. */
+  /* One kernel as source text: a function whose name is the letter k and the kernel's number. Kernels whose texts are
+   * equal from the first '(' on share one function. For a device: functions with KERNEL_NUMBER in place of the number. */
   void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);
   void (*prelude)(const struct Plan *p, const Target *t, Sb *out); /* helpers that the kernels need, once */
   /* ---- functions in this process; NULL: not available ---- */
-  /* An object file, or assembly, of the model's text, in c->model; equal inputs give equal bytes. NULL: a compiler builds the
-   * text where the bundle goes. */
+  /* An object file, or assembly, of the model's text, in c->model; equal inputs give equal bytes. NULL: the bundle's user
+   * compiles the text. */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
   /* Loads the kernels of a plan. Each has a function void cI(void *const *buffers), which runs all of its chunks on
    * Kernel.bufs. */
