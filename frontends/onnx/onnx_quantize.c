@@ -169,14 +169,14 @@ static void raise_opset(OnnxQuant *q) {
   if (!set) fail(q->c, EX_BADMODEL, "the model imports no opset of ai.onnx");
   if (set->version >= OPSET) return;
   if (set->version < OPSET_RAISED)
-    fail(q->c, EX_BADMODEL, "opset %lld has no quantisation by channel; convert the model to opset %d first",
+    fail(q->c, EX_BADMODEL, "opset %lld has no per-channel quantisation; convert the model to opset %d first",
          (long long)set->version, OPSET);
   for (size_t i = 0; i < q->m->graph->n_node; i++) {
     const Onnx__NodeProto *n = q->m->graph->node[i];
     if (is_any(n, changed))
       fail(q->c, EX_BADMODEL,
-           "node %zu '%.100s' (%s) has another meaning in opset %d, which quantisation by channel needs; convert the model from opset "
-           "%lld first",
+           "node %zu '%.100s' (%s) has another meaning in opset %d, which per-channel quantisation needs; convert the model from "
+           "opset %lld first",
            i, pb_text(n->name), n->op_type, OPSET, (long long)set->version);
   }
   set->version = OPSET;

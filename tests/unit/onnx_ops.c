@@ -62,8 +62,8 @@ static const Line lines[] = {
   { "TfIdfVectorizer 9 i{1,9,2,9,1} max_gram_length=2 min_gram_length=1 max_skip_count=1 mode='TF' ngram_counts=[0,1] ngram_indexes=[0,1,2] pool_int64s=[9,1,2,9,9]", "=2,1,1" },
   { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0] ngram_indexes=[0,4] pool_int64s=[9,9]", "attribute 'pool_int64s' has an n-gram of 1 elements twice" },
   { "TfIdfVectorizer 9 i[5] max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0,2] ngram_indexes=[0,1] pool_int64s=[9,8,7]", "puts n-grams of 2 elements at 2 to 3 of a pool of 3" },
-  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0] ngram_indexes=[0,1] pool_int64s=[9,8] weights=[1.0]", "have 2 and 1 entries, fewer than n-grams" },
-  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0] ngram_indexes=[0] pool_strings=['a']", "words that are strings are not supported" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0] ngram_indexes=[0,1] pool_int64s=[9,8] weights=[1.0]", "have 2 and 1 entries, fewer than there are n-grams" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0] ngram_indexes=[0] pool_strings=['a']", "a pool of strings is not supported" },
   /* learned */
   { "ai.onnx.ml.Scaler 1 f[4,3] offset=[1.0] scale=[2.0,2.0]", "attribute 'scale' has 2 entries for 3 columns" },
   { "ai.onnx.ml.Normalizer 1 f[2,3,4]", "the input has rank 3, expected 1 or 2" },
@@ -90,7 +90,7 @@ static const Line lines[] = {
   { "MaxUnpool 11 f[1,1,4,4] i[1,1,4,4] kernel_shape=[1099511627776,1099511627776]", "is over the limit of 2^40" },
   { "MaxUnpool 11 f[1,1,1099511627776] i[1,1,1099511627776] kernel_shape=[2] strides=[1099511627776]", "the result is too large on axis 0" },
   { "RoiAlign 16 f[1,1,4,4] f[1,4] i{0} output_height=4294967296 output_width=4294967296 sampling_ratio=1", "is over the limit of 2^40" },
-  { "Resize 13 f[8589934592] - - i{16777216} antialias=1 mode='linear'", "by 1024 of each is over the limit" },
+  { "Resize 13 f[8589934592] - - i{16777216} antialias=1 mode='linear'", "each computed from 1024 of them, is over the limit" },
   { "RNN 14 f[8589934592,1,1] f[1,1,1] f[1,1,1]", "--max-unroll" },
   { "HannWindow 17 i{4294967296:1}", "input 'size' must be one integer from 0 to 2^28, found 4294967296" },
   /* quantised products take and give floats of either width */
@@ -191,7 +191,7 @@ static const Line lines[] = {
   { "Reshape 14 f[2,3] i{-1,-1}", "entries 0 and 1 of the shape are both -1" },
   { "Reshape 14 f[2,3] i{-5}", "entry 0 of the shape is -5" },
   { "Reshape 14 f[2,3] i{7}", "the input has 6 elements, but the shape has 7" },
-  { "Reshape 14 f[0,3] i{0,-1} allowzero=1", "0 elements do not fill the shape's -1" },
+  { "Reshape 14 f[0,3] i{0,-1} allowzero=1", "0 elements cannot fill the shape's -1" },
   { "Reshape 14 f[2,3] i{4611686018427387904,8}", "the shape [4611686018427387904,8] has too many elements" },
   { "Reshape 14 f[2,3] i[2]", "input 'shape' must be constant, but it depends on input 'x" },
   { "Reshape 1 f[2,3] shape=[6]", "[6]" },

@@ -473,8 +473,8 @@ void op_ms_group_query_attention(Build *b) {
   if (in_node(b, SEQLENS)->rank > 2 || dims_elems(in_node(b, SEQLENS)->dims, in_node(b, SEQLENS)->rank) != batch)
     bad(b, "input 'seqlens_k' must have %lld entries, one for each sequence", (long long)batch);
   if (total < length || extent > MAX_ELEMS)
-    bad(b, "input 'total_sequence_length' is %lld, expected at least %lld, the new keys, and at most 2^40", (long long)total,
-        (long long)length);
+    bad(b, "input 'total_sequence_length' is %lld, expected at least %lld, the number of new keys, and at most 2^40",
+        (long long)total, (long long)length);
   Attend a = { .scale = attr_float(b, "scale"), .cap = attr_float(b, "softcap") };
   if (has_in(b, K) && has_in(b, V)) {
     a.q = split_heads(b, b->in[Q], heads, "query");

@@ -28,7 +28,7 @@ static Ref truth(Build *b, Ref r, bool *known, bool *value) {
 
 static const Node *tensor_node(Build *b, Ref r) {
   if (is_list(r))
-    bad(b, "a sequence can neither depend on a condition that an input of the graph decides, nor be collected from iterations");
+    bad(b, "a sequence cannot be chosen by a condition that depends on an input of the graph, or collected from iterations");
   return node(b->ir, r);
 }
 

@@ -87,7 +87,8 @@ void op_reshape(Build *b) {
   }
   if (free_axis >= 0) {
     if (!known || total % known)
-      bad(b, "%lld elements do not fill the shape's -1: the other entries have %lld", (long long)total, (long long)known);
+      bad(b, "%lld elements cannot fill the shape's -1: the product of the other entries is %lld", (long long)total,
+          (long long)known);
     dims[free_axis] = total / known;
     known = total;
   }

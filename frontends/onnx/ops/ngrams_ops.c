@@ -39,7 +39,7 @@ static Grams grams_of(Build *b, int64_t n, const int64_t *counts, int lengths, i
   if (weights->set) g.weight = weights->floats + *before;
   *before += g.count;
   if (*before > indices || (weights->set && *before > (int64_t)weights->n))
-    bad(b, "attributes 'ngram_indexes' and 'weights' have %d and %zu entries, fewer than n-grams", indices, weights->n);
+    bad(b, "attributes 'ngram_indexes' and 'weights' have %d and %zu entries, fewer than there are n-grams", indices, weights->n);
   refuse_equal(b, &g);
   return g;
 }
@@ -82,7 +82,7 @@ void op_tfidf_vectorizer(Build *b) {
   const int64_t *counts = attr_ints(b, "ngram_counts", &lengths), *index = attr_ints(b, "ngram_indexes", &indices);
   const int64_t least = attr_int(b, "min_gram_length"), most = attr_int(b, "max_gram_length"),
                 skips = clamp(attr_int(b, "max_skip_count"), 0, MAX_ELEMS) + 1;
-  if (!attr_set(b, "pool_int64s")) bad(b, "attribute 'pool_int64s' is missing; words that are strings are not supported");
+  if (!attr_set(b, "pool_int64s")) bad(b, "attribute 'pool_int64s' is missing; a pool of strings is not supported");
   if (x->rank > 2) bad(b, "the input has rank %d, expected at most 2", x->rank);
   if (least > most || most > lengths)
     bad(b, "n-grams of %lld to %lld elements, but attribute 'ngram_counts' has %d entries", (long long)least, (long long)most,

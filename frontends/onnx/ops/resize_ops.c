@@ -60,8 +60,8 @@ static int make_taps(Build *b, const Axis *a, int64_t **index, double **weight) 
     bad(b, "resizing %lld elements to %lld is over the limit", (long long)a->in, (long long)a->out);
   int64_t first = (int64_t)floor(-reach) + 1, taps = near ? 1 : 2 - 2 * first;
   if (a->out * taps > 4 * MAX_OUT)
-    bad(b, "resizing %lld elements to %lld by %lld of each is over the limit", (long long)a->in, (long long)a->out,
-        (long long)taps);
+    bad(b, "resizing %lld elements to %lld, each computed from %lld of them, is over the limit", (long long)a->in,
+        (long long)a->out, (long long)taps);
   *index = ARENA_NEW(&b->c->model, int64_t, a->out * taps + 1);
   *weight = ARENA_NEW(&b->c->model, double, a->out *taps + 1);
   for (int64_t o = 0; o < a->out; o++) {

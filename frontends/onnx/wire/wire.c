@@ -246,7 +246,7 @@ static void leave_out(Scan *s, const uint8_t *from, const uint8_t *body, size_t 
 static const ProtobufCMessageDescriptor *scan_field(Scan *s, Message *l, const uint8_t **p, size_t *len) {
   const uint8_t *at = *p;
   uint64_t tag = varint(s, p, l->end), value = 0;
-  if (tag >> 3 == 0 || tag >> 3 >= 1 << 29) bad(s, at, "a field number out of range");
+  if (tag >> 3 == 0 || tag >> 3 >= 1 << 29) bad(s, at, "a field number is out of range");
   const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field(l->type, (unsigned)(tag >> 3));
   ProtobufCWireType wire = (ProtobufCWireType)(tag & 7);
   switch (wire) {
