@@ -95,7 +95,7 @@ void feed_read(Ctx *c, const Options *o, Feed *f) {
     if (ends(path, ".npz")) npz_parse(c, path, file_read(c, path, 0), add_array, &(Archive){ f, path, false });
     else VEC_PUSH(&f->inputs, read_one(c, name, name ? -1 : number++, path));
     if (name && ends(path, ".npz"))
-      fail(c, EX_USAGE_, "--input %s: the arrays of an archive have names already; give the file alone", text);
+      fail(c, EX_USAGE_, "--input %s: the arrays of an archive have names already; leave out NAME=", text);
   }
   for (size_t i = 0; i < f->inputs.n; i++) f->inputs.p[i].given = true;
   if (!o->data) return;

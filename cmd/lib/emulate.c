@@ -6,7 +6,7 @@ _Noreturn static void cannot_run(Ctx *c, const Interface *f, Arch arch, const ch
   c->file = NULL;
   fail(c, EX_MISSING,
        "code for %s cannot be run here: this machine is %s, and %s; `tgc compile --self-test` makes a bundle that tests "
-       "itself there, and `tgc verify --outputs` judges what it saves",
+       "itself there, and `tgc verify --outputs` checks what it saves",
        f->target->arch == ARCH_ANY ? arch_name(arch) : f->target->isa, arch_name(host_arch()), because);
 }
 

@@ -139,7 +139,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   decisions_free(decisions);
   store_close(store);
   if (p && p->in->precision == PREC_FAST && !split_faster(PREC_FAST, t) && !o->quiet)
-    fprintf(stderr, "tgc: fp32-fast is fp32 for %s: no instruction of it does three products of bf16 sooner than one of floats\n",
+    fprintf(stderr, "tgc: fp32-fast is fp32 for %s: three products of bf16 take at least as long there as one of fp32\n",
             p->in->target->isa);
   return p;
 }

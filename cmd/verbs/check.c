@@ -20,7 +20,7 @@ static void load(Ctx *c, void *arg) {
   if (!plans) return;
   const Plan *p = plan_of(k->o, k->g, t, NULL);
   const int code = k->o->device ? device_for_plan(c, p, k->o->archs, k->o->device, &k->place, &why) : 0;
-  if (code) fail(c, code, "it cannot run on the device: %s", why);
+  if (code) fail(c, code, "the model cannot run on the device: %s", why);
 }
 
 /* With --json, messages are part of the report; they still appear on standard error. */

@@ -339,7 +339,8 @@ int verb_tune(Ctx *c, const Options *o) {
   const bool job = o->job || o->import;
   Linking tools = { .o = o };
   if (!job) native_only(c, target_of(c, o, "native"));
-  else if (is_bare(target_of(c, o, "native"))) fail(c, EX_USAGE_, "--isa '%s' has no system that could run a job", o->isa);
+  else if (is_bare(target_of(c, o, "native")))
+    fail(c, EX_USAGE_, "--isa '%s' has no operating system that could run a job", o->isa);
   Graph *g = load_graph(c, o, NULL);
   plain.schedule = "none";
   plain.no_store = true;

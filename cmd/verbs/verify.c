@@ -161,7 +161,7 @@ static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json
     printf(", worst [%lld] %.9g for %.9g", (long long)d->worst, tensor_at(&v->got[i], d->worst),
            tensor_at(&v->want[i], d->worst));
   if (d->bad && passed && v->from_data)
-    printf(", but near the exact result, of which the data is off by up to %.3g", v->excused[i]);
+    printf(", but near the exact result; the data differs from it by up to %.3g", v->excused[i]);
   if (d->bad && passed && !v->from_data)
     printf(", but by less than the %.3g that roundings may cost", v->excused[i]);
   putchar('\n');
@@ -175,7 +175,7 @@ static void blame(Ctx *c, Verify *v) {
               isinf(reference_error(&v->want[i], &v->exact[i], v->want[i].dt));
   if (v->exact) json_object_set_new(v->report, "interpreter_agrees", json_boolean(!import));
   if (import && !v->o->json)
-    puts("the interpreter disagrees with the data as well: the graph is not the model, or the data is not");
+    puts("the interpreter disagrees with the data as well: tgc read the model wrongly, or the data belongs to another model");
   if (!import) find_suspects(c, v->o, v->g, v->target, v->scratch, v->in + v->first_failed / v->nout * v->g->inputs.n, v->report);
 }
 
