@@ -40,7 +40,7 @@ static bool same_bits(const IR *ir, const Memory *m, void *const *mem, ThreadOrd
     size_t i = 0;
     while (i < s->bytes && is[i] == s->after[i]) i++;
     if (i == s->bytes) continue;
-    sb_printf(&r->text, "the order of threads counts: b%lld[%zu] differs between ascending and %s threads in warps of %d\n",
+    sb_printf(&r->text, "the order of threads matters: b%lld[%zu] differs between ascending and %s threads in warps of %d\n",
               (long long)s->buffer, i / (size_t)dt_bytes(ir->bufs.p[s->buffer].dt), order_name(o.kind), o.warp);
     return false;
   }

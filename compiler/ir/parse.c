@@ -125,7 +125,7 @@ static Arg *find_arg(Parser *p, const char *key, size_t n) {
 }
 
 static void want_kind(Parser *p, const Arg *a, ArgKind kind, const char *what) {
-  if (a->kind != kind) scan_bad(p, a->at, "'%.*s' is %s", shown(a->nkey), a->key, what);
+  if (a->kind != kind) scan_bad(p, a->at, "'%.*s' must be %s", shown(a->nkey), a->key, what);
 }
 
 static int64_t arg_word(Parser *p, const Arg *a, char kind) {
@@ -173,7 +173,7 @@ int parse_args(Parser *p, const char *at, Op op, int64_t *v) {
       case 'v':
         want_kind(p, a, ARG_LIST, "a list");
         if (a->n != (size_t)width || width > MAX_PICKED)
-          scan_bad(p, a->at, "%zu integers for %d lanes, of which there may be %d", a->n, width, MAX_PICKED);
+          scan_bad(p, a->at, "%zu integers for %d lanes; the limit is %d lanes", a->n, width, MAX_PICKED);
         memcpy(v + nv, p->nums.p + a->first, (size_t)width * sizeof *v);
         break;
       case 'm':
@@ -449,7 +449,7 @@ static void statement(Parser *p) {
   }
   void (*line)(Parser *, const char *, size_t) = NULL;
   if (p->plan && defines && is_word(op, nop, "buffer")) {
-    if (p->scoped) scan_bad(p, op, "buffers come before kernels");
+    if (p->scoped) scan_bad(p, op, "buffers must come before kernels");
     parse_leave_graph(p);
   }
   if (p->level == L_GRAPH && is_word(op, nop, "input")) line = parse_input;
@@ -489,7 +489,7 @@ static void header(Parser *p) {
   }
   const char *at = (scan_peek(p), p->at);
   int64_t version = scan_integer(p, "the format's version");
-  if (version != 1) scan_bad(p, at, "version %lld of the format; this tgc reads 1", (long long)version);
+  if (version != 1) scan_bad(p, at, "this tgc reads version 1 of the format, not version %lld", (long long)version);
   n = scan_word(p, &s);
   const char *level = p->plan ? "plan" : level_name[p->level];
   if (n && !p->plan && is_word(s, n, "plan"))

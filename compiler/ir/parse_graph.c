@@ -118,8 +118,8 @@ static Ref graph_window(Parser *p, const char *at, const int64_t *arg) {
   bool same = p->type.rank == n->rank + 1;
   for (int i = 0; same && i < n->rank; i++) same = i == axis || dims[i] == n->dims[i];
   if (!same)
-    scan_bad(p, p->type.at, "a window of %s keeps its shape but for axis %d, and has one more axis; found %s", scan_dims_of(p, x),
-             axis, scan_dims_text(p, p->type.rank, dims));
+    scan_bad(p, p->type.at, "a window of %s may differ only on axis %d, and must have one more axis; found %s",
+             scan_dims_of(p, x), axis, scan_dims_text(p, p->type.rank, dims));
   int64_t out = dims[axis], k = dims[n->rank], last, reach;
   bool fits = k >= 1 && arg[1] >= 0 && arg[2] >= 0;
   if (fits && out)
@@ -157,7 +157,7 @@ static Ref graph_cat(Parser *p, const char *at, int64_t axis) {
     bool same = x->rank == first->rank && x->dt == first->dt;
     for (int a = 0; same && a < x->rank; a++) same = a == axis || x->dims[a] == first->dims[a];
     if (!same || !i64_add(dims[axis], x->dims[axis], &dims[axis]))
-      scan_bad(p, p->operands.p[i].at, "%s%s does not continue %s%s on axis %lld", dt_text((DType)x->dt),
+      scan_bad(p, p->operands.p[i].at, "%s%s does not fit %s%s: only axis %lld may differ", dt_text((DType)x->dt),
                scan_dims_of(p, p->src.p[i]), dt_text((DType)first->dt), scan_dims_of(p, p->src.p[0]), (long long)axis);
   }
   check_dims(p, at, (DType)first->dt, first->rank, dims);
@@ -193,7 +193,7 @@ static Ref graph_scatter(Parser *p, const char *at, Op op, int64_t axis) {
   if (index->dt != DT_I64) scan_bad(p, p->operands.p[1].at, "the index is %s, expected i64", dt_text((DType)index->dt));
   if (u->dt != x->dt)
     scan_bad(p, p->operands.p[2].at, "the updates are %s, expected %s", dt_text((DType)u->dt), dt_text((DType)x->dt));
-  if (op && !op_takes(op, (DType)x->dt)) scan_bad(p, at, "elements of %s cannot be joined by this op", dt_text((DType)x->dt));
+  if (op && !op_takes(op, (DType)x->dt)) scan_bad(p, at, "this op does not take elements of %s", dt_text((DType)x->dt));
   check_axis(p, at, p->src.p[0], axis);
   const bool ranked = index->rank == x->rank && u->rank == x->rank;
   for (int i = 0; ranked && i < x->rank; i++)
@@ -220,7 +220,8 @@ Ref parse_graph_op(Parser *p, const char *at, Op op) {
   }
   if (op == OP_IOTA) {
     const int64_t *dims = type_shape(p, at);
-    if (p->type.rank != 1 || (p->type.dt && p->type.dt != DT_I64)) scan_bad(p, p->type.at, "iota is i64 of one dimension");
+    if (p->type.rank != 1 || (p->type.dt && p->type.dt != DT_I64))
+      scan_bad(p, p->type.at, "iota has the type i64 and one dimension");
     parse_args(p, at, op, arg);
     return g_iota(p->ir, DT_I64, dims[0]);
   }
@@ -238,7 +239,7 @@ Ref parse_graph_op(Parser *p, const char *at, Op op) {
   case OP_GATHER: return graph_gather(p, at, arg[0]);
   case OP_SCATTER: return graph_scatter(p, at, (Op)arg[0], arg[1]);
   case OP_REDUCE:
-    if (!op_takes((Op)arg[0], first)) scan_bad(p, at, "elements of %s cannot be joined by this op", dt_text(first));
+    if (!op_takes((Op)arg[0], first)) scan_bad(p, at, "this op does not take elements of %s", dt_text(first));
     return g_reduce(p->ir, (Op)arg[0], p->src.p[0], (uint32_t)arg[1]);
   default: scan_bad(p, at, "'%.*s' does not belong in a graph", shown(strlen(op_info[op].name)), at);
   }
@@ -251,7 +252,7 @@ Ref parse_exact_op(Parser *p, const char *at, Op op) {
   if (op_info[op].level > L_GRAPH || op == OP_PARAM || op == OP_WEIGHT)
     scan_bad(p, at, "'%.*s' does not belong here", shown(strlen(op_info[op].name)), at);
   if (!p->type.dt || p->type.lanes) scan_bad(p, at, "expected the type of the result, as f32[8]");
-  if (op == OP_IOTA && p->type.rank != 1) scan_bad(p, at, "iota is of one dimension");
+  if (op == OP_IOTA && p->type.rank != 1) scan_bad(p, at, "iota has one dimension");
   parse_arity(p, at, op);
   const Operand *first = p->operands.n ? &p->operands.p[0] : NULL;
   const DType shared = spread ? parse_shared_type(p, op) : first && first->ref ? (DType)node(p->ir, first->ref)->dt : DT_NONE;
@@ -319,7 +320,7 @@ void parse_output(Parser *p) {
   io.rank = x->rank;
   if (x->rank) memcpy(io.dims, x->dims, x->rank * sizeof *io.dims);
   io.narrow = parse_holds(p, io.dt);
-  if (p->g->guarded) scan_bad(p, line, "the guard is the last output");
+  if (p->g->guarded) scan_bad(p, line, "the guard must be the last output");
   VEC_PUSH(&p->g->outputs, io);
 }
 
@@ -328,7 +329,7 @@ void parse_guard(Parser *p) {
   const char *line = p->at;
   parse_output(p);
   const GIO *io = &p->g->outputs.p[p->g->outputs.n - 1];
-  if (io->dt != DT_BOOL || io->rank) scan_bad(p, line, "a guard is one bool");
+  if (io->dt != DT_BOOL || io->rank) scan_bad(p, line, "a guard must be one bool");
   p->g->guarded = true;
 }
 

@@ -267,7 +267,7 @@ Ref block_threads(IR *ir, Ref nest, BlockThreads *b) {
 static const char *check_kind(const IR *ir, Ref range) {
   if (node(ir, range)->op != OP_RANGE) return "a range is a constant";
   if (!range_extent(node(ir, range))) return "a range has no values";
-  return range_kind(node(ir, range)) == RK_SERIAL ? "a serial loop may store to one element twice" : NULL;
+  return range_kind(node(ir, range)) == RK_SERIAL ? "the range is a serial loop, which may store to one element twice" : NULL;
 }
 
 /* Lanes are for elements that a thread loads and stores as contiguous vectors. */
@@ -280,10 +280,10 @@ static const char *check_lanes(IR *ir, Ref nest, const Device *d, const Opt *p) 
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op == OP_RED) wrong = "on a device a nest with reductions has no lanes";
+    if (x->op == OP_RED) wrong = "on a device a nest with reductions cannot have lanes";
     if (is_access(x) && p->lanes * dt_bytes((DType)node(ir, access_buffer(x))->dt) > d->load_bytes &&
         ix_uses(ir, access_index(x), p->range))
-      wrong = "the device loads no such vectors";
+      wrong = "the device cannot load such vectors";
   }
   VEC_FREE(&all);
   return wrong;
@@ -291,18 +291,18 @@ static const char *check_lanes(IR *ir, Ref nest, const Device *d, const Opt *p) 
 
 static const char *check_opt(IR *ir, Ref nest, const Device *d, const Opt *p, int side) {
   const char *wrong = check_kind(ir, p->range);
-  if (p->rows) return "a thread of a device has no rows";
+  if (p->rows) return "on a device there are no tiles with rows";
   if (!wrong && p->lanes > 1) wrong = check_lanes(ir, nest, d, p);
   if (wrong) return wrong;
   const int64_t extent = range_extent(node(ir, p->range)) / p->lanes, threads = (p->threads ? p->threads : 1) * side;
   const bool outer = opens_range(ir, nest, p->range);
-  if (p->grid && !outer) return "only a range of the nest can be over blocks";
+  if (p->grid && !outer) return "only a range of the nest can be split over blocks";
   if (p->partial && outer) return "only a reduction has partial results";
   if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
   if (!outer && p->threads & (p->threads - 1)) return "the number of threads of a group is not a power of two";
   if (threads >= 2 * extent)
     return side > 1 ? "there are more rows or columns than values of the range" : "there are more threads than values of the range";
-  if ((p->unroll - 1) * threads >= extent) return "a copy would have no value of its range";
+  if ((p->unroll - 1) * threads >= extent) return "a copy would be empty";
   return NULL;
 }
 
@@ -365,7 +365,8 @@ static const char *check_unit(IR *ir, Ref nest, const Target *t, const Opts *o) 
   if (node(ir, p.red)->dt != u->c) return "the matrix instruction has no sums of this type";
   for (int i = 0; i < o->n; i++) {
     if (o->opt[i].lanes > 1 && unit_side(o, o->opt[i].range) > 1) return "rows or columns are in lanes";
-    if (o->opt[i].threads && !opens_range(ir, nest, o->opt[i].range)) return "a nest with groups has no matrix instruction";
+    if (o->opt[i].threads && !opens_range(ir, nest, o->opt[i].range))
+      return "a nest with groups cannot have a matrix instruction";
   }
   for (int k = 0; k < 2; k++)
     if (factor_fits(ir, o, p.factor[0], k) && factor_fits(ir, o, p.factor[1], !k)) return NULL;
@@ -380,7 +381,7 @@ const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   int lanes = 0;
   Refs all = { 0 };
   if (o->isa_op) return "a device has no such instruction";
-  if (o->npeeled || o->nparts) return "a device has gates in place of borders and rests";
+  if (o->npeeled || o->nparts) return "a schedule for a device has gates in place of borders and rests";
   if (o->threads) return "a device has no chunks";
   if (o->unit && (wrong = check_unit(ir, nest, t, o))) return wrong;
   for (int i = 0; i < o->n && !wrong; i++) {

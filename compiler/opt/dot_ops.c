@@ -76,9 +76,10 @@ const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Re
     return "the operand's elements are not contiguous along the range";
   if (!ir->tensors.p[buffer_of(ir, y)->slot].data || !affine(ir, load_index(node(ir, y)))) return "the constant cannot be packed";
   if (t->in_order && dt_float(u->sum)) return "the terms of a sum must be added in order";
-  if (more && dt_float(u->sum)) return "the last group is incomplete, and floats cannot be filled up with zeros";
+  if (more && dt_float(u->sum)) return "the last group is incomplete, and floats cannot be padded with zeros";
   if (more > extent) return "the range is too short";
-  if (u->depth > 1 && isa_op_depth(u, (extent + more) / u->group) == 1) return "no number of groups divides the range";
+  if (u->depth > 1 && isa_op_depth(u, (extent + more) / u->group) == 1)
+    return "no depth of the instruction's tiles divides the range";
   if (u->depth > 1 && reductions(ir, nest) > 1) return "the nest has another reduction";
   if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems))
     return "a group would read past the end of the operand";

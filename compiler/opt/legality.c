@@ -11,8 +11,8 @@ static const char *check_range(const IR *ir, Ref range) {
   if (node(ir, range)->op != OP_RANGE) return "a range is a constant";
   const int64_t kind = range_kind(node(ir, range));
   if (kind == RK_THREAD) return "the range is over chunks, which all kernels of the group share";
-  if (kind == RK_SERIAL) return "a serial loop may store to one element twice";
-  return kind == RK_LOOP || kind == RK_REDUCE ? NULL : "an instruction takes the range already";
+  if (kind == RK_SERIAL) return "the range is a serial loop, which may store to one element twice";
+  return kind == RK_LOOP || kind == RK_REDUCE ? NULL : "an instruction already uses the range";
 }
 
 static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, int *rests) {
@@ -193,7 +193,7 @@ static const char *check_part(IR *ir, const Remnant *p, const Target *t, bool ti
   if (wrong) return wrong;
   if (o.threads) return "a rest has no chunks of its own";
   const bool follows = !p->own && same_tiles(ir, p->nest, o, p->opts);
-  if (tiles && !p->border && !follows) return "the rests of tiles have the schedule of the tiles";
+  if (tiles && !p->border && !follows) return "the rests of tiles cannot have a schedule of their own";
   return check_whole(ir, p->nest, t, &o, follows, depth + 1);
 }
 
@@ -203,7 +203,7 @@ static const char *check_split(IR *ir, Ref nest, const Target *t, const Opts *o,
   Opts first = *o, second;
   Ref adds;
   if (wrong) return wrong;
-  if (o->nparts > 1 || o->nborders) return "split sums leave exactly one nest";
+  if (o->nparts > 1 || o->nborders) return "split sums leave exactly one nest, the one that adds them";
   first.nparts = 0;
   nest = split_sums(ir, nest, &first, store_buffer(node(ir, nest_body(node(ir, nest)))), &adds);
   wrong = check_whole(ir, nest, t, &first, false, depth + 1);

@@ -123,14 +123,14 @@ static const char *set_opt(const IR *ir, Ref nest, Opts *o, int word, Ref range,
   }
   Opt *p = opt_of(o, range);
   if (word == W_GRID) {
-    if (!p || p->grid) return "a range is over blocks twice";
+    if (!p || p->grid) return "a range is split over blocks twice";
     p->grid = true;
     return NULL;
   }
   if (word == W_LOCAL || word == W_GROUP) {
-    if (!p || p->threads) return "a range is over threads twice";
+    if (!p || p->threads) return "a range is split over threads twice";
     if (opens_range(ir, nest, range) != (word == W_LOCAL))
-      return word == W_LOCAL ? "only a range of the nest can be local" : "only a range of a reduction can be over a group";
+      return word == W_LOCAL ? "only a range of the nest can be local" : "only a range of a reduction can be split over a group";
     p->threads = n;
     return NULL;
   }

@@ -23,7 +23,7 @@ static const char *find_sum(IR *ir, Ref nest, Ref r, Ref *red) {
     if (x->op != OP_RED) continue;
     if (*red && ix_uses(ir, red_value(x), *red)) wrong = "sums inside of other sums cannot be split";
     if (!opens_range(ir, all.p[i], r)) continue;
-    if (*red) wrong = "two reductions have the range whose sums are split";
+    if (*red) wrong = "two reductions use the range of the split sums";
     *red = all.p[i];
   }
   VEC_FREE(&all);
@@ -52,9 +52,9 @@ const char *split_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
   if (keeps_order(ir, red, t)) return "the terms of a sum must be added in order";
   for (int i = 0; i < o->n; i++)
     if (opens_range(ir, nest, o->opt[i].range) && !ix_uses(ir, red, o->opt[i].range))
-      return "a range that the sums do not vary with is split";
+      return "the schedule splits a range on which the sums do not depend";
   if (!i64_mul(sum_ranges(ir, nest, red, &sums), o->sum_parts, &elems) || elems > SPLIT_MOST)
-    return "there are too many parts of sums";
+    return "the sums have too many parts";
   return sums.n < MAX_RANGES ? NULL : "a nest has too many ranges";
 }
 

@@ -54,7 +54,7 @@ const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p) {
   }
   VEC_FREE(&all);
   if (!found) return "on a device the range of panels must belong to a reduction";
-  if (found > 1) return "two reductions have the range of panels";
+  if (found > 1) return "two reductions use the range of panels";
   const Node *x = node(ir, p->red), *product = node(ir, red_value(x));
   if (red_op(x) != OP_ADD || product->op != OP_MUL) return "the reduction with panels does not sum products";
   p->factor[0] = lhs(product);

@@ -144,7 +144,7 @@ static const char *known_features(Arena *a, const Target *row, const char *word,
   Sb s = { 0 };
   for (const DeviceFeature *f = device_features; f->name; f++)
     if (row->dev->may_have & f->bit) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
-  if (!s.n) return arena_printf(a, "no feature '%.*s' of %s: it has none to add", (int)n, word, row->isa);
+  if (!s.n) return arena_printf(a, "no feature '%.*s' of %s: this machine has no optional features", (int)n, word, row->isa);
   const char *text = arena_printf(a, "no feature '%.*s' of %s; there are %s", (int)n, word, row->isa, s.p);
   sb_free(&s);
   return text;

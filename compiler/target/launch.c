@@ -139,20 +139,22 @@ bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why) {
   const int args = given_buffers(ir, l), exchange = launch_exchange(ir, &l->prog);
   bool takes = true;
   if (launch_threads(l) > d->max_threads) {
-    sb_printf(out, "%lld threads of a block; the device has %d", (long long)launch_threads(l), d->max_threads);
+    sb_printf(out, "a block has %lld threads, but the device permits %d", (long long)launch_threads(l), d->max_threads);
     takes = false;
   }
   for (int k = 0; k < 3 && takes; k++)
     if (l->grid[k] > d->max_grid[k]) {
-      sb_printf(out, "%lld blocks along %c; the device has %lld", (long long)l->grid[k], "xyz"[k], (long long)d->max_grid[k]);
+      sb_printf(out, "%lld blocks along %c, but the device permits %lld", (long long)l->grid[k], "xyz"[k],
+                (long long)d->max_grid[k]);
       takes = false;
     }
   if (takes && l->shared_bytes > d->shared_bytes) {
-    sb_printf(out, "%lld bytes of shared memory; the device has %lld", (long long)l->shared_bytes, (long long)d->shared_bytes);
+    sb_printf(out, "a block needs %lld bytes of shared memory, but the device has %lld", (long long)l->shared_bytes,
+              (long long)d->shared_bytes);
     takes = false;
   }
   if (takes && args > d->max_args) {
-    sb_printf(out, "buffers: %d; the device takes %d", args, d->max_args);
+    sb_printf(out, "buffers: %d, but the device permits %d", args, d->max_args);
     takes = false;
   }
   if (takes && exchange && (exchange > d->warp || !(d->features & DEVF_SUBGROUPS))) {

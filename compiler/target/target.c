@@ -71,7 +71,7 @@ static const Target *row_named(const char *text, size_t *n) {
 static const char *known_rows(Arena *a) {
   Sb s = { 0 };
   for (const Target *t = targets; t->isa; t++) sb_printf(&s, ", %s", t->isa);
-  sb_puts(&s, ", each with +FEATURE and -FEATURE behind, and for devices, likewise,");
+  sb_puts(&s, ", each with +FEATURE and -FEATURE appended, and for devices, likewise,");
   for (const Target *t = device_targets; t->isa; t++) sb_printf(&s, "%s%s", t == device_targets ? " " : ", ", t->isa);
   const char *text = arena_printf(a, "there are fat, and native%s", s.p);
   sb_free(&s);
@@ -87,7 +87,7 @@ static const char *known_features(Arena *a, Arch arch, const char *word, size_t 
     VEC_PUSH(&names, f->name);
   }
   const char *near = did_you_mean(a, arena_str(a, word, n), names.p, names.n);
-  const char *text = arch == ARCH_ANY ? arena_printf(a, "no feature '%.*s': it has none to add", (int)n, word)
+  const char *text = arch == ARCH_ANY ? arena_printf(a, "no feature '%.*s': this machine has no optional features", (int)n, word)
                                       : arena_printf(a, "no feature '%.*s' of %s; there %s%s%s", (int)n, word, arch_name(arch),
                                                      s.n ? "are " : "is none", s.n ? s.p : "", near);
   VEC_FREE(&names);

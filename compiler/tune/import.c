@@ -49,9 +49,9 @@ static const char *judge_place(const Import *m, const char *text) {
   const char *name = arena_printf(&m->c->model, "%s: ", b->name), *mine = "; tgc " TGC_VERSION, *at = strstr(text, mine);
   const bool ours = b->device ? starts_with(text, name) : !strstr(text, "; driver ");
   if (strlen(text) > MAX_PLACE) return "the place is too long";
-  if (!ours) return arena_printf(&m->c->model, "its place is not one of the backend %s", b->name);
+  if (!ours) return arena_printf(&m->c->model, "its place is not for the backend %s", b->name);
   if (!at || (at[strlen(mine)] && (b->device || at[strlen(mine)] != ';')))
-    return arena_printf(&m->c->model, "its place is not one of tgc %s, so its times say nothing of this version's code",
+    return arena_printf(&m->c->model, "its place is not for tgc %s, so its times say nothing about this version's code",
                         TGC_VERSION);
   return NULL;
 }
@@ -104,14 +104,14 @@ static bool take_time(const char **at, double *us) {
 static const char *take_row(Import *m, const char *line) {
   const char *at = skip_word(line, "trial"), *failed = skip_word(line, "failed"), *rest, *why;
   Row row = { .place = m->place };
-  if (!at && !failed) return "it begins with another word than place, trial and failed";
-  if (!m->place.text) return "there is no place before it";
+  if (!at && !failed) return "it does not begin with place, trial or failed";
+  if (!m->place.text) return "there is no line with a place before it";
   if (!m->known) return "its place is unknown";
   if ((why = take_schedule(m, at ? at : failed, &row, &rest))) return why;
   if (at && (!take_time(&rest, &row.trial.warm) || !take_time(&rest, &row.trial.cold) || *rest))
-    return "two times in microseconds follow the schedule";
+    return "two times in microseconds must follow the schedule";
   if (failed && (*rest != ' ' || !rest[1] || strlen(rest) > MAX_REASON))
-    return "a reason follows the schedule";
+    return "a reason must follow the schedule";
   row.trial.failed = failed != NULL;
   if (failed) row.trial.why = rest + 1;
   if (failed && starts_with(row.trial.why, "differs") && m->bugs++ < WARNINGS)
@@ -127,7 +127,7 @@ static const char *take_row(Import *m, const char *line) {
 static void take_line(Import *m, const char *line, size_t n) {
   const char *why, *place;
   if (!n || *line == '#') return;
-  if (strlen(line) != n || !is_plain(line) || n > MAX_LINE) leave_out(m, "it is too long, or no plain text");
+  if (strlen(line) != n || !is_plain(line) || n > MAX_LINE) leave_out(m, "it is too long or not plain text");
   else if ((place = skip_word(line, "place"))) take_place(m, place);
   else if ((why = take_row(m, line))) leave_out(m, why);
 }

@@ -59,7 +59,7 @@ static const char *parse_line(Ctx *c, const char *at, const char *end, LockLine 
   Bytes micros = word(&at, end), state = word(&at, end);
   char *stop, *number = arena_str(&c->model, (const char *)micros.p, micros.n);
   out->micros = strtod(number, &stop);
-  if (!micros.n || *stop || !(out->micros >= 0 && out->micros < 1e12)) return "microseconds follow the schedule";
+  if (!micros.n || *stop || !(out->micros >= 0 && out->micros < 1e12)) return "microseconds must follow the schedule";
   out->partial = word_is(state, "partial");
   out->model = word_is(state, "model");
   if (!out->partial && !out->model && !word_is(state, "done")) return "'done', 'partial' or 'model' follows the microseconds";

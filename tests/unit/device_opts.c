@@ -345,29 +345,29 @@ static void refusals_say_why(void **state) {
     { "{ group(r2,8) group(r3,8) }", NULL },
     { "{ grid(r0) local(r1,16) group(r2,16) group(r3,8) }", NULL }, /* 8 own threads for each of the 16 */
     { "{ unroll(r0,5) outer(r1) }", NULL },
-    { "{ grid(r0) grid(r0) }", "a range is over blocks twice" },
-    { "{ local(r1,4) local(r1,4) }", "a range is over threads twice" },
+    { "{ grid(r0) grid(r0) }", "a range is split over blocks twice" },
+    { "{ local(r1,4) local(r1,4) }", "a range is split over threads twice" },
     { "{ local(r2,4) }", "only a range of the nest can be local" },
-    { "{ group(r1,4) }", "only a range of a reduction can be over a group" },
-    { "{ grid(r2) }", "only a range of the nest can be over blocks" },
+    { "{ group(r1,4) }", "only a range of a reduction can be split over a group" },
+    { "{ grid(r2) }", "only a range of the nest can be split over blocks" },
     { "{ group(r2,12) }", "the number of threads of a group is not a power of two" },
     { "{ local(r0,10) }", "there are more threads than values of the range" },
-    { "{ local(r0,4) unroll(r0,3) }", "a copy would have no value of its range" },
+    { "{ local(r0,4) unroll(r0,3) }", "a copy would be empty" },
     { "{ vec(r1,3) }", "the number of lanes is not a power of two" },
     { "{ vec(r1,4) }", "lanes do not divide their range" },
     { "{ vec(r2,2) }", "on a device only a range of the nest can be in lanes" },
-    { "{ rows(r1,2) }", "a thread of a device has no rows" },
+    { "{ rows(r1,2) }", "on a device there are no tiles with rows" },
     { "{ partial(r0,2) }", "only a reduction has partial results" },
-    { "{ peel(r0) }", "a device has gates in place of borders and rests" },
-    { "{ unroll(r0,2) rest { } }", "a device has gates in place of borders and rests" },
+    { "{ peel(r0) }", "a schedule for a device has gates in place of borders and rests" },
+    { "{ unroll(r0,2) rest { } }", "a schedule for a device has gates in place of borders and rests" },
     { "{ threads(4) }", "a device has no chunks" },
     { "{ tile(r1,4) }", "blocks of a device are made of threads and copies" },
     { "{ local(r0,8) local(r1,32) group(r2,4) group(r3,4) }", "it makes more threads of a block than the device permits" },
   };
   static const struct { const char *text, *why; } elements[] = { /* r0: 12, r1: 8 */
     { "{ grid(r0) local(r1,2) vec(r1,4) }", NULL },
-    { "{ vec(r0,4) local(r0,4) unroll(r0,2) }", "a copy would have no value of its range" }, /* three vectors */
-    { "{ vec(r1,8) }", "the device loads no such vectors" },
+    { "{ vec(r0,4) local(r0,4) unroll(r0,2) }", "a copy would be empty" }, /* three vectors */
+    { "{ vec(r1,8) }", "the device cannot load such vectors" },
     { "{ vec(r0,2) vec(r1,2) }", "two ranges are in lanes" },
   };
   static const struct { const char *text, *why; } long_rows[] = {
@@ -401,7 +401,7 @@ static void refusals_say_why(void **state) {
   ir_free(p->ir);
   ctx_free(&e);
   p = compiled(&f, "tgc 1 graph\nx = input f32[5,16]\ns = reduce x op=add axes=[1]\nse = expand s : [5,16]\ny = sub x, se\noutput y\n");
-  refused(p, p->in->target, "{ grid(r0) vec(r1,4) }", "on a device a nest with reductions has no lanes");
+  refused(p, p->in->target, "{ grid(r0) vec(r1,4) }", "on a device a nest with reductions cannot have lanes");
   ir_free(p->ir);
   ctx_free(&f);
 }

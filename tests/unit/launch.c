@@ -86,16 +86,16 @@ static void facts_stand_against_it(void **state) {
   assert_int_equal(l.shared_bytes, 16 + 48); /* each begins at a multiple of 16 */
   refuses(ir, d, &l, NULL);
   d.max_threads = 31;
-  refuses(ir, d, &l, "32 threads of a block; the device has 31");
+  refuses(ir, d, &l, "a block has 32 threads, but the device permits 31");
   d = *any;
   d.max_grid[0] = 4;
-  refuses(ir, d, &l, "5 blocks along x; the device has 4");
+  refuses(ir, d, &l, "5 blocks along x, but the device permits 4");
   d = *any;
   d.shared_bytes = 63;
-  refuses(ir, d, &l, "64 bytes of shared memory; the device has 63");
+  refuses(ir, d, &l, "a block needs 64 bytes of shared memory, but the device has 63");
   d = *any;
   d.max_args = 0;
-  refuses(ir, d, &l, "buffers: 1; the device takes 0");
+  refuses(ir, d, &l, "buffers: 1, but the device permits 0");
   VEC_FREE(&l.prog);
   assert_null(device_target("gpu"));
 }

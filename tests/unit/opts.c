@@ -277,7 +277,7 @@ static void serial_loops_stay(void **state) {
   static const char *const bad[] = { "{ unroll(r0,2) }", "{ vec(r0,2) }", "{ outer(r0) }", "{ tile(r0,3) }" }, *const good[] = { "{ vec(r1,8) unroll(r1,2) }", "{ outer(r1) }" };
   const Target *t = target(ir->ctx, "x86-64-v3");
   Opts o;
-  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) assert_string_equal(opts_parse(ir, nest, t, bad[k], strlen(bad[k]), &o), "a serial loop may store to one element twice");
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) assert_string_equal(opts_parse(ir, nest, t, bad[k], strlen(bad[k]), &o), "the range is a serial loop, which may store to one element twice");
   for (size_t k = 0; k < sizeof good / sizeof *good; k++) assert_null(opts_parse(ir, nest, t, good[k], strlen(good[k]), &o));
 }
 

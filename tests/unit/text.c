@@ -372,7 +372,7 @@ static void messages_name_the_place(void **state) {
   message_is("x = input f32[2] # \xc0\x80\n", "t.tg:1:20: invalid UTF-8\n");
   message_is("inf = input f32[2]\n", "t.tg:1:1: 'inf' is a literal, not a name\n");
   message_is("x = input f32[2]\n", "t.tg: the graph has no output\n");
-  message_is("tgc 2 graph\n", "t.tg:1:5: version 2 of the format; this tgc reads 1\n");
+  message_is("tgc 2 graph\n", "t.tg:1:5: this tgc reads version 1 of the format, not version 2\n");
   message_is("w = weight f32[2] @\"w.bin\" offset=0\n", "t.tg:1:19: a text without a file cannot refer to weight files\n");
   message_is("x = input f32[2,2]\ny = reduce x op=add axes=[2]\n", "t.tg:2:26: there is no axis 2 in [2,2]\n");
   message_is("x = input f32[2,2]\ny = reduce x op=sub axes=[1]\n", "t.tg:2:17: 'sub' is not one of add mul max min\n");
@@ -390,7 +390,7 @@ static void messages_name_the_place(void **state) {
   message_is("x = input f32[4]\ni = input i64[2]\ny = scatter x, i, x op=sub axis=0\n",
              "t.tg:3:24: 'sub' is not one of none add mul max min\n");
   message_is("x = input f32[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=1\n", "t.tg:3:5: there is no axis 1 in [4]\n");
-  message_is("x = input bool[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=0\n", "t.tg:3:5: elements of bool cannot be joined by this op\n");
+  message_is("x = input bool[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=0\n", "t.tg:3:5: this op does not take elements of bool\n");
   message_is("x = input f32[9]\ny = window x axis=0 : [4,7]\n", "t.tg:2:5: 4 windows of 7 elements do not fit into 9\n");
 }
 
