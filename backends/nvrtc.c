@@ -93,7 +93,7 @@ Archs cuda_archs(Ctx *c, const ImageOrder *order) {
     const bool named = starts_with(at, "sm_") && at[3] >= '1' && at[3] <= '9';
     const long arch = named ? strtol(at + 3, &end, 10) : 0;
     if (!named || arch < 50 || arch > 999 || (*end && *end != ',') || (*end == ',' && !end[1]))
-      fail(c, EX_USAGE_, "--arch wants names like sm_75,sm_90, not '%s'", text);
+      fail(c, EX_USAGE_, "--arch needs names like sm_75,sm_90, not '%s'", text);
     if (a.n == MOST_ARCHS) fail(c, EX_USAGE_, "--arch takes at most %d architectures", MOST_ARCHS);
     int k = a.n++;
     for (; k && a.arch[k - 1] >= arch; k--) {
@@ -286,8 +286,9 @@ static const char *by_nvrtc(Ctx *c, const ImageOrder *order, const Archs *a, Ima
   const char *why = compile_apart(c, jobs, n, &made);
   for (int i = 0; i < n && !why; i++)
     if (jobs[i].status)
-      why = arena_printf(&c->model, "NVRTC does not take the kernels for sm_%d (error %d): %.*s", a->arch[i], jobs[i].status,
-                         jobs[i].log.n ? (int)jobs[i].log.n : 1000, jobs[i].log.n ? (const char *)jobs[i].log.p : "it says nothing");
+      why = arena_printf(&c->model, "NVRTC does not compile the kernels for sm_%d (error %d): %.*s", a->arch[i], jobs[i].status,
+                         jobs[i].log.n ? (int)jobs[i].log.n : 1000,
+                         jobs[i].log.n ? (const char *)jobs[i].log.p : "it gives no reason");
   for (int i = 0; i < n && !why; i++) {
     if (order->emit != EMIT_ASM) {
       add_image(out, TGCRT_IMAGE_CUBIN, a->arch[i], arena_printf(&c->model, "_sm_%d.cubin", a->arch[i]),
