@@ -177,7 +177,7 @@ static void report_suspects(const Graph *g, Points *all, bool json, json_t *repo
     if (!json) {
       fputs(shown ? "or      " : "suspect ", stdout);
       print_name(origin_text(g, p->ref));
-      printf(": error %.3g of the tolerance, %.3g in what it reads\n", p->error, p->before);
+      printf(": error %.3g times the tolerance, %.3g times in its operands\n", p->error, p->before);
     }
     json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "node", json_text(origin_text(g, p->ref)), "error",
                                           isfinite(p->error) ? json_real(p->error) : json_null(), "error_before",
@@ -199,10 +199,10 @@ static void bisect(const Probe *q, Points *all, json_t *report) {
   bool found = all->p[hi].error > 1;
   const char *text = found ? origin_text(q->g, all->p[hi].ref) : NULL;
   if (!q->o->json && found) {
-    fputs("each node is right alone; fused, it first goes wrong at ", stdout);
+    fputs("each node is right by itself; in fused kernels, the first wrong one is ", stdout);
     print_name(text);
     putchar('\n');
-  } else if (!q->o->json) puts("each node is right alone, and so is each value computed without the others");
+  } else if (!q->o->json) puts("each node is right by itself, and no prefix of the model is wrong");
   json_object_set_new(report, "fused_at", found ? json_text(text) : json_null());
 }
 

@@ -157,8 +157,8 @@ void print_man(void) {
   puts(".SH ENVIRONMENT\n.TP\n.B CC\nThe C compiler of run, verify, bench, profile and tune, with arguments after blanks "
        "(cc).\n.TP\n.B TGC_CFLAGS\n"
        "More arguments for it.\n.TP\n.B TGC_PYTHON\nA Python with onnxruntime and numpy, for bench \\-\\-vs\\-ort (python3).\n"
-       ".TP\n.B TMPDIR\nWhere they keep their files while they work (/tmp).\n"
-       ".TP\n.B XDG_CACHE_HOME\nWhere the store of tune lies, in tgc/tune.db (~/.cache).\n"
+       ".TP\n.B TMPDIR\nFolder for temporary files (/tmp).\n"
+       ".TP\n.B XDG_CACHE_HOME\nFolder that holds the store of tune, as tgc/tune.db (~/.cache).\n"
        ".TP\n.B NO_COLOR\nNo colours, unless \\-\\-color says so.\n"
        ".TP\n.B COLUMNS\nThe width of the terminal, in place of the one that it reports.");
 }

@@ -135,7 +135,7 @@ void print_kernels(const Options *o, const Plan *p, const json_t *kernels) {
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     if (x->group_size > 1)
-      printf("k%zu to k%zu run together: %d chunks, shared by %d\n", k, k + (size_t)x->group_size - 1, x->chunks,
+      printf("k%zu to k%zu run together: %d chunks; a thread takes %d at a time\n", k, k + (size_t)x->group_size - 1, x->chunks,
              x->chunks_per_task);
     printf("k%zu: %lld flops, reads %s, writes %s\n", k, (long long)x->flops, bytes_text(p->ir->ctx, x->bytes_read),
            bytes_text(c, x->bytes_written));
