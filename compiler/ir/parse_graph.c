@@ -118,7 +118,7 @@ static Ref graph_window(Parser *p, const char *at, const int64_t *arg) {
   bool same = p->type.rank == n->rank + 1;
   for (int i = 0; same && i < n->rank; i++) same = i == axis || dims[i] == n->dims[i];
   if (!same)
-    scan_bad(p, p->type.at, "a window of %s may differ only on axis %d, and must have one more axis; found %s",
+    scan_bad(p, p->type.at, "the result may differ from %s only on axis %d, and must have one more axis; found %s",
              scan_dims_of(p, x), axis, scan_dims_text(p, p->type.rank, dims));
   int64_t out = dims[axis], k = dims[n->rank], last, reach;
   bool fits = k >= 1 && arg[1] >= 0 && arg[2] >= 0;
