@@ -93,7 +93,7 @@ typedef struct Backend {
   const char *isa;         /* the machine without --isa; NULL: the command line's default */
   /* for machines with a Device; NULL: the code runs on the CPU */
   const struct DeviceDriver *driver; /* device_driver.h: measures kernels, and names its device */
-  const char *device;      /* the driver's interface, as names in tgcrt_device.h spell it: "opencl" */
+  const char *device;      /* the interface in names of tgcrt_device.h, and @device@ in templates: "opencl" */
   const char *types;       /* a line of `tgc devices`: the types of elements it supports, and how */
   bool flushes;            /* denormals may be zero, whatever --denormals says */
   const char *handle;      /* type of device memory in this interface: "cl_mem" */
