@@ -102,7 +102,8 @@ void print_man(void);
 int terminal_width(FILE *f);                              /* columns; 0: f is not a terminal */
 bool terminal_colored(const Options *o, FILE *f);         /* by --color, NO_COLOR, TERM and whether f is a terminal */
 typedef enum { PAINT_OK, PAINT_WARNING, PAINT_ERROR, PAINT_TITLE, PAINT_COUNT } Paint;
-const char *paint(const Options *o, Paint p, const char *text, Arena *a); /* text in a colour on stdout, if it has colours */
+const char *paint(const Options *o, FILE *f, Paint p, const char *text, Arena *a); /* text in a colour for f, if it has colours */
+int terminal_room(const Options *o);                      /* columns for a line on stdout; 0: any number, also with --wide */
 const char *bytes_text(Ctx *c, int64_t bytes);            /* "12.3 MiB": powers of 1024 */
 const char *time_text(Ctx *c, double ms);                 /* "12.3 µs" */
 const char *count_text(Ctx *c, double n, const char *unit); /* "1.23 Mflop": powers of 1000 */
@@ -115,8 +116,8 @@ void table_print(Table *t);                               /* and frees it */
 void table_free(Table *t);
 void print_cut(const Options *o, const char *line);       /* a line, cut in the same way */
 /* Prints the words of a text in lines of `width` columns, 0 for one line. at: the current column. Further lines begin at column
- * `left`, and so does the first if that is not behind it. at -1: the
- * first begins the line. A tab is a blank where no line ends. */
+ * `left`, and so does the first line unless `at` is behind it. at -1: the first line begins at column 0. A tab is a blank where no
+ * line ends. */
 void print_words(const char *s, int left, int at, int width);
 bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
 /* Rewrites the line. share: part of the work that is done, from which the time left follows; negative: not known. stage NULL:

@@ -104,7 +104,7 @@ static const char *text_of(const json_t *j, const char *key) { return json_strin
 
 void drivers_print(Ctx *c, const Options *o, const json_t *list, const json_t *why) {
   enum { LEFT = 14, DEEPER = 16 };
-  const int room = o->wide ? 0 : terminal_width(stdout);
+  const int room = terminal_room(o);
   const json_t *d, *a;
   size_t i, k;
   json_array_foreach(list, i, d) {

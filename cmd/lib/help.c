@@ -41,7 +41,7 @@ static void put_text(const Page *p, const char *text, int left, int at) {
   print_words(text, left, at + 2 > left ? 0 : at, p->width);
 }
 
-static void print_title(const Page *p, const char *title) { printf("\n%s\n", paint(p->o, PAINT_TITLE, title, p->a)); }
+static void print_title(const Page *p, const char *title) { printf("\n%s\n", paint(p->o, stdout, PAINT_TITLE, title, p->a)); }
 
 static void print_option(const Page *p, const OptionRow *r) {
   const char *eq = r->kind == MAYBE ? "[=" : r->arg ? "=" : "", letter[] = { '-', r->letter, ',', 0 };

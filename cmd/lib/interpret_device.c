@@ -6,11 +6,9 @@
 #include "../../compiler/interp/interp_threads.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <string.h>
-#include <time.h>
 
 typedef struct DeviceRun {
   Ctx *c;
-  const Options *o;
   const Plan *p;
   const Tensor *in;        /* inputs of the current run */
   void **out;
@@ -18,7 +16,6 @@ typedef struct DeviceRun {
   void **mem;              /* by buffer */
   tgcrt_state *states;
   json_t *reports;         /* strings */
-  time_t start;
   size_t done, all;        /* kernels: run so far, and in all steps */
 } DeviceRun;
 
@@ -76,10 +73,8 @@ static void run_launch(DeviceRun *r, const Launch *l, size_t kernel) {
 
 static void run_kernel(DeviceRun *r, size_t kernel) {
   const Kernel *k = &r->p->kernels.p[kernel];
-  const time_t took = time(NULL) - r->start;
   Launches launches = { 0 };
-  if (took) progress_show(r->o, "interpreting kernels", (double)r->done / (double)r->all, took);
-  r->done++;
+  ctx_progress(r->c, "", (double)r->done++ / (double)r->all);
   launches_of(r->p->ir, k->prog.p, k->prog.n, &launches);
   for (size_t i = 0; i < launches.n; i++) run_launch(r, &launches.p[i], kernel);
   launches_free(&launches);
@@ -87,11 +82,12 @@ static void run_kernel(DeviceRun *r, size_t kernel) {
 
 json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, const Tensor *in, Tensor *out) {
   const size_t nout = graph_nout(p->g), nstates = p->memory.states.n;
-  DeviceRun r = { .c = c, .o = o, .p = p, .in = in, .reports = json_array(), .start = time(NULL), .all = steps * p->kernels.n };
+  DeviceRun r = { .c = c, .p = p, .in = in, .reports = json_array(), .all = steps * p->kernels.n };
   r.arena = aligned(c, p->memory.arena_bytes);
   r.mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
   r.out = ARENA_NEW(&c->model, void *, p->g->outputs.n + 1);
   open_states(&r);
+  work_begin(c, o, "interpreting kernels");
   for (size_t s = 0; s < steps; s++, r.in += p->g->inputs.n) {
     for (size_t i = 0; i < p->g->outputs.n; i++) {
       const GIO *v = &p->g->outputs.p[i];
@@ -103,6 +99,6 @@ json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, co
     for (size_t k = 0; k < p->kernels.n; k++) run_kernel(&r, k);
     tgcrt_state_advance(r.states, nstates, state_memory(&r));
   }
-  progress_show(o, NULL, -1, 0);
+  work_end(c);
   return r.reports;
 }

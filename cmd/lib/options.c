@@ -17,8 +17,9 @@ double duration(const char *text) {
 }
 
 static void say_wrong(const Options *o, const char *near, const char *fmt, va_list ap) {
-  const bool colored = terminal_colored(o, stderr);
-  fputs(colored ? "\033[1;31mtgc:\033[0m " : "tgc: ", stderr);
+  Arena a = { 0 };
+  fprintf(stderr, "%s ", paint(o, stderr, PAINT_ERROR, "tgc:", &a));
+  arena_free(&a);
   vfprintf(stderr, fmt, ap);
   fprintf(stderr, "%s (tgc help%s%s)\n", near, o->verb == VERB_COUNT ? "" : " ",
           o->verb == VERB_COUNT ? "" : verb_rows[o->verb].name);

@@ -32,9 +32,9 @@ bool terminal_colored(const Options *o, FILE *f) {
 
 bool terminal_has_progress(const Options *o) { return !o->quiet && is_smart(stderr); }
 
-const char *paint(const Options *o, Paint p, const char *text, Arena *a) {
+const char *paint(const Options *o, FILE *f, Paint p, const char *text, Arena *a) {
   static const char *const codes[PAINT_COUNT] = { "1;32", "1;33", "1;31", "1" }; /* ORDER Paint: green, yellow, red, bold */
-  return terminal_colored(o, stdout) ? arena_printf(a, "\033[%sm%s\033[0m", codes[p], text) : text;
+  return terminal_colored(o, f) ? arena_printf(a, "\033[%sm%s\033[0m", codes[p], text) : text;
 }
 
 /* ---- units ---- */
@@ -85,11 +85,11 @@ static void put_cell(Sb *out, const char *s, int most) {
   if (cut) sb_printf(out, "%.*s", most, "...");
 }
 
-static int room_of(const Options *o) { return o->wide ? 0 : terminal_width(stdout); }
+int terminal_room(const Options *o) { return o->wide ? 0 : terminal_width(stdout); }
 
 void print_cut(const Options *o, const char *line) {
   Sb s = { 0 };
-  const int room = room_of(o);
+  const int room = terminal_room(o);
   put_cell(&s, line, room ? room : -1);
   puts(s.p ? s.p : "");
   sb_free(&s);
@@ -135,7 +135,7 @@ static void print_row(const Table *t, const char **cell, const int *width, bool 
     sb_printf(&s, "%*s", *f == '>' ? 0 : fill, "");
   }
   while (s.n && s.p[s.n - 1] == ' ') s.p[--s.n] = 0;
-  puts(heading ? paint(t->o, PAINT_TITLE, s.p, &t->c->model) : s.n ? s.p : "");
+  puts(heading ? paint(t->o, stdout, PAINT_TITLE, s.p, &t->c->model) : s.n ? s.p : "");
   sb_free(&s);
 }
 
@@ -157,7 +157,7 @@ static void fit_columns(const Table *t, int *width, int n, int room) {
 
 void table_print(Table *t) {
   const size_t n = strlen(t->format);
-  const int room = room_of(t->o);
+  const int room = terminal_room(t->o);
   int *width = ARENA_NEW(&t->c->model, int, n);
   for (size_t i = 0; i < t->cells.n; i++) {
     const int w = columns_of(t->cells.p[i]);

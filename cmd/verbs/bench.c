@@ -175,7 +175,7 @@ static void print_bench(Ctx *c, Bench *b) {
            b->threads > 1 ? "s" : "");
   if (b->plain) printf("gain      %.2f: median without searched schedules over the one with them\n", ratio(b, b->plain));
   printf("load      other processes kept %.2f CPUs busy%s\n", b->foreign,
-         b->disturbed ? paint(b->o, PAINT_WARNING, ": disturbed", &c->model) : "");
+         b->disturbed ? paint(b->o, stdout, PAINT_WARNING, ": disturbed", &c->model) : "");
 }
 
 static json_t *latency_json(Side *s) {

@@ -57,7 +57,7 @@ int verb_check(Ctx *c, const Options *o) {
     if (!code && k.place.text) json_object_set_new(j, "runs_on", json_text(k.place.text));
     json_print(j);
   } else if (!code && !o->quiet) {
-    printf("%s: %s\n", o->model, paint(o, PAINT_OK, "can be compiled", &c->model));
+    printf("%s: %s\n", o->model, paint(o, stdout, PAINT_OK, "can be compiled", &c->model));
     if (k.place.text) printf("%s: runs on %s\n", o->model, k.place.text);
     if (o->verbose) print_interface(c, o, k.g);
   }

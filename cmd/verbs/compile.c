@@ -65,11 +65,10 @@ static const char *quoted(Ctx *c, const char *path) { /* for a shell */
 
 /* Two lines on standard error: the bundle, and the command that uses it */
 static void summarize(Ctx *c, const Options *o, const Plan *p, const Writing *w) {
-  const bool colored = terminal_colored(o, stderr);
-  const char *dir = quoted(c, o->out);
-  fprintf(stderr, "%s%s:%s %zu files, code %s, weights %s, arena %s, %zu kernel%s for %s\n", colored ? "\033[1;32m" : "", dir,
-          colored ? "\033[0m" : "", w->files, bytes_text(c, (int64_t)w->code), bytes_text(c, p->weights.bytes),
-          bytes_text(c, p->memory.arena_bytes), p->kernels.n, p->kernels.n == 1 ? "" : "s", p->in->target->isa);
+  const char *dir = quoted(c, o->out), *head = paint(o, stderr, PAINT_OK, arena_printf(&c->model, "%s:", dir), &c->model);
+  fprintf(stderr, "%s %zu files, code %s, weights %s, arena %s, %zu kernel%s for %s\n", head, w->files,
+          bytes_text(c, (int64_t)w->code), bytes_text(c, p->weights.bytes), bytes_text(c, p->memory.arena_bytes), p->kernels.n,
+          p->kernels.n == 1 ? "" : "s", p->in->target->isa);
   fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test ? " check" : "");
 }
 

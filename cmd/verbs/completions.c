@@ -3,6 +3,8 @@
 #include "../cmd.h"
 #include <string.h>
 
+#define SHELLS "bash fish zsh" /* the words that the verb takes */
+
 /* ---- values ---- */
 typedef enum { VALUE_NONE, VALUE_WORDS, VALUE_NAMES, VALUE_FILE, VALUE_FOLDER, VALUE_FREE } Value;
 
@@ -91,7 +93,7 @@ static void print_bash(Ctx *c, Texts *words) {
     for (const OptionRow *r = option_rows; r->name; r++)
       if (option_of(r, (Verb)v)) printf("--%s%s ", r->name, r->kind == FLAG || r->kind == MAYBE ? "" : "=");
     puts("'");
-    if ((Verb)v == VERB_completions) puts("      [[ $cur == -* ]] || words='bash fish zsh'");
+    if ((Verb)v == VERB_completions) puts("      [[ $cur == -* ]] || words='" SHELLS "'");
     else if (takes_path((Verb)v)) puts("      [[ $cur == -* ]] || return");
     puts("      ;;");
   }
@@ -146,7 +148,7 @@ static void print_zsh(Ctx *c, Texts *words) {
     for (const OptionRow *r = option_rows; r->name; r++)
       if (option_of(r, (Verb)v)) zsh_option(c, r, words);
     if (takes_path((Verb)v)) puts("    '*:model:_files'");
-    if ((Verb)v == VERB_completions) puts("    '1:shell:(bash fish zsh)'");
+    if ((Verb)v == VERB_completions) puts("    '1:shell:(" SHELLS ")'");
     puts("  ) ;;");
   }
   puts("  help) _describe verb verbs; return ;;\n  *) return 1 ;;\n  esac\n  shift words\n  (( CURRENT-- ))\n"
@@ -189,23 +191,20 @@ static void print_fish(Ctx *c, Texts *words) {
   }
   printf("complete -c tgc -n __fish_use_subcommand -f -a help -d 'show the help of a verb'\n"
          "complete -c tgc -n '__fish_seen_subcommand_from help' -f -a '%s'\n"
-         "complete -c tgc -n '__fish_seen_subcommand_from completions' -f -a 'bash fish zsh'\n", verb_names(c));
+         "complete -c tgc -n '__fish_seen_subcommand_from completions' -f -a '" SHELLS "'\n", verb_names(c));
   for (const OptionRow *r = option_rows; r->name; r++) fish_option(c, r, words);
 }
 
 int verb_completions(Ctx *c, const Options *o) {
-  static const struct {
-    const char *name;
-    void (*print)(Ctx *c, Texts *words);
-  } shells[] = { { "bash", print_bash }, { "fish", print_fish }, { "zsh", print_zsh } };
   static const char *const names[] = { "bash", "fish", "zsh" };
+  static void (*const print[])(Ctx *c, Texts *words) = { print_bash, print_fish, print_zsh };
+  const int i = word_index(names, 3, o->model);
   Texts words = { 0 };
-  for (int i = 0; i < 3; i++)
-    if (!strcmp(o->model, shells[i].name)) {
-      shells[i].print(c, &words);
-      VEC_FREE(&words);
-      return EX_DONE;
-    }
+  if (i < 3) {
+    print[i](c, &words);
+    VEC_FREE(&words);
+    return EX_DONE;
+  }
   fail(c, EX_USAGE_, "no completions for '%s'; there are bash, fish and zsh%s", o->model,
        did_you_mean(&c->model, o->model, names, 3));
 }

@@ -124,7 +124,7 @@ int verb_devices(Ctx *c, const Options *o) {
     json_print(j);
     return EX_DONE;
   }
-  const int room = o->wide ? 0 : terminal_width(stdout);
+  const int room = terminal_room(o);
   Table t = { c, o, "<<<<<", .headed = true };
   printf("this machine  %s, %d cores\n", arch_name(arch), native->cores);
   printf("caches        L1 %s, L2 %s, L3 %s\n", bytes_text(c, native->l1_bytes), bytes_text(c, native->l2_bytes),

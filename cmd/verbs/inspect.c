@@ -353,7 +353,7 @@ int verb_inspect(Ctx *c, const Options *o) {
   for (int i = 0; i < OP_COUNT; i++)
     if (count[i]) sb_printf(&ops, "%s%s\t%d", ops.n ? " " : "", op_info[i].name, count[i]);
   print_interface(c, o, p->g);
-  print_words(ops.n ? ops.p : "", 8, printf("nodes   %zu: ", n), o->wide ? 0 : terminal_width(stdout));
+  print_words(ops.n ? ops.p : "", 8, printf("nodes   %zu: ", n), terminal_room(o));
   sb_free(&ops);
   printf("kernels %zu for %s\ncost    %s, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n,
          p->in->target->isa, count_text(c, (double)cost.flops, "flop"), bytes_text(c, cost.read), bytes_text(c, cost.written),

@@ -338,13 +338,14 @@ int verb_tune(Ctx *c, const Options *o) {
   Options plain = *o;
   const bool job = o->job || o->import;
   Linking tools = { .o = o };
-  if (!job) native_only(c, target_of(c, o, "native"));
-  else if (is_bare(target_of(c, o, "native")))
+  const Target *target = target_of(c, o, "native");
+  if (!job) native_only(c, target);
+  else if (is_bare(target))
     fail(c, EX_USAGE_, "--isa '%s' has no operating system that could run a job", o->isa);
   Graph *g = load_graph(c, o, NULL);
   plain.schedule = "none";
   plain.no_store = true;
-  const Plan *p = plan_of(&plain, g, target_of(c, o, "native"), NULL);
+  const Plan *p = plan_of(&plain, g, target, NULL);
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = job ? 0 : o->trials;
   if (!job) t->place = find_place(c, o, p);

@@ -151,7 +151,7 @@ static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json
                                         real_json(d->max_abs), "rms", real_json(e.rms), "largest", real_json(e.largest),
                                         "reference_error", real_json(v->excused[i])));
   if (v->o->json) return;
-  printf("%s ", passed ? paint(v->o, PAINT_OK, "ok    ", &c->model) : paint(v->o, PAINT_ERROR, "FAILED", &c->model));
+  printf("%s ", passed ? paint(v->o, stdout, PAINT_OK, "ok    ", &c->model) : paint(v->o, stdout, PAINT_ERROR, "FAILED", &c->model));
   if (v->steps > 1) printf("%zu: ", i / v->nout);
   print_name(out->name);
   printf(" %s  max ULP %.6g  max relative %.3g  max absolute %.3g", type_text(c, out->dt, out->rank, out->dims), d->max_ulp,

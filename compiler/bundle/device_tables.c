@@ -171,3 +171,28 @@ const char *string_literals(Ctx *c, const char *text) {
   }
   return sb_keep(&s, &c->model);
 }
+
+/* ---- images ---- */
+const char *image_names(Ctx *c, const Images *images, const char *name) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < images->list.n; i++) sb_printf(&s, "extern const unsigned char %s_image%zu[];\n", name, i);
+  return s.n ? sb_keep(&s, &c->model) : "";
+}
+
+const char *image_rows(Ctx *c, const Images *images, const char *name) {
+  static const char *const kind[] = { [TGCRT_IMAGE_CUBIN] = "CUBIN", [TGCRT_IMAGE_PTX] = "PTX", [TGCRT_IMAGE_FATBIN] = "FATBIN" };
+  Sb s = { 0 };
+  for (size_t i = 0; i < images->list.n; i++) {
+    const Image *m = &images->list.p[i];
+    sb_printf(&s, "  { TGCRT_IMAGE_%s, %u, %s_image%zu, %zu },\n", kind[m->kind], m->arch, name, i, m->bytes.n);
+  }
+  return s.n ? sb_keep(&s, &c->model) : "";
+}
+
+const char *image_symbols(Ctx *c, const Images *images, const char *name) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < images->list.n; i++)
+    sb_printf(&s, "  .balign 64\n  .globl %s_image%zu\n%s_image%zu:\n  .incbin \"%s%s\"\n  .byte 0\n", name, i, name, i, name,
+              images->list.p[i].end);
+  return s.n ? sb_keep(&s, &c->model) : "";
+}

@@ -368,30 +368,9 @@ static const char *output_bytes_word(const Rendering *r) { return bytes_list(r, 
 static const char *gather_word(const Rendering *r) { return gather_text(r->p->ir->ctx, r->p->g, r->in, r->out); }
 static const char *device_bytes_word(const Rendering *r) { return number_text(r, r->device.bytes); }
 static const char *options_word(const Rendering *r) { return device_options(r->p, r->o->keep_denormals); }
-static const char *image_file(const Rendering *r, size_t i) {
-  return arena_printf(&r->p->ir->ctx->model, "%s%s", r->o->name, r->images.list.p[i].end);
-}
-static const char *image_names_word(const Rendering *r) {
-  Sb s = { 0 };
-  for (size_t i = 0; i < r->images.list.n; i++) sb_printf(&s, "extern const unsigned char %s_image%zu[];\n", r->o->name, i);
-  return sb_keep(&s, &r->p->ir->ctx->model);
-}
-static const char *image_rows_word(const Rendering *r) {
-  static const char *const kind[] = { [TGCRT_IMAGE_CUBIN] = "CUBIN", [TGCRT_IMAGE_PTX] = "PTX", [TGCRT_IMAGE_FATBIN] = "FATBIN" };
-  Sb s = { 0 };
-  for (size_t i = 0; i < r->images.list.n; i++) {
-    const Image *m = &r->images.list.p[i];
-    sb_printf(&s, "  { TGCRT_IMAGE_%s, %u, %s_image%zu, %zu },\n", kind[m->kind], m->arch, r->o->name, i, m->bytes.n);
-  }
-  return sb_keep(&s, &r->p->ir->ctx->model);
-}
-static const char *image_symbols_word(const Rendering *r) {
-  Sb s = { 0 };
-  for (size_t i = 0; i < r->images.list.n; i++)
-    sb_printf(&s, "  .balign 64\n  .globl %s_image%zu\n%s_image%zu:\n  .incbin \"%s\"\n  .byte 0\n", r->o->name, i, r->o->name, i,
-              image_file(r, i));
-  return sb_keep(&s, &r->p->ir->ctx->model);
-}
+static const char *image_names_word(const Rendering *r) { return image_names(r->p->ir->ctx, &r->images, r->o->name); }
+static const char *image_rows_word(const Rendering *r) { return image_rows(r->p->ir->ctx, &r->images, r->o->name); }
+static const char *image_symbols_word(const Rendering *r) { return image_symbols(r->p->ir->ctx, &r->images, r->o->name); }
 
 static const MadeWord made_words[] = {
   { "launches", launches_word },

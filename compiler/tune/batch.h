@@ -83,6 +83,7 @@ void device_outputs(Batch *b, void *session, int kernel, int seed, bool hard, vo
 
 /* ---- candidate_images.c ---- */
 typedef VEC(tgcrt_image) NetImages;
+ImageOrder candidate_order(const Lab *lab, const char *file, Bytes text); /* file: name of the text, for messages */
 /* makes the images of a text, in a child, which ends if there is no compiler. NULL: they are in out; else why not */
 const char *candidate_images(const Lab *lab, const char *text, NetImages *out);
 #endif

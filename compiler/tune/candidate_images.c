@@ -22,18 +22,23 @@ typedef struct Making {
 
 static size_t bytes_of(uint64_t n) { return (size_t)(n / STEP + 1) * STEP; }
 
+ImageOrder candidate_order(const Lab *lab, const char *file, Bytes text) {
+  return (ImageOrder){ .target = lab->target,
+                       .file = file,
+                       .text = text,
+                       .emit = lab->backend->makes,
+                       .archs = lab->archs,
+                       .keep_denormals = lab->keep_denormals,
+                       .candidates = true,
+                       .compiler = lab->compiler };
+}
+
 static void compile(Ctx *c, void *arg) {
   static const char zeros[STEP] = "";
   Making *m = arg;
   const Lab *lab = m->lab;
-  const ImageOrder order = { .target = lab->target,
-                             .file = code_named(c, lab->backend->forms->file, "net"),
-                             .text = { (const uint8_t *)m->text, strlen(m->text) },
-                             .emit = lab->backend->makes,
-                             .archs = lab->archs,
-                             .keep_denormals = lab->keep_denormals,
-                             .candidates = true,
-                             .compiler = lab->compiler };
+  const ImageOrder order = candidate_order(lab, code_named(c, lab->backend->forms->file, "net"),
+                                           (Bytes){ (const uint8_t *)m->text, strlen(m->text) });
   const char *part = arena_printf(&c->model, "%s.part", m->path);
   Images images = { 0 };
   Sb file = { 0 };

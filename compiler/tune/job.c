@@ -57,48 +57,32 @@ static bool add_nest_file(Job *j, const char *name) {
 
 /* The device's kernels, compiled here, and an assembler file that puts them into the program. False: the compiler refuses them. */
 static bool add_images(Job *j, const char *nest) {
-  static const char *const kind[] = { [TGCRT_IMAGE_CUBIN] = "CUBIN", [TGCRT_IMAGE_PTX] = "PTX", [TGCRT_IMAGE_FATBIN] = "FATBIN" };
   const Lab *lab = &j->t->lab;
   Ctx *c = lab->ctx;
   const char *file = code_named(c, lab->backend->forms[0].file, nest);
   const Bytes text = file_read(c, arena_printf(&c->model, "%s/%s.text", lab->scratch, nest), SIZE_MAX);
-  const ImageOrder order = { .target = lab->target,
-                             .file = file,
-                             .text = text,
-                             .emit = lab->backend->makes,
-                             .archs = lab->archs,
-                             .keep_denormals = lab->keep_denormals,
-                             .candidates = true,
-                             .compiler = lab->compiler };
+  const ImageOrder order = candidate_order(lab, file, text);
   Images images = { 0 };
-  Sb rows = { 0 }, symbols = { 0 };
   const char *why = lab->backend->images(c, &order, &images);
   if (why) {
     warn_at(c, (Pos){ 0 }, "a nest is left out of the job: %s", why);
     return false;
   }
   add_file(j, file, text); /* for readers */
-  for (size_t i = 0; i < images.list.n; i++) {
-    const Image *m = &images.list.p[i];
-    const char *name = arena_printf(&c->model, "%s%s", nest, m->end);
-    sb_printf(&j->list, "extern const unsigned char %s_image%zu[];\n", nest, i);
-    sb_printf(&rows, "  { TGCRT_IMAGE_%s, %u, %s_image%zu, %zu },\n", kind[m->kind], m->arch, nest, i, m->bytes.n);
-    sb_printf(&symbols, "  .balign 64\n  .globl %s_image%zu\n%s_image%zu:\n  .incbin \"%s\"\n  .byte 0\n", nest, i, nest, i,
-              name);
-    add_file(j, name, m->bytes);
-  }
-  sb_printf(&j->list, "static const tgcrt_image %s_rows[] = {\n%s};\n", nest, rows.p ? rows.p : "  { 0, 0, NULL, 0 },\n");
+  for (size_t i = 0; i < images.list.n; i++)
+    add_file(j, arena_printf(&c->model, "%s%s", nest, images.list.p[i].end), images.list.p[i].bytes);
+  sb_puts(&j->list, image_names(c, &images, nest));
+  sb_printf(&j->list, "static const tgcrt_image %s_rows[] = {\n%s};\n", nest,
+            images.list.n ? image_rows(c, &images, nest) : "  { 0, 0, NULL, 0 },\n");
   sb_printf(&j->list, "extern const tgcrt_image *const %s_images;\nextern const uint32_t %s_nimages;\n", nest, nest);
   sb_printf(&j->list, "const tgcrt_image *const %s_images = %s_rows;\nconst uint32_t %s_nimages = %zu;\n", nest, nest, nest,
             images.list.n);
   Sb source = { 0 };
   template_expand("images.S.in",
-                  (const Word[]){ { "net", nest }, { "image_symbols", symbols.p ? symbols.p : "" }, { NULL, NULL } }, &source);
+                  (const Word[]){ { "net", nest }, { "image_symbols", image_symbols(c, &images, nest) }, { NULL, NULL } }, &source);
   add_text(j, arena_printf(&c->model, "%s_images.S", nest), &source);
   sb_printf(&j->objects, " $(B)/%s_images.o", nest);
   sb_printf(&j->rules, "$(B)/%s_images.o: %s_images.S\n\t@mkdir -p $(B)\n\t$(CC) -c -o $@ %s_images.S\n", nest, nest, nest);
-  sb_free(&rows);
-  sb_free(&symbols);
   VEC_FREE(&images.list);
   VEC_FREE(&images.uses);
   return true;

@@ -137,7 +137,7 @@ static size_t *value_bytes(Ctx *c, const GIO *v, size_t n) {
 }
 
 /* The images that a bundle would have, without their bytes: which architectures they are for */
-static tgcrt_image *image_rows(Ctx *c, const Plan *plan, const char *archs, size_t *n) {
+static tgcrt_image *bundle_images(Ctx *c, const Plan *plan, const char *archs, size_t *n) {
   const Backend *b = plan->in->backend;
   const ImageOrder order = { .target = plan->in->target, .emit = EMIT_TEXT, .archs = archs };
   const char *file = c->file;
@@ -154,7 +154,7 @@ static tgcrt_image *image_rows(Ctx *c, const Plan *plan, const char *archs, size
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why) {
   const Graph *g = plan->g;
   size_t nimages;
-  const tgcrt_image *images = image_rows(c, plan, archs, &nimages);
+  const tgcrt_image *images = bundle_images(c, plan, archs, &nimages);
   DeviceTables t = device_tables(plan);
   const tgcrt_net net = { .variable = DEVICE_VARIABLE,
                           .launches = t.launches.p,
