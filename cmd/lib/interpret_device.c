@@ -29,37 +29,13 @@ static unsigned char *state_memory(const DeviceRun *r) { return r->arena + r->p-
 static void open_states(DeviceRun *r) {
   const size_t n = r->p->memory.states.n;
   r->states = ARENA_NEW(&r->c->model, tgcrt_state, n + 1);
-  for (size_t k = 0; k < n; k++) {
-    const StatePlace *s = &r->p->memory.states.p[k];
-    r->states[k] = (tgcrt_state){ (size_t)s->at, (size_t)s->outer, (size_t)s->block, (size_t)s->keep, (size_t)s->step,
-                                  (size_t)s->slots, s->init < 0 ? (size_t)-1 : (size_t)s->init };
-  }
+  for (size_t k = 0; k < n; k++) r->states[k] = state_row(&r->p->memory.states.p[k]);
   tgcrt_state_reset(r->states, n, state_memory(r), r->p->weights.p);
-}
-
-/* Memory of a state: its place, or the other one of two where the run writes the next value. A window moves on by a step a run. */
-static void *state_place(const DeviceRun *r, const Buf *b) {
-  const StatePlace *s = &r->p->memory.states.p[b->slot];
-  uint64_t cursor;
-  memcpy(&cursor, state_memory(r) + 8 * b->slot, 8);
-  if (s->slots < 2) cursor = 0;
-  else if (b->kind == BUF_NEXT) cursor = 1 - cursor;
-  return state_memory(r) + s->at + (int64_t)cursor * s->step;
 }
 
 static void place_buffers(DeviceRun *r) {
   const IR *ir = r->p->ir;
-  for (size_t i = 0; i < ir->bufs.n; i++) {
-    const Buf *b = &ir->bufs.p[i];
-    switch (b->kind) {
-    case BUF_INPUT: r->mem[i] = (void *)(uintptr_t)r->in[b->slot].data; break;
-    case BUF_OUTPUT: r->mem[i] = r->out[b->slot]; break;
-    case BUF_WEIGHT: r->mem[i] = r->p->weights.p + b->offset; break;
-    case BUF_STATE:
-    case BUF_NEXT: r->mem[i] = state_place(r, b); break;
-    default: r->mem[i] = buf_is_own(b->kind) ? NULL : r->arena + (b->offset < 0 ? 0 : b->offset);
-    }
-  }
+  for (size_t i = 0; i < ir->bufs.n; i++) r->mem[i] = buffer_memory(r->p, &ir->bufs.p[i], r->in, r->out, (char *)r->arena);
 }
 
 static void run_launch(DeviceRun *r, const Launch *l, size_t kernel) {

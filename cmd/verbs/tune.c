@@ -126,6 +126,10 @@ static void print_check(Ctx *c, const Tuning *u, const ValidatedAt *x) {
   printf(": tuned %s, untuned %s", time_text(c, x->tuned), time_text(c, x->untuned));
 }
 
+static void print_sum(Ctx *c, const Tuner *t) {
+  printf("sum of kernels: %s, was %s\n", time_text(c, tune_total(t, false) / 1e3), time_text(c, tune_total(t, true) / 1e3));
+}
+
 static void report(Tuning *u, const char *lock) {
   const Tuner *t = &u->t;
   Ctx *c = t->lab.ctx;
@@ -154,7 +158,7 @@ static void report(Tuning *u, const char *lock) {
   printf("%zu nests, %d still open; %lld candidates in %.1f s, of which %lld failed\n", t->goals.n, open, (long long)t->tried,
          seconds, (long long)t->failed);
   print_rate(u);
-  printf("sum of kernels: %s, was %s\n", time_text(c, tune_total(t, false) / 1e3), time_text(c, tune_total(t, true) / 1e3));
+  print_sum(c, t);
   if (m->done) {
     print_check(c, u, &m->at);
     printf("; kept %d of %d schedules\n", m->kept, m->found);
@@ -277,7 +281,8 @@ static void report_job(Ctx *c, const Tuning *u, const Imported *m, const JobSize
     print_goals(c, u);
     printf("%s: %lld candidates measured, %lld failed, %lld lines left out\n", o->import, (long long)m->trials,
            (long long)m->failed, (long long)m->wrong);
-    printf("place: %s\nsum of kernels: %.1f us, was %.1f us\n", t->place.text, tune_total(t, false), tune_total(t, true));
+    printf("place: %s\n", t->place.text);
+    print_sum(c, t);
     if (lock) printf("schedules: %s\n", lock);
   }
   if (o->job && !size->nests) printf("nothing %s to try, so there is no job\n", size->left ? "was found in time" : "is left");

@@ -169,4 +169,9 @@ typedef struct CompileOptions {
 
 /* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */
 Plan *compile_graph(Graph *g, const CompileOptions *o);
+
+/* ---- buffer_memory.c: for programs that run a plan's kernels without a bundle ---- */
+tgcrt_state state_row(const StatePlace *s);
+/* Memory of a buffer. States are read as their cursors in the arena say; NULL: the kernel's own memory. */
+void *buffer_memory(const Plan *p, const Buf *b, const Tensor *in, void *const *out, char *arena);
 #endif

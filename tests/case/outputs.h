@@ -1,4 +1,4 @@
-/* outputs.h: what programs of tests compare outputs by, and where the memory of a plan's buffers is. */
+/* outputs.h: what programs of tests compare outputs by. */
 #ifndef TGC_TESTS_OUTPUTS_H
 #define TGC_TESTS_OUTPUTS_H
 #include "../../compiler/schedule/schedule.h"
@@ -28,15 +28,5 @@ static inline int64_t outputs_far(const Tensor *want, const void *got, double pa
 
 static inline int64_t outputs_differ(const Tensor *want, const void *got, double part, double least) {
   return outputs_far(want, got, part, least, 0);
-}
-
-/* The memory of a buffer that a kernel is given: of inputs, outputs, the weights or the arena */
-static inline void *buffer_memory(const Plan *p, const Buf *b, const Tensor *in, void *const *out, char *arena) {
-  switch (b->kind) {
-  case BUF_INPUT: return (void *)(uintptr_t)in[b->slot].data;
-  case BUF_OUTPUT: return out[b->slot];
-  case BUF_WEIGHT: return p->weights.p + b->offset;
-  default: return arena + (b->offset < 0 ? 0 : b->offset);
-  }
 }
 #endif

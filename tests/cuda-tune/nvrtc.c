@@ -5,6 +5,7 @@
  * Like NVRTC it initialises the driver, if there is one.
  *
  * FAKE_NVRTC_KERNEL=K and FAKE_NVRTC_CODE=TEXT: each program has this text at the beginning of its kernel kK. */
+#include "../case/edit_kernel.h"
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,20 +34,11 @@ int nvrtcGetPTX(Program *p, char *to);
 int nvrtcGetCUBINSize(Program *p, size_t *n);
 int nvrtcGetCUBIN(Program *p, char *to);
 
-/* The text, with the code behind the brace that opens the kernel's body */
 static char *edited(const char *text) {
   const char *kernel = getenv("FAKE_NVRTC_KERNEL"), *code = getenv("FAKE_NVRTC_CODE");
-  char name[64], *all = calloc(1, strlen(text) + (code ? strlen(code) : 0) + 1), *at;
-  if (!all) abort();
-  strcpy(all, text);
-  if (!kernel || !code) return all;
-  snprintf(name, sizeof name, " k%s(", kernel);
-  at = strstr(all, name);
-  at = at ? strchr(at, '{') : NULL;
-  if (!at) return all;
-  memmove(at + 1 + strlen(code), at + 1, strlen(at + 1) + 1);
-  memcpy(at + 1, code, strlen(code));
-  return all;
+  char name[64] = "";
+  if (kernel && code) snprintf(name, sizeof name, " k%s(", kernel);
+  return edit_kernel(1, &text, name, *name ? code : "");
 }
 
 static void initialise_driver(void) {

@@ -86,28 +86,14 @@ static unsigned char *state_memory(const World *w) { return (unsigned char *)w->
 static tgcrt_state *state_table(const World *w) {
   const size_t n = w->p->memory.states.n;
   tgcrt_state *t = ARENA_NEW(&w->c->model, tgcrt_state, n + 1);
-  for (size_t k = 0; k < n; k++) {
-    const StatePlace *s = &w->p->memory.states.p[k];
-    t[k] = (tgcrt_state){ (size_t)s->at, (size_t)s->outer, (size_t)s->block, (size_t)s->keep, (size_t)s->step, (size_t)s->slots,
-                          s->init < 0 ? (size_t)-1 : (size_t)s->init };
-  }
+  for (size_t k = 0; k < n; k++) t[k] = state_row(&w->p->memory.states.p[k]);
   return t;
 }
 
 /* Sets the memory of all buffers for the current cursors of states */
 static void place_buffers(World *w) {
-  for (size_t i = 0; i < w->p->ir->bufs.n; i++) {
-    const Buf *b = &w->p->ir->bufs.p[i];
-    if (b->kind != BUF_STATE && b->kind != BUF_NEXT) {
-      w->mem[i] = buf_is_own(b->kind) ? NULL : buffer_memory(w->p, b, w->in, w->out, w->arena);
-      continue;
-    }
-    const StatePlace *s = &w->p->memory.states.p[b->slot];
-    uint64_t cursor;
-    memcpy(&cursor, state_memory(w) + 8 * b->slot, 8);
-    const uint64_t slot = s->slots < 2 ? 0 : b->kind == BUF_NEXT ? 1 - cursor : cursor;
-    w->mem[i] = state_memory(w) + s->at + (int64_t)slot * s->step;
-  }
+  for (size_t i = 0; i < w->p->ir->bufs.n; i++)
+    w->mem[i] = buffer_memory(w->p, &w->p->ir->bufs.p[i], w->in, w->out, w->arena);
 }
 
 /* ---- a backend without functions of libm ---- */

@@ -1,0 +1,22 @@
+/* edit_kernel.h: a fault in a kernel, for what stands in for a driver's compiler. */
+#ifndef TGC_TESTS_EDIT_KERNEL_H
+#define TGC_TESTS_EDIT_KERNEL_H
+#include <stdlib.h>
+#include <string.h>
+
+/* A copy of n texts in one piece, which the caller frees. The code stands behind the brace that opens the body of the kernel whose
+ * head has the word `name`; without such a kernel the text stays as it is. */
+static inline char *edit_kernel(size_t n, const char *const *text, const char *name, const char *code) {
+  size_t bytes = strlen(code) + 1;
+  for (size_t i = 0; i < n; i++) bytes += strlen(text[i]);
+  char *all = calloc(1, bytes), *at;
+  if (!all) abort();
+  for (size_t i = 0; i < n; i++) strcat(all, text[i]);
+  at = strstr(all, name);
+  at = at ? strchr(at, '{') : NULL;
+  if (!at) return all;
+  memmove(at + 1 + strlen(code), at + 1, strlen(at + 1) + 1);
+  memcpy(at + 1, code, strlen(code));
+  return all;
+}
+#endif
