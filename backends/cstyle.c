@@ -276,8 +276,8 @@ static void put_value(Render *w, size_t at, Sb *e) {
   sb_puts(w->o, "\n");
 }
 
-/* The first value of a type that the dialect has no word for; 0: there is none. A bool in a register is .truth. A constant of i64 is an
- * index, and its type is not in the text. */
+/* The first value of a type that the dialect has no word for; 0: there is none. A bool in a register is .truth. A constant of
+ * i64 is an index, and its type is not in the text. */
 static Ref unspelled(const Render *w) {
   for (size_t i = 0; i < w->k->prog.n; i++) {
     const Node *x = node(w->ir, w->k->prog.p[i]);
@@ -290,10 +290,10 @@ static Ref unspelled(const Render *w) {
 /* A buffer is of no node; the kernel's result is. */
 void check_spelled(const Render *w) {
   const Ref r = unspelled(w);
+  if (!r) return;
   const char *type = dtype_info[node(w->ir, r)->dt].text;
-  if (r)
-    fail_at(w->ir->ctx, EX_BADMODEL, ir_pos(w->ir, node(w->ir, r)->origin ? r : w->k->sink),
-            "--backend=%s has no type for %s: use a model without %s, or another backend", w->backend, type, type);
+  fail_at(w->ir->ctx, EX_BADMODEL, ir_pos(w->ir, node(w->ir, r)->origin ? r : w->k->sink),
+          "--backend=%s has no type for %s: use a model without %s, or another backend", w->backend, type, type);
 }
 
 const char *put_program(Render *w) {

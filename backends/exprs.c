@@ -402,7 +402,8 @@ static void put_bits(Render *w, Sb *o, const Node *x) {
   if (x->lanes > 1) put_op(w, o, w->l->bits, x);
   else if (to == from) put_op(w, o, "($E)$0", x);
   else if (to) put_op(w, o, "tgc_float_$s($a)", x);
-  else put_op(w, o, dtype_info[x->dt].cls == 'u' ? "($E)tgc_bits_$s($a)" : "tgc_bits_$s($a)", x); /* the helper's result is signed */
+  else if (dtype_info[x->dt].cls == 'u') put_op(w, o, "($E)tgc_bits_$s($a)", x); /* the helper's result is signed */
+  else put_op(w, o, "tgc_bits_$s($a)", x);
 }
 
 /* ---- memory ---- */

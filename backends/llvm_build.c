@@ -121,7 +121,8 @@ static LLVMTargetMachineRef machine_of(Ctx *c, const Library *l, const Target *t
   LLVMTargetRef target;
   char *why = NULL;
   char *triple = l->NormalizeTargetTriple(t->triple); /* LLVM expects four parts; a triple may have three */
-  if (!*t->triple) fail(c, EX_USAGE_, "LLVM needs a particular machine, and '%s' is none: choose one by --isa or --target", t->isa);
+  if (!*t->triple)
+    fail(c, EX_USAGE_, "LLVM needs a particular machine, and '%s' is none: choose one by --isa or --target", t->isa);
   if (l->GetTargetFromTriple(triple, &target, &why)) {
     const char *text = arena_str(&c->model, why, strlen(why));
     l->DisposeMessage(why);

@@ -159,9 +159,8 @@ static Bytes kept(Ctx *c, Bytes b, bool text) {
   return (Bytes){ (const uint8_t *)p, n };
 }
 
-/* ---- NVRTC's process ----
- * NVRTC initialises CUDA's driver, if there is one. The children of a process that has done so cannot use the driver, and tgc runs
- * bundles in children. So a child compiles, and sends what it has made. */
+/* ---- NVRTC's process ---- NVRTC initialises CUDA's driver, if there is one. The children of a process that has done so cannot
+ * use the driver, and tgc runs bundles in children. So a child compiles, and sends what it has made. */
 static void compile_all(Job *jobs, int n) {
   pthread_t thread[MOST_ARCHS];
   bool own[MOST_ARCHS] = { 0 };
@@ -238,7 +237,8 @@ static const char *compile_apart(Ctx *c, Job *jobs, int n, Sb *text) {
     whole = take_bytes(text, &at, &jobs[i].status, sizeof jobs[i].status) && take_part(text, &at, &jobs[i].log) &&
             take_part(text, &at, &jobs[i].cubin) && take_part(text, &at, &jobs[i].ptx);
   if (whole) return NULL;
-  return arena_printf(&c->model, "NVRTC has ended early: %s", WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it made no images");
+  return arena_printf(&c->model, "NVRTC has ended early: %s",
+                      WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it made no images");
 }
 
 /* Options as a list: words of the arithmetic between the first and the last ones. The last one of candidates is not known to an

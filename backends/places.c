@@ -1,7 +1,8 @@
-/* places.c: prints where a thread is: loops over blocks and threads of a program become numbers that the driver gives each thread.
+/* places.c: prints where a thread is: loops over blocks and threads of a program become numbers that the driver gives each
+ * thread.
  *
- * A launch has up to three dimensions. The loops are one dimension each, if they are no more than that and the launch is one part
- * (target/launch.h). Else all are digits of one number. */
+ * A launch has up to three dimensions. The loops are one dimension each, if they are no more than that and the launch is one
+ * part (target/launch.h). Else all are digits of one number. */
 #include "cstyle.h"
 
 /* The number of a block or thread in one dimension of the launch. The last of the place's loops is dimension 0. */
@@ -61,10 +62,11 @@ static bool has_barrier(const Render *w, const LaunchPart *p) {
   return any;
 }
 
-/* Barriers at parts of a launch, for PoCL 3.1. It copies the rest of the kernel for each edge that leaves a branch with barriers, and
- * the copies begin with different barriers. A condition that chooses the edge then counts as one of the whole block: PoCL assumes for
- * all threads what holds for the first one. A barrier at the end of the branch leaves one edge. A barrier before the branch keeps LLVM
- * from joining the ends of two parts. No block waits long at these barriers, because each has work in one part only. */
+/* Barriers at parts of a launch, for PoCL 3.1. It copies the rest of the kernel for each edge that leaves a branch with
+ * barriers, and the copies begin with different barriers. A condition that chooses the edge then counts as one of the whole
+ * block: PoCL assumes for all threads what holds for the first one. A barrier at the end of the branch leaves one edge. A
+ * barrier before the branch keeps LLVM from joining the ends of two parts. No block waits long at these barriers, because each
+ * has work in one part only. */
 void close_place(Render *w, size_t at) {
   const Refs *prog = &w->k->prog;
   if (at != w->part.last) return;

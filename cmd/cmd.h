@@ -116,8 +116,8 @@ void table_print(Table *t);                               /* and frees it */
 void table_free(Table *t);
 void print_cut(const Options *o, const char *line);       /* a line, cut in the same way */
 /* Prints the words of a text in lines of `width` columns, 0 for one line. at: the current column. Further lines begin at column
- * `left`, and so does the first line unless `at` is behind it. at -1: the first line begins at column 0. A tab is a blank where no
- * line ends. */
+ * `left`, and so does the first line unless `at` is behind it. at -1: the first line begins at column 0. A tab is a blank where
+ * no line ends. */
 void print_words(const char *s, int left, int at, int width);
 bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
 /* Rewrites the line. share: part of the work that is done, from which the time left follows; negative: not known. stage NULL:

@@ -25,8 +25,8 @@ typedef struct KernelStep {
 } KernelStep;
 extern const KernelStep step_table[STEP_COUNT];
 extern const char *const scope_name[], *const kind_name[];
-/* Runs one step over all kernels, or over the plan. It skips kernels without code of their own in the plan. begin, end: its part of
- * the compilation, for ctx_progress */
+/* Runs one step over all kernels, or over the plan. It skips kernels without code of their own in the plan. begin, end: its part
+ * of the compilation, for ctx_progress */
 void step_run(Plan *p, const KernelStep *s, double begin, double end);
 bool step_serves(const Plan *p, const KernelStep *s); /* whether the step is for targets like the plan's */
 void kernel_lower(Plan *p, int k);          /* runs all steps but those of the plan on kernel k alone: from .sink to .prog */

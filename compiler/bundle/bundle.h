@@ -133,8 +133,8 @@ const char *device_needs(Ctx *c, const DeviceTables *t);    /* an expression in 
 const char *device_options(const Plan *p, bool keep_denormals); /* options for the driver's compiler */
 const char *device_pragmas(const Plan *p, uint32_t needs); /* lines before the kernels */
 const char *string_literals(Ctx *c, const char *text); /* a string literal per line of the text, each followed by a comma */
-/* Images of a program `name`, which are symbols NAME_image0 and so on: their declarations, rows of tgcrt_image, and the lines of an
- * assembler file that take them from their files. Texts live in the model's arena */
+/* Images of a program `name`. Each is a symbol: NAME_image0 and so on. Texts live in the model's arena. The first declares the
+ * symbols, the second has rows of tgcrt_image, and the third is for an assembler, which takes the images from their files. */
 const char *image_names(Ctx *c, const Images *images, const char *name);
 const char *image_rows(Ctx *c, const Images *images, const char *name);
 const char *image_symbols(Ctx *c, const Images *images, const char *name);

@@ -375,7 +375,8 @@ int cost_registers(const Model *m, const Tile *t) {
     return wide * (t->up * t->uq + held + tunable(m->ir->ctx, spread_registers));
   }
   int operands = t->up < t->uq ? t->up : t->uq; /* the smaller side stays in registers, the other streams */
-  if (t->whole) return wide * (t->up * t->uq + group_words(m) * (2 * operands * t->terms + 1)); /* data that slides along stays, too */
+  if (t->whole) /* data that slides along stays, too */
+    return wide * (t->up * t->uq + group_words(m) * (2 * operands * t->terms + 1));
   return wide * (t->up * t->uq + group_words(m) * (operands + (operands == t->up * t->uq ? 0 : 1)));
 }
 

@@ -292,7 +292,8 @@ static int parse_holds(Parser *p, DType d) {
   n = scan_word(p, &s);
   const SmallType *t = small_type_named(s, n);
   if (!t) scan_bad(p, at, "unknown type '%.*s'", shown(n), s);
-  if (small_bytes(t) != d) scan_bad(p, at, "type %s needs %s, not %s", t->name, dtype_info[small_bytes(t)].text, dtype_info[d].text);
+  const DType needs = small_bytes(t);
+  if (needs != d) scan_bad(p, at, "type %s needs %s, not %s", t->name, dtype_info[needs].text, dtype_info[d].text);
   return t->onnx;
 }
 

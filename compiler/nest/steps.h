@@ -1,6 +1,6 @@
-/* One row per step of a kernel, in order. Columns: letter for -d; name for --stop-after and for the function step_NAME;
- * scope (each nest, each kernel, the plan); kinds of targets it serves; level of the text after it; needs, gives, gloss. Each step runs
- * over all kernels, in execution order, before the next step begins. */
+/* One row per step of a kernel, in order. Columns: letter for -d; name for --stop-after and for the function step_NAME; scope
+ * (each nest, each kernel, the plan); kinds of targets it serves; level of the text after it; needs, gives, gloss. Each step
+ * runs over all kernels, in execution order, before the next step begins. */
 /* clang-format off */
 STEP('j', join,      PLAN,   DEVICE, L_KERNEL, "sinks",            "fewer kernels, with more nests",                "join independent kernels")
 STEP('V', even,      KERNEL, ANY, L_NEST,   "sinks",               "nests without selections by remainders that do not divide", "split ranges where a selection tests a remainder that does not divide")

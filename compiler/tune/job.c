@@ -55,7 +55,8 @@ static bool add_nest_file(Job *j, const char *name) {
   return true;
 }
 
-/* The device's kernels, compiled here, and an assembler file that puts them into the program. False: the compiler refuses them. */
+/* The device's kernels, compiled here, and an assembler file that puts them into the program. False: the compiler refuses them.
+ */
 static bool add_images(Job *j, const char *nest) {
   const Lab *lab = &j->t->lab;
   Ctx *c = lab->ctx;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy of n texts in one piece, which the caller frees. The code stands behind the brace that opens the body of the kernel whose
- * head has the word `name`; without such a kernel the text stays as it is. */
+/* A copy of n texts in one piece, which the caller frees. The code stands behind the brace that opens the body of the kernel
+ * whose head has the word `name`; without such a kernel the text stays as it is. */
 static inline char *edit_kernel(size_t n, const char *const *text, const char *name, const char *code) {
   size_t bytes = strlen(code) + 1;
   for (size_t i = 0; i < n; i++) bytes += strlen(text[i]);

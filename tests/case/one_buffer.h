@@ -1,5 +1,5 @@
-/* one_buffer.h: a plan whose memory is one buffer, for tests that run kernels for CPUs in another language. It places each value, and
- * writes the source with a kernel for each call of the list. The language is the dialect of the plan's backend. */
+/* one_buffer.h: a plan whose memory is one buffer, for tests that run kernels for CPUs in another language. It places each
+ * value, and writes the source with a kernel for each call of the list. The language is the dialect of the plan's backend. */
 #ifndef TGC_ONE_BUFFER_H
 #define TGC_ONE_BUFFER_H
 #include "../../backends/dialect.h"
@@ -41,8 +41,8 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
   sb_puts(o, ")");
 }
 
-/* A kernel for each call of the list: all chunks of a kernel, one after another, or of several that run chunk by chunk. kernel: the
- * words before its name; memory: its parameter m */
+/* A kernel for each call of the list: all chunks of a kernel, one after another, or of several that run chunk by chunk. kernel:
+ * the words before its name; memory: its parameter m */
 static void put_call(const Plan *p, const Places *m, size_t first, const char *kernel, const char *memory, Sb *o) {
   const Kernel *k = &p->kernels.p[first];
   sb_printf(o, "%scall%zu(%s) {\n  for (long c = 0; c < %d; c++) {\n", kernel, first, memory, k->chunks);

@@ -1,15 +1,14 @@
-/* nodes.c: runs tests in the layout of the official ONNX ones through the front end and the graph
- * interpreter. Reads folders from stdin, one per line (model.onnx, test_data_set_N/input_J.pb and
- * output_J.pb); prints per folder "pass FOLDER", "fail FOLDER: why" or "skip FOLDER: why".
+/* nodes.c: runs tests in the layout of the official ONNX ones through the front end and the graph interpreter. Reads folders
+ * from stdin, one per line (model.onnx, test_data_set_N/input_J.pb and output_J.pb); prints per folder "pass FOLDER", "fail
+ * FOLDER: why" or "skip FOLDER: why".
  *
- * Many of these tests feed what real models hold as constants (the shape of a Reshape, the axes of a
- * reduction) through graph inputs. When a model is refused for that reason it is tried again with all
- * inputs but the first as constants, then with all of them. Each test runs in a child process, so that
- * a crash fails one test.
+ * Many of these tests feed what real models hold as constants (the shape of a Reshape, the axes of a reduction) through graph
+ * inputs. When a model is refused for that reason it is tried again with all inputs but the first as constants, then with all of
+ * them. Each test runs in a child process, so that a crash fails one test.
  *
  * With DEVICE the graphs run on that machine of OpenCL, in the interpreter's place. The tests of a child are one program then,
- * because the driver's compiler takes most of the time. Where a child dies, or the program does not run, its tests run again one by
- * one. */
+ * because the driver's compiler takes most of the time. Where a child dies, or the program does not run, its tests run again one
+ * by one. */
 #include "../../compiler/interp/interp.h"
 #include "../../frontends/onnx/wire/onnx.h"
 #include <dirent.h>

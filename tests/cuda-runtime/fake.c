@@ -1,7 +1,7 @@
-/* fake.c: a libcuda that counts calls and objects, lets one call fail, and writes a log. It stops a program that uses CUDA wrongly:
- * objects that are not there, a context that is not current, accesses outside of memory. Streams do at once what they are given.
- * FAKE_CUDA_KERNELS names a library of shim.py, which runs the kernels; an image that says "library PATH" brings its own; without
- * them kernels do nothing. FAKE_CUDA_LOG names a file that is told each call.
+/* fake.c: a libcuda that counts calls and objects, lets one call fail, and writes a log. It stops a program that uses CUDA
+ * wrongly: objects that are not there, a context that is not current, accesses outside of memory. Streams do at once what they
+ * are given. FAKE_CUDA_KERNELS names a library of shim.py, which runs the kernels; an image that says "library PATH" brings its
+ * own; without them kernels do nothing. FAKE_CUDA_LOG names a file that is told each call.
  *
  * FAKE_CUDA_CLOCK=SEED: a launch takes a time that depends on this number and on its blocks, else all take the same.
  * FAKE_CUDA_FAIL=FUNCTION: each call of it fails. FAKE_CUDA_LOST=KERNEL: a launch of it fails, and all that this process calls
