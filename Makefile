@@ -75,6 +75,12 @@ $(CASES): $(BUILD)/%: %.c $(BUILD)/tests/case/case.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -rdynamic -o $@ $< $(BUILD)/tests/case/case.o $(LIB) $(LDFLAGS) $(LDLIBS)
 
+# the compiler of the tests, which compiles equal sources once
+TESTS_CC := $(BUILD)/tests/cc/cc
+$(TESTS_CC): tests/cc/cc.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -MP -o $@ $< $(LDFLAGS) $(shell pkg-config --libs nettle)
+
 $(BUILD)/tests/%: tests/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka
@@ -101,8 +107,12 @@ deps-check:
 
 check: deps-check
 	$(AGAIN) depcheck run-tests
-run-tests: all $(UNIT) $(CASES)
+run-tests: all $(UNIT) $(CASES) $(TESTS_CC)
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
+
+# every model by each compiler: minutes
+models: all
+	@TGC_COMPILERS="$${TGC_COMPILERS:-gcc clang}" BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/models/run | grep -v '^ok'
 
 # every official test of an operator through a real bundle: minutes
 nodes: all
@@ -144,6 +154,13 @@ gpu-check: all
 	@TGC="$(abspath $(BUILD))/tgc" tools/gpu/check.sh $(BUILD)/gpu-kit
 gpu-bench: all
 	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tools/gpu/bench.py $(BENCH)
+
+# instructions, code and memory of int8 micro-kws on microcontrollers that QEMU plays: seconds
+icount: deps-check
+	@tools/deps.sh cross
+	$(AGAIN) run-icount
+run-icount: all
+	@TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tests/bench/icount.py $(ICOUNT)
 
 # what compilers say of the C of every model for every machine, which is nothing: hours
 quiet: all
@@ -187,6 +204,9 @@ same: all
 
 bench: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/bench.py $(BENCH)
+# ensembles of trees; PYTHON needs the packages that tests/bench/trees.py lists
+bench-trees: all
+	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/trees.py $(BENCH)
 bench-docs:
 	@$(MAKE) --no-print-directory bench BENCH="--docs docs/benchmarks.md"
 
@@ -227,5 +247,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-docs depcheck golden docs format install clean
+.PHONY: site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -3,9 +3,9 @@
 #define TGC_BACKENDS_H
 #include "../compiler/schedule/schedule.h"
 extern const Backend c_backend, llvm_backend, opencl_backend, cuda_backend, metal_backend;
-extern const FileRow host_files[]; /* files.c: of a bundle whose code runs on the CPU that calls it */
+extern const FileRow host_files[]; /* files.c: files of a bundle for a CPU */
 extern const FileRow device_files[]; /* files.c: files of a bundle for a device */
-/* The Makefile's rules for the host's objects of a bundle for a device, whose runtime file is tgcrt_API.c */
+/* Rules of a device bundle's Makefile that compile the sources for the host: %.c and tgcrt_API.c */
 #define DEVICE_OBJECTS(api) \
   "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n" \
   "$(B)/tgcrt_" api ".o: tgcrt_" api ".c tgcrt_session.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n" \

@@ -212,10 +212,10 @@ static void close_loop(Render *w, size_t at) {
     close_place(w, at);
     return;
   }
-  if (reduce && w->vectors && innermost && w->l->fence) sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->fence);
+  if (reduce && w->tile && innermost && w->l->fence) sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->fence);
   w->indent -= 2;
   sb_printf(w->o, "%*s}\n", w->indent, "");
-  if (reduce && !--w->reducing) w->vectors = false;
+  if (reduce && !--w->reducing) w->tile = false;
 }
 
 /* Prints an op with an effect as a statement. False: x is a value. */
@@ -228,7 +228,7 @@ static bool put_statement(Render *w, size_t at) {
   case OP_END: close_loop(w, at); return true;
   case OP_BARRIER: sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->barrier); return true;
   case OP_ACC:
-    w->vectors |= x->lanes > 1;
+    w->tile |= x->lanes > 1 || (dt_int((DType)x->dt) && w->t->int_regs); /* few registers: one sum in each */
     w->text[at] = arena_printf(&w->a, "a%d", w->naccs++);
     dialect_type(w->l, (DType)x->dt, x->lanes, type);
     sb_printf(w->o, "%*s%s %s = %s;\n", w->indent, "", type, w->text[at], arg(w, x, 0));
@@ -256,7 +256,7 @@ static bool is_inlined(const Render *w, const Node *x, const Use *u, size_t leng
 
 static void put_value(Render *w, size_t at, Sb *e) {
   const Node *x = node(w->ir, w->k->prog.p[at]);
-  const Use *u = &w->use[at];
+  Use *u = &w->use[at];
   put_expr(w, e, x);
   const int prec = unwrap(e, x);
   if (is_inlined(w, x, u, e->n)) {
@@ -264,6 +264,7 @@ static void put_value(Render *w, size_t at, Sb *e) {
     w->prec[at] = (char)prec;
     return;
   }
+  u->named = true;
   /* several terms of a loop use it, or of a sum without a loop */
   const bool shared = w->reducing ? u->times > 1 : u->products > 1 && !u->elsewhere;
   const int bytes = x->lanes * dt_bytes((DType)x->dt);

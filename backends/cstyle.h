@@ -6,8 +6,9 @@
 #include "../compiler/lower/lower.h"
 #include "../compiler/target/launch.h"
 
-/* Uses of a value: the block that makes it, all uses, those in products, whether another block uses it */
-typedef struct Use { uint32_t block, times, products; bool elsewhere; } Use;
+/* How a value is used. block: the block that computes it; times: number of uses; products: number of uses in products;
+ * elsewhere: another block uses it; named: it has a variable, so its text is a name */
+typedef struct Use { uint32_t block, times, products; bool elsewhere, named; } Use;
 
 typedef struct Render {
   const IR *ir;
@@ -17,15 +18,15 @@ typedef struct Render {
   const char *backend;     /* its name, for messages */
   Sb *o;
   char **text;             /* by position in the program: the value's text, without outer parentheses */
-  char *prec;              /* its precedence */
-  Use *use;
-  RefMap at;               /* node to its latest position + 1: nests may share ranges */
-  int nloops, naccs, ntiles; /* numbers of names so far */
-  int indent, reducing;    /* depth of blocks, and of reduction loops */
-  bool vectors;            /* the reduction accumulates vectors */
+  char *prec;              /* by position: precedence of the text */
+  Use *use;                /* by position: uses of the value */
+  RefMap at;               /* node to 1 + its last position so far; a range that nests share has several */
+  int nloops, naccs, ntiles; /* number of loops, accumulators and tiles that have names so far */
+  int indent, reducing;    /* nesting depth of blocks, and of reduction loops */
+  bool tile;               /* the reduction's sums fill registers: vectors, or integers where registers are few */
   TileSet tiles;           /* tiles of the current nest */
   size_t spilled;          /* on a device: index of the last SPILL */
-  LaunchPart part;         /* the current part */
+  LaunchPart part;         /* the current part of the launch */
   bool parts;
   const bool *aligned;     /* by buffer: it is aligned for any vector; NULL: unknown for all */
   int64_t blocks;          /* blocks of earlier parts */
@@ -54,14 +55,15 @@ const char *put_program(Render *w);
 
 /* ---- places.c: loops over blocks and threads ---- */
 void find_places(Render *w);            /* for w->k's program, before it is printed */
-void open_place(Render *w, Ref range);  /* begins such a loop */
-void close_place(Render *w, size_t at); /* ends it */
+void open_place(Render *w, Ref range);  /* begins a loop over blocks or threads */
+void close_place(Render *w, size_t at); /* ends the loop */
 /* number of the block, or of the thread in its block, in a dimension of the launch */
 const char *id_text(Render *w, bool block, int dimension);
 
-/* prints a form with a number */
+/* prints a form, with `number` for its $k */
 void put_numbered(const Render *w, Sb *o, const char *form, int64_t number);
-/* prints a form for buffer i, behind `before` others. read: nothing is stored to it; restricted: no other buffer overlaps it */
+/* prints a form for buffer i, which has `before` buffers before it in the list of parameters. read: no statement stores to the
+ * buffer; restricted: no other buffer overlaps it */
 void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, int before, bool read, bool restricted);
 
 /* statements, without a final semicolon */

@@ -3,8 +3,8 @@
  *
  * A form is text with these words, which are replaced:
  *   $T  the type of the result      $E  type of an element      $H  half of the lanes    $S  suffix of names: f32x8
- *   $U  unsigned integers           $I  signed ones, as wide    $F  floats as wide       $B  bits of an element
- *   $N  lanes     $P  twice as many     $Q  four times          $L  their numbers: 0, 1, 2
+ *   $U  unsigned integers of the width of $T    $I  signed integers of that width     $F  float element of that width
+ *   $B  number of bits of an element    $N  number of lanes     $P  2 * $N   $Q  4 * $N    $L  numbers of the lanes: 0, 1, 2
  *   $D  the IR's name of an element $M(sqrt)  the function of math.h for the type
  *   $(i64)  the type with this name in the IR
  * Forms of expressions, but not of helpers, also have these:
@@ -12,58 +12,60 @@
  *   $t $s     the first operand's type and suffix of names
  *   $d        the letter of dimension $k: x, y or z
  *   $g        the address space of memory
- *   $k $x     a number, decimal and hexadecimal      $q  "const " for read-only memory      $m  its elements: u8x16 */
+ *   $k $x     a number, decimal and hexadecimal      $q  "const " for read-only memory
+ *   $m        the vector's type in memory, as a suffix of names: u8x16 */
 #ifndef TGC_DIALECT_H
 #define TGC_DIALECT_H
 #include "backends.h"
 
 typedef struct Dialect {
   /* ---- types ---- */
-  const char *type[DT_COUNT]; /* type of an element in memory; halves are integers: "float" */
+  const char *type[DT_COUNT]; /* type of an element in memory, such as "float"; f16 and bf16 are stored as integers */
   const char *truth;       /* type of a bool in a register: 0 or 1. Lanes of bools are 0 or -1, as wide as i32 */
-  const char *vector;      /* typedef of lanes, for each type of elements in registers; only $D, $E and $N are replaced */
+  const char *vector;      /* typedef of a vector, for each type of element in registers; only $D, $E and $N are replaced */
   /* ---- constants: $a is the digits ---- */
-  const char *i64, *u64;   /* i64: constants beyond 32 bits; u64: all constants */
+  const char *i64, *u64;   /* i64: constants of that type beyond 32 bits; u64: all constants of that type */
   const char *least32, *least64; /* the least integers */
   const char *nearest;     /* function that rounds to a whole number, ties to even: "nearbyint" */
   const char *single;      /* suffix of math.h functions for floats: "f" or "" */
   /* ---- functions ---- */
-  const char *kernel;      /* words before the name of a kernel. A driver starts blocks of $k threads */
+  const char *kernel;      /* words before the name of a kernel; $k: threads of a block, where a driver starts the kernel */
   const char *helper;      /* words before the name of a helper */
   const char *global;      /* address space of buffers; "": there is only one */
   const char *restricted;  /* qualifier of pointers to memory that no other parameter points to */
   const char *local;       /* storage class of a kernel's own memory */
   const char *loop;        /* head of a loop: variable $0 of type $T runs from $a to $b. A block follows */
   /* ---- kernels that a driver starts, with many threads each; NULL: there are none ---- */
-  /* parameter $k: memory of a buffer and where the buffer begins there; pointer: its first element. $0: .restricted or "".
-   * $a: number of the parameter. pointer NULL: the parameter b$k is the address of the first element */
+  /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in it. pointer: a statement that
+   * makes a pointer to the buffer's first element. NULL: the parameter b$k is that pointer. $0: .restricted or "". $a: number of
+   * the parameter */
   const char *parameter, *pointer;
-  const char *places;      /* parameters behind the buffers, which .block and .thread use; NULL: none */
+  const char *places;      /* parameters behind those of the buffers; .block and .thread use them; NULL: none */
   const char *block, *thread; /* number of the block, and of the thread in its block, in dimension $k */
   const char *shared;      /* storage class of shared memory */
-  const char *aligned;     /* behind its declaration: aligns it for any vector; NULL: there is no such word */
+  const char *aligned;     /* words behind a declaration of shared memory that align it for any vector; NULL: there are none */
   const char *barrier;
   bool parts_wait;         /* the driver needs barriers between the parts of a launch (places.c) */
-  const char *exchange;    /* the value of $a in the thread whose number differs in the bits $k */
+  const char *exchange;    /* the value of $a in another thread: its number is this thread's number XOR $k */
   const char *warp_kernel; /* instead of .kernel if threads exchange values: warps have $k threads */
   /* ---- vectors ---- */
   const char *load, *store; /* access at address $0; the value is $c */
-  const char *load_aligned, *store_aligned; /* the same if the address is aligned for the vector; NULL: no other form */
-  /* before a loaded vector, if another value is beside it: converts it to the type of registers; or "" */
+  const char *load_aligned, *store_aligned; /* the same if the address is aligned for the vector; NULL: load and store serve */
+  /* before a vector that is loaded under a gate: a cast to its type in registers, which both sides of ?: then have; or "" */
   const char *loaded;
-  const char *truth_from, *truth_to; /* a vector of bools from bytes 0 and 1, and to them */
+  const char *truth_from, *truth_to; /* converts bytes 0 and 1 to a vector of bools, and a vector of bools to such bytes */
   const char *truth_splat; /* a bool in all lanes */
-  const char *mask;        /* a comparison of lanes, as bools */
+  const char *mask;        /* converts the result of a comparison of vectors to a vector of bools */
   const char *zero;
-  const char *list[2];     /* around the lanes of a vector */
+  const char *list[2];     /* text before and behind the list of a vector's lanes */
   const char *lane;        /* lane number $k, or $x in hexadecimal */
   const char *convert;     /* converts to another type, lane by lane */
   const char *bits;        /* the same bits as another type */
-  const char *pick[2];     /* around the numbers of lanes of two vectors; NULL: a list of lanes is used */
+  const char *pick[2];     /* a shuffle: text before and behind the numbers of the lanes; NULL: a list of lanes is used */
   /* ---- hints; NULL: none ---- */
   const char *fence;       /* at the end of a reduction's step: its operands need not stay in registers */
   const char *keep;        /* vector $0 should stay in a register */
-  const char *prefetch;    /* prefetches element $b of buffer $0 to level $k of the caches; 3: the nearest */
+  const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the nearest cache, 2 for the next one */
   /* ---- helpers, as parts (runtime_stub/helpers.c.in explains them); scalars.c.in has those that all dialects share ---- */
   const char *parts;       /* a file of runtime_stub; NULL: none */
   const char *more;        /* further parts, as text; NULL: none */

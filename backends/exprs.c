@@ -382,10 +382,19 @@ static void put_vector_cast(Render *w, Sb *o, const Node *x, const Fill *f) {
   } else put_form(w, o, cast_lanes(w, x, f->from, f->d), f);
 }
 
+/* The rounding that a conversion to an integer may do itself: x's operand, if nothing else uses it; NULL: there is none. */
+static const Node *rounding_of(const Render *w, const Node *x) {
+  const Node *n = node(w->ir, operand(x));
+  if (x->lanes > 1 || n->op != OP_ROUND || !target_rounds_to_int(w->t, (DType)n->dt, (DType)x->dt)) return NULL;
+  return w->use[refmap_get(&w->at, operand(x)) - 1].named ? NULL : n;
+}
+
 static void put_cast(Render *w, Sb *o, const Node *x) {
   const Fill f = fill_of(w, x);
   const DType from = f.from, to = f.d;
-  if (from == DT_F16 && target_converts_halves(w->t)) put_form(w, o, "tgc_fromh_$s($a)", &f);
+  const Node *round = rounding_of(w, x);
+  if (round) sb_printf(o, "tgc_round%s_f32(%s)", dtype_info[to].text, inside(w, round, 0));
+  else if (from == DT_F16 && target_converts_halves(w->t)) put_form(w, o, "tgc_fromh_$s($a)", &f);
   else if (to == DT_F16 && target_converts_halves(w->t)) put_form(w, o, "tgc_toh_$S($a)", &f);
   else if (from == DT_F16) put_form(w, o, "tgc_from_$s($a)", &f);
   else if (to == DT_F16) put_form(w, o, "tgc_to_$S($a)", &f);

@@ -221,6 +221,16 @@ static const char *put_cast(Render *w, DType from, DType to, int lanes, const ch
   return emit(w, "%s %s %s to %s", op, tf.s, a, tt.s);
 }
 
+/* The nearest integer of the float a, within the bounds of the type `to`; see target_rounds_to_int. */
+static const char *put_rounded(Render *w, DType to, const char *a) {
+  const int bits = dtype_info[to].bits - (dtype_info[to].cls == 'i');
+  const char *n = emit(w, "bitcast float %s to i32", emit(w, "call float @llvm.arm.vcvtr.f32(float %s)", a));
+  if (to == DT_I32) return n;
+  n = emit(w, "call i32 @llvm.smax.i32(i32 %s, i32 %d)", n, dtype_info[to].cls == 'i' ? -(1 << bits) : 0);
+  n = emit(w, "call i32 @llvm.smin.i32(i32 %s, i32 %d)", n, (1 << bits) - 1);
+  return emit(w, "trunc i32 %s to %s", n, llvm_scalar[to]);
+}
+
 /* ---- dot products: an intrinsic for each feature and number of lanes ---- */
 typedef struct DotText {
   Arch arch;
@@ -566,7 +576,10 @@ static const char *put_expr(Render *w, const Node *x) {
   for (int k = 0; k < x->nsrc; k++) arg[k] = value(w, x->src[k]);
   int64_t c;
   switch ((Op)x->op) {
-  case OP_CAST: return put_cast(w, d0, d, x->lanes, arg[0]);
+  case OP_CAST: /* LLVM removes the rounding if nothing else uses it */
+    if (x->lanes == 1 && node(ir, operand(x))->op == OP_ROUND && target_rounds_to_int(w->t, d0, d))
+      return put_rounded(w, d, value(w, operand(node(ir, operand(x)))));
+    return put_cast(w, d0, d, x->lanes, arg[0]);
   case OP_BITCAST: return strcmp(t0.s, t.s) ? emit(w, "bitcast %s %s to %s", t0.s, arg[0], t.s) : arg[0];
   case OP_WHERE: return emit(w, "select %s %s, %s %s, %s %s", t0.s, arg[0], t.s, arg[1], t.s, arg[2]);
   case OP_FLDIV:

@@ -339,10 +339,10 @@ static const char *by_clang(Ctx *c, const ImageOrder *order, const Archs *a, Ima
   if (code == EX_BUG && order->candidates) return why;
   if (code)
     fail(c, code == EX_BUG ? EX_MISSING : code,
-         "NVRTC (%s; TGC_NVRTC=PATH names another one) cannot be opened, and %s does not make PTX in its place: %s; --emit=cu "
-         "needs neither", nvrtc_names[0], clang, why);
+         "cannot compile for CUDA: NVRTC (%s) cannot be opened, and clang failed: %s; set TGC_NVRTC to the path of NVRTC, or use "
+         "--emit=cu", nvrtc_names[0], why);
   if (order->emit != EMIT_ASM && !order->candidates)
-    warn_at(c, (Pos){ 0 }, "the bundle has PTX by %s and no cubin, because NVRTC cannot be opened: %s", clang, nvrtc.why);
+    warn_at(c, (Pos){ 0 }, "the bundle has PTX from %s but no cubin, because NVRTC cannot be opened: %s", clang, nvrtc.why);
   out->maker = clang;
   add_image(out, TGCRT_IMAGE_PTX, a->arch[0], arena_printf(&c->model, "_sm_%d.ptx", a->arch[0]), ptx);
   return NULL;

@@ -1,4 +1,4 @@
-/* nvrtc.h: from text in CUDA C++ to what NVIDIA's driver takes. */
+/* nvrtc.h: compiles CUDA C++ to the images that NVIDIA's driver loads. */
 #ifndef TGC_NVRTC_H
 #define TGC_NVRTC_H
 #include "backends.h"
@@ -9,8 +9,8 @@ typedef struct Archs { int n, arch[MOST_ARCHS]; } Archs; /* ascending: 75, 90 */
 Archs cuda_archs(Ctx *c, const ImageOrder *order);
 void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out); /* options of NVIDIA's compilers, with blanks between */
 const char *cuda_images(Ctx *c, const ImageOrder *order, Images *out);
-const char *cuda_version(Ctx *c); /* "NVRTC 13.0", or the name of what takes its place */
+const char *cuda_version(Ctx *c); /* "NVRTC 13.0", or the name of the compiler that tgc uses without NVRTC */
 
 /* ---- cubin.c ---- */
-void cubin_uses(Ctx *c, Bytes cubin, uint32_t arch, Images *out); /* adds what the functions take; nothing, if it says nothing */
+void cubin_uses(Ctx *c, Bytes cubin, uint32_t arch, Images *out); /* adds the functions' resources, if the cubin has them */
 #endif

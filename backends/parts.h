@@ -7,10 +7,10 @@
 typedef struct Span { const char *p; size_t n; } Span; /* a text in parts */
 Span part_file(const char *name);                                   /* a file of runtime_stub */
 
-typedef struct Part { const char *heading, *text, *end; } Part; /* the line that it begins with, and those behind it */
+typedef struct Part { const char *heading, *text, *end; } Part; /* its first line; the lines behind that, up to end */
 
-const char *part_line(const char *s, const char *end);              /* where the line after that at s begins, or end */
-bool part_next(const char **at, const char *end, Part *p);          /* the first part from *at on, which moves behind it */
-/* the part whose heading is kind, as "@vector ", and a name of n bytes; false: there is none */
+const char *part_line(const char *s, const char *end);              /* start of the next line behind s, or end */
+bool part_next(const char **at, const char *end, Part *p);          /* finds the first part from *at on; moves *at behind it */
+/* finds the part whose heading is `kind`, such as "@vector ", and then a name of n bytes; false: there is none */
 bool part_find(Span in, const char *kind, const char *name, size_t n, Part *p);
 #endif

@@ -35,6 +35,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *model;           /* the model or bundle */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
+  const char *optimize, *max_arena, *max_weights;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
   const char *dump, *stop_after, *start_after, *trace;
@@ -50,6 +51,9 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
 /* Fills in o. Returns -1 when a verb is to be run. Else the exit code: the help was printed, or the command line is wrong. */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);
+bool parse_size(const char *s, int64_t *out);             /* "4096", "4k", "4M", "4G"; false: not a size */
+/* An option that may be missing, as CompileOptions takes limits: 1 + bytes; 0: s is NULL. false: not a size */
+bool parse_limit(const char *s, int64_t *limit);
 double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: not a duration */
 
 /* ---- one function per verb: returns an exit code, or calls fail() ---- */
@@ -87,12 +91,12 @@ extern const OptionRow option_rows[];                     /* .name NULL ends it 
 extern const VerbRow verb_rows[VERB_COUNT];
 extern const char *const group_titles[GROUP_COUNT];
 bool option_of(const OptionRow *r, Verb v);               /* the verb takes the option */
-bool option_of_bundle(const OptionRow *r, Verb v);        /* also where it is given a bundle */
+bool option_of_bundle(const OptionRow *r, Verb v);        /* the verb takes the option for a bundle, too */
 
 /* ---- choices.c ---- */
-/* Adds the words that the option takes as its value, where these are known: --backend, --isa and others. */
+/* Adds the words that the option takes as its value, if they are known, as for --backend and --isa. */
 void option_choices(Arena *a, const char *option, Texts *words);
-const char *choice_near(Arena *a, const char *option, const char *word); /* did_you_mean among them */
+const char *choice_near(Arena *a, const char *option, const char *word); /* did_you_mean among these words */
 
 /* ---- help.c ---- */
 void print_help(const Options *o);                        /* for o->verb, or for tgc as a whole */
@@ -110,23 +114,25 @@ const char *count_text(Ctx *c, double n, const char *unit); /* "1.23 Mflop": pow
 /* A table: rows of cells. format has a letter for each column, '<' or '>' for its side, as "<>><". headed: the first row has the
  * names of the columns. The last column is cut at the width of a terminal, unless --wide is given. */
 typedef struct Table { Ctx *c; const Options *o; const char *format; bool headed; VEC(const char *) cells, under; } Table;
-void table_row(Table *t, ...);                            /* a cell for each column, which lives as long as the table */
+void table_row(Table *t, ...);                            /* adds a row: one text per column; the texts must outlive the table */
 void table_under(Table *t, const char *text);             /* a line below the last row, from its second column on */
-void table_print(Table *t);                               /* and frees it */
+void table_print(Table *t);                               /* prints the table and frees it */
 void table_free(Table *t);
-void print_cut(const Options *o, const char *line);       /* a line, cut in the same way */
+void print_cut(const Options *o, const char *line);       /* prints a line, cut in the same way */
 /* Prints the words of a text in lines of `width` columns, 0 for one line. at: the current column. Further lines begin at column
- * `left`, and so does the first line unless `at` is behind it. at -1: the first line begins at column 0. A tab is a blank where
- * no line ends. */
+ * `left`, and so does the first line unless `at` is already behind `left`. at -1: the first line begins at column 0. A tab
+ * becomes a blank; other control characters become '?'. */
 void print_words(const char *s, int left, int at, int width);
+/* Prints lines of text at the terminal's width. A line that is too long continues at column `left` of the next one. */
+void print_lines(const char *s, int left);
 bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
 /* Rewrites the line. share: part of the work that is done, from which the time left follows; negative: not known. stage NULL:
  * clears the line */
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
 
 /* ---- progress.c ---- */
-/* Between them a terminal shows what is being worked on, after a second, and what c->progress is told of it. A failure may leave
- * out work_end: the next work_begin and the end of the program do it. */
+/* From work_begin to work_end a terminal shows `what`, once a second has passed, and the progress that c->progress reports. After
+ * a failure work_end may be left out: the next work_begin, or the end of the program, calls it. */
 void work_begin(Ctx *c, const Options *o, const char *what);
 void work_end(Ctx *c);
 
@@ -143,8 +149,8 @@ bool keeps_denormals(const Options *o);                   /* --denormals=keep, o
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: fixes dynamic dimensions by its shapes; may be NULL */
 /* Compiles g. Returns NULL when --stop-after was given; *stopped then holds the text to print. */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
-/* The same from a dump (from; NULL: from the model). With `to` it writes a dump: blob receives the long weights, and the dump
- * names it blobname. */
+/* The same, but continues from the dump `from`; NULL: starts from the model. If `to` is not NULL, *stopped becomes a dump. The
+ * dump's long weights go to to->blob, a file that the dump calls to->blobname. */
 typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } DumpTo;
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
@@ -174,8 +180,8 @@ const Setting *settings_of(Ctx *c, const Options *o, const char *lock, int *n); 
 
 /* ---- validate.c: runs the whole model, to see where time goes and to test the tuner's schedules in it ---- */
 typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; /* ms per run; threads 0: not measured */
-/* done: validated. found: nests for which the tuner found a schedule; kept: those whose schedule stays. at: times with the
- * threads asked for; other: with another number of threads */
+/* done: the model was validated. found: nests for which the tuner found a schedule; kept: those that keep this schedule. at:
+ * times with the requested number of threads; other: times with another number */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
 Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Validated *result); /* lives in c->model */
@@ -185,9 +191,9 @@ int validate_model(Ctx *c, Validation *s);                      /* the goals kee
 void validate_close(Validation *s);
 
 /* ---- error.c: the error that a precision causes, on sample inputs ---- */
-/* before compiling: computes the exact outputs; false: they cost more than the budget */
+/* Call it before compiling. Computes the exact outputs; false: this would cost more than the budget. */
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
-const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s); /* NULL: costs more than the budget */
+const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s); /* NULL: would exceed the budget */
 OutputError output_error(const Tensor *got, const Tensor *want);
 void error_print_one(const char *output, const OutputError *e);
 void error_print(const Plan *p, const OutputError *e);    /* on stdout */
@@ -201,7 +207,7 @@ void print_kernels(const Options *o, const Plan *p, const json_t *kernels);
 /* ---- data.c: tensors from and to files; all of it lives in c->model ---- */
 typedef struct NamedTensor {
   const char *name;            /* name of the input or output; NULL: not known */
-  int number;                  /* place among the inputs or outputs, where there is no name; -1: not known */
+  int number;                  /* place among the inputs or outputs, if it has no name; -1: not known */
   const char *file;            /* where the tensor comes from, for messages */
   Tensor t;
   bool given;                  /* comes from --input */
@@ -209,7 +215,7 @@ typedef struct NamedTensor {
   bool raw;                    /* plain bytes; the model gives type and shape */
 } NamedTensor;
 struct Feed { VEC(NamedTensor) inputs, outputs; };
-void feed_read(Ctx *c, const Options *o, Feed *f);        /* reads --input and --data; if --data has several steps, the first */
+void feed_read(Ctx *c, const Options *o, Feed *f);        /* reads --input, and the first step of --data */
 typedef struct Steps {
   const GIO *in, *out;         /* inputs and outputs of one step, as declared */
   size_t nin, nout;
@@ -226,7 +232,7 @@ int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Ten
 /* expected outputs, in order; false: the data has none */
 bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out);
 void tensor_save(Ctx *c, const char *path, const char *format, const char *name, const Tensor *t);
-double tensor_at(const Tensor *t, int64_t i);             /* the element that a byte holds, if it holds one of a small type */
+double tensor_at(const Tensor *t, int64_t i);             /* value of element i; bytes with float8 and the like are decoded */
 Tensor tensor_like(const GIO *v);                         /* a tensor with type, shape and name of v, without data */
 void tensor_summary(Ctx *c, const char *name, const Tensor *t); /* on stdout */
 json_t *tensor_json(const char *name, const Tensor *t);
@@ -265,9 +271,9 @@ typedef struct Interface {                                /* facts that a caller
   const char *cflags;
   const Target *target;                                   /* parsed from the bundle's --isa */
   const char *code;                                       /* name of the file with the kernels */
-  const char *device;                                     /* from --device; NULL: the runtime chooses */
+  const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
   bool states;                                            /* the bundle has states, which the runtime advances */
-  Texts sources;                                          /* sources for the C compiler, but for tgcrt.c */
+  Texts sources;                                          /* all sources for the C compiler except tgcrt.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
                                                              need */
 } Interface;
@@ -282,7 +288,7 @@ void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless
 /* writes the plan's bundle into a new folder of scratch; returns its path */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch);
 /* Compiles the sources named by the arguments `more` for t into scratch/NAME.so. Fails with EX_MISSING, EX_NOWRITE or EX_RETRY
- * where the compiler or the machine is to blame. */
+ * if the compiler or the machine is to blame. */
 const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Target *t,
                           const Texts *more);
 /* Tries the compiler on a few lines of plain C for t. Returns 0, or an exit code and why. compiler NULL: CC, or else cc. */
@@ -300,19 +306,18 @@ int example_run(Ctx *c, const Options *o, const char *scratch, const char *emula
 typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
-/* Compiling.run: arg is a Linking. Gives EX_BUG if the compiler refuses the text. */
+/* A function for Compiling.run; its arg is a Linking. Returns EX_BUG if the compiler refuses the text. */
 int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
 
-/* Kernels as in the manifest of a bundle that is not kept. For backends that compile for a device. */
+/* Writes a bundle, reads the kernels of its manifest and removes the bundle. For backends that compile for a device. */
 json_t *compiled_kernels(Ctx *c, const Options *o, const Plan *p);
 
 /* ---- toolchain.c: compilers and emulators for a machine, and which of them are installed ---- */
 /* Cross compilers of an architecture (clang builds for all of them) and its emulator. bare: without an operating system.
- * played: CPU features that QEMU 7.2 emulates. */
+ * played: CPU features that QEMU 7.2 emulates, as FEAT_ bits. */
 typedef struct Toolchain { Arch arch; bool bare; const char *compiler, *emulator; uint32_t played; } Toolchain;
 extern const Toolchain toolchains[];                      /* .compiler NULL ends it */
 bool installed(Ctx *c, const char *program);              /* program: a name looked up in the PATH, or a path */
-bool is_bare(const Target *t);
 bool is_foreign(const Target *t);                         /* t has another architecture than this machine */
 /* The compiler command: CC if set; for a foreign architecture an installed cross compiler; NULL: use cc. Fails with EX_MISSING
  * if no cross compiler is installed. */
@@ -321,7 +326,7 @@ Arch elf_arch(const char *path);                          /* architecture of an 
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if this machine cannot run code for t */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */
-/* why: by interface without (further) devices, the message of its driver; the caller releases it and the list */
+/* A list of devices. *why gets messages, such as why an interface has no devices. The caller releases both. */
 json_t *drivers_json(Ctx *c, const Options *o, json_t **why);
 void drivers_print(Ctx *c, const Options *o, const json_t *list, const json_t *why);
 
@@ -357,8 +362,8 @@ typedef struct Worker {
   int to, from;                                           /* pipes: the parent writes a request line, the child writes an
                                                              answer line */
   const char *what;                                       /* name for messages */
-  Reals ready;                                            /* numbers of the child's start-up line, */
-  const char *version;                                    /* and the text after them */
+  Reals ready;                                            /* the numbers that begin the child's first line */
+  const char *version;                                    /* the text after these numbers */
 } Worker;
 /* Timeline of a run, as cmd/probe/hooks.h records it: which thread ran which chunk of which kernel, and when. */
 enum { LANES = 64, SPANS = 4096 };                        /* LANES: threads; SPANS: parts per thread. More are not recorded. */
@@ -374,8 +379,8 @@ typedef struct Stamps {
                                                              CPU */
   size_t launches;
 } Stamps;
-/* Starts a child that opens a built bundle. ready: ms for map, init and first run, then bytes of code. stamps: shared memory
- * that the runs write to, or NULL. */
+/* Starts a child that opens a built bundle. w->ready gets the ms of map, init and first run, then the bytes of code. stamps:
+ * shared memory that the runs write to, or NULL. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps);
 const int *kernel_of_launches(const Plan *p, size_t *n);  /* kernel of each launch of a device plan, for its stamps */
@@ -383,8 +388,8 @@ const char *hooks_write(Ctx *c, const char *scratch, int steps); /* writes a hea
                                                                     its path */
 /* Starts a program that speaks the same protocol. */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
-/* Requests a block: a warm-up of 2 ms or one run, then timed runs until there are `runs`, or until `seconds` have passed.
- * Appends their times in ms. */
+/* Requests a block of runs: a warm-up of 2 ms or one run, then timed runs. They end when `runs` are done or `seconds` have
+ * passed. Appends the times of the timed runs in ms. */
 void worker_block(Ctx *c, Worker *w, double seconds, int64_t runs, Reals *times);
 void worker_end(Worker *w);
 /* CPU time in seconds, to see whether other processes disturbed a measurement. at: when it was read; busy: used by all

@@ -2,6 +2,7 @@
  * makes standard streams safe that the caller closed. */
 #include "cmd.h"
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -42,6 +43,12 @@ static void apply_limits(Ctx *c, const Options *o) {
   c->over_progress = terminal_has_progress(o);
 }
 
+/* a pipe that nobody reads any more, as that of `tgc ops | head -1`: its end is no news */
+static bool reader_is_gone(FILE *f) {
+  struct pollfd p = { .fd = fileno(f) };
+  return poll(&p, 1, 0) > 0 && p.revents & POLLERR;
+}
+
 int main(int argc, char **argv) {
   hold_standard_streams();
   leftovers_watch();
@@ -63,7 +70,7 @@ int main(int argc, char **argv) {
   options_free(&o);
   bool lost = ferror(stdout);
   if ((fflush(stdout) || lost) && (code == EX_DONE || code == EX_FAILED)) {
-    fputs("tgc: cannot write to standard output\n", stderr);
+    if (!reader_is_gone(stdout)) fputs("tgc: cannot write to standard output\n", stderr);
     code = EX_NOWRITE;
   }
   return code;

@@ -1,5 +1,6 @@
 /* options.h: a row for every verb and every option. The parser, the help, the man page and the completions of shells are made
- * from these rows. Whoever includes this file defines those of VERB, GROUP and OPTION that it needs.
+ * from these rows. A file that includes this one first defines the macros that it needs: VERB, GROUP or
+ * OPTION.
  *
  * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile; t tune, q quantize,
  * d devices, o ops, s completions, and * all of them. A capital letter: the option also applies when the verb is given a bundle,
@@ -37,7 +38,7 @@ VERB(inspect,    "MODEL",        "show inputs, outputs, operators, cost, kernels
      "tgc inspect net.onnx --explain")
 VERB(check,      "MODEL",        "say whether the model can be compiled and what is missing",
      "tgc check net.onnx --backend=opencl")
-VERB(bench,      "MODEL|BUNDLE", "measure the latency on this machine, beside ONNX Runtime if asked",
+VERB(bench,      "MODEL|BUNDLE", "measure the latency on this machine; --vs-ort compares it with ONNX Runtime's",
      "tgc bench net.onnx --threads=2 --vs-untuned")
 VERB(profile,    "MODEL",        "show where the time goes, kernel by kernel",
      "tgc profile net.onnx --trace=trace.json")
@@ -57,6 +58,7 @@ GROUP(INPUT,     "Input")
 GROUP(OUTPUT,    "Output")
 GROUP(TARGET,    "Target")
 GROUP(PRECISION, "Precision")
+GROUP(MEMORY,    "Memory")
 GROUP(STATE,     "State")
 GROUP(TUNING,    "Schedules and tuning")
 GROUP(MEASURING, "Running and measuring")
@@ -77,7 +79,7 @@ OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,        
 OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRvBpq",     INPUT,
        "folder with input_0, input_1, ..., output_0, ... as .pb or .npy, or an .npz of inputs and outputs")
 OPTION(0,   "percentile",       "P",                      REAL,  percentile,      "q",          INPUT,
-       "percentile of each sample's elements that calibration keeps in a value's range (100: all)")
+       "calibration clips a value's range at this percentile of each sample's elements, at both ends (100: no clipping)")
 OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRvBp",      INPUT,
        "seed of random inputs, for inputs without a file (0)")
 OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "v",          INPUT,
@@ -97,7 +99,7 @@ OPTION(0,   "emit",             "KIND",                   TEXT,  emit,          
        "form of the bundle's code, by backend. c: c; llvm: ir, asm, obj (default), lib, or so, which needs a linker; opencl: cl; "
        "metal: metal; cuda: cu, ptx, cubin or fatbin (default; cubins where nvFatbin is missing)")
 OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,           "c",          OUTPUT,
-       "put the weights into the program: incbin (by the assembler, default) or c (an array; slow above some 10 MB)")
+       "put the weights into the program: incbin (by the assembler, default) or c (an array; slow to compile above about 10 MB)")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,
        "skip the CPU feature check in net_init")
 OPTION(0,   "self-test",        0,                        FLAG,  self_test,       "c",          OUTPUT,
@@ -111,15 +113,15 @@ OPTION(0,   "explain",          0,                        FLAG,  explain,       
 
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "c",          TARGET,
        "machine to compile for: portable, native or a level that `tgc devices` lists, with +FEATURE and -FEATURE appended "
-       "(native-amx), or fat: all levels of x86-64 in one bundle (" DEFAULT_ISA ")")
+       "(native-amx), or fat: all levels of x86-64 in one bundle (default: " DEFAULT_ISA ", or the backend's own row)")
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "rvikbpt",    TARGET,
-       "machine to compile for, as compile takes it (native)")
+       "machine to compile for, as compile takes it (default: native, or the backend's own row)")
 OPTION(0,   "target",           "TRIPLE",                 TEXT,  target,          "crvib",      TARGET,
-       "cross-compile for this system, an LLVM triple (that of --isa)")
+       "system to cross-compile for, as an LLVM triple (default: that of --isa)")
 OPTION(0,   "cpu",              "NAME",                   TEXT,  cpu,             "crvibt",     TARGET,
        "CPU for which LLVM schedules instructions, by LLVM's name")
 OPTION(0,   "backend",          "NAME",                   TEXT,  backend,         "crvikbpt",   TARGET,
-       "backend that writes the kernels: c, llvm, opencl, cuda or metal (c); profile: all but llvm")
+       "backend that writes the kernels: c, llvm, opencl, cuda or metal (default: c); profile supports all but llvm")
 OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "RvBp",       TARGET,
        "device on which a bundle of --backend=opencl, cuda or metal runs: its number in tgc devices, or a part of its name")
 OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "t",          TARGET,
@@ -129,19 +131,30 @@ OPTION(0,   "device",           "DEVICE",                 TEXT,  device,        
 OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "ci",         TARGET,
        "device whose schedules are taken from the tuner's store: its number or a part of its name")
 OPTION(0,   "arch",             "LIST",                   TEXT,  archs,           "crvibpt",    TARGET,
-       "architectures that --backend=cuda compiles for, as sm_75,sm_90 (that of --isa); inspect: resources of kernels there")
+       "architectures that --backend=cuda compiles for, such as sm_75,sm_90 (default: that of --isa); inspect shows "
+       "which resources kernels use on them")
 
 OPTION(0,   "precision",        "HOW",                    TEXT,  precision,       "crvibpt",    PRECISION,
-       "arithmetic precision: fp32, the default; fp32-strict, sums in one order everywhere; fp32-fast, within 2^-14; bf16x6 or "
-       "bf16x3, factors as sums of bf16; bf16 or fp16 weights")
+       "arithmetic precision: fp32 (default); fp32-strict: sums in one order everywhere; fp32-fast: products with relative "
+       "errors up to 2^-14; bf16x6 or bf16x3: factors split into sums of bf16; bf16 or fp16: large weights are "
+       "rounded to that type, and with bf16 also the factors that bf16 instructions multiply by them")
 OPTION(0,   "weights",          "HOW",                    TEXT,  weights,         "crvibpt",    PRECISION,
-       "weight-only quantisation: fp32 (default), bf16, fp16, int8 or int4, for weights that a run reads only a few times")
+       "weight-only quantisation: fp32 (none; default), bf16, fp16, int8 or int4; weights that a run reads more than a few times "
+       "stay fp32")
 OPTION(0,   "denormals",        "HOW",                    TEXT,  denormals,       "crvbp",      PRECISION,
        "denormal floats in kernels: flush (to zero; default, except with fp32-strict), or keep, which may cost time")
 OPTION(0,   "rtol",             "X",                      REAL,  rtol,            "v",          PRECISION,
        "relative tolerance (1e-3)")
 OPTION(0,   "atol",             "X",                      REAL,  atol,            "v",          PRECISION,
        "absolute tolerance (1e-7)")
+
+OPTION(0,   "optimize",         "GOAL",                   TEXT,  optimize,        "crvikbpt",   MEMORY,
+       "what may grow to make the code faster. speed: the arena and the weights; size: only the arena; ram: only the weights; "
+       "small: neither (default: speed, but small for machines without an operating system)")
+OPTION(0,   "max-arena",        "SIZE",                   TEXT,  max_arena,       "crvikbpt",   MEMORY,
+       "most bytes of the arena, with k M G for powers of 1024; a model that needs more is refused")
+OPTION(0,   "max-weights",      "SIZE",                   TEXT,  max_weights,     "crvikbpt",   MEMORY,
+       "most bytes of the weights, likewise")
 
 OPTION(0,   "state",            "IN=OUT[:KEY=VALUE,...]", LIST,  states,          "crvibpt",    STATE,
        "keep OUT inside the bundle as IN of the next run; * matches part of the names. Keys: axis, capacity, init, grow")
@@ -153,7 +166,7 @@ OPTION(0,   "schedule",         "FILE",                   TEXT,  schedule,      
 OPTION(0,   "lock",             "FILE",                   TEXT,  lock,            "ci",         TUNING,
        "write all decisions of the compilation to a lock file, for --schedule")
 OPTION(0,   "no-tune-store",    0,                        FLAG,  no_store,        "crvibp",     TUNING,
-       "do not use schedules of the tuner's store")
+       "do not use schedules from the tuner's store")
 OPTION(0,   "tune-db",          "FILE",                   TEXT,  tune_db,         "crvibpt",    TUNING,
        "file of the tuner's store ($XDG_CACHE_HOME/tgc/tune.db)")
 OPTION(0,   "tune-log",         "FILE",                   TEXT,  tune_log,        "t",          TUNING,
@@ -162,7 +175,7 @@ OPTION(0,   "job",              "DIR",                    TEXT,  job,           
        "measure nothing here: write a folder with candidates, which another machine builds and runs (make -C DIR run)")
 OPTION(0,   "import",           "LOG",                    TEXT,  import,          "t",          TUNING,
        "measure nothing here: merge the log of a folder that --job wrote into the store, and write the lock file; with --job, "
-       "this comes first")
+       "the import is done first")
 OPTION(0,   "time",             "TIME",                   TEXT,  time,            "t",          TUNING,
        "how long to search: 90, 90s, 5m or 1h (60s)")
 OPTION(0,   "trials",           "N",                      SIZE,  trials,          "t",          TUNING,
@@ -170,7 +183,7 @@ OPTION(0,   "trials",           "N",                      SIZE,  trials,        
 OPTION(0,   "no-validate",      0,                        FLAG,  no_validate,     "t",          TUNING,
        "keep the schedules found without testing them in the whole model")
 OPTION(0,   "beam",             "N",                      COUNT, beam,            "t",          TUNING,
-       "schedules of a nest that the search varies at a time (4)")
+       "beam width: schedules per nest that the search keeps and varies in each round (4)")
 OPTION(0,   "kernel-groups",    "WHICH",                  TEXT,  groups,          "crvibpt",    TUNING,
        "kernels to run chunk by chunk in groups: faster (default: those for which the cost model predicts a gain), none, or all "
        "(those that can)")
@@ -181,13 +194,13 @@ OPTION(0,   "tunables",         0,                        FLAG,  tunables,      
        "list the tunables with values, units and reasons; reads no model")
 
 OPTION(0,   "interpret",        0,                        FLAG,  interpret,       "v",          MEASURING,
-       "run the kernels of a device in the interpreter in place of a bundle, and report races of its threads; slow")
+       "run a device's kernels in the interpreter, without building a bundle, and report races between threads; slow")
 OPTION(0,   "threads",          "N",                      COUNT, threads,         "RvBpqt",     MEASURING,
        "threads that share the work of a run (1)")
 OPTION(0,   "runs",             "N",                      COUNT, runs,            "Bp",         MEASURING,
        "number of timed runs (as many as fit in --seconds)")
 OPTION(0,   "seconds",          "X",                      REAL,  seconds,         "Bp",         MEASURING,
-       "run time of each competitor in seconds (2)")
+       "how many seconds to measure; with --vs-ort or --vs-untuned, each compared program runs that long (2)")
 OPTION(0,   "vs-ort",           0,                        FLAG,  vs_ort,          "B",          MEASURING,
        "alternate with ONNX Runtime and compare times, through the Python named by TGC_PYTHON (python3)")
 OPTION(0,   "vs-untuned",       0,                        FLAG,  vs_untuned,      "B",          MEASURING,
@@ -225,7 +238,7 @@ OPTION(0,   "kernel",           "K",                      SIZE,  kernel,        
 OPTION(0,   "time-passes",      0,                        FLAG,  time_passes,     "c",          DEBUG,
        "print how long each pass and step took, on stderr")
 OPTION(0,   "start-after",      "PASS",                   MAYBE, start_after,     "cv",         DEBUG,
-       "go on from a dump that --stop-after=PASS -o FILE wrote, in place of a model; it holds the pass and the options")
+       "continue from a dump, given as MODEL, that --stop-after=PASS -o FILE wrote; the dump records its pass and options")
 
 OPTION('q', "quiet",            0,                        FLAG,  quiet,           "*",          GENERAL,
        "no warnings, no progress and no summary")

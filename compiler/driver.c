@@ -4,6 +4,7 @@
 #include "driver.h"
 #include "group/group.h"
 #include "lower/lower.h"
+#include "memory_limits.h"
 #include "schedule/sched.h"
 #include <stdlib.h>
 #include <string.h>
@@ -333,13 +334,22 @@ static void check_variants(const Plan *p, const Resumed *r) {
 
 static const PlanInputs *plan_inputs(Ctx *c, const CompileOptions *o) {
   PlanInputs *in = ARENA_NEW(&c->model, PlanInputs, 1);
-  *in = (PlanInputs){ o->target, o->backend, o->precision, o->weights, o->schedules, o->groups };
+  *in = (PlanInputs){ .target = o->target,
+                      .optimize = optimize_for(o->optimize, o->target),
+                      .max_arena = o->max_arena,
+                      .max_weights = o->max_weights,
+                      .backend = o->backend,
+                      .precision = o->precision,
+                      .weights_as = o->weights,
+                      .schedules = o->schedules,
+                      .groups = o->groups };
   if (o->precision == PREC_STRICT) in->target = target_in_order(&c->model, o->target);
   else if (!o->keep_denormals) in->target = target_flushing(&c->model, o->target);
   return in;
 }
 
-Plan *compile_graph(Graph *g, const CompileOptions *o) {
+/* Compiles g within the goal, up to a pass. The graph becomes that of the plan. */
+static Plan *compile_once(Graph *g, const CompileOptions *o, MemoryGoal *m, int last) {
   Ctx *c = g->ir->ctx;
   Plan *p = o->resumed ? o->resumed->plan : ARENA_NEW(&c->model, Plan, 1);
   State st = { .s = { .g = g, .ir = g->ir, .plan = p }, .plan = p, .o = o };
@@ -348,6 +358,8 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   p->g = g;
   p->ir = g->ir;
   p->in = plan_inputs(c, o);
+  m->optimize = p->in->optimize;
+  g->ir->memory = m;
   if (!o->resumed) g->ir->bufs.n = 0; /* remove buffers of an earlier compilation of the graph */
   g->ir->decisions = o->decisions;
   if (o->decisions) decisions_begin(o->decisions);
@@ -359,7 +371,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
     stopped = o->stop_after && !strcmp(o->stop_after, o->resumed->after);
     if (stopped && o->stopped) stop_here(&st, first - 1);
   }
-  for (int i = 0; i < PASSES; i++) {
+  for (int i = 0; i < PASSES && i <= last; i++) {
     const double start = now();
     took[i] = -1;
     if (stopped || i < first) continue;
@@ -373,11 +385,79 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
     if (stopped && o->stopped) stop_here(&st, i);
   }
   g->ir->decisions = NULL;
+  g->ir->memory = NULL;
   if (o->time_passes) print_times(c, took);
   steps_end(p);
   refmap_free(&known.roots);
   VEC_FREE(&known.programs);
   VEC_FREE(&st.s.order);
-  VEC_FREE(&p->weights.packed);
   return stopped ? NULL : p;
+}
+
+/* ---- limits of memory ---- */
+/* The parts of a graph that passes change */
+typedef struct Saved { GIO *outputs; FoldBudget fold; } Saved;
+
+static Saved graph_save(const Graph *g) {
+  Ctx *c = g->ir->ctx;
+  return (Saved){ arena_dup(&c->model, g->outputs.p, g->outputs.n * sizeof *g->outputs.p), c->fold };
+}
+
+static void graph_restore(Graph *g, const Saved *s) {
+  memcpy(g->outputs.p, s->outputs, g->outputs.n * sizeof *g->outputs.p);
+  g->ir->ctx->fold = s->fold;
+}
+
+/* Bytes of the arena if no layer has a form that takes more memory. Passes run only until kernels name their buffers. */
+static int64_t arena_without_growth(Graph *g, const CompileOptions *o, const Saved *before) {
+  IR *ir = g->ir;
+  const Saved after = graph_save(g);
+  const CompileOptions plain = { .target = o->target,
+                                 .backend = o->backend,
+                                 .precision = o->precision,
+                                 .optimize = OPTIMIZE_SMALL,
+                                 .keep_denormals = o->keep_denormals,
+                                 .weights = o->weights };
+  MemoryGoal none = { .optimize = OPTIMIZE_SMALL };
+  const size_t n = ir->bufs.n;
+  Buf *bufs = arena_dup(&ir->ctx->model, ir->bufs.p, n * sizeof *bufs);
+  graph_restore(g, before);
+  Plan *p = compile_once(g, &plain, &none, pass_named("kernels"));
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    Kernel *x = &p->kernels.p[k];
+    ir_toposort(ir, &x->sink, 1, &x->prog);
+    kernel_buffers(ir, x);
+  }
+  sched_states(p);
+  sched_memplan(p);
+  graph_restore(g, &after);
+  ir->bufs.n = 0;
+  for (size_t i = 0; i < n; i++) VEC_PUSH(&ir->bufs, bufs[i]);
+  growth_free(&none);
+  return p->memory.arena_bytes;
+}
+
+/* While the plan exceeds a limit, it is compiled again without some of the forms that made it grow. */
+Plan *compile_graph(Graph *g, const CompileOptions *o) {
+  enum { BY_SIZE = 2, BY_LAYER = 6 }; /* attempts that withdraw forms so; later ones withdraw all */
+  const Saved before = graph_save(g);
+  MemoryGoal m = { 0 };
+  Plan *p = compile_once(g, o, &m, PASSES);
+  for (int i = 1; p && !o->resumed; i++) {
+    const double weights = (double)memory_excess(p->weights.bytes, o->max_weights),
+                 arena = (double)memory_excess(p->memory.arena_bytes, o->max_arena);
+    const Withdrawal how = i <= BY_SIZE ? WITHDRAW_SIZE : i <= BY_LAYER ? WITHDRAW_LAYER : WITHDRAW_ALL;
+    if ((weights <= 0 && arena <= 0) || !growth_withdraw(&m, weights, arena, how)) break;
+    VEC_FREE(&p->weights.packed);
+    graph_restore(g, &before);
+    p = compile_once(g, o, &m, PASSES);
+  }
+  Ref at = 0;
+  const char *problem = p ? memory_problem(p, o->max_arena, o->max_weights, &at) : NULL;
+  if (p) growth_report(p, &m);
+  if (p) VEC_FREE(&p->weights.packed);
+  growth_free(&m);
+  if (problem) fail_at(g->ir->ctx, EX_BADMODEL, at ? ir_pos(g->ir, at) : (Pos){ 0 }, "%s", problem);
+  if (p && o->tell_growth && p->growth.layers && !o->resumed) p->growth.arena = arena_without_growth(g, o, &before);
+  return p;
 }

@@ -31,7 +31,8 @@ void step_run(Plan *p, const KernelStep *s, double begin, double end);
 bool step_serves(const Plan *p, const KernelStep *s); /* whether the step is for targets like the plan's */
 void kernel_lower(Plan *p, int k);          /* runs all steps but those of the plan on kernel k alone: from .sink to .prog */
 void steps_end(Plan *p);                    /* frees data that steps hand to each other */
-/* Checks that k's nests are well-formed and that opts name ranges of theirs; else bug(). known: nests verified before */
+/* Checks that k's nests are well-formed and that their opts name only ranges of the nest; else bug(). known: nests verified
+ * before */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
 void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests and the opts still to be applied */
 

@@ -61,7 +61,7 @@ void plan_print_graph(const Sched *s, const Plan *p, Sb *out) {
   w.graph.arg = &w;
   print_header("graph", s->g->name, out);
   if (p->layouts.cost[0] > 0)
-    sb_printf(out, "# layout: cost %.4g, %.4g with the order that each value prefers by itself\n", p->layouts.cost[1],
+    sb_printf(out, "# layout: cost %.4g instructions, %.4g if layouts were chosen value by value\n", p->layouts.cost[1],
               p->layouts.cost[0]);
   print_graph(&w.graph, s->g, NULL, NULL);
   printer_free(&w.graph);

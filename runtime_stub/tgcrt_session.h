@@ -65,7 +65,8 @@ static void sleep_us(uint64_t us) {
   t.tv_nsec = (long)(us % 1000000) * 1000;
   nanosleep(&t, NULL);
 }
-static void *pages_take(size_t n) { /* pages of zeros, where only the driver knows how many bytes are needed; NULL: there are none */
+/* Zeroed memory for what a driver writes and whose size only it knows, such as a log. NULL: out of memory */
+static void *pages_take(size_t n) {
   void *p = n ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
   return p == MAP_FAILED ? NULL : p;
 }
@@ -86,10 +87,10 @@ static void *first_library(const char *const *names, size_t n) {
 typedef struct Core { /* the part of a session that this file uses */
   tgcrt_device device;
   uint64_t *cursors;     /* where the next run finds the states */
-  unsigned char *guards; /* one of each run since all was done: TGCRT_DEVICE_RUNS bytes */
-  int runs;              /* since all was done */
+  unsigned char *guards; /* a guard's byte for each of `runs`: TGCRT_DEVICE_RUNS bytes */
+  int runs;              /* number of runs enqueued since the queue was last known to be empty */
   int pending;           /* something was enqueued that is not known to be done */
-  int staged;            /* a run that is not done uses memory of which the session has only one */
+  int staged;            /* an unfinished run uses memory of which the session has only one piece */
   int clamped, lost;
   uint64_t ask_us;       /* how long a wait asks without sleeping */
 } Core;
@@ -98,13 +99,14 @@ typedef struct Core { /* the part of a session that this file uses */
 static int refused(const tgcrt_device *d, int32_t result, const char *function, int other); /* tells the log; the status of a result */
 static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);            /* name NULL: the default device */
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts);
-static int32_t enter(Core *s), leave(Core *s);          /* around all that follows */
-static int32_t mark_end(Core *s);                       /* remembers the end of what was enqueued */
-static int32_t ask(Core *s, int *done);                 /* whether that end is reached */
+static int32_t enter(Core *s), leave(Core *s);          /* the first and the last call of a public function to the driver */
+static int32_t mark_end(Core *s);                       /* records the last command that was enqueued */
+static int32_t ask(Core *s, int *done);                 /* sets *done if that command is done */
 static int32_t fill_zeros(Core *s, size_t at, size_t n); /* work memory */
 static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
                          size_t bytes); /* `outer` rows, that do not overlap, to work memory */
-static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p); /* work memory; they wait */
+/* copy rows of work memory, and return when that is done */
+static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p);
 static int write_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, const void *p);
 static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out); /* the caller's, on the device */
 static int32_t bind(Core *s, const tgcrt_net *net, void *const *in, void *const *out); /* NULL: the session's buffers */
@@ -210,7 +212,7 @@ static int mark(Core *s) {
 }
 
 /* Asks the driver all the time at first, then after sleeps of a sixteenth of the time that has passed. A sleep takes some 60
- * microseconds at least, which is much of a run of a GPU; but where the device is a CPU, asking takes its time. */
+ * microseconds at least, which is much of a run of a GPU. But a device that is a CPU loses the time that asking takes. */
 static int wait_for_end(Core *s, int64_t ms) {
   const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
   int32_t result;
@@ -228,7 +230,7 @@ static int wait_for_end(Core *s, int64_t ms) {
   return lose(s, result, "a command");
 }
 
-/* Until all is done. TGCRT_BUSY: it is not yet */
+/* Waits until all commands are done. TGCRT_BUSY: the time limit has passed before that */
 static int settle(Core *s, int64_t ms) {
   int i, status = TGCRT_OK;
   if (s->lost) return TGCRT_LOST;
@@ -319,7 +321,8 @@ static int check_all(const tgcrt_net *net, const void *const *in, void *const *o
   return status ? status : check_values(net->output_bytes, net->noutputs, (const void *const *)out);
 }
 
-/* Whether another run may be enqueued; stages: it uses the memory that a run may have taken which is not done. */
+/* Whether another run may be enqueued. stages: it uses the memory that exists only once (Core.staged), which an unfinished run
+ * may still use. */
 static int admit(Core *s, int stages) {
   const int waits = stages && s->staged, status = waits ? settle_all(s) : settle(s, 0);
   return status == TGCRT_BUSY && !waits && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;

@@ -1,5 +1,5 @@
-/* tune_job.h: tables of a folder that `tgc tune --job` writes: nests of a model, each with candidates, which are schedules of
- * it as code. tune_job.c times them. */
+/* tune_job.h: tables of a folder that `tgc tune --job` writes: nests of a model, each with candidates. A candidate is code for
+ * one schedule of the nest. tune_job.c times the candidates. */
 #ifndef TUNE_JOB_H
 #define TUNE_JOB_H
 #include "tgcrt_device.h"
@@ -15,14 +15,14 @@ typedef struct tune_buffer {
   uint8_t bytes, exponent;   /* bytes of an element; bits of a float's exponent */
   uint8_t weight, written;
   int64_t elems;
-  int64_t from;              /* for a weight: where its tensor begins in the nest's file; -1: any numbers will do */
+  int64_t from;              /* for a weight: offset of its tensor in the nest's file; -1: any numbers will do */
   const tune_packed *packed; /* for a weight; NULL: as the tensor is */
 } tune_buffer;
 
 typedef struct tune_candidate {
   const char *opts;                 /* the schedule */
-  void (*run)(void *const *memory); /* on a CPU; with the memory of each of its buffers */
-  const uint32_t *buffers;          /* numbers of the nest's; CPU */
+  void (*run)(void *const *memory); /* on a CPU: the code; memory has the address of each of its buffers */
+  const uint32_t *buffers;          /* on a CPU: indices of its buffers in the nest's `buffers` */
   uint32_t nbuffers;
   /* on a device: its part of a tgcrt_net. Functions, places and buffers (`number` of a place) count from 0. */
   const char *const *text;
@@ -36,17 +36,17 @@ typedef struct tune_candidate {
 typedef struct tune_nest {
   const char *key;
   double known;              /* microseconds of the first candidate at tune_known; 0: not known */
-  const char *file;          /* with its weights; NULL: it has none */
+  const char *file;          /* file with the nest's weights; NULL: it has none */
   const tune_buffer *buffers;
   uint32_t nbuffers, n;      /* n: candidates; behind the last one is the reference, which is not timed */
   const tune_candidate *candidates; /* the first is the incumbent: the others are timed in turn with it */
   const char *const *head;   /* beginning of a device's text, for all candidates */
   uint32_t nhead;
   const char *options;
-  const tgcrt_image *const *images; /* where the device's driver takes no text */
+  const tgcrt_image *const *images; /* the compiled text, if the device's driver takes no text; else NULL */
   const uint32_t *nimages;
 } tune_nest;
 
 extern const tune_nest *const tune_nests[]; /* NULL ends it */
-extern const char tune_known[];             /* the place of times that are known; "": there is none */
+extern const char tune_known[];             /* the machine on which tune_nest.known was measured; "": nothing is known */
 #endif

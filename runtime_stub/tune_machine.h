@@ -1,5 +1,5 @@
-/* tune_machine.h: what a CPU says of itself: its name and the sizes of its caches. Rows of the tuner's store name a machine by
- * them, so tgc and a job of `tgc tune --job` ask in the same way. */
+/* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU reports them. Rows of the tuner's store name a machine by
+ * these facts, so tgc and a job of `tgc tune --job` find them in the same way. */
 #ifndef TUNE_MACHINE_H
 #define TUNE_MACHINE_H
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 static inline void machine_caches(int64_t level[4]) { /* bytes; 0: none, or not known */
   enum { DATA = 1, UNIFIED = 3 }; /* kinds of a cache */
-  const unsigned intel = 4, amd = 0x8000001d; /* leaves of one format */
+  const unsigned intel = 4, amd = 0x8000001d; /* CPUID leaves; both have the same format */
   unsigned r[4] = { 0 }, leaf = intel;
   if (!__get_cpuid_count(intel, 0, &r[0], &r[1], &r[2], &r[3]) || !(r[0] & 31)) leaf = amd;
   for (unsigned i = 0; i < 16 && __get_cpuid_count(leaf, i, &r[0], &r[1], &r[2], &r[3]) && r[0] & 31; i++) {

@@ -1,9 +1,10 @@
 /* tune_race.h: candidates take turns until their times are known. tgc races its own candidates with it (compiler/tune/race.c),
- * and a job of `tgc tune --job` those of its folder. Whoever includes it has a function `tell`, which writes a line to the
- * process that watches the race.
+ * and a job of `tgc tune --job` races those of its folder. A file that includes this one defines a function `tell`, which writes
+ * a line to the process that watches the race.
  *
  * Each candidate runs once. Then they take turns, the incumbent among them, so that a change of the machine's speed affects all
- * of them. Each runs with its data in the caches, and then after they were flushed. Slow ones leave the race; medians count. */
+ * of them. Each runs with its data in the caches, and then after the caches were flushed. Slow candidates leave the race. The
+ * median of a candidate's samples is its time. */
 #ifndef TUNE_RACE_H
 #define TUNE_RACE_H
 #include <math.h>
@@ -25,11 +26,11 @@ typedef struct Race {
   const bool *bad;         /* by candidate: it does not take part */
   Meter *m;                /* zeros before the race */
   int rounds, finals;      /* rounds for all, then for the best: at most as many as a Meter has room for */
-  int finalists;           /* so many are the best */
-  double hopeless;         /* times the fastest: slower ones do not take part */
+  int finalists;           /* number of candidates that run in the last rounds */
+  double hopeless;         /* factor on the fastest candidate's time; slower candidates leave the race after their first run */
   double sample;           /* seconds that a warm sample takes at least */
   void *self;
-  double (*once)(void *self, int kernel, int repeat); /* seconds of one of so many runs */
+  double (*once)(void *self, int kernel, int repeat); /* does `repeat` runs; returns the seconds of one run */
   void (*take)(void *self, int kernel, int repeat, double *warm, double *cold);
 } Race;
 
@@ -93,7 +94,7 @@ static int race_line_up(Race *r) {
   return left;
 }
 
-/* A round of all that are in the race. A candidate that is `behind` times as slow as the leader leaves it. */
+/* A round of all candidates in the race. A candidate that takes more than `behind` times the leader's time leaves the race. */
 static void race_turns(Race *r, double behind) {
   double lead = INFINITY;
   for (int i = 0; i < r->n; i++) {
@@ -105,7 +106,7 @@ static void race_turns(Race *r, double behind) {
   for (int i = 1; i < r->n; i++) r->m[i].out |= r->m[i].runs && race_score(&r->m[i]) > behind * lead;
 }
 
-/* Tells the time of each, the best first. order: room for n. */
+/* Runs the race and tells the time of each candidate, the best first. order: room for r->n pointers. */
 static void race_run(Race *r, Meter **order) {
   static const double behind[RACE_ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
   Meter *m = r->m;

@@ -16,6 +16,7 @@ BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 TGC = os.environ.get("TGC", str(BUILD / "tgc"))
 JOBS = int(os.environ.get("JOBS") or os.cpu_count())
 SANITIZED = "sanitize" in os.environ.get("TGC_CFLAGS", "")
+UNCACHED = {"TGC_OBJECTS": ""}  # for children whose compilers shall compile everything again (tests/cc/cc.c)
 MODELS = pathlib.Path(os.environ.get("TGC_MODELS", ROOT / "../shared/models"))
 ONNX_TESTS = pathlib.Path(os.environ.get("TGC_ONNX_TESTS", ROOT / "../shared/onnx-node-tests.tar.zst"))
 

@@ -58,6 +58,7 @@ void option_choices(Arena *a, const char *option, Texts *words) {
     for (int k = 0; k < 4 && !strcmp(option, fixed[i].option) && fixed[i].words[k]; k++) add(words, fixed[i].words[k]);
   if (!strcmp(option, "precision")) add_all(words, precision_name, PREC_COUNT);
   if (!strcmp(option, "weights")) add_all(words, storage_name, STORAGE_COUNT);
+  if (!strcmp(option, "optimize")) add_all(words, optimize_name + OPTIMIZE_SPEED, OPTIMIZE_COUNT - OPTIMIZE_SPEED);
   if (!strcmp(option, "kernel-groups")) add_all(words, groups_name, GROUPS_COUNT);
   if (!strcmp(option, "isa")) add_isas(words);
   if (!strcmp(option, "target")) add_triples(words);

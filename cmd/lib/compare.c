@@ -175,9 +175,9 @@ static void report_suspects(const Graph *g, Points *all, bool json, json_t *repo
     used[best] = 1;
     const Point *p = &all->p[best];
     if (!json) {
-      fputs(shown ? "or      " : "suspect ", stdout);
-      print_name(origin_text(g, p->ref));
-      printf(": error %.3g times the tolerance, %.3g times in its operands\n", p->error, p->before);
+      const char *text = arena_printf(&g->ir->ctx->model, "%s: error %.3g times the tolerance, %.3g times in its operands",
+                                      origin_text(g, p->ref), p->error, p->before);
+      print_words(text, 8, printf(shown ? "or      " : "suspect "), terminal_width(stdout));
     }
     json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "node", json_text(origin_text(g, p->ref)), "error",
                                           isfinite(p->error) ? json_real(p->error) : json_null(), "error_before",
@@ -198,11 +198,10 @@ static void bisect(const Probe *q, Points *all, json_t *report) {
   probe(q, &all->p[hi], 1, &q->want[hi]);
   bool found = all->p[hi].error > 1;
   const char *text = found ? origin_text(q->g, all->p[hi].ref) : NULL;
-  if (!q->o->json && found) {
-    fputs("each node is right by itself; in fused kernels, the first wrong one is ", stdout);
-    print_name(text);
-    putchar('\n');
-  } else if (!q->o->json) puts("each node is right by itself, and no prefix of the model is wrong");
+  if (!q->o->json && found)
+    print_words(arena_printf(&q->c->model, "each node is right by itself; in fused kernels, the first wrong one is %s", text), 2,
+                -1, terminal_width(stdout));
+  else if (!q->o->json) print_lines("each node is right by itself, and no prefix of the model is wrong", 2);
   json_object_set_new(report, "fused_at", found ? json_text(text) : json_null());
 }
 

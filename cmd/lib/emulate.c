@@ -11,7 +11,8 @@ _Noreturn static void cannot_run(Ctx *c, const Interface *f, Arch arch, const ch
 }
 
 static const Toolchain *emulator_for(Ctx *c, const Interface *f, Arch arch) {
-  if (is_bare(f->target)) cannot_run(c, f, arch, "it has no operating system (examples/cortex-m uses a board that QEMU plays)");
+  if (target_is_bare(f->target))
+    cannot_run(c, f, arch, "it has no operating system (examples/cortex-m uses a board that QEMU plays)");
   const char *name = NULL;
   for (const Toolchain *x = toolchains; x->compiler; x++) {
     if (x->arch != arch || x->bare) continue;

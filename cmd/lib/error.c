@@ -41,9 +41,10 @@ const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const 
 }
 
 void error_print_one(const char *output, const OutputError *e) {
-  fputs("error   of ", stdout);
-  print_name(output);
-  printf(": at most %.3g, %.3g in the mean square, of values up to %.3g\n", e->max, e->rms, e->largest);
+  Sb s = { 0 };
+  sb_printf(&s, "error   of %s: at most %.3g, %.3g in the mean square, of values up to %.3g", output, e->max, e->rms, e->largest);
+  print_words(s.p, 8, -1, terminal_width(stdout));
+  sb_free(&s);
 }
 
 void error_print(const Plan *p, const OutputError *e) {

@@ -112,12 +112,18 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   Decisions *decisions = lock ? lock->decisions : o->lock ? decisions_new(c) : NULL;
   if (lock) lock->source.next = schedules, schedules = &lock->source;
   int nsettings = 0;
+  int64_t max_arena, max_weights;
+  if (!parse_limit(o->max_arena, &max_arena) || !parse_limit(o->max_weights, &max_weights)) BUG("a limit was not checked");
   const Setting *settings = to ? settings_of(c, o, lock ? lock->path : NULL, &nsettings) : NULL;
   work_begin(c, o, "compiling");
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
                                                 .groups = groups_named(o->groups),
                                                 .precision = o->precision ? precision_named(o->precision) : PREC_FP32,
+                                                .optimize = optimize_named(o->optimize),
+                                                .max_arena = max_arena,
+                                                .max_weights = max_weights,
+                                                .tell_growth = o->verb == VERB_compile && !o->quiet,
                                                 .keep_denormals = keeps_denormals(o),
                                                 .weights = o->weights ? storage_named(o->weights) : STORE_FP32,
                                                 .schedules = schedules,

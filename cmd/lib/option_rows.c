@@ -1,5 +1,7 @@
-/* option_rows.c: the rows of options.h as tables. */
+/* option_rows.c: the rows of options.h as tables, and sizes as options take them. */
 #include "../cmd.h"
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 const OptionRow option_rows[] = {
@@ -24,3 +26,20 @@ _Static_assert(OPTIONS <= 64 * (int)(sizeof((Options *)0)->given / sizeof *((Opt
 
 bool option_of_bundle(const OptionRow *r, Verb v) { return *r->verbs == '*' || strchr(r->verbs, verb_letter[v] & ~0x20); }
 bool option_of(const OptionRow *r, Verb v) { return option_of_bundle(r, v) || strchr(r->verbs, verb_letter[v]); }
+
+bool parse_size(const char *s, int64_t *out) {
+  char *end;
+  errno = 0;
+  long long v = strtoll(s, &end, 10);
+  int64_t scale = *end == 'k' ? 1 << 10 : *end == 'M' ? 1 << 20 : *end == 'G' ? 1 << 30 : 1;
+  if (scale > 1) end++;
+  return end != s && !*end && !errno && v >= 0 && i64_mul(v, scale, out);
+}
+
+bool parse_limit(const char *s, int64_t *limit) {
+  *limit = 0;
+  if (!s) return true;
+  if (!parse_size(s, limit)) return false;
+  *limit += *limit < INT64_MAX;
+  return true;
+}

@@ -67,15 +67,6 @@ static int unknown_verb(const Options *o, const char *word) {
   return near ? wrong(o, "unknown verb '%s'; did you mean '%s'?", word, near) : wrong(o, "unknown verb '%s'", word);
 }
 
-static bool parse_size(const char *s, int64_t *out) {
-  char *end;
-  errno = 0;
-  long long v = strtoll(s, &end, 10);
-  int64_t scale = *end == 'k' ? 1 << 10 : *end == 'M' ? 1 << 20 : *end == 'G' ? 1 << 30 : 1;
-  if (scale > 1) end++;
-  return end != s && !*end && !errno && v >= 0 && i64_mul(v, scale, out);
-}
-
 static bool parse_real(const char *s, double *out) {
   char *end;
   *out = strtod(s, &end);
@@ -207,6 +198,7 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "seed", "start-after" },        { "no-index-status", "start-after" }, { "lock", "start-after" },
   { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "kernel-groups", "outputs" },           { "schedule", "outputs" },
   { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
+  { "optimize", "outputs" },       { "max-arena", "outputs" },     { "max-weights", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
   { "interpret", "outputs" },      { "device", "interpret" },      { "arch", "interpret" },           { "threads", "interpret" },
   { "cc-limit", "interpret" },     { "start-after", "outputs" },
@@ -331,6 +323,13 @@ static int check_values(const Options *o) {
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
   if (o->weights && storage_named(o->weights) == STORAGE_COUNT)
     return wrong_value(o, "weights", o->weights, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
+  if (optimize_named(o->optimize) == OPTIMIZE_COUNT)
+    return wrong_value(o, "optimize", o->optimize, "unknown --optimize '%s'; there are speed, size, ram, small", o->optimize);
+  int64_t limit;
+  if (!parse_limit(o->max_arena, &limit))
+    return wrong(o, "--max-arena needs a whole number, not '%s'", o->max_arena);
+  if (!parse_limit(o->max_weights, &limit))
+    return wrong(o, "--max-weights needs a whole number, not '%s'", o->max_weights);
   if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
     return wrong_value(o, "denormals", o->denormals, "--denormals must be flush or keep, not '%s'", o->denormals);
   Emit emit;

@@ -17,7 +17,8 @@ static const Followed followed[] = {
   { "isa", offsetof(Options, isa), NULL },             { "target", offsetof(Options, target), NULL },
   { "cpu", offsetof(Options, cpu), NULL },             { "precision", offsetof(Options, precision), "fp32" },
   { "weights", offsetof(Options, weights), "fp32" },   { "denormals", offsetof(Options, denormals), NULL },
-  { "kernel-groups", offsetof(Options, groups), "faster" },
+  { "kernel-groups", offsetof(Options, groups), "faster" }, { "optimize", offsetof(Options, optimize), NULL },
+  { "max-arena", offsetof(Options, max_arena), NULL }, { "max-weights", offsetof(Options, max_weights), NULL },
 };
 enum { FOLLOWED = sizeof followed / sizeof *followed };
 
@@ -90,6 +91,9 @@ static void follow(Ctx *c, Options *o, const Resumed *r) {
                      groups_named(o->groups) < GROUPS_COUNT &&
                      (!o->denormals || !strcmp(o->denormals, "keep") || !strcmp(o->denormals, "flush"));
   if (!known) fail(c, EX_BADMODEL, "the dump names an unknown precision, weights, kernel groups or denormals");
+  int64_t limit;
+  if (optimize_named(o->optimize) == OPTIMIZE_COUNT || !parse_limit(o->max_arena, &limit) || !parse_limit(o->max_weights, &limit))
+    fail(c, EX_BADMODEL, "the dump names an unknown optimize, or no size as max-arena or max-weights");
 }
 
 /* ---- the file ---- */

@@ -99,13 +99,28 @@ void print_words(const char *s, int left, int at, int width) {
   bool first = true; /* word of its line */
   if (at < 0) at = 0;
   else if (at < left) at += printf("%*s", left - at, "");
-  for (size_t n; *s; s += n + (s[n] == ' '), first = false) {
+  for (size_t n; *s; s += n, first = false) {
+    size_t gap = strspn(s, " ");
+    s += gap;
     n = strcspn(s, " ");
-    if (!first && width && at + 1 + (int)n > width) at = printf("\n%*s", left, "") - 1, first = true;
-    at += printf(first ? "" : " ");
-    for (size_t i = 0; i < n; i++) at += printf("%c", s[i] == '\t' ? ' ' : s[i]);
+    if (!first && width && at + (int)(gap + n) > width) at = printf("\n%*s", left, "") - 1, gap = 0;
+    at += printf("%*s", (int)gap, "");
+    for (size_t i = 0; i < n; i++) {
+      const unsigned char ch = (unsigned char)s[i];
+      at += printf("%c", ch == '\t' ? ' ' : ch < 0x20 || ch == 0x7f ? '?' : ch);
+    }
   }
   putchar('\n');
+}
+
+void print_lines(const char *s, int left) {
+  for (size_t n; *s; s += n + (s[n] == '\n')) {
+    Sb line = { 0 };
+    n = strcspn(s, "\n");
+    sb_put(&line, s, n);
+    print_words(line.p ? line.p : "", left, -1, terminal_width(stdout));
+    sb_free(&line);
+  }
 }
 
 void table_row(Table *t, ...) {

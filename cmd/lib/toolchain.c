@@ -26,14 +26,13 @@ bool installed(Ctx *c, const char *program) {
   return false;
 }
 
-bool is_bare(const Target *t) { return strstr(t->triple, "-none-") != NULL; }
 bool is_foreign(const Target *t) { return t->arch != ARCH_ANY && t->arch != host_arch(); }
 
 const char *compiler_for(Ctx *c, const Target *t) {
   const char *cc = getenv("CC"), *names = "";
   if (!is_foreign(t) || (cc && strspn(cc, " \t\n") < strlen(cc))) return NULL;
   for (const Toolchain *x = toolchains; x->compiler; x++) {
-    if (x->arch != t->arch || x->bare != is_bare(t)) continue;
+    if (x->arch != t->arch || x->bare != target_is_bare(t)) continue;
     if (installed(c, x->compiler)) return x->compiler;
     names = arena_printf(&c->model, "; %s is one", x->compiler);
   }

@@ -49,7 +49,7 @@ static void tgc_span(int k, double begin) {
   if (tgc_lane < 0) tgc_lane = __atomic_fetch_add(&tgc_spans.lanes, 1, __ATOMIC_RELAXED);
   if (tgc_lane >= LANES || tgc_spans.n[tgc_lane] == SPANS) return;
   const int i = tgc_spans.n[tgc_lane];
-  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* the parts of this one are recorded already */
+  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* shorter parts of this part are recorded already */
   tgc_spans.n[tgc_lane]++;
   tgc_spans.span[tgc_lane][i].begin = begin;
   tgc_spans.span[tgc_lane][i].end = tgc_clock();

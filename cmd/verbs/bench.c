@@ -154,8 +154,8 @@ static void print_bench(Ctx *c, Bench *b) {
   Table t = { c, b->o, "<>>>>>", .headed = true };
   printf("compile   ");
   if (b->plan)
-    printf("%s to C: %zu kernel%s for %s; ", time_text(c, b->tgc_s * 1e3), b->plan->kernels.n, b->plan->kernels.n == 1 ? "" : "s",
-           b->plan->in->target->isa);
+    printf("%s to C: %zu kernel%s for %s, optimised for %s; ", time_text(c, b->tgc_s * 1e3), b->plan->kernels.n,
+           b->plan->kernels.n == 1 ? "" : "s", b->plan->in->target->isa, optimize_name[b->plan->in->optimize]);
   printf("%s by the C compiler\n", time_text(c, b->cc_s * 1e3));
   printf("size      code %s, arena %s, weights %s\n", bytes_text(c, (int64_t)at[3]), bytes_text(c, b->f.arena_bytes),
          bytes_text(c, b->f.weight_bytes));
@@ -194,7 +194,8 @@ static json_t *bench_json(Bench *b) {
                    (json_int_t)b->f.weight_bytes, "foreign_cpus", b->foreign, "disturbed", b->disturbed > 0));
   if (b->plan)
     json_object_update_new(
-        j, json_pack("{s:f, s:i, s:s}", "tgc_s", b->tgc_s, "kernels", (int)b->plan->kernels.n, "isa", b->plan->in->target->isa));
+        j, json_pack("{s:f, s:i, s:s, s:s}", "tgc_s", b->tgc_s, "kernels", (int)b->plan->kernels.n, "isa",
+                     b->plan->in->target->isa, "optimize", optimize_name[b->plan->in->optimize]));
   if (b->ort)
     json_object_update_new(j, json_pack("{s:{s:s, s:f, s:f, s:o}, s:f}", "ort", "version", b->ort->worker.version, "session_ms",
                                         b->ort->worker.ready.p[0], "first_ms", b->ort->worker.ready.p[1], "latency",

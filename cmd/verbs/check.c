@@ -1,6 +1,6 @@
 /* check.c: tgc check: whether a model can be compiled, and if not, why. Checks everything short of compiling: the file, its
- * operators, types and shapes. With --backend or --isa it also makes the kernels, and a device given by --device must have what
- * they need. */
+ * operators, types and shapes. With --backend, --isa or a limit of memory it also makes the kernels, and a device given
+ * by --device must have what they need. */
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct Check {
 static void load(Ctx *c, void *arg) {
   Check *k = arg;
   const char *why;
-  const bool plans = k->o->backend || k->o->isa;
+  const bool plans = k->o->backend || k->o->isa || k->o->max_arena || k->o->max_weights;
   const Target *t = plans ? target_of(c, k->o, "native") : NULL; /* before the model has anything to say */
   k->g = load_graph(c, k->o, NULL);
   if (!plans) return;

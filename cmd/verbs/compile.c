@@ -72,6 +72,21 @@ static void summarize(Ctx *c, const Options *o, const Plan *p, const Writing *w)
   fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test ? " check" : "");
 }
 
+/* One line on standard error: what takes more memory than it must, and why */
+static void tell_growth(Ctx *c, const Plan *p) {
+  const GrowthReport *g = &p->growth;
+  const double weights = (double)p->weights.bytes / (double)(g->weights > 0 ? g->weights : 1),
+               arena = (double)p->memory.arena_bytes / (double)(g->arena > 0 ? g->arena : 1);
+  const bool more_weights = weights > 1.01, more_arena = g->arena > 0 && arena > 1.01;
+  if (!g->layers || (!more_weights && !more_arena)) return;
+  fputs("tgc: ", stderr);
+  if (more_weights) fprintf(stderr, "weights grow from %s to %s", bytes_text(c, g->weights), bytes_text(c, p->weights.bytes));
+  if (more_arena)
+    fprintf(stderr, "%s from %s to %s", more_weights ? ", the arena" : "the arena grows", bytes_text(c, g->arena),
+            bytes_text(c, p->memory.arena_bytes));
+  fprintf(stderr, ", for speed: %s; --optimize=small prevents it\n", g->forms);
+}
+
 static void write_bundle(Ctx *c, void *arg) {
   Writing *w = arg;
   Bundle files = { 0 };
@@ -134,6 +149,7 @@ int verb_compile(Ctx *c, const Options *given) {
   feed_free(&feed);
   if (inexact && !o->quiet) error_print(p, errors);
   if (o->explain) print_kernels(o, p, NULL);
+  if (!o->quiet) tell_growth(c, p);
   if (!o->quiet) summarize(c, o, p, &w);
   return EX_DONE;
 }

@@ -51,7 +51,7 @@ static json_t *machine_json(Ctx *c, Devices *d, const Target *row) {
   if (row->arch == ARCH_ANY) d->own_why = why;
   if (here && !lacking) json_array_append_new(runs, json_string("here"));
   for (const Toolchain *x = toolchains; x->compiler; x++) {
-    if (row->arch != x->arch || x->bare != is_bare(row)) continue;
+    if (row->arch != x->arch || x->bare != target_is_bare(row)) continue;
     if (!here) add_if_builds(c, d, compilers, x->compiler, x->compiler, row);
     if ((!here || lacking) && !(row->features & ~x->played)) add_if_there(c, runs, x->emulator);
   }

@@ -163,7 +163,8 @@ static void print_layouts(const Options *o, const Plan *p) {
     sb_free(&where);
   }
   if (p->layouts.cost[0] > 0)
-    printf("  cost %.4g, %.4g with the order that each value prefers by itself\n", p->layouts.cost[1], p->layouts.cost[0]);
+    print_words(arena_printf(&ir->ctx->model, "cost %.4g instructions, %.4g if layouts were chosen value by value",
+                             p->layouts.cost[1], p->layouts.cost[0]), 2, 0, terminal_room(o));
 }
 
 /* bytes that kernels without arithmetic read and write */
@@ -336,7 +337,8 @@ int verb_inspect(Ctx *c, const Options *o) {
   json_t *kernels = o->archs ? compiled_kernels(c, o, p) : report ? json_kernels(p) : NULL;
   if (report) {
     json_object_update_new(
-        report, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "isa", p->in->target->isa, "flops",
+        report, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "isa", p->in->target->isa, "optimize",
+                          optimize_name[p->in->optimize], "flops",
                           (json_int_t)cost.flops, "bytes_read", (json_int_t)cost.read, "bytes_written", (json_int_t)cost.written,
                           "arena_bytes", (json_int_t)p->memory.arena_bytes, "arena_bound", (json_int_t)p->memory.arena_bound,
                           "weight_bytes", (json_int_t)p->weights.bytes, "kernels", kernels, "buffers", memory_json(p)));

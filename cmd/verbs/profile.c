@@ -81,7 +81,7 @@ static void print_profile(Ctx *c, const Profile *p) {
   if (peak) printf("peak %.4g GFLOP/s, reads %.4g GB/s; ", p->peak.gflops, p->peak.read_gbs);
   else printf("times by its driver; ");
   printf("other processes kept %.2f CPUs busy\n", p->foreign);
-  table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", "kernel", "nodes, and below the schedule");
+  table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", "kernel", "nodes (next line: schedule)");
   for (size_t i = 0; i < n; i++) {
     const Row *r = &p->rows[i];
     const char *schedule = p->plan->kernels.p[r->kernel].schedule;

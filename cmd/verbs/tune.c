@@ -345,7 +345,7 @@ int verb_tune(Ctx *c, const Options *o) {
   Linking tools = { .o = o };
   const Target *target = target_of(c, o, "native");
   if (!job) native_only(c, target);
-  else if (is_bare(target))
+  else if (target_is_bare(target))
     fail(c, EX_USAGE_, "--isa '%s' has no operating system that could run a job", o->isa);
   Graph *g = load_graph(c, o, NULL);
   plain.schedule = "none";

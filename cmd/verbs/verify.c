@@ -151,20 +151,22 @@ static void report_output(Ctx *c, const Verify *v, size_t i, const Diff *d, json
                                         real_json(d->max_abs), "rms", real_json(e.rms), "largest", real_json(e.largest),
                                         "reference_error", real_json(v->excused[i])));
   if (v->o->json) return;
-  printf("%s ", passed ? paint(v->o, stdout, PAINT_OK, "ok    ", &c->model) : paint(v->o, stdout, PAINT_ERROR, "FAILED", &c->model));
-  if (v->steps > 1) printf("%zu: ", i / v->nout);
-  print_name(out->name);
-  printf(" %s  max ULP %.6g  max relative %.3g  max absolute %.3g", type_text(c, out->dt, out->rank, out->dims), d->max_ulp,
-         d->max_rel, d->max_abs);
-  if (d->bad) printf("  %lld of %lld outside", (long long)d->bad, (long long)v->want[i].elems);
+  enum { AT = 7 }; /* the column after the verdict */
+  Sb s = { 0 };
+  printf("%s ", paint(v->o, stdout, passed ? PAINT_OK : PAINT_ERROR, passed ? "ok    " : "FAILED", &c->model));
+  if (v->steps > 1) sb_printf(&s, "%zu: ", i / v->nout);
+  sb_printf(&s, "%s %s  max ULP %.6g  max relative %.3g  max absolute %.3g", out->name,
+            type_text(c, out->dt, out->rank, out->dims), d->max_ulp, d->max_rel, d->max_abs);
+  if (d->bad) sb_printf(&s, "  %lld of %lld outside", (long long)d->bad, (long long)v->want[i].elems);
   if (d->bad && !passed)
-    printf(", worst [%lld] %.9g for %.9g", (long long)d->worst, tensor_at(&v->got[i], d->worst),
-           tensor_at(&v->want[i], d->worst));
+    sb_printf(&s, ", worst [%lld] %.9g for %.9g", (long long)d->worst, tensor_at(&v->got[i], d->worst),
+              tensor_at(&v->want[i], d->worst));
   if (d->bad && passed && v->from_data)
-    printf(", but near the exact result; the data differs from it by up to %.3g", v->excused[i]);
+    sb_printf(&s, ", but near the exact result; the data differs from it by up to %.3g", v->excused[i]);
   if (d->bad && passed && !v->from_data)
-    printf(", but by less than the %.3g that roundings may cost", v->excused[i]);
-  putchar('\n');
+    sb_printf(&s, ", but by less than the %.3g that roundings may cost", v->excused[i]);
+  print_words(s.p, AT, AT, terminal_width(stdout));
+  sb_free(&s);
   if (v->o->precision) error_print_one(out->name, &e);
 }
 
@@ -175,7 +177,8 @@ static void blame(Ctx *c, Verify *v) {
               isinf(reference_error(&v->want[i], &v->exact[i], v->want[i].dt));
   if (v->exact) json_object_set_new(v->report, "interpreter_agrees", json_boolean(!import));
   if (import && !v->o->json)
-    puts("the interpreter disagrees with the data as well: tgc read the model wrongly, or the data belongs to another model");
+    print_lines("the interpreter disagrees with the data as well: tgc read the model wrongly, or the data belongs to another "
+                "model", 2);
   if (!import) find_suspects(c, v->o, v->g, v->target, v->scratch, v->in + v->first_failed / v->nout * v->g->inputs.n, v->report);
 }
 
@@ -200,7 +203,7 @@ static void run_interpreted(Ctx *c, Verify *v, const Plan *p) {
   json_t *reports = plan_interpret(c, v->o, p, v->steps, v->in, v->got), *text;
   size_t i;
   json_array_foreach(reports, i, text)
-    if (!v->o->json) fputs(json_string_value(text), stdout);
+    if (!v->o->json) print_lines(json_string_value(text), 4);
   v->faulty = json_array_size(reports) > 0;
   json_object_set_new(v->report, "faults", reports);
 }

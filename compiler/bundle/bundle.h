@@ -75,7 +75,7 @@ typedef struct CallPlace { int64_t slot, at; } CallPlace; /* place of a buffer: 
                                                              offset */
 typedef struct CallMoves {
   CallPlace by;                /* increments from one iteration to the next */
-  bool table, leaps;       /* table: byte offsets are not equidistant; leaps: numbers are not */
+  bool table, leaps;       /* table: byte offsets are not equidistant; leaps: slots are not */
 } CallMoves;
 Repeats reroll_calls(const Plan *p);           /* the caller frees it */
 const Repeat *repeat_of(const Repeats *s, size_t kernel); /* NULL: the kernel is called once */
@@ -86,7 +86,7 @@ CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffe
 bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer); /* its byte offsets need 64 bits */
 
 /* ---- places.c ---- */
-/* checks that the memory that calls point to holds their buffers */
+/* checks that each call of a kernel passes memory that is large enough for the buffer */
 void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes);
 
 /* ---- kernels.c; texts live in the model's arena ---- */
@@ -170,13 +170,13 @@ const char *module_tables(const Rendering *r); /* tables of places, by iteration
 const char *module_iterations(const Rendering *r); /* computes %call and %i from %kernel */
 const char *module_calls(const Rendering *r);  /* a block per call */
 const char *module_cases(const Rendering *r);
-const char *module_check_weights(const Rendering *r); /* a function with all it needs */
+const char *module_check_weights(const Rendering *r); /* the function NAME_check_weights, and its constants */
 const char *module_float_enter(const Rendering *r); /* switches to the floating-point mode of a run */
 const char *module_float_leave(const Rendering *r);
 const char *module_messages(const Rendering *r);
 
 /* ---- archive.c ---- */
-/* name of an archive member, which ends in '/' */
+/* member: name of the archive member; it ends in '/' */
 void archive_put(Sb *out, const char *member, const char *const *symbols, int n, Bytes object);
 
 /* ---- values.c: inputs, outputs and states as data, for callers that do not read the header ---- */

@@ -278,6 +278,9 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
                         storage_name[in->weights_as], "isa", in->target->isa, "cflags", in->target->cflags, "weights",
                         mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL,
                         "cpu_check", in->target->features && !o->no_cpu_check);
+  json_object_set_new(j, "optimize", json_string(optimize_name[in->optimize]));
+  if (in->max_arena) json_object_set_new(j, "max_arena", json_integer(in->max_arena - 1));
+  if (in->max_weights) json_object_set_new(j, "max_weights", json_integer(in->max_weights - 1));
   if (tunables) json_object_set_new(j, "tunables", tunables);
   if (o->backend->device) json_object_set_new(j, "sources", host_sources(p->ir->ctx, o));
   return j;

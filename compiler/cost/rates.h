@@ -65,7 +65,7 @@ VALUE(PAD_LANES, STORE, 16, "assumed")
 RATE(STORE_LOAD, "instructions", "storing an element and loading it again")
 VALUE(STORE_LOAD, STORE, 9, "assumed")
 
-/* ---- lanes, and loads and stores that are no vectors of memory ---- */
+/* ---- lanes, and vectors whose elements are not adjacent in memory ---- */
 RATE(ONE_BY_ONE, "instructions", "a lane of a vector that is loaded or stored element by element")
 VALUE(ONE_BY_ONE, TILE,     3, "ranked")
 VALUE(ONE_BY_ONE, PARALLEL, 1, "counted: one instruction and one load a lane")
@@ -170,7 +170,7 @@ RATE(MEMORY_BYTES, "bytes/cycle", "read rate of memory")
 VALUE(MEMORY_BYTES, WINOGRAD, 5, "measured per core with two cores reading; one alone reaches 8")
 RATE(L2_VECTOR, "cycles", "loading a vector of weights from the second-level cache")
 VALUE(L2_VECTOR, TILE,      1, "one vector a cycle at best")
-RATE(FAR_VECTOR, "cycles", "loading a vector of weights from beyond it")
+RATE(FAR_VECTOR, "cycles", "loading a vector of weights from beyond the second-level cache")
 VALUE(FAR_VECTOR, TILE,     2, "ranked")
 RATE(L1_PART, "part", "share of the first-level cache in which data stays until it is read again")
 VALUE(L1_PART, TILE,        0.7, "ranked")

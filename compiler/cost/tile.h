@@ -12,13 +12,13 @@ typedef struct Access {
   int64_t coef[MAX_RANGES];    /* coefficient of each range in the index; only where affine */
   bool depends[MAX_RANGES];
   bool affine[MAX_RANGES];
-  /* Where it is not affine: run values of a range in a row share an element, then the index moves by step elements. 0: neither.
-   */
+  /* Where it is not affine: `run` consecutive values of the range read one element, then the index moves by `step` elements.
+   * 0: the index has another form. */
   int64_t run[MAX_RANGES], step[MAX_RANGES];
   int bytes;
   int group;                   /* elements read at a time for a dot-product instruction; else 1 */
   int along[MAX_RANGES];       /* for a range of a window: the nest's range along which the window slides; else -1 */
-  double elements, reuse;      /* elements: distinct ones read in all. reuse: reads of each one, since windows overlap */
+  double elements, reuse;      /* elements: number of distinct elements read. reuse: reads per element, since windows overlap */
   double pieces;               /* loads per vector */
 } Access;
 
@@ -32,7 +32,8 @@ typedef struct Model {
   VEC(Access) access;
   double ops;                  /* vector instructions of the body, without loads */
   double cold;                 /* vector instructions around the body, per execution of it */
-  /* Executions of the body per element: terms of the main reduction, or of its share where elements share terms. */
+  /* Executions of the body per element: terms of the main reduction, divided by the number of elements that use each of its
+   * results. */
   double steps;
   Ref red;                     /* the reduction that costs most; 0: none */
   bool ordered;                /* its terms must be taken in order */
@@ -49,7 +50,7 @@ typedef struct Tile {
   bool outer;                  /* the loop of the range in lanes is outermost */
   uint32_t whole;              /* mask of ranges of the reduction that are unrolled completely */
   int terms;                   /* product of their extents */
-  bool stage;                  /* panels of operands are copied, along with those gathered along the range in lanes */
+  bool stage;                  /* tiles read panels, copied from operands that lanes would otherwise gather */
 } Tile;
 
 void model_lanes(Model *m, int v, int lanes);               /* call before pricing tiles with lanes along range v */
@@ -61,9 +62,9 @@ int group_words(const Model *m);                            /* registers of a gr
 bool tile_copies(const Model *m, const Tile *t);            /* it could read a panel from a copy (stage.c) */
 /* copies of range i are n elements apart, while lanes along v are further apart */
 bool lies_beside(const Access *a, int v, int i, int64_t n);
-bool model_spreads(const Model *m, int v);                  /* lanes along range v read runs of one element in a reduction */
+bool model_spreads(const Model *m, int v); /* in a reduction, several consecutive lanes along range v read the same element */
 bool walks_outermost(const Model *m, int v);
-/* values of the range in lanes per block, before outer loops go on; 0: all */
+/* number of values of the range in lanes that one block has; outer loops run inside of a block's loop. 0: all values */
 int lane_block(const Model *m, const Tile *t);
 double access_cost(const Access *a, const Target *t, int v, int lanes); /* instructions to load or store a vector along range v */
 

@@ -1,6 +1,6 @@
 /* tunables.h: thresholds, limits and budgets, a row each: TUNABLE(type, name, value, least, most, unit, reason). Costs
  * of code are in rates.h. Array dimensions, and numbers fixed by a file format or an instruction set, are constants where they are
- * used. No value makes a result wrong. The least and the most bound compile time and memory. */
+ * used. No value makes a result wrong. The columns `least` and `most` limit the value, and so compile time and memory. */
 /* clang-format off */
 /* ---- graph ---- */
 TUNABLE(double, winograd_gain, 0.9, 0, 10, "share of the direct sum's cycles", "Winograd tiles must take less; a smaller gain is within the error of the cost model")
@@ -53,6 +53,8 @@ TUNABLE(int, body_instructions, 130, 1, 4000, "instructions", "most instructions
 TUNABLE(int, spread_instructions, 180, 1, 4000, "instructions", "as body_instructions, where shuffles serve several copies")
 TUNABLE(int, scalar_instructions, 48, 1, 4000, "instructions", "most instructions of a register tile without vectors: such machines have little memory for code")
 TUNABLE(int, whole_terms, 7, 1, 16, "values", "longest range of a reduction that is unrolled completely: the longest window of common networks")
+TUNABLE(int, walk_trees, 10, 1, 64, "walks", "walks through several trees that alternate: with the addresses of the tables they fill 16 registers")
+TUNABLE(int, walk_rows, 16, 1, 64, "walks", "walks of several rows through one tree that alternate: they share cache lines, so more of them pay")
 TUNABLE(int, row_tile, 4, 1, 16, "rows", "rows reduced together in a row-wise reduction: while one waits for its sum, another goes on")
 TUNABLE(int, cheap_terms, 8, 0, 1000, "instructions", "terms up to this cost are recomputed rather than kept in registers")
 TUNABLE(double, stage_gain, 1.4, 0.1, 100, "times", "copies of panels must be better by this factor, since the model does not see all their cost")

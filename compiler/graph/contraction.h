@@ -21,7 +21,7 @@ typedef struct CWindow {
 
 typedef struct Contraction {
   Ref sum;                 /* the REDUCE */
-  Ref base[2];             /* the factors, below the views through which `at` stays affine */
+  Ref base[2];             /* the factors without the views above them, as far as `at` stays affine */
   Ref at[2][MAX_RANK];     /* index of the multiplied element in each base, by axis; affine in the ranges */
   int n;
   CRange range[MAX_RANK];

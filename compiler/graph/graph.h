@@ -15,12 +15,12 @@ typedef struct StateSpec {  /* options of a state, or of several states by a pat
 void graph_states(Graph *g, const StateSpec *specs, int n); /* run once, before other passes; fails with EX_USAGE_ */
 void graph_grow(Graph *g, const bool *grows); /* grow.c; grows: by state, whether its window starts empty */
 
-bool graph_integer(Graph *g, const Target *t);  /* Each graph_ pass returns whether it changed the graph. Sums over quantised
-                                                   values become integer sums. */
+/* Each of the passes below returns whether it changed the graph. */
+bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
 /* Exact rewrites. merge: also the rules of scale.c, which change roundings. */
 bool graph_simplify(Graph *g, bool merge);
-/* f16 and bf16 values between inputs and outputs become f32. every: rounded after each op, as the IR defines. */
-/* dev: NULL, or a device for whose matrix units factors of sums of products stay rounded */
+/* f16 and bf16 values between inputs and outputs become f32. every: they are rounded after each op, as the IR defines. dev: a
+ * device; factors of sums of products stay rounded for its matrix units. NULL: a CPU */
 bool graph_promote_half(Graph *g, bool every, const Device *dev);
 bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix units are stored as halves, padding included */
 /* Values that depend only on constants become tensors; weights for matrix units of dev, which may be NULL, stay halves. */

@@ -10,6 +10,7 @@
  * results move into the parts, so that no intermediate travels through memory.
  *
  * A padding zero times a weight is 0 if the weight is finite, else NaN. So the weights must be constant and finite. */
+#include "../cost/growth.h"
 #include "../interp/interp.h"
 #include "../ir/decisions.h"
 #include "contraction.h"
@@ -158,6 +159,28 @@ static double parts_cycles(const Windows *v, const Target *t, int i, double resu
   return cycles;
 }
 
+static double whole_cycles(const Windows *v, const Target *t) {
+  double results = 1, taps = 1;
+  for (int i = 0; i < v->n; i++) results *= (double)v->window[i].out, taps *= (double)v->window[i].taps;
+  return part_cycles(t, v->rows * v->weights * results * taps, taps * v->weights);
+}
+
+/* The memory that the stretches take beyond the whole: each part has a copy of the weights at its taps. */
+static Growth growth_of(const IR *ir, const Windows *v, const Target *t) {
+  double whole = 1, parts = 1;
+  for (int i = 0; i < v->n; i++) {
+    const Window *w = &v->window[i];
+    int64_t copies = 0, first, n;
+    for (int k = 0; k < w->n; k++, copies += n) taps_inside(w, w->from[k], w->from[k + 1], &first, &n);
+    whole *= (double)w->taps;
+    parts *= (double)copies;
+  }
+  return (Growth){ .form = "parts without padding",
+                   .origin = node(ir, v->product)->origin,
+                   .weights = 4 * v->weights * (parts - whole),
+                   .gain = whole_cycles(v, t) - parts_cycles(v, t, 0, 1, 1) };
+}
+
 /* Divides the axes in a bit mask, others not; all: windows with their stretches */
 static void divide_axes(Windows *v, const Window *all, int axes) {
   for (int i = 0; i < v->n; i++) {
@@ -166,20 +189,20 @@ static void divide_axes(Windows *v, const Window *all, int axes) {
   }
 }
 
+static bool memory_allows(const IR *ir, const Windows *v, const Target *t) {
+  const Growth g = growth_of(ir, v, t);
+  return growth_allowed(ir, &g);
+}
+
 /* The axes to divide, as a mask, if that is clearly less work; else -1. Mask 0 only drops taps that no result needs. Without
  * vectors no axis is divided, since memory is scarcer than time. */
-static int cheapest_axes(const Ctx *c, Windows *v, const Window *all, const Target *t) {
-  double macs = v->rows * v->weights, taps = 1, best;
+static int cheapest_axes(const IR *ir, Windows *v, const Window *all, const Target *t) {
+  double best = tunable(ir->ctx, padding_gain) * whole_cycles(v, t);
   int found = -1;
-  for (int i = 0; i < v->n; i++) {
-    macs *= (double)(v->window[i].out * v->window[i].taps);
-    taps *= (double)v->window[i].taps;
-  }
-  best = tunable(c, padding_gain) * part_cycles(t, macs, taps * v->weights);
   for (int axes = 0; axes < (t->vector_bytes ? 1 << v->n : 1); axes++) {
     divide_axes(v, all, axes);
     const double cycles = parts_cycles(v, t, 0, 1, 1);
-    if (cycles < best) best = cycles, found = axes;
+    if (cycles < best && memory_allows(ir, v, t)) best = cycles, found = axes;
   }
   return found;
 }
@@ -195,7 +218,11 @@ static bool choose_repeats(IR *ir, Ref sum, Windows *v, const Target *t) {
   for (int k = -1; k < 1 << v->n && q.given && axes == -2; k++)
     if (!strcmp(q.given, axes_text(&ir->ctx->model, k))) axes = k;
   if (q.given && axes == -2) answer_refused(ir, &q, "the convolution has no such axes");
-  if (axes == -2) axes = cheapest_axes(ir->ctx, v, all, t);
+  if (axes >= 0) {
+    divide_axes(v, all, axes);
+    if (!memory_allows(ir, v, t)) answer_refused(ir, &q, "such parts take too many bytes"), axes = -2;
+  }
+  if (axes == -2) axes = cheapest_axes(ir, v, all, t);
   answer_with(ir, &q, axes_text(&ir->ctx->model, axes));
   divide_axes(v, all, axes < 0 ? 0 : axes);
   return axes >= 0;
@@ -347,6 +374,8 @@ static void find_splits(Division *b) {
     if (!find_windows(b->ir, b->order.p[i], &v) || !choose_repeats(b->ir, b->order.p[i], &v, b->t) ||
         !all_finite(b->ir, v.other))
       continue;
+    const Growth g = growth_of(b->ir, &v, b->t);
+    growth_granted(b->ir, &g);
     Split s = { .at = { b->order.p[i] } };
     for (int k = 0; k < v.n; k++) {
       if (v.window[k].n == 1) continue;

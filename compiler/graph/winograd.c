@@ -23,6 +23,7 @@
  * six along both. The cost model chooses among all that stay within winograd_amplification. */
 #include "contraction.h"
 #include "graph.h"
+#include "../cost/growth.h"
 #include "../ir/decisions.h"
 #include "../ir/refmap.h"
 #include <math.h>
@@ -289,6 +290,26 @@ static double points_cycles(const Windows *v, const Costs *c) {
          bytes_cycles(c->t, 4 * size * in * k * groups) + bytes_cycles(c->t, 4 * size * rows * n * groups);
 }
 
+/* The memory that tiles take beyond the direct sum: weights at the points, the transformed input and the products. The
+ * direct sum's weights go. */
+static Growth growth_of(const IR *ir, const Windows *v, const Costs *c) {
+  const double k = (double)extent_of(v, v->channel), n = (double)extent_of(v, v->map), groups = (double)extent_of(v, v->group);
+  double in = v->others, rows = v->others, size = 1, left = 1, taps = 1; /* left: taps of the windows that stay */
+  for (int i = 0; i < v->n; i++) {
+    const Transform *f = &v->f[i];
+    rows *= (double)v->tiles[i];
+    in *= (double)(f->t ? v->tiles[i] : walked(v, i));
+    taps *= (double)taps_of(v, i);
+    if (f->t) size *= f->t;
+    else left *= (double)taps_of(v, i);
+  }
+  return (Growth){ .form = "Winograd tiles",
+                   .origin = node(ir, v->c.sum)->origin,
+                   .weights = (4 * size * left - c->direct_bytes * taps) * k * n * groups,
+                   .arena = 4 * size * (in * k + rows * n) * groups,
+                   .gain = direct_cycles(v, c) - points_cycles(v, c) };
+}
+
 /* Sets the points of every window from their number: a tile size, or none. False: too few, too many or too inexact. */
 enum { SIZES = MAX_TILE - 2 };
 static bool set_points(Windows *v, int number, double most) {
@@ -315,14 +336,20 @@ static int numbers_of(const Windows *v) {
   return numbers;
 }
 
+/* Memory may grow as much as the points that are set make it. */
+static bool memory_allows(const IR *ir, const Windows *v, const Costs *c) {
+  const Growth g = growth_of(ir, v, c);
+  return growth_allowed(ir, &g);
+}
+
 /* Number of the cheapest tiles, if they cost clearly less than no tiles; else 0 */
-static int cheapest_points(const Ctx *ctx, Windows *v, const Costs *c) {
-  const double most = tunable(ctx, winograd_amplification);
-  double best = tunable(ctx, winograd_gain) * direct_cycles(v, c);
+static int cheapest_points(const IR *ir, Windows *v, const Costs *c) {
+  const double most = tunable(ir->ctx, winograd_amplification);
+  double best = tunable(ir->ctx, winograd_gain) * direct_cycles(v, c);
   int found = 0;
   for (int k = 1; k < numbers_of(v); k++) {
     double cycles = set_points(v, k, most) ? points_cycles(v, c) : best;
-    if (cycles < best) best = cycles, found = k;
+    if (cycles < best && memory_allows(ir, v, c)) best = cycles, found = k;
   }
   return found;
 }
@@ -342,9 +369,16 @@ static bool choose_points(IR *ir, Ref r, Windows *v, const Costs *c) {
   for (int k = 0; k < numbers_of(v) && q.given && found < 0; k++)
     if ((!k || set_points(v, k, most)) && !strcmp(q.given, points_text(&ir->ctx->model, v, k))) found = k;
   if (q.given && found < 0) answer_refused(ir, &q, "the convolution cannot use such tiles");
-  if (found < 0) found = cheapest_points(ir->ctx, v, c);
+  if (found > 0 && !memory_allows(ir, v, c)) {
+    answer_refused(ir, &q, "such tiles take too many bytes");
+    found = -1;
+  }
+  if (found < 0) found = cheapest_points(ir, v, c);
   answer_with(ir, &q, points_text(&ir->ctx->model, v, found));
-  return found && set_points(v, found, most);
+  if (!found || !set_points(v, found, most)) return false;
+  const Growth g = growth_of(ir, v, c);
+  growth_granted(ir, &g);
+  return true;
 }
 
 /* ---- the new graph ---- */

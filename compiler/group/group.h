@@ -21,7 +21,8 @@ int64_t affinity_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the
 void affinity_end(Plan *p);
 /* Share of a buffer that a read with this span would bring into a second cache; -1: not known */
 double affinity_reading(const Plan *p, int64_t buf, int64_t span);
-double affinity_storing(const Plan *p, int64_t buf, int64_t span); /* the same for a store with this span: for each reading
-                                                                      kernel its best loop, and of these the worst */
+/* The same for a store with this span. Each kernel that reads the buffer counts with its best loop; the result is the largest
+ * share of these kernels. */
+double affinity_storing(const Plan *p, int64_t buf, int64_t span);
 void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span);
 #endif

@@ -28,7 +28,7 @@ double round_to_type(DType d, double v); /* floats only */
  * outside its buffer is a BUG. */
 void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem);
 /* Runs one thread's part of the program: of every loop over a `thread` range of extent e, the values [begin * e / chunks, end *
- * e / chunks). shift: elements of each buffer that its indices count from (pass rebase); NULL: from the first. */
+ * e / chunks). shift: by buffer, the element from which indices count (pass rebase); NULL: the first one. */
 void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, const int64_t *shift, int64_t begin, int64_t end,
                    int64_t chunks);
 #endif

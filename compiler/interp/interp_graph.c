@@ -114,7 +114,7 @@ static int tree_weight(const Eval *e, const Node *x) {
   int sum = 0;
   for (int k = 0; k < x->nsrc; k++) {
     int w = source_weight(e, x->src[k]);
-    const bool apart = x->op == OP_CAT || x->op == OP_SCATTER; /* their sources are separate trees */
+    const bool apart = x->op == OP_CAT || x->op == OP_SCATTER || x->op == OP_WALK; /* their sources are separate trees */
     sum = !apart ? sum + w : w > sum ? w : sum;
   }
   return sum + own_weight(e, x);
@@ -142,7 +142,7 @@ static void choose_storage(Eval *e) {
   for (size_t i = 1; i < e->items.n; i++) {
     Item *it = &e->items.p[i];
     const Node *x = node(e->ir, it->ref);
-    if (x->op == OP_REDUCE || x->op == OP_CAT || x->op == OP_SCATTER ||
+    if (x->op == OP_REDUCE || x->op == OP_CAT || x->op == OP_SCATTER || x->op == OP_WALK ||
         (!is_view((Op)x->op) && !is_leaf((Op)x->op) && it->uses > 1))
       it->stored = true;
     while ((it->weight = tree_weight(e, x)) > TREE) lighten(e, x);
@@ -262,6 +262,26 @@ static bool run_scatter(Eval *e, const Node *x, const Value *out) {
   }
   free((void *)(uintptr_t)index.data);
   free((void *)(uintptr_t)updates.data);
+  return ok;
+}
+
+/* ---- walks ---- */
+static double float_at(const Value *v, int64_t i) { return bits_to_double(v->dt, bits_at(v, i)); }
+
+static bool run_walk(Eval *e, const Node *x, const Value *out) {
+  enum { DATA, FEATURE, SPLIT, NEXT, START };
+  const int64_t rows = x->dims[0], trees = x->dims[1], columns = node(e->ir, walk_data(x))->dims[1];
+  int64_t each;
+  Value v[5] = { { 0 } };
+  bool ok = i64_mul(walk_steps(x), 5, &each) && spend(e, out->elems, each);
+  for (int k = 0; k < 5 && ok; k++) ok = run_alone(e, x->src[k], &v[k]);
+  for (int64_t i = 0; ok && i < rows * trees; i++) {
+    int64_t p = bits_at(&v[START], i % trees);
+    for (int64_t s = 0; s < walk_steps(x); s++)
+      p = bits_at(&v[NEXT], p) + (float_at(&v[DATA], i / trees * columns + bits_at(&v[FEATURE], p)) <= float_at(&v[SPLIT], p));
+    memcpy((char *)(uintptr_t)out->data + i * 8, &p, sizeof p);
+  }
+  for (int k = 0; k < 5; k++) free((void *)(uintptr_t)v[k].data);
   return ok;
 }
 
@@ -507,6 +527,7 @@ static bool compute(Eval *e, Item *it) {
   else if (x->op == OP_REDUCE) ok = run_reduce(e, x, &v);
   else if (x->op == OP_CAT) ok = run_cat(e, x, &v);
   else if (x->op == OP_SCATTER) ok = run_scatter(e, x, &v);
+  else if (x->op == OP_WALK) ok = run_walk(e, x, &v);
   else ok = run_map(e, it->ref, true, &v, 0, v.elems, 0);
   it->value = v;
   it->ready = true;

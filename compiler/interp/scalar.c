@@ -53,6 +53,7 @@ static double maximum(double x, double y) {
 #define HAS_1(name, libm) [OP_##name] = libm,
 #define HAS_2(name, libm)
 #define HAS_3(name, libm)
+#define HAS_5(name, libm)
 #define HAS_S(name, libm)
 #define HAS_V(name, libm)
 static double (*const unary[OP_COUNT])(double) = {

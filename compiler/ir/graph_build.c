@@ -298,6 +298,31 @@ Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis) {
   return graph_node(ir, OP_SCATTER, (DType)n->dt, 3, (Ref[]){ x, index, updates }, 2, arg, n->rank, n->dims);
 }
 
+/* Why a walk could leave its tables; NULL: it cannot. So accesses of walks need no clamps. */
+const char *g_walk_refuses(const IR *ir, const Ref src[5], int64_t steps) {
+  const Node *data = node(ir, src[0]), *t[5];
+  for (int k = 0; k < 5; k++) t[k] = node(ir, src[k]);
+  if (data->rank != 2 || !dt_float((DType)data->dt)) return "the first operand is no matrix of floats";
+  if (t[2]->dt != data->dt) return "split and the first operand have different types";
+  for (int k = 1; k < 5; k++)
+    if (t[k]->rank != 1 || (k != 2 && !dt_int((DType)t[k]->dt)))
+      return "an operand is no vector of integers, or split has no floats";
+  const int64_t n = t[2]->dims[0];
+  if (t[1]->dims[0] != n || t[3]->dims[0] != n) return "feature, split and next have different numbers of elements";
+  if (steps < 0 || steps > INT32_MAX) return "the number of steps is out of range";
+  int64_t wrong;
+  if (!n || g_index_fits(ir, src[1], data->dims[1], &wrong) <= 0) return "feature has an index that is outside of the columns";
+  if (g_index_fits(ir, src[3], n - 1, &wrong) <= 0) return "a step goes to an element outside of split";
+  return g_index_fits(ir, src[4], n, &wrong) <= 0 ? "a walk begins outside of split" : NULL;
+}
+
+Ref g_walk(IR *ir, const Ref src[5], int64_t steps) {
+  const int64_t dims[2] = { node(ir, src[0])->dims[0], node(ir, src[4])->dims[0] };
+  const char *wrong = g_walk_refuses(ir, src, steps);
+  if (wrong) BUG("walk: %s", wrong);
+  return graph_node(ir, OP_WALK, DT_I64, 5, src, 1, &steps, 2, dims);
+}
+
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes) {
   const Node *n = node(ir, x);
   int64_t dims[MAX_RANK], arg[2] = { op, axes };

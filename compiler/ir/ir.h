@@ -175,8 +175,8 @@ typedef struct IR {
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
   int64_t next_range;      /* number of the next range or accumulator */
   struct Decisions *decisions; /* decisions.h: decisions of the passes; NULL: not recorded */
-  const Pos *dump;         /* line of the dump that nodes are read from, so that errors are the user's; NULL: nodes come from
-                              tgc */
+  struct MemoryGoal *memory; /* cost/growth.h: whether passes may take memory for speed; NULL: they may */
+  const Pos *dump;         /* line of the dump that is being read: errors are then the user's, not bugs; NULL: no dump is read */
 } IR;
 
 IR *ir_new(Ctx *c);                /* lives in c->model; ir_free releases the tables */
@@ -285,11 +285,14 @@ Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill);
 Ref g_cat(IR *ir, int n, const Ref *xs, int axis); /* xs have one type, and one shape but for the axis */
 /* index: i64, any extent on axis; other axes equal or broadcast. It is clamped into range unless it is known to fit. */
 Ref g_gather(IR *ir, Ref x, Ref index, int axis);
-/* 1: all elements of index are known to lie in [0, extent); 0: not known; -1: one is known not to, and *wrong gets it */
+/* 1: all elements of index are known to lie in [0, extent); 0: not known; -1: one is known to lie outside, and *wrong gets it */
 int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
 /* Writes updates into x at index along axis, in order, joined by op (OP_NONE: replaces). Indices out of range write nothing.
  * Other axes of index and updates equal those of x or broadcast; along axis, both have one extent or broadcast. */
 Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis);
+/* src: data, floats[rows, columns]; for each position its feature, split and next; for each tree its start */
+Ref g_walk(IR *ir, const Ref src[5], int64_t steps);
+const char *g_walk_refuses(const IR *ir, const Ref src[5], int64_t steps); /* why it could leave its tables; NULL: it cannot */
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* reduced axes stay, with extent 1 */
 
 /* ---- a graph: front ends make it, the bundle exposes its inputs and outputs ---- */

@@ -35,7 +35,9 @@ static void verify_types(const IR *ir, Ref r) {
       if (t == DT_NONE) t = d;
       NEED(d == t, "types of sources differ");
       break;
-    default: break;
+    case OP_HELD: NEED(x->nsrc && x->lanes == 1 && x->arg[0] >= 0, "no first value, lanes, or a negative number of steps"); break;
+  case OP_REPEAT: NEED(node(ir, repeat_held(x))->op == OP_HELD && x->lanes == 1, "the second source is not what it holds"); break;
+  default: break;
     }
     p++;
   }
@@ -160,6 +162,13 @@ void ir_verify_graph_node(const Graph *g, Ref r) {
     NEED(same_shape(x, s) && same_shape(index, node(ir, scatter_updates(x))) && index->rank == x->rank, "wrong shape");
     NEED(a[1] >= 0 && a[1] < x->rank, "no such axis");
     for (int i = 0; i < x->rank; i++) NEED(i == a[1] || index->dims[i] == x->dims[i], "shapes of sources differ");
+    break;
+  }
+  case OP_WALK: {
+    const char *wrong = g_walk_refuses(ir, x->src, a[0]);
+    if (wrong) verify_broken(ir, r, wrong);
+    const int64_t trees = node(ir, walk_start(x))->dims[0];
+    NEED(x->dt == DT_I64 && x->rank == 2 && x->dims[0] == s->dims[0] && x->dims[1] == trees, "wrong shape");
     break;
   }
   case OP_REDUCE:
@@ -502,7 +511,9 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n) {
     for (size_t d = 1; d < nest.n; d++)
       if (node(ir, scopes.p[nest.p[d]].range)->arg[2] == RK_THREAD) in_threads = nest.p[d] + 1;
     verify_inner(ir, r);
-    NEED(op_info[x->op].level != L_GRAPH && x->op != OP_RED && x->op != OP_NEST && x->op != OP_SINK, "not an op of programs");
+    NEED(op_info[x->op].level != L_GRAPH && x->op != OP_RED && x->op != OP_NEST && x->op != OP_SINK && x->op != OP_HELD &&
+           x->op != OP_REPEAT,
+         "not an op of programs");
     const bool own = x->op == OP_STORE && buf_is_own(ir->bufs.p[node(ir, store_buffer(x))->arg[0]].kind);
     if (x->op == OP_STORE && !in_threads && !own) alone = r;
     verify_lanes(ir, r, x);

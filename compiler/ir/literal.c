@@ -113,7 +113,7 @@ static const char *parse_float(DType d, const char *s, int64_t *bits) {
     errno = 0;
     uint64_t v = strtoull(s + 4, &end, 16);
     if (*end || errno || v > type_mask(d) || (v & infinity) != infinity || v << (64 - f.mantissa) == 0)
-      return "has not the bits of a NaN";
+      return "does not have the bits of a NaN";
     *bits = (int64_t)v;
     return NULL;
   }

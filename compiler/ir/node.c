@@ -293,6 +293,7 @@ static Span bounds(const IR *ir, const Node *x) {
   case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW: case OP_GATHER: case OP_BCAST: case OP_LANE:
     r = a;
     break;
+  case OP_WALK: r = (Span){ 0, node(ir, walk_split(x))->dims[0] - 1 }; break; /* g_walk_refuses proves it */
   case OP_SCATTER:
     if (x->arg[0] != OP_ADD && x->arg[0] != OP_MUL) r = (Span){ a.lo < c.lo ? a.lo : c.lo, a.hi > c.hi ? a.hi : c.hi };
     break;

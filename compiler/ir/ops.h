@@ -87,6 +87,7 @@ OP(CAT,       GRAPH,  V,  "T(T,T)",   "part...",                  "axis:i",     
 /* tensors: the rest */
 OP(GATHER,    GRAPH,  2,  "T(T,i)",   "data index",               "axis:i",                0,               ANY,  GATHER, NO,   NO,            "the element of data whose position on axis is the value of index (i64, in range); same shape as index")
 OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "data index updates",       "op:O axis:i",           0,               ANY,  ALU,    NO,   NO,            "data, changed by updates in order along axis: each is combined by op with the element, or replaces it, whose position on axis is the value of index (i64; an index out of range is ignored)")
+OP(WALK,      GRAPH,  5,  "*(T,*,T,*,*)", "data feature split next start", "steps:i",      0,               ANY,  GATHER, NO,   NO,            "steps of search trees: the position p = start[j] of row i becomes next[p] + (data[i, feature[p]] <= split[p]), that many times")
 OP(REDUCE,    GRAPH,  1,  "T(T)",     "",                         "op:o axes:m",           0,               ANY,  ALU,    NO,   NO,            "ADD, MUL, MAX or MIN over axes, which keep extent 1")
 /* kernels: scalar expressions over ranges */
 OP(BUFFER,    KERNEL, 0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "memory: row id of the buffer table; the type is that of an element")
@@ -94,6 +95,8 @@ OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i
 OP(LOAD,      KERNEL, S,  "*()",      "buffer index gate? else?", "",                      0,               ANY,  MEM,    NO,   NO,            "LOAD(buffer, index) or LOAD(buffer, index, gate, else): an element; the value else where the gate is false")
 OP(STORE,     KERNEL, S,  "*()",      "buffer index value gate?", "",                      0,               ANY,  MEM,    NO,   NO,            "STORE(buffer, index, value) or STORE(buffer, index, value, gate)")
 OP(RED,       KERNEL, S,  "T(T)",     "value range...",           "op:o",                  0,               ANY,  NONE,   NO,   NO,            "RED(value, range...): combines value by op over all the ranges")
+OP(HELD,      KERNEL, S,  "T(T)",     "init key...",              "steps:i id:i",          0,               ANY,  NONE,   NO,   NO,            "HELD(init, key...): what the REPEAT with this source holds before a step; at first init. Keys are the indices it varies with")
+OP(REPEAT,    KERNEL, 2,  "T(T,T)",   "value held",               "",                      0,               ANY,  NONE,   NO,   NO,            "REPEAT(value, held): what is held after the steps; each step replaces it by value, which is computed from held")
 OP(NEST,      KERNEL, S,  "*()",      "body range...",            "",                      0,               ANY,  NONE,   NO,   NO,            "NEST(body, range...): runs the store, or the sink of stores, for all values of the ranges, outermost first")
 OP(SINK,      KERNEL, S,  "*()",      "part...",                  "",                      0,               ANY,  NONE,   NO,   NO,            "the nests of a kernel, in order")
 /* vectors */

@@ -238,6 +238,12 @@ Ref parse_graph_op(Parser *p, const char *at, Op op) {
   case OP_CAT: return graph_cat(p, at, arg[0]);
   case OP_GATHER: return graph_gather(p, at, arg[0]);
   case OP_SCATTER: return graph_scatter(p, at, (Op)arg[0], arg[1]);
+  case OP_WALK: {
+    const char *wrong = g_walk_refuses(p->ir, p->src.p, arg[0]);
+    if (wrong) scan_bad(p, at, "%s", wrong);
+    check_dims(p, at, DT_I64, 2, (int64_t[]){ node(p->ir, p->src.p[0])->dims[0], node(p->ir, p->src.p[4])->dims[0] });
+    return g_walk(p->ir, p->src.p, arg[0]);
+  }
   case OP_REDUCE:
     if (!op_takes((Op)arg[0], first)) scan_bad(p, at, "this op does not take elements of %s", dt_text(first));
     return g_reduce(p->ir, (Op)arg[0], p->src.p[0], (uint32_t)arg[1]);
@@ -373,7 +379,7 @@ static const void *weight_file(Parser *p, const Tensor *t) {
       while (p->at < p->end && scan_hex_digit(*p->at) >= 0) p->at++;
       if (p->at - s != 64) scan_bad(p, s, "expected 64 hexadecimal digits");
       digest = arena_str(&p->c->model, s, 64);
-    } else scan_bad(p, key, "'%.*s' is unknown or given twice; there are offset and sha256", shown(n), key);
+    } else scan_bad(p, key, "'%.*s' is unknown or given twice; the keys are offset and sha256", shown(n), key);
   }
   if (!p->hooks || !p->hooks->blob) scan_bad(p, at, "a text without a file cannot refer to weight files");
   return p->hooks->blob(p->c, p->hooks->arg, scan_pos(p, at), file, offset < 0 ? 0 : offset, t->elems * dt_bytes(t->dt), digest)

@@ -10,7 +10,8 @@
  *      quotient, a remainder or a selection depends on. At single points this runs the program's index expression. A value that
  *      depends on data and has few possible values, such as a clamped index, is halved like a loop.
  * Bounds of data come from several sources. A weight is bounded by its values. An element of an intermediate buffer is bounded by
- * the values that kernels store there, or by the graph node that the buffer holds. All other data are bounded by their types.
+ * the values that kernels store there, or by the graph node that the buffer holds. A variable is bounded by all that it is set
+ * to. All other data are bounded by their types.
  * A condition on data may be true.
  *
  * An access that is not proved within the budget is clamped: its index becomes MIN(MAX(index, 0), greatest). A PREFETCH
@@ -51,6 +52,8 @@ struct Bounds {
   Span *content;             /* by buffer: the integers that its elements may be; empty: nothing is stored yet */
   size_t nbufs;
   RefMap stored;             /* buffers + 1 that the kernel stores to */
+  RefMap variable;           /* ACC of the kernel to its values in values + 1 */
+  VEC(Span) values;
   RefMap place;              /* node to its item + 1 */
   VEC(Item) item;            /* nodes of the current access, sources first */
   VEC(int) from;             /* items of sources */
@@ -176,6 +179,7 @@ static bool is_leaf(const IR *ir, const Node *x) {
 static Span leaf_span(Bounds *b, const Node *x) {
   if (x->op == OP_CONST) return (Span){ const_value(x), const_value(x) };
   if (x->op == OP_RANGE) return (Span){ 0, range_extent(x) - 1 };
+  if (x->op == OP_GET && refmap_get(&b->variable, get_acc(x))) return b->values.p[refmap_get(&b->variable, get_acc(x)) - 1];
   if (x->op == OP_LOAD && !load_gate(x)) return loaded(b, x);
   if (x->op == OP_LOAD) { /* the other value counts as well, for a closed gate */
     const Node *otherwise = node(b->ir, load_else(x));
@@ -492,6 +496,8 @@ static void note_loop(Bounds *b, const Node *x) {
 void bounds_close(Bounds *b) {
   refmap_free(&b->stored);
   refmap_free(&b->place);
+  refmap_free(&b->variable);
+  VEC_FREE(&b->values);
   VEC_FREE(&b->item);
   VEC_FREE(&b->from);
   VEC_FREE(&b->outer);
@@ -501,6 +507,36 @@ void bounds_close(Bounds *b) {
 
 /* ---- a kernel ---- */
 
+static Span span_of(Bounds *b, Ref r) { /* over all values of the loops */
+  b->item.n = b->from.n = 0;
+  refmap_free(&b->place);
+  b->place = (RefMap){ 0 };
+  const int value = item_of(b, r);
+  evaluate(b);
+  return b->item.p[value].now;
+}
+
+/* A variable holds its first value, or one that it was set to. These are bounded without knowing the variable. */
+static void bound_variables(Bounds *b, const Refs *prog) {
+  RefMap at = { 0 };
+  refmap_free(&b->variable);
+  b->variable = (RefMap){ 0 };
+  b->values.n = 0;
+  for (size_t i = 0; i < prog->n; i++) {
+    const Node *x = node(b->ir, prog->p[i]);
+    if ((x->op != OP_ACC && x->op != OP_SET) || !dt_int((DType)x->dt) || x->lanes > 1) continue;
+    const Ref acc = x->op == OP_ACC ? prog->p[i] : set_acc(x);
+    const Span s = span_of(b, x->op == OP_ACC ? acc_init(x) : set_value(x));
+    const uint32_t known_at = refmap_get(&at, acc);
+    if (known_at) b->values.p[known_at - 1] = span_or(b->values.p[known_at - 1], s);
+    else {
+      VEC_PUSH(&b->values, s);
+      refmap_set(&at, acc, (uint32_t)b->values.n);
+    }
+  }
+  b->variable = at;
+}
+
 static bool is_proved(const Node *x) { return is_access(x) || x->op == OP_PART; }
 
 void bounds_note(Bounds *b, const Kernel *k) {
@@ -509,6 +545,7 @@ void bounds_note(Bounds *b, const Kernel *k) {
   b->shift = k->shift;
   refmap_free(&b->stored);
   b->stored = (RefMap){ 0 };
+  bound_variables(b, prog);
   for (int pass = 0; pass < 2; pass++)
     for (size_t i = 0; i < prog->n; i++) {
       const Node *x = node(b->ir, prog->p[i]);
@@ -518,15 +555,11 @@ void bounds_note(Bounds *b, const Kernel *k) {
         refmap_set(&b->stored, (Ref)at + 1, 1);
         continue;
       }
-      b->item.n = b->from.n = 0;
-      refmap_free(&b->place);
-      b->place = (RefMap){ 0 };
-      const int value = item_of(b, store_value(x));
-      evaluate(b);
-      Span s = b->item.p[value].now;
+      const Span stored = span_of(b, store_value(x));
+      Span s = stored;
       const Ref held = b->ir->bufs.p[at].value;
       if (held) s = span_and(s, (Span){ node(b->ir, held)->vmin, node(b->ir, held)->vmax });
-      if (s.lo > s.hi) s = b->item.p[value].now; /* padding, which the node's bounds do not include */
+      if (s.lo > s.hi) s = stored; /* padding, which the node's bounds do not include */
       b->content[at] = span_or(b->content[at], s);
     }
 }

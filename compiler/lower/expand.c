@@ -357,7 +357,7 @@ static Ref vector_of(Lanes *v, Ref r) { /* operands are in the memo */
   case OP_PART:
     CHECK(ix_split(ir, part_index(x), v->range, &coef, &rest) && coef == 1);
     return make(ir, OP_PART, (DType)x->dt, v->n, 2, (Ref[]){ part_tile(x), rest }, 0, NULL);
-  case OP_RANGE: return each_lane(v, r);
+  case OP_RANGE: case OP_HELD: case OP_REPEAT: return each_lane(v, r); /* lanes would wait for each other's loads */
   case OP_RED: {
     int n = 1, mine = 0;
     for (int k = 1; k < x->nsrc; k++) {

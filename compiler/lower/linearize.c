@@ -285,6 +285,18 @@ static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
   return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
 }
 
+/* The HELD in the value of a RED that stands for a REPEAT */
+static Ref held_by(Linear *l, const Node *red) {
+  Refs all = { 0 };
+  Ref found = 0;
+  ir_toposort(l->ir, (Ref[]){ red_value(red) }, 1, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (node(l->ir, all.p[i])->op == OP_HELD && held_key(node(l->ir, all.p[i]), 0) == red_range(red, 0)) found = all.p[i];
+  VEC_FREE(&all);
+  CHECK(found);
+  return found;
+}
+
 static const Ref *product_of(const IR *ir, Ref sum) { /* the two factors of a sum of products; NULL: a sum of other terms */
   const Node *x = node(ir, red_value(node(ir, sum)));
   return x->op == OP_MUL || x->op == OP_DOT ? &x->src[x->nsrc - 2] : NULL;
@@ -342,6 +354,13 @@ static void emit_reduction(Linear *l, Ref r) {
   for (size_t i = 0; i < mine.n; i++) {
     const Node *x = node(ir, mine.p[i]);
     int64_t id = ir->next_range++;
+    if (red_op(x) == OP_HELD) {
+      const Ref first = need(l, held_init(node(ir, held_by(l, x))));
+      acc[i] = put(l, OP_ACC, (DType)x->dt, 1, 1, &first, 1, &id);
+      l->value[pos_of(l, mine.p[i])] = acc[i];
+      VEC_PUSH(&l->loop[loop_of(l, red_range(x, 0))].sets, mine.p[i]);
+      continue;
+    }
     Ref zero = c_bits(ir, (DType)x->dt, reduce_identity(red_op(x), (DType)x->dt));
     put_leaf(l, zero);
     if (x->lanes > 1) zero = put_leaf(l, node_make(ir, OP_BCAST, (DType)x->dt, x->lanes, 1, &zero, 0, NULL, 0, NULL));
@@ -363,7 +382,7 @@ static void emit_reduction(Linear *l, Ref r) {
 static void hoist(Linear *l, Ref r, int at, int loop) {
   uint32_t i = pos_of(l, r);
   const Node *x = node(l->ir, r);
-  if (l->done[i] || l->hoisted[i] == loop) return;
+  if (l->done[i] || l->hoisted[i] == loop || x->op == OP_HELD) return;
   l->hoisted[i] = loop;
   int s = l->scope[i];
   if (s == at || !within(l, s, at)) {
@@ -639,7 +658,14 @@ static void emit_loop(Linear *l, int loop) {
     else if (x->op == OP_RED) {
       Ref acc = l->value[pos_of(l, e)];
       Ref now = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc, 0, NULL);
-      Ref sum = accumulate(l, red_op(x), now, red_value(x));
+      Ref sum;
+      if (red_op(x) == OP_HELD) {
+        const uint32_t held = pos_of(l, held_by(l, x));
+        l->value[held] = now;
+        l->done[held] = true;
+        sum = need(l, red_value(x));
+      } else
+        sum = accumulate(l, red_op(x), now, red_value(x));
       put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, sum }, 0, NULL);
     } else
       need(l, e);
@@ -799,10 +825,46 @@ static Ref part_reductions(IR *ir, Ref nest, const Apart *apart) {
   return nest;
 }
 
+/* Makes loops of repeated steps: REPEAT(value, HELD(init, keys)) becomes RED(value, range) with the op HELD. Its variable begins
+ * with init and is set to value. Copies of one walk share the range, so their steps alternate. */
+static Ref loops_of_repeats(IR *ir, Ref nest) {
+  Refs all = { 0 }, src = { 0 };
+  RefMap now = { 0 }, range = { 0 }; /* range: by the number of the walk + 1 */
+  bool any = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_REPEAT;
+  for (size_t i = 0; i < all.n && any; i++) {
+    const Node *x = node(ir, all.p[i]);
+    src.n = 0;
+    for (int k = 0; k < x->nsrc; k++) {
+      VEC_PUSH(&src, refmap_get(&now, x->src[k]));
+      if (x->op != OP_HELD || k) continue;
+      const Ref number = (Ref)held_id(x) + 1;
+      if (!refmap_get(&range, number)) refmap_set(&range, number, range_new(ir, held_steps(x), RK_REDUCE));
+      VEC_PUSH(&src, refmap_get(&range, number));
+    }
+    x = node(ir, all.p[i]);
+    Ref to = all.p[i];
+    if (x->op == OP_HELD) to = node_make(ir, OP_HELD, (DType)x->dt, 1, (int)src.n, src.p, x->narg, x->arg, 0, NULL);
+    else if (x->op == OP_REPEAT)
+      to = node_make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ src.p[0], held_key(node(ir, src.p[1]), 0) }, 1,
+                     (int64_t[]){ OP_HELD }, 0, NULL);
+    else if (x->nsrc) to = node_with_src(ir, all.p[i], src.p);
+    refmap_set(&now, all.p[i], to);
+  }
+  if (any) nest = refmap_get(&now, nest);
+  refmap_free(&now);
+  refmap_free(&range);
+  VEC_FREE(&all);
+  VEC_FREE(&src);
+  return nest;
+}
+
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   Linear *l;
   Nest n;
   int at;
+  nest = loops_of_repeats(ir, nest);
   for (;;) {
     Apart apart = { 0 };
     l = xmalloc(sizeof *l);

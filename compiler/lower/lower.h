@@ -18,9 +18,11 @@ typedef struct Bounds Bounds;
 Bounds *bounds_open(const Plan *p);         /* the caller closes it */
 void bounds_close(Bounds *b);
 Proof bounds_of(Bounds *b, Ref access);     /* access: a LOAD, STORE, TILE or PART of a program; its gate is considered */
-/* k runs next: notes the integers that its stores leave in buffers, for later programs, and how far its pointers are moved */
+/* Call it for each kernel, in order. Notes the integers that k stores to buffers, for proofs about later programs, and the shifts
+ * of k's pointers. */
 void bounds_note(Bounds *b, const Kernel *k);
-/* whether prog is proved with the pointers to k's buffers moved by shift[], in elements; k is noted, and moves none itself */
+/* Whether all accesses of prog are proved if the pointers to k's buffers move by shift[], in elements. bounds_note was called for
+ * k; k itself has no shifts. */
 bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *shift);
 void kernel_bounds(Bounds *b, Kernel *k);   /* sets k->bounds and clamps unproved accesses; kernels in execution order */
 void plan_bounds(Plan *p);                  /* all kernels */

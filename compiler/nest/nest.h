@@ -26,11 +26,13 @@ void collect_ranges(const IR *ir, Ref root, Refs *out); /* all RANGEs below root
 void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* ranges of the nest, then those of its reductions; schedules name
                                                            ranges by this order */
 int range_place(const Refs *ranges, Ref r);             /* index; -1: not in the list */
-/* Place of a range among the loops, tiles and lanes of a nest. all: every node of the nest */
+/* A number by which to sort ranges: loops of the nest first, then loops of reductions, copies, tiles and lanes. all: every node
+ * of the nest */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
 bool keeps_order(const IR *ir, Ref red, const Target *t); /* the terms of red must be taken in order */
 bool range_selects(IR *ir, Ref root, Ref r); /* r is short, and its value selects which of several values is computed */
-/* A reduction below root does not vary with r, a range of its nest. So the rest of a tile along r would repeat it as a nest. */
+/* Whether a reduction below root does not vary with r, a range of the nest. The rest of a tile along r is a nest of its own,
+ * and would compute this reduction again. */
 bool reduction_repeats(IR *ir, Ref root, Ref r);
 
 /* ---- canon.c ---- */

@@ -2,7 +2,7 @@
  *
  * A reduction fits if it sums products of two loads, each converted to the sum's type. The range must walk one operand element
  * by element, and the other operand must be a constant, which is packed in any order (pack.c). The range is split into groups;
- * expand.c turns the innermost part into one DOT. An incomplete group is filled up with zeros in the constant, and with
+ * expand.c turns the innermost part into one DOT. An incomplete group is padded with zeros in the constant, and with
  * whatever follows in the other operand. This holds for integers only: 0 times infinity is not 0.
  *
  * A matrix instruction takes tiles: several groups, rows and lanes. Rows are a range that only the shared operand depends on,

@@ -421,8 +421,34 @@ static int interior_opts(IR *ir, const Nest *n, const Target *t, int room, Opts 
   return given;
 }
 
+/* Walks wait for one load after another, so several alternate. If there are several rows, these are walks of one tree, whose
+ * tables stay in the nearest cache. Otherwise they are trees that a reduction combines. false: the nest has no walks */
+static bool walk_opts(IR *ir, const Nest *n, const Target *t, Opts *out) {
+  Refs all = { 0 };
+  Ref trees = 0, rows = 0, walk = 0;
+  ir_toposort(ir, &n->store, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op == OP_REPEAT) walk = all.p[i];
+    for (int k = 1; k < x->nsrc && x->op == OP_RED && walk && !keeps_order(ir, all.p[i], t); k++)
+      if (ix_uses(ir, walk, x->src[k])) trees = x->src[k];
+  }
+  for (int k = 0; k < n->n && walk; k++)
+    if (ix_uses(ir, walk, n->ranges[k])) rows = n->ranges[k];
+  VEC_FREE(&all);
+  *out = (Opts){ 0 };
+  if (!walk) return false;
+  const int along_rows = tunable(ir->ctx, walk_rows), along_trees = tunable(ir->ctx, walk_trees);
+  const Ref range = rows && (!trees || range_extent(node(ir, rows)) >= along_trees) ? rows : trees;
+  const int64_t extent = range ? range_extent(node(ir, range)) : 1, most = range == trees ? along_trees : along_rows;
+  const int copies = (int)(extent < most ? extent : most);
+  if (copies > 1) out->opt[out->n++] = (Opt){ .range = range, .unroll = copies, .lanes = 1, .partial = range == trees };
+  return walk;
+}
+
 /* If an instruction for groups fits, the tile is one of groups. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) {
+  if (walk_opts(ir, n, t, out)) return 1;
   Ref nest = nest_close(ir, n), range, rest;
   const IsaOp *u = isa_op_choose(ir, nest, t, &range);
   if (tile_opts(ir, nest, t, u, out)) return 1;

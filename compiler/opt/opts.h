@@ -29,7 +29,7 @@ typedef struct Opts {
   int nmoved;
   Move moved[MAX_MOVES];    /* outermost first */
   int npeeled;
-  Ref peeled[MAX_PEELED];  /* PEEL: ranges cut into borders and an interior, to which the other opts apply */
+  Ref peeled[MAX_PEELED];  /* PEEL: ranges cut into borders and an interior; the other opts apply to the interior */
   Ref staged;              /* STAGE: operands are copied in panels, one for each tile of this range; 0: none */
   Ref split;               /* SPLIT, on a device: range of a reduction whose parts separate blocks sum; 0: none */
   int sum_parts;           /* number of parts; `part` has one schedule then, for the nest that adds them */
@@ -78,20 +78,20 @@ const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /*
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
 /* splits a range into blocks or loops, copies, threads, and matrices of `side` values; gates skip values past its end */
 Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
-bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* the loop over columns is outside of that over rows */
+bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* the loop over columns is outside of the loop over rows */
 /* puts the sides of matrices innermost and adds the threads of a warp as a range; u: may be NULL */
 Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
 Ref device_order(IR *ir, Ref nest);                 /* blocks outermost, then threads; a thread's sum inside its group's */
 
 /* The threads of a block, for a nest over blocks and threads. Threads of a group share a result of a reduction. They are the
- * threads of nest ranges that the result does not vary with, or threads of their own. */
+ * threads of nest ranges on which the result does not depend, or additional threads. */
 typedef struct BlockThreads {
   int n;
-  Ref range[MAX_RANGES];   /* LOCAL ranges as in the nest, and GROUP ranges whose groups have threads of their own */
+  Ref range[MAX_RANGES];   /* LOCAL ranges as in the nest, and GROUP ranges whose groups have additional threads */
   int64_t threads, blocks; /* products of extents */
   int64_t shared_bytes;    /* shared memory for sums of groups and for panels */
 } BlockThreads;
-/* the nest in which ranges of groups are threads. A group uses the threads of other ranges if they fit, else its own */
+/* the nest in which ranges of groups are threads. A group uses the threads of other ranges if these fit, else additional ones */
 Ref block_threads(IR *ir, Ref nest, BlockThreads *b);
 /* A group is summed in two steps: each of `firsts` threads adds an equal share, then all threads add the results. */
 static inline int group_firsts(int64_t group) { int n = 1; while ((int64_t)n * n * 4 <= group) n *= 2; return n; }
@@ -105,7 +105,7 @@ int device_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* firs
 
 /* ---- peel.c ---- */
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
-Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* the interior; o is about it afterwards */
+Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* returns the interior; changes o to name the interior's ranges */
 void peel_state(Plan *p, Kernel *k, size_t at);             /* leaves the interior at its index, borders behind it */
 
 /* ---- stage.c: panels of operands, copied into memory of the kernel ---- */
@@ -114,7 +114,7 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* 
 /* ---- split_sums.c: sums in parts ---- */
 const char *split_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: sums over o->split may be in parts */
 int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* elements of the buffer of parts; their type */
-/* the nest that computes the parts; o is about it afterwards; *adds: the nest that adds the parts */
+/* returns the nest that computes the parts, and changes o to name its ranges; *adds: the nest that adds the parts */
 Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 
 /* ---- stage_shared.c: panels in shared memory of a block ---- */
@@ -127,9 +127,10 @@ const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p); /* NULL: rang
 enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
 /* Whether the device can sum the products in fours: both factors are 8-bit integers. It does so if both are in panels. */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
-/* the factor in type d, without its conversion; 0: it has none of that type */
+/* the factor as a value of type d: itself, or the value from which it is converted; 0: neither has type d */
 Ref unit_factor(const IR *ir, Ref factor, DType d);
-int64_t memory_step(IR *ir, Ref index, Ref range); /* elements between values 0 and 1, other ranges at 0; INT64_MAX: unknown */
+/* by how many elements the index grows when the range goes from 0 to 1 and all other ranges are 0; INT64_MAX: unknown */
+int64_t memory_step(IR *ir, Ref index, Ref range);
 Ref main_load(IR *ir, Ref factor);          /* the load that varies with most ranges; 0: the factor has none */
 /* NULL: the reduction over o->staged may run in rounds of o->depth terms; *bytes: shared memory for its panels */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
@@ -142,7 +143,7 @@ enum { HEURISTIC_MOST = 16 };
 /* The best few schedules, cheapest first; room <= HEURISTIC_MOST. Schedules that differ only in copies of a range count once. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
 Opts default_opts(IR *ir, Ref nest, const Target *t); /* heuristic_opts; device_opts for devices */
-int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* the best few of the same */
+int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* heuristic_best; device_best for devices */
 /* adds schedules for remnants, if o has none: those that follow from o, else the model's choice */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 

@@ -6,6 +6,7 @@
 /* Takes the nest apart; model_free when done. */
 void model_build(Model *m, IR *ir, const Nest *n, const Target *t);
 void model_free(Model *m);
-void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group); /* for a model of one's own */
-int widest_datum(const IR *ir, Ref r);                      /* bytes of what is loaded below r to compute with */
+/* adds an access, to a model that the caller makes without model_build */
+void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group);
+int widest_datum(const IR *ir, Ref r);                      /* bytes of the widest element below r that is loaded as data */
 #endif

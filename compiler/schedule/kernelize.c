@@ -22,6 +22,7 @@ typedef struct Lower {
   IR *ir;
   Memos memo;
   uint32_t head[1024];
+  int64_t walks;           /* walks of the current kernel so far */
 } Lower;
 
 static uint32_t memo_hash(Ref r, Ref path, const Ref *idx, int rank) {
@@ -102,6 +103,21 @@ static Ref concatenated(Lower *l, const Node *x, const Ref *idx, Ref path) {
   return value;
 }
 
+static Ref index_of(IR *ir, Ref r) { return node(ir, r)->dt == DT_I64 ? r : scalar(ir, OP_CAST, DT_I64, 1, &r); }
+
+/* The position of one walk after all its steps. The number keeps the walks of a kernel apart. */
+static Ref walked(Lower *l, const Node *x, const Ref *idx, Ref path) {
+  IR *ir = l->ir;
+  const Ref first = index_of(ir, element(l, walk_start(x), idx + 1, path));
+  const Ref held = node_make(ir, OP_HELD, DT_I64, 1, 3, (Ref[]){ first, idx[0], idx[1] }, 2,
+                             (int64_t[]){ walk_steps(x), l->walks++ }, 0, NULL);
+  const Ref at[2] = { idx[0], index_of(ir, element(l, walk_feature(x), &held, 0)) };
+  const Ref side[2] = { element(l, walk_data(x), at, path), element(l, walk_split(x), &held, 0) };
+  const Ref next = index_of(ir, element(l, walk_next(x), &held, 0)), second = scalar(ir, OP_CMPLE, DT_BOOL, 2, side);
+  const Ref step = scalar(ir, OP_ADD, DT_I64, 2, (Ref[]){ next, index_of(ir, second) });
+  return scalar(ir, OP_REPEAT, DT_I64, 2, (Ref[]){ step, held });
+}
+
 /* The element computed from its sources, even if the value is stored. */
 static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
@@ -120,6 +136,7 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
     memcpy(at, idx, x->rank * sizeof *at);
     at[gather_axis(x)] = element(l, gather_index(x), idx, path);
     return element(l, gather_data(x), at, path);
+  case OP_WALK: return walked(l, x, idx, path);
   case OP_REDUCE: {
     Ref src[MAX_RANK + 1], ranges[MAX_RANK];
     int n = 0;
@@ -269,6 +286,7 @@ static void add_kernel(Lower *l, Refs *nests, uint32_t origin) {
   }
   nests->n = 0;
   l->memo.n = 0;
+  l->walks = 0;
   memset(l->head, 0, sizeof l->head);
 }
 

@@ -208,6 +208,11 @@ static void element(Problem *o, Body *b, Ref r, const Ref *idx, bool top) {
     at[gather_axis(x)] = looked_up(ir, gather_index(x), idx);
     element(o, b, gather_data(x), at, false);
     return;
+  case OP_WALK:
+    at[0] = idx[0];
+    at[1] = looked_up(ir, r, idx);
+    element(o, b, walk_data(x), at, false);
+    return;
   case OP_REDUCE: reduction(o, b, r, idx); return;
   default:
     b->work++;

@@ -13,6 +13,7 @@
  *   - concatenations, whose parts are written in place
  *   - the data of a scatter, which is computed where the result will be
  *   - reductions in updates, whose nest has loops in its own order
+ *   - what a walk reads
  *   - values that are compared with a maximum or minimum
  *
  * A consumer may see a reduction through an EXPAND over the axes it reduced: a mean, a row maximum. The reduction is then
@@ -143,6 +144,7 @@ static void estimate_work(const IR *ir, const Target *t, const Refs *order, doub
     }
     if (x->op == OP_REDUCE) w = (w + 1) * (double)reduced_elems(ir, x);
     if (x->op == OP_SCATTER) w = 1; /* a load, for its readers */
+    if (x->op == OP_WALK) w = (double)walk_steps(x) * 4 * op_instructions(t, BY_STORE, OP_WALK); /* four loads a step */
     /* hoisted out of the loop that repeats it */
     if (x->op == OP_EXPAND)
       w = w * (double)dims_elems(node(ir, operand(x))->dims, x->rank) / ((double)dims_elems(x->dims, x->rank) * hoisted + 1);
@@ -347,7 +349,8 @@ static void tell_sources(Fuse *f, Ref r) {
   const bool selects = f->selects[r], selected = me->selected || selects;
   /* held in registers up to the root: heuristic.c, device_heuristic.c */
   const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems;
-  const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER;
+  const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER ||
+                     x->op == OP_WALK;
   const Ref above = row ? me->root : moves ? r : me->path;
   const int regrouped = me->regrouped + (x->op == OP_RESHAPE && regroups(x, node(ir, operand(x))));
   for (int k = 0; k < x->nsrc; k++) {
@@ -357,10 +360,12 @@ static void tell_sources(Fuse *f, Ref r) {
       to->must = true; /* written in place, as part of the whole */
       continue;
     }
+    if (x->op == OP_WALK) f->info[view_base(ir, x->src[k])].must = true; /* read at places that data choose, in each step */
     ask_source(ir, x, x->src[k], selects, &ask);
     /* updates have their own nest, which shares no elements with the nest of the data */
     const bool update = x->op == OP_SCATTER && k > 0;
-    const Ref path = update ? MANY : above;
+    /* a gather requests its index at its own place */
+    const Ref path = update ? MANY : x->op == OP_GATHER && k == 1 ? me->path : above;
     to->update |= me->update || update;
     if (to->path && to->path == path && path != MANY) to->evals = to->evals > ask.evals ? to->evals : ask.evals;
     else to->evals += ask.evals;

@@ -11,7 +11,7 @@
 typedef struct Place {
   bool materialized;             /* materialize.c: the value has memory */
   bool select;             /* materialize.c: a CAT as one nest that selects the part; all parts come from one source */
-  bool reads_halo;         /* materialize.c: a PAD that shares its source's memory; the padding is the halo */
+  bool reads_halo;         /* materialize.c: a PAD that shares its source's memory; the halo of the source is the padding */
   bool has_halo;
   Ref inside;              /* the CAT into which this value is written; 0: none */
   int64_t inside_at;       /* begin of this part on the CAT's axis */

@@ -1,6 +1,7 @@
 /* schedule.h: a plan: a list of kernels over buffers, made from a graph of tensors. */
 #ifndef TGC_SCHEDULE_H
 #define TGC_SCHEDULE_H
+#include "../cost/growth.h"
 #include "../graph/precision.h"
 #include "../graph/storage.h"
 #include "../ir/ir.h"
@@ -49,7 +50,7 @@ typedef struct Kernel {
   VEC(NestSchedule) nests; /* canonical nests with their schedules; before the step `schedule` without */
   VEC(NestState) states;   /* current nests, from the step `schedule` to `programs` */
   int as;                  /* 1 + the kernel that it equals but for buffers: steps skip it; 0: none */
-  const Ref *buffers;      /* BUFFERs in matching order, for it and that kernel */
+  const Ref *buffers;      /* BUFFERs of this kernel; buffers[i] takes the place of buffers[i] of the kernel that `as` names */
   int nbuffers;
   int chunks;              /* number of chunks that threads may share; 1: a single call */
   int group_size;            /* number of kernels in the group that starts here; 0 inside a group */
@@ -82,7 +83,7 @@ typedef struct Layout {
   Ref value;
   int buf;
   int64_t offset, stride[MAX_RANK]; /* elements */
-  bool part, halo;         /* part: of a concatenation. halo: it has one */
+  bool part, halo;         /* part: the value is written into a concatenation. halo: the value has a halo */
 } Layout;
 
 /* schedule/state_plan.c: most elements by which the cursor of state k moves a window; 0: not a window */
@@ -99,6 +100,8 @@ extern const char *const groups_name[GROUPS_COUNT]; /* group/group.c */
 /* ---- results of the stages ---- */
 typedef struct PlanInputs { /* the request; no pass changes it */
   const Target *target;
+  Optimize optimize;       /* never OPTIMIZE_AUTO */
+  int64_t max_arena, max_weights; /* 1 + most bytes; 0: no limit */
   const Backend *backend;
   Precision precision;
   Storage weights_as;
@@ -109,7 +112,7 @@ typedef struct PlanInputs { /* the request; no pass changes it */
 typedef struct LayoutPlan { /* from pass layout: all stored values, sources first */
   Layout *p;
   size_t n;
-  double cost[2]; /* instructions: with the order each value prefers, and as chosen; 0: no vectors */
+  double cost[2]; /* instructions: [0] with layouts chosen value by value, [1] with the chosen layouts; 0: no vectors */
 } LayoutPlan;
 
 typedef struct MemoryPlan { /* from pass memplan, in bytes */
@@ -126,8 +129,16 @@ typedef struct WeightPlan { /* from the step pack; placed after the memory plan 
   int64_t bytes;
 } WeightPlan;
 
+/* Forms of layers that take more memory, and their cost (cost/growth.h) */
+typedef struct GrowthReport {
+  int layers;              /* layers in such a form; 0: none */
+  const char *forms;       /* "Winograd tiles of 13 layers, parts without padding of 2 layers" */
+  int64_t weights, arena;  /* bytes without them; the arena's only if CompileOptions.tell_growth, else 0 */
+} GrowthReport;
+
 typedef struct Plan {
   const PlanInputs *in;
+  GrowthReport growth;
   Graph *g;
   IR *ir;
   LayoutPlan layouts;
@@ -135,7 +146,7 @@ typedef struct Plan {
   struct Affinity *affinity; /* group/affinity.c; only while kernels are lowered, else NULL */
   MemoryPlan memory;
   WeightPlan weights;
-  VEC(struct Plan *) variants; /* kernels for further machines; the last variant has all of them (lower/variants.c) */
+  VEC(struct Plan *) variants; /* plans for further machines (lower/variants.c): the last has all kernels, others the hot ones */
   struct Plan *base;           /* the plan of which this is a variant, and whose buffers it uses; NULL: not a variant */
 } Plan;
 
@@ -151,13 +162,16 @@ typedef struct CompileOptions {
   ScheduleSource *schedules; /* NULL: the heuristic only */
   struct Decisions *decisions; /* ir/decisions.h: given decisions, and record of those made; NULL: none */
   Precision precision;     /* PREC_FP32 is 0 */
+  Optimize optimize;       /* OPTIMIZE_AUTO is 0 */
+  int64_t max_arena, max_weights; /* 1 + most bytes; 0: no limit */
+  bool tell_growth;        /* fill in all of Plan.growth, which takes a second look at the graph */
   bool keep_denormals;     /* no instruction that flushes denormals, unless the precision names one */
   Groups groups;           /* GROUPS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
   const char *dump;        /* letters of the passes and steps after which to print, to stderr */
   int64_t kernel;          /* 1 + the only kernel to print; 0: all */
   bool time_passes;        /* print the time of each pass and step, to stderr */
-  const char *stop_after;  /* name of the pass to stop after. Its text goes to *stopped, if that is not NULL; returns NULL */
+  const char *stop_after;  /* name of the pass to stop after. Its text goes to *stopped, if not NULL; the result is NULL */
   Sb *stopped;
   Sb *blob;                /* not NULL: *stopped becomes a complete dump, and *blob gets its long weights */
   const char *blobname;    /* file name of the blob in the dump */
@@ -172,6 +186,6 @@ Plan *compile_graph(Graph *g, const CompileOptions *o);
 
 /* ---- buffer_memory.c: for programs that run a plan's kernels without a bundle ---- */
 tgcrt_state state_row(const StatePlace *s);
-/* Memory of a buffer. States are read as their cursors in the arena say; NULL: the kernel's own memory. */
+/* Address of a buffer; for a state, the place at which its cursor in the arena points. NULL: a buffer private to a kernel. */
 void *buffer_memory(const Plan *p, const Buf *b, const Tensor *in, void *const *out, char *arena);
 #endif

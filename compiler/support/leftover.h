@@ -9,7 +9,7 @@
 void leftovers_watch(void);
 char *leftover_folder(char *pattern);                    /* mkdtemp, and adds it to the list; NULL with errno */
 bool leftover_add(const char *path);                     /* adds a file, or a folder with its contents; false: the list is full */
-void leftover_forget(const char *path);                  /* removes it from the list: it is gone, or stays */
+void leftover_forget(const char *path);                  /* removes the path from the list, but no file */
 void leftover_group(pid_t group, bool lives);            /* adds a process group to the list, or removes it */
 void group_end(pid_t group);                             /* kills the group, and waits briefly until it is gone */
 void path_remove(const char *path);                      /* removes a file, or a folder with its contents */

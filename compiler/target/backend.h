@@ -117,8 +117,8 @@ typedef struct Backend {
   void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);
   void (*prelude)(const struct Plan *p, const Target *t, Sb *out); /* helpers that the kernels need, once */
   /* ---- functions in this process; NULL: not available ---- */
-  /* An object file, or assembly, of the model's text, in c->model; equal inputs give equal bytes. NULL: the bundle's user
-   * compiles the text. */
+  /* Compiles the model's text to an object file, or to assembly, allocated in c->model; equal inputs give equal bytes. NULL:
+   * the bundle's user compiles the text. */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
   /* Loads the kernels of a plan. Each has a function void cI(void *const *buffers), which runs all of its chunks on
    * Kernel.bufs. */

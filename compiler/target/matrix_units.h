@@ -1,13 +1,13 @@
 /* matrix_units.h: matrix units of devices as data. The threads of a warp together multiply a matrix a, m x k, by a matrix
  * b, k x n. They add the product to a matrix of sums, m x n. Each thread holds a part of each matrix, a fragment.
  *
- * All extents are powers of two, so which thread holds which element is an order of bits. "k1 k2 m0 m1 m2" are the bits of a
- * thread's number in its warp, low ones first. Its two lowest bits are bits 1 and 2 of the element's place along k. In the same way
- * "k0 m3 k3" are the bits of the element's number in the fragment.
+ * All extents are powers of two. So an order of bits says which thread holds which element. "k1 k2 m0 m1 m2" are the bits of a
+ * thread's number in its warp, low ones first. The two lowest bits of the number are bits 1 and 2 of the element's place along k.
+ * In the same way "k0 m3 k3" are the bits of the element's number in the fragment.
  *
  * For some units no document says which thread holds which element. Such a unit takes whole matrices from shared memory and gives them back there
- * (OP_TILE, OP_MMA, OP_SPILL). Its row has no order for a and b. The order for c says which element a thread goes on with, after
- * the matrix has been in shared memory. */
+ * (OP_TILE, OP_MMA, OP_SPILL). Its row has no order for a and b. The order for c says which elements a thread takes back, after
+ * the matrix was written to shared memory. */
 #ifndef TGC_MATRIX_UNITS_H
 #define TGC_MATRIX_UNITS_H
 #include "../ir/ir.h"
@@ -37,6 +37,6 @@ DType unit_type(const MatrixUnit *u, Matrix x);
 const char *matrix_dimensions(Matrix x);
 /* Where element e of a thread's fragment lies along a dimension of the matrix */
 int unit_place(const MatrixUnit *u, Matrix x, char dimension, int thread, int e);
-/* The same as an index, of a thread that a range counts. e: an index, too */
+/* The same as an index expression; thread and e are index expressions, too */
 Ref unit_index(IR *ir, const MatrixUnit *u, Matrix x, char dimension, Ref thread, Ref e);
 #endif

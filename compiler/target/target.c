@@ -198,11 +198,17 @@ const Target *target_flushing(Arena *a, const Target *t) {
   return o;
 }
 
+bool target_is_bare(const Target *t) { return strstr(t->triple, "-none-") != NULL; }
+
 bool target_rounds(const Target *t, int lanes) { return t->flushes && t->features & FEAT_AVX512BF16 && lanes == 16; }
 
 bool target_counts_in_32(const Target *t) { return target_has_threads(t) || t->pointer_bits == 32; }
 
 DType target_count(const Target *t) { return t->pointer_bits == 32 ? DT_I32 : DT_I64; }
+
+bool target_rounds_to_int(const Target *t, DType from, DType to) { /* vcvtr: all rows have a floating-point unit */
+  return t->arch == ARCH_ARM && from == DT_F32 && dt_int(to) && (to == DT_I32 || dtype_info[to].bits < 32);
+}
 
 bool target_scales(const Target *t, DType d, int lanes) { return t->features & FEAT_AVX512 && d == DT_F32 && lanes == 16; }
 

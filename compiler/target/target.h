@@ -65,11 +65,14 @@ void target_facts(const Target *t, Sb *o);            /* all facts that schedule
 /* Writes lines of C that stop compilation with a message if the compiler's flags are for another machine. */
 void target_guard(const Target *t, const char *file, Sb *o);
 const char *arch_name(Arch a);
+bool target_is_bare(const Target *t);                 /* it has no operating system */
 /* converts that many floats to bf16 in one instruction, which flushes denormals */
 bool target_rounds(const Target *t, int lanes);
 /* Registers have 32 bits, so indices are computed in 32 bits if their bounds allow it (lower/narrow.c). */
 bool target_counts_in_32(const Target *t);
 DType target_count(const Target *t);                  /* the type in which a CPU's code numbers chunks */
+/* One instruction rounds a scalar to the nearest integer and converts it to i32, and few more saturate it to the type `to`. */
+bool target_rounds_to_int(const Target *t, DType from, DType to);
 /* multiplies that many lanes by powers of two (SCALB) in one instruction */
 bool target_scales(const Target *t, DType d, int lanes);
 

@@ -20,7 +20,7 @@ typedef struct Batch {
   const Task *task;
   VEC(int) which;          /* candidates of the task; the first is the incumbent */
   const char *stem;        /* start of file names */
-  bool compares;           /* the first candidate is the reference for the other one */
+  bool compares;           /* the batch has two candidates; the first is the reference for the results of the second */
   Child child;
   double best;             /* seconds of the fastest run so far */
   Given given;
@@ -43,12 +43,13 @@ const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
 double program_cycles(const IR *ir, const Refs *prog, const Target *t); /* by counting */
 
 /* ---- candidate_build.c ---- */
-void read_headers(Lab *lab);       /* once, when it pays */
-void ready_incumbent(Lab *lab, const Task *t); /* in the tuner, before it forks: the screen compiles it once */
-const Ready *find_ready(const Batch *b); /* NULL: it is not compiled */
+void read_headers(Lab *lab);       /* precompiles the headers of instructions, once, when that saves time */
+void ready_incumbent(Lab *lab, const Task *t); /* in the tuner, before it forks: the screen compiles the incumbent once */
+const Ready *find_ready(const Batch *b); /* the compiled incumbent; NULL: it is not compiled */
 /* prints kernels first to first+n-1 as C: a function cI of one signature for each, and their table */
 void write_source(Batch *b, int first, int n, Sb *out);
-void build_all(Batch *b);          /* except those the lab has; reports candidates that no compiler accepts, which are bad then */
+/* builds all candidates that Lab.built does not have; reports those that the compiler refuses, and marks them as bad */
+void build_all(Batch *b);
 bool take_built(Batch *b, const char *line); /* in the tuner: a line of build_all, which the lab remembers */
 void load_libraries(Batch *b);     /* in the process that runs the code */
 
@@ -56,7 +57,7 @@ void load_libraries(Batch *b);     /* in the process that runs the code */
 void job_put(Batch *b, int number); /* files of nest `number` of a job, in the lab's scratch folder */
 
 /* ---- candidate_memory.c ---- */
-void *memory(int64_t bytes);       /* ends the process if there is none */
+void *memory(int64_t bytes);       /* allocates; ends the process if there is too little memory */
 /* hard: some values are infinities, NaN, denormals and the like */
 void fill(void *p, DType d, int64_t elems, uint64_t seed, bool hard);
 
@@ -73,9 +74,9 @@ void race_all(Batch *b, bool quick); /* times candidates that are not bad; repor
 extern const Course device_course;
 void device_build(Batch *b);       /* all work before the race: the driver makes code there */
 double driver_limit(const Batch *b, bool incumbent); /* most seconds for a program, and for the first run of a kernel */
-/* the driver refuses the program: reports candidates that it refuses alone, which are bad then */
+/* Call it if the driver refuses the program. Reports candidates that the driver refuses even alone, and marks them as bad. */
 void device_refused(Batch *b, const char *why);
-void device_pass_on(const char *line); /* line of a child: if it says that something is gone, this batch ends, too */
+void device_pass_on(const char *line); /* a child's line; if it says that device or compiler is gone, this batch ends */
 void device_ask(const Batch *b);   /* ends this batch, and then the search, if the device is gone; a CPU is never gone */
 /* runs two kernels in a separate process and returns the memory of each buffer that the first one writes */
 void *device_compare_open(Batch *b);

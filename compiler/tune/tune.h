@@ -2,8 +2,8 @@
  *
  * machine_key.c says where measurements hold: this machine and compiler. store.c keeps them. neighbours.c
  * varies a schedule. batch.c has many candidates lowered, compiled and timed in child processes
- * (sandbox.c; batch.h lists its parts). search.c is the beam over them. job.c writes candidates for another machine, and import.c
- * reads what that has measured. */
+ * (sandbox.c; batch.h lists its parts). search.c is the beam search over candidates. job.c writes candidates for another machine,
+ * and import.c reads the measurements of that machine. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
 #include "../driver.h"
@@ -29,11 +29,11 @@ typedef struct Lock {
   const char *path;
   int version;             /* version of the file that was read */
   VEC(LockLine) lines;     /* by key */
-  Decisions *decisions;    /* given ones, and before writing those that were made; NULL: none */
+  Decisions *decisions;    /* decisions that the file gives; before lock_write, those that the passes made; NULL: none */
 } Lock;
 Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; lives in c->model */
 void lock_report(Ctx *c, const Lock *l);             /* warns of lines without a nest in the model */
-/* the schedules of a plan, complete, with what the lock says of them */
+/* gives each nest of the plan a line with its complete schedule; a line whose schedule the plan uses keeps its times and note */
 void lock_complete(Ctx *c, Lock *l, const Plan *p);
 void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts; whole or not at all; fails with EX_NOWRITE */
 
@@ -46,11 +46,11 @@ void split_words(Ctx *c, const char *s, Words *out); /* at blanks; s may be NULL
 void compiler_words(Ctx *c, Words *out);             /* CC, or cc */
 /* device: its number or a part of its name; NULL: the default, as for CPUs. false: there is no compiler, or no such device */
 bool place_find(Ctx *c, const Backend *b, const char *device, Place *p);
-Place place_here(Ctx *c, const Backend *b, const char *device); /* fails with EX_MISSING then */
+Place place_here(Ctx *c, const Backend *b, const char *device); /* the same, but fails with EX_MISSING */
 /* Finds the place of a device that can run the plan, compiled for these architectures (NULL: the target's). Returns 0, or an
  * exit code and why there is none. */
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
-const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why it does not answer; NULL: it does */
+const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
 
 /* ---- tool.c: compilers and linkers ---- */
 typedef struct Tool {
@@ -62,7 +62,8 @@ typedef struct Tool {
   const char *makes;       /* file that it must make; NULL: none */
   double seconds;          /* time limit; then all of its processes are killed */
   int64_t memory;          /* bytes; 0: no limit */
-  /* called several times a second; second: a new number of elapsed seconds, else 0. A result other than 0 ends the tool */
+  /* Called several times a second. second: the number of elapsed seconds in the first call after each full second, else 0. A
+   * result other than 0 ends the tool. */
   int (*tick)(void *arg, int64_t second);
   void *tick_arg;
 } Tool;
@@ -106,7 +107,7 @@ bool store_commit(Store *s);                         /* false: only in memory */
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
-/* looks for its place once it has a schedule of any place for a nest; device: as for place_find */
+/* The store as a source of schedules. It calls place_find when the store first has a schedule for a nest, from any place. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- log.c: the store as text ---- */
@@ -196,7 +197,8 @@ typedef struct Lab {     /* shared by batches */
   double spent[SPENT_KINDS]; /* CPU seconds of all processes */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries the candidates of the task; false: interrupted or out of time */
-/* Writes the promising ones as files of a job into the scratch folder. false: one of them failed, and says so, or time was up */
+/* Writes promising candidates of the task as files of a job into the scratch folder. false: a candidate failed, which is recorded
+ * there, or time was up */
 bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */
@@ -215,7 +217,7 @@ typedef struct Goal {
   Trials screened;         /* by the screen's code, scaled to the compiler's by the incumbent */
   const char *base, *best; /* schedules: the heuristic's, and the best known */
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: unknown */
-  double slack;            /* in a run of the model, the base's time beyond the machine's minimum; 0: unknown */
+  double slack;            /* time of the base's schedule in a run of the model, less the machine's minimum; 0: unknown */
   double best_warm, best_cold;
   double cycles;           /* estimate for the base */
   bool begun;              /* the heuristic's best were tried in this session */
@@ -257,13 +259,13 @@ typedef struct JobOptions {
   const char *dir;
   const char *command;     /* shown to people: reads the log */
 } JobOptions;
-typedef struct JobSize { int nests, left; } JobSize; /* in the folder; for which there was no time */
+typedef struct JobSize { int nests, left; } JobSize; /* nests in the folder; nests left out because time was up */
 JobSize job_write(Tuner *t, const JobOptions *o);    /* fails with EX_NOWRITE and whatever the device's compiler fails with */
 
 /* ---- import.c: the log of a job ---- */
 typedef struct Imported {
   Place place;             /* the last row's; text NULL: nothing was imported */
-  int64_t trials, failed, wrong; /* rows; lines that are left out */
+  int64_t trials, failed, wrong; /* imported rows of measured trials, and of failed ones; lines that were left out */
 } Imported;
 /* Rows of nests of the plan whose schedules are legal join the store; warns of other lines. Fails with EX_BADMODEL if it is no
  * log */

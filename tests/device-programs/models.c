@@ -7,7 +7,6 @@
  *   --reference   for larger models. Each kernel begins with values from CPU code, made of the same nests, and is compared with
  *                 it. A launch above 10^7 steps runs its first block, its last one and eight others, and only their stores are
  *                 compared
- *   --prove       compiles and proves only
  *   --barriers    deletes each barrier of every launch in turn; the interpreter must report it. Launches of a kernel are joined;
  *                 then their blocks must conflict. The word "silent" precedes barriers whose deletion is not reported. With
  *                 --reference the values come from CPU code
@@ -42,7 +41,7 @@ static const char *const count_name[COUNTS] = {
 
 typedef struct Job {
   const char *path, *isa;
-  bool reference, prove, barriers, arithmetic;
+  bool reference, barriers, arithmetic;
   LoadOptions load;
   StateSpec state[8];
   int nstates;
@@ -567,14 +566,13 @@ static void run_model(Ctx *c, void *arg) {
   const tgcrt_state *states = state_table(&w);
   tgcrt_state_reset(states, nstates, state_memory(&w), w.p->weights.p);
   Reference r = { 0 };
-  if (!j->prove && !j->reference) r = open_reference(c, j);
+  if (!j->reference) r = open_reference(c, j);
   if (j->reference) make_cpu(&w);
   w.mem = ARENA_NEW(&c->model, void *, w.p->ir->bufs.n + 1);
-  for (int64_t run = 0; run < (j->prove ? 1 : runs_wanted(w.p)) && !j->said.n; run++) {
+  for (int64_t run = 0; run < runs_wanted(w.p) && !j->said.n; run++) {
     set_inputs(c, w.p->g, run, w.in);
     place_buffers(&w);
     if (!run) count_plan(&w);
-    if (j->prove) break;
     run_plan(&w);
     if (r.g) {
       set_inputs(c, r.g, run, r.in);
@@ -618,7 +616,6 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     char *equals = strrchr(argv[i], '=');
     if (!strcmp(argv[i], "--reference")) j.reference = true;
-    else if (!strcmp(argv[i], "--prove")) j.prove = true;
     else if (!strcmp(argv[i], "--barriers")) j.barriers = true;
     else if (!strcmp(argv[i], "--arithmetic")) j.arithmetic = true;
     else if (!strncmp(argv[i], "--isa=", 6)) j.isa = argv[i] + 6;

@@ -104,12 +104,12 @@ struct Build {
   Ref *out;           /* results of the builder; 0 where the node has no such output */
   AttrVal attr[MAX_ATTRS];
   int nattr;
-  int *narrow;        /* by OnnxId: its type of small_types.c; 0: it has an ordinary type */
+  int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: its type is a DType */
   int result_narrow;  /* the same for the builder's first result */
   Ref *value;         /* by OnnxId: its node; 0: not built yet. For values defined in a body: the node of the current copy */
-  int64_t *unrolled;  /* nodes counted against --max-unroll so far, without those from made_from on */
+  int64_t *unrolled;  /* nodes that earlier nodes of the main graph count against --max-unroll; later ones start at made_from */
   Ref made_from;      /* first graph node made for the current node of the main graph */
-  size_t bytes_from;  /* bytes that the model's arena had handed out at that point */
+  size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
   Lists *lists;
   Ragged *ragged;
   Notes *wrong;       /* bools of rank 0, each true where an index is out of range; NULL: not recorded */

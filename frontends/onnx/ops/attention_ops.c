@@ -252,7 +252,8 @@ static Ref rotary(Build *b, Ref x, Ref cos, Ref sin, Ref places, int64_t width, 
   Ref c = table_rows(b, cos, places, width / 2, "cos_cache"), s = table_rows(b, sin, places, width / 2, "sin_cache");
   const int64_t *n = dims_of(b, c), *xd = dims_of(b, x);
   if ((n[0] != 1 && n[0] != xd[0]) || n[2] != xd[2])
-    bad(b, "the rotation tables have rows for %lld sequences of %lld steps, but the input has %lld of %lld", (long long)n[0],
+    bad(b, "the rotation tables have rows for %lld sequences of %lld steps, but the input has %lld sequences of %lld "
+        "steps", (long long)n[0],
         (long long)n[2], (long long)xd[0], (long long)xd[2]);
   return g_cast(b->ir, rotate(b, widen(b, x), c, s, width, interleaved), d);
 }
@@ -276,7 +277,8 @@ void op_rotary_embedding(Build *b) {
                  iota_axis(b->ir, DT_I64, length, 1, 2));
   if (places && node(b->ir, places)->rank != 2) bad(b, "input 'position_ids' has rank %d, expected 2", node(b->ir, places)->rank);
   if (places && dims_of(b, places)[0] != 1 && dims_of(b, places)[0] != batch)
-    bad(b, "input 'position_ids' has %lld rows, expected 1 or %lld", (long long)dims_of(b, places)[0], (long long)batch);
+    bad(b, "input 'position_ids' has %lld rows, expected one, or one for each of the %lld sequences",
+        (long long)dims_of(b, places)[0], (long long)batch);
   x = rotary(b, x, b->in[cos], b->in[cos + 1], places, width ? width : dims_of(b, x)[3], attr_int(b, "interleaved"));
   b->out[0] = flat ? join_heads(b, x) : x;
 }
@@ -296,7 +298,7 @@ static Ref not_padding(Build *b, int k, int64_t batch, int64_t length, int64_t t
   }
   bool fits = m->rank && m->dims[m->rank - 1] == total && m->dims[0] == batch &&
               (m->rank == 2 || (m->rank == 3 && m->dims[1] == length));
-  if (!fits) bad(b, "the shape of the mask is not one of [batch], [2 batch], [batch,keys] and [batch,queries,keys]");
+  if (!fits) bad(b, "the shape of the mask is not one of [batch], [2*batch], [batch,keys] and [batch,queries,keys]");
   int64_t dims[4] = { batch, 1, m->rank == 3 ? length : 1, total };
   return g_binary(ir, OP_CMPNE, g_reshape(ir, mask, 4, dims), integer(b, 0));
 }

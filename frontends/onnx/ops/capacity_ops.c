@@ -150,6 +150,7 @@ void compress_by_data(Build *b, Ref from, int axis) {
   const Node *x = node(ir, from), *c = in_node(b, 1);
   need_capacity(b);
   int64_t dims[MAX_RANK], most = b->ragged->most;
+  if (!x->dims[axis]) bad(b, "axis %d of the input is empty, so there is nothing to select", axis);
   if (c->rank != 1 || c->dims[0] > x->dims[axis] || !c->dims[0])
     bad(b, "input 'condition' must be a vector of 1 to %lld bools", (long long)x->dims[axis]);
   Ref there, at = places_of(b, b->in[1], &there);

@@ -139,7 +139,7 @@ void op_isinf(Build *b) {
 
 static DType cast_target(Build *b, int64_t onnx) {
   DType d = onnx > 0 && onnx < 100 ? dtype_from_onnx((int)onnx) : DT_NONE;
-  if (!d) bad(b, "type %lld as the result of a cast is not supported", (long long)onnx);
+  if (!d) bad(b, "casting to type %lld of TensorProto.DataType is not supported", (long long)onnx);
   return d;
 }
 
@@ -248,8 +248,9 @@ void op_scaled(Build *b) {
 void op_image_scaler(Build *b) {
   const AttrVal *bias = attr_find(b, "bias");
   const Node *x = in_node(b, 0);
-  int64_t channels = x->rank == 4 ? x->dims[1] : -1;
-  if (channels < 0 || (size_t)channels != bias->n)
+  if (x->rank != 4) bad(b, "the input has rank %d, expected 4", x->rank);
+  const int64_t channels = x->dims[1];
+  if ((size_t)channels != bias->n)
     bad(b, "attribute 'bias' has %zu entries, but the input has %lld channels", bias->n, (long long)channels);
   double *v = ARENA_NEW(&b->c->model, double, bias->n + 1);
   for (size_t i = 0; i < bias->n; i++) v[i] = (double)bias->floats[i];

@@ -193,10 +193,12 @@ void op_gather_nd(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *idx = in_node(b, 1);
   int64_t batch = attr_int(b, "batch_dims"), k = idx->rank ? idx->dims[idx->rank - 1] : 0;
-  if (!idx->rank || batch < 0 || batch >= idx->rank || batch > x->rank)
+  if (!idx->rank) bad(b, "the indices have rank 0, expected at least 1");
+  if (batch < 0 || batch >= idx->rank || batch > x->rank)
     bad(b, "attribute 'batch_dims' is %lld, which does not fit data of rank %d and indices of rank %d", (long long)batch, x->rank,
         idx->rank);
-  if (k < 1 || k > x->rank - batch) bad(b, "the indices name %lld axes, but the data has %d", (long long)k, x->rank - (int)batch);
+  if (k < 1 || k > x->rank - batch)
+    bad(b, "the last axis of the indices has %lld elements, expected 1 to %d", (long long)k, x->rank - (int)batch);
   for (int i = 0; i < batch; i++)
     if (idx->dims[i] != x->dims[i])
       bad(b, "batch axis %d has extents %lld and %lld", i, (long long)x->dims[i], (long long)idx->dims[i]);
@@ -275,7 +277,8 @@ void op_scatter_nd(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *idx = in_node(b, 1), *upd = in_node(b, 2);
   int64_t k = idx->rank ? idx->dims[idx->rank - 1] : 0;
-  if (k < 1 || k > x->rank) bad(b, "the indices name %lld axes, but the data has %d", (long long)k, x->rank);
+  if (k < 1 || k > x->rank)
+    bad(b, "the last axis of the indices has %lld elements, expected 1 to %d", (long long)k, x->rank);
   int outer = idx->rank - 1, rest = x->rank - (int)k;
   bool fits = upd->rank == outer + rest;
   for (int i = 0; fits && i < upd->rank; i++) fits = upd->dims[i] == (i < outer ? idx->dims[i] : x->dims[(int)k + i - outer]);
@@ -342,9 +345,10 @@ void op_tensor_scatter(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *u = in_node(b, 1);
   int axis = axis_of(b, attr_int(b, "axis"), x->rank);
-  bool fits = u->rank == x->rank && axis > 0 && u->dims[axis] <= x->dims[axis];
+  if (!axis) bad(b, "attribute 'axis' must not be 0, the axis of the batch");
+  bool fits = u->rank == x->rank && u->dims[axis] <= x->dims[axis];
   for (int i = 0; fits && i < x->rank; i++) fits = i == axis || u->dims[i] == x->dims[i];
-  if (!fits) bad(b, "the update must have the shape of the cache, or be shorter on axis %d, which must not be 0", axis);
+  if (!fits) bad(b, "the update must have the shape of the cache; only axis %d may be shorter", axis);
   if (!u->dims[axis]) {
     b->out[0] = b->in[0];
     return;

@@ -235,7 +235,7 @@ void op_imputer(Build *b) {
   int64_t n = a->set ? (int64_t)a->n : 0, columns = in_node(b, 0)->rank ? in_node(b, 0)->dims[in_node(b, 0)->rank - 1] : 1;
   double from = attr_float(b, "replaced_value_float");
   if (n != 1 && n != columns)
-    bad(b, "there are %lld imputed values, expected 1 or %lld, one for each column", (long long)n, (long long)columns);
+    bad(b, "there are %lld imputed values, expected one, or one for each of the %lld columns", (long long)n, (long long)columns);
   Ref to = ints ? tensor_ref(b, DT_I64, 1, &n, a->ints) : tensor_ref(b, DT_F32, 1, &n, a->floats);
   if (n == 1) to = g_reshape(ir, to, 0, NULL);
   Ref x = b->in[0], hit = ints     ? g_binary(ir, OP_CMPEQ, x, c_int(ir, in_dt(b, 0), attr_int(b, "replaced_value_int64")))

@@ -63,6 +63,8 @@ void op_range(Build *b) {
     if (n != 1) bad(b, "input '%s' is not a scalar", names[k]);
   }
   count = ceil((v[1] - v[0]) / v[2]);
+  if (isfinite(count) && v[2] != 0 && count > (double)MAX_ELEMS)
+    bad(b, "a range from %g to %g in steps of %g has more than %lld elements", v[0], v[1], v[2], (long long)MAX_ELEMS);
   if (v[2] == 0 || isnan(count) || count > (double)MAX_ELEMS)
     bad(b, "a range from %g to %g in steps of %g has no end", v[0], v[1], v[2]);
   Ref at = g_iota(ir, acc, count > 0 ? (int64_t)count : 0);

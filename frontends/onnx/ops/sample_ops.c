@@ -150,9 +150,11 @@ void op_deform_conv(Build *b) {
           maps = w->dims[0];
   int64_t k[2] = { w->dims[2], w->dims[3] }, taps = elems_mul(b, k[0], k[1]), out[2] = { off->dims[2], off->dims[3] };
   int64_t places = elems_mul(b, out[0], out[1]), pixels = elems_mul(b, x->dims[2], x->dims[3]);
-  if (elems_mul(b, w->dims[1], group) != channels || maps % group || channels % groups || !pixels || !taps)
-    bad(b, "%lld channels in %lld groups, and %lld groups of offsets, do not fit %lld filters of %lld channels",
-        (long long)channels, (long long)group, (long long)groups, (long long)maps, (long long)w->dims[1]);
+  if (!pixels || !taps) bad(b, "the images and the filters must not be empty");
+  if (elems_mul(b, w->dims[1], group) != channels || maps % group || channels % groups)
+    bad(b, "the input has %lld channels, the weights have %lld filters of %lld channels; 'group' %lld and 'offset_group' %lld do "
+        "not divide them so that they fit", (long long)channels, (long long)maps, (long long)w->dims[1], (long long)group,
+        (long long)groups);
   if (off->dims[0] != n || off->dims[1] != 2 * elems_mul(b, groups, taps))
     bad(b, "input 'offset' must have %lld images and 2 x %lld x %lld channels", (long long)n, (long long)groups, (long long)taps);
   DType acc = acc_type(in_dt(b, 0));

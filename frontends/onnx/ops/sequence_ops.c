@@ -34,7 +34,7 @@ static Ref new_list(Build *b, int64_t n, const Ref *r) {
 static int64_t place(Build *b, int k, int64_t n, int64_t last) {
   int count;
   int64_t at = has_in(b, k) ? *const_ints(b, k, "position", &count) : last;
-  if (at < -n || at > last) bad(b, "position %lld is outside a sequence of %lld", (long long)at, (long long)n);
+  if (at < -n || at > last) bad(b, "position %lld is outside a sequence of length %lld", (long long)at, (long long)n);
   return at < 0 ? at + n : at;
 }
 

@@ -1,20 +1,26 @@
-/* trees_ops.c: TreeEnsemble, TreeEnsembleRegressor, TreeEnsembleClassifier of ai.onnx.ml. All trees of all rows are walked at
- * once. Each row and tree has a position, which starts at the tree's root. A step moves it to one of the node's two children,
- * by tables of the comparisons. Leaves lead to themselves. So after as many steps as the deepest tree has, every position is a
- * leaf; its weights are summed over the trees. The old forms name nodes by tree and number, the new one by index. */
+/* trees_ops.c: TreeEnsemble, TreeEnsembleRegressor, TreeEnsembleClassifier of ai.onnx.ml. Each row walks through each tree by the
+ * op WALK: a step moves its position from a node to one of the two children. Leaves lead to themselves. So after as many steps
+ * as the deepest tree has, every position is a leaf. Its weights are summed over the trees. Trees of similar depth form a class,
+ * which takes only as many steps as its own deepest tree. The old forms name nodes by tree and number, the new one by index. */
 #include "../core/build.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { CLASSES_MOST = 8 }; /* most classes of trees by depth */
+enum { PLAIN, PLAIN_TRUE, MINUS, MINUS_TRUE, SIDES }; /* a column, or its negative; TRUE: with -inf in place of NaN */
 enum { LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, LEAF, MODES };
 
 typedef struct Trees {
-  int64_t n, ntrees, targets, steps;
+  int64_t n, ntrees, targets;
   int64_t *root;        /* by tree: index of its root */
+  int32_t *depth;       /* by tree: steps to its farthest leaf */
+  int classes;          /* classes of trees by depth, which are walked together */
+  int32_t class_depth[CLASSES_MOST]; /* by class: the greatest depth */
   int32_t *feature;     /* by node: the column that it compares, */
   double *split;        /* with this value, */
-  int *mode;            /* by this comparison; LEAF: no children */
+  int *mode;            /* by this comparison; LEAF: no children. After only_leq() it is LEQ or LEAF, */
+  uint8_t *side;        /* and this is the form of the column that it compares */
   bool *missing;        /* NaN counts as true */
   int32_t *child;       /* two per node: child if false, child if true */
   double *weight;       /* [n, targets]; entries that are not given hold absent_of(how) */
@@ -65,11 +71,99 @@ static void add_weight(Build *b, Trees *t, int64_t node_at, int64_t target, doub
   *to = *to == t->absent ? w : *to + w;
 }
 
-/* Measures the depth from the roots. Finds the roots, if the caller has none: nodes without a parent. A node is counted after
- * all its parents; nodes that remain are on a cycle. */
+/* Divides the trees into classes by depth, by dynamic programming. Each tree takes as many steps as the deepest of its class.
+ * Each class has a loop of its own. */
+static void classify(Build *b, Trees *t) {
+  enum { LOOP = 50, DEEP = 512 }; /* LOOP: steps that take as long as the start of another loop. Deeper trees are one class */
+  int32_t deepest = 0;
+  for (int64_t i = 0; i < t->ntrees; i++) deepest = t->depth[i] > deepest ? t->depth[i] : deepest;
+  if (deepest > DEEP) {
+    t->classes = 1;
+    t->class_depth[0] = deepest;
+    return;
+  }
+  int64_t *below = ARENA_NEW(&b->c->model, int64_t, deepest + 2); /* trees of less than this depth */
+  typedef struct Best { int64_t steps; int32_t from; } Best;    /* the last class begins at depth `from` */
+  Best *best = ARENA_NEW(&b->c->model, Best, (size_t)(deepest + 2) * (CLASSES_MOST + 1));
+  for (int64_t i = 0; i < t->ntrees; i++) below[t->depth[i] + 1]++;
+  for (int32_t d = 0; d <= deepest; d++) below[d + 1] += below[d];
+#define BEST(k, d) best[(k) * (deepest + 2) + (d)]
+  for (int32_t d = 1; d <= deepest + 1; d++) BEST(0, d).steps = INT64_MAX / 2;
+  for (int k = 1; k <= CLASSES_MOST; k++)
+    for (int32_t d = 0; d <= deepest + 1; d++) {
+      BEST(k, d) = BEST(k - 1, d);
+      BEST(k, d).from = -1;                                      /* no further class */
+      for (int32_t from = 0; from < d; from++) {
+        const int64_t steps = BEST(k - 1, from).steps + (below[d] - below[from]) * (d - 1) + LOOP;
+        if (below[d] > below[from] && steps < BEST(k, d).steps) BEST(k, d) = (Best){ steps, from };
+      }
+    }
+  t->classes = 0;
+  for (int32_t k = CLASSES_MOST, d = deepest + 1; k && d; k--)
+    if (BEST(k, d).from >= 0) {
+      t->class_depth[t->classes++] = d - 1;
+      d = BEST(k, d).from;
+    }
+  for (int k = 0; k < t->classes / 2; k++) {
+    const int32_t swap = t->class_depth[k];
+    t->class_depth[k] = t->class_depth[t->classes - 1 - k];
+    t->class_depth[t->classes - 1 - k] = swap;
+  }
+#undef BEST
+}
+
+/* Writes all comparisons as x <= split, which is false for NaN, of columns in several forms. A greater-than is the opposite, so
+ * its children are swapped. An equality is two comparisons, one behind the other. */
+static void only_leq(Build *b, Trees *t) {
+  Arena *a = &b->c->model;
+  int64_t n = t->n;
+  for (int64_t i = 0; i < t->n; i++) {
+    if (t->mode[i] != LEAF && t->mode[i] != NEQ && isnan(t->split[i])) t->mode[i] = EQ; /* nothing else, or only NaN, is true */
+    n += t->mode[i] == EQ || t->mode[i] == NEQ;
+  }
+  if (n > 1 << 28) bad(b, "%lld nodes are too many", (long long)n);
+#define GROWN(field, type, per) t->field = memcpy(ARENA_NEW(a, type, n * (per)), t->field, (size_t)(t->n * (per)) * sizeof(type))
+  GROWN(feature, int32_t, 1);
+  GROWN(split, double, 1);
+  GROWN(mode, int, 1);
+  GROWN(child, int32_t, 2);
+  GROWN(weight, double, t->targets);
+#undef GROWN
+  t->side = ARENA_NEW(a, uint8_t, n);
+  const int64_t from = t->n;
+  for (int64_t i = 0; i < from; i++) {
+    const int mode = t->mode[i];
+    int32_t *child = &t->child[2 * i];
+    if (mode == LEAF) continue;
+    const bool swaps = mode == GT || mode == LT || mode == NEQ, missing = t->missing[i] && mode != NEQ;
+    const bool yes = missing != (mode == GT || mode == LT); /* result for NaN */
+    if (swaps) {
+      const int32_t other = child[0];
+      child[0] = child[1];
+      child[1] = other;
+    }
+    t->mode[i] = LEQ;
+    t->side[i] = (uint8_t)((mode == GTE || mode == LT ? MINUS : PLAIN) + yes);
+    if (mode == GTE || mode == LT) t->split[i] = -t->split[i];
+    if (mode != EQ && mode != NEQ) continue;
+    const int64_t also = t->n++;
+    const bool only_nan = isnan(t->split[i]) && missing; /* below: only -inf and NaN, then only inf and NaN */
+    if (only_nan) t->split[i] = -INFINITY;
+    t->mode[also] = LEQ;
+    t->side[also] = (uint8_t)(MINUS + yes);
+    t->feature[also] = t->feature[i];
+    t->split[also] = only_nan ? t->split[i] : -t->split[i];
+    memcpy(t->child + 2 * also, child, 2 * sizeof *child);
+    child[1] = (int32_t)also;
+  }
+}
+
+/* Measures the depth of each tree. Finds the roots, if the caller has none: nodes without a parent. A node is listed after all
+ * its parents; nodes that remain are on a cycle. */
 static void measure(Build *b, Trees *t, bool find_roots) {
   Arena *a = &b->c->model;
-  int32_t *parents = ARENA_NEW(a, int32_t, t->n), *level = ARENA_NEW(a, int32_t, t->n), *list = ARENA_NEW(a, int32_t, t->n);
+  only_leq(b, t);
+  int32_t *parents = ARENA_NEW(a, int32_t, t->n), *height = ARENA_NEW(a, int32_t, t->n), *list = ARENA_NEW(a, int32_t, t->n);
   int64_t n = 0;
   for (int64_t i = 0; i < t->n; i++)
     for (int k = 0; k < 2 && t->mode[i] != LEAF; k++) parents[t->child[2 * i + k]]++;
@@ -80,16 +174,20 @@ static void measure(Build *b, Trees *t, bool find_roots) {
     t->root = ARENA_NEW(a, int64_t, n + 1);
     for (int64_t i = 0; i < n; i++) t->root[i] = list[i];
   }
-  for (int64_t i = 0; i < n; i++) {
-    int32_t at = list[i];
-    for (int k = 0; k < 2 && t->mode[at] != LEAF; k++) {
-      int32_t to = t->child[2 * at + k];
-      if (level[to] < level[at] + 1) level[to] = level[at] + 1;
-      if (level[to] > t->steps) t->steps = level[to];
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < 2 && t->mode[list[i]] != LEAF; k++) {
+      const int32_t to = t->child[2 * list[i] + k];
       if (!--parents[to]) list[n++] = to;
     }
-  }
   if (n < t->n || !t->ntrees) bad(b, "the nodes of a tree form a cycle");
+  while (n-- > 0)
+    for (int k = 0; k < 2 && t->mode[list[n]] != LEAF; k++) {
+      const int32_t below = height[t->child[2 * list[n] + k]] + 1;
+      if (height[list[n]] < below) height[list[n]] = below;
+    }
+  t->depth = ARENA_NEW(a, int32_t, t->ntrees);
+  for (int64_t i = 0; i < t->ntrees; i++) t->depth[i] = height[t->root[i]];
+  classify(b, t);
 }
 
 /* ---- the forms that name nodes ---- */
@@ -219,71 +317,130 @@ static void read_placed(Build *b, Trees *t) {
 }
 
 /* ---- walking ---- */
-/* Entries of a table at i64[rows, trees]; the table has one or two entries per node */
-static Ref entries(Build *b, Ref table, Ref at) {
-  return g_gather(b->ir, g_reshape(b->ir, table, 2, (int64_t[]){ 1, node(b->ir, table)->dims[0] }), at, 1);
-}
+typedef struct Columns { Ref data; int32_t first[SIDES]; } Columns; /* first: by form, the first of its columns */
 
-static Ref compare(IR *ir, int mode, Ref x, Ref split) {
-  switch (mode) {
-  case LEQ: return g_binary(ir, OP_CMPLE, x, split);
-  case LT: return g_binary(ir, OP_CMPLT, x, split);
-  case GTE: return g_binary(ir, OP_CMPLE, split, x);
-  case GT: return g_binary(ir, OP_CMPLT, split, x);
-  case EQ: return g_binary(ir, OP_CMPEQ, x, split);
-  default: return g_binary(ir, OP_CMPNE, x, split);
-  }
-}
+typedef struct Walk {        /* trees that are walked together */
+  int64_t trees, steps, records;
+  int32_t *root;             /* by tree: its first record */
+  int32_t *node, *next;      /* by record: its node; the first of two records for the node's children, or itself for a leaf */
+} Walk;
 
-/* Weights of the leaves that rows of x (floats[rows, columns]) reach: [rows, trees, targets] */
-static Ref walk(Build *b, const Trees *t, Ref x) {
-  IR *ir = b->ir;
-  const int64_t rows = node(ir, x)->dims[0], columns = node(ir, x)->dims[1];
-  const DType d = (DType)node(ir, x)->dt;
-  uint32_t used = 0;
-  bool any_missing = false;
-  for (int64_t i = 0; i < t->n; i++) {
-    if (t->mode[i] == LEAF) continue;
-    if (t->feature[i] < 0 || t->feature[i] >= columns)
-      bad(b, "node %lld compares column %lld, but the input has %lld columns", (long long)i, (long long)t->feature[i],
-          (long long)columns);
-    used |= 1u << t->mode[i];
-    any_missing |= t->missing[i];
-  }
-  Ref feature = tensor_ref(b, DT_I32, 1, &t->n, t->feature), split = floats_ref(b, d, 1, &t->n, t->split);
-  Ref child = tensor_ref(b, DT_I32, 1, (int64_t[]){ 2 * t->n }, t->child), mode = tensor_ref(b, DT_I32, 1, &t->n, t->mode);
-  Ref missing = tensor_ref(b, DT_BOOL, 1, &t->n, t->missing);
-  Ref at = g_reshape(ir, ints_ref(b, (int)t->ntrees, t->root), 2, (int64_t[]){ 1, t->ntrees });
-  spend(b, t->steps);
-  for (int64_t s = 0; s < t->steps; s++) {
-    spend(b, 0);
-    Ref v = g_gather(ir, x, g_cast(ir, entries(b, feature, at), DT_I64), 1), limit = entries(b, split, at), yes = 0;
-    for (int m = LEQ; m <= NEQ; m++) {
-      if (!(used >> m & 1)) continue;
-      Ref one = compare(ir, m, v, limit);
-      if (used & (used - 1)) one = g_binary(ir, OP_AND, one, g_binary(ir, OP_CMPEQ, entries(b, mode, at), c_int(ir, DT_I32, m)));
-      yes = yes ? g_binary(ir, OP_OR, yes, one) : one;
+/* Places the pairs of children of `from` and of nodes below it, level by level, until they fill a cache line of a table. -> how
+ * many nodes are left in `rest`, whose children come later */
+static int64_t fill_line(const Trees *t, Walk *w, int32_t *pair, int32_t from, int32_t *rest) {
+  enum { PAIRS = 8 }; /* they take 64 bytes of a table with four bytes an entry */
+  int32_t *const line = rest; /* its first nodes get their pairs */
+  int64_t n = 1;
+  int placed = 0;
+  line[0] = from;
+  for (; placed < n && placed < PAIRS; placed++) {
+    const int32_t here = line[placed];
+    if (pair[here]) continue;
+    pair[here] = (int32_t)w->records;
+    for (int k = 0; k < 2; k++) {
+      const int32_t child = w->node[w->records++] = t->child[2 * here + k];
+      if (t->mode[child] != LEAF) line[n++] = child;
     }
-    if (any_missing) yes = g_binary(ir, OP_OR, yes, g_binary(ir, OP_AND, entries(b, missing, at), g_binary(ir, OP_CMPNE, v, v)));
-    Ref next = g_binary(ir, OP_ADD, g_binary(ir, OP_ADD, at, at), g_cast(ir, yes, DT_I64));
-    at = g_cast(ir, entries(b, child, next), DT_I64);
   }
-  at = g_reshape(ir, g_expand(ir, at, 2, (int64_t[]){ rows, t->ntrees }), 2, (int64_t[]){ rows * t->ntrees, 1 });
-  Ref weights = g_gather(ir, floats_ref(b, d, 2, (int64_t[]){ t->n, t->targets }, t->weight), at, 0);
-  return g_reshape(ir, weights, 3, (int64_t[]){ rows, t->ntrees, t->targets });
+  memmove(rest, rest + placed, (size_t)(n - placed) * sizeof *rest);
+  return n - placed;
+}
+
+/* The records of trees of[0 .. n - 1]. The records of two siblings lie side by side, so one number leads to both. Nodes near each
+ * other in a tree share cache lines. A node with several parents has a record for each. */
+static Walk lay_out(Build *b, const Trees *t, const int32_t *of, int64_t n, int64_t steps) {
+  Arena *a = &b->c->model;
+  Walk w = { .trees = n, .steps = steps, .root = ARENA_NEW(a, int32_t, n), .node = ARENA_NEW(a, int32_t, 2 * t->n + 2 * n) };
+  int32_t *pair = ARENA_NEW(a, int32_t, t->n), *open = ARENA_NEW(a, int32_t, 2 * t->n + 32);
+  w.next = ARENA_NEW(a, int32_t, 2 * t->n + 2 * n);
+  for (int64_t i = 0; i < n; i++) w.node[w.root[i] = (int32_t)w.records++] = (int32_t)t->root[of[i]];
+  for (int64_t i = 0; i < n; i++) {
+    int64_t left = 0;
+    if (t->mode[t->root[of[i]]] != LEAF) open[left++] = (int32_t)t->root[of[i]];
+    while (left) {
+      left--;
+      left += fill_line(t, &w, pair, open[left], open + left);
+    }
+  }
+  for (int64_t at = 0; at < w.records; at++) w.next[at] = t->mode[w.node[at]] == LEAF ? (int32_t)at : pair[w.node[at]];
+  return w;
+}
+
+/* Weights of the leaves that rows of the data reach: [rows, trees, targets] */
+static Ref walk(Build *b, const Trees *t, const Walk *w, const Columns *c) {
+  IR *ir = b->ir;
+  Arena *a = &b->c->model;
+  const DType d = (DType)node(ir, c->data)->dt;
+  const int64_t n = w->records + 1; /* a step from the last leaf, which is not taken, must exist */
+  const bool few = node(ir, c->data)->dims[1] <= UINT8_MAX;
+  int32_t *feature = ARENA_NEW(a, int32_t, n);
+  uint8_t *narrow = ARENA_NEW(a, uint8_t, n);
+  double *split = ARENA_NEW(a, double, n), *weight = ARENA_NEW(a, double, n * t->targets);
+  for (int64_t i = 0; i < w->records; i++) {
+    const int32_t from = w->node[i];
+    const bool leaf = t->mode[from] == LEAF;
+    feature[i] = leaf ? 0 : c->first[t->side[from]] + t->feature[from];
+    narrow[i] = (uint8_t)feature[i];
+    split[i] = leaf ? NAN : t->split[from]; /* never reached, so a leaf leads to itself */
+    memcpy(weight + i * t->targets, t->weight + from * t->targets, (size_t)t->targets * sizeof *weight);
+  }
+  const Ref src[5] = { c->data, few ? tensor_ref(b, DT_U8, 1, &n, narrow) : tensor_ref(b, DT_I32, 1, &n, feature),
+                       floats_ref(b, d, 1, &n, split), tensor_ref(b, DT_I32, 1, &n, w->next),
+                       tensor_ref(b, DT_I32, 1, &w->trees, w->root) };
+  const Ref at = g_walk(ir, src, w->steps);
+  const Node *p = node(ir, at);
+  return g_gather(ir, floats_ref(b, d, 3, (int64_t[]){ 1, n, t->targets }, weight),
+                  g_reshape(ir, at, 3, (int64_t[]){ p->dims[0], p->dims[1], 1 }), 1);
+}
+
+/* The rows, in the type of comparisons and sums */
+static Ref rows_of(Build *b) { return g_cast(b->ir, feature_rows(b, b->in[0]), in_dt(b, 0) == DT_F64 ? DT_F64 : DT_F32); }
+
+/* The columns in all forms that trees compare, side by side; one column of zeros if they compare none. */
+static Columns columns_of(Build *b, const Trees *t, Ref x) {
+  IR *ir = b->ir;
+  const int64_t columns = node(ir, x)->dims[1];
+  bool used[SIDES] = { 0 };
+  Columns c = { 0 };
+  Ref form[SIDES];
+  int n = 0;
+  for (int64_t i = 0; i < t->n; i++) used[t->side[i]] |= t->mode[i] != LEAF;
+  for (int k = 0; k < SIDES; k++) {
+    if (!used[k]) continue;
+    c.first[k] = (int32_t)(n * columns);
+    form[n] = k < MINUS ? x : g_unary(ir, OP_NEG, x);
+    if (k == PLAIN_TRUE || k == MINUS_TRUE) form[n] = g_where(ir, g_binary(ir, OP_CMPNE, x, x), num(b, x, -INFINITY), form[n]);
+    n++;
+  }
+  c.data = n ? g_cat(ir, n, form, 1) : g_expand(ir, num(b, x, 0), 2, (int64_t[]){ node(ir, x)->dims[0], 1 });
+  return c;
 }
 
 /* Result of the trees for each target, [rows, targets]. how: ADD, MAX, MIN, or DIV for the mean */
 static Ref together(Build *b, const Trees *t, Ref x, Op how) {
   IR *ir = b->ir;
-  Ref all = walk(b, t, x), r = without_axes(ir, g_reduce(ir, how == OP_DIV ? OP_ADD : how, all, 2), 2);
+  const int64_t columns = node(ir, x)->dims[1];
+  const Op op = how == OP_DIV ? OP_ADD : how;
+  int32_t *of = ARENA_NEW(&b->c->model, int32_t, t->ntrees);
+  Ref r = 0;
+  for (int64_t i = 0; i < t->n; i++)
+    if (t->mode[i] != LEAF && (t->feature[i] < 0 || t->feature[i] >= columns))
+      bad(b, "node %lld of the trees compares column %lld, but the input has %lld columns", (long long)i,
+          (long long)t->feature[i], (long long)columns);
+  const Columns c = columns_of(b, t, x);
+  for (int k = 0; k < t->classes; k++) {
+    int64_t n = 0;
+    const int64_t least = k ? t->class_depth[k - 1] + 1 : 0, most = t->class_depth[k];
+    for (int64_t i = 0; i < t->ntrees; i++)
+      if (t->depth[i] >= least && t->depth[i] <= most) of[n++] = (int32_t)i;
+    const Walk w = lay_out(b, t, of, n, most);
+    const Ref part = without_axes(ir, g_reduce(ir, op, walk(b, t, &w, &c), 2), 2);
+    r = r ? g_binary(ir, op, r, part) : part;
+  }
   if (how == OP_DIV) r = g_binary(ir, OP_DIV, r, num(b, r, (double)t->ntrees));
   if (t->absent) r = g_where(ir, g_binary(ir, OP_CMPEQ, r, num(b, r, t->absent)), num(b, r, 0), r);
   return r;
 }
-
-/* The rows, in the type of comparisons and sums */
-static Ref rows_of(Build *b) { return g_cast(b->ir, feature_rows(b, b->in[0]), in_dt(b, 0) == DT_F64 ? DT_F64 : DT_F32); }
 
 static double absent_of(Op how) { return how == OP_MAX ? -INFINITY : how == OP_MIN ? INFINITY : 0; }
 

@@ -44,12 +44,12 @@ static void window_read(Build *b, Window *w, const Node *x, const int64_t *kerne
     w->hi[i] = pads[w->n + i];
     w->over[i] = 0;
     if (kernel && w->k[i] && w->k[i] != kernel[i])
-      bad(b, "attribute 'kernel_shape' is %lld on axis %d, but the weights have %lld", (long long)w->k[i], i,
+      bad(b, "attribute 'kernel_shape' is %lld on spatial axis %d, but the weights have %lld", (long long)w->k[i], i,
           (long long)kernel[i]);
     if (kernel) w->k[i] = kernel[i];
-    if (w->k[i] < 1) bad(b, "the kernel is empty on axis %d", i);
+    if (w->k[i] < 1) bad(b, "the kernel is empty on spatial axis %d", i);
     int64_t r;
-    if (!i64_mul(w->k[i] - 1, w->dilation[i], &r) || r > MAX_ELEMS) bad(b, "the kernel is too large on axis %d", i);
+    if (!i64_mul(w->k[i] - 1, w->dilation[i], &r) || r > MAX_ELEMS) bad(b, "the kernel is too large on spatial axis %d", i);
   }
 }
 
@@ -68,7 +68,7 @@ static void window_place(Build *b, Window *w, bool ceil_mode) {
     }
     int64_t room = w->in[i] + w->lo[i] + w->hi[i] - reach(w, i);
     if (ceil_mode ? room <= -w->stride[i] : room < 0)
-      bad(b, "the kernel covers %lld elements on axis %d, but the padded input has %lld", (long long)reach(w, i), i,
+      bad(b, "the kernel covers %lld elements on spatial axis %d, but the padded input has %lld", (long long)reach(w, i), i,
           (long long)(w->in[i] + w->lo[i] + w->hi[i]));
     w->out[i] = room < 0 ? 0 : room / w->stride[i] + 1;
     if (ceil_mode && room % w->stride[i] && w->out[i] * w->stride[i] < w->in[i] + w->lo[i]) {
@@ -148,7 +148,7 @@ Ref conv(Build *b, Ref x, Ref weights) {
   check_weights(b, xn, wn, false);
   window_read(b, &w, xn, wn->dims + 2);
   for (int i = 0; i < w.n; i++)
-    if (w.lo[i] < 0 || w.hi[i] < 0) bad(b, "attribute 'pads' is negative on axis %d", i);
+    if (w.lo[i] < 0 || w.hi[i] < 0) bad(b, "attribute 'pads' is negative on spatial axis %d", i);
   window_place(b, &w, false);
   x = pad_axes(b->ir, x, 2, w.n, w.lo, w.hi, c_int(b->ir, (DType)xn->dt, 0));
   return window_sum(b->ir, x, weights, 0, attr_int(b, "group"), w.stride, w.dilation);
@@ -265,9 +265,9 @@ static void transposed_place(Build *b, Window *w, int64_t *out) {
   ints_into(b, "output_shape", w->n, 0, shape);
   ints_into(b, "output_padding", w->n, 0, extra);
   for (int i = 0; i < w->n; i++) {
-    if (extra[i] < 0 || shape[i] < 0) bad(b, "the output's shape or padding is negative on axis %d", i);
+    if (extra[i] < 0 || shape[i] < 0) bad(b, "the output's shape or padding is negative on spatial axis %d", i);
     int64_t full;
-    if (!i64_mul(w->in[i] - 1, w->stride[i], &full) || full > MAX_ELEMS) bad(b, "the result is too large on axis %d", i);
+    if (!i64_mul(w->in[i] - 1, w->stride[i], &full) || full > MAX_ELEMS) bad(b, "the result is too large on spatial axis %d", i);
     full += reach(w, i) + extra[i];
     if (attr_set(b, "output_shape") || upper || lower) {
       out[i] = attr_set(b, "output_shape") ? shape[i] : w->in[i] * w->stride[i];
@@ -277,7 +277,7 @@ static void transposed_place(Build *b, Window *w, int64_t *out) {
       if (attr_is(b, "auto_pad", "VALID")) w->lo[i] = w->hi[i] = 0;
       out[i] = full - w->lo[i] - w->hi[i];
     }
-    if (out[i] < 1) bad(b, "the result has extent %lld on axis %d, expected at least 1", (long long)out[i], i);
+    if (out[i] < 1) bad(b, "the result has extent %lld on spatial axis %d, expected at least 1", (long long)out[i], i);
   }
 }
 
@@ -316,7 +316,7 @@ static int64_t greatest_divisor(int64_t a, int64_t b) { return b ? greatest_divi
 
 static PhaseRuns *phase_runs(Build *b, const Window *w, int i, int64_t out) {
   const int64_t s = w->stride[i], d = w->dilation[i], g = greatest_divisor(s, d), step = s / g, r = (w->lo[i] % s + s) % s;
-  if (s > MAX_STRIDE) bad(b, "stride %lld on axis %d is over the limit", (long long)s, i);
+  if (s > MAX_STRIDE) bad(b, "stride %lld on spatial axis %d is over the limit", (long long)s, i);
   PhaseRuns *f = arena_alloc(&b->c->model, sizeof *f + (size_t)s * sizeof *f->run);
   int64_t *tap = ARENA_NEW(&b->c->model, int64_t, s); /* 1 + first tap of each phase */
   for (int64_t t = 0; t < step && t < w->k[i]; t++) tap[t * d % s] = t + 1;
@@ -459,7 +459,7 @@ static void pool_read(Build *b, Window *w) {
   window_place(b, w, attr_int(b, "ceil_mode"));
   for (int i = 0; i < w->n; i++)
     if (w->lo[i] < 0 || w->hi[i] < 0 || w->lo[i] >= reach(w, i) || w->hi[i] >= reach(w, i))
-      bad(b, "the padding on axis %d is %lld and %lld, expected less than the %lld elements that a window covers", i,
+      bad(b, "the padding on spatial axis %d is %lld and %lld, expected less than the %lld elements that a window covers", i,
           (long long)w->lo[i], (long long)w->hi[i], (long long)reach(w, i));
 }
 
@@ -539,7 +539,8 @@ void op_max_unpool(Build *b) {
   ints_into(b, "pads", 2 * n, 0, pads);
   for (int a = 0; a < n; a++) {
     int64_t full;
-    if (!i64_mul(x->dims[2 + a] - 1, stride[a], &full) || full > MAX_ELEMS) bad(b, "the result is too large on axis %d", a);
+    if (!i64_mul(x->dims[2 + a] - 1, stride[a], &full) || full > MAX_ELEMS)
+      bad(b, "the result is too large on spatial axis %d", a);
     dims[2 + a] = full + k[a] - pads[a] - pads[n + a];
     near = elems_mul(b, near, (k[a] - 1) / stride[a] + 1); /* windows that may contain one index */
   }

@@ -1,0 +1,43 @@
+/* growth.h: memory that passes spend on time. A pass may know a faster form of a layer, which takes more memory. It describes
+ * the form as a Growth and asks growth_allowed. It reports the form that it chooses by growth_granted. The answer depends on
+ * --optimize. It also depends on --max-arena and --max-weights: driver.c compiles again without some of the granted forms where
+ * the result exceeds a limit. So a pass knows no limit. */
+#ifndef TGC_GROWTH_H
+#define TGC_GROWTH_H
+#include "../target/target.h"
+
+typedef enum Optimize { /* names in --optimize */
+  OPTIMIZE_AUTO,           /* speed, or small on machines without an operating system; only in requests */
+  OPTIMIZE_SPEED,          /* the arena and the weights may grow */
+  OPTIMIZE_SIZE,           /* the arena may grow */
+  OPTIMIZE_RAM,            /* the weights may grow */
+  OPTIMIZE_SMALL,          /* neither may grow */
+  OPTIMIZE_COUNT
+} Optimize;
+extern const char *const optimize_name[OPTIMIZE_COUNT]; /* NULL for OPTIMIZE_AUTO */
+Optimize optimize_named(const char *s);                 /* OPTIMIZE_COUNT: there is no such word; NULL: OPTIMIZE_AUTO */
+Optimize optimize_for(Optimize wish, const Target *t);  /* the wish, or t's own if that is OPTIMIZE_AUTO */
+
+typedef struct Growth {
+  const char *form;        /* the faster form, for messages: "Winograd tiles" */
+  uint32_t origin;         /* Node.origin of the layer, which stays when it is compiled again; its nodes may be others */
+  double weights, arena;   /* bytes that the form takes beyond those without it, estimated */
+  double gain;             /* cycles that it saves */
+} Growth;
+
+typedef struct MemoryGoal {
+  Optimize optimize;
+  VEC(Growth) granted;     /* in this attempt */
+  VEC(Growth) withdrawn;   /* in earlier ones: a form of the layer that takes as many bytes of weights, or of the arena, is not
+                              allowed; 0: any number is */
+  bool same_weights, same_arena; /* no form may grow them any more */
+} MemoryGoal;
+
+bool growth_allowed(const IR *ir, const Growth *g);
+void growth_granted(const IR *ir, const Growth *g);
+/* Withdraws granted forms, so that the weights and the arena take about that many bytes less in the next attempt. Withdrawn are
+ * forms of that size, then layers' forms of any size, then the forms of all layers. False: no granted form would help. */
+typedef enum { WITHDRAW_SIZE, WITHDRAW_LAYER, WITHDRAW_ALL } Withdrawal;
+bool growth_withdraw(MemoryGoal *m, double weights, double arena, Withdrawal how);
+void growth_free(MemoryGoal *m);
+#endif
