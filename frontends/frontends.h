@@ -8,18 +8,20 @@ typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from -
 
 typedef struct LoadOptions {
   const DimValue *dims;    /* Values of symbolic dimensions. A name is the dim_param or "input:axis". Shapes of given data have the
-                              names "#input:axis", or "#J:axis" for input J, and apply only where no other entry does. */
+                              names "#input:axis", or "#J:axis" for input J, and apply only where no other entry does. "all" is
+                              for those that no other entry sets. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded */
   const char *const *results; /* names of the outputs, which replace the model's own */
   int nresults;
+  const char *command;     /* the user's command line, to which messages add options; NULL: unknown */
   int64_t capacity;        /* rows reserved for results whose size depends on data; 0: no --capacity */
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model. Failures go through fail(): EX_BADMODEL (invalid,
- * unsupported, over a limit) or EX_NOINPUT_. Symbolic dimensions without a
- * value become 1; one warning names them and --dim (names_warn_open). */
+ * unsupported, over a limit) or EX_NOINPUT_. A batch
+ * without a size becomes 1, with a warning; other dimensions without a size are refused (common/open_dims.h). */
 Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o);
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o);
 

@@ -6,6 +6,20 @@
 
 /* ---- loading ---- */
 
+/* The user's command line as a shell reads it. */
+static const char *command_line(Ctx *c, const Options *o) {
+  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./%@";
+  Sb s = { 0 };
+  for (char *const *w = o->words; *w; w++) {
+    const char *word = w == o->words ? "tgc" : *w;
+    const bool quoted = !*word || word[strspn(word, plain)];
+    sb_printf(&s, "%s%s", w == o->words ? "" : " ", quoted ? "'" : "");
+    for (; *word; word++) sb_printf(&s, *word == '\'' ? "'\\''" : "%c", *word);
+    sb_puts(&s, quoted ? "'" : "");
+  }
+  return sb_keep(&s, &c->model);
+}
+
 /* Takes sizes from --dim, and from shapes of the given data, so that input files can fix dynamic dimensions. */
 static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
   Arena *m = &c->model;
@@ -22,7 +36,7 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
     }
   }
   LoadOptions l = { arena_dup(m, dims.p, dims.n * sizeof *dims.p), (int)dims.n, o->hardlinks, o->no_index_status,
-                    o->results.p, (int)o->results.n, o->capacity };
+                    o->results.p, (int)o->results.n, command_line(c, o), o->capacity };
   VEC_FREE(&dims);
   return l;
 }

@@ -378,7 +378,8 @@ typedef struct TextHooks { /* callbacks for references in a graph's text; NULL: 
   /* Returns bytes of the weight file that the text names; the file lies beneath the text's directory. sha256: expected digest,
    * or NULL */
   Bytes (*blob)(Ctx *c, void *arg, Pos at, const char *file, int64_t offset, int64_t bytes, const char *sha256);
-  int64_t (*dim)(Ctx *c, void *arg, Pos at, const char *name); /* value of a symbolic dimension */
+  /* value of the named dimension, which stands at this axis of a type of these elements */
+  int64_t (*dim)(Ctx *c, void *arg, Pos at, const char *name, int axis, DType dt);
 } TextHooks;
 Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path); /* fails with EX_BADMODEL, line, column, caret */
 Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks);

@@ -220,12 +220,12 @@ bool scan_dims_fit(DType d, int rank, const int64_t *dims) {
   return n < INT64_MAX / (d ? dt_bytes(d) : 8);
 }
 
-static int64_t symbolic_dim(Parser *p) {
+static int64_t symbolic_dim(Parser *p, const Type *t) {
   const char *s;
   size_t n = scan_word(p, &s);
   if (!n) scan_bad(p, p->at, "expected a dimension, found %s", scan_found(p));
   if (!p->hooks || !p->hooks->dim) scan_bad(p, s, "the dimension '%.*s' has no value", shown(n), s);
-  return p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n));
+  return p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n), t->rank, t->dt);
 }
 
 static void type_dims(Parser *p, Type *t, bool symbols) {
@@ -234,7 +234,7 @@ static void type_dims(Parser *p, Type *t, bool symbols) {
   do {
     char ch = scan_peek(p);
     const char *at = p->at;
-    int64_t v = symbols && is_start(ch) ? symbolic_dim(p) : scan_integer(p, "a dimension");
+    int64_t v = symbols && is_start(ch) ? symbolic_dim(p, t) : scan_integer(p, "a dimension");
     if (v < 0) scan_bad(p, at, "dimension %lld is negative", (long long)v);
     if (t->rank == MAX_RANK) scan_bad(p, at, "more than %d dimensions", MAX_RANK);
     t->dims[t->rank++] = v;

@@ -18,14 +18,3 @@ const char *names_text(Ctx *c, const Names *n) {
 }
 
 const char *names_near(Ctx *c, const Names *n, const char *word) { return did_you_mean(&c->model, word, n->p.p, n->p.n); }
-
-void names_warn_open(Ctx *c, Pos at, const Names *n) {
-  enum { SHOWN = 12 };
-  Sb flags = { 0 };
-  const bool one = n->p.n == 1;
-  for (size_t i = 0; i < n->p.n && i < SHOWN; i++) sb_printf(&flags, " --dim %.100s=N", n->p.p[i]);
-  if (n->p.n)
-    warn_at(c, at, "dimension%s%s %s not fixed; assuming 1; set %s with%s", one ? "" : "s", names_text(c, n), one ? "is" : "are",
-            one ? "it" : "them", flags.p);
-  sb_free(&flags);
-}

@@ -8,6 +8,4 @@ typedef struct Names { VEC(const char *) p; } Names; /* heap; freed by the owner
 void names_add(Ctx *c, Names *n, const char *name);
 const char *names_text(Ctx *c, const Names *n);
 const char *names_near(Ctx *c, const Names *n, const char *word); /* did_you_mean */
-/* warns once that the named dynamic dimensions have no size in the model, and that tgc takes them as 1 */
-void names_warn_open(Ctx *c, Pos at, const Names *n);
 #endif

@@ -1,6 +1,7 @@
 /* text.c: the front end of .tg files. The grammar is that of the IR (compiler/ir/parse.c). A file adds a directory for weights
  * and values for named dimensions. */
 #include "../common/external.h"
+#include "../common/open_dims.h"
 #include "../frontends.h"
 #include <string.h>
 #include <strings.h>
@@ -12,8 +13,7 @@ typedef struct Load {
   const LoadOptions *options;
   Names dims; /* names of dimensions that have no value */
   External external;
-  Names open; /* dimensions that are assumed to be 1 */
-  Pos open_at; /* the first of them */
+  OpenDims open;
   Graph *graph;
 } Load;
 
@@ -27,14 +27,28 @@ static Bytes weight_bytes(Ctx *c, void *arg, Pos at, const char *file, int64_t o
   return b;
 }
 
-static int64_t dim_value(Ctx *c, void *arg, Pos at, const char *name) {
+static const DimValue *dim_given(const LoadOptions *o, const char *name) {
+  for (int i = 0; o && i < o->ndims; i++)
+    if (!strcmp(o->dims[i].name, name)) return &o->dims[i];
+  return NULL;
+}
+
+/* A size that cannot be assumed is refused here, because the rest of the text may not be valid for any other. */
+static int64_t dim_value(Ctx *c, void *arg, Pos at, const char *name, int axis, DType dt) {
   Load *l = arg;
+  const DimValue *given = dim_given(l->options, name);
   names_add(c, &l->dims, name);
-  for (int i = 0; l->options && i < l->options->ndims; i++)
-    if (!strcmp(l->options->dims[i].name, name)) return l->options->dims[i].value;
-  if (!l->open.p.n) l->open_at = at;
-  names_add(c, &l->open, name);
+  if (!given) given = dim_given(l->options, "all");
+  if (given) return given->value;
+  open_dims_add(c, &l->open, at, name, true, axis, dt);
+  if (l->open.not_batch) open_dims_refuse(c, &l->open, l->options ? l->options->command : NULL);
   return 1;
+}
+
+static int float_inputs(const Graph *g) {
+  int n = 0;
+  for (size_t i = 0; i < g->inputs.n; i++) n += dt_float(g->inputs.p[i].dt);
+  return n;
 }
 
 static void load(Ctx *c, void *arg) {
@@ -45,13 +59,16 @@ static void load(Ctx *c, void *arg) {
   l->graph = ir_parse_graph_with(c, (const char *)text.p, text.n, l->path, &hooks);
   for (int i = 0; l->options && i < l->options->ndims; i++) {
     const char *name = l->options->dims[i].name;
-    bool known = *name == '#';
+    bool known = *name == '#' || !strcmp(name, "all");
     for (size_t k = 0; k < l->dims.p.n; k++) known |= !strcmp(l->dims.p.p[k], name);
     if (!known)
       fail(c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s%s", name, names_text(c, &l->dims),
            names_near(c, &l->dims, name));
   }
-  names_warn_open(c, l->open_at, &l->open);
+  if (!l->open.names.p.n) return;
+  if (!open_dims_batch(&l->open, float_inputs(l->graph)))
+    open_dims_refuse(c, &l->open, l->options ? l->options->command : NULL);
+  open_dims_warn(c, &l->open);
 }
 
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
@@ -59,7 +76,7 @@ Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
   if (o && o->nresults) fail(c, EX_USAGE_, "--result is for ONNX models; in a .tg file, change the outputs");
   int code = ctx_try(c, load, &l);
   VEC_FREE(&l.external.files);
-  VEC_FREE(&l.open.p);
+  VEC_FREE(&l.open.names.p);
   VEC_FREE(&l.dims.p);
   if (code) fail_silent(c, code);
   return l.graph;

@@ -5,6 +5,7 @@
  * Shapes are static, so sub-graphs that compute shapes are constant. Shape gives a constant. Small integer results that depend
  * on no input of the graph are evaluated at once; const_tensor evaluates others when a builder asks. The table of operators is
  * passed in by onnx.c, since builders call back into this file for bodies and for other operators. */
+#include "../../common/open_dims.h"
 #include "build.h"
 #include <stdlib.h>
 #include <string.h>
@@ -383,7 +384,7 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out) {
 typedef struct DimLookup {
   const LoadOptions *o;
   bool *used;
-  Names open;          /* dimensions without a value */
+  OpenDims open;       /* dimensions without a value */
   Names names;         /* names that --dim may set */
 } DimLookup;
 
@@ -396,7 +397,7 @@ static bool dim_given(DimLookup *l, const char *name, int64_t *value) {
   return false;
 }
 
-static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t number, const OnnxDim *d, int axis) {
+static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t number, const OnnxDim *d, int axis, DType dt) {
   int64_t value;
   char *name = arena_printf(&c->model, "%s:%d", input, axis);
   if (d->value < 0) names_add(c, &l->names, d->param && *d->param ? d->param : name);
@@ -408,7 +409,9 @@ static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t numbe
   if (d->negative)
     fail(c, EX_BADMODEL, "input '%s' has dimension %lld; if that means a dynamic dimension, set it with --dim %s=N", input,
          (long long)d->negative, name);
-  names_add(c, &l->open, d->param && *d->param ? d->param : name);
+  if (dim_given(l, "all", &value)) return value;
+  const bool named = d->param && *d->param;
+  open_dims_add(c, &l->open, (Pos){ 0 }, named ? d->param : name, named, axis, dt);
   return 1;
 }
 
@@ -434,6 +437,7 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
   DimLookup l = { .o = o, .used = ARENA_NEW(&b->c->model, bool, o ? o->ndims + 1 : 1) };
   const OnnxGraph *og = &b->m->graph;
   bool fixed = true;
+  int floats = 0;
   size_t nnamed = 0;
   for (uint32_t i = 0; i < og->nin; i++) nnamed += (size_t)clamp(b->m->values.p[og->in[i]].type.rank, 0, MAX_RANK);
   NamedDim *named = ARENA_NEW(&b->c->model, NamedDim, nnamed + 1);
@@ -449,7 +453,7 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
                .rank = v->type.rank,
                .narrow = small ? small->onnx : 0 };
     for (int a = 0; a < io.rank; a++) {
-      io.dims[a] = dim_value(b->c, &l, v->name, i, &v->type.dims[a], a);
+      io.dims[a] = dim_value(b->c, &l, v->name, i, &v->type.dims[a], a, io.dt);
       fixed &= io.dims[a] == v->type.dims[a].value;
       if (v->type.dims[a].value < 0 && v->type.dims[a].param)
         named[nnamed++] = (NamedDim){ v->type.dims[a].param, v->name, io.dims[a] };
@@ -463,16 +467,18 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
       b->narrow[og->in[i]] = small->onnx;
       b->value[og->in[i]] = narrow_from_bytes(b, small, io.ref);
     }
+    floats += dt_float(io.dt);
     VEC_PUSH(&g->inputs, io);
   }
   for (int i = 0; o && i < o->ndims; i++)
-    if (!l.used[i] && *o->dims[i].name != '#')
+    if (!l.used[i] && *o->dims[i].name != '#' && strcmp(o->dims[i].name, "all") != 0)
       fail(b->c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s%s",
            o->dims[i].name, names_text(b->c, &l.names), names_near(b->c, &l.names, o->dims[i].name));
   VEC_FREE(&l.names.p);
   check_named(b->c, named, nnamed);
-  names_warn_open(b->c, (Pos){ 0 }, &l.open);
-  VEC_FREE(&l.open.p);
+  if (!open_dims_batch(&l.open, floats) && l.open.names.p.n) open_dims_refuse(b->c, &l.open, o ? o->command : NULL);
+  open_dims_warn(b->c, &l.open);
+  VEC_FREE(&l.open.names.p);
   return fixed;
 }
 

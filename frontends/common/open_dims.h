@@ -1,0 +1,23 @@
+/* open_dims.h: dimensions of inputs that neither the model nor the user gives a size. */
+#ifndef TGC_OPEN_DIMS_H
+#define TGC_OPEN_DIMS_H
+#include "../../compiler/ir/ir.h"
+#include "names.h"
+
+typedef struct OpenDims { /* zero: none */
+  Names names;            /* as --dim takes them: the dimension's name, or INPUT:AXIS where it has none */
+  Pos at;                 /* of the first, in a text file */
+  bool named, unnamed;    /* some have a name; some have none */
+  int floats;             /* inputs of floats whose axis 0 is open */
+  bool not_batch;         /* one stands at another axis, or has the name of a length */
+} OpenDims;
+
+/* Adds the dimension at this axis of an input. has_name: the model names it. */
+void open_dims_add(Ctx *c, OpenDims *d, Pos at, const char *name, bool has_name, int axis, DType dt);
+/* Whether they can only be the batch: axis 0 of all `floats` inputs of floats, one name or none, not the name of a length. */
+bool open_dims_batch(const OpenDims *d, int floats);
+/* Warns that the batch is taken as 1. */
+void open_dims_warn(Ctx *c, const OpenDims *d);
+/* Fails with EX_BADMODEL; the message has the command line that sets all of them. command: the user's, or NULL. */
+_Noreturn void open_dims_refuse(Ctx *c, const OpenDims *d, const char *command);
+#endif
