@@ -69,8 +69,8 @@ GROUP(GENERAL,   "General")
 /*     letter name              argument                 kind   field            verbs        group */
 
 OPTION(0,   "dim",              "NAME=N",                 LIST,  dims,            "crvikbptq",  INPUT,
-       "size of a dynamic dimension, named as in the model or as INPUT:AXIS; all=N sets those that nothing else sets; shapes of --data "
-       "and --input set them too")
+       "size of a dynamic dimension, named as in the model or as INPUT:AXIS; --data and --input set it as well; all=N sets "
+       "the dimensions that have no size yet")
 OPTION(0,   "result",           "NAME",                   LIST,  results,         "crvikbpt",   INPUT,
        "make this value an output in place of the model's outputs, and drop what it does not need; may be repeated")
 OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crvikbpt",   INPUT,

@@ -1,5 +1,5 @@
-/* open_dims.c: which dimensions without a size are taken as 1. Only the batch is: any other size that is guessed gives a bundle that
- * cannot do what its user wants. */
+/* open_dims.c: which dimensions without a size are taken as 1. Only the batch is: a bundle for any other guessed size would be of
+ * no use to its user. */
 #include "open_dims.h"
 #include <string.h>
 #include <strings.h>
@@ -48,7 +48,6 @@ void open_dims_warn(Ctx *c, const OpenDims *d) {
 
 void open_dims_refuse(Ctx *c, const OpenDims *d, const char *command) {
   const bool one = d->names.p.n == 1;
-  fail_at(c, EX_BADMODEL, d->at, "dimension%s%s %s not fixed; tgc assumes 1 for a batch only. Give %s: %s%s%s", one ? "" : "s",
-          names_text(c, &d->names), one ? "is" : "are", one ? "its size" : "their sizes", command ? command : "", command ? "" : "add",
-          flags(c, d));
+  fail_at(c, EX_BADMODEL, d->at, "dimension%s%s %s not fixed; tgc assumes 1 for a batch only. Give %s: %s%s", one ? "" : "s",
+          names_text(c, &d->names), one ? "is" : "are", one ? "its size" : "their sizes", command ? command : "add", flags(c, d));
 }

@@ -6,7 +6,7 @@
 
 typedef struct OpenDims { /* zero: none */
   Names names;            /* as --dim takes them: the dimension's name, or INPUT:AXIS where it has none */
-  Pos at;                 /* of the first, in a text file */
+  Pos at;                 /* the first one's, in a text file */
   bool named, unnamed;    /* some have a name; some have none */
   int floats;             /* inputs of floats whose axis 0 is open */
   bool not_batch;         /* one stands at another axis, or has the name of a length */
