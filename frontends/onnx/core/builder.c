@@ -397,15 +397,32 @@ static bool dim_given(DimLookup *l, const char *name, int64_t *value) {
   return false;
 }
 
-static int64_t dim_value(Ctx *c, DimLookup *l, const char *input, uint32_t number, const OnnxDim *d, int axis, DType dt) {
+/* Whether data was given whose shape has this axis of input `number`. */
+static bool dim_of_data(Ctx *c, DimLookup *l, const char *input, uint32_t number, int axis, int64_t *value) {
+  return dim_given(l, arena_printf(&c->model, "#%s:%d", input, axis), value) ||
+         dim_given(l, arena_printf(&c->model, "#%u:%d", number, axis), value);
+}
+
+/* The same for any input with a dimension of that name. */
+static bool dim_of_any_data(Build *b, DimLookup *l, const char *param, int64_t *value) {
+  for (uint32_t i = 0; i < b->m->graph.nin; i++) {
+    const OnnxValue *v = &b->m->values.p[b->m->graph.in[i]];
+    for (int a = 0; a < v->type.rank; a++)
+      if (v->type.dims[a].param && !strcmp(v->type.dims[a].param, param) && dim_of_data(b->c, l, v->name, i, a, value)) return true;
+  }
+  return false;
+}
+
+static int64_t dim_value(Build *b, DimLookup *l, const char *input, uint32_t number, const OnnxDim *d, int axis, DType dt) {
+  Ctx *c = b->c;
   int64_t value;
   char *name = arena_printf(&c->model, "%s:%d", input, axis);
   if (d->value < 0) names_add(c, &l->names, d->param && *d->param ? d->param : name);
   if (dim_given(l, name, &value)) return value;
   if (d->value >= 0) return d->value;
   if (d->param && dim_given(l, d->param, &value)) return value;
-  if (dim_given(l, arena_printf(&c->model, "#%s:%d", input, axis), &value)) return value;
-  if (dim_given(l, arena_printf(&c->model, "#%u:%d", number, axis), &value)) return value;
+  if (dim_of_data(c, l, input, number, axis, &value)) return value;
+  if (d->param && dim_of_any_data(b, l, d->param, &value)) return value;
   if (d->negative)
     fail(c, EX_BADMODEL, "input '%s' has dimension %lld; if that means a dynamic dimension, set it with --dim %s=N", input,
          (long long)d->negative, name);
@@ -453,7 +470,7 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
                .rank = v->type.rank,
                .narrow = small ? small->onnx : 0 };
     for (int a = 0; a < io.rank; a++) {
-      io.dims[a] = dim_value(b->c, &l, v->name, i, &v->type.dims[a], a, io.dt);
+      io.dims[a] = dim_value(b, &l, v->name, i, &v->type.dims[a], a, io.dt);
       fixed &= io.dims[a] == v->type.dims[a].value;
       if (v->type.dims[a].value < 0 && v->type.dims[a].param)
         named[nnamed++] = (NamedDim){ v->type.dims[a].param, v->name, io.dims[a] };
