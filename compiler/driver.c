@@ -16,6 +16,7 @@ typedef struct State {
   const CompileOptions *o;
 } State;
 
+static void pass_loops(State *st) { graph_loops(st->s.g, st->plan->in->target); }
 static void pass_integer(State *st) { graph_integer(st->s.g, st->plan->in->target); }
 static void pass_simplify(State *st) { graph_simplify(st->s.g, st->o->precision != PREC_STRICT); }
 static void pass_promote_half(State *st) {
@@ -51,6 +52,7 @@ static void order_nodes(Sched *s) {
   Refs roots = { 0 };
   for (size_t i = 0; i < s->g->outputs.n; i++) VEC_PUSH(&roots, s->g->outputs.p[i].ref);
   ir_toposort(s->ir, roots.p, roots.n, &s->order);
+  order_bodies(s->ir, &s->order);
   VEC_FREE(&roots);
 }
 
@@ -456,6 +458,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   const char *problem = p ? memory_problem(p, o->max_arena, o->max_weights, &at) : NULL;
   if (p) growth_report(p, &m);
   if (p) VEC_FREE(&p->weights.packed);
+  if (p) plan_loop_calls(p);
   growth_free(&m);
   if (problem) fail_at(g->ir->ctx, EX_BADMODEL, at ? ir_pos(g->ir, at) : (Pos){ 0 }, "%s", problem);
   if (p && o->tell_growth && p->growth.layers && !o->resumed) p->growth.arena = arena_without_growth(g, o, &before);

@@ -29,6 +29,10 @@ const Fields place_fields = FIELDS(place_rows);
 static const Field buffer_rows[] = {
   { "piece",  F_LONG,  BUF(piece),  0, 0, MOST_ELEMS },
   { "packed", F_INT,   BUF(packed), 0, 0, MOST_INT },
+  { "of",     F_INT,   BUF(of),     0, 0, MOST_INT },
+  { "at",     F_LONG,  BUF(at),     0, 0, MOST_ELEMS },
+  { "step",   F_LONG,  BUF(step),   0, -MOST_ELEMS, MOST_ELEMS },
+  { "turn",   F_INT,   BUF(turn),   0, 0, 2 },
   { "value",  F_VALUE, BUF(value),  0, 0, 0 },
 };
 const Fields buffer_fields = FIELDS(buffer_rows);
@@ -62,6 +66,8 @@ static const Field kernel_rows[] = {
   { "read",      F_LONG, KERNEL(bytes_read),       0, 0, INT64_MAX },
   { "written",   F_LONG, KERNEL(bytes_written),    0, 0, INT64_MAX },
   { "moves",     F_FLAG, KERNEL(moves),            0, 0, 1 },
+  { "loop",      F_INT,  KERNEL(loop),             0, 0, GRAPH_LOOPS },
+  { "trips",     F_LONG, KERNEL(trips),            0, 0, INT32_MAX },
   { "may_alias", F_FLAG, KERNEL(may_alias),        0, 0, 1 },
   { "as",        F_INT,  KERNEL(as),               0, 0, MOST_INT },
   { "accesses",  F_LONG, KERNEL(bounds.accesses),  0, 0, INT64_MAX },

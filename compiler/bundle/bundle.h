@@ -75,6 +75,7 @@ typedef struct CallPlace { int64_t slot, at; } CallPlace; /* place of a buffer: 
                                                              offset */
 typedef struct CallMoves {
   CallPlace by;                /* increments from one iteration to the next */
+  bool turns;              /* by.at is added in odd iterations only */
   bool table, leaps;       /* table: byte offsets are not equidistant; leaps: slots are not */
 } CallMoves;
 Repeats reroll_calls(const Plan *p);           /* the caller frees it */

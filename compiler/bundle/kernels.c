@@ -91,8 +91,10 @@ static void put_round(int64_t first, int64_t by, Sb *o) {
 /* " + 128": byte offset of the buffer in its memory */
 static void put_at(const Calls *c, int k, size_t buffer, const CallMoves *m) {
   sb_puts(c->o, " + ");
+  const int64_t at = call_place(c->p, (size_t)k, buffer).at;
   if (m->table) sb_printf(c->o, "at%d_%zu[i]", k, buffer);
-  else put_round(call_place(c->p, (size_t)k, buffer).at, m->by.at, c->o);
+  else if (m->turns) sb_printf(c->o, "%lld + (i & 1) * %lld", (long long)at, (long long)m->by.at);
+  else put_round(at, m->by.at, c->o);
 }
 
 /* A pointer from the caller. If its number varies, it is indexed from the first one in the structure. */

@@ -48,6 +48,11 @@ static const char *put_slot(const Call *c, const Buf *b, const CallMoves *m, con
 /* The byte offset of buffer i in its memory, in the same form */
 static const char *put_at(const Call *c, size_t buffer, const CallMoves *m, const char *name) {
   name = arena_printf(&c->p->ir->ctx->model, "%s.bytes", name);
+  if (m->turns) {
+    sb_printf(c->o, "  %s.odd = and i64 %%i, 1\n  %s.moved = mul i64 %s.odd, %lld\n  %s = add i64 %s.moved, %lld\n", name, name, name,
+              (long long)m->by.at, name, name, (long long)call_place(c->p, (size_t)c->k, buffer).at);
+    return name;
+  }
   if (!m->table) return put_round(c, call_place(c->p, (size_t)c->k, buffer).at, m->by.at, name);
   const bool wide = call_table_wide(c->p, c->s, (size_t)c->k, buffer);
   sb_printf(c->o, "  %s.entry = getelementptr i%d, ptr @at.%d.%zu, i64 %%i\n", name, wide ? 64 : 32, c->k, buffer);

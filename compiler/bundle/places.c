@@ -32,6 +32,7 @@ static Region region_of(const Plan *p, const Buf *b, int64_t weight_bytes) {
 /* Offset that the call passes in this iteration; kernel: the one of the first iteration. */
 static int64_t pointer_of(const Plan *p, const Repeat *s, const CallMoves *m, size_t kernel, size_t iteration, size_t buffer) {
   if (m->table) return call_place(p, kernel + iteration * s->period, buffer).at;
+  if (m->turns) return call_place(p, kernel, buffer).at + (int64_t)(iteration & 1) * m->by.at;
   return call_place(p, kernel, buffer).at + (int64_t)iteration * m->by.at;
 }
 

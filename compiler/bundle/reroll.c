@@ -5,7 +5,7 @@
  * those of kernel first + j are, or i steps further, or where a table says. Buffers that alternate repeat with twice the
  * period. First or last iterations that differ stay straight calls.
  *
- * Runs of equal functions are found for all periods at once, from the end backwards. The covering by such runs that saves most
+ * A loop is a repeat as it stands. Runs of equal functions elsewhere are found for all periods at once, from the end backwards. The covering by such runs that saves most
  * is taken. Then each repeat is fitted to its buffers: its period doubled, iterations dropped at either end. It stays if it
  * makes the code of the calls smaller; code sizes are about equal on all machines. Two equal layers of two calls are not worth
  * it.
@@ -33,7 +33,7 @@ CallPlace call_place(const Plan *p, size_t k, size_t buffer) {
 static uint32_t call_word(const Plan *p, size_t k) {
   const Kernel *x = &p->kernels.p[k];
   VEC(int64_t) w = { 0 };
-  VEC_PUSH(&w, x->text ? x->code : -1 - (int64_t)k);
+  VEC_PUSH(&w, x->text && !x->loop ? x->code : -1 - (int64_t)k);
   VEC_PUSH(&w, x->group_size);
   VEC_PUSH(&w, x->chunks_per_task);
   VEC_PUSH(&w, x->chunks);
@@ -65,12 +65,16 @@ CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffe
   CallMoves m = { 0 };
   if (!s) return m;
   const CallPlace from = call_place(p, kernel, buffer), second = call_place(p, kernel + s->period, buffer);
+  bool turns = p->kernels.p[kernel].loop != 0;
   m.by = (CallPlace){ second.slot - from.slot, second.at - from.at };
   for (size_t i = 2; i < s->times; i++) {
     const CallPlace x = call_place(p, kernel + i * s->period, buffer);
+    turns &= x.at == (i & 1 ? second.at : from.at);
     m.leaps |= x.slot != from.slot + (int64_t)i * m.by.slot;
     m.table |= x.at != from.at + (int64_t)i * m.by.at;
   }
+  m.turns = turns && m.table;
+  m.table &= !m.turns;
   return m;
 }
 
@@ -112,6 +116,14 @@ static Repeat fit(const Plan *p, Repeat all) {
   return best;
 }
 
+/* The calls of the loop that begins with this one (schedule/loop_calls.c) */
+static Repeat loop_at(const Plan *p, size_t first) {
+  const Kernel *k = &p->kernels.p[first];
+  size_t end = first;
+  while (end < p->kernels.n && p->kernels.p[end].loop == k->loop) end++;
+  return (Repeat){ first, (end - first) / (size_t)k->trips, (size_t)k->trips };
+}
+
 Repeats reroll_calls(const Plan *p) {
   const size_t n = p->kernels.n, most = (size_t)tunable(p->ir->ctx, reroll_period), longest = n / 2 < most ? n / 2 : most;
   uint32_t *word = xmalloc((n + 1) * sizeof *word);
@@ -140,6 +152,9 @@ Repeats reroll_calls(const Plan *p) {
     }
   }
   for (size_t k = 0; k < n; k += from[k].times ? from[k].period * from[k].times : 1) {
+    if (p->kernels.p[k].loop) from[k] = loop_at(p, k);
+    if (p->kernels.p[k].loop) VEC_PUSH(&all, from[k]);
+    if (p->kernels.p[k].loop) continue;
     const Repeat s = from[k].times ? fit(p, from[k]) : from[k];
     if (s.times) VEC_PUSH(&all, s);
   }

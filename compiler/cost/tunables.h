@@ -18,6 +18,8 @@ TUNABLE(int, sink_moves, 8, 0, 8, "nodes", "longest chain of movement below whic
 TUNABLE(int, scale_path, 16, 0, 16, "nodes", "longest path from a factor to the constant that absorbs it; longer paths do not occur")
 TUNABLE(int, half_moves, 32, 0, 64, "ops", "most movement between a cast from a half and a product of a matrix unit: bounds recursion")
 
+TUNABLE(int, loop_trips, 9, 1, 2147483647, "iterations", "loops with fewer iterations are unrolled: their copies are fused with what is around them, and folded")
+
 /* ---- schedule ---- */
 TUNABLE(int, inlined_most, 160, 1, 400, "nodes", "most nodes inlined into one kernel: bounds the length of C functions and the depth of recursion")
 TUNABLE(int, regrouped_most, 12, 0, 64, "reshapes", "most reshapes on the way to a load: each one adds quotients and remainders to the index")

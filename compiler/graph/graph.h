@@ -15,6 +15,7 @@ typedef struct StateSpec {  /* options of a state, or of several states by a pat
 void graph_states(Graph *g, const StateSpec *specs, int n); /* run once, before other passes; fails with EX_USAGE_ */
 void graph_grow(Graph *g, const bool *grows); /* grow.c; grows: by state, whether its window starts empty */
 
+void graph_loops(Graph *g, const Target *t); /* unroll_loops.c: unrolls short loops, and all where the target is a device */
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
 /* Exact rewrites. merge: also the rules of scale.c, which change roundings. */

@@ -589,6 +589,23 @@ static GroupChoice decide_group(Plan *p, Groups which, const Member *m, int kern
   return c;
 }
 
+/* Kernels of a loop, and kernels that touch what slices of a loop lie in, stay alone. */
+static bool touches_loop(const IR *ir, const Kernel *k, const Member *m, const bool *sliced) {
+  bool any = k->loop != 0;
+  for (size_t i = 0; i < m->touch.n && !any; i++) any = ir->bufs.p[m->touch.p[i].buf].of || sliced[m->touch.p[i].buf];
+  return any;
+}
+
+static void keep_out_of_loops(const Plan *p, Member *m) {
+  const IR *ir = p->ir;
+  bool *sliced = xcalloc(ir->bufs.n + 1, sizeof *sliced);
+  for (size_t b = 0; b < ir->bufs.n; b++)
+    if (ir->bufs.p[b].of) sliced[ir->bufs.p[b].of - 1] = true;
+  for (size_t i = 0; i < p->kernels.n; i++)
+    if (touches_loop(ir, &p->kernels.p[i], &m[i], sliced)) m[i].fit = false;
+  free(sliced);
+}
+
 void step_groups(Plan *p, Kernel *unused) {
   IR *ir = p->ir;
   const Groups which = p->in->groups;
@@ -597,6 +614,7 @@ void step_groups(Plan *p, Kernel *unused) {
   size_t n = p->kernels.n;
   Member *m = xmalloc((n + 1) * sizeof *m);
   for (size_t i = 0; i < n; i++) open_member(ir, &p->kernels.p[i], (int)i, &m[i]);
+  keep_out_of_loops(p, m);
   Ends *ends = buffer_ends(ir, m, n);
   GroupChoice *best = NULL;
   VEC(GroupChoice) groups = { 0 };

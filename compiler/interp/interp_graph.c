@@ -614,7 +614,12 @@ bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs
                   int64_t steps, Tensor *results) {
   Eval e = { .ir = ir, .inputs = inputs, .with_double = with_double, .steps = steps ? steps : INT64_MAX,
              .bytes = INT64_MAX, .tells = ir->ctx->progress != NULL };
-  return run(&e, outputs, n, a, results);
+  Ref *straight = xmalloc(((size_t)n + 1) * sizeof *straight);
+  memcpy(straight, outputs, (size_t)n * sizeof *straight);
+  ir_unroll(ir, straight, (size_t)n, INT64_MAX);
+  const bool ok = run(&e, straight, n, a, results);
+  free(straight);
+  return ok;
 }
 
 /* Constants that need no evaluation: one value everywhere, or a stored tensor in another shape. */

@@ -112,7 +112,8 @@ typedef struct Node {
   uint8_t flags;           /* for the pass that runs; 0 between passes */
   uint16_t lanes;          /* 1: scalar; program level only */
   uint16_t nsrc, narg;
-  bool varies;             /* graph level: depends on a PARAM */
+  bool varies;             /* graph level: depends on a PARAM, or is an op of loops */
+  uint8_t loop;            /* graph level: 1 + number of the loop in whose body it is; 0: none */
   uint32_t origin;         /* index of Origin */
   uint32_t newest_range;   /* 1 + the greatest number of a RANGE below this node; 0: there is none */
   const Ref *src;          /* interned */
@@ -159,6 +160,10 @@ typedef struct Buf {
   int64_t slot;            /* input or output number; tensor id of a weight; state number */
   int64_t offset;          /* bytes from the start of the arena, the weights blob or the state; -1: not placed */
   int packed;              /* for a weight: 1 + row of WeightPlan.packed; 0: the tensor itself */
+  int of;                  /* 1 + buffer in whose memory it lies, as a loop needs it; 0: it has memory of its own. Memory of kind
+                              ARENA only */
+  int64_t at, step;        /* of: elements from the start of that buffer in iteration 0; elements to the next iteration */
+  int turn;                /* of: 1 or 2: it lies `step` elements behind the start in odd or in even iterations; 0: neither */
   int64_t piece;           /* bytes per share of a group's chunks (group/group.c); 0: one piece serves all shares */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
@@ -174,6 +179,7 @@ typedef struct IR {
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
   int64_t next_range;      /* number of the next range or accumulator */
+  int loops;               /* number of the next loop; at most GRAPH_LOOPS */
   struct Decisions *decisions; /* decisions.h: decisions of the passes; NULL: not recorded */
   struct MemoryGoal *memory; /* cost/growth.h: whether passes may take memory for speed; NULL: they may */
   const Pos *dump;         /* line of the dump that is being read: errors are then the user's, not bugs; NULL: no dump is read */
@@ -295,6 +301,28 @@ Ref g_walk(IR *ir, const Ref src[5], int64_t steps);
 const char *g_walk_refuses(const IR *ir, const Ref src[5], int64_t steps); /* why it could leave its tables; NULL: it cannot */
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* reduced axes stay, with extent 1 */
 
+typedef VEC(Ref) Refs;
+/* ---- loops (loops.c). A loop has a number, and runs at least once. All nodes that depend on a SLICE or a CARRIED with its
+ * number are its body, up to the ITERATE. A body has no loop inside. ---- */
+enum { GRAPH_LOOPS = 250 };
+static inline bool op_is_of_loops(Op op) {
+  return op == OP_STORED || op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_ITERATE || op == OP_RESULT;
+}
+/* r is computed in each iteration; the initial value of a CARRIED is not */
+static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->loop; }
+Ref g_stored(IR *ir, Ref x);
+Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse);
+Ref g_carried(IR *ir, int loop, int place, Ref init);
+Ref g_yield(IR *ir, int loop, int place, Ref x);               /* the next value of a place */
+Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
+Ref g_iterate(IR *ir, int loop, int64_t trips, int n, const Ref *yields);
+Ref g_result(IR *ir, Ref iterate, int at);
+const char *g_iterate_refuses(const IR *ir, Ref iterate); /* why it is no loop; NULL: it is one */
+/* Replaces loops below the roots by copies of their bodies: those with fewer than `least` trips. True: there were any. */
+bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
+/* Moves the nodes of each body to the place before its ITERATE */
+void order_bodies(const IR *ir, Refs *order);
+
 /* ---- a graph: front ends make it, the bundle exposes its inputs and outputs ---- */
 typedef struct GIO {
   Ref ref;
@@ -326,7 +354,6 @@ static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->state
 
 /* Topological order: appends all nodes below roots to out, sources before users. The caller frees out with VEC_FREE. Iterative.
  * With one root the IR keeps the order, since nodes never change; asking again copies it. */
-typedef VEC(Ref) Refs;
 /* Total order of nodes by structure (node_order.c): negative, 0 or positive as a stands before, equals or stands after b. It
  * does not depend on the order in which nodes were made: numbers of ranges and buffers only count relative to each other. */
 int node_order(const IR *ir, Ref a, Ref b);

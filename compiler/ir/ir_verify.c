@@ -171,6 +171,27 @@ void ir_verify_graph_node(const Graph *g, Ref r) {
     NEED(x->dt == DT_I64 && x->rank == 2 && x->dims[0] == s->dims[0] && x->dims[1] == trees, "wrong shape");
     break;
   }
+  case OP_STORED: NEED(same_shape(x, s) && !s->loop, "wrong shape, or inside of a loop"); break;
+  case OP_CARRIED: NEED(same_shape(x, s) && a[0] >= 0 && a[0] < GRAPH_LOOPS && a[1] >= 0, "no such loop or place"); break;
+  case OP_SLICE:
+    NEED(s->op == OP_STORED && x->rank + 1 == s->rank && a[1] >= 0 && a[1] < s->rank, "no such axis, or the source is not stored");
+    for (int i = 0, k = 0; i < s->rank; i++) NEED(i == a[1] || x->dims[k++] == s->dims[i], "wrong shape");
+    break;
+  case OP_YIELD:
+    NEED(a[1] < 0 || same_shape(x, s), "wrong shape");
+    NEED(a[1] >= 0 || (x->rank == s->rank + 1 && a[2] >= 0 && a[2] < x->rank), "no such axis");
+    for (int i = 0, k = 0; i < x->rank && a[1] < 0; i++) NEED(i == a[2] || s->dims[k++] == x->dims[i], "wrong shape");
+    break;
+  case OP_ITERATE: {
+    const char *wrong = g_iterate_refuses(ir, r);
+    if (wrong) verify_broken(ir, r, wrong);
+    break;
+  }
+  case OP_RESULT: {
+    const Node *y = s->op == OP_ITERATE && a[0] >= 0 && a[0] < s->nsrc ? node(ir, s->src[a[0]]) : NULL;
+    NEED(y && y->dt == x->dt && same_shape(x, y), "no such yield, or another shape");
+    break;
+  }
   case OP_REDUCE:
     NEED(reducing(a[0]), "cannot reduce by this op");
     NEED(x->rank == s->rank && a[1] >= 0 && !(a[1] >> x->rank), "no such axis");

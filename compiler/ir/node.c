@@ -291,6 +291,7 @@ static Span bounds(const IR *ir, const Node *x) {
     if (!dt_float(s0->dt) && known(a) && known(b)) r = a.hi <= b.lo ? (Span){ 1, 1 } : a.lo > b.hi ? (Span){ 0, 0 } : r;
     break;
   case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW: case OP_GATHER: case OP_BCAST: case OP_LANE:
+  case OP_STORED: case OP_SLICE:
     r = a;
     break;
   case OP_WALK: r = (Span){ 0, node(ir, walk_split(x))->dims[0] - 1 }; break; /* g_walk_refuses proves it */
@@ -327,6 +328,15 @@ bool node_is_exact(const IR *ir, const Node *x) {
 /* Age of a range, by its number; ranges of analyses have numbers below 0, and age 0. */
 static uint32_t range_age(int64_t number) { return number < 0 ? 0 : number < UINT32_MAX ? (uint32_t)number + 1 : UINT32_MAX; }
 
+/* The body that an op of loops belongs to; counts the loops */
+static void set_loop(IR *ir, Node *x) {
+  if (x->op == OP_SLICE || x->op == OP_CARRIED || x->op == OP_YIELD) {
+    x->loop = (uint8_t)(x->arg[0] + 1);
+    if (x->arg[0] >= ir->loops) ir->loops = (int)x->arg[0] + 1;
+  }
+  if (x->op == OP_ITERATE) x->loop = 0;
+}
+
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg, int rank,
               const int64_t *dims) {
   struct IRTables *t = ir->tables;
@@ -348,13 +358,15 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
       }
       x.src = arena_dup(&ir->ctx->model, src, (size_t)nsrc * sizeof *src);
       x.origin = ir->origin;
-      x.varies = op == OP_PARAM;
+      x.varies = op == OP_PARAM || op_is_of_loops(op);
       x.newest_range = op == OP_RANGE && narg > 1 ? range_age(arg[1]) : 0;
       for (int i = 0; i < nsrc; i++) {
         const Node *y = node(ir, src[i]);
         x.varies |= y->varies;
+        x.loop = y->loop > x.loop ? y->loop : x.loop;
         x.newest_range = y->newest_range > x.newest_range ? y->newest_range : x.newest_range;
       }
+      if (op_is_of_loops(op)) set_loop(ir, &x);
       Span s = bounds(ir, &x);
       x.vmin = s.lo;
       x.vmax = s.hi;

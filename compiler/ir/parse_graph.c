@@ -210,6 +210,44 @@ static Ref graph_scatter(Parser *p, const char *at, Op op, int64_t axis) {
   return g_scatter(p->ir, op, p->src.p[0], p->src.p[1], p->src.p[2], (int)axis);
 }
 
+static Ref graph_yield(Parser *p, const char *at, const int64_t *arg) {
+  const Node *x = node(p->ir, p->src.p[0]);
+  if (arg[1] >= 0) return g_yield(p->ir, (int)arg[0], (int)arg[1], p->src.p[0]);
+  const int64_t *dims = type_shape(p, at);
+  bool fits = p->type.rank == x->rank + 1 && arg[2] >= 0 && arg[2] <= x->rank;
+  for (int a = 0, k = 0; fits && a <= x->rank; a++) fits = a == arg[2] ? dims[a] > 0 : dims[a] == x->dims[k++];
+  if (!fits) scan_bad(p, at, "the result must have the slice's axes, and axis %lld", (long long)arg[2]);
+  return g_yield_slice(p->ir, (int)arg[0], p->src.p[0], (int)arg[2], arg[3] != 0, dims[arg[2]]);
+}
+
+static Ref graph_iterate(Parser *p, const char *at, const int64_t *arg) {
+  const Ref made = g_iterate(p->ir, (int)arg[0], arg[1], (int)p->src.n, p->src.p);
+  const char *wrong = g_iterate_refuses(p->ir, made);
+  if (wrong) scan_bad(p, at, "%s", wrong);
+  return made;
+}
+
+static Ref graph_loop_op(Parser *p, const char *at, Op op, const int64_t *arg) {
+  const Ref x = p->src.p[0];
+  const Node *n = node(p->ir, x);
+  if (op != OP_RESULT && (arg[0] < 0 || arg[0] >= GRAPH_LOOPS)) scan_bad(p, at, "loops are numbered from 0 to %d", GRAPH_LOOPS - 1);
+  if (op == OP_YIELD && (arg[1] < -1 || arg[1] > INT16_MAX)) scan_bad(p, at, "place %lld is out of range", (long long)arg[1]);
+  switch (op) {
+  case OP_SLICE:
+    check_axis(p, at, x, arg[1]);
+    if (n->op != OP_STORED) scan_bad(p, at, "only a stored value has slices");
+    return g_slice(p->ir, (int)arg[0], x, (int)arg[1], arg[2] != 0);
+  case OP_CARRIED:
+    if (arg[1] < 0 || arg[1] > INT16_MAX) scan_bad(p, at, "place %lld is out of range", (long long)arg[1]);
+    return g_carried(p->ir, (int)arg[0], (int)arg[1], x);
+  case OP_YIELD: return graph_yield(p, at, arg);
+  case OP_ITERATE: return graph_iterate(p, at, arg);
+  default:
+    if (n->op != OP_ITERATE || arg[0] < 0 || arg[0] >= n->nsrc) scan_bad(p, at, "there is no such yield");
+    return g_result(p->ir, x, (int)arg[0]);
+  }
+}
+
 Ref parse_graph_op(Parser *p, const char *at, Op op) {
   int64_t arg[2 * MAX_RANK];
   if (op == OP_PARAM || op == OP_WEIGHT) scan_bad(p, at, "inputs and weights are written 'input' and 'weight' with their type");
@@ -244,6 +282,8 @@ Ref parse_graph_op(Parser *p, const char *at, Op op) {
     check_dims(p, at, DT_I64, 2, (int64_t[]){ node(p->ir, p->src.p[0])->dims[0], node(p->ir, p->src.p[4])->dims[0] });
     return g_walk(p->ir, p->src.p, arg[0]);
   }
+  case OP_STORED: return g_stored(p->ir, p->src.p[0]);
+  case OP_SLICE: case OP_CARRIED: case OP_YIELD: case OP_ITERATE: case OP_RESULT: return graph_loop_op(p, at, op, arg);
   case OP_REDUCE:
     if (!op_takes((Op)arg[0], first)) scan_bad(p, at, "this op does not take elements of %s", dt_text(first));
     return g_reduce(p->ir, (Op)arg[0], p->src.p[0], (uint32_t)arg[1]);

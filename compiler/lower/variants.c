@@ -70,6 +70,8 @@ void variants_make(Plan *p) {
                       .flops = x->flops,
                       .bytes_read = x->bytes_read,
                       .bytes_written = x->bytes_written,
+                      .loop = x->loop,
+                      .trips = x->trips,
                       .moves = x->moves };
       const size_t nests = hot[k] || !t[1] ? x->nests.n : 0;
       for (size_t i = 0; i < nests; i++) VEC_PUSH(&same.nests, ((NestSchedule){ .nest = x->nests.p[i].nest }));

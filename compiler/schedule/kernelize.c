@@ -137,6 +137,7 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
     at[gather_axis(x)] = element(l, gather_index(x), idx, path);
     return element(l, gather_data(x), at, path);
   case OP_WALK: return walked(l, x, idx, path);
+  case OP_STORED: case OP_CARRIED: case OP_YIELD: return element(l, operand(x), idx, path);
   case OP_REDUCE: {
     Ref src[MAX_RANK + 1], ranges[MAX_RANK];
     int n = 0;
@@ -276,11 +277,19 @@ static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   VEC_PUSH(nests, nest(ir, p, x, at, ranges, n, value));
 }
 
-static void add_kernel(Lower *l, Refs *nests, uint32_t origin) {
+/* What an iteration gives, into its slice of the result */
+static void yield_nest(Lower *l, Ref r, Refs *nests) {
+  const Node *x = node(l->ir, r);
+  Place part = l->s->place[r];
+  for (int a = (int)yield_axis(x); a + 1 < x->rank && yield_place(x) < 0; a++) part.stride[a] = part.stride[a + 1];
+  value_nest(l, &part, operand(x), nests);
+}
+
+static void add_kernel(Lower *l, Refs *nests, uint32_t origin, int loop) {
   IR *ir = l->ir;
   if (nests->n) {
     ir->origin = origin;
-    Kernel k = { .sink = scalar(ir, OP_SINK, DT_NONE, (int)nests->n, nests->p), .group_size = 1, .code = -1 };
+    Kernel k = { .sink = scalar(ir, OP_SINK, DT_NONE, (int)nests->n, nests->p), .group_size = 1, .code = -1, .loop = loop };
     ir_rewrite(ir, gate_rules, NULL, &k.sink, 1, NULL);
     VEC_PUSH(&l->s->plan->kernels, k);
   }
@@ -288,6 +297,11 @@ static void add_kernel(Lower *l, Refs *nests, uint32_t origin) {
   l->memo.n = 0;
   l->walks = 0;
   memset(l->head, 0, sizeof l->head);
+}
+
+static void set_trips(Plan *p, const Node *loop) {
+  for (size_t k = p->kernels.n; k-- > 0 && p->kernels.p[k].loop == iterate_loop(loop) + 1;)
+    p->kernels.p[k].trips = iterate_trips(loop);
 }
 
 void sched_lower(Sched *s) {
@@ -301,7 +315,8 @@ void sched_lower(Sched *s) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
     const Place *p = &s->place[r];
-    if (!p->materialized) continue;
+    if (x->op == OP_ITERATE) set_trips(s->plan, x);
+    if (!p->materialized || x->op == OP_SLICE || x->op == OP_RESULT) continue;
     if (x->op == OP_CAT && !p->select) {
       Place part = *p;
       int64_t at = 0;
@@ -324,13 +339,15 @@ void sched_lower(Sched *s) {
       halo_nests(l, &part, node(ir, pad_data(x)), &nests);
     } else if (x->op == OP_SCATTER) {
       value_nest(l, p, scatter_data(x), &nests);
+    } else if (x->op == OP_YIELD) {
+      yield_nest(l, r, &nests);
     } else
       value_nest(l, p, r, &nests);
     if (p->has_halo) halo_nests(l, p, x, &nests);
-    add_kernel(l, &nests, x->origin);
+    add_kernel(l, &nests, x->origin, body_of(x));
     if (x->op != OP_SCATTER) continue;
     updates_nest(l, p, r, &nests);
-    add_kernel(l, &nests, x->origin);
+    add_kernel(l, &nests, x->origin, body_of(x));
   }
   /* outputs that are inputs, constants, or further names of a stored value */
   for (size_t i = 0; i < s->g->outputs.n; i++) {
@@ -346,7 +363,7 @@ void sched_lower(Sched *s) {
     for (int a = x->rank - 1; a >= 0; n *= x->dims[a], a--) p.stride[a] = n;
     VEC_PUSH(&ir->bufs, ((Buf){ .kind = kind, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .value = r }));
     value_nest(l, &p, r, &nests);
-    add_kernel(l, &nests, x->origin);
+    add_kernel(l, &nests, x->origin, body_of(x));
   }
   VEC_FREE(&nests);
   VEC_FREE(&l->memo);

@@ -44,7 +44,8 @@ static void find_halos(Sched *s) {
     if (!s->place[r].reads_halo) continue;
     Place *p = &s->place[pad_data(x)];
     /* no halo possible, or one with another fill: the pad gets its own copy */
-    if (!p->materialized || p->state || (p->has_halo && p->fill != pad_fill(x))) {
+    if (!p->materialized || p->state || op_is_of_loops((Op)node(ir, pad_data(x))->op) ||
+        (p->has_halo && p->fill != pad_fill(x))) {
       s->place[r].reads_halo = false;
       s->place[r].materialized = true;
       continue;
@@ -74,7 +75,7 @@ static void find_insides(Sched *s) {
     int64_t at = 0;
     for (int k = 0; k < x->nsrc; k++) {
       Place *p = &s->place[x->src[k]];
-      if (p->materialized && !p->inside && !p->has_halo && !is_output(s, x->src[k])) {
+      if (p->materialized && !p->inside && !p->has_halo && !is_output(s, x->src[k]) && !op_is_of_loops((Op)node(ir, x->src[k])->op)) {
         p->inside = r;
         p->inside_at = at;
       }
@@ -107,6 +108,94 @@ BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot) {
   return i < nout ? BUF_OUTPUT : i < nout + g->states.n ? BUF_NEXT : BUF_GUARD;
 }
 
+/* ---- loops ---- */
+typedef struct Carry { Ref carried; int base; int64_t step; } Carry;
+typedef struct Carries { VEC(Carry) list; } Carries;
+
+static int64_t lay_out_plain(Sched *s, Ref r) {
+  s->place[r].inner = -1;
+  return lay_out(s, r);
+}
+
+static int view_buf(IR *ir, Ref r, int base, int64_t elems, int64_t at, int64_t step, int turn) {
+  const int b = new_buf(ir, BUF_ARENA, ir->bufs.p[base].dt, elems, -1, r);
+  Buf *v = &ir->bufs.p[b];
+  v->of = base + 1;
+  v->at = at;
+  v->step = step;
+  v->turn = turn;
+  return b;
+}
+
+/* An iteration's slice of a buffer along an axis with this stride */
+static int slice_buf(IR *ir, Ref r, int base, int64_t stride, int64_t trips, bool reverse) {
+  const int64_t rest = (trips - 1) * stride;
+  return view_buf(ir, r, base, ir->bufs.p[base].elems - rest, reverse ? rest : 0, reverse ? -stride : stride, 0);
+}
+
+/* A carried value has two places, which are read and written by turns. */
+static void lay_out_carried(Sched *s, Ref r, Carries *all) {
+  const Node *x = node(s->ir, r);
+  const int64_t line = 64 / dt_bytes((DType)x->dt), n = lay_out_plain(s, r) + DOT_OVERREAD, step = (n + line - 1) / line * line;
+  const Carry c = { r, new_buf(s->ir, BUF_ARENA, (DType)x->dt, 2 * step, -1, r), step };
+  VEC_PUSH(&all->list, c);
+  s->place[r].buf = view_buf(s->ir, r, c.base, step, 0, step, 1);
+}
+
+static const Carry *carry_of(const Sched *s, const Carries *all, const Node *yield) {
+  for (size_t i = 0; i < all->list.n; i++) {
+    const Node *x = node(s->ir, all->list.p[i].carried);
+    if (carried_loop(x) == yield_loop(yield) && carried_place(x) == yield_place(yield)) return &all->list.p[i];
+  }
+  return NULL;
+}
+
+/* A next value that no iteration reads only has one place. */
+static void lay_out_yield(Sched *s, Ref r, const Carries *all) {
+  const Node *x = node(s->ir, r);
+  const Carry *c = yield_place(x) >= 0 ? carry_of(s, all, x) : NULL;
+  const int64_t n = lay_out_plain(s, r);
+  Place *p = &s->place[r];
+  if (c) {
+    p->buf = view_buf(s->ir, r, c->base, c->step, c->step, c->step, 2);
+    return;
+  }
+  p->buf = new_buf(s->ir, BUF_ARENA, (DType)x->dt, n + DOT_OVERREAD, -1, r);
+  if (yield_place(x) < 0)
+    p->buf = slice_buf(s->ir, r, p->buf, p->stride[yield_axis(x)], x->dims[yield_axis(x)], yield_reverse(x));
+}
+
+static void lay_out_result(Sched *s, Ref r) {
+  const Node *x = node(s->ir, r), *loop = node(s->ir, operand(x));
+  const Place *from = &s->place[loop->src[result_at(x)]];
+  const Buf *b = &s->ir->bufs.p[from->buf];
+  Place *p = &s->place[r];
+  lay_out_plain(s, r);
+  if (b->turn) p->buf = view_buf(s->ir, r, b->of - 1, b->elems, iterate_trips(loop) % 2 * b->step, 0, 0);
+  else p->buf = b->of ? b->of - 1 : from->buf;
+}
+
+/* Sources of slices are row-major, and so is all that a loop carries or gives. */
+static void lay_out_loops(Sched *s) {
+  IR *ir = s->ir;
+  Carries all = { 0 };
+  for (size_t i = 0; i < s->order.n; i++) {
+    const Ref r = s->order.p[i];
+    const Node *x = node(ir, r);
+    Place *p = &s->place[r];
+    const Place *q = x->op == OP_SLICE ? &s->place[operand(x)] : NULL;
+    if (x->op == OP_STORED) p->buf = new_buf(ir, BUF_ARENA, (DType)x->dt, lay_out_plain(s, r) + DOT_OVERREAD, -1, r);
+    if (x->op == OP_CARRIED) lay_out_carried(s, r, &all);
+    if (x->op == OP_YIELD) lay_out_yield(s, r, &all);
+    if (x->op == OP_RESULT) lay_out_result(s, r);
+    if (!q) continue;
+    const int axis = (int)slice_axis(x);
+    for (int a = 0; a < x->rank; a++) p->stride[a] = q->stride[a < axis ? a : a + 1];
+    p->buf = slice_buf(ir, r, q->buf, q->stride[axis], node(ir, operand(x))->dims[axis], slice_reverse(x));
+  }
+  VEC_FREE(&all.list);
+}
+
 void sched_layout(Sched *s) {
   IR *ir = s->ir;
   size_t nin = graph_nin(s->g), nout = graph_nout(s->g);
@@ -131,6 +220,7 @@ void sched_layout(Sched *s) {
                        state ? param_slot(x) - (int64_t)nin : x->arg[0], r);
     }
   }
+  lay_out_loops(s);
   for (size_t i = 0; i < s->g->outputs.n; i++) {
     Ref r = s->g->outputs.p[i].ref;
     const Node *x = node(ir, r);

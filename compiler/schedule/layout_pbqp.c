@@ -84,7 +84,7 @@ static void make_variables(Problem *o) {
     const Node *x = node(o->ir, r);
     const Place *p = &s->place[r];
     int axis[MAX_RANK];
-    if (!p->materialized || p->inside || p->state || x->rank < 3 || (o->var[r] && !p->has_halo)) continue;
+    if (!p->materialized || p->inside || p->state || x->rank < 3 || (o->var[r] && !p->has_halo) || op_is_of_loops((Op)x->op)) continue;
     o->var[r] = pbqp_node(o->c, axes_of(x, axis)) + 1;
   }
 }
@@ -439,6 +439,7 @@ static void updates_nest(Problem *o, Ref r) {
 static void kernel(Problem *o, Ref r) {
   const Node *x = node(o->ir, r);
   const Place *p = &o->s->place[r];
+  if (op_is_of_loops((Op)x->op)) return; /* row-major, and one element after another */
   if (x->op == OP_CAT && !p->select) {
     for (int k = 0; k < x->nsrc; k++)
       if (o->s->place[x->src[k]].inside != r) nest(o, r, x->src[k], node(o->ir, x->src[k]), false);
@@ -474,7 +475,7 @@ static void decide_orders(Sched *s, const int *var) {
     const Node *x = node(ir, r);
     Place *p = &s->place[r];
     int axis[MAX_RANK], at = 0;
-    if (!p->materialized || p->inside || x->rank < 3 || (var && var[r] <= 0)) continue;
+    if (!p->materialized || p->inside || x->rank < 3 || op_is_of_loops((Op)x->op) || (var && var[r] <= 0)) continue;
     const Question q = ask_node(ir, "layout", r);
     const int n = axes_of(x, axis), alternative = alternative_of(x, p->inner < 0 ? axis[0] : p->inner);
     const char *name[MAX_RANK];

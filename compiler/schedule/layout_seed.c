@@ -161,7 +161,7 @@ void sched_layout_seed(Sched *s, Ref r) {
   const Node *x = node(ir, r);
   Place *p = &s->place[r];
   p->inner = -1;
-  if (x->rank < 3) return;
+  if (x->rank < 3 || op_is_of_loops((Op)x->op)) return;
   Ref c = contraction_of(s, r), ranges[MAX_RANK];
   bool weighted = true;
   int w = c ? weight_axis(s, c, &weighted) : -1;

@@ -14,6 +14,7 @@
  *   - the data of a scatter, which is computed where the result will be
  *   - reductions in updates, whose nest has loops in its own order
  *   - what a walk reads
+ *   - ops of loops, and what a loop reads from outside
  *   - values that are compared with a maximum or minimum
  *
  * A consumer may see a reduction through an EXPAND over the axes it reduced: a mean, a row maximum. The reduction is then
@@ -143,7 +144,7 @@ static void estimate_work(const IR *ir, const Target *t, const Refs *order, doub
       use[r].holds |= u->holds && !stored;
     }
     if (x->op == OP_REDUCE) w = (w + 1) * (double)reduced_elems(ir, x);
-    if (x->op == OP_SCATTER) w = 1; /* a load, for its readers */
+    if (x->op == OP_SCATTER || op_is_of_loops((Op)x->op)) w = 1; /* a load, for its readers */
     if (x->op == OP_WALK) w = (double)walk_steps(x) * 4 * op_instructions(t, BY_STORE, OP_WALK); /* four loads a step */
     /* hoisted out of the loop that repeats it */
     if (x->op == OP_EXPAND)
@@ -244,7 +245,7 @@ static Fate pad_fate(const Fuse *f, Ref r) {
   const int inlined_most = tunable(ir->ctx, inlined_most);
   const double memory = (double)dims_elems(x->dims, x->rank) * rate(t, STORE_LOAD, STORE);
   const Op base = (Op)node(ir, view_base(ir, pad_data(x)))->op;
-  const bool fixed = base == OP_PARAM || base == OP_WEIGHT || !node_is_const(ir, pad_fill(x), NULL),
+  const bool fixed = base == OP_PARAM || base == OP_WEIGHT || op_is_of_loops(base) || !node_is_const(ir, pad_fill(x), NULL),
              whole = dt_float((DType)x->dt);
   const bool gates = me->depth <= inlined_most && (!me->operand || (fixed && whole));
   Fate model = INLINED;
@@ -288,7 +289,8 @@ static Fate fate_of(const Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const double elems = (double)dims_elems(x->dims, x->rank);
-  if (is_leaf((Op)x->op)) return INLINED;
+  if (is_leaf((Op)x->op) || x->op == OP_ITERATE) return INLINED;
+  if (op_is_of_loops((Op)x->op)) return MATERIALIZED;
   if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most)
     return MATERIALIZED;
   if (x->op == OP_PAD) return pad_fate(f, r);
@@ -341,6 +343,16 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
     ask->evals /= x->nsrc;
 }
 
+/* What a loop reads but does not change is computed before it. Movement and conversion of stored values cost nothing there. */
+static void keep_out_of_loop(Fuse *f, const Node *x) {
+  const IR *ir = f->s->ir;
+  for (int k = 0; k < x->nsrc && body_of(x); k++) {
+    const Ref r = view_base(ir, x->src[k]);
+    const Node *y = node(ir, r);
+    if (!y->loop && y->varies && !is_leaf((Op)y->op) && !widens(ir, y)) f->info[r].must = true;
+  }
+}
+
 /* Passes the requests for r on to its sources. */
 static void tell_sources(Fuse *f, Ref r) {
   const IR *ir = f->s->ir;
@@ -353,6 +365,7 @@ static void tell_sources(Fuse *f, Ref r) {
                      x->op == OP_WALK;
   const Ref above = row ? me->root : moves ? r : me->path;
   const int regrouped = me->regrouped + (x->op == OP_RESHAPE && regroups(x, node(ir, operand(x))));
+  keep_out_of_loop(f, x);
   for (int k = 0; k < x->nsrc; k++) {
     Info *to = &f->info[x->src[k]], ask = *me;
     if (x->op == OP_PAD && k == 1) continue;

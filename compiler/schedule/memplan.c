@@ -114,21 +114,48 @@ static int host_of(const Life *life, int b) {
 /* bytes; limit of the sum, small enough that no offset overflows */
 static const int64_t MOST_BYTES = (int64_t)1 << 62;
 
+/* What a loop reads from before lives until its end; what it reads or writes slice by slice lives from its start. */
+static void live_through_loop(const Plan *p, int first, int last, Life *life) {
+  for (int k = first; k <= last; k++)
+    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
+      const int b = p->kernels.p[k].bufs.p[i], of = p->ir->bufs.p[b].of;
+      Life *x = &life[of ? of - 1 : b];
+      if (of && x->first > first) x->first = first;
+      if ((of || x->first < first) && x->last < last) x->last = last;
+    }
+}
+
+static void live_through_loops(const Plan *p, Life *life) {
+  for (int k = 0, end; k < (int)p->kernels.n; k = end) {
+    for (end = k + 1; end < (int)p->kernels.n && p->kernels.p[end].loop == p->kernels.p[k].loop;) end++;
+    if (p->kernels.p[k].loop) live_through_loop(p, k, end - 1, life);
+  }
+}
+
 static void find_lives(const Plan *p, Life *life) {
   const IR *ir = p->ir;
   int64_t total = p->memory.state_bytes;
   for (size_t b = 0; b < ir->bufs.n; b++) {
     const int64_t bytes = align_up(ir->bufs.p[b].elems * dt_bytes(ir->bufs.p[b].dt));
     life[b] = (Life){ (int)b, -1, -1, bytes, 0, -1 };
-    if (ir->bufs.p[b].kind == BUF_ARENA && (!i64_add(total, bytes, &total) || total > MOST_BYTES))
+    if (ir->bufs.p[b].kind == BUF_ARENA && !ir->bufs.p[b].of && (!i64_add(total, bytes, &total) || total > MOST_BYTES))
       fail(ir->ctx, EX_BADMODEL, "intermediate values and states take more than 2^62 bytes of memory");
   }
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
-      Life *x = &life[p->kernels.p[k].bufs.p[i]];
+      const int b = p->kernels.p[k].bufs.p[i], of = ir->bufs.p[b].of;
+      Life *x = &life[of ? of - 1 : b];
       if (x->first < 0) x->first = (int)k;
       x->last = (int)k;
     }
+  live_through_loops(p, life);
+}
+
+/* A loop needs slices of the buffer. */
+static bool is_sliced(const IR *ir, int buf) {
+  bool any = false;
+  for (size_t b = 0; b < ir->bufs.n && !any; b++) any = ir->bufs.p[b].of == buf + 1;
+  return any;
 }
 
 /* Kernel k writes only `out`. Lets it compute in the memory of a buffer that it is the last to read, if allowed. */
@@ -137,7 +164,8 @@ static void choose_host(Plan *p, int k, int group, int out, Life *life) {
   Kernel *kn = &p->kernels.p[k];
   for (size_t i = 0; i < kn->bufs.n; i++) {
     const int in = kn->bufs.p[i];
-    if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || !kernel_in_place(ir, kn, in, out)) continue;
+    if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || p->kernels.p[life[in].first].loop != kn->loop || !kernel_in_place(ir, kn, in, out)) continue;
+    if (ir->bufs.p[in].of || is_sliced(ir, in)) continue;
     if (!group_allows(p, group, k, &life[in], out) || life[out].bytes > life[host_of(life, in)].bytes) continue;
     life[out].host = in;
     kn->may_alias = true;
@@ -151,7 +179,7 @@ static void compute_in_place(Plan *p, Life *life) {
     if (kn->group_size) group = k;
     if (kn->written.n != 1) continue;
     const int out = kn->written.p[0];
-    if (p->ir->bufs.p[out].kind == BUF_ARENA && life[out].first == k) choose_host(p, k, group, out, life);
+    if (p->ir->bufs.p[out].kind == BUF_ARENA && !p->ir->bufs.p[out].of && life[out].first == k) choose_host(p, k, group, out, life);
   }
 }
 
@@ -217,6 +245,9 @@ void sched_memplan(Plan *p) {
   for (int i = 0; i < n; i++) ir->bufs.p[placed[i].buf].offset = placed[i].offset;
   for (int b = 0; b < nbuf; b++)
     if (life[b].host >= 0) ir->bufs.p[b].offset = ir->bufs.p[host_of(life, b)].offset;
+  for (int b = 0; b < nbuf; b++)
+    if (ir->bufs.p[b].of)
+      ir->bufs.p[b].offset = ir->bufs.p[ir->bufs.p[b].of - 1].offset + ir->bufs.p[b].at * dt_bytes(ir->bufs.p[b].dt);
 
   /* behind the intermediate values: states, then the guard */
   const int64_t behind = p->memory.state_bytes + (p->g->guarded ? ALIGN : 0);
@@ -282,7 +313,7 @@ static Cells make_cells(const IR *ir) {
   Cells c = { .edge = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.edge),
               .owner = xmalloc((2 * ir->bufs.n + 1) * sizeof *c.owner) };
   for (size_t b = 0; b < ir->bufs.n; b++) {
-    if (ir->bufs.p[b].kind != BUF_ARENA) continue;
+    if (ir->bufs.p[b].kind != BUF_ARENA || ir->bufs.p[b].of) continue;
     c.edge[c.n++] = ir->bufs.p[b].offset;
     c.edge[c.n++] = end_of(&ir->bufs.p[b]);
   }
@@ -301,8 +332,9 @@ static int cell_at(const Cells *c, int64_t offset) {
   return (int)(at - c->edge);
 }
 
-/* Kernel k reads or writes all of buffer b. */
+/* Kernel k reads or writes all of buffer b; of a buffer in slices, all slices count as one. */
 static bool touch(const Plan *p, Cells *cells, size_t k, int b, bool write, Sb *why) {
+  if (p->ir->bufs.p[b].of) b = p->ir->bufs.p[b].of - 1;
   const Buf *buf = &p->ir->bufs.p[b];
   if (buf->offset < 0 || buf->offset % ALIGN || end_of(buf) > align_up(p->memory.arena_bytes)) {
     sb_printf(why, "kernel %zu: buffer %d lies outside of the arena", k, b);
@@ -319,7 +351,7 @@ static bool touch(const Plan *p, Cells *cells, size_t k, int b, bool write, Sb *
 }
 
 /* Simulates the run: every byte of the arena remembers the buffer that wrote it last. Reading a buffer whose bytes another one
- * wrote is an overlap. So is reading a state with a single place after its next value was written there. */
+ * wrote is an overlap. Loops run twice. So is reading a state with a single place after its next value was written there. */
 bool memplan_check(const Plan *p, Sb *why) {
   const IR *ir = p->ir;
   for (size_t k = 0; k < p->kernels.n; k += (size_t)p->kernels.p[k].group_size)
@@ -327,7 +359,7 @@ bool memplan_check(const Plan *p, Sb *why) {
   Cells cells = make_cells(ir);
   bool ok = true, *renewed = xmalloc(p->memory.states.n + 1);
   memset(renewed, 0, p->memory.states.n + 1);
-  for (size_t k = 0; k < p->kernels.n && ok; k++) {
+  for (size_t k = 0, again = 0; k < p->kernels.n && ok; k++) {
     const Kernel *kn = &p->kernels.p[k];
     for (int write = 0; write < 2 && ok; write++)
       for (size_t i = 0; i < kn->bufs.n && ok; i++) {
@@ -342,6 +374,9 @@ bool memplan_check(const Plan *p, Sb *why) {
         }
         if (buf->kind == BUF_ARENA && written == write) ok = ok && touch(p, &cells, k, b, write, why);
       }
+    if (!kn->loop || (k + 1 < p->kernels.n && kn[1].loop == kn->loop) || again == k + 1) continue;
+    again = k + 1; /* the second iteration of the loop that ends here */
+    while (k + 1 > 0 && p->kernels.p[k].loop == kn->loop) k--;
   }
   free(cells.edge);
   free(cells.owner);

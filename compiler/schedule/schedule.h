@@ -44,6 +44,7 @@ typedef struct Kernel {
   Refs prog;               /* program level: after expansion and linearisation */
   VEC(int) bufs;           /* buffers it accesses, in the order of its C parameters */
   VEC(int) written;        /* buffers that it stores to */
+  const int *named;        /* buffers that prog names in place of bufs, in their order (loop_calls.c); NULL: bufs themselves */
   VEC(int) locals;         /* buffers on the stack of each call, which are not in bufs */
   bool may_alias;          /* two buffers share memory: no restrict */
   const char *schedule;    /* text of all opts, nest after nest */
@@ -63,6 +64,8 @@ typedef struct Kernel {
   int64_t flops;           /* arithmetic operations per run. A multiply-add counts 2; work that results share counts once */
   int64_t bytes_read, bytes_written; /* bytes of distinct elements accessed */
   KernelBounds bounds;
+  int loop;                /* 1 + number of the loop in whose body it is: the kernels of a body are consecutive; 0: none */
+  int64_t trips;           /* iterations of that loop */
   bool moves;              /* computes nothing: copies elements, or fills memory with a number */
 } Kernel;
 
@@ -180,6 +183,9 @@ typedef struct CompileOptions {
   const Sample *sample;    /* for the dump; NULL: none */
   Resumed *resumed;        /* a dump with its graph; the passes up to its last are skipped; NULL: all passes run */
 } CompileOptions;
+
+/* schedule/loop_calls.c: a plan's loops as the calls that a run makes. Call k of the result is the k-th call of a run. */
+void plan_loop_calls(Plan *p);
 
 /* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */
 Plan *compile_graph(Graph *g, const CompileOptions *o);

@@ -1,0 +1,15 @@
+/* unroll_loops.c: replaces loops by copies of their bodies, where they have few iterations, or where the target runs a fixed list
+ * of launches. Other loops stay: their bodies become kernels that run again and again (schedule/, loop_calls.c).
+ *
+ * needs: a graph    gives: an equal graph; loops that stay have at least loop_trips iterations    breaks: nothing */
+#include "../cost/tunable.h"
+#include "graph.h"
+#include <stdlib.h>
+
+void graph_loops(Graph *g, const Target *t) {
+  Ref *roots = xmalloc((g->outputs.n + 1) * sizeof *roots);
+  for (size_t i = 0; i < g->outputs.n; i++) roots[i] = g->outputs.p[i].ref;
+  ir_unroll(g->ir, roots, g->outputs.n, t->dev ? INT64_MAX : tunable(g->ir->ctx, loop_trips));
+  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots[i];
+  free(roots);
+}

@@ -1,0 +1,218 @@
+/* loops.c: ops of loops in graphs: their builders, their unrolling, and the order of their bodies.
+ *
+ * needs: a graph    gives: an equal graph with fewer loops (ir_unroll); an order in which bodies are contiguous (order_bodies)
+ * breaks: nothing */
+#include "refmap.h"
+#include <stdlib.h>
+#include <string.h>
+
+static Ref like(IR *ir, Op op, Ref x, int narg, const int64_t *arg) {
+  const Node *n = node(ir, x);
+  return node_make(ir, op, (DType)n->dt, 1, 1, &x, narg, arg, n->rank, n->dims);
+}
+
+Ref g_stored(IR *ir, Ref x) { return node(ir, x)->op == OP_STORED ? x : like(ir, OP_STORED, x, 0, NULL); }
+
+Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse) {
+  const Node *n = node(ir, stored);
+  const int64_t arg[] = { loop, axis, reverse };
+  int64_t dims[MAX_RANK];
+  for (int a = 0, k = 0; a < n->rank; a++)
+    if (a != axis) dims[k++] = n->dims[a];
+  return node_make(ir, OP_SLICE, (DType)n->dt, 1, 1, &stored, 3, arg, n->rank - 1, dims);
+}
+
+Ref g_carried(IR *ir, int loop, int place, Ref init) {
+  return like(ir, OP_CARRIED, init, 2, (int64_t[]){ loop, place });
+}
+
+Ref g_yield(IR *ir, int loop, int place, Ref x) { return like(ir, OP_YIELD, x, 4, (int64_t[]){ loop, place, 0, 0 }); }
+
+Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips) {
+  const Node *n = node(ir, x);
+  const int64_t arg[] = { loop, -1, axis, reverse };
+  int64_t dims[MAX_RANK];
+  for (int a = 0, k = 0; a <= n->rank; a++) dims[a] = a == axis ? trips : n->dims[k++];
+  return node_make(ir, OP_YIELD, (DType)n->dt, 1, 1, &x, 4, arg, n->rank + 1, dims);
+}
+
+Ref g_iterate(IR *ir, int loop, int64_t trips, int n, const Ref *yields) {
+  const Node *x = node(ir, yields[0]);
+  return node_make(ir, OP_ITERATE, (DType)x->dt, 1, n, yields, 2, (int64_t[]){ loop, trips }, x->rank, x->dims);
+}
+
+Ref g_result(IR *ir, Ref iterate, int at) {
+  const Node *y = node(ir, node(ir, iterate)->src[at]);
+  return node_make(ir, OP_RESULT, (DType)y->dt, 1, 1, &iterate, 1, (int64_t[]){ at }, y->rank, y->dims);
+}
+
+static const char *yield_refuses(const IR *ir, const Node *y, int64_t loop, int64_t trips) {
+  if (y->op != OP_YIELD || yield_loop(y) != loop) return "an operand is no yield of this loop";
+  if (yield_place(y) < 0 && y->dims[yield_axis(y)] != trips) return "a result has another number of slices than the loop has trips";
+  return node(ir, operand(y))->loop && node(ir, operand(y))->loop != y->loop ? "a yield belongs to two loops" : NULL;
+}
+
+static const char *body_refuses(const IR *ir, const Node *x, const Node *loop) {
+  if (x->op == OP_ITERATE || x->op == OP_RESULT || x->op == OP_STORED) return "a loop is inside of another one";
+  if (x->op == OP_SLICE && node(ir, operand(x))->dims[slice_axis(x)] != iterate_trips(loop))
+    return "a sliced axis has another extent than the loop has trips";
+  if (x->op == OP_SLICE || x->op == OP_CARRIED) return node(ir, operand(x))->loop ? "a loop is inside of another one" : NULL;
+  for (int k = 0; k < x->nsrc; k++)
+    if (node(ir, x->src[k])->loop && node(ir, x->src[k])->loop != x->loop) return "a value belongs to two loops";
+  return NULL;
+}
+
+/* Each place has one yield of its type, and one initial value. */
+static const char *place_refuses(const IR *ir, const Node *x, const Node *loop) {
+  int found = 0;
+  for (int k = 0; k < loop->nsrc; k++) {
+    const Node *y = node(ir, loop->src[k]);
+    if (yield_place(y) != carried_place(x)) continue;
+    found++;
+    if (y->dt != x->dt || y->rank != x->rank || (x->rank && memcmp(y->dims, x->dims, x->rank * sizeof *x->dims)))
+      return "a carried value and its next value differ in type or shape";
+  }
+  return found == 1 ? NULL : "a carried value needs one yield for its place";
+}
+
+const char *g_iterate_refuses(const IR *ir, Ref iterate) {
+  const Node *loop = node(ir, iterate);
+  const char *wrong = !loop->nsrc || iterate_trips(loop) < 1 || iterate_trips(loop) > INT32_MAX ? "a loop needs yields and trips" : NULL;
+  Refs all = { 0 };
+  Ref first[INT16_MAX + 1];
+  for (int k = 0; k < loop->nsrc && !wrong; k++)
+    wrong = yield_refuses(ir, node(ir, loop->src[k]), iterate_loop(loop), iterate_trips(loop));
+  if (!wrong) ir_toposort(ir, &iterate, 1, &all);
+  memset(first, 0, sizeof first);
+  for (size_t i = 0; i < all.n && !wrong; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->loop != iterate_loop(loop) + 1) continue;
+    wrong = body_refuses(ir, x, loop);
+    if (wrong || x->op != OP_CARRIED) continue;
+    wrong = first[carried_place(x)] ? "a place has two initial values" : place_refuses(ir, x, loop);
+    first[carried_place(x)] = all.p[i];
+  }
+  VEC_FREE(&all);
+  return wrong;
+}
+
+/* ---- unrolling ---- */
+typedef struct Unroll {
+  IR *ir;
+  Refs order;
+  Ref *to;                 /* by node: what replaces it, in the current iteration; 0: nothing yet */
+  Ref **results;           /* by ITERATE: its results; NULL: it stays */
+  int64_t least;
+} Unroll;
+
+static Ref rebuilt(const Unroll *u, Ref r) {
+  const Node *x = node(u->ir, r);
+  Ref *src = xmalloc((x->nsrc + 1u) * sizeof *src);
+  for (int k = 0; k < x->nsrc; k++) src[k] = u->to[x->src[k]];
+  const Ref y = node_with_src(u->ir, r, src);
+  free(src);
+  return y;
+}
+
+static Ref sliced(const Unroll *u, const Node *x, int64_t trip) {
+  const Ref from = u->to[operand(node(u->ir, operand(x)))];
+  const Node *n = node(u->ir, from);
+  const int axis = (int)slice_axis(x);
+  int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK];
+  memcpy(dims, n->dims, n->rank * sizeof *dims);
+  begin[axis] = slice_reverse(x) ? dims[axis] - 1 - trip : trip;
+  dims[axis] = 1;
+  return g_reshape(u->ir, g_shrink(u->ir, from, begin, NULL, dims), x->rank, x->dims);
+}
+
+static Ref with_axis(IR *ir, Ref r, int axis) {
+  const Node *n = node(ir, r);
+  int64_t dims[MAX_RANK];
+  for (int a = 0, k = 0; a <= n->rank; a++) dims[a] = a == axis ? 1 : n->dims[k++];
+  return g_reshape(ir, r, n->rank + 1, dims);
+}
+
+/* The body's nodes in one iteration. now: by place, the carried values. */
+static void copy_body(const Unroll *u, int loop, int64_t trip, const Ref *now) {
+  for (size_t i = 0; i < u->order.n; i++) {
+    const Ref r = u->order.p[i];
+    const Node *x = node(u->ir, r);
+    if (x->loop != loop + 1) continue;
+    u->to[r] = x->op == OP_SLICE     ? sliced(u, x, trip)
+               : x->op == OP_CARRIED ? (trip ? now[carried_place(x)] : u->to[operand(x)])
+               : x->op == OP_YIELD   ? u->to[operand(x)]
+                                     : rebuilt(u, r);
+  }
+}
+
+static Ref *copies(const Unroll *u, const Node *x) {
+  IR *ir = u->ir;
+  const int64_t trips = iterate_trips(x);
+  Ref *out = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc + 1), *now = xcalloc(x->nsrc + 1u, sizeof *now),
+      *part = xmalloc(size_mul((size_t)trips, x->nsrc * sizeof *part) + 1);
+  for (int64_t t = 0; t < trips; t++) {
+    copy_body(u, (int)iterate_loop(x), t, now);
+    for (int k = 0; k < x->nsrc; k++) {
+      const Node *y = node(ir, x->src[k]);
+      const Ref value = u->to[x->src[k]];
+      if (yield_place(y) >= 0) now[yield_place(y)] = out[k] = value;
+      else part[k * trips + (yield_reverse(y) ? trips - 1 - t : t)] = with_axis(ir, value, (int)yield_axis(y));
+    }
+  }
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *y = node(ir, x->src[k]);
+    if (yield_place(y) < 0) out[k] = g_cat(ir, (int)trips, part + k * trips, (int)yield_axis(y));
+  }
+  free(now);
+  free(part);
+  return out;
+}
+
+bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least) {
+  Unroll u = { .ir = ir, .least = least };
+  bool any = false, stays[GRAPH_LOOPS + 1] = { false };
+  ir_toposort(ir, roots, n, &u.order);
+  for (size_t i = 0; i < u.order.n; i++) {
+    const Node *x = node(ir, u.order.p[i]);
+    if (x->op != OP_ITERATE) continue;
+    stays[iterate_loop(x)] = iterate_trips(x) >= least;
+    any |= iterate_trips(x) < least;
+  }
+  const uint32_t size = ir->n;
+  u.to = xcalloc(any ? size : 1, sizeof *u.to);
+  u.results = xcalloc(any ? size : 1, sizeof *u.results);
+  for (size_t i = 0; i < u.order.n && any; i++) {
+    const Ref r = u.order.p[i];
+    const Node *x = node(ir, r);
+    if (x->loop && !stays[x->loop - 1]) continue;
+    if (x->op == OP_ITERATE && !stays[iterate_loop(x)]) u.results[r] = copies(&u, x), u.to[r] = r;
+    else u.to[r] = x->op == OP_RESULT && u.results[operand(x)] ? u.results[operand(x)][result_at(x)] : rebuilt(&u, r);
+  }
+  for (size_t i = 0; i < n && any; i++) roots[i] = u.to[roots[i]];
+  VEC_FREE(&u.order);
+  free(u.to);
+  free(u.results);
+  return any;
+}
+
+/* ---- order ---- */
+/* Values of a body are used by the body and its ITERATE alone, so they may wait. */
+void order_bodies(const IR *ir, Refs *order) {
+  Refs *waiting = NULL, all = { 0 };
+  bool any = false;
+  for (size_t i = 0; i < order->n && !any; i++) any = node(ir, order->p[i])->op == OP_ITERATE;
+  if (!any) return;
+  waiting = xcalloc(GRAPH_LOOPS + 1, sizeof *waiting);
+  for (size_t i = 0; i < order->n; i++) {
+    const Node *x = node(ir, order->p[i]);
+    if (body_of(x)) VEC_PUSH(&waiting[body_of(x)], order->p[i]);
+    Refs *body = x->op == OP_ITERATE ? &waiting[iterate_loop(x) + 1] : NULL;
+    for (size_t k = 0; body && k < body->n; k++) VEC_PUSH(&all, body->p[k]);
+    if (!body_of(x)) VEC_PUSH(&all, order->p[i]);
+  }
+  CHECK(all.n == order->n);
+  memcpy(order->p, all.p, all.n * sizeof *all.p);
+  for (int k = 0; k <= GRAPH_LOOPS; k++) VEC_FREE(&waiting[k]);
+  free(waiting);
+  VEC_FREE(&all);
+}
