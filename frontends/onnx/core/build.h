@@ -138,6 +138,10 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
  * count comes from the model calls it before it allocates for the copies, and again in each copy. */
 void spend(Build *b, int64_t n);
 bool unrolled_too_far(const Build *b);
+/* ---- loops of graphs. loop_begin: the number of a new loop, or -1: its iterations are to be copies, since they are few, or since
+ * another loop is being built. Until loop_end(), loop_begin gives -1. ---- */
+int loop_begin(Build *b, int64_t trips);
+void loop_end(Build *b);
 
 /* ---- args.c ---- */
 static inline bool word_is(const char *p, size_t len, const char *word) { return strlen(word) == len && !memcmp(p, word, len); }

@@ -7,6 +7,7 @@
  * passed in by onnx.c, since builders call back into this file for bodies and for other operators. */
 #include "../../common/open_dims.h"
 #include "build.h"
+#include "../../../compiler/cost/tunable.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,6 +288,14 @@ void spend(Build *b, int64_t n) {
   if (unrolled_too_far(b))
     bad(b, "the model has more than %lld nodes after its loops are unrolled; --max-unroll=N allows more", (long long)most);
 }
+
+int loop_begin(Build *b, int64_t trips) {
+  if (b->ir->in_loop || trips < tunable(b->c, loop_trips) || b->ir->loops >= GRAPH_LOOPS) return -1;
+  b->ir->in_loop = true;
+  return b->ir->loops;
+}
+
+void loop_end(Build *b) { b->ir->in_loop = false; }
 
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out) {
   Build inner = *b;

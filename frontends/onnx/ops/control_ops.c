@@ -1,5 +1,9 @@
 /* control_ops.c: If, Loop, Scan. A graph has no control flow. Conditions and trip counts are mostly constant, as shapes are. A
- * condition that is not constant selects between the results of both branches. A loop becomes copies of its body.
+ * condition that is not constant selects between the results of both branches.
+ *
+ * A loop with many iterations, whose body is the same in each, becomes a loop of the graph (compiler/ir/loops.c). Other loops
+ * become copies of their body: short ones, those that end by a condition, and those whose body needs the iteration's number, or
+ * a carried value, when compiling.
  *
  * If a loop's condition is not constant, each copy continues from the one before as if the loop went on; so values that merely
  * count stay constant. The state at the loop's end is kept beside it, and later copies do not change that. */
@@ -56,13 +60,14 @@ static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k
 typedef struct Branch {
   Build *b;
   const OnnxGraph *g;
+  const Ref *in;           /* NULL: it has no inputs */
   Ref *out;
 } Branch;
 
 static void build_branch(Ctx *c, void *arg) {
   (void)c;
   Branch *t = arg;
-  build_body(t->b, t->g, NULL, t->out);
+  build_body(t->b, t->g, t->in, t->out);
 }
 
 /* Whether a branch can be built for the given shapes; if not, *why is the reason */
@@ -73,12 +78,14 @@ static bool branch_fits(Branch *t, const char **why) {
   size_t n = 0;
   int errors = c->errors;
   uint32_t origin = t->b->ir->origin;
+  const bool in_loop = t->b->ir->in_loop;
   c->err = open_memstream(&said, &n);
   int code = ctx_try(c, build_branch, t);
   fclose(c->err);
   c->err = err;
   c->errors = errors;
   t->b->ir->origin = origin;
+  t->b->ir->in_loop = in_loop;
   t->b->ir->building = t->b->at;
   *why = arena_str(&c->model, said, n && said[n - 1] == '\n' ? n - 1 : n);
   free(said);
@@ -95,7 +102,7 @@ void op_if(Build *b) {
   Branch branch[2];
   Ref cond = truth(b, b->in[0], &known, &value);
   for (int k = 0; k < 2; k++)
-    branch[k] = (Branch){ b, body(b, name[k], 0, (uint32_t)b->nout), ARENA_NEW(&b->c->model, Ref, b->nout + 1) };
+    branch[k] = (Branch){ b, body(b, name[k], 0, (uint32_t)b->nout), NULL, ARENA_NEW(&b->c->model, Ref, b->nout + 1) };
   if (known) {
     build_body(b, branch[value].g, NULL, b->out);
     return;
@@ -152,6 +159,75 @@ static Ref stack_output(Build *b, const Runs *r, uint32_t k, int axis, bool reve
   return stack(b, x, r->n, axis, reverse);
 }
 
+/* ---- loops of the graph ---- */
+typedef struct ScanAxis { int axis; bool reverse; } ScanAxis;
+/* A loop as the graph has it. The body's inputs are `before` leading ones (the iteration's number and a condition, or none),
+ * `nstate` carried values and `nx` slices. Its results are the carried values and `nscan` slices of results, after `skip`. */
+typedef struct LoopForm {
+  const OnnxGraph *g;
+  int64_t trips;
+  uint32_t before, skip, nstate, nx, nscan;
+  const Ref *state, *x;
+  const ScanAxis *x_axis, *out_axis; /* out_axis NULL: axis 0, in order; else the axis may be negative */
+} LoopForm;
+
+static bool all_tensors(Build *b, const Ref *r, uint32_t n) {
+  bool all = true;
+  for (uint32_t k = 0; k < n && all; k++) all = r[k] && !is_list(r[k]) && !has_ragged(b, r[k]);
+  return all;
+}
+
+static Ref *body_inputs(Build *b, const LoopForm *l, int loop) {
+  IR *ir = b->ir;
+  Ref *in = ARENA_NEW(&b->c->model, Ref, l->before + l->nstate + l->nx + 1);
+  if (l->before) in[0] = g_slice(ir, loop, g_stored(ir, g_iota(ir, DT_I64, l->trips)), 0, false);
+  if (l->before) in[1] = c_int(ir, DT_BOOL, 1);
+  for (uint32_t k = 0; k < l->nstate; k++) in[l->before + k] = g_carried(ir, loop, (int)k, l->state[k]);
+  for (uint32_t k = 0; k < l->nx; k++)
+    in[l->before + l->nstate + k] = g_slice(ir, loop, g_stored(ir, l->x[k]), l->x_axis[k].axis, l->x_axis[k].reverse);
+  return in;
+}
+
+/* Each iteration is like the first: it goes on, and carried values keep type and shape. */
+static bool repeats_alike(Build *b, const LoopForm *l, const Ref *out) {
+  bool same = all_tensors(b, out, l->g->nout), known = true, live = true;
+  if (same && l->skip) truth(b, out[0], &known, &live);
+  for (uint32_t k = 0; k < l->nstate && same; k++) same = alike(node(b->ir, out[l->skip + k]), node(b->ir, l->state[k]));
+  for (uint32_t k = 0; k < l->nscan && same; k++) same = node(b->ir, out[l->skip + l->nstate + k])->rank < USER_RANK;
+  return same && known && live;
+}
+
+static void yield_all(Build *b, const LoopForm *l, int loop, const Ref *out, Ref *result) {
+  IR *ir = b->ir;
+  const uint32_t n = l->nstate + l->nscan;
+  Ref *y = ARENA_NEW(&b->c->model, Ref, n + 1);
+  for (uint32_t k = 0; k < l->nstate; k++) y[k] = g_yield(ir, loop, (int)k, out[l->skip + k]);
+  for (uint32_t k = l->nstate; k < n; k++) {
+    const ScanAxis a = l->out_axis ? l->out_axis[k - l->nstate] : (ScanAxis){ 0 };
+    const Ref x = out[l->skip + k];
+    y[k] = g_yield_slice(ir, loop, x, axis_of(b, a.axis, node(ir, x)->rank + 1), a.reverse, l->trips);
+  }
+  const Ref all = g_iterate(ir, loop, l->trips, (int)n, y);
+  for (uint32_t k = 0; k < n; k++) result[k] = g_result(ir, all, (int)k);
+}
+
+/* Builds a loop of the graph; false: its iterations are to be copies. A body that notes indices out of range is copied, since
+ * each iteration has a note. */
+static bool build_loop(Build *b, const LoopForm *l, Ref *result) {
+  if (!l->nstate && !l->nscan) return false;
+  if (!all_tensors(b, l->state, l->nstate) || !all_tensors(b, l->x, l->nx)) return false;
+  const int loop = loop_begin(b, l->trips);
+  if (loop < 0) return false;
+  const size_t noted = wrong_noted(b);
+  const char *why;
+  Branch t = { b, l->g, body_inputs(b, l, loop), ARENA_NEW(&b->c->model, Ref, l->g->nout + 1) };
+  bool fits = branch_fits(&t, &why) && repeats_alike(b, l, t.out);
+  if (wrong_noted(b) > noted) b->wrong->n = noted, fits = false;
+  loop_end(b);
+  if (fits) yield_all(b, l, loop, t.out, result);
+  return fits;
+}
+
 void op_loop(Build *b) {
   uint32_t nstate = (uint32_t)b->nin - (b->nin > 2 ? 2 : (uint32_t)b->nin);
   const OnnxGraph *g = attr_find(b, "body")->graph;
@@ -174,6 +250,11 @@ void op_loop(Build *b) {
   if (has_in(b, 1)) cond = truth(b, b->in[1], &known, &live);
   Ref *in = ARENA_NEW(&b->c->model, Ref, nin + 1), *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
   Runs runs = { 0 };
+  const LoopForm form = { .g = g, .trips = trips, .before = 2, .skip = 1, .nstate = nstate, .nscan = nscan, .state = b->in + 2 };
+  if (trips < INT64_MAX && known && live && build_loop(b, &form, result)) {
+    memcpy(b->out, result, (size_t)b->nout * sizeof *result);
+    return;
+  }
   memcpy(result, b->in + 2, nstate * sizeof *result);
   memcpy(in + 2, b->in + 2, nstate * sizeof *in);
   for (int64_t i = 0; i < trips && (live || !known); i++) {
@@ -221,6 +302,17 @@ static int64_t entry(Build *b, const char *name, uint32_t k, uint32_t expected) 
   return v ? v[k] : 0;
 }
 
+static bool scan_as_loop(Build *b, const OnnxGraph *g, int64_t trips, uint32_t nstate, uint32_t nx, const int *axis) {
+  const uint32_t nscan = (uint32_t)b->nout - nstate;
+  ScanAxis *x = ARENA_NEW(&b->c->model, ScanAxis, nx + 1), *out = ARENA_NEW(&b->c->model, ScanAxis, nscan + 1);
+  for (uint32_t k = 0; k < nx; k++) x[k] = (ScanAxis){ axis[k], entry(b, "scan_input_directions", k, nx) != 0 };
+  for (uint32_t k = 0; k < nscan; k++)
+    out[k] = (ScanAxis){ (int)entry(b, "scan_output_axes", k, nscan), entry(b, "scan_output_directions", k, nscan) != 0 };
+  const LoopForm form = { .g = g, .trips = trips, .nstate = nstate, .nx = nx, .nscan = nscan, .state = b->in,
+                          .x = b->in + nstate, .x_axis = x, .out_axis = out };
+  return build_loop(b, &form, b->out);
+}
+
 void op_scan(Build *b) {
   int64_t nx = attr_int(b, "num_scan_inputs"), trips = -1;
   if (nx < 1 || nx > b->nin) bad(b, "attribute 'num_scan_inputs' is %lld, expected 1 to %d", (long long)nx, b->nin);
@@ -238,6 +330,7 @@ void op_scan(Build *b) {
           (long long)trips);
     trips = x->dims[axis[k]];
   }
+  if (scan_as_loop(b, g, trips, nstate, (uint32_t)nx, axis)) return;
   memcpy(in, b->in, nstate * sizeof *in);
   for (int64_t i = 0; i < (trips ? trips : 1); i++) {
     for (uint32_t k = 0; k < nx; k++) {

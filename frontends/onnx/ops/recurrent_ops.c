@@ -1,4 +1,5 @@
-/* recurrent_ops.c: RNN, GRU, LSTM. The sequence length is constant, so a network becomes that many copies of its cell. Products
+/* recurrent_ops.c: RNN, GRU, LSTM. The sequence length is constant. A network becomes a loop over its cell; passes unroll short
+ * ones. Products
  * of inputs and weights do not need the state, so they are one product over all steps. The operators' documentation has the
  * equations. Sequences shorter than the longest keep their state in the missing steps, and their results there are 0. */
 #include "../core/build.h"
@@ -86,13 +87,35 @@ static void step(Build *b, Cell *c, Ref x) {
 }
 
 /* ---- the sequence ---- */
-/* Runs all steps; returns the results, [steps, batch, hidden]. lengths: i64[batch, 1]; 0: all sequences have all steps. Results
- * of missing steps are zeroed for all steps at the end: until then one value serves as result and as state. */
-static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
+/* The values of c that the loop carries */
+static int carried_of(Cell *c, Ref **value) {
+  value[0] = &c->h;
+  value[1] = &c->c;
+  return c->c ? 2 : 1;
+}
+
+/* All steps as a loop. A step's number is a slice of 0, 1, 2, ... */
+static Ref run_loop(Build *b, Cell *c, Ref lengths, bool reverse, int loop) {
   IR *ir = b->ir;
-  spend(b, c->steps);
-  Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1), none = c_float(ir, (DType)node(ir, c->h)->dt, 0);
+  Ref *value[2], yield[3];
+  const int n = carried_of(c, value);
+  for (int k = 0; k < n; k++) *value[k] = g_carried(ir, loop, k, *value[k]);
+  const Ref t = lengths ? g_slice(ir, loop, g_stored(ir, g_iota(ir, DT_I64, c->steps)), 0, reverse) : 0;
+  c->live = lengths ? g_binary(ir, OP_CMPLT, t, lengths) : 0;
+  c->recent = lengths && c->scale ? g_binary(ir, OP_CMPLE, t, lengths) : 0;
+  step(b, c, g_slice(ir, loop, g_stored(ir, c->xw), 0, reverse));
+  for (int k = 0; k < n; k++) yield[k] = g_yield(ir, loop, k, *value[k]);
+  yield[n] = g_yield_slice(ir, loop, c->h, 0, reverse, c->steps);
+  const Ref all = g_iterate(ir, loop, c->steps, n + 1, yield);
+  for (int k = 0; k < n; k++) *value[k] = g_result(ir, all, k);
+  return g_result(ir, all, n);
+}
+
+static Ref run_steps(Build *b, Cell *c, Ref lengths, bool reverse) {
+  IR *ir = b->ir;
+  Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1);
   int64_t dims[3] = { c->steps, c->batch, c->hidden };
+  spend(b, c->steps);
   for (int64_t i = 0; i < c->steps; i++) {
     int64_t t = reverse ? c->steps - 1 - i : i;
     spend(b, 0);
@@ -101,7 +124,17 @@ static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
     step(b, c, without_axes(ir, shrink_axis(ir, c->xw, 0, t, 1, 1), 1u));
     y[t] = g_reshape(ir, c->h, 3, (int64_t[]){ 1, c->batch, c->hidden });
   }
-  Ref all = c->steps ? cat_all(b, c->steps, y, 0) : g_expand(ir, none, 3, dims);
+  return c->steps ? cat_all(b, c->steps, y, 0) : g_expand(ir, c_float(ir, (DType)node(ir, c->h)->dt, 0), 3, dims);
+}
+
+/* Runs all steps; returns the results, [steps, batch, hidden]. lengths: i64[batch, 1]; 0: all sequences have all steps. Results
+ * of missing steps are zeroed for all steps at the end: until then one value serves as result and as state. */
+static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
+  IR *ir = b->ir;
+  const int loop = loop_begin(b, c->steps);
+  const Ref none = c_float(ir, (DType)node(ir, c->h)->dt, 0);
+  const Ref all = loop < 0 ? run_steps(b, c, lengths, reverse) : run_loop(b, c, lengths, reverse, loop);
+  if (loop >= 0) loop_end(b);
   if (!lengths) return all;
   Ref last = g_reshape(ir, lengths, 3, (int64_t[]){ 1, c->batch, 1 });
   return g_where(ir, g_binary(ir, OP_CMPLT, iota_axis(ir, DT_I64, c->steps, 0, 3), last), all, none);
