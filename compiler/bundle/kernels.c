@@ -18,6 +18,12 @@ KernelOrigins *kernel_origins(const Plan *p) {
   VEC(uint32_t) found = { 0 };
   for (uint32_t k = 0; k < p->kernels.n; k++) {
     found.n = 0;
+    if (p->kernels.p[k].named) { /* the same kernel in a later iteration */
+      uint32_t first = k - 1;
+      while (p->kernels.p[first].sink != p->kernels.p[k].sink) first--;
+      all[k] = all[first];
+      continue;
+    }
     VEC_PUSH(&todo, p->kernels.p[k].sink);
     while (todo.n) {
       const Node *x = node(ir, todo.p[--todo.n]);

@@ -151,8 +151,9 @@ static json_t *launches_json(const Plan *p, const Kernel *x, const Images *image
 static json_t *kernel_json(const Plan *p, const Kernel *x, const KernelOrigins *from, const Images *images) {
   json_t *nodes = json_array();
   for (int i = 0; i < from->n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from->origin[i]].text));
-  return json_pack("{s:o, s:o*, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "launches", launches_json(p, x, images),
-                   "schedule", json_text(x->schedule), "group_size", x->group_size, "nests", nests_json(x), "flops",
+  json_t *trips = x->loop ? json_integer(x->trips) : NULL;
+  return json_pack("{s:o, s:o*, s:o*, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "launches", launches_json(p, x, images),
+                   "trips", trips, "schedule", json_text(x->schedule), "group_size", x->group_size, "nests", nests_json(x), "flops",
                    (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written);
 }
 
@@ -166,8 +167,10 @@ json_t *json_kernels(const Plan *p) {
 static void put_kernels(Sb *o, const Plan *p, const Images *images) {
   const KernelOrigins *from = kernel_origins(p);
   put_key(o, "kernels");
-  for (size_t k = 0; k < p->kernels.n; k++) put_element(o, (int)k, kernel_json(p, &p->kernels.p[k], &from[k], images));
-  put_list_end(o, (int)p->kernels.n);
+  int n = 0;
+  for (size_t k = 0; k < p->kernels.n; k++) /* those of a loop once */
+    if (!p->kernels.p[k].named) put_element(o, n++, kernel_json(p, &p->kernels.p[k], &from[k], images));
+  put_list_end(o, n);
 }
 
 /* Number of nests by source of their schedule. partial: only some nests are tuned, or their search was interrupted. */

@@ -274,12 +274,27 @@ Ref rule_cat(IR *ir, Ref r, void *users) {
 }
 
 /* A gather by the same index everywhere selects a part */
+/* The element whose position is the iteration's number, counted up by slices of 0, 1, 2, ...; 0: the index is another one */
+static Ref slice_of_iteration(IR *ir, const Node *x) {
+  const Ref data = gather_data(x);
+  const Node *n = node(ir, data), *at = node(ir, view_base(ir, gather_index(x)));
+  const Node *count = at->op == OP_SLICE && !at->rank && !slice_reverse(at) ? node(ir, operand(node(ir, operand(at)))) : NULL;
+  const int axis = (int)gather_axis(x);
+  int64_t dims[MAX_RANK];
+  if (!count || count->op != OP_IOTA || n->loop || n->dims[axis] != count->dims[0]) return 0;
+  memcpy(dims, n->dims, n->rank * sizeof *dims);
+  dims[axis] = 1;
+  const Ref slice = g_slice(ir, (int)slice_loop(at), g_stored(ir, data), axis, false);
+  return g_expand(ir, g_reshape(ir, slice, n->rank, dims), x->rank, x->dims);
+}
+
 Ref rule_gather(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, gather_data(x));
   int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK], at, axis = gather_axis(x);
   (void)users;
   Ref y = moved_constant(ir, x);
-  if (y || !node_is_const(ir, gather_index(x), &at) || at < 0 || at >= s->dims[axis]) return y;
+  if (y || (y = slice_of_iteration(ir, x))) return y;
+  if (!node_is_const(ir, gather_index(x), &at) || at < 0 || at >= s->dims[axis]) return y;
   memcpy(dims, s->dims, s->rank * sizeof *dims);
   dims[axis] = 1;
   begin[axis] = at;

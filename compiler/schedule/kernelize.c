@@ -277,10 +277,23 @@ static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   VEC_PUSH(nests, nest(ir, p, x, at, ranges, n, value));
 }
 
+/* A next value that lies in a result's slice, which another YIELD of the same value writes */
+static bool is_written(const Lower *l, Ref yield) {
+  const Node *x = node(l->ir, yield);
+  bool any = false;
+  for (size_t i = 0; i < l->s->order.n && yield_place(x) >= 0 && !any; i++) {
+    const Ref r = l->s->order.p[i];
+    any = r != yield && node(l->ir, r)->op == OP_YIELD && l->s->place[r].buf == l->s->place[yield].buf;
+  }
+  return any;
+}
+
 /* What an iteration gives, into its slice of the result */
 static void yield_nest(Lower *l, Ref r, Refs *nests) {
   const Node *x = node(l->ir, r);
   Place part = l->s->place[r];
+  const Place *from = &l->s->place[operand(x)];
+  if (is_written(l, r) || (from->materialized && from->buf == part.buf)) return;
   for (int a = (int)yield_axis(x); a + 1 < x->rank && yield_place(x) < 0; a++) part.stride[a] = part.stride[a + 1];
   value_nest(l, &part, operand(x), nests);
 }

@@ -109,7 +109,13 @@ BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot) {
 }
 
 /* ---- loops ---- */
-typedef struct Carry { Ref carried; int base; int64_t step; } Carry;
+/* Stride of axis a of what a YIELD with this place stores */
+static int64_t slice_stride(const Node *yield, const Place *p, int a) {
+  return p->stride[yield_place(yield) < 0 && a >= yield_axis(yield) ? a + 1 : a];
+}
+
+/* rows: the YIELD whose slices have one more, the first one, so that a carried value is the slice before; 0: two places by turns */
+typedef struct Carry { Ref carried; int base; int64_t step; Ref rows; } Carry;
 typedef struct Carries { VEC(Carry) list; } Carries;
 
 static int64_t lay_out_plain(Sched *s, Ref r) {
@@ -133,15 +139,6 @@ static int slice_buf(IR *ir, Ref r, int base, int64_t stride, int64_t trips, boo
   return view_buf(ir, r, base, ir->bufs.p[base].elems - rest, reverse ? rest : 0, reverse ? -stride : stride, 0);
 }
 
-/* A carried value has two places, which are read and written by turns. */
-static void lay_out_carried(Sched *s, Ref r, Carries *all) {
-  const Node *x = node(s->ir, r);
-  const int64_t line = 64 / dt_bytes((DType)x->dt), n = lay_out_plain(s, r) + DOT_OVERREAD, step = (n + line - 1) / line * line;
-  const Carry c = { r, new_buf(s->ir, BUF_ARENA, (DType)x->dt, 2 * step, -1, r), step };
-  VEC_PUSH(&all->list, c);
-  s->place[r].buf = view_buf(s->ir, r, c.base, step, 0, step, 1);
-}
-
 static const Carry *carry_of(const Sched *s, const Carries *all, const Node *yield) {
   for (size_t i = 0; i < all->list.n; i++) {
     const Node *x = node(s->ir, all->list.p[i].carried);
@@ -150,12 +147,67 @@ static const Carry *carry_of(const Sched *s, const Carries *all, const Node *yie
   return NULL;
 }
 
+static const Node *iterate_of(const Sched *s, const Node *carried) {
+  for (size_t i = 0; i < s->order.n; i++) {
+    const Node *x = node(s->ir, s->order.p[i]);
+    if (x->op == OP_ITERATE && iterate_loop(x) == carried_loop(carried)) return x;
+  }
+  BUG("a carried value of no loop");
+}
+
+/* The slices along the outermost axis that hold every next value of the carried x, too; 0: there are none */
+static Ref rows_of(const Sched *s, const Node *loop, const Node *x) {
+  const IR *ir = s->ir;
+  Ref value = 0;
+  for (int k = 0; k < loop->nsrc; k++)
+    if (yield_place(node(ir, loop->src[k])) == carried_place(x)) value = operand(node(ir, loop->src[k]));
+  for (int k = 0; k < loop->nsrc; k++) {
+    const Node *y = node(ir, loop->src[k]);
+    bool outer = yield_place(y) < 0 && operand(y) == value;
+    for (int a = 0; a < yield_axis(y) && outer; a++) outer = y->dims[a] == 1;
+    if (outer) return loop->src[k];
+  }
+  return 0;
+}
+
+static bool is_rows(const Carries *all, Ref yield) {
+  bool any = false;
+  for (size_t i = 0; i < all->list.n; i++) any |= all->list.p[i].rows == yield;
+  return any;
+}
+
+static void lay_out_rows(Sched *s, Ref carried, Ref rows, Carries *all) {
+  IR *ir = s->ir;
+  const Node *x = node(ir, carried), *y = node(ir, rows);
+  const int64_t step = lay_out_plain(s, carried), trips = y->dims[yield_axis(y)];
+  const int64_t way = yield_reverse(y) ? -step : step, first = yield_reverse(y) ? trips * step : 0;
+  const Carry c = { carried, new_buf(ir, BUF_ARENA, (DType)x->dt, (trips + 1) * step + DOT_OVERREAD, -1, rows), step, rows };
+  VEC_PUSH(&all->list, c);
+  lay_out_plain(s, rows);
+  s->place[carried].buf = view_buf(ir, carried, c.base, step, first, way, 0);
+  s->place[rows].buf = view_buf(ir, rows, c.base, step, first + way, way, 0);
+}
+
+/* A carried value has two places, which are read and written by turns. */
+static void lay_out_carried(Sched *s, Ref r, Carries *all) {
+  const Node *x = node(s->ir, r);
+  const int64_t line = 64 / dt_bytes((DType)x->dt), n = lay_out_plain(s, r) + DOT_OVERREAD, step = (n + line - 1) / line * line;
+  const Carry c = { r, new_buf(s->ir, BUF_ARENA, (DType)x->dt, 2 * step, -1, r), step, 0 };
+  VEC_PUSH(&all->list, c);
+  s->place[r].buf = view_buf(s->ir, r, c.base, step, 0, step, 1);
+}
+
 /* A next value that no iteration reads only has one place. */
 static void lay_out_yield(Sched *s, Ref r, const Carries *all) {
   const Node *x = node(s->ir, r);
   const Carry *c = yield_place(x) >= 0 ? carry_of(s, all, x) : NULL;
-  const int64_t n = lay_out_plain(s, r);
   Place *p = &s->place[r];
+  if (p->buf >= 0) return; /* rows */
+  const int64_t n = lay_out_plain(s, r);
+  if (c && c->rows) {
+    p->buf = s->place[c->rows].buf;
+    return;
+  }
   if (c) {
     p->buf = view_buf(s->ir, r, c->base, c->step, c->step, c->step, 2);
     return;
@@ -165,29 +217,49 @@ static void lay_out_yield(Sched *s, Ref r, const Carries *all) {
     p->buf = slice_buf(s->ir, r, p->buf, p->stride[yield_axis(x)], x->dims[yield_axis(x)], yield_reverse(x));
 }
 
-static void lay_out_result(Sched *s, Ref r) {
-  const Node *x = node(s->ir, r), *loop = node(s->ir, operand(x));
-  const Place *from = &s->place[loop->src[result_at(x)]];
-  const Buf *b = &s->ir->bufs.p[from->buf];
+static void lay_out_result(Sched *s, Ref r, const Carries *all) {
+  IR *ir = s->ir;
+  const Node *x = node(ir, r), *loop = node(ir, operand(x)), *y = node(ir, loop->src[result_at(x)]);
+  const int buf = s->place[loop->src[result_at(x)]].buf;
+  const Buf b = ir->bufs.p[buf];
+  const Carry *c = yield_place(y) >= 0 ? carry_of(s, all, y) : NULL;
+  const int64_t trips = iterate_trips(loop), n = lay_out_plain(s, r), least = b.step < 0 ? b.at + (trips - 1) * b.step : b.at;
   Place *p = &s->place[r];
-  lay_out_plain(s, r);
-  if (b->turn) p->buf = view_buf(s->ir, r, b->of - 1, b->elems, iterate_trips(loop) % 2 * b->step, 0, 0);
-  else p->buf = b->of ? b->of - 1 : from->buf;
+  if (c && c->rows) p->buf = view_buf(ir, r, b.of - 1, n, b.at + (trips - 1) * b.step, 0, 0);
+  else if (b.turn) p->buf = view_buf(ir, r, b.of - 1, n, trips % 2 * b.step, 0, 0);
+  else if (b.of && (least || is_rows(all, loop->src[result_at(x)]))) p->buf = view_buf(ir, r, b.of - 1, n, least, 0, 0);
+  else p->buf = b.of ? b.of - 1 : buf;
+}
+
+/* What is computed for one YIELD, and stored anyway, is stored where the YIELD wants it; its YIELD has no kernel then. */
+static void lay_out_source(Sched *s, Ref yield) {
+  const Node *x = node(s->ir, yield);
+  Place *from = &s->place[operand(x)];
+  const Node *y = node(s->ir, operand(x));
+  const bool free = from->materialized && from->buf < 0 && !from->has_halo && !from->inside && !op_is_of_loops((Op)y->op);
+  if (!free || !y->loop) return;
+  lay_out_plain(s, operand(x));
+  from->buf = s->place[yield].buf;
+  for (int a = 0; a < y->rank; a++) from->stride[a] = slice_stride(x, &s->place[yield], a);
 }
 
 /* Sources of slices are row-major, and so is all that a loop carries or gives. */
 static void lay_out_loops(Sched *s) {
   IR *ir = s->ir;
   Carries all = { 0 };
+  Ref rows = 0;
   for (size_t i = 0; i < s->order.n; i++) {
     const Ref r = s->order.p[i];
     const Node *x = node(ir, r);
     Place *p = &s->place[r];
     const Place *q = x->op == OP_SLICE ? &s->place[operand(x)] : NULL;
     if (x->op == OP_STORED) p->buf = new_buf(ir, BUF_ARENA, (DType)x->dt, lay_out_plain(s, r) + DOT_OVERREAD, -1, r);
-    if (x->op == OP_CARRIED) lay_out_carried(s, r, &all);
+    if (x->op == OP_CARRIED) rows = rows_of(s, iterate_of(s, x), x);
+    if (x->op == OP_CARRIED && rows && !is_rows(&all, rows)) lay_out_rows(s, r, rows, &all);
+    else if (x->op == OP_CARRIED) lay_out_carried(s, r, &all);
     if (x->op == OP_YIELD) lay_out_yield(s, r, &all);
-    if (x->op == OP_RESULT) lay_out_result(s, r);
+    if (x->op == OP_YIELD) lay_out_source(s, r);
+    if (x->op == OP_RESULT) lay_out_result(s, r, &all);
     if (!q) continue;
     const int axis = (int)slice_axis(x);
     for (int a = 0; a < x->rank; a++) p->stride[a] = q->stride[a < axis ? a : a + 1];
