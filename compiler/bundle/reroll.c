@@ -33,7 +33,7 @@ CallPlace call_place(const Plan *p, size_t k, size_t buffer) {
 static uint32_t call_word(const Plan *p, size_t k) {
   const Kernel *x = &p->kernels.p[k];
   VEC(int64_t) w = { 0 };
-  VEC_PUSH(&w, x->text && !x->loop ? x->code : -1 - (int64_t)k);
+  VEC_PUSH(&w, x->text ? x->code : -1 - (int64_t)k);
   VEC_PUSH(&w, x->group_size);
   VEC_PUSH(&w, x->chunks_per_task);
   VEC_PUSH(&w, x->chunks);
@@ -136,9 +136,14 @@ Repeats reroll_calls(const Plan *p) {
   memset(same, 0, (longest + 1) * sizeof *same);
   saved[n] = 0;
   for (size_t k = n; k-- > 0;) {
-    word[k] = call_word(p, k);
     saved[k] = saved[k + 1];
     from[k] = (Repeat){ 0 };
+    if (p->kernels.p[k].loop) { /* no run goes across it */
+      word[k] = UINT32_MAX - (uint32_t)k;
+      memset(same, 0, (longest + 1) * sizeof *same);
+      continue;
+    }
+    word[k] = call_word(p, k);
     int64_t iteration = 0;
     for (size_t period = 1; period <= longest && k + period < n; period++) {
       same[period] = word[k] == word[k + period] ? same[period] + 1 : 0;
