@@ -287,25 +287,26 @@ static void place_buffers(Case *k, Memory *m, size_t kernel, int64_t share) {
     const int id = i < kn->bufs.n ? kn->bufs.p[i] : kn->locals.p[i - kn->bufs.n];
     const Buf *b = &p->ir->bufs.p[id];
     const int64_t bytes = b->piece ? b->piece : b->elems * dt_bytes(b->dt), from = b->offset + share * b->piece;
+    const int to = i < kn->bufs.n && kn->named ? kn->named[i] : id; /* as the program calls it */
     int64_t room = 0;
     switch (b->kind) {
     case BUF_INPUT:
-      m->at[id] = (void *)(uintptr_t)k->ref->in[b->slot].data, room = k->ref->in[b->slot].elems * dt_bytes(b->dt) - bytes;
+      m->at[to] = (void *)(uintptr_t)k->ref->in[b->slot].data, room = k->ref->in[b->slot].elems * dt_bytes(b->dt) - bytes;
       break;
-    case BUF_OUTPUT: m->at[id] = m->out[b->slot], room = k->ref->exact[b->slot].elems * dt_bytes(b->dt) - bytes; break;
-    case BUF_WEIGHT: m->at[id] = m->weights + from, room = b->offset < 0 ? -1 : p->weights.bytes - from - bytes; break;
+    case BUF_OUTPUT: m->at[to] = m->out[b->slot], room = k->ref->exact[b->slot].elems * dt_bytes(b->dt) - bytes; break;
+    case BUF_WEIGHT: m->at[to] = m->weights + from, room = b->offset < 0 ? -1 : p->weights.bytes - from - bytes; break;
     case BUF_ARENA:
-    case BUF_GUARD: m->at[id] = m->arena + from, room = b->offset < 0 ? -1 : p->memory.arena_bytes - from - bytes; break;
+    case BUF_GUARD: m->at[to] = m->arena + from, room = b->offset < 0 ? -1 : p->memory.arena_bytes - from - bytes; break;
     case BUF_LOCAL:
-      m->at[id] = arena_alloc(&c->model, (size_t)bytes);
-      memset(m->at[id], 0xa5, (size_t)bytes);
+      m->at[to] = arena_alloc(&c->model, (size_t)bytes);
+      memset(m->at[to], 0xa5, (size_t)bytes);
       break;
     case BUF_STATE:
     case BUF_NEXT:
     case BUF_SHARED:
     case BUF_KINDS: room = -1; break; /* no model here has any */
     }
-    m->shift[id] = kn->shift && i < kn->bufs.n ? kn->shift[i] : 0;
+    m->shift[to] = kn->shift && i < kn->bufs.n ? kn->shift[i] : 0;
     if (room < 0) BUG("kernel %zu: buffer %d ends %lld bytes behind its memory", kernel, id, (long long)-room);
   }
 }

@@ -290,7 +290,7 @@ void spend(Build *b, int64_t n) {
 }
 
 int loop_begin(Build *b, int64_t trips) {
-  if (b->ir->in_loop || trips < 1 || trips < tunable(b->c, loop_trips) || b->ir->loops >= GRAPH_LOOPS) return -1;
+  if (b->ir->in_loop || trips < 1 || trips > INT32_MAX || trips < tunable(b->c, loop_trips) || b->ir->loops >= GRAPH_LOOPS) return -1;
   b->ir->in_loop = true;
   return b->ir->loops;
 }

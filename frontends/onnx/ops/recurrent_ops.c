@@ -99,6 +99,7 @@ static Ref run_loop(Build *b, Cell *c, Ref lengths, bool reverse, int loop) {
   IR *ir = b->ir;
   Ref *value[2], yield[3];
   const int n = carried_of(c, value);
+  spend(b, c->steps); /* calls, not nodes */
   for (int k = 0; k < n; k++) *value[k] = g_carried(ir, loop, k, *value[k]);
   const Ref t = lengths ? g_slice(ir, loop, g_stored(ir, g_iota(ir, DT_I64, c->steps)), 0, reverse) : 0;
   c->live = lengths ? g_binary(ir, OP_CMPLT, t, lengths) : 0;
@@ -113,9 +114,9 @@ static Ref run_loop(Build *b, Cell *c, Ref lengths, bool reverse, int loop) {
 
 static Ref run_steps(Build *b, Cell *c, Ref lengths, bool reverse) {
   IR *ir = b->ir;
-  Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1);
   int64_t dims[3] = { c->steps, c->batch, c->hidden };
   spend(b, c->steps);
+  Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1);
   for (int64_t i = 0; i < c->steps; i++) {
     int64_t t = reverse ? c->steps - 1 - i : i;
     spend(b, 0);
