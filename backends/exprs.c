@@ -280,11 +280,19 @@ static void put_floor_div(Render *w, Sb *o, const Node *x) {
   else put_op(w, o, form[div][dtype_info[x->dt].cls == 'u'], x);
 }
 
+/* Helium: gcc 12 makes no vector instructions of operators that compare, nor one of a product and a sum. */
+static bool by_function(const Render *w, DType d, int lanes) { return w->t->features & FEAT_MVE && d == DT_F32 && lanes == 4; }
+
 static void put_compare(Render *w, Sb *o, const Node *x) {
   const Node *a = node(w->ir, lhs(x));
   const bool truths = x->lanes > 1 && a->dt == DT_BOOL;
   /* lanes of bools are 0 and -1, so the order of their values is reversed */
   const int first = truths && (x->op == OP_CMPLT || x->op == OP_CMPLE);
+  if (by_function(w, (DType)a->dt, x->lanes)) {
+    static const char *const name[OP_COUNT] = { [OP_CMPLT] = "lt", [OP_CMPLE] = "le", [OP_CMPEQ] = "eq", [OP_CMPNE] = "ne" };
+    sb_printf(o, "tgc_cmp%s_f32x4(%s, %s)", name[x->op], inside(w, x, 0), inside(w, x, 1));
+    return;
+  }
   const char *text = arena_printf(&w->a, "%s %s %s", arg(w, x, first), op_info[x->op].c, arg(w, x, !first));
   if (x->lanes > 1 && !truths) put_one(w, o, w->l->mask, (DType)a->dt, x->lanes, text);
   else sb_printf(o, "(%s)", text);
@@ -327,7 +335,7 @@ static void put_where(Render *w, Sb *o, const Node *x) {
 static void put_dot(Render *w, Sb *o, const Node *x) {
   const Node *a = node(w->ir, dot_x(x)), *b = node(w->ir, dot_y(x));
   const char *kind = a->dt == DT_I8 ? "s" : b->dt == DT_U8 ? "u" : "";
-  const char *halves = x->lanes == 1 && w->t->features & FEAT_DSP ? "h" : "";
+  const char *halves = b->lanes / x->lanes > 4 ? "q" : x->lanes == 1 && w->t->features & FEAT_DSP ? "h" : "";
   char sfx[32];
   sb_printf(o, "tgc_%sdot%s%s%s_%s(%s, %s, %s)", kind, dt_float((DType)x->dt) ? "bf" : "", halves,
             a->lanes > b->lanes / x->lanes ? "v" : "", type_suffix((DType)x->dt, x->lanes, sfx), inside(w, x, 0), inside(w, x, 1),
@@ -594,7 +602,8 @@ void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: put_compare(w, o, x); return;
   case OP_WHERE: put_where(w, o, x); return;
   case OP_MULACC:
-    if (w->t->in_order && fl) put_op(w, o, "tgc_fma_$S($a, $b, $c)", x);
+    if (by_function(w, d, x->lanes)) put_op(w, o, "tgc_mulacc_$S($a, $b, $c)", x);
+    else if (w->t->in_order && fl) put_op(w, o, "tgc_fma_$S($a, $b, $c)", x);
     else sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT));
     return;
   case OP_SHFLXOR: put_exchange(w, o, x); return;

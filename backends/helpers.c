@@ -89,9 +89,11 @@ static Op op_named(const char *name, size_t n) {
   BUG("no helper is called %.*s", (int)n, name);
 }
 
-/* Finds a function among the dialect's parts, then among those of all languages like C. */
-static bool find_function(const Dialect *l, int lanes, const char *name, size_t n, Part *part) {
+/* Finds a function, "NAME_TYPE" with n bytes of NAME, among those of the target's vectors, then among the dialect's parts, then
+ * among those of all languages like C. */
+static bool find_function(const Dialect *l, const Target *t, int lanes, const char *name, size_t n, size_t whole, Part *part) {
   const char *kind = lanes > 1 ? "@vector " : "@scalar ";
+  if (t->features & FEAT_MVE && part_find(part_file("mve.c.in"), kind, name, whole, part)) return true;
   if (l->more && part_find((Span){ l->more, strlen(l->more) }, kind, name, n, part)) return true;
   if (l->parts && part_find(part_file(l->parts), kind, name, n, part)) return true;
   return part_find(part_file("scalars.c.in"), kind, name, n, part);
@@ -105,7 +107,7 @@ static void want_function(Prelude *p, const char *s, size_t n) { /* tgc_NAME_SUF
   Part part;
   Sb out = { 0 };
   if (!sep || !parse_suffix(sep + 1, (size_t)(s + n - sep - 1), &d, &lanes) || !names_add(&p->functions, s, n)) return;
-  if (find_function(p->l, lanes, name, len, &part)) put_part(p->l, &out, &part, d, lanes);
+  if (find_function(p->l, p->target, lanes, name, len, n - 4, &part)) put_part(p->l, &out, &part, d, lanes);
   else clike_define(p->ir, p->backend, p->target, op_named(name, len), d, lanes, &out);
   want_names(p, out.p); /* functions that it uses come first */
   sb_printf(&p->text, "%s%s", p->l->helper, out.p);

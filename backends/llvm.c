@@ -252,6 +252,7 @@ static const DotText dot_text[] = {
   { ARCH_X86_64,  0,               DT_U8, 4,  true,  "llvm.x86.sse2.pmadd.wd" },
   { ARCH_AARCH64, FEAT_I8MM,       DT_U8, 4,  false, "llvm.aarch64.neon.usdot.v4i32.v16i8" },
   { ARCH_AARCH64, FEAT_DOTPROD,    DT_I8, 4,  false, "llvm.aarch64.neon.sdot.v4i32.v16i8" },
+  { ARCH_ARM,     FEAT_MVE,        DT_I8, 1,  true,  "llvm.arm.smlad" }, /* or that of put_dot_vector */
   { ARCH_ARM,     FEAT_DSP,        DT_U8, 1,  true,  "llvm.arm.smlad" },
 };
 /* clang-format on */
@@ -297,6 +298,12 @@ static const char *put_dot_call(Render *w, const DotText *d, const char *sum, co
   return emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, odd));
 }
 
+/* Adds the products of a vector of signed bytes. */
+static const char *put_dot_vector(Render *w, const Node *x) {
+  return emit(w, "call i32 @llvm.arm.mve.vmldava.v16i8(i32 0, i32 0, i32 0, i32 %s, <16 x i8> %s, <16 x i8> %s)",
+              value(w, dot_sum(x)), value(w, dot_x(x)), value(w, dot_y(x)));
+}
+
 /* Adds the products of four bytes in a register: of bytes 0 and 2, widened to halves, then of bytes 1 and 3. */
 static const char *put_dot_halves(Render *w, const Node *x, const DotText *d) {
   const char *word[2], *sum = value(w, dot_sum(x));
@@ -305,7 +312,7 @@ static const char *put_dot_halves(Render *w, const Node *x, const DotText *d) {
     const char *half[2];
     for (int k = 0; k < 2; k++) {
       const char *from = odd ? emit(w, "call i32 @llvm.fshr.i32(i32 %s, i32 %s, i32 8)", word[k], word[k]) : word[k];
-      half[k] = emit(w, "call i32 @llvm.arm.%cxtb16(i32 %s)", k ? 's' : 'u', from);
+      half[k] = emit(w, "call i32 @llvm.arm.%cxtb16(i32 %s)", k || d->x == DT_I8 ? 's' : 'u', from);
     }
     sum = emit(w, "call i32 @%s(i32 %s, i32 %s, i32 %s)", d->intrinsic, half[0], half[1], sum);
   }
@@ -316,6 +323,7 @@ static const char *put_dot_halves(Render *w, const Node *x, const DotText *d) {
 static const char *put_dot(Render *w, const Node *x) {
   const DotText *d = dot_of(w->t, (DType)node(w->ir, dot_x(x))->dt, x->lanes);
   CHECK(d);
+  if (node(w->ir, dot_y(x))->lanes / x->lanes > 4) return put_dot_vector(w, x);
   if (d->lanes == 1) return put_dot_halves(w, x, d);
   const int n = d->lanes;
   const char *sum = put_lanes(w, "i32", x->lanes, n, value(w, dot_sum(x))), *a = value(w, dot_x(x));

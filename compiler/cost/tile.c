@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* elements; largest stride of a load that shuffles pick from overlapping vectors */
-enum { SHUFFLE_NEAR = 4 };
+/* elements; largest stride of a load that shuffles pick from overlapping vectors. Bytes of an integer register */
+enum { SHUFFLE_NEAR = 4, WORD_BYTES = 4 };
 
 bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store) {
   return stride <= SHUFFLE_STRIDE && (beside >= stride || (!store && stride <= SHUFFLE_NEAR && 2 * stride - 1 < lanes));
@@ -337,7 +337,7 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   }
   const bool in_turn = !m->t->vector_bytes; /* small cores start one instruction per cycle, a load or a product */
   /* shuffles use their own port, and one of the two that multiply */
-  if (in_turn) mem *= m->group > 1 ? 1 + group_words(m) : 1; /* a word of bytes becomes words of halves */
+  if (in_turn) mem *= group_words(m) > 1 ? 1 + group_words(m) : 1; /* a word of bytes becomes words of halves */
   double cycles = in_turn ? ops + mem
                           : fmax(fmax(ops, mem) / rate(m->t, ISSUE, TILE), (ops + shuffles) / (rate(m->t, ISSUE, TILE) + 1));
   if (far > cycles) cycles = far;
@@ -353,12 +353,13 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
 }
 
 /* Registers that a group of terms takes: an instruction for vectors takes it in one, that for halves of a register in two. */
-int group_words(const Model *m) { return m->group > 1 && !m->t->vector_bytes ? 2 : 1; }
+int group_words(const Model *m) { return m->group > 1 && m->group <= WORD_BYTES && !m->t->vector_bytes ? 2 : 1; }
 
 /* Where there are no vectors, integers share their registers with two addresses and a counter. */
 int model_registers(const Model *m) {
-  enum { TAKEN = 3 };
+  enum { TAKEN = 3, BESIDE = 3 };
   const bool integers = m->red && !m->t->vector_bytes && dt_int((DType)node(m->ir, m->red)->dt);
+  if (integers && m->group > WORD_BYTES) return m->t->int_regs / 2 + BESIDE; /* sums in even ones, operands in vectors */
   return integers && m->t->int_regs ? m->t->int_regs - TAKEN : m->t->vector_regs;
 }
 

@@ -427,6 +427,7 @@ bool graph_integer(Graph *g, const Target *t) {
                                 { OP_NONE, NULL, NULL } };
   static const Rule to_signed[] = { { OP_REDUCE, "sum-of-signed", sum_of_signed }, { OP_NONE, NULL, NULL } };
   bool changed = ir_rewrite_graph(g, rules, NULL);
-  if ((t->features & (FEAT_DOTPROD | FEAT_I8MM)) == FEAT_DOTPROD) changed |= ir_rewrite_graph(g, to_signed, NULL);
+  if ((t->features & (FEAT_DOTPROD | FEAT_I8MM)) == FEAT_DOTPROD || t->features & FEAT_MVE)
+    changed |= ir_rewrite_graph(g, to_signed, NULL);
   return changed;
 }

@@ -77,6 +77,7 @@ const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Re
   if (!ir->tensors.p[buffer_of(ir, y)->slot].data || !affine(ir, load_index(node(ir, y)))) return "the constant cannot be packed";
   if (t->in_order && dt_float(u->sum)) return "the terms of a sum must be added in order";
   if (more && dt_float(u->sum)) return "the last group is incomplete, and floats cannot be padded with zeros";
+  if (more > DOT_OVERREAD) return "the last group is incomplete, and lacks more than a load may read beyond the operand";
   if (more > extent) return "the range is too short";
   if (u->depth > 1 && isa_op_depth(u, (extent + more) / u->group) == 1)
     return "no depth of the instruction's tiles divides the range";

@@ -270,6 +270,7 @@ static void rank(Ranking *k, const Opts *o, double cost) {
 
 static void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
   for (int lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest); lanes >= 2; lanes /= 2) {
+    if (lanes * 4 < target_least_vector(m->t)) return;
     if (m->extent[v] < lanes || m->selects[v] || whole >> v & 1 || !may_unroll(m, whole, v)) continue;
     search_tiles(m, v, lanes, whole, finds);
     return;
@@ -446,6 +447,14 @@ static bool walk_opts(IR *ir, const Nest *n, const Target *t, Opts *out) {
   return walk;
 }
 
+/* The machine as tiles of an instruction see it: those of an instruction with one sum have no lanes. */
+static const Target *seen_by(const IR *ir, const Target *t, const IsaOp *u) {
+  if (u->lanes > 1 || !t->vector_bytes) return t;
+  Target *scalar = arena_dup(&ir->ctx->model, t, sizeof *t);
+  scalar->vector_bytes = 0;
+  return scalar;
+}
+
 /* If an instruction for groups fits, the tile is one of groups. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) {
   if (walk_opts(ir, n, t, out)) return 1;
@@ -458,7 +467,7 @@ int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out) 
     return core ? core : whole;
   }
   Nest grouped = nest_open(ir, isa_op_group(ir, nest, u, range, &rest));
-  const int given = vector_opts(ir, &grouped, t, false, room, out, &cycles);
+  const int given = vector_opts(ir, &grouped, seen_by(ir, t, u), false, room, out, &cycles);
   for (int k = 0; k < given; k++) {
     opts_replace(&out[k], rest, range);
     out[k].grouped = range;

@@ -144,6 +144,8 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
     lanes *= wrong ? 1 : o->opt[i].lanes;
     if (!wrong && lanes * 4 > t->vector_bytes) wrong = "the target has no such vectors";
   }
+  for (int i = 0; i < o->n && !wrong && given->isa_op && given->isa_op->lanes == 1; i++)
+    if (o->opt[i].lanes > 1) wrong = "the instruction has one sum";
   for (int i = 0; i < o->nmoved && !wrong; i++) wrong = check_move(ir, nest, o, &o->moved[i], &rests);
   if (!wrong && o->depth) wrong = "only a device has panels with a depth";
   if (!wrong && o->unit) wrong = "the target has no such instruction";

@@ -16,6 +16,7 @@ FEATURE(DOTPROD,    AARCH64, "dotprod",  0,                   "+dotprod", "+dotp
 FEATURE(I8MM,       AARCH64, "i8mm",     FEAT_DOTPROD,        "+i8mm", "+i8mm", "defined __ARM_FEATURE_MATMUL_INT8")
 FEATURE(BF16,       AARCH64, "bf16",     FEAT_DOTPROD,        "+bf16", "+bf16", "defined __ARM_FEATURE_BF16_VECTOR_ARITHMETIC")
 FEATURE(DSP,        ARM,     "dsp",      0,                   "", "+dsp", "defined __ARM_FEATURE_SIMD32")
+FEATURE(MVE,        ARM,     "mve",      FEAT_DSP,            "", "+mve.fp", "defined __ARM_FEATURE_MVE && (__ARM_FEATURE_MVE & 2)")
 FEATURE(RVV,        RISCV64, "v",        0,                   "v", "+v", "defined __riscv_vector")
 FEATURE(SIMD128,    WASM,    "simd128",  0,                   " -msimd128", "+simd128", "defined __wasm_simd128__")
 /* clang-format on */

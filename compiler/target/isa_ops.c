@@ -15,6 +15,8 @@ const IsaOp isa_op_table[] = {
   { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
   { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4,    1,   1 },
   { "sdot",       FEAT_DOTPROD,    DT_I8, DT_I8, DT_I32, 4,    4,    1,   1 },
+  { "vmladava",   FEAT_MVE,        DT_I8, DT_I8, DT_I32, 16,   1,    1,   1 }, /* a vector of bytes, one sum */
+  { "smlads",     FEAT_MVE,        DT_I8, DT_I8, DT_I32, 4,    1,    1,   1 }, /* smlad on signed bytes */
   { "smlad",      FEAT_DSP,        DT_U8, DT_I8, DT_I32, 4,    1,    1,   1 }, /* on halves: two of them for four bytes */
   { "vdpbf16ps",  FEAT_AVX512BF16, DT_BF16, DT_BF16, DT_F32, 2, 16,  1,   1 },
   { NULL,         0,               0,     0,     0,      0,    0,    0,   0 },

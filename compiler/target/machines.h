@@ -13,6 +13,7 @@
 #define FP "-std=gnu99 -ffp-contract=fast -fno-math-errno"
 #define RVGC "+m,+a,+f,+d,+c"
 #define LINUX(arch) arch "-unknown-linux-gnu"
+#define M55 "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard"
 #define M33 "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16"
 #define M7 "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16"
 #define M4 "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
@@ -26,6 +27,7 @@ MACHINE("armv8.2",    AARCH64, 64, ARM82,     16, 32, 0,  true,  true,  32768, 5
 MACHINE("neon",       AARCH64, 64, 0,         16, 32, 0,  true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", "Cortex-A53: 32 KB, 512 KB a cluster")
 MACHINE("rv64gcv",    RISCV64, 64, FEAT_RVV,  16, 32, 0,  true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed; vectors: the least that V permits")
 MACHINE("rv64gc",     RISCV64, 64, 0,         0,  32, 0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed")
+MACHINE("cortex-m55", ARM,     32, FEAT_DSP | FEAT_MVE, 16, 8, 14, true, true, 16384, 131072,  0, 1, FP " " M55, "thumbv8.1m.main-none-eabihf", "+fp-armv8d16", "assumed as cortex-m7: the caches are optional")
 MACHINE("cortex-m33", ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M33, "thumbv8m.main-none-eabihf", "+fp-armv8d16sp", "assumed as cortex-m7: the core has no cache")
 MACHINE("cortex-m7",  ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", "16 KB of data cache; in place of L2, tightly coupled memory of 128 KB")
 MACHINE("cortex-m4",  ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", "assumed as cortex-m7: the core has no cache")
@@ -39,6 +41,7 @@ MACHINE("wasm32",     WASM,    32, 0,         0,  16, 0,  false, false, 32768, 2
 #undef FP
 #undef RVGC
 #undef LINUX
+#undef M55
 #undef M33
 #undef M7
 #undef M4

@@ -167,7 +167,7 @@ Arch triple_arch(const char *triple, const char **isa) {
   static const struct { const char *begins; Arch arch; const char *isa; } known[] = {
     { "x86_64-", ARCH_X86_64, "x86-64-v3" }, { "aarch64-", ARCH_AARCH64, "neon" }, { "riscv64-", ARCH_RISCV64, "rv64gc" },
     { "thumbv7em-", ARCH_ARM, "cortex-m4" }, { "armv7", ARCH_ARM, "armv7" },        { "wasm32-", ARCH_WASM, "wasm32" },
-    { "thumbv8m.main-", ARCH_ARM, "cortex-m33" },
+    { "thumbv8m.main-", ARCH_ARM, "cortex-m33" }, { "thumbv8.1m.main-", ARCH_ARM, "cortex-m55" },
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (!starts_with(triple, known[i].begins)) continue;
@@ -198,6 +198,8 @@ const Target *target_flushing(Arena *a, const Target *t) {
   o->flushes = true;
   return o;
 }
+
+int target_least_vector(const Target *t) { return t->features & FEAT_MVE ? t->vector_bytes : 2 * dt_bytes(DT_F32); }
 
 bool target_is_bare(const Target *t) { return strstr(t->triple, "-none-") != NULL; }
 

@@ -7,6 +7,8 @@
 
 typedef enum Arch { ARCH_ANY, ARCH_X86_64, ARCH_AARCH64, ARCH_RISCV64, ARCH_ARM, ARCH_WASM } Arch;
 
+enum { TGCRT_CPU_MVE = 1 << 21 }; /* Helium. Its machines have no operating system, so the runtime never asks for it */
+
 enum { /* values as in bundles */
 #define FEATURE(id, arch, name, needs, cflags, llvm, macros) FEAT_##id = TGCRT_CPU_##id,
 #include "features.h"
@@ -65,6 +67,7 @@ void target_facts(const Target *t, Sb *o);            /* all facts that schedule
 /* Writes lines of C that stop compilation with a message if the compiler's flags are for another machine. */
 void target_guard(const Target *t, const char *file, Sb *o);
 const char *arch_name(Arch a);
+int target_least_vector(const Target *t);             /* bytes of the shortest vectors that instructions exist for */
 bool target_is_bare(const Target *t);                 /* it has no operating system */
 /* converts that many floats to bf16 in one instruction, which flushes denormals */
 bool target_rounds(const Target *t, int lanes);

@@ -14,7 +14,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from fixtures import MODELS, ROOT, TGC  # noqa: E402
 
-MACHINES = ("cortex-m4", "cortex-m7", "cortex-m33")
+MACHINES = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")
 TOOLS = ("arm-none-eabi-gcc", "arm-none-eabi-size", "qemu-system-arm", "make")
 LOOP = 2 << 20  # instructions of the loop that icount.c counts first
 

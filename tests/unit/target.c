@@ -40,6 +40,7 @@ static void features_choose_the_row(void **state) {
     { "x86-64-v3-avx2", "x86-64" },
     { "cortex-m4+dsp", "cortex-m4" },                              /* the row has it already */
     { "cortex-m33+dsp", "cortex-m33" },
+    { "cortex-m55-mve", "cortex-m33" },
     { "cortex-m4-dsp", "portable" },                               /* no row of the architecture is left */
     { "neon+dotprod", "neon+dotprod" },
     { "neon+dotprod+fp16", "armv8.2" },
