@@ -39,6 +39,10 @@ static inline const Rates *rates_of(const Target *t) { return t->rates ? t->rate
 bool rate_asked(Rate r, Caller by);                  /* the caller has a value of this rate */
 double rate_for(const Target *t, Rate r, Caller by); /* only where rate_asked is true */
 
+/* ---- cpu_rates.c ---- */
+/* t with the facts and the rates that follow from them. `set` has the rates that were requested: they differ from rates_default. */
+const Target *target_for_cpu(Arena *a, const Target *t, const struct CpuFacts *f, const Rates *set);
+
 /* ---- op_cost.c: the time of an op ---- */
 double op_instructions(const Target *t, Caller by, Op op); /* instructions for a vector; loads, stores, constants and movement
                                                               cost none */

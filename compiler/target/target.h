@@ -41,6 +41,7 @@ typedef struct Target {
   const char *cpu;         /* LLVM's name of a CPU, on request only; NULL: any */
   const struct Rates *rates; /* cost/cost.h; NULL: the rates for all machines */
   const char *source;      /* source of the cache sizes */
+  const struct CpuFacts *facts; /* cpu_facts.h: the CPU that costs are for; NULL: that of the row */
   const Device *dev;       /* device.h; NULL: a CPU */
   bool in_order;           /* request, not fact: sums of floats add term by term, in the same order on all machines */
   bool flushes;            /* request, not fact: denormals are zero, so instructions that flush them may be used */

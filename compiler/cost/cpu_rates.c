@@ -1,0 +1,64 @@
+/* cpu_rates.c: the rates that follow from the facts of a CPU. They take the place of the values in rates.h, which are those of
+ * one machine. "Ranked" values are no facts, and stay.
+ *
+ * The callers of L2_BYTES, FAR_BYTES and MEMORY_BYTES differ in what they count: some only read, others also write as many
+ * bytes. */
+#include "cost.h"
+#include "../target/cpu_facts.h"
+#include <math.h>
+
+static double both(double read, double write) { return 2 / (1 / read + 1 / write); }
+
+/* Multiply-adds by vectors of t, in vectors per cycle. Facts are of the widest vectors: narrower ones use two ports at best. */
+static double fma_ports(const Target *t, const Target *widest, double fma) {
+  const double lanes = t->vector_bytes ? t->vector_bytes / 4.0 : 1, all = fma / lanes;
+  const double ports = t->vector_bytes < widest->vector_bytes ? fmin(all, 2) : all;
+  return t->fma || ports <= 0.5 ? ports : 2 * ports; /* multiply_adds halves it again */
+}
+
+/* One rate for all of its callers */
+static void put(Rates *r, Rate id, double v) {
+  for (int by = 0; by < CALLER_COUNT; by++)
+    if (rate_asked(id, (Caller)by)) r->at[id][by] = v;
+}
+
+static void put_arithmetic(Rates *r, const CpuFacts *f, const Target *t, const Target *widest) {
+  const double fma = f->at[FACT_FMA], ports = fma_ports(t, widest, fma), bf16 = f->at[FACT_BF16] / fma;
+  put(r, R_CLOCK, 0.001 / f->at[FACT_CLOCK]);
+  put(r, R_LATENCY, f->at[FACT_LATENCY]);
+  put(r, R_FMA_PORTS, ports);
+  put(r, R_FMA_WIDEST, fma);
+  put(r, widest->features & FEAT_AMX_BF16 ? R_BF16_AMX : R_BF16_DOT, bf16);
+}
+
+static void put_memory(Rates *r, const CpuFacts *f) {
+  const double l2 = f->at[FACT_L2_READ], l2_both = both(l2, f->at[FACT_L2_WRITE]);
+  const double l3 = f->at[FACT_L3_READ], l3_both = both(l3, f->at[FACT_L3_WRITE]), memory = f->at[FACT_MEMORY_READ];
+  put(r, R_L2_BYTES, l2_both);
+  r->at[R_L2_BYTES][BY_TILE] = r->at[R_L2_BYTES][BY_PADDING] = r->at[R_L2_BYTES][BY_SPLIT] = l2;
+  put(r, R_FAR_BYTES, l3_both);
+  r->at[R_FAR_BYTES][BY_TILE] = l3;
+  r->at[R_FAR_BYTES][BY_SPLIT] = memory;
+  put(r, R_MEMORY_BYTES, fmin(memory, f->at[FACT_ALL_READ]));
+  put(r, R_BARRIER, 1000 * f->at[FACT_CLOCK] * f->at[FACT_BARRIER]);
+}
+
+static void put_requested(Rates *r, const Rates *set) {
+  for (int i = 0; i < RATE_VALUES; i++) {
+    const RateValue *v = &rate_values[i];
+    if (set->at[v->rate][v->caller] != v->value) r->at[v->rate][v->caller] = set->at[v->rate][v->caller];
+  }
+}
+
+const Target *target_for_cpu(Arena *a, const Target *t, const CpuFacts *f, const Rates *set) {
+  const char *why;
+  const Target *widest = target_find(a, f->isa, &why);
+  Rates *r = arena_dup(a, &rates_default, sizeof *r);
+  CHECK(widest != NULL);
+  put_arithmetic(r, f, t, widest);
+  put_memory(r, f);
+  put_requested(r, set);
+  Target *to = target_with_facts(a, t, f);
+  to->rates = r;
+  return to;
+}

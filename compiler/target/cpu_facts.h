@@ -1,0 +1,34 @@
+/* cpu_facts.h: a machine as facts: a row of cpus.h, a measurement, or a text that holds either. */
+#ifndef TGC_CPU_FACTS_H
+#define TGC_CPU_FACTS_H
+#include "target.h"
+
+typedef enum Fact {
+#define FACT(id, name, unit, rule, gloss) FACT_##id,
+#include "facts.h"
+#undef FACT
+  FACT_COUNT
+} Fact;
+
+typedef struct FactInfo { const char *name, *unit, *rule, *gloss; } FactInfo;
+extern const FactInfo fact_info[FACT_COUNT];
+
+extern const char fact_assumed[]; /* the source of a fact that its rule assumes */
+typedef struct CpuFacts {
+  const char *name, *isa;  /* isa: the machine whose code the facts are of; a text for target_find */
+  double at[FACT_COUNT];
+  const char *source[FACT_COUNT]; /* NULL: not known yet */
+} CpuFacts;
+
+typedef struct CpuRow { const char *name, *isa, *gloss; } CpuRow;
+extern const CpuRow cpu_rows[];                       /* .name NULL ends it */
+
+const CpuFacts *cpu_named(Arena *a, const char *name);          /* a row of cpus.h; NULL: there is none */
+void cpu_assume(CpuFacts *f, const Target *t);                  /* fills in the facts that are not known */
+double two_digits(double v);                                    /* rounded to two significant digits */
+/* The facts as text, one a line, and back. cpu_parse: NULL: *why says what is wrong; missing facts are assumed. */
+void cpu_print(const CpuFacts *f, Sb *out);
+const CpuFacts *cpu_parse(Arena *a, const char *text, const char **why);
+/* t with the sizes of the facts, which its costs follow (cost/cpu_rates.c) */
+Target *target_with_facts(Arena *a, const Target *t, const CpuFacts *f);
+#endif

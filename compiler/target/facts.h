@@ -1,0 +1,34 @@
+/* facts.h: what a CPU is measured by, one row each. FACT has these columns: id; name in the text of a machine; unit; the value
+ * that is assumed where nothing is known, from the facts above it, the target t and the floats of a vector; meaning. A fact of
+ * "cycle" is for one core. */
+/* clang-format off */
+FACT(CLOCK,        "clock",        "GHz",           t->pointer_bits == 32 ? 0.2 : 2.5, "cycles per nanosecond in vector code")
+FACT(FMA,          "fma",          "per cycle",     2 * lanes, "multiply-adds of floats, widest vectors")
+FACT(LATENCY,      "latency",      "cycles",        4, "from a multiply-add until its result can be used")
+FACT(BF16,         "bf16",         "per cycle",     !has_bf16(t) ? 0 : has_amx(t) ? 12 * at(FMA) : at(FMA),
+      "multiply-adds of bf16 by dot or matrix instructions; 0: none")
+FACT(INT8,         "int8",         "per cycle",     has_int8(t) ? 4 * at(FMA) : at(FMA),
+      "multiply-adds of bytes by the best instruction")
+FACT(FP16,         "fp16",         "per cycle",     has_fp16(t) ? 2 * at(FMA) : 0, "multiply-adds of halves; 0: none")
+FACT(DIVIDE,       "divide",       "per cycle",     at(FMA) / 10, "quotients of floats, widest vectors")
+FACT(SHUFFLE,      "shuffle",      "per cycle",     lanes, "floats moved between lanes")
+FACT(GATHER,       "gather",       "per cycle",     1, "floats loaded at indices, from the first level")
+FACT(L1,           "l1",           "KB",            t->l1_bytes / 1024.0, "first-level data cache; 1 KB = 1024 bytes")
+FACT(L2,           "l2",           "KB",            t->l2_bytes / 1024.0, "second-level cache, as far as one core can use it")
+FACT(L3,           "l3",           "KB",            t->l3_bytes / 1024.0,
+      "third-level cache, as far as one core can use it; 0: none")
+FACT(L1_READ,      "l1_read",      "bytes/cycle",   8 * lanes, "reading what lies in the first level")
+FACT(L1_WRITE,     "l1_write",     "bytes/cycle",   4 * lanes, "writing to it")
+FACT(L2_READ,      "l2_read",      "bytes/cycle",   at(L1_READ) / 3, "reading what lies in the second level")
+FACT(L2_WRITE,     "l2_write",     "bytes/cycle",   0.8 * at(L2_READ), "writing to it")
+FACT(MEMORY_READ,  "memory_read",  "bytes/cycle",   fmin(at(L2_READ), t->pointer_bits == 32 ? 4 : 12 / at(CLOCK)),
+      "one core reading memory")
+FACT(MEMORY_WRITE, "memory_write", "bytes/cycle",   at(MEMORY_READ) / 2, "one core writing memory")
+FACT(L3_READ,      "l3_read",      "bytes/cycle",   at(L3) > 0 ? fmax(at(L2_READ) / 4, at(MEMORY_READ)) : at(MEMORY_READ),
+      "reading what lies in the third level, else memory")
+FACT(L3_WRITE,     "l3_write",     "bytes/cycle",   at(L3) > 0 ? 0.8 * at(L3_READ) : at(MEMORY_WRITE), "writing to it")
+FACT(ALL_READ,     "all_read",     "bytes/cycle",   at(MEMORY_READ), "all cores reading memory at once: each one's share")
+FACT(ALL_WRITE,    "all_write",    "bytes/cycle",   at(MEMORY_WRITE), "all cores writing memory at once: each one's share")
+FACT(BARRIER,      "barrier",      "microseconds",  1500 / (1000 * at(CLOCK)), "a barrier of two spinning threads")
+FACT(WAKE,         "wake",         "microseconds",  50, "until a thread that sleeps has answered")
+/* clang-format on */
