@@ -35,7 +35,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *model;           /* the model or bundle */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
-  const char *optimize, *max_arena, *max_weights;
+  const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
   const char *dump, *stop_after, *start_after, *trace;
@@ -44,7 +44,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
   bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, hardlinks;
-  bool json, explain, tunables, quiet, verbose, help, man, version, wide;
+  bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
   const char *color;
 } Options;
 
@@ -140,6 +140,16 @@ void work_end(Ctx *c);
 void tunables_apply(Ctx *c, const Options *o);            /* applies --tunable to the context; fails on a wrong name or value */
 int tunables_list(Ctx *c, const Options *o);
 
+/* ---- machine.c: the CPU that costs are for ---- */
+struct CpuFacts;
+const struct CpuFacts *machine_given(Ctx *c, const Options *o);  /* NULL: --machine was not given */
+const struct CpuFacts *machine_stored(Ctx *c, const Options *o); /* this CPU as it was measured; NULL: it was not */
+const char *machine_line(Ctx *c, const struct CpuFacts *f);      /* as --machine takes it, on one line; f NULL: NULL */
+int machine_print(Ctx *c, const Options *o, const struct CpuFacts *f);
+
+/* ---- machine_measure.c ---- */
+const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */
+
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
@@ -176,7 +186,8 @@ void print_name(const char *s);                           /* to stdout, escaped:
 /* ---- resume.c: dumps ---- */
 Resumed *resume_read(Ctx *c, Options *o);                 /* reads a dump in place of the model; restores in o the options the
                                                              dump was made with */
-const Setting *settings_of(Ctx *c, const Options *o, const char *lock, int *n); /* lock: the lock file in use; NULL: none */
+/* lock: the lock file in use; NULL: none */
+const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char *lock, int *n);
 
 /* ---- validate.c: runs the whole model, to see where time goes and to test the tuner's schedules in it ---- */
 typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; /* ms per run; threads 0: not measured */

@@ -117,6 +117,13 @@ OPTION(0,   "isa",              "ISA",                    TEXT,  isa,           
        "(native-amx), or fat: all levels of x86-64 in one bundle (default: " DEFAULT_ISA ", or the backend's own row)")
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "rvikbpt",    TARGET,
        "machine to compile for, as compile takes it (default: native, or the backend's own row)")
+OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "crvikbpt",   TARGET,
+       "CPU that costs are for: a name that `tgc devices --machine=list` lists, or a file that `tgc devices --measure` printed; "
+       "without --isa also the machine to compile for (default: with native this CPU, if it was measured)")
+OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "d",          TARGET,
+       "print the facts of this CPU, which compile --machine takes; list: the names of the known ones")
+OPTION(0,   "measure",          0,                        FLAG,  measure,         "d",          MEASURING,
+       "measure this CPU for three seconds, print its facts, and keep them in the tuner's store")
 OPTION(0,   "target",           "TRIPLE",                 TEXT,  target,          "crvib",      TARGET,
        "system to cross-compile for, as an LLVM triple (default: that of --isa)")
 OPTION(0,   "cpu",              "NAME",                   TEXT,  cpu,             "crvibt",     TARGET,
@@ -168,7 +175,7 @@ OPTION(0,   "lock",             "FILE",                   TEXT,  lock,          
        "write all decisions of the compilation to a lock file, for --schedule")
 OPTION(0,   "no-tune-store",    0,                        FLAG,  no_store,        "crvibp",     TUNING,
        "do not use schedules from the tuner's store")
-OPTION(0,   "tune-db",          "FILE",                   TEXT,  tune_db,         "crvibpt",    TUNING,
+OPTION(0,   "tune-db",          "FILE",                   TEXT,  tune_db,         "crvibptd",   TUNING,
        "file of the tuner's store ($XDG_CACHE_HOME/tgc/tune.db)")
 OPTION(0,   "tune-log",         "FILE",                   TEXT,  tune_log,        "t",          TUNING,
        "merge this log, if it exists, into the store; at the end write the store to it")

@@ -1,5 +1,6 @@
 /* choices.c: the words that options take as values. Messages suggest the nearest of them, and shells complete them. */
 #include "../cmd.h"
+#include "../../compiler/target/cpu_facts.h"
 #include "../../compiler/cost/tunable.h"
 #include <string.h>
 
@@ -35,6 +36,10 @@ static void add_passes(Texts *words) {
   for (int i = 0; i < pass_count(); i++) add(words, pass_info(i).name);
 }
 
+static void add_cpus(Texts *words) {
+  for (const CpuRow *r = cpu_rows; r->name; r++) add(words, r->name);
+}
+
 static void add_tunables(Arena *a, Texts *words) {
   TunableRow r;
   add(words, "rates");
@@ -61,6 +66,7 @@ void option_choices(Arena *a, const char *option, Texts *words) {
   if (!strcmp(option, "optimize")) add_all(words, optimize_name + OPTIMIZE_SPEED, OPTIMIZE_COUNT - OPTIMIZE_SPEED);
   if (!strcmp(option, "kernel-groups")) add_all(words, groups_name, GROUPS_COUNT);
   if (!strcmp(option, "isa")) add_isas(words);
+  if (!strcmp(option, "machine")) add_cpus(words);
   if (!strcmp(option, "target")) add_triples(words);
   if (!strcmp(option, "arch")) add_archs(a, words);
   if (!strcmp(option, "stop-after") || !strcmp(option, "start-after")) add_passes(words);

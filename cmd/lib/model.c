@@ -1,5 +1,7 @@
 /* model.c: from the command line to a graph and a plan. */
 #include "../cmd.h"
+#include "../../compiler/cost/tunable.h"
+#include "../../compiler/target/cpu_facts.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,6 +52,18 @@ Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
 }
 
 /* ---- compiling ---- */
+
+/* The target with costs of f, else of this CPU where the target is native, else of the table; --tunable counts more. */
+static const Target *with_costs(Ctx *c, const Options *o, const Target *t, const CpuFacts *f, const char *isa) {
+  const char *why;
+  if (f && t->variants) fail(c, EX_USAGE_, "--machine has no effect with --isa '%s', which is several machines", isa);
+  if (f && target_find(&c->model, f->isa, &why)->arch != t->arch)
+    fail(c, EX_USAGE_, "--machine '%s' is a CPU of another architecture than --isa '%s'", f->name, isa);
+  if (!f && !t->dev && starts_with(isa, "native")) f = machine_stored(c, o);
+  if (f) return target_for_cpu(&c->model, t, f, &tunables_of(c)->rates);
+  return c->tunables ? target_with_rates(&c->model, t, &c->tunables->rates) : t;
+}
+
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
@@ -58,6 +72,8 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   if (o->target && arch == ARCH_ANY)
     fail(c, EX_USAGE_, "--target '%s' has an unknown architecture (tgc devices lists the known ones)%s", o->target,
          choice_near(&c->model, "target", o->target));
+  const CpuFacts *f = machine_given(c, o);
+  if (f) isa = f->isa;
   if (o->isa) isa = o->isa;
   const Target *t = target_find(&c->model, isa, &why);
   if (!t)
@@ -71,7 +87,7 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
     fail(c, EX_USAGE_, "--isa '%s' is several machines; only --backend=c makes one bundle for them", isa);
   if (o->target && t->arch != arch)
     fail(c, EX_USAGE_, "--isa '%s' does not belong to the architecture of --target '%s'", isa, o->target);
-  if (c->tunables) t = target_with_rates(&c->model, t, &c->tunables->rates);
+  t = with_costs(c, o, t, f, isa);
   return o->target || o->cpu ? target_tuned(&c->model, t, o->target, o->cpu) : t;
 }
 
@@ -128,7 +144,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   int nsettings = 0;
   int64_t max_arena, max_weights;
   if (!parse_limit(o->max_arena, &max_arena) || !parse_limit(o->max_weights, &max_weights)) BUG("a limit was not checked");
-  const Setting *settings = to ? settings_of(c, o, lock ? lock->path : NULL, &nsettings) : NULL;
+  const Setting *settings = to ? settings_of(c, o, t, lock ? lock->path : NULL, &nsettings) : NULL;
   work_begin(c, o, "compiling");
   Plan *p = compile_graph(g, &(CompileOptions){ .target = t,
                                                 .backend = backend_of(o, &emit),
@@ -158,6 +174,9 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   if (o->lock && p) write_lock(c, o, lock, decisions, p);
   decisions_free(decisions);
   store_close(store);
+  if (p && p->in->precision == PREC_BF16 && bf16_rate(t) > 0 && !narrow_pairs(PREC_BF16, t) && !o->quiet)
+    fprintf(stderr, "tgc: --precision=bf16 multiplies in fp32 for %s: its bf16 instructions make %.2g times as many products; "
+            "large weights are rounded all the same\n", t->facts ? t->facts->name : t->isa, bf16_rate(t));
   if (p && p->in->precision == PREC_FAST && !split_faster(PREC_FAST, t) && !o->quiet)
     fprintf(stderr, "tgc: fp32-fast is fp32 for %s: three products of bf16 take at least as long there as one of fp32\n",
             p->in->target->isa);

@@ -198,6 +198,7 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "seed", "start-after" },        { "no-index-status", "start-after" }, { "lock", "start-after" },
   { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "kernel-groups", "outputs" },           { "schedule", "outputs" },
   { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
+  { "machine", "outputs" },        { "machine", "measure" },
   { "optimize", "outputs" },       { "max-arena", "outputs" },     { "max-weights", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
   { "interpret", "outputs" },      { "device", "interpret" },      { "arch", "interpret" },           { "threads", "interpret" },
@@ -245,6 +246,8 @@ static int check_effect(const Options *o) {
     return wrong(o, "--arch has no effect without --explain or --json");
   if (b->device && o->target)
     return wrong(o, "--target has no effect with the backend %s: the device's driver compiles the kernels", b->name);
+  if (b->device && o->machine)
+    return wrong(o, "--machine has no effect with the backend %s: its kernels do not run on the CPU", b->name);
   if (b->device && o->groups)
     return wrong(o, "--kernel-groups has no effect with the backend %s: a launch runs one kernel", b->name);
   if (b->flushes && o->denormals && !strcmp(o->denormals, "keep"))

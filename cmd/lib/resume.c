@@ -1,6 +1,7 @@
 /* resume.c: --start-after: reads the graph and the passes' decisions from a dump, to be compiled with the options of the dump. */
 #include "../cmd.h"
 #include "../../frontends/common/external.h"
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,6 +20,7 @@ static const Followed followed[] = {
   { "weights", offsetof(Options, weights), "fp32" },   { "denormals", offsetof(Options, denormals), NULL },
   { "kernel-groups", offsetof(Options, groups), "faster" }, { "optimize", offsetof(Options, optimize), NULL },
   { "max-arena", offsetof(Options, max_arena), NULL }, { "max-weights", offsetof(Options, max_weights), NULL },
+  { "machine", offsetof(Options, machine), NULL },
 };
 enum { FOLLOWED = sizeof followed / sizeof *followed };
 
@@ -28,14 +30,15 @@ static const char *value_of(const Options *o, const Followed *f) {
   return *(const char *const *)(const void *)((const char *)o + f->field);
 }
 
-const Setting *settings_of(Ctx *c, const Options *o, const char *lock, int *n) {
+const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char *lock, int *n) {
   Setting *s = ARENA_NEW(&c->model, Setting, FOLLOWED + 2 + o->settings.n);
   Emit emit;
   const Backend *b = backend_of(o, &emit);
   *n = 0;
   for (int i = 0; i < FOLLOWED; i++) {
     const char *v = value_of(o, &followed[i]);
-    if (!v && !strcmp(followed[i].name, "isa") && !o->target) v = b->isa ? b->isa : DEFAULT_ISA;
+    if (!v && !strcmp(followed[i].name, "isa") && !o->target) v = o->machine ? t->isa : b->isa ? b->isa : DEFAULT_ISA;
+    if (!strcmp(followed[i].name, "machine")) v = machine_line(c, t->facts); /* also what the store gave */
     if (v) s[(*n)++] = (Setting){ followed[i].name, v };
   }
   s[(*n)++] = (Setting){ "backend", b->name };
@@ -70,13 +73,16 @@ static void follow_lock(Ctx *c, const Options *o, const Resumed *r) {
     fail(c, EX_USAGE_, "--schedule has no effect after %s: schedules are chosen already", resumed_after(r));
 }
 
+static int shown(const char *s) { return (int)strcspn(s, ";"); } /* the facts of a machine would be a long line */
+
 static void follow(Ctx *c, Options *o, const Resumed *r) {
   for (int i = 0; i < FOLLOWED; i++) {
     const char *given = resumed_setting(r, followed[i].name), *now = *field_of(o, &followed[i]);
     const char *then = given ? given : followed[i].otherwise;
+    if (now && !strcmp(followed[i].name, "machine")) now = machine_line(c, machine_given(c, o));
     if (now && (!then || strcmp(now, then)))
-      fail(c, EX_USAGE_, "--%s=%s differs from what the dump was made with: %s", followed[i].name, now,
-           then ? then : "it was not given");
+      fail(c, EX_USAGE_, "--%s=%.*s differs from what the dump was made with: %.*s", followed[i].name, shown(now), now,
+           then ? shown(then) : INT_MAX, then ? then : "it was not given");
     *field_of(o, &followed[i]) = given;
   }
   const char *then = resumed_setting(r, "backend");

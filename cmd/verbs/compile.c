@@ -1,5 +1,6 @@
 /* compile.c: tgc compile: a model to a bundle, or to the text after a pass. */
 #include "../cmd.h"
+#include "../../compiler/target/cpu_facts.h"
 #include <string.h>
 
 static WeightsMode weights_mode(const Options *o, const Backend *b, Emit emit) {
@@ -70,6 +71,13 @@ static void summarize(Ctx *c, const Options *o, const Plan *p, const Writing *w)
           bytes_text(c, (int64_t)w->code), bytes_text(c, p->weights.bytes), bytes_text(c, p->memory.arena_bytes), p->kernels.n,
           p->kernels.n == 1 ? "" : "s", p->in->target->isa);
   fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test ? " check" : "");
+}
+
+/* One line on standard error: the CPU that costs are for, where it is not that of the table */
+static void tell_machine(const Options *o, const Target *t) {
+  if (!t->facts) return;
+  fprintf(stderr, "tgc: costs are those of the machine '%s'%s\n", t->facts->name,
+          o->machine ? "" : ": this CPU, as the tuner's store has it");
 }
 
 /* One line on standard error: what takes more memory than it must, and why */
@@ -149,6 +157,7 @@ int verb_compile(Ctx *c, const Options *given) {
   feed_free(&feed);
   if (inexact && !o->quiet) error_print(p, errors);
   if (o->explain) print_kernels(o, p, NULL);
+  if (!o->quiet) tell_machine(o, t);
   if (!o->quiet) tell_growth(c, p);
   if (!o->quiet) summarize(c, o, p, &w);
   return EX_DONE;

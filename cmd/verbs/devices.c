@@ -1,6 +1,7 @@
 /* devices.c: tgc devices: this machine, every machine that tgc compiles for, and the installed tools that build for each and
  * run the result. */
 #include "../cmd.h"
+#include "../../compiler/target/cpu_facts.h"
 #include <string.h>
 
 enum { LEFT = 14 }; /* column of the facts behind their names */
@@ -98,8 +99,19 @@ static void probe_machines(Ctx *c, void *arg) {
   progress_show(d->o, NULL, -1, 0);
 }
 
+static int list_cpus(Ctx *c, const Options *o) {
+  Table t = { c, o, "<<<", .headed = true };
+  table_row(&t, "--machine", "--isa", "CPU");
+  for (const CpuRow *r = cpu_rows; r->name; r++) table_row(&t, r->name, r->isa, r->gloss);
+  table_print(&t);
+  return EX_DONE;
+}
+
 int verb_devices(Ctx *c, const Options *o) {
   const char *why;
+  if (o->measure) return machine_print(c, o, machine_measure(c, o));
+  if (o->machine && !strcmp(o->machine, "list")) return list_cpus(c, o);
+  if (o->machine) return machine_print(c, o, machine_given(c, o));
   const Target *native = target_find(&c->model, "native", &why);
   Arch arch = host_arch();
   json_t *back = json_array();

@@ -3,6 +3,7 @@
  *
  * needs: a rendered bundle    gives: its description as JSON    breaks: nothing */
 #include "../cost/tunable.h"
+#include "../target/cpu_facts.h"
 #include "bundle.h"
 #include "../lower/lower.h"
 #include <string.h>
@@ -270,6 +271,15 @@ static json_t *host_sources(Ctx *c, const BundleOptions *o) {
   return list;
 }
 
+/* The facts of the CPU that costs are for, as the text that --machine reads */
+static json_t *machine_json(const Target *t) {
+  Sb text = { 0 };
+  cpu_print(t->facts, &text);
+  json_t *j = json_stringn(text.p, text.n);
+  sb_free(&text);
+  return j;
+}
+
 static json_t *options_json(const Plan *p, const BundleOptions *o) {
   static const char *const mode[] = {
     [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c", [WEIGHTS_OBJECT] = "object"
@@ -285,6 +295,7 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
   if (in->max_arena) json_object_set_new(j, "max_arena", json_integer(in->max_arena - 1));
   if (in->max_weights) json_object_set_new(j, "max_weights", json_integer(in->max_weights - 1));
   if (tunables) json_object_set_new(j, "tunables", tunables);
+  if (in->target->facts) json_object_set_new(j, "machine", machine_json(in->target));
   if (o->backend->device) json_object_set_new(j, "sources", host_sources(p->ir->ctx, o));
   return j;
 }

@@ -23,12 +23,13 @@ static void put(Rates *r, Rate id, double v) {
 }
 
 static void put_arithmetic(Rates *r, const CpuFacts *f, const Target *t, const Target *widest) {
-  const double fma = f->at[FACT_FMA], ports = fma_ports(t, widest, fma), bf16 = f->at[FACT_BF16] / fma;
+  const double fma = f->at[FACT_FMA], ports = fma_ports(t, widest, fma);
   put(r, R_CLOCK, 0.001 / f->at[FACT_CLOCK]);
   put(r, R_LATENCY, f->at[FACT_LATENCY]);
   put(r, R_FMA_PORTS, ports);
   put(r, R_FMA_WIDEST, fma);
-  put(r, widest->features & FEAT_AMX_BF16 ? R_BF16_AMX : R_BF16_DOT, bf16);
+  put(r, R_BF16_AMX, f->at[FACT_BF16_TILES] / fma);
+  put(r, R_BF16_DOT, f->at[FACT_BF16] / fma);
 }
 
 static void put_memory(Rates *r, const CpuFacts *f) {

@@ -5,8 +5,8 @@
 FACT(CLOCK,        "clock",        "GHz",           t->pointer_bits == 32 ? 0.2 : 2.5, "cycles per nanosecond in vector code")
 FACT(FMA,          "fma",          "per cycle",     2 * lanes, "multiply-adds of floats, widest vectors")
 FACT(LATENCY,      "latency",      "cycles",        4, "from a multiply-add until its result can be used")
-FACT(BF16,         "bf16",         "per cycle",     !has_bf16(t) ? 0 : has_amx(t) ? 12 * at(FMA) : at(FMA),
-      "multiply-adds of bf16 by dot or matrix instructions; 0: none")
+FACT(BF16,         "bf16",         "per cycle",     has_bf16(t) ? at(FMA) : 0, "multiply-adds of bf16 by dot instructions; 0: none")
+FACT(BF16_TILES,   "bf16_tiles",   "per cycle",     has_amx(t) ? 12 * at(FMA) : 0, "multiply-adds of bf16 by tiles; 0: none")
 FACT(INT8,         "int8",         "per cycle",     has_int8(t) ? 4 * at(FMA) : at(FMA),
       "multiply-adds of bytes by the best instruction")
 FACT(FP16,         "fp16",         "per cycle",     has_fp16(t) ? 2 * at(FMA) : 0, "multiply-adds of halves; 0: none")

@@ -52,18 +52,22 @@ static const char *compiler_version(Ctx *c, int *code, const char **why) {
   return *code || n <= 0 ? NULL : arena_str(&c->model, line, strcspn(line, "\n"));
 }
 
-static int find_machine(Ctx *c, const Backend *b, Place *p, const char **why) {
-  int code = EX_MISSING;
+const char *cpu_identity(Arena *a) {
   struct utsname u = { .machine = "" };
   Target host = { 0 };
   char cpu[512];
   uname(&u);
   host_sizes(&host);
   machine_cpu(cpu, sizeof cpu);
+  return arena_printf(a, "%s %s, features %x, caches %d %d %d", u.machine, cpu, host_features(), host.l1_bytes, host.l2_bytes,
+                      host.l3_bytes);
+}
+
+static int find_machine(Ctx *c, const Backend *b, Place *p, const char **why) {
+  int code = EX_MISSING;
   const char *more = getenv("TGC_CFLAGS"), *maker = b->is_c ? compiler_version(c, &code, why) : b->version ? b->version(c) : NULL;
   if (!maker) return code;
-  p->text = arena_printf(&c->model, "%s %s, features %x, caches %d %d %d; %s; tgc %s%s%s", u.machine, cpu,
-                         host_features(), host.l1_bytes, host.l2_bytes, host.l3_bytes, maker, TGC_VERSION,
+  p->text = arena_printf(&c->model, "%s; %s; tgc %s%s%s", cpu_identity(&c->model), maker, TGC_VERSION,
                          more && *more ? "; " : "", more ? more : "");
   return 0;
 }

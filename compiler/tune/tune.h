@@ -52,6 +52,12 @@ Place place_here(Ctx *c, const Backend *b, const char *device); /* the same, but
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
 
+const char *cpu_identity(Arena *a);                  /* this CPU: its name, features and caches */
+
+/* ---- store_machine.c: facts of CPUs in the store ---- */
+const char *store_machine(Ctx *c, const char *path, const char *cpu); /* the text of cpu_facts.h; NULL: none is stored */
+bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* false: it cannot be written */
+
 /* ---- tool.c: compilers and linkers ---- */
 typedef struct Tool {
   const char *what;        /* for messages: "C compiler" */

@@ -1,0 +1,391 @@
+/* facts.c: measures a CPU under the flags of a bundle: the facts of compiler/target/facts.h. The text before this one numbers
+ * them as FACT_name. LANES floats make a vector. A value is the best of many short rounds, so that other processes matter
+ * little. A fact that cannot be measured stays 0. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+#if LANES > 1
+typedef float Vec __attribute__((vector_size(LANES * 4)));
+typedef uint32_t Words __attribute__((vector_size(LANES * 4)));
+#else
+typedef float Vec;
+typedef uint32_t Words;
+#endif
+
+void facts_measure(double *fact, int cores, double seconds);
+
+typedef struct Test {
+  void (*run)(const struct Test *, long repeat);
+  Words *at;         /* memory; NULL: none */
+  size_t n;          /* vectors in it */
+  double of_all;     /* share of the whole time that this test may take */
+} Test;
+
+static volatile float x = 0.9999f, y = 0.0001f;
+static volatile uint64_t sink;
+static double budget; /* seconds */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Repeats per second in the best round. Rounds take half a millisecond, so that some are undisturbed. */
+static double best(const Test *t) {
+  const double end = now() + budget * t->of_all, round = 0.0005;
+  double rate = 0;
+  for (long repeat = 1;;) {
+    const double start = now();
+    t->run(t, repeat);
+    const double took = now() - start;
+    if (repeat / took > rate) rate = (double)repeat / took;
+    if (now() > end) return rate;
+    if (took < round) repeat = took < round / 64 ? repeat * 64 : (long)((double)repeat * round / took) + 1;
+  }
+}
+
+static double repeats(void (*run)(const Test *, long)) { return best(&(Test){ run, NULL, 0, 0.025 }); }
+
+static void keep(const Vec *a, int n) {
+  uint64_t bits = 0;
+  for (int i = 0; i < n; i++) {
+    uint32_t first;
+    memcpy(&first, &a[i], sizeof first);
+    bits += first;
+  }
+  sink = bits;
+}
+
+/* ---- arithmetic ---- */
+enum { CHAINS = 12, STEPS = 24 };
+
+/* A chain of STEPS instructions of one cycle each, beside vector arithmetic that takes less time */
+static void run_clock(const Test *t, long n) {
+  Vec a[CHAINS], vx = x - (Vec){ 0 }, vy = y - (Vec){ 0 };
+  uintptr_t chain = 1, with = 12345;
+  (void)t;
+  for (int i = 0; i < CHAINS; i++) a[i] = vx + (float)i;
+  __asm__ volatile("" : "+r"(with));
+  for (long k = 0; k < n; k++) {
+#pragma GCC unroll 24
+    for (int i = 0; i < STEPS; i++) {
+      chain ^= with;
+      __asm__ volatile("" : "+r"(chain));
+      if (LANES > 1 && i % 4 == 0) a[i / 4] = a[i / 4] * vx + vy;
+    }
+  }
+  sink = chain;
+  keep(a, CHAINS);
+}
+
+static void run_fma(const Test *t, long n) {
+  Vec a[CHAINS], vx = x - (Vec){ 0 }, vy = y - (Vec){ 0 };
+  (void)t;
+  for (int i = 0; i < CHAINS; i++) a[i] = vx + (float)i;
+  for (long k = 0; k < n; k++)
+#pragma GCC unroll 12
+    for (int i = 0; i < CHAINS; i++) a[i] = a[i] * vx + vy;
+  keep(a, CHAINS);
+}
+
+static void run_latency(const Test *t, long n) {
+  Vec a = x - (Vec){ 0 }, vx = a, vy = y - (Vec){ 0 };
+  (void)t;
+  for (long k = 0; k < n; k++)
+#pragma GCC unroll 12
+    for (int i = 0; i < CHAINS; i++) a = a * vx + vy;
+  keep(&a, 1);
+}
+
+static void run_divide(const Test *t, long n) {
+  Vec a[CHAINS], vx = x - (Vec){ 0 };
+  (void)t;
+  for (int i = 0; i < CHAINS; i++) a[i] = vx + (float)i;
+  for (long k = 0; k < n; k++)
+#pragma GCC unroll 12
+    for (int i = 0; i < CHAINS; i++) a[i] = vx / a[i];
+  keep(a, CHAINS);
+}
+
+/* A loop of one instruction on 12 sums; %0 is the sum, %1 and %2 are the factors. An array of sums would lie in memory. */
+#if defined __aarch64__
+#define IN "w"
+#else
+#define IN "v"
+#endif
+#define ONE(text, sum) __asm__ volatile(text : "+" IN(sum) : IN(b), IN(c));
+#define INSTRUCTION(name, text) \
+  static void name(const Test *t, long n) { \
+    Vec b = x - (Vec){ 0 }, c = b, s0 = b, s1 = b, s2 = b, s3 = b, s4 = b, s5 = b; \
+    Vec s6 = b, s7 = b, s8 = b, s9 = b, s10 = b, s11 = b; \
+    (void)t; \
+    for (long k = 0; k < n; k++) { \
+      ONE(text, s0) ONE(text, s1) ONE(text, s2) ONE(text, s3) ONE(text, s4) ONE(text, s5) \
+      ONE(text, s6) ONE(text, s7) ONE(text, s8) ONE(text, s9) ONE(text, s10) ONE(text, s11) \
+    } \
+    s0 += s1 + s2 + s3 + s4 + s5 + s6 + s7 + s8 + s9 + s10 + s11; \
+    keep(&s0, 1); \
+  }
+#if defined __AVX512BF16__ && LANES == 16
+INSTRUCTION(run_bf16, "vdpbf16ps %1, %2, %0")
+#define BF16_PRODUCTS 32
+#elif defined __ARM_FEATURE_BF16_VECTOR_ARITHMETIC && LANES == 4
+INSTRUCTION(run_bf16, "bfmmla %0.4s, %1.8h, %2.8h")
+#define BF16_PRODUCTS 16
+#endif
+#if defined __AVX512VNNI__ && LANES == 16
+INSTRUCTION(run_int8, "vpdpbusd %1, %2, %0")
+#define INT8_PRODUCTS 64
+#elif defined __AVXVNNI__ && LANES == 8
+INSTRUCTION(run_int8, "%{vex%} vpdpbusd %1, %2, %0")
+#define INT8_PRODUCTS 32
+#elif defined __ARM_FEATURE_DOTPROD && LANES == 4
+INSTRUCTION(run_int8, "sdot %0.4s, %1.16b, %2.16b")
+#define INT8_PRODUCTS 16
+#endif
+#if defined __AVX512FP16__ && LANES == 16
+INSTRUCTION(run_fp16, "vfmadd231ph %1, %2, %0")
+#define FP16_PRODUCTS 32
+#elif defined __ARM_FEATURE_FP16_VECTOR_ARITHMETIC && LANES == 4
+INSTRUCTION(run_fp16, "fmla %0.8h, %1.8h, %2.8h")
+#define FP16_PRODUCTS 8
+#endif
+#if defined __AVX2__ && LANES >= 8
+INSTRUCTION(run_shuffle, "vshufps $27, %1, %2, %0")
+#define SHUFFLES
+#elif defined __aarch64__ && LANES == 4
+INSTRUCTION(run_shuffle, "zip1 %0.4s, %1.4s, %2.4s")
+#define SHUFFLES
+#endif
+#if defined __AVX512F__ && LANES == 16
+#define GATHER(p, at) (Vec) _mm512_i32gather_ps((__m512i)(at), p, 4)
+#elif defined __AVX2__ && LANES == 8
+#define GATHER(p, at) (Vec) _mm256_i32gather_ps(p, (__m256i)(at), 4)
+#endif
+#ifdef GATHER
+static void run_gather(const Test *t, long n) {
+  static float from[1024];
+  Words at = { 0 };
+  Vec sum = { 0 };
+  (void)t;
+  for (int i = 0; i < LANES; i++) at[i] = (uint32_t)(i * 37 % 1024);
+  for (long k = 0; k < n; k++) {
+    sum += GATHER(from, at);
+    __asm__ volatile("" : "+" IN(at));
+  }
+  keep(&sum, 1);
+}
+#endif
+
+/* ---- memory ---- */
+static void run_read(const Test *t, long n) {
+  enum { STREAMS = 4 }; /* as many as hardware prefetches */
+  Words a[2 * STREAMS];
+  memset(a, 0, sizeof a);
+  const size_t part = t->n / STREAMS;
+  for (; n-- > 0;) {
+    for (size_t i = 0; i + 1 < part; i += 2) {
+#pragma GCC unroll 4
+      for (int k = 0; k < STREAMS; k++) {
+        a[2 * k] |= t->at[(size_t)k * part + i];
+        a[2 * k + 1] |= t->at[(size_t)k * part + i + 1];
+      }
+    }
+    __asm__ volatile("" ::: "memory");
+  }
+  for (int k = 1; k < 2 * STREAMS; k++) a[0] |= a[k];
+  keep((const Vec *)(const void *)a, 1);
+}
+
+static void run_write(const Test *t, long n) {
+  Words v = { 0 };
+  for (; n-- > 0;) {
+    for (size_t i = 0; i + 3 < t->n; i += 4) {
+#pragma GCC unroll 4
+      for (size_t k = 0; k < 4; k++) t->at[i + k] = v;
+      __asm__ volatile("" ::: "memory"); /* not a call of memset */
+    }
+  }
+}
+
+static double bytes_rate(void (*run)(const Test *, long), void *at, size_t bytes, double of_all) {
+  const Test t = { run, at, bytes / sizeof(Words), of_all };
+  return best(&t) * (double)bytes; /* per second */
+}
+
+/* The largest set that is still read faster than halfway, in ratio, from the third level to memory; 0: there is none */
+static size_t third_level(void *at, size_t l2, size_t most, double memory, double *near) {
+  size_t found = 0;
+  *near = bytes_rate(run_read, at, 4 * l2, 0.03);
+  if (*near < 1.3 * memory) return 0;
+  for (size_t n = 4 * l2; n <= most; n *= 2)
+    if (bytes_rate(run_read, at, n, 0.03) > memory * __builtin_sqrt(*near / memory)) found = n;
+    else break;
+  return found;
+}
+
+/* ---- all cores ---- */
+typedef struct Core { Test test; pthread_barrier_t *gate; double rate; } Core;
+
+static void *on_core(void *arg) {
+  Core *c = arg;
+  pthread_barrier_wait(c->gate);
+  c->rate = best(&c->test);
+  return NULL;
+}
+
+/* The share of a core in bytes per second, while all work */
+static double shared_rate(void (*run)(const Test *, long), char *at, size_t bytes, int cores) {
+  enum { MOST = 64 };
+  pthread_t thread[MOST];
+  Core core[MOST];
+  pthread_barrier_t gate;
+  double sum = 0;
+  if (cores > MOST) cores = MOST;
+  const size_t part = bytes / (size_t)cores / 4096 * 4096;
+  pthread_barrier_init(&gate, NULL, (unsigned)cores);
+  for (int i = 0; i < cores; i++) {
+    core[i] = (Core){ { run, (Words *)(void *)(at + (size_t)i * part), part / sizeof(Words), 0.08 }, &gate, 0 };
+    if (i && pthread_create(&thread[i], NULL, on_core, &core[i])) exit(1);
+  }
+  on_core(&core[0]);
+  for (int i = 1; i < cores; i++) pthread_join(thread[i], NULL);
+  for (int i = 0; i < cores; i++) sum += core[i].rate * (double)part;
+  pthread_barrier_destroy(&gate);
+  return sum / cores;
+}
+
+/* ---- two threads ---- */
+static struct { _Alignas(64) volatile long asked; _Alignas(64) volatile long answered; } flag;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
+static volatile int sleeps, over;
+
+/* The two threads are on two cores, or a spinning one would keep the other from its core. */
+static void go_to_core(int number) {
+  cpu_set_t may, one;
+  CPU_ZERO(&one);
+  if (sched_getaffinity(0, sizeof may, &may)) return;
+  for (int i = 0; i < CPU_SETSIZE; i++)
+    if (CPU_ISSET(i, &may) && !number--) CPU_SET(i, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+static void *answer(void *arg) {
+  (void)arg;
+  go_to_core(1);
+  for (long seen = 0; !over;) {
+    if (sleeps) {
+      pthread_mutex_lock(&lock);
+      while (__atomic_load_n(&flag.asked, __ATOMIC_ACQUIRE) == seen && !over && sleeps) pthread_cond_wait(&woken, &lock);
+      pthread_mutex_unlock(&lock);
+    }
+    const long asked = __atomic_load_n(&flag.asked, __ATOMIC_ACQUIRE);
+    if (asked != seen) __atomic_store_n(&flag.answered, seen = asked, __ATOMIC_RELEASE);
+  }
+  return NULL;
+}
+
+/* Microseconds until the other thread has answered */
+static double asked(int n) {
+  const double start = now();
+  for (int i = 0; i < n; i++) {
+    if (sleeps) pthread_mutex_lock(&lock);
+    const long number = flag.asked + 1;
+    __atomic_store_n(&flag.asked, number, __ATOMIC_RELEASE);
+    if (sleeps) pthread_cond_signal(&woken), pthread_mutex_unlock(&lock);
+    while (__atomic_load_n(&flag.answered, __ATOMIC_ACQUIRE) != number)
+      ;
+  }
+  return (now() - start) * 1e6 / n;
+}
+
+static void two_threads(double *barrier, double *wake) {
+  pthread_t t;
+  *barrier = *wake = 1e9;
+  if (pthread_create(&t, NULL, answer, NULL)) exit(1);
+  go_to_core(0);
+  for (double end = now() + 0.04 * budget; now() < end;) {
+    const double took = asked(20);
+    if (took < *barrier) *barrier = took;
+  }
+  sleeps = 1;
+  for (double end = now() + 0.06 * budget; now() < end;) {
+    usleep(300); /* it sleeps by now */
+    const double took = asked(1);
+    if (took < *wake) *wake = took;
+  }
+  pthread_mutex_lock(&lock);
+  over = 1;
+  pthread_cond_signal(&woken);
+  pthread_mutex_unlock(&lock);
+  pthread_join(t, NULL);
+  if (*barrier > 100) *barrier = 0; /* they never ran at the same time */
+}
+
+/* ---- all facts ---- */
+static void measure_arithmetic(double *fact) {
+  double hz = repeats(run_clock) * STEPS;
+  const double chain = repeats(run_latency) * CHAINS, latency = __builtin_round(hz / chain); /* a whole number of cycles */
+  if (latency * chain > hz) hz = latency * chain;
+  fact[FACT_latency] = latency;
+  fact[FACT_clock] = hz * 1e-9;
+  fact[FACT_fma] = repeats(run_fma) * CHAINS * LANES / hz;
+  fact[FACT_divide] = repeats(run_divide) * CHAINS * LANES / hz;
+#ifdef BF16_PRODUCTS
+  fact[FACT_bf16] = repeats(run_bf16) * CHAINS * BF16_PRODUCTS / hz;
+#endif
+#ifdef INT8_PRODUCTS
+  fact[FACT_int8] = repeats(run_int8) * CHAINS * INT8_PRODUCTS / hz;
+#endif
+#ifdef FP16_PRODUCTS
+  fact[FACT_fp16] = repeats(run_fp16) * CHAINS * FP16_PRODUCTS / hz;
+#endif
+#ifdef SHUFFLES
+  fact[FACT_shuffle] = repeats(run_shuffle) * CHAINS * LANES / hz;
+#endif
+#ifdef GATHER
+  fact[FACT_gather] = repeats(run_gather) * LANES / hz;
+#endif
+}
+
+/* fact has the sizes of the first two levels. */
+static void measure_memory(double *fact, int cores) {
+  const size_t l1 = (size_t)(fact[FACT_l1] * 1024), l2 = (size_t)(fact[FACT_l2] * 1024), all = (size_t)256 << 20;
+  const double hz = fact[FACT_clock] * 1e9;
+  void *at;
+  double near;
+  if (posix_memalign(&at, 4096, all)) exit(1);
+  memset(at, 1, all);
+  fact[FACT_l1_read] = bytes_rate(run_read, at, l1 / 2, 0.025) / hz;
+  fact[FACT_l1_write] = bytes_rate(run_write, at, l1 / 2, 0.025) / hz;
+  fact[FACT_l2_read] = bytes_rate(run_read, at, l2 / 2, 0.04) / hz;
+  fact[FACT_l2_write] = bytes_rate(run_write, at, l2 / 2, 0.04) / hz;
+  const double memory = bytes_rate(run_read, at, all, 0.08);
+  fact[FACT_memory_read] = memory / hz;
+  fact[FACT_memory_write] = bytes_rate(run_write, at, all, 0.08) / hz;
+  const size_t l3 = third_level(at, l2, all / 2, memory, &near);
+  fact[FACT_l3] = (double)(l3 / 1024);
+  if (l3) fact[FACT_l3_read] = near / hz, fact[FACT_l3_write] = bytes_rate(run_write, at, 4 * l2, 0.03) / hz;
+  fact[FACT_all_read] = shared_rate(run_read, at, all, cores) / hz;
+  fact[FACT_all_write] = shared_rate(run_write, at, all, cores) / hz;
+  free(at);
+}
+
+void facts_measure(double *fact, int cores, double seconds) {
+  budget = seconds;
+  measure_arithmetic(fact);
+  measure_memory(fact, cores);
+  if (cores > 1) two_threads(&fact[FACT_barrier], &fact[FACT_wake]);
+}
