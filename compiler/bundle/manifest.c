@@ -169,7 +169,7 @@ static void put_kernels(Sb *o, const Plan *p, const Images *images) {
   const KernelOrigins *from = kernel_origins(p);
   put_key(o, "kernels");
   int n = 0;
-  for (size_t k = 0; k < p->kernels.n; k++) /* those of a loop once */
+  for (size_t k = 0; k < p->kernels.n; k++) /* kernels of a loop are listed once */
     if (!p->kernels.p[k].named) put_element(o, n++, kernel_json(p, &p->kernels.p[k], &from[k], images));
   put_list_end(o, n);
 }

@@ -162,8 +162,8 @@ typedef struct Buf {
   int packed;              /* for a weight: 1 + row of WeightPlan.packed; 0: the tensor itself */
   int of;                  /* 1 + buffer in whose memory it lies, as a loop needs it; 0: it has memory of its own. Memory of kind
                               ARENA only */
-  int64_t at, step;        /* of: elements from the start of that buffer in iteration 0; elements to the next iteration */
-  int turn;                /* of: 1 or 2: it lies `step` elements behind the start in odd or in even iterations; 0: neither */
+  int64_t at, step;        /* with of: elements from the start of that buffer in iteration 0; elements to the next iteration */
+  int turn;                /* with of: 1 or 2: it lies `step` elements behind the start in odd or in even iterations; 0: neither */
   int64_t piece;           /* bytes per share of a group's chunks (group/group.c); 0: one piece serves all shares */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;

@@ -288,7 +288,7 @@ static bool is_written(const Lower *l, Ref yield) {
   return any;
 }
 
-/* What an iteration gives, into its slice of the result */
+/* Stores the value of a YIELD in the slice of its result */
 static void yield_nest(Lower *l, Ref r, Refs *nests) {
   const Node *x = node(l->ir, r);
   Place part = l->s->place[r];

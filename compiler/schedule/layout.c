@@ -231,7 +231,7 @@ static void lay_out_result(Sched *s, Ref r, const Carries *all) {
   else p->buf = b.of ? b.of - 1 : buf;
 }
 
-/* What is computed for one YIELD, and stored anyway, is stored where the YIELD wants it; its YIELD has no kernel then. */
+/* A stored value that a YIELD reads is stored where the YIELD wants it; the YIELD has no kernel then. */
 static void lay_out_source(Sched *s, Ref yield) {
   const Node *x = node(s->ir, yield);
   Place *from = &s->place[operand(x)];

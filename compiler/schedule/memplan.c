@@ -114,7 +114,7 @@ static int host_of(const Life *life, int b) {
 /* bytes; limit of the sum, small enough that no offset overflows */
 static const int64_t MOST_BYTES = (int64_t)1 << 62;
 
-/* What a loop reads from before lives until its end; what it reads or writes slice by slice lives from its start. */
+/* A value from before a loop that it reads lives until its end. A value in slices lives from its start, too. */
 static void live_through_loop(const Plan *p, int first, int last, Life *life) {
   for (int k = first; k <= last; k++)
     for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
