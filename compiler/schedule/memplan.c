@@ -332,7 +332,7 @@ static int cell_at(const Cells *c, int64_t offset) {
   return (int)(at - c->edge);
 }
 
-/* Kernel k reads or writes all of buffer b; of a buffer in slices, all slices count as one. */
+/* Kernel k reads or writes all of buffer b; all slices of a buffer count as one. */
 static bool touch(const Plan *p, Cells *cells, size_t k, int b, bool write, Sb *why) {
   if (p->ir->bufs.p[b].of) b = p->ir->bufs.p[b].of - 1;
   const Buf *buf = &p->ir->bufs.p[b];

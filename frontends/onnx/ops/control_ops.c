@@ -1,9 +1,9 @@
-/* control_ops.c: If, Loop, Scan. A graph has no control flow. Conditions and trip counts are mostly constant, as shapes are. A
+/* control_ops.c: If, Loop, Scan. A graph has loops, but no branches. Conditions and trip counts are mostly constant, as shapes are. A
  * condition that is not constant selects between the results of both branches.
  *
  * A loop with many iterations, whose body is the same in each, becomes a loop of the graph (compiler/ir/loops.c). Other loops
- * become copies of their body: short ones, those that end by a condition, and those whose body needs the iteration's number, or
- * a carried value, when compiling.
+ * become copies of their body. They are short, or end by a condition, or their body needs the iteration's number or a carried
+ * value when compiling.
  *
  * If a loop's condition is not constant, each copy continues from the one before as if the loop went on; so values that merely
  * count stay constant. The state at the loop's end is kept beside it, and later copies do not change that. */
