@@ -89,7 +89,7 @@ static Op op_named(const char *name, size_t n) {
   BUG("no helper is called %.*s", (int)n, name);
 }
 
-/* Finds a function, "NAME_TYPE" with n bytes of NAME. The functions of the target's vectors come first, then the dialect's parts, then
+/* Finds a function, "NAME_TYPE" with n bytes of NAME. Parts for the target's vectors come first, then those of the dialect, then
  * those of all languages like C. */
 static bool find_function(const Dialect *l, const Target *t, int lanes, const char *name, size_t n, size_t whole, Part *part) {
   const char *kind = lanes > 1 ? "@vector " : "@scalar ";
