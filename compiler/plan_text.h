@@ -19,7 +19,7 @@ struct Resumed {
 };
 
 void plan_print(const Sched *s, const Plan *p, int pass, const CompileOptions *o, Sb *out);
-/* The graph alone, annotated with decisions about its values: text for people, which also reads as a model */
+/* The graph alone, annotated with decisions about its values: text for people, which tgc also reads as a model */
 void plan_print_graph(const Sched *s, const Plan *p, Sb *out);
 /* plan_check.c: checks that span several lines of a dump. Runs when the target is known. Fails with EX_BADMODEL. */
 void plan_check(const Sched *s, const Plan *p, int pass);

@@ -17,7 +17,7 @@ static const struct {
   { EX_MISSING, "a device or tool is missing" },
   { EX_BUG, "a bug in tgc" },
   { EX_NOWRITE, "output cannot be written" },
-  { EX_RETRY, "try again later" },
+  { EX_RETRY, "a temporary failure: a file or a device is in use" },
   { EX_SIGNAL + SIGINT, "interrupted" },
 };
 enum { EXITS = sizeof exit_rows / sizeof *exit_rows };

@@ -5,7 +5,8 @@
  * those of kernel first + j are, or i steps further, or where a table says. Buffers that alternate repeat with twice the
  * period. First or last iterations that differ stay straight calls.
  *
- * A loop is a repeat as it stands. Runs of equal functions elsewhere are found for all periods at once, from the end backwards. The covering by such runs that saves most
+ * A loop is a repeat as it stands. Runs of equal functions elsewhere are found for all periods at once, from the end backwards.
+ * The covering by such runs that saves most
  * is taken. Then each repeat is fitted to its buffers: its period doubled, iterations dropped at either end. It stays if it
  * makes the code of the calls smaller; code sizes are about equal on all machines. Two equal layers of two calls are not worth
  * it.

@@ -1,4 +1,4 @@
-/* interp.h: the executable definition of the IR. It is exact, and clear before fast. Tests use it as an oracle, and so does
+/* interp.h: the executable definition of the IR. It is exact, and prefers clarity to speed. Tests use it as an oracle, and so does
  * constant folding. */
 #ifndef TGC_INTERP_H
 #define TGC_INTERP_H
@@ -9,16 +9,16 @@
  * with_double: f32, f16 and bf16 are computed and kept in double, and rounded once at the end (the accurate reference).
  * Otherwise each op rounds to its type, but reductions of floats accumulate in double and round once. A product that only a
  * REDUCE(ADD) uses is summed unrounded, as a multiply-add does.
- * steps: budget of scalar evaluations, 0 for none; false when it is exceeded. */
+ * steps: greatest number of scalar evaluations, 0: no limit. False if it is exceeded. */
 bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs, Arena *a, bool with_double,
                   int64_t steps, Tensor *results);
 
-/* Value of a node that depends on no PARAM, as a Tensor of c->model. The caller memoises it. False if r depends on a PARAM, or
- * if the budget limits.fold_steps or limits.fold is exceeded. */
+/* Value of a node that depends on no PARAM, as a Tensor in ir->ctx->model. The caller memoises it. False if r depends on a PARAM,
+ * or if the budget limits.fold_steps or limits.fold is exceeded. */
 bool interp_const(IR *ir, Ref r, Tensor *out);
 
-/* One scalar operation on constants in CONST bits. It is the only definition of every EXPR op, shared by folding, both
- * interpreters and the tests. */
+/* One scalar operation; operands and result are bits as a CONST node holds them. It is the only definition of every EXPR op, shared
+ * by folding, both interpreters and the tests. */
 int64_t interp_scalar(Op op, DType result, DType operand, const int64_t *x);
 /* The same for ops on floats, over doubles: rounded to d; compares give 0 or 1. */
 double interp_float(Op op, DType d, const double *x);

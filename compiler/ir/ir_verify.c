@@ -174,7 +174,8 @@ void ir_verify_graph_node(const Graph *g, Ref r) {
   case OP_STORED: NEED(same_shape(x, s) && !s->loop, "wrong shape, or inside of a loop"); break;
   case OP_CARRIED: NEED(same_shape(x, s) && a[0] >= 0 && a[0] < GRAPH_LOOPS && a[1] >= 0, "no such loop or place"); break;
   case OP_SLICE:
-    NEED(s->op == OP_STORED && x->rank + 1 == s->rank && a[1] >= 0 && a[1] < s->rank, "no such axis, or the source is not stored");
+    NEED(s->op == OP_STORED && x->rank + 1 == s->rank && a[1] >= 0 && a[1] < s->rank,
+         "no such axis, or the source is not stored");
     for (int i = 0, k = 0; i < s->rank; i++) NEED(i == a[1] || x->dims[k++] == s->dims[i], "wrong shape");
     break;
   case OP_YIELD:

@@ -48,7 +48,8 @@ Ref g_result(IR *ir, Ref iterate, int at) {
 
 static const char *yield_refuses(const IR *ir, const Node *y, int64_t loop, int64_t trips) {
   if (y->op != OP_YIELD || yield_loop(y) != loop) return "an operand is no yield of this loop";
-  if (yield_place(y) < 0 && y->dims[yield_axis(y)] != trips) return "a result has another number of slices than the loop has trips";
+  if (yield_place(y) < 0 && y->dims[yield_axis(y)] != trips)
+    return "a result has another number of slices than the loop has trips";
   return node(ir, operand(y))->loop && node(ir, operand(y))->loop != y->loop ? "a yield belongs to two loops" : NULL;
 }
 
@@ -77,7 +78,8 @@ static const char *place_refuses(const IR *ir, const Node *x, const Node *loop) 
 
 const char *g_iterate_refuses(const IR *ir, Ref iterate) {
   const Node *loop = node(ir, iterate);
-  const char *wrong = !loop->nsrc || iterate_trips(loop) < 1 || iterate_trips(loop) > INT32_MAX ? "a loop needs yields and trips" : NULL;
+  const int64_t trips = iterate_trips(loop);
+  const char *wrong = !loop->nsrc || trips < 1 || trips > INT32_MAX ? "a loop needs yields and trips" : NULL;
   Refs all = { 0 };
   Ref first[INT16_MAX + 1];
   for (int k = 0; k < loop->nsrc && !wrong; k++)

@@ -230,7 +230,8 @@ static Ref graph_iterate(Parser *p, const char *at, const int64_t *arg) {
 static Ref graph_loop_op(Parser *p, const char *at, Op op, const int64_t *arg) {
   const Ref x = p->src.p[0];
   const Node *n = node(p->ir, x);
-  if (op != OP_RESULT && (arg[0] < 0 || arg[0] >= GRAPH_LOOPS)) scan_bad(p, at, "the number of a loop is from 0 to %d", GRAPH_LOOPS - 1);
+  if (op != OP_RESULT && (arg[0] < 0 || arg[0] >= GRAPH_LOOPS))
+    scan_bad(p, at, "the number of a loop is from 0 to %d", GRAPH_LOOPS - 1);
   if (op == OP_YIELD && (arg[1] < -1 || arg[1] > INT16_MAX)) scan_bad(p, at, "place %lld is out of range", (long long)arg[1]);
   switch (op) {
   case OP_SLICE:

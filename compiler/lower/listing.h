@@ -1,4 +1,4 @@
-/* listing.h: builds lists of micro-ops. A leaf, or a value that a step adds, is listed once in each scope. */
+/* listing.h: builds lists of micro-ops. A leaf, or a value that lowering adds, is listed once in each open loop. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"
@@ -6,7 +6,7 @@
 typedef struct Listing {
   const IR *ir;
   Refs *out;
-  Refs visible;            /* values that listing_once has added in open blocks; 0 marks the start of a block */
+  Refs visible;            /* values that listing_once has added in open loops; 0 marks the start of a loop */
   RefMap place;            /* 1 + index in visible; outdated if another node is there */
 } Listing;
 
@@ -24,7 +24,7 @@ static inline void listing_forget(Listing *l) {
     if (l->visible.p[i]) l->visible.p[i] = UINT32_MAX;
 }
 
-/* Appends a line of the program itself, which may begin or end a block */
+/* Appends a line of the program itself, which may begin or end a loop */
 static inline void listing_put(Listing *l, Ref r) {
   const Op op = (Op)node(l->ir, r)->op;
   if (op == OP_END)

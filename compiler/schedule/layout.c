@@ -75,7 +75,8 @@ static void find_insides(Sched *s) {
     int64_t at = 0;
     for (int k = 0; k < x->nsrc; k++) {
       Place *p = &s->place[x->src[k]];
-      if (p->materialized && !p->inside && !p->has_halo && !is_output(s, x->src[k]) && !op_is_of_loops((Op)node(ir, x->src[k])->op)) {
+      const bool of_loops = op_is_of_loops((Op)node(ir, x->src[k])->op);
+      if (p->materialized && !p->inside && !p->has_halo && !is_output(s, x->src[k]) && !of_loops) {
         p->inside = r;
         p->inside_at = at;
       }
@@ -114,7 +115,8 @@ static int64_t slice_stride(const Node *yield, const Place *p, int a) {
   return p->stride[yield_place(yield) < 0 && a >= yield_axis(yield) ? a + 1 : a];
 }
 
-/* rows: the YIELD whose slices have one more, the first one, so that a carried value is the slice before; 0: two places by turns */
+/* rows: the YIELD whose slices have one more, the first one, so that a carried value is the slice before; 0: two places by
+ * turns */
 typedef struct Carry { Ref carried; int base; int64_t step; Ref rows; } Carry;
 typedef struct Carries { VEC(Carry) list; } Carries;
 

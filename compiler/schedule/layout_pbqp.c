@@ -84,7 +84,8 @@ static void make_variables(Problem *o) {
     const Node *x = node(o->ir, r);
     const Place *p = &s->place[r];
     int axis[MAX_RANK];
-    if (!p->materialized || p->inside || p->state || x->rank < 3 || (o->var[r] && !p->has_halo) || op_is_of_loops((Op)x->op)) continue;
+    if (!p->materialized || p->inside || p->state || x->rank < 3) continue;
+    if ((o->var[r] && !p->has_halo) || op_is_of_loops((Op)x->op)) continue;
     o->var[r] = pbqp_node(o->c, axes_of(x, axis)) + 1;
   }
 }

@@ -343,7 +343,8 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
     ask->evals /= x->nsrc;
 }
 
-/* Values that a loop reads but does not change are computed before it. Movement and conversion of stored values cost nothing there. */
+/* Values that a loop reads but does not change are computed before it. Movement and conversion of stored values cost nothing
+ * there. */
 static void keep_out_of_loop(Fuse *f, const Node *x) {
   const IR *ir = f->s->ir;
   for (int k = 0; k < x->nsrc && body_of(x); k++) {

@@ -164,7 +164,8 @@ static void choose_host(Plan *p, int k, int group, int out, Life *life) {
   Kernel *kn = &p->kernels.p[k];
   for (size_t i = 0; i < kn->bufs.n; i++) {
     const int in = kn->bufs.p[i];
-    if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || p->kernels.p[life[in].first].loop != kn->loop || !kernel_in_place(ir, kn, in, out)) continue;
+    if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || p->kernels.p[life[in].first].loop != kn->loop) continue;
+    if (!kernel_in_place(ir, kn, in, out)) continue;
     if (ir->bufs.p[in].of || is_sliced(ir, in)) continue;
     if (!group_allows(p, group, k, &life[in], out) || life[out].bytes > life[host_of(life, in)].bytes) continue;
     life[out].host = in;
@@ -179,7 +180,8 @@ static void compute_in_place(Plan *p, Life *life) {
     if (kn->group_size) group = k;
     if (kn->written.n != 1) continue;
     const int out = kn->written.p[0];
-    if (p->ir->bufs.p[out].kind == BUF_ARENA && !p->ir->bufs.p[out].of && life[out].first == k) choose_host(p, k, group, out, life);
+    if (p->ir->bufs.p[out].kind == BUF_ARENA && !p->ir->bufs.p[out].of && life[out].first == k)
+      choose_host(p, k, group, out, life);
   }
 }
 

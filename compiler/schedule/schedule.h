@@ -22,9 +22,9 @@ typedef struct NestState {
   int depth;               /* 0: made from a canonical nest. Else cut from the last nest before it with a smaller depth */
   struct Opts *opts;       /* opt/opts.h: opts still to be applied; in the model's arena */
   int kept;                /* number of outer ranges that no opt moves inwards */
-  Ref panel[3];            /* the range along whose tiles panels are copied: its loop, copies and lanes; 0: no panels */
-  const struct MatrixUnit *unit; /* on a device: it multiplies the matrices of ranges of kind frag; NULL: none */
-  int panel_depth;         /* on a device, where panel[0] is a range of a reduction: terms per round of it; else 0 */
+  Ref panel[3];            /* the range whose tiles are copied as panels: [0] its loop, [1] its copies, [2] its lanes; 0: none */
+  const struct MatrixUnit *unit; /* on a device, multiplies matrices whose ranges have kind frag; NULL: none */
+  int panel_depth;         /* on a device, terms of the reduction panel[0] that one panel holds; 0: no such panel */
 } NestState;
 
 /* A source of schedules, asked before the heuristic. The first source in the list that has the key decides. */
@@ -69,8 +69,8 @@ typedef struct Kernel {
   bool moves;              /* computes nothing: copies elements, or fills memory with a number */
 } Kernel;
 
-/* A weight packed for a kernel. i has a digit for each extent. Element i of the buffer is element base + sum of digit * coef of
- * the tensor. It is 0 where closed + sum of digit * gate >= 0. */
+/* A weight packed for a kernel. The index of an element of the buffer has n digits in the mixed radix extent[]. If closed + sum of
+ * digit * gate >= 0, the element is 0 (padding). Else it is the tensor's element at base + sum of digit * coef. */
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
 /* Memory of a state, in bytes: `outer` blocks. In each, the window begins at cursor * step. A run increments the cursor. After

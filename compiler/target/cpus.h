@@ -1,7 +1,7 @@
 /* cpus.h: CPUs that --machine names. CPU(id, name, isa, gloss) is one of them. KNOWN(cpu, fact, value, source) is a fact that is
  * known of it. Each other fact is assumed by the rule in its row of facts.h. The sources are "measured", "mca" (llvm-mca-19 with
- * a model of this core) and "unchecked" (the vendor's figure as it is commonly given; nobody has looked it up or measured it). Sizes of caches are those that one core can
- * use. */
+ * a model of this core) and "unchecked" (the vendor's figure as it is commonly given; nobody has looked it up or measured it).
+ * Sizes of caches are those that one core can use. */
 #ifndef CPU
 #define CPU(id, name, isa, gloss)
 #endif
@@ -26,7 +26,8 @@ KNOWN(ZEN4, CLOCK, 3.6, "measured") KNOWN(ZEN4, BF16, 32, "measured") KNOWN(ZEN4
 KNOWN(ZEN4, L2_READ, 32, "measured")
 KNOWN(ZEN4, L3_READ, 28, "measured") KNOWN(ZEN4, MEMORY_READ, 7.2, "measured")
 CPU(ZEN5, "zen5", "x86-64-v4+vbmi+vnni+bf16+avxvnni", "AMD Zen 5, with data paths of 512 bits")
-KNOWN(ZEN5, FMA, 32, "unchecked") KNOWN(ZEN5, LATENCY, 4, "unchecked") CACHES(ZEN5, 48, 1024, 32768) FIRST(ZEN5, 128, 64, "unchecked")
+KNOWN(ZEN5, FMA, 32, "unchecked") KNOWN(ZEN5, LATENCY, 4, "unchecked") CACHES(ZEN5, 48, 1024, 32768)
+FIRST(ZEN5, 128, 64, "unchecked")
 CPU(HASWELL, "haswell", "x86-64-v3", "Intel Haswell and Broadwell")
 ISSUE(HASWELL, 16, 5, 0.57, 8, "mca") CACHES(HASWELL, 32, 256, 8192) FIRST(HASWELL, 64, 32, "mca")
 CPU(SKYLAKE_X, "skylake-x", "x86-64-v4", "Intel Skylake server and Cascade Lake, two units of 512 bits")

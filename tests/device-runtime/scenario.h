@@ -1,7 +1,7 @@
 /* scenario.h: all functions of a device bundle, one after another, on a driver of the test's own, each of whose calls fails once.
  *
- * The file that includes it defines before it LIBRARY, the name of the driver's library, and includes fake.h; behind it the
- * functions that are declared here, and the table of rows. */
+ * A file that includes it defines LIBRARY, the name of the driver's library, and includes fake.h before it. Behind it, the file
+ * defines the functions that are declared here, and the table of rows. */
 #include "model.h"
 #include <pthread.h>
 
@@ -60,7 +60,7 @@ static int scenario(void *queue) {
   STEP("reset", net_state_reset(&m.ctx));
   STEP("profile", net_profile(&m.ctx, m.in, m.out, times));
   for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] == 500);
-  int32_t unused = driver->fail_at; /* these are the caller's */
+  int32_t unused = driver->fail_at; /* the next calls are the caller's own: none fails */
   void *buffers[5], *in[3] = { NULL, NULL, NULL };
   driver->fail_at = 0;
   const int calls = driver->calls;
@@ -74,7 +74,7 @@ static int scenario(void *queue) {
   if (!status) status = net_sync(&m.ctx, 20);
   check_caller();
   const int called = driver->calls;
-  unused = status ? 0 : driver->fail_at; /* where nothing has failed, a call of close does */
+  unused = status ? 0 : driver->fail_at; /* if nothing has failed yet, a call of close does */
   driver->fail_at = 0;
   if (status) after = net_run_v(&m.ctx, m.in, m.out);
   for (int i = 0; i < 5; i++) caller_release(buffers[i]);
@@ -108,7 +108,7 @@ static void second_run(void *queue) {
   check_caller();
 }
 
-/* errors: one of memory, then others. may: a call of this name may also do no harm. */
+/* errors: one of memory, then others. may: the name of a call whose failure may go unnoticed. */
 static void each_call(void *queue, int live, const Row *rows, const int32_t errors[3], const char *may) {
   int calls;
   defaults();

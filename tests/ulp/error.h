@@ -1,5 +1,5 @@
 /* error.h: how far a float is from what it should be, in units in the last place of the exact result; an
- * infinity, NaN or zero of the wrong kind is infinitely far. */
+ * infinity, a NaN or a zero in place of another value, or with the other sign, is infinitely far. */
 #ifndef TESTS_ULP_ERROR_H
 #define TESTS_ULP_ERROR_H
 #include <math.h>

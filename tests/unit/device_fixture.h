@@ -1,4 +1,4 @@
-/* device_fixture.h: kernels in text as programs of the device gpu-any, and their launches in the interpreter of threads. */
+/* device_fixture.h: makes programs of the device gpu-any from kernels in text, and runs their launches in the interpreter. */
 #ifndef TGC_TEST_DEVICE_FIXTURE_H
 #define TGC_TEST_DEVICE_FIXTURE_H
 #include "../../compiler/interp/interp_threads.h"
@@ -35,7 +35,7 @@ static inline void device_kernel_free(Kernel *k) {
   VEC_FREE(&k->locals);
 }
 
-/* Runs a program of so many launches in all orders of threads; false: a launch is not right in one of them */
+/* Runs a program, which must have that many launches, in several orders of threads; false if one fails */
 static inline bool device_run(IR *ir, const Refs *prog, size_t launches, void *const *mem, LaunchReport *r) {
   Launches l = { 0 };
   bool good = true;
@@ -46,7 +46,7 @@ static inline bool device_run(IR *ir, const Refs *prog, size_t launches, void *c
   return good;
 }
 
-/* A program in text as one launch; list: its memory */
+/* Reads a program from text as one launch, and appends its micro-ops to list */
 static inline Launch device_launch(IR *ir, const char *text, Refs *list) {
   ir_parse_program(ir, text, strlen(text), list);
   return launch_of(ir, *list);

@@ -290,7 +290,8 @@ void spend(Build *b, int64_t n) {
 }
 
 int loop_begin(Build *b, int64_t trips) {
-  if (b->ir->in_loop || trips < 1 || trips > INT32_MAX || trips < tunable(b->c, loop_trips) || b->ir->loops >= GRAPH_LOOPS) return -1;
+  if (b->ir->in_loop || trips < 1 || trips > INT32_MAX || trips < tunable(b->c, loop_trips) || b->ir->loops >= GRAPH_LOOPS)
+    return -1;
   b->ir->in_loop = true;
   return b->ir->loops;
 }
@@ -417,7 +418,8 @@ static bool dim_of_any_data(Build *b, DimLookup *l, const char *param, int64_t *
   for (uint32_t i = 0; i < b->m->graph.nin; i++) {
     const OnnxValue *v = &b->m->values.p[b->m->graph.in[i]];
     for (int a = 0; a < v->type.rank; a++)
-      if (v->type.dims[a].param && !strcmp(v->type.dims[a].param, param) && dim_of_data(b->c, l, v->name, i, a, value)) return true;
+      if (v->type.dims[a].param && !strcmp(v->type.dims[a].param, param) && dim_of_data(b->c, l, v->name, i, a, value))
+        return true;
   }
   return false;
 }

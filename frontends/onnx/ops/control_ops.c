@@ -1,5 +1,5 @@
-/* control_ops.c: If, Loop, Scan. A graph has loops, but no branches. Conditions and trip counts are mostly constant, as shapes are. A
- * condition that is not constant selects between the results of both branches.
+/* control_ops.c: If, Loop, Scan. A graph has loops, but no branches. Conditions and trip counts are mostly constant, as shapes
+ * are. A condition that is not constant selects between the results of both branches.
  *
  * A loop with many iterations, whose body is the same in each, becomes a loop of the graph (compiler/ir/loops.c). Other loops
  * become copies of their body. They are short, or end by a condition, or their body needs the iteration's number or a carried
