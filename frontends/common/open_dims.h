@@ -14,10 +14,9 @@ typedef struct OpenDims { /* zero: none */
 
 /* Adds the dimension at this axis of an input. has_name: the model names it. */
 void open_dims_add(Ctx *c, OpenDims *d, Pos at, const char *name, bool has_name, int axis, DType dt);
-/* Whether they can only be the batch: axis 0 of all `floats` inputs of floats, one name or none, not the name of a length. */
-bool open_dims_batch(const OpenDims *d, int floats);
-/* Warns that the batch is taken as 1. */
-void open_dims_warn(Ctx *c, const OpenDims *d);
 /* Fails with EX_BADMODEL; the message has the command line that sets all of them. command: the user's, or NULL. */
 _Noreturn void open_dims_refuse(Ctx *c, const OpenDims *d, const char *command);
+/* Warns that the batch is taken as 1, if they can only be the batch. It is axis 0 of all `floats` inputs of floats, with one name or
+ * none, and the name is not that of a length. Refuses others. */
+void open_dims_settle(Ctx *c, const OpenDims *d, int floats, const char *command);
 #endif

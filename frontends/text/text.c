@@ -65,10 +65,7 @@ static void load(Ctx *c, void *arg) {
       fail(c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s%s", name, names_text(c, &l->dims),
            names_near(c, &l->dims, name));
   }
-  if (!l->open.names.p.n) return;
-  if (!open_dims_batch(&l->open, float_inputs(l->graph)))
-    open_dims_refuse(c, &l->open, l->options ? l->options->command : NULL);
-  open_dims_warn(c, &l->open);
+  open_dims_settle(c, &l->open, float_inputs(l->graph), l->options ? l->options->command : NULL);
 }
 
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {

@@ -109,6 +109,7 @@ struct Build {
   Ref *value;         /* by OnnxId: its node; 0: not built yet. For values defined in a body: the node of the current copy */
   int64_t *unrolled;  /* nodes that earlier nodes of the main graph count against --max-unroll; later ones start at made_from */
   Ref made_from;      /* first graph node made for the current node of the main graph */
+  uint32_t loop_from; /* number of nodes before the loop of the graph that was begun last */
   size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
   Lists *lists;
   Ragged *ragged;
@@ -139,9 +140,11 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
 void spend(Build *b, int64_t n);
 bool unrolled_too_far(const Build *b);
 /* ---- loops of graphs. loop_begin: the number of a new loop, or -1: its iterations are to be copies, since they are few, or since
- * another loop is being built. Until loop_end(), loop_begin gives -1. ---- */
+ * another loop is being built. Until loop_end(), loop_begin gives -1. loop_spend: counts the body's nodes for each iteration, as
+ * copies count: each becomes calls of a run. ---- */
 int loop_begin(Build *b, int64_t trips);
 void loop_end(Build *b);
+void loop_spend(Build *b, int64_t trips);
 
 /* ---- args.c ---- */
 static inline bool word_is(const char *p, size_t len, const char *word) { return strlen(word) == len && !memcmp(p, word, len); }

@@ -293,10 +293,13 @@ int loop_begin(Build *b, int64_t trips) {
   if (b->ir->in_loop || trips < 1 || trips > INT32_MAX || trips < tunable(b->c, loop_trips) || b->ir->loops >= GRAPH_LOOPS)
     return -1;
   b->ir->in_loop = true;
+  b->loop_from = b->ir->n;
   return b->ir->loops;
 }
 
 void loop_end(Build *b) { b->ir->in_loop = false; }
+
+void loop_spend(Build *b, int64_t trips) { spend(b, trips * (int64_t)(b->ir->n - b->loop_from)); }
 
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out) {
   Build inner = *b;
@@ -504,8 +507,7 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
            o->dims[i].name, names_text(b->c, &l.names), names_near(b->c, &l.names, o->dims[i].name));
   VEC_FREE(&l.names.p);
   check_named(b->c, named, nnamed);
-  if (!open_dims_batch(&l.open, floats) && l.open.names.p.n) open_dims_refuse(b->c, &l.open, o ? o->command : NULL);
-  open_dims_warn(b->c, &l.open);
+  open_dims_settle(b->c, &l.open, floats, o ? o->command : NULL);
   VEC_FREE(&l.open.names.p);
   return fixed;
 }

@@ -201,7 +201,7 @@ static void yield_all(Build *b, const LoopForm *l, int loop, const Ref *out, Ref
   IR *ir = b->ir;
   const uint32_t n = l->nstate + l->nscan;
   Ref *y = ARENA_NEW(&b->c->model, Ref, n + 1);
-  spend(b, l->trips); /* calls, not nodes */
+  loop_spend(b, l->trips);
   for (uint32_t k = 0; k < l->nstate; k++) y[k] = g_yield(ir, loop, (int)k, out[l->skip + k]);
   for (uint32_t k = l->nstate; k < n; k++) {
     const ScanAxis a = l->out_axis ? l->out_axis[k - l->nstate] : (ScanAxis){ 0 };

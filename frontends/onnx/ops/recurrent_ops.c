@@ -99,7 +99,6 @@ static Ref run_loop(Build *b, Cell *c, Ref lengths, bool reverse, int loop) {
   IR *ir = b->ir;
   Ref *value[2], yield[3];
   const int n = carried_of(c, value);
-  spend(b, c->steps); /* calls, not nodes */
   for (int k = 0; k < n; k++) *value[k] = g_carried(ir, loop, k, *value[k]);
   const Ref t = lengths ? g_slice(ir, loop, g_stored(ir, g_iota(ir, DT_I64, c->steps)), 0, reverse) : 0;
   c->live = lengths ? g_binary(ir, OP_CMPLT, t, lengths) : 0;
@@ -107,6 +106,7 @@ static Ref run_loop(Build *b, Cell *c, Ref lengths, bool reverse, int loop) {
   step(b, c, g_slice(ir, loop, g_stored(ir, c->xw), 0, reverse));
   for (int k = 0; k < n; k++) yield[k] = g_yield(ir, loop, k, *value[k]);
   yield[n] = g_yield_slice(ir, loop, c->h, 0, reverse, c->steps);
+  loop_spend(b, c->steps);
   const Ref all = g_iterate(ir, loop, c->steps, n + 1, yield);
   for (int k = 0; k < n; k++) *value[k] = g_result(ir, all, k);
   return g_result(ir, all, n);
@@ -115,7 +115,6 @@ static Ref run_loop(Build *b, Cell *c, Ref lengths, bool reverse, int loop) {
 static Ref run_steps(Build *b, Cell *c, Ref lengths, bool reverse) {
   IR *ir = b->ir;
   int64_t dims[3] = { c->steps, c->batch, c->hidden };
-  spend(b, c->steps);
   Ref *y = ARENA_NEW(&b->c->model, Ref, c->steps + 1);
   for (int64_t i = 0; i < c->steps; i++) {
     int64_t t = reverse ? c->steps - 1 - i : i;
@@ -132,6 +131,7 @@ static Ref run_steps(Build *b, Cell *c, Ref lengths, bool reverse) {
  * of missing steps are zeroed for all steps at the end: until then one value serves as result and as state. */
 static Ref run(Build *b, Cell *c, Ref lengths, bool reverse) {
   IR *ir = b->ir;
+  spend(b, c->steps);
   const int loop = loop_begin(b, c->steps);
   const Ref none = c_float(ir, (DType)node(ir, c->h)->dt, 0);
   const Ref all = loop < 0 ? run_steps(b, c, lengths, reverse) : run_loop(b, c, lengths, reverse, loop);
