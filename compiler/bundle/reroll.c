@@ -6,10 +6,9 @@
  * period. First or last iterations that differ stay straight calls.
  *
  * A loop is a repeat as it stands. Runs of equal functions elsewhere are found for all periods at once, from the end backwards.
- * The covering by such runs that saves most
- * is taken. Then each repeat is fitted to its buffers: its period doubled, iterations dropped at either end. It stays if it
- * makes the code of the calls smaller; code sizes are about equal on all machines. Two equal layers of two calls are not worth
- * it.
+ * The covering by such runs that saves most is taken. Then each repeat is fitted to its buffers: its period doubled, iterations
+ * dropped at either end. It stays if it makes the code of the calls smaller; code sizes are about equal on all machines. Two equal
+ * layers of two calls are not worth it.
  *
  * needs: functions of kernels, all buffers placed    gives: repeats, ascending and disjoint    breaks: nothing */
 #include "bundle.h"
@@ -158,10 +157,9 @@ Repeats reroll_calls(const Plan *p) {
     }
   }
   for (size_t k = 0; k < n; k += from[k].times ? from[k].period * from[k].times : 1) {
-    if (p->kernels.p[k].loop) from[k] = loop_at(p, k);
-    if (p->kernels.p[k].loop) VEC_PUSH(&all, from[k]);
-    if (p->kernels.p[k].loop) continue;
-    const Repeat s = from[k].times ? fit(p, from[k]) : from[k];
+    const bool loop = p->kernels.p[k].loop != 0;
+    if (loop) from[k] = loop_at(p, k);
+    const Repeat s = !loop && from[k].times ? fit(p, from[k]) : from[k];
     if (s.times) VEC_PUSH(&all, s);
   }
   free(word);

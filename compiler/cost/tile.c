@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* elements; largest stride of a load that shuffles pick from overlapping vectors. Bytes of an integer register */
-enum { SHUFFLE_NEAR = 4, WORD_BYTES = 4 };
+/* elements; largest stride of a load that shuffles pick from overlapping vectors */
+enum { SHUFFLE_NEAR = 4 };
 
 bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store) {
   return stride <= SHUFFLE_STRIDE && (beside >= stride || (!store && stride <= SHUFFLE_NEAR && 2 * stride - 1 < lanes));
@@ -352,14 +352,17 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   return (cycles + rate(m->t, LOOP_TURN, TILE) + (loops ? rate(m->t, LOOP_BEGIN, TILE) / trips : 0)) / steps;
 }
 
+/* A group of bytes that does not fit an integer register lies in a vector. */
+static bool group_in_vector(const Model *m) { return m->group > 1 && 8 * m->group > m->t->pointer_bits; }
+
 /* Registers that a group of terms takes: an instruction for vectors takes it in one, that for halves of a register in two. */
-int group_words(const Model *m) { return m->group > 1 && m->group <= WORD_BYTES && !m->t->vector_bytes ? 2 : 1; }
+int group_words(const Model *m) { return m->group > 1 && !m->t->vector_bytes && !group_in_vector(m) ? 2 : 1; }
 
 /* Where there are no vectors, integers share their registers with two addresses and a counter. */
 int model_registers(const Model *m) {
-  enum { TAKEN = 3, BESIDE = 3 };
+  enum { TAKEN = 3, BESIDE = 3 }; /* registers of addresses and of the counter; factors, which need none of the integers */
   const bool integers = m->red && !m->t->vector_bytes && dt_int((DType)node(m->ir, m->red)->dt);
-  if (integers && m->group > WORD_BYTES) return m->t->int_regs / 2 + BESIDE; /* sums in even ones, operands in vectors */
+  if (integers && group_in_vector(m)) return m->t->int_regs / 2 + BESIDE; /* sums in even ones, operands in vectors */
   return integers && m->t->int_regs ? m->t->int_regs - TAKEN : m->t->vector_regs;
 }
 

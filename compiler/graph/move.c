@@ -273,7 +273,6 @@ Ref rule_cat(IR *ir, Ref r, void *users) {
   return splat(ir, x, first);
 }
 
-/* A gather by the same index everywhere selects a part */
 /* The element whose position is the iteration's number, counted up by slices of 0, 1, 2, ...; 0: the index is another one */
 static Ref slice_of_iteration(IR *ir, const Node *x) {
   const Ref data = gather_data(x);
@@ -288,6 +287,7 @@ static Ref slice_of_iteration(IR *ir, const Node *x) {
   return g_expand(ir, g_reshape(ir, slice, n->rank, dims), x->rank, x->dims);
 }
 
+/* A gather by the same index everywhere selects a part */
 Ref rule_gather(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, gather_data(x));
   int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK], at, axis = gather_axis(x);

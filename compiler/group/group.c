@@ -598,9 +598,7 @@ static bool touches_loop(const IR *ir, const Kernel *k, const Member *m, const b
 
 static void keep_out_of_loops(const Plan *p, Member *m) {
   const IR *ir = p->ir;
-  bool *sliced = xcalloc(ir->bufs.n + 1, sizeof *sliced);
-  for (size_t b = 0; b < ir->bufs.n; b++)
-    if (ir->bufs.p[b].of) sliced[ir->bufs.p[b].of - 1] = true;
+  bool *sliced = sliced_buffers(ir);
   for (size_t i = 0; i < p->kernels.n; i++)
     if (touches_loop(ir, &p->kernels.p[i], &m[i], sliced)) m[i].fit = false;
   free(sliced);

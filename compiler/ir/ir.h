@@ -323,6 +323,7 @@ const char *g_iterate_refuses(const IR *ir, Ref iterate); /* why it is no loop; 
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before its ITERATE */
 void order_bodies(const IR *ir, Refs *order);
+bool *sliced_buffers(const IR *ir); /* by buffer: another one lies in its memory (Buf.of). The caller frees it */
 
 /* ---- a graph: front ends make it, the bundle exposes its inputs and outputs ---- */
 typedef struct GIO {

@@ -63,17 +63,17 @@ static const char *body_refuses(const IR *ir, const Node *x, const Node *loop) {
   return NULL;
 }
 
-/* Each place has one yield of its type, and one initial value. */
-static const char *place_refuses(const IR *ir, const Node *x, const Node *loop) {
-  int found = 0;
-  for (int k = 0; k < loop->nsrc; k++) {
-    const Node *y = node(ir, loop->src[k]);
-    if (yield_place(y) != carried_place(x)) continue;
-    found++;
-    if (y->dt != x->dt || y->rank != x->rank || (x->rank && memcmp(y->dims, x->dims, x->rank * sizeof *x->dims)))
-      return "a carried value and its next value differ in type or shape";
-  }
-  return found == 1 ? NULL : "a carried value needs one yield for its place";
+/* Each place has one yield of its type, and one initial value. given: by yield, whether its place has had one */
+static const char *place_refuses(const IR *ir, const Node *x, const Node *loop, bool *given) {
+  int found = 0, at = 0;
+  for (int k = 0; k < loop->nsrc; k++)
+    if (yield_place(node(ir, loop->src[k])) == carried_place(x)) found++, at = k;
+  if (found != 1) return "a carried value needs one yield for its place";
+  const Node *y = node(ir, loop->src[at]);
+  if (given[at]) return "a place has two initial values";
+  given[at] = true;
+  if (y->dt == x->dt && y->rank == x->rank && (!x->rank || !memcmp(y->dims, x->dims, x->rank * sizeof *x->dims))) return NULL;
+  return "a carried value and its next value differ in type or shape";
 }
 
 const char *g_iterate_refuses(const IR *ir, Ref iterate) {
@@ -81,20 +81,18 @@ const char *g_iterate_refuses(const IR *ir, Ref iterate) {
   const int64_t trips = iterate_trips(loop);
   const char *wrong = !loop->nsrc || trips < 1 || trips > INT32_MAX ? "a loop needs yields and trips" : NULL;
   Refs all = { 0 };
-  Ref first[INT16_MAX + 1];
+  bool *given = xcalloc(loop->nsrc + 1u, sizeof *given);
   for (int k = 0; k < loop->nsrc && !wrong; k++)
-    wrong = yield_refuses(ir, node(ir, loop->src[k]), iterate_loop(loop), iterate_trips(loop));
+    wrong = yield_refuses(ir, node(ir, loop->src[k]), iterate_loop(loop), trips);
   if (!wrong) ir_toposort(ir, &iterate, 1, &all);
-  memset(first, 0, sizeof first);
   for (size_t i = 0; i < all.n && !wrong; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->loop != iterate_loop(loop) + 1) continue;
     wrong = body_refuses(ir, x, loop);
-    if (wrong || x->op != OP_CARRIED) continue;
-    wrong = first[carried_place(x)] ? "a place has two initial values" : place_refuses(ir, x, loop);
-    first[carried_place(x)] = all.p[i];
+    if (!wrong && x->op == OP_CARRIED) wrong = place_refuses(ir, x, loop, given);
   }
   VEC_FREE(&all);
+  free(given);
   return wrong;
 }
 
@@ -104,7 +102,6 @@ typedef struct Unroll {
   Refs order;
   Ref *to;                 /* by node: what replaces it, in the current iteration; 0: nothing yet */
   Ref **results;           /* by ITERATE: its results; NULL: it stays */
-  int64_t least;
 } Unroll;
 
 static Ref rebuilt(const Unroll *u, Ref r) {
@@ -171,8 +168,9 @@ static Ref *copies(const Unroll *u, const Node *x) {
 }
 
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least) {
-  Unroll u = { .ir = ir, .least = least };
+  Unroll u = { .ir = ir };
   bool any = false, stays[GRAPH_LOOPS + 1] = { false };
+  if (!ir->loops) return false;
   ir_toposort(ir, roots, n, &u.order);
   for (size_t i = 0; i < u.order.n; i++) {
     const Node *x = node(ir, u.order.p[i]);
@@ -200,11 +198,9 @@ bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least) {
 /* ---- order ---- */
 /* Values of a body are used by the body and its ITERATE alone, so they may wait. */
 void order_bodies(const IR *ir, Refs *order) {
-  Refs *waiting = NULL, all = { 0 };
-  bool any = false;
-  for (size_t i = 0; i < order->n && !any; i++) any = node(ir, order->p[i])->op == OP_ITERATE;
-  if (!any) return;
-  waiting = xcalloc(GRAPH_LOOPS + 1, sizeof *waiting);
+  Refs all = { 0 };
+  if (!ir->loops) return;
+  Refs *waiting = xcalloc(GRAPH_LOOPS + 1, sizeof *waiting);
   for (size_t i = 0; i < order->n; i++) {
     const Node *x = node(ir, order->p[i]);
     if (body_of(x)) VEC_PUSH(&waiting[body_of(x)], order->p[i]);
@@ -217,4 +213,12 @@ void order_bodies(const IR *ir, Refs *order) {
   for (int k = 0; k <= GRAPH_LOOPS; k++) VEC_FREE(&waiting[k]);
   free(waiting);
   VEC_FREE(&all);
+}
+
+/* ---- buffers ---- */
+bool *sliced_buffers(const IR *ir) {
+  bool *sliced = xcalloc(ir->bufs.n + 1, sizeof *sliced);
+  for (size_t b = 0; b < ir->bufs.n; b++)
+    if (ir->bufs.p[b].of) sliced[ir->bufs.p[b].of - 1] = true;
+  return sliced;
 }

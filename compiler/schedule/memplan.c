@@ -151,22 +151,14 @@ static void find_lives(const Plan *p, Life *life) {
   live_through_loops(p, life);
 }
 
-/* A loop needs slices of the buffer. */
-static bool is_sliced(const IR *ir, int buf) {
-  bool any = false;
-  for (size_t b = 0; b < ir->bufs.n && !any; b++) any = ir->bufs.p[b].of == buf + 1;
-  return any;
-}
-
 /* Kernel k writes only `out`. Lets it compute in the memory of a buffer that it is the last to read, if allowed. */
-static void choose_host(Plan *p, int k, int group, int out, Life *life) {
+static void choose_host(Plan *p, int k, int group, int out, const bool *sliced, Life *life) {
   const IR *ir = p->ir;
   Kernel *kn = &p->kernels.p[k];
   for (size_t i = 0; i < kn->bufs.n; i++) {
     const int in = kn->bufs.p[i];
     if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || p->kernels.p[life[in].first].loop != kn->loop) continue;
-    if (!kernel_in_place(ir, kn, in, out)) continue;
-    if (ir->bufs.p[in].of || is_sliced(ir, in)) continue;
+    if (ir->bufs.p[in].of || sliced[in] || !kernel_in_place(ir, kn, in, out)) continue;
     if (!group_allows(p, group, k, &life[in], out) || life[out].bytes > life[host_of(life, in)].bytes) continue;
     life[out].host = in;
     kn->may_alias = true;
@@ -175,14 +167,16 @@ static void choose_host(Plan *p, int k, int group, int out, Life *life) {
 }
 
 static void compute_in_place(Plan *p, Life *life) {
+  bool *sliced = sliced_buffers(p->ir);
   for (int k = 0, group = 0; k < (int)p->kernels.n; k++) {
     const Kernel *kn = &p->kernels.p[k];
     if (kn->group_size) group = k;
     if (kn->written.n != 1) continue;
     const int out = kn->written.p[0];
     if (p->ir->bufs.p[out].kind == BUF_ARENA && !p->ir->bufs.p[out].of && life[out].first == k)
-      choose_host(p, k, group, out, life);
+      choose_host(p, k, group, out, sliced, life);
   }
+  free(sliced);
 }
 
 /* A group is one step, and a host lives as long as its guests. */
