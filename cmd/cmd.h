@@ -145,7 +145,7 @@ struct CpuFacts;
 const struct CpuFacts *machine_given(Ctx *c, const Options *o);  /* NULL: --machine was not given */
 const struct CpuFacts *machine_stored(Ctx *c, const Options *o); /* this CPU as it was measured; NULL: it was not */
 const char *machine_line(Ctx *c, const struct CpuFacts *f);      /* as --machine takes it, on one line; f NULL: NULL */
-int machine_print(Ctx *c, const Options *o, const struct CpuFacts *f);
+int machine_print(const Options *o, const struct CpuFacts *f);
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */
@@ -410,6 +410,9 @@ Load load_now(Worker *const *own, int n);
 double load_foreign(const Load *from, const Load *to);
 double quantile(Reals *sorted, double q);
 void reals_sort(Reals *r);
+/* Builds cmd/probe/NAME.c, behind the text `head`, for t; returns the shared object in scratch. flags: more for the compiler */
+const char *probe_build(Ctx *c, const Options *o, const char *scratch, const char *name, const char *head, const Target *t,
+                        const Texts *flags);
 /* gflops: peak of multiply-adds in registers. read_gbs: GB/s when `bytes` bytes are read again and again. All threads run at
  * once. */
 typedef struct Peak { double gflops, read_gbs; } Peak;

@@ -48,7 +48,7 @@ const char *machine_line(Ctx *c, const CpuFacts *f) {
   return sb_keep(&text, &c->model);
 }
 
-int machine_print(Ctx *c, const Options *o, const CpuFacts *f) {
+int machine_print(const Options *o, const CpuFacts *f) {
   Sb text = { 0 };
   if (o->json) {
     json_t *j = json_report("devices", NULL), *facts = json_object();
@@ -59,7 +59,6 @@ int machine_print(Ctx *c, const Options *o, const CpuFacts *f) {
     json_print(j);
     return EX_DONE;
   }
-  (void)c;
   cpu_print(f, &text);
   fwrite(text.p, 1, text.n, stdout);
   sb_free(&text);

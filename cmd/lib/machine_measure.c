@@ -21,21 +21,12 @@ static _Noreturn void probe(const Probe *p) {
 }
 
 static const char *build_probe(Ctx *c, const Options *o, const char *scratch, const Target *t) {
-  const Embedded *source = embedded_file("facts.c");
-  const char *path = arena_printf(&c->model, "%s/facts.c", scratch);
-  Texts more = { 0 };
-  Sb text = { 0 };
-  sb_puts(&text, "enum { ");
-  for (int i = 0; i < FACT_COUNT; i++) sb_printf(&text, "FACT_%s, ", fact_info[i].name);
-  sb_puts(&text, "FACT_COUNT };\n");
-  sb_put(&text, source->p, source->n);
-  file_put(c, path, text.p, text.n);
-  sb_free(&text);
-  VEC_PUSH(&more, arena_printf(&c->model, "-DLANES=%d", t->vector_bytes ? t->vector_bytes / 4 : 1));
-  VEC_PUSH(&more, path);
-  const char *so = shared_object(c, o, scratch, "facts", t->cflags, t, &more);
-  VEC_FREE(&more);
-  return so;
+  Texts none = { 0 };
+  Sb names = { 0 };
+  sb_puts(&names, "enum { ");
+  for (int i = 0; i < FACT_COUNT; i++) sb_printf(&names, "FACT_%s, ", fact_info[i].name);
+  sb_puts(&names, "FACT_COUNT };\n");
+  return probe_build(c, o, scratch, "facts", sb_keep(&names, &c->model), t, &none);
 }
 
 typedef struct Measuring { const Options *o; const Target *t; const char *scratch; double *fact; } Measuring;
@@ -57,9 +48,8 @@ static CpuFacts *facts_of(Ctx *c, const Target *t, const double *fact) {
   CpuFacts *f = ARENA_NEW(&c->model, CpuFacts, 1);
   *f = (CpuFacts){ .name = "measured", .isa = t->isa };
   for (int i = 0; i < FACT_COUNT; i++) {
-    const bool size = i == FACT_L1 || i == FACT_L2 || i == FACT_L3;
-    if (!(fact[i] > 0) && !(i == FACT_L3)) continue;
-    f->at[i] = size ? fact[i] : two_digits(fact[i]);
+    if (!(fact[i] > 0) && i != FACT_L3) continue;
+    f->at[i] = fact_is_size((Fact)i) ? fact[i] : two_digits(fact[i]);
     f->source[i] = i == FACT_L1 || i == FACT_L2 ? "reported" : "measured";
   }
   cpu_assume(f, t);

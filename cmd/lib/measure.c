@@ -288,17 +288,31 @@ static _Noreturn void probe(const Probe *p) {
   _exit(0);
 }
 
-Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t, int threads, int64_t bytes) {
-  const Embedded *source = embedded_file("peak.c");
-  const char *path = arena_printf(&c->model, "%s/peak.c", scratch);
+const char *probe_build(Ctx *c, const Options *o, const char *scratch, const char *name, const char *head, const Target *t,
+                        const Texts *flags) {
+  const Embedded *source = embedded_file(arena_printf(&c->model, "%s.c", name)), *shared = embedded_file("probe.h");
+  const char *path = arena_printf(&c->model, "%s/%s.c", scratch, name);
   Texts more = { 0 };
-  file_put(c, path, source->p, source->n);
+  Sb text = { 0 };
+  sb_puts(&text, head);
+  sb_put(&text, source->p, source->n);
+  file_put(c, path, text.p, text.n);
+  file_put(c, arena_printf(&c->model, "%s/probe.h", scratch), shared->p, shared->n);
+  sb_free(&text);
   VEC_PUSH(&more, arena_printf(&c->model, "-DLANES=%d", t->vector_bytes ? t->vector_bytes / 4 : 1));
-  VEC_PUSH(&more, t->vector_regs > 16 ? "-DCHAINS=24" : "-DCHAINS=12");
   VEC_PUSH(&more, "-pthread");
+  for (size_t i = 0; i < flags->n; i++) VEC_PUSH(&more, flags->p[i]);
   VEC_PUSH(&more, path);
-  Probe p = { shared_object(c, o, scratch, "peak", t->cflags, t, &more), threads, bytes, shared_memory(c, sizeof(Peak)) };
+  const char *so = shared_object(c, o, scratch, name, t->cflags, t, &more);
   VEC_FREE(&more);
+  return so;
+}
+
+Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t, int threads, int64_t bytes) {
+  Texts flags = { 0 };
+  VEC_PUSH(&flags, t->vector_regs > 16 ? "-DCHAINS=24" : "-DCHAINS=12");
+  Probe p = { probe_build(c, o, scratch, "peak", "", t, &flags), threads, bytes, shared_memory(c, sizeof(Peak)) };
+  VEC_FREE(&flags);
   pid_t pid = child_start(c);
   if (!pid) probe(&p);
   const int ended = child_wait(c, o, pid, "measuring the machine");

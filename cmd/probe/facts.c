@@ -1,25 +1,11 @@
 /* facts.c: measures a CPU under the flags of a bundle: the facts of compiler/target/facts.h. The text before this one numbers
- * them as FACT_name. LANES floats make a vector. A value is the best of many short rounds, so that other processes matter
+ * them as FACT_name. A value is the best of many short rounds, so that other processes matter
  * little. A fact that cannot be measured stays 0. */
-#define _GNU_SOURCE
-#include <pthread.h>
+#include "probe.h"
 #include <sched.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef __AVX2__
 #include <immintrin.h>
-#endif
-
-#if LANES > 1
-typedef float Vec __attribute__((vector_size(LANES * 4)));
-typedef uint32_t Words __attribute__((vector_size(LANES * 4)));
-#else
-typedef float Vec;
-typedef uint32_t Words;
 #endif
 
 void facts_measure(double *fact, int cores, double seconds);
@@ -31,15 +17,8 @@ typedef struct Test {
   double of_all;     /* share of the whole time that this test may take */
 } Test;
 
-static volatile float x = 0.9999f, y = 0.0001f;
 static volatile uint64_t sink;
 static double budget; /* seconds */
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Repeats per second in the best round. Rounds take half a millisecond, so that some are undisturbed. */
 static double best(const Test *t) {

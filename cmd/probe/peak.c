@@ -1,29 +1,9 @@
-/* peak.c: measures the machine's peak under the flags of a bundle. LANES floats make a vector; CHAINS of them stay in
- * registers. All threads work at the same time. A result is the best of a few rounds. */
-#define _POSIX_C_SOURCE 200112L
-#include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#if LANES > 1
-typedef float Vec __attribute__((vector_size(LANES * 4)));
-typedef uint32_t Words __attribute__((vector_size(LANES * 4)));
-#else
-typedef float Vec;
-typedef uint32_t Words;
-#endif
+/* peak.c: measures the machine's peak under the flags of a bundle. CHAINS vectors stay in registers. All threads work at the same
+ * time. A result is the best of a few rounds. */
+#include "probe.h"
 
 double peak_gflops(int threads);
 double peak_read_gbs(int threads, size_t bytes);
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 enum { ROUNDS = 12, STREAMS = 4 };
 static const double ROUND_SECONDS = 0.004;
@@ -36,7 +16,7 @@ typedef struct Work {
   double seconds;    /* time of a round for the slowest thread, as this thread measured it; the best of all rounds */
 } Work;
 
-static volatile float x = 0.9999f, y = 0.0001f, sink;
+static volatile float sink;
 
 /* Independent chains hide the latency. */
 static void compute(long n) {

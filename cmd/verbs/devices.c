@@ -109,9 +109,9 @@ static int list_cpus(Ctx *c, const Options *o) {
 
 int verb_devices(Ctx *c, const Options *o) {
   const char *why;
-  if (o->measure) return machine_print(c, o, machine_measure(c, o));
+  if (o->measure) return machine_print(o, machine_measure(c, o));
   if (o->machine && !strcmp(o->machine, "list")) return list_cpus(c, o);
-  if (o->machine) return machine_print(c, o, machine_given(c, o));
+  if (o->machine) return machine_print(o, machine_given(c, o));
   const Target *native = target_find(&c->model, "native", &why);
   Arch arch = host_arch();
   json_t *back = json_array();

@@ -48,14 +48,14 @@ double two_digits(double v) {
 
 const char fact_assumed[] = "assumed";
 
-static bool is_size(Fact f) { return f == FACT_L1 || f == FACT_L2 || f == FACT_L3; }
+bool fact_is_size(Fact f) { return f == FACT_L1 || f == FACT_L2 || f == FACT_L3; }
 
 /* In the order of the rows: a rule asks only facts above it. */
 void cpu_assume(CpuFacts *f, const Target *t) {
   const double lanes = t->vector_bytes ? t->vector_bytes / 4.0 : 1;
 #define at(id) f->at[FACT_##id]
 #define FACT(id, name, unit, rule, gloss) \
-  if (!f->source[FACT_##id]) f->source[FACT_##id] = fact_assumed, at(id) = is_size(FACT_##id) ? (rule) : two_digits(rule);
+  if (!f->source[FACT_##id]) f->source[FACT_##id] = fact_assumed, at(id) = fact_is_size(FACT_##id) ? (rule) : two_digits(rule);
 #include "facts.h"
 #undef FACT
 #undef at
@@ -110,7 +110,7 @@ static const char *take_line(Arena *a, CpuFacts *f, const char *line, size_t n) 
     return arena_printf(a, "no fact '%s'%s", wrong, did_you_mean(a, wrong, names, FACT_COUNT + 2));
   }
   char *end;
-  const double v = strtod(rest, &end), least = is_size((Fact)i) || i == FACT_BF16 || i == FACT_BF16_TILES || i == FACT_FP16 ? 0 : 1e-4;
+  const double v = strtod(rest, &end), least = fact_is_size((Fact)i) || i == FACT_BF16 || i == FACT_BF16_TILES || i == FACT_FP16 ? 0 : 1e-4;
   if (end == rest || !(v >= least && v <= 1e6))
     return arena_printf(a, "'%s' needs a number from %g to 1000000", fact_info[i].name, least);
   const char *unit = fact_info[i].unit, *source = end + strspn(end, " \t");

@@ -5,10 +5,9 @@
  * (write-ahead log). A writer waits for the others. After a second its rows wait in memory until the store is free again. A
  * commit outlives the process; a durable one outlives a power cut. On network file systems a write-ahead log does not work, so
  * a rollback journal is used. */
-#include "tune.h"
+#include "store_file.h"
 #include <fcntl.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -19,7 +18,7 @@
 enum { MAX_TEXT = 1 << 14 };
 /* seconds that it may be locked by another process: then one line says so, and what is to be written waits in memory; once that
  * was said; until tuners that open it are done; at the end */
-#define BUSY   1.0
+#define BUSY   STORE_BUSY
 #define AGAIN  0.05
 #define OPENED 10.0
 #define LAST   10.0
@@ -119,14 +118,22 @@ static void close_db(Store *s) {
   s->db = NULL;
 }
 
+int store_file_open(const char *path, int flags, sqlite3 **db) {
+  const int code = sqlite3_open_v2(path, db, flags, NULL);
+  if (code) return code;
+  sqlite3_limit(*db, SQLITE_LIMIT_LENGTH, 1 << 20);
+  sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  return 0;
+}
+
+sqlite3 *store_file(const Store *s) { return s->in_memory ? NULL : s->db; }
+
 /* The file, ready for use: an SQLite status. */
 static int open_db(Store *s, const char *path, bool create) {
-  int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), code = sqlite3_open_v2(path, &s->db, flags, NULL);
+  int code = store_file_open(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), &s->db);
   if (code) return code;
   sqlite3_busy_handler(s->db, nap, s);
-  sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 1 << 20);
-  sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-  sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   if (!s->in_memory) code = run_sql(s, on_network(path) ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL");
   if (!code && create) code = run_sql(s, schema);
   for (int i = 0; i < Q_COUNT && !code; i++)

@@ -1,0 +1,24 @@
+/* probe.h: shared by the programs that measure a machine under the flags of a bundle. LANES floats make a vector. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if LANES > 1
+typedef float Vec __attribute__((vector_size(LANES * 4)));
+typedef uint32_t Words __attribute__((vector_size(LANES * 4)));
+#else
+typedef float Vec;
+typedef uint32_t Words;
+#endif
+
+static volatile float x = 0.9999f, y = 0.0001f; /* the compiler does not know them */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
