@@ -394,22 +394,55 @@ static void run_select(const Tape *t, const Ins *x, const Sweep *s, int n, Reg *
     r->i[j] = (uint64_t)at[j] < (uint64_t)x->k ? in->i[j] : fill->i[j];
 }
 
-/* Ops that dominate folding, without a call per element; the results equal those of interp_float. */
-#define EACH(expression)                                                                             \
+/* Ops that dominate folding, without a call per element; the results equal those of interp_float and interp_scalar. */
+#define EACH(field, expression)                                                                      \
   {                                                                                               \
-    for (int j = 0; j < n; j++) r->f[j] = expression;                                             \
+    for (int j = 0; j < n; j++) r->field[j] = expression;                                         \
     break;                                                                                        \
   }
 static bool run_arithmetic(const Ins *x, int n, const Reg *a, const Reg *b, Reg *r) {
   if (x->dt != DT_F32 && x->dt != DT_F64) return false;
   switch (x->op) {
-  case OP_ADD: EACH(a->f[j] + b->f[j])
-  case OP_SUB: EACH(a->f[j] - b->f[j])
-  case OP_MUL: EACH(a->f[j] * b->f[j])
-  case OP_DIV: EACH(a->f[j] / b->f[j])
+  case OP_ADD: EACH(f, a->f[j] + b->f[j])
+  case OP_SUB: EACH(f, a->f[j] - b->f[j])
+  case OP_MUL: EACH(f, a->f[j] * b->f[j])
+  case OP_DIV: EACH(f, a->f[j] / b->f[j])
   default: return false;
   }
   for (int j = 0; j < n && x->dt == DT_F32; j++) r->f[j] = (float)r->f[j];
+  return true;
+}
+
+static bool run_compare(const Ins *x, int n, const Reg *a, const Reg *b, Reg *r) {
+  switch (x->op) {
+  case OP_CMPLT: EACH(i, a->f[j] < b->f[j])
+  case OP_CMPLE: EACH(i, a->f[j] <= b->f[j])
+  case OP_CMPEQ: EACH(i, a->f[j] == b->f[j])
+  case OP_CMPNE: EACH(i, a->f[j] != b->f[j])
+  default: return false;
+  }
+  return true;
+}
+
+/* Indices, and whether they are inside */
+static bool run_integer(const Ins *x, int n, const Reg *a, const Reg *b, Reg *r) {
+  if (x->from == DT_BOOL && x->op == OP_AND) {
+    for (int j = 0; j < n; j++) r->i[j] = a->i[j] & b->i[j];
+    return true;
+  }
+  if (x->from != DT_I64) return false;
+  switch (x->op) {
+  case OP_ADD: EACH(i, (int64_t)((uint64_t)a->i[j] + (uint64_t)b->i[j]))
+  case OP_SUB: EACH(i, (int64_t)((uint64_t)a->i[j] - (uint64_t)b->i[j]))
+  case OP_MUL: EACH(i, (int64_t)((uint64_t)a->i[j] * (uint64_t)b->i[j]))
+  case OP_MAX: EACH(i, a->i[j] < b->i[j] ? b->i[j] : a->i[j])
+  case OP_MIN: EACH(i, a->i[j] < b->i[j] ? a->i[j] : b->i[j])
+  case OP_CMPLT: EACH(i, a->i[j] < b->i[j])
+  case OP_CMPLE: EACH(i, a->i[j] <= b->i[j])
+  case OP_CMPEQ: EACH(i, a->i[j] == b->i[j])
+  case OP_CMPNE: EACH(i, a->i[j] != b->i[j])
+  default: return false;
+  }
   return true;
 }
 
@@ -429,7 +462,9 @@ static void run_op(const Tape *t, const Ins *x, int n, Reg *r) {
       if (to_float) r->f[j] = bits_to_double(x->dt, v);
       else r->i[j] = v;
     }
-  } else if (from_float && run_arithmetic(x, n, a, b, r)) {
+  } else if (from_float && (run_arithmetic(x, n, a, b, r) || run_compare(x, n, a, b, r))) {
+    return;
+  } else if (!from_float && run_integer(x, n, a, b, r)) {
     return;
   } else if (from_float) {
     int arity = op_info[x->op].arity;
