@@ -49,7 +49,6 @@ typedef struct SharedCopy {
 typedef struct Linear {
   IR *ir;
   Refs *prog;
-  Loop loop[MAX_LOOPS];
   int nloops;
   int threads;                   /* the innermost loop over threads, which contains all variables; 0: none */
   Refs nodes;                    /* nodes of the nest, sources first */
@@ -62,6 +61,7 @@ typedef struct Linear {
   uint32_t *pos;                 /* by Ref - base hash: position in nodes */
   uint32_t npos;
   Shared *shared;
+  Loop loop[MAX_LOOPS];          /* set as they are added: a model may have 100,000 small nests */
 } Linear;
 
 static uint32_t *pos_slot(Linear *l, Ref r) {
@@ -783,6 +783,7 @@ static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
   l->hoisted = xmalloc((l->nodes.n + 1) * sizeof *l->hoisted);
   l->value = xmalloc((l->nodes.n + 1) * sizeof *l->value);
   memset(l->hoisted, 0, l->nodes.n * sizeof *l->hoisted);
+  l->loop[0] = (Loop){ 0 };
   l->nloops = 1; /* 0: outside of all loops */
   int at = 0;
   for (int k = 0; k < n->n; k++) {
@@ -868,7 +869,7 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   for (;;) {
     Apart apart = { 0 };
     l = xmalloc(sizeof *l);
-    memset(l, 0, sizeof *l);
+    memset(l, 0, offsetof(Linear, loop));
     l->ir = ir;
     l->prog = prog;
     l->shared = shared;

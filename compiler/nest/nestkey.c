@@ -6,6 +6,7 @@
  *
  * needs: a canonical nest   gives: its key   breaks: nothing */
 #include "nest.h"
+#include <nettle/base16.h>
 #include <nettle/sha2.h>
 #include <string.h>
 
@@ -90,6 +91,7 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
   Keys k = { .ir = ir };
   Refs all = { 0 };
   Sb text = { 0 };
+  char digits[BASE16_ENCODE_LENGTH(sizeof(Digest))];
   int buffers = 0, loads = 0;
   nest_ranges(ir, nest, &k.ranges);
   ir_toposort(ir, &nest, 1, &all);
@@ -102,7 +104,8 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
   sb_printf(&text, "tgc %s\nbackend %s\ntarget ", TGC_VERSION, b->name);
   target_facts(t, &text);
   sb_printf(&text, "\nnest %d %d ", buffers, loads);
-  for (size_t i = 0; i < sizeof(Digest); i++) sb_printf(&text, "%02x", digest_of(&k, nest)->b[i]);
+  base16_encode_update(digits, sizeof(Digest), digest_of(&k, nest)->b);
+  sb_put(&text, digits, sizeof digits);
   sha256_hex(text.p, text.n, out);
   sb_free(&text);
   VEC_FREE(&all);

@@ -374,8 +374,10 @@ static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, R
 
 /* The cheapest schedules first; *cycles: the cost of the first one. */
 static int vector_opts(IR *ir, const Nest *n, const Target *t, bool stages, int room, Opts *out, double *cycles) {
-  Ranking ranking = { .room = room };
+  Ranking ranking; /* its arrays are set as they are used: 12 kB for each nest */
   Model m;
+  ranking.room = room;
+  ranking.n = 0;
   model_build(&m, ir, n, t);
   rank_vectors(&m, n, stages, &ranking);
   if (!ranking.n && stages) rank_vectors(&m, n, false, &ranking);

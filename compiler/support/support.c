@@ -1,6 +1,7 @@
 /* support.c: strings, text buffers, checked sizes, diagnostics, hashing. */
 #include "support.h"
 #include <errno.h>
+#include <nettle/base16.h>
 #include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,7 +292,8 @@ void sha256_hex(const void *p, size_t n, char out[65]) {
   sha256_init(&h);
   sha256_update(&h, n, p);
   sha256_digest(&h, sizeof digest, digest);
-  for (int i = 0; i < SHA256_DIGEST_SIZE; i++) snprintf(out + 2 * i, 3, "%02x", digest[i]);
+  base16_encode_update(out, sizeof digest, digest);
+  out[BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)] = 0;
 }
 
 void source_add(Ctx *c, const char *location, Bytes all) {
