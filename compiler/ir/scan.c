@@ -155,7 +155,7 @@ size_t scan_literal(Parser *p, const char **s) {
 int64_t scan_bits(Parser *p, const char *s, size_t n, DType d) {
   int64_t bits = 0;
   const char *wrong = literal_parse(d, s, n, &bits);
-  if (wrong) scan_bad(p, s, "'%.*s' %s as %s", shown(n), s, wrong, dtype_info[d].text);
+  if (wrong) scan_bad(p, s, "'%.*s' %s (type %s)", shown(n), s, wrong, dtype_info[d].text);
   return bits;
 }
 
@@ -195,7 +195,7 @@ const char *scan_string(Parser *p) {
       }
       if (k) ch = to[k - from];
       else if (hi >= 0 && lo >= 0 && hi + lo > 0) ch = (char)(hi << 4 | lo);
-      else wrong = "unknown escape; there are \\\" \\\\ \\n \\t and \\xHH except \\x00";
+      else wrong = "unknown escape; the escapes are \\\" \\\\ \\n \\t and \\xHH except \\x00";
     }
     if (s.n == TOKEN_MAX) wrong = "string too long";
     if (!wrong) sb_put(&s, &ch, 1);

@@ -23,7 +23,7 @@ static const char *location_fault(const char *s) {
   if (s[1] == ':') return "starts with a drive letter";
   for (const char *p = s; p; p = strchr(p, '/'), p = p ? p + 1 : NULL) {
     size_t len = strcspn(p, "/");
-    if (len == 2 && !strncmp(p, "..", 2)) return "leaves its directory with '..'";
+    if (len == 2 && !strncmp(p, "..", 2)) return "contains '..'";
     if (!p[len] && (len == 0 || (len == 1 && *p == '.'))) return "names a directory";
   }
   return NULL;

@@ -23,7 +23,7 @@ static const Line lines[] = {
   /* elementwise */
   { "Add 14 f[2,3] f[3]", "[2,3]" },
   { "Add 14 f[2,3] f[4]", "shape [4] of input 1 does not broadcast with the inputs before it: 4 against 3" },
-  { "Add 14 f[2] h[2]", "input 1, 'x1', is f16, but those before are f32" },
+  { "Add 14 f[2] h[2]", "input 1, 'x1', is f16, but input 0 is f32" },
   { "Add 6 f[2,3,4] f[3] axis=1 broadcast=1", "[2,3,4]" },
   { "Sigmoid 13 i[2]", "input 0, 'x0', is i64, expected a float type" },
   { "Div 14 i[2] i{0,1}", "integer division by the constant 0" },

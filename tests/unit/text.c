@@ -359,7 +359,7 @@ static void messages_name_the_place(void **state) {
   message_is("x = input f32[2,3]\ny = input f32[4]\nz = add x, y\n", "t.tg:3:12: [4] does not broadcast with [2,3]\n");
   message_is("x = input f32[2]\ny = and x, x\n", "t.tg:2:5: 'and' does not take f32\n");
   message_is("x = input f32[2]\ny = max x, 1.0 : f32[3]\n", "t.tg:2:18: the result is f32[2], not the type after ':'\n");
-  message_is("x = input u8[2]\ny = max x, 300\n", "t.tg:2:12: '300' is out of range as u8\n");
+  message_is("x = input u8[2]\ny = max x, 300\n", "t.tg:2:12: '300' is out of range (type u8)\n");
   message_is("w = weight f32[2] {1, 2, 3}\n", "t.tg:1:26: more than the 2 values of the type\n");
   message_is("w = weight f32[3] {1, 2}\n", "t.tg:1:24: 2 values, expected 3\n");
   message_is("w = weight f32[2] {1,\n", "t.tg:1:19: expected a value; the list has no end\n");

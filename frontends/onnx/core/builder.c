@@ -220,8 +220,9 @@ static DType check_types(Build *b) {
     ['b'] = "bool", ['u'] = "u8", ['i'] = "an integer type", ['f'] = "a float type", ['w'] = "a float type", ['n'] = "a number"
   };
   const char *letter = b->row->types;
-  /* type: type of the previous input */
+  /* type: type of the previous input, whose number is `before` */
   DType first = b->nin && b->in[0] && !is_list(b->in[0]) ? in_dt(b, 0) : DT_NONE, type = DT_NONE;
+  int before = 0;
   for (int k = 0; k < b->nin; k++) {
     if (!b->in[k] && (k < b->row->in_min || b->row->in_max == ANY)) bad(b, "input %d is required, but omitted", k);
     const bool sequence = is_list(b->in[k]);
@@ -231,10 +232,12 @@ static DType check_types(Build *b) {
     if (b->in[k] && !sequence) {
       DType d = in_dt(b, k), same = *letter == '=' ? first : *letter == '^' ? type : DT_NONE;
       if (same && d != same)
-        bad(b, "input %d, '%s', is %s, but those before are %s", k, input_name(b, k), dtype_info[d].text, dtype_info[same].text);
+        bad(b, "input %d, '%s', is %s, but input %d is %s", k, input_name(b, k), dtype_info[d].text, *letter == '=' ? 0 : before,
+            dtype_info[same].text);
       if (!type_fits(*letter, d))
         bad(b, "input %d, '%s', is %s, expected %s", k, input_name(b, k), dtype_info[d].text, words[(int)*letter]);
       type = d;
+      before = k;
     }
     if (letter[0] && letter[1]) letter++;
   }

@@ -327,8 +327,8 @@ void op_scan(Build *b) {
     const Node *x = in_node(b, (int)(nstate + k));
     axis[k] = axis_of(b, entry(b, "scan_input_axes", k, (uint32_t)nx), x->rank);
     if (trips >= 0 && x->dims[axis[k]] != trips)
-      bad(b, "input %u has %lld elements to scan, but those before have %lld", nstate + k, (long long)x->dims[axis[k]],
-          (long long)trips);
+      bad(b, "input %u has %lld elements to scan, but the scan inputs before it have %lld", nstate + k,
+          (long long)x->dims[axis[k]], (long long)trips);
     trips = x->dims[axis[k]];
   }
   if (scan_as_loop(b, g, trips, nstate, (uint32_t)nx, axis)) return;

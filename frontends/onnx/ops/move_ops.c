@@ -335,7 +335,9 @@ static int64_t block_size(Build *b, int rank) {
 void op_depth_to_space(Build *b) {
   const Node *x = in_node(b, 0);
   int64_t s = block_size(b, x->rank);
-  if (x->dims[1] % (s * s)) bad(b, "blocks of %lld do not divide %lld channels", (long long)(s * s), (long long)x->dims[1]);
+  if (x->dims[1] % (s * s))
+    bad(b, "%lld channels are not a multiple of %lld, the square of attribute 'blocksize'", (long long)x->dims[1],
+        (long long)(s * s));
   int64_t n = x->dims[0], c = x->dims[1] / (s * s), h = x->dims[2], w = x->dims[3];
   bool crd = attr_is(b, "mode", "CRD");
   int64_t split[] = { n, crd ? c : s, s, crd ? s : c, h, w };

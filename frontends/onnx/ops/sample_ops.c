@@ -151,10 +151,11 @@ void op_deform_conv(Build *b) {
   int64_t k[2] = { w->dims[2], w->dims[3] }, taps = elems_mul(b, k[0], k[1]), out[2] = { off->dims[2], off->dims[3] };
   int64_t places = elems_mul(b, out[0], out[1]), pixels = elems_mul(b, x->dims[2], x->dims[3]);
   if (!pixels || !taps) bad(b, "the images and the filters must not be empty");
-  if (elems_mul(b, w->dims[1], group) != channels || maps % group || channels % groups)
-    bad(b, "the input has %lld channels, the weights have %lld filters of %lld channels; 'group' %lld and 'offset_group' %lld do "
-        "not divide them so that they fit", (long long)channels, (long long)maps, (long long)w->dims[1], (long long)group,
-        (long long)groups);
+  if (elems_mul(b, w->dims[1], group) != channels)
+    bad(b, "the weights have %lld channels in %lld groups, but the input has %lld", (long long)w->dims[1], (long long)group,
+        (long long)channels);
+  if (maps % group) bad(b, "group %lld does not divide %lld filters", (long long)group, (long long)maps);
+  if (channels % groups) bad(b, "offset_group %lld does not divide %lld channels", (long long)groups, (long long)channels);
   if (off->dims[0] != n || off->dims[1] != 2 * elems_mul(b, groups, taps))
     bad(b, "input 'offset' must have %lld images and 2 x %lld x %lld channels", (long long)n, (long long)groups, (long long)taps);
   DType acc = acc_type(in_dt(b, 0));

@@ -61,7 +61,8 @@ Imports read_imports(Ctx *c, size_t n, Onnx__OperatorSetIdProto *const *p, const
         fail(c, EX_BADMODEL, "%s imports domain '%s' in two versions, %lld and %lld", where, shown_as, (long long)out[j].version,
              (long long)out[i].version);
     if (out[i].version < 1)
-      fail(c, EX_BADMODEL, "%s imports domain '%s' in version %lld", where, shown_as, (long long)out[i].version);
+      fail(c, EX_BADMODEL, "%s imports domain '%s' in version %lld, expected at least 1", where, shown_as,
+           (long long)out[i].version);
     if (!*out[i].domain && out[i].version > OPSET_NOW)
       fail(c, EX_BADMODEL, "%s uses opset %lld, the newest that tgc knows is %d", where, (long long)out[i].version, OPSET_NOW);
   }
