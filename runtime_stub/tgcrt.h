@@ -89,9 +89,9 @@ uint32_t tgcrt_cpu(void);
 /* TGCRT_CPU if some of these features are known to be missing. Compile this function, like all of tgcrt.c, for the baseline. */
 int tgcrt_cpu_check(uint32_t wanted);
 
-/* A state, which a model keeps from one run to the next. Their memory begins with a cursor for each state. A state's value
- * consists of `outer` blocks. In each block it has `keep` bytes from cursor * step on. A run moves the cursor on by one. From
- * slots it returns to 0, and the kept part of a window is moved to the beginning. */
+/* A state, which a model keeps from one run to the next. The memory of all states begins with a cursor for each of them. A state
+ * has `outer` blocks. In each block, its value is `keep` bytes that begin at cursor * step. Each run adds 1 to the cursor. When
+ * it reaches `slots`, it becomes 0, and the value of a window is moved to the beginning of its block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
   size_t init;        /* offset of its first value in the weights; (size_t)-1: zeros */
@@ -122,7 +122,7 @@ typedef struct tgcrt_executor {
 
 /* An executor of this runtime (tgcrt_pool.c; POSIX threads): threads - 1 workers and the caller. The caller provides
  * TGCRT_POOL_BYTES(threads) of memory for the pool, until it is stopped. Contexts may share a pool. A run uses only its own
- * thread if the pool is busy with another run, or with the run around it. Compile with -DTGCRT_SINGLE to omit threads. */
+ * thread if the pool is busy with another run, such as one whose task started it. Compile with -DTGCRT_SINGLE to omit threads. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
 typedef struct tgcrt_pool tgcrt_pool;

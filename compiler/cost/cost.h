@@ -40,7 +40,8 @@ bool rate_asked(Rate r, Caller by);                  /* the caller has a value o
 double rate_for(const Target *t, Rate r, Caller by); /* only where rate_asked is true */
 
 /* ---- cpu_rates.c ---- */
-/* t with the facts and the rates that follow from them. `set` has the rates that were requested: they differ from rates_default. */
+/* t with the facts and the rates that follow from them. `set` has rates that the user requested: those that differ from
+ * rates_default. The result keeps them. */
 const Target *target_for_cpu(Arena *a, const Target *t, const struct CpuFacts *f, const Rates *set);
 
 /* ---- op_cost.c: the time of an op ---- */
@@ -51,8 +52,8 @@ double multiply_adds(const Target *t, Caller by);          /* multiply-adds of f
 double bf16_rate(const Target *t);
 
 /* ---- memory.c: the time of bytes ---- */
-bool stays(const Target *t, Caller by, int level, double bytes); /* data of this size, once in level 1 or 2, is still there at
-                                                                    the next walk */
+bool stays(const Target *t, Caller by, int level, double bytes); /* data of `bytes` bytes, read once, is still in the cache
+                                                                    of this level (1 or 2) when it is read again */
 double memory_rate(const Target *t, Caller by, double set);      /* bytes per cycle where a working set of `set` bytes is
                                                                     walked repeatedly */
 double memory_cycles(const Target *t, Caller by, double bytes, double set);
@@ -64,5 +65,5 @@ double start_cycles(const Target *t, Caller by, double times);   /* cycles for s
                                                                     times */
 double meeting_cycles(const Target *t, Caller by, double times); /* cycles in which threads wait for each other */
 double lines_cycles(const Target *t, Caller by, double lines);   /* cycles for cache lines that move between two cores' caches */
-bool worth_sharing(const Target *t, Caller by, double cycles);   /* a kernel of this length is worth dividing among threads */
+bool worth_sharing(const Target *t, Caller by, double cycles);   /* a kernel of `cycles` is worth dividing among threads */
 #endif

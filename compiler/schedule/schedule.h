@@ -22,8 +22,8 @@ typedef struct NestState {
   int depth;               /* 0: made from a canonical nest. Else cut from the last nest before it with a smaller depth */
   struct Opts *opts;       /* opt/opts.h: opts still to be applied; in the model's arena */
   int kept;                /* number of outer ranges that no opt moves inwards */
-  Ref panel[3];            /* the range whose tiles are copied as panels: [0] its loop, [1] its copies, [2] its lanes; 0: none */
-  const struct MatrixUnit *unit; /* on a device, multiplies matrices whose ranges have kind frag; NULL: none */
+  Ref panel[3];            /* parts of the range whose panels are copied: [0] its loop, [1] its copies, [2] its lanes; 0: none */
+  const struct MatrixUnit *unit; /* on a device: it multiplies the matrices whose ranges have kind frag. NULL: none */
   int panel_depth;         /* on a device, terms of the reduction panel[0] that one panel holds; 0: no such panel */
 } NestState;
 
@@ -35,23 +35,28 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* Accesses of a program, all inside their buffers (lower/bounds.c). The algebra proved most. by_ranges: proved by evaluating
- * loop values. clamped: not proved, so the indices are clamped. */
-typedef struct KernelBounds { int64_t accesses, by_ranges, clamped; } KernelBounds;
+/* How many accesses of a program lie inside their buffers, by the kind of proof (lower/bounds.c). The bounds of their nodes prove
+ * those that are in neither of the last two numbers. */
+typedef struct KernelBounds {
+  int64_t accesses;        /* all accesses */
+  int64_t by_ranges;       /* proved by intervals over the values of loops */
+  int64_t clamped;         /* not proved, so their indices are clamped */
+} KernelBounds;
 
 typedef struct Kernel {
   Ref sink;                /* kernel level: the computation before opts */
   Refs prog;               /* program level: after expansion and linearisation */
   VEC(int) bufs;           /* buffers it accesses, in the order of its C parameters */
   VEC(int) written;        /* buffers that it stores to */
-  const int *named;        /* buffers that prog names in place of bufs, in their order (loop_calls.c); NULL: bufs themselves */
+  const int *named;        /* in the call of a later iteration: the buffers that prog names, each replaced by the one in bufs.
+                              NULL: prog names bufs (loop_calls.c) */
   VEC(int) locals;         /* buffers on the stack of each call, which are not in bufs */
   bool may_alias;          /* two buffers share memory: no restrict */
   const char *schedule;    /* text of all opts, nest after nest */
-  VEC(NestSchedule) nests; /* canonical nests with their schedules; before the step `schedule` without */
+  VEC(NestSchedule) nests; /* canonical nests; they get their schedules in the step `schedule` */
   VEC(NestState) states;   /* current nests, from the step `schedule` to `programs` */
-  int as;                  /* 1 + the kernel that it equals but for buffers: steps skip it; 0: none */
-  const Ref *buffers;      /* BUFFERs of this kernel; buffers[i] takes the place of buffers[i] of the kernel that `as` names */
+  int as;                  /* 1 + number of the kernel that has the same code but other buffers: steps skip this one; 0: none */
+  const Ref *buffers;      /* BUFFERs of this kernel: buffers[i] replaces buffers[i] of the kernel that `as` names */
   int nbuffers;
   int chunks;              /* number of chunks that threads may share; 1: a single call */
   int group_size;            /* number of kernels in the group that starts here; 0 inside a group */
@@ -59,7 +64,7 @@ typedef struct Kernel {
   const int64_t *shift;    /* elements by which calls move the pointers to bufs; prog's indices count from there. NULL: none */
   const char *head;        /* start of the backend's function, up to its name; NULL: not printed yet (lower/kernel_functions.c) */
   uint32_t signature;      /* the rest of the function after its name, interned */
-  int code;                /* first kernel with the same function, which kernels share; -1: not known yet, or no program */
+  int code;                /* number of the first kernel with the same function, which they share; -1: unknown, or no program */
   const char *text;        /* text of that function, named after `code` */
   int64_t flops;           /* arithmetic operations per run. A multiply-add counts 2; work that results share counts once */
   int64_t bytes_read, bytes_written; /* bytes of distinct elements accessed */
@@ -91,7 +96,7 @@ typedef struct Layout {
 
 /* schedule/state_plan.c: most elements by which the cursor of state k moves a window; 0: not a window */
 int64_t window_travel(const Graph *g, size_t k);
-void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: in words, after a blank */
+void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: a blank, then the layout in words */
 void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes its elements to out */
 bool packed_fits(const IR *ir, const Packed *k); /* it reads only elements of its tensor */
 
@@ -123,7 +128,7 @@ typedef struct MemoryPlan { /* from pass memplan, in bytes */
   int64_t arena_bound;     /* peak of live bytes: a lower bound for every plan */
   VEC(StatePlace) states;  /* in the order of Graph.states */
   int64_t state_at, state_bytes; /* at the end of the arena: a cursor per state, then their memory */
-  int64_t guard_at;        /* for a guarded graph, one byte behind the states: an index was out of range */
+  int64_t guard_at;        /* offset of the guard, a byte behind the states. Only a guarded graph has it */
 } MemoryPlan;
 
 typedef struct WeightPlan { /* from the step pack; placed after the memory plan */
@@ -136,7 +141,7 @@ typedef struct WeightPlan { /* from the step pack; placed after the memory plan 
 typedef struct GrowthReport {
   int layers;              /* layers in such a form; 0: none */
   const char *forms;       /* "Winograd tiles of 13 layers, parts without padding of 2 layers" */
-  int64_t weights, arena;  /* bytes without them; the arena's only if CompileOptions.tell_growth, else 0 */
+  int64_t weights, arena;  /* bytes that the plan would take without these forms; arena: 0 without CompileOptions.tell_growth */
 } GrowthReport;
 
 typedef struct Plan {
@@ -153,7 +158,7 @@ typedef struct Plan {
   struct Plan *base;           /* the plan of which this is a variant, and whose buffers it uses; NULL: not a variant */
 } Plan;
 
-/* An option of the command line that passes follow, as given, for dumps. */
+/* An option of the command line that changes what passes do. Dumps record it as it was given. */
 typedef struct Setting { const char *name, *value; } Setting;
 typedef struct Resumed Resumed; /* plan_text.h: a dump from which to go on */
 /* Sample inputs of a graph and its exact outputs; the bundle states its error against these. */
@@ -168,7 +173,7 @@ typedef struct CompileOptions {
   Optimize optimize;       /* OPTIMIZE_AUTO is 0 */
   int64_t max_arena, max_weights; /* 1 + most bytes; 0: no limit */
   bool tell_growth;        /* fill in all of Plan.growth, which takes a second look at the graph */
-  bool keep_denormals;     /* no instruction that flushes denormals, unless the precision names one */
+  bool keep_denormals;     /* use no instruction that flushes denormals, unless the precision asks for it */
   Groups groups;           /* GROUPS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
   const char *dump;        /* letters of the passes and steps after which to print, to stderr */
@@ -184,7 +189,7 @@ typedef struct CompileOptions {
   Resumed *resumed;        /* a dump with its graph; the passes up to its last are skipped; NULL: all passes run */
 } CompileOptions;
 
-/* schedule/loop_calls.c: a plan's loops as the calls that a run makes. Call k of the result is the k-th call of a run. */
+/* schedule/loop_calls.c: makes each loop of a plan a list of calls. Afterwards kernels[k] is the k-th call of a run. */
 void plan_loop_calls(Plan *p);
 
 /* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */

@@ -15,7 +15,7 @@ extern const FactInfo fact_info[FACT_COUNT];
 
 extern const char fact_assumed[]; /* the source of a fact that its rule assumes */
 typedef struct CpuFacts {
-  const char *name, *isa;  /* isa: the machine whose code the facts are of; a text for target_find */
+  const char *name, *isa;  /* isa: the target whose code the facts describe, by its name for target_find */
   double at[FACT_COUNT];
   const char *source[FACT_COUNT]; /* NULL: not known yet */
 } CpuFacts;
@@ -30,6 +30,6 @@ double two_digits(double v);                                    /* rounded to tw
 /* The facts as text, one a line, and back. cpu_parse: NULL: *why says what is wrong; missing facts are assumed. */
 void cpu_print(const CpuFacts *f, Sb *out);
 const CpuFacts *cpu_parse(Arena *a, const char *text, const char **why);
-/* t with the sizes of the facts, which its costs follow (cost/cpu_rates.c) */
+/* t with these facts and their cache sizes. The rates that follow from facts are in cost/cpu_rates.c */
 Target *target_with_facts(Arena *a, const Target *t, const CpuFacts *f);
 #endif

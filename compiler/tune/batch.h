@@ -12,7 +12,7 @@ typedef struct Given {
   ScheduleSource source;
   const char *opts;
   PlanInputs in;
-} Given;                                                 /* one schedule for all questions */
+} Given;                                                 /* a source with the same schedule for each nest */
 typedef struct Time { double warm, cold, spread; } Time; /* microseconds; spread is relative */
 
 typedef struct Batch {
@@ -40,13 +40,13 @@ static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[
 /* ---- candidate_lower.c ---- */
 void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p);
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
-double program_cycles(const IR *ir, const Refs *prog, const Target *t); /* by counting */
+double program_cycles(const IR *ir, const Refs *prog, const Target *t); /* estimated from its micro-ops */
 
 /* ---- candidate_build.c ---- */
 void read_headers(Lab *lab);       /* precompiles the headers of instructions, once, when that saves time */
 void ready_incumbent(Lab *lab, const Task *t); /* in the tuner, before it forks: the screen compiles the incumbent once */
 const Ready *find_ready(const Batch *b); /* the compiled incumbent; NULL: it is not compiled */
-/* prints kernels first to first+n-1 as C: a function cI of one signature for each, and their table */
+/* prints kernels first to first+n-1 as C. A function cI calls each; all cI have one signature, and a table lists them */
 void write_source(Batch *b, int first, int n, Sb *out);
 /* builds all candidates that Lab.built does not have; reports those that the compiler refuses, and marks them as bad */
 void build_all(Batch *b);
@@ -72,14 +72,14 @@ void race_all(Batch *b, bool quick); /* times candidates that are not bad; repor
 
 /* ---- candidate_device.c ---- */
 extern const Course device_course;
-void device_build(Batch *b);       /* all work before the race: the driver makes code there */
+void device_build(Batch *b);       /* all work before the race: the driver compiles the candidates */
 double driver_limit(const Batch *b, bool incumbent); /* most seconds for a program, and for the first run of a kernel */
 /* Call it if the driver refuses the program. Reports candidates that the driver refuses even alone, and marks them as bad. */
 void device_refused(Batch *b, const char *why);
 void device_pass_on(const char *line); /* a child's line; if it says that device or compiler is gone, this batch ends */
 void device_ask(const Batch *b);   /* ends this batch, and then the search, if the device is gone; a CPU is never gone */
-/* runs two kernels in a separate process and returns the memory of each buffer that the first one writes */
-void *device_compare_open(Batch *b);
+void *device_compare_open(Batch *b); /* a session for comparing two candidates; it ends with the process */
+/* runs a kernel in that session; mem[i] becomes the contents of each buffer i that the first kernel writes */
 void device_outputs(Batch *b, void *session, int kernel, int seed, bool hard, void **mem);
 
 /* ---- candidate_images.c ---- */

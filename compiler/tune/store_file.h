@@ -6,7 +6,8 @@
 
 #define STORE_BUSY 1.0 /* seconds that another process may keep it locked */
 
-/* Opens a file that may be anybody's: limits and no trust in its schema. Returns an SQLite status; the caller closes *db. */
+/* Opens a file that others may have written: lengths are limited, and its schema is not trusted. Returns an SQLite status; the
+ * caller closes *db. */
 int store_file_open(const char *path, int flags, sqlite3 **db);
 sqlite3 *store_file(const Store *s); /* NULL: rows are kept in memory only */
 #endif

@@ -1,9 +1,9 @@
 /* tune.h: schedules that were measured: lock files, the tuner and its store.
  *
  * machine_key.c says where measurements hold: this machine and compiler. store.c keeps them. neighbours.c
- * varies a schedule. batch.c has many candidates lowered, compiled and timed in child processes
- * (sandbox.c; batch.h lists its parts). search.c is the beam search over candidates. job.c writes candidates for another machine,
- * and import.c reads the measurements of that machine. */
+ * varies a schedule. batch.c lowers, compiles and times many candidates in child processes (sandbox.c starts them; batch.h lists
+ * the files of batches). search.c is the beam search over candidates. job.c writes candidates for another machine, and import.c
+ * reads the measurements of that machine. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
 #include "../driver.h"
@@ -109,11 +109,12 @@ void store_begin(Store *s, bool durable);
 void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t);
 void store_put_winner(Store *s, const char *key, const Place *p, const Winner *w);
 bool store_commit(Store *s);                         /* false: only in memory */
-/* n: beam, or failed */
+/* n: of a winner its beam, of a trial 1 if it failed, else 0 */
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
-/* The store as a source of schedules. It calls place_find when the store first has a schedule for a nest, from any place. */
+/* The store as a source of schedules. It calls place_find, which takes a while, only if the store has a schedule for an asked
+ * nest, measured in any place. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- log.c: the store as text ---- */
@@ -143,7 +144,8 @@ void child_limits(int cpu_seconds, int64_t memory);  /* for this process; memory
 void child_signals(void);                            /* for the leader of a group: it ends the group when its parent dies */
 
 /* ---- batch.c ---- */
-/* SCREENED: timed by the screen, not chosen for the compiler */
+/* The screen is a backend that compiles candidates faster than the bundles' compiler does, to sort out slow ones (Lab.screen).
+ * SCREENED: timed with the screen's code, not chosen for the compiler */
 typedef enum { OUT_OPEN, OUT_DROPPED, OUT_SCREENED, OUT_MEASURED, OUT_FAILED } Outcome;
 typedef enum { SPENT_LOWERING, SPENT_COMPILING, SPENT_TIMING, SPENT_CHECKING, SPENT_KINDS } Spent;
 typedef struct Candidate {
@@ -153,7 +155,7 @@ typedef struct Candidate {
   const char *why;
 } Candidate;
 enum { SCREENED_KEEP = 2 }; /* candidates of a batch for the compiler */
-/* a candidate, and its time relative to the incumbent's by the screen's code; place 0: none */
+/* a candidate, and its time divided by the incumbent's, both with the screen's code; place 0: none */
 typedef struct Quick { int place; double relative; } Quick;
 typedef struct Task {
   Ref nest;
@@ -169,7 +171,7 @@ typedef struct Built {   /* compiled in this session */
   int at;                  /* index in its table */
   bool reference;          /* compiled as a reference, not as a candidate */
 } Built;
-typedef struct Ready {   /* an incumbent by the screen's code, in the tuner and its children */
+typedef struct Ready {   /* an incumbent that the screen has compiled in the tuner; children inherit its code */
   const char *key, *opts;
   Kernel kernel;
   void (*run)(void *const *); /* NULL: the batches compile it */
@@ -188,27 +190,27 @@ typedef struct Lab {     /* shared by batches */
   const Backend *screen;   /* compiles in the process, where the backend would take too long; NULL: none */
   const char *scratch;     /* folder for their files */
   int jobs, keep;          /* processes at a time; candidates of a batch to compile, of those that the model has priced */
-  int room, raced;         /* on a device: most statements of a round; statements of this one */
-  double statement_seconds; /* seconds for each in the last round; 0: unknown */
+  int room, raced;         /* on a device: most statements (micro-ops) that a call of lab_run compiles; number in this call */
+  double statement_seconds; /* seconds per statement in the last call of lab_run; 0: unknown */
   double limit;            /* most seconds of a candidate's run */
   double cc_limit;         /* most seconds of the compiler for a file, or of the driver for a program */
   double deadline;         /* end of the search, by tune_clock */
   int (*interrupted)(void *arg); /* not 0: stop */
   void *interrupted_arg;
   int batches;             /* made so far, for names of files */
-  const char *header;      /* precompiled headers of instructions; NULL: none yet */
-  int wanted_header;       /* files that wanted the plain headers */
+  const char *header;      /* file whose precompiled form holds the headers of instructions (immintrin.h); NULL: none yet */
+  int wanted_header;       /* files that included those headers before they were precompiled */
   VEC(Built) built;        /* to be used again: incumbents and references */
   VEC(Ready) ready;
   double spent[SPENT_KINDS]; /* CPU seconds of all processes */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries the candidates of the task; false: interrupted or out of time */
-/* Writes promising candidates of the task as files of a job into the scratch folder. false: a candidate failed, which is recorded
- * there, or time was up */
+/* Writes promising candidates of the task as files of a job into the scratch folder. false: time was up, or a candidate failed,
+ * as its outcome says */
 bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */
-double nest_cycles(const Lab *b, Ref nest, const char *opts); /* by counting */
+double nest_cycles(const Lab *b, Ref nest, const char *opts); /* estimated from the micro-ops of its program */
 
 /* ---- candidate_verify.c ---- */
 /* Compares a schedule with the empty one on random and hard inputs. NULL: equal; otherwise the difference. */
@@ -220,10 +222,10 @@ typedef struct Goal {
   char key[65];
   int count;               /* runs in the model */
   Trials trials;           /* by the compiler's code */
-  Trials screened;         /* by the screen's code, scaled to the compiler's by the incumbent */
+  Trials screened;         /* with the screen's code; times are scaled so that the incumbent has its time with the compiler's */
   const char *base, *best; /* schedules: the heuristic's, and the best known */
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: unknown */
-  double slack;            /* time of the base's schedule in a run of the model, less the machine's minimum; 0: unknown */
+  double slack;            /* microseconds of the base's schedule in a run of the model beyond the roofline's; 0: unknown */
   double best_warm, best_cold;
   double cycles;           /* estimate for the base */
   bool begun;              /* the heuristic's best were tried in this session */
@@ -238,7 +240,7 @@ typedef struct Tuner {
   Lab lab;
   Store *store;
   Place place;
-  Place screened;          /* place of the screen's times */
+  Place screened;          /* place under which the screen's times are stored */
   int beam;
   int64_t trials;          /* most trials; 0: no limit */
   VEC(Goal) goals;
