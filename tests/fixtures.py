@@ -36,6 +36,14 @@ NAMED = [
 LIGHTS = "squeezenet shufflenet inception_v1 inception_v2 densenet121 resnet50 zfnet512 bvlc_alexnet vgg19".split()
 
 
+def can_compile(compiler):
+    """a compiler, with its options, is there, and so are the headers of C for its machine, which clang may lack for other ones"""
+    words = compiler.split()
+    headers = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
+    return bool(shutil.which(words[0])) and not subprocess.run(
+        [*words, "-x", "c", "-fsyntax-only", "-"], input=headers.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
 def onnx_tests(part):
     """a folder of the official tests ("light", "node", ...), unpacked once per build folder; or None, and why"""
     for folder in (ONNX_TESTS / part, ONNX_TESTS / "onnx-backend-test-data" / part):

@@ -33,6 +33,8 @@ check ocl-icd-libopencl1   library libOpenCL.so.1
 check pocl-opencl-icd      file /etc/OpenCL/vendors/pocl.icd
 check oclgrind             has oclgrind
 check cmark-gfm            has cmark-gfm
+check zsh                  has zsh
+check fish                 has fish
 check llvm-19-dev          has llvm-config-19
 check clang-19             has clang-19
 cross gcc-aarch64-linux-gnu     has aarch64-linux-gnu-gcc

@@ -100,6 +100,31 @@ static OnnxId define(Reader *r, const char *name, uint32_t node) {
   return v;
 }
 
+static bool is_constant(const NodeProto *p) {
+  return !strcmp(pb_text(p->op_type), "Constant") && !*pb_text(p->domain) && p->n_output == 1;
+}
+
+/* Some exporters define a constant again. The last definition counts, as in ONNX Runtime. */
+typedef struct Again { const char *name, *first, *last; size_t n; } Again;
+
+static void warn_again(Reader *r, const Again *a) {
+  const char *more = a->n > 1 ? arena_printf(&r->scratch, "; %zu more constants are defined twice", a->n - 1) : "";
+  if (!a->n) return;
+  warn_at(r->c, (Pos){ .node = a->last }, "value '%.200s' is defined twice, before by %s; the last definition counts%s", a->name,
+          a->first, more);
+}
+
+/* Whether node i is a Constant that replaces an earlier one */
+static bool is_constant_again(Reader *r, size_t i, Again *a) {
+  const Frame *f = top(r);
+  if (!is_constant(f->nodes[i])) return false;
+  Binding *b = binding(r, name_id(r, f->nodes[i]->output[0]));
+  if (b->scope != scope(r) || !b->node || !is_constant(f->nodes[b->node - 1])) return false;
+  if (!a->n++) *a = (Again){ f->nodes[i]->output[0], node_pos(r, b->node - 1).node, node_pos(r, i).node, 1 };
+  b->node = (uint32_t)i + 1;
+  return true;
+}
+
 /* Finds a name in the frame's graph, or in the nearest enclosing one. The order of nodes ensures that its maker comes first. */
 static bool lookup(Reader *r, const char *name, OnnxId *out) {
   const Binding *b = binding(r, name_id(r, name));
@@ -220,16 +245,20 @@ static void begin_graph(Reader *r) {
     r->m->values.p[in[i]].type = pb_type(r->c, g->input[i]->type);
   }
   OnnxId first = (OnnxId)r->m->values.n;
+  Again again = { 0 };
   for (size_t i = 0; i < g->n_initializer; i++) {
     const char *name = pb_text(g->initializer[i]->name);
     if (!*name) fail_at(r->c, EX_BADMODEL, frame_pos(r), "initializer %zu has no name", i);
     const Binding *b = binding(r, name_id(r, name));
-    bool is_input = b->scope == scope(r) && b->id < first && !r->m->values.p[b->id].init;
+    const bool known = b->scope == scope(r), is_input = known && b->id < first && !r->m->values.p[b->id].init;
     if (is_input && f->where) fail_at(r->c, EX_BADMODEL, frame_pos(r), "body input '%.200s' is an initializer too", name);
-    OnnxId id = is_input ? b->id : define(r, name, 0);
+    if (known && !is_input && !again.n++)
+      again = (Again){ name, "another initializer", f->where ? f->where : arena_printf(&r->scratch, "initializer %zu", i), 1 };
+    OnnxId id = known ? b->id : define(r, name, 0);
     Tensor t = pb_tensor(r->c, &r->ext, g->initializer[i], false, frame_pos(r));
     r->m->values.p[id].init = arena_dup(to, &t, sizeof t);
   }
+  warn_again(r, &again);
   for (size_t i = 0; i < g->n_input; i++) {
     if (r->m->values.p[in[i]].init) continue;
     if (!f->where) check_input(r, &r->m->values.p[in[i]]);
@@ -328,13 +357,15 @@ static void read_results(Reader *r, OnnxGraph *to, const GraphProto *g) {
 /* Defines the names of the frame's graph or function, and orders its nodes. */
 static void begin(Reader *r) {
   Frame *f = top(r);
+  Again again = { 0 };
   f->undo = r->undo.n;
   if (f->fn) f->base = scope(r);
   if (f->fn) begin_function(r);
   else begin_graph(r);
   for (size_t i = 0; i < f->nnodes; i++)
     for (size_t j = 0; j < f->nodes[i]->n_output; j++)
-      if (*f->nodes[i]->output[j]) define(r, f->nodes[i]->output[j], (uint32_t)i + 1);
+      if (*f->nodes[i]->output[j] && !is_constant_again(r, i, &again)) define(r, f->nodes[i]->output[j], (uint32_t)i + 1);
+  warn_again(r, &again);
   if (f->fn) {
     for (size_t i = 0; i < f->fn->p->n_output; i++)
       if (binding(r, name_id(r, f->fn->p->output[i]))->awaited)
@@ -404,6 +435,7 @@ static void step(Reader *r) {
   const Frame f = *top(r); /* a copy: pushing a frame may move them */
   uint32_t at = f.order[top(r)->next++];
   const NodeProto *p = f.nodes[at];
+  if (is_constant(p) && *p->output[0] && binding(r, name_id(r, p->output[0]))->node != at + 1) return; /* a later one counts */
   OnnxNode n = { .op = name_text(r, p->op_type), .domain = domain_text(r->c, p->domain), .name = name_text(r, p->name) };
   n.opset = opset_of(f.imports, n.domain);
   n.index = f.where ? f.index : at;
