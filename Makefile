@@ -110,6 +110,13 @@ check: deps-check
 run-tests: all $(UNIT) $(CASES) $(TESTS_CC)
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
 
+# what users do, each from an empty folder to numbers: minutes
+paths: deps-check
+	@tools/deps.sh paths
+	$(AGAIN) run-paths
+run-paths: all
+	@PATHS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
+
 # every model by each compiler: minutes
 models: all
 	@TGC_COMPILERS="$${TGC_COMPILERS:-gcc clang}" BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/models/run | grep -v '^ok'
@@ -247,5 +254,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
+.PHONY: site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

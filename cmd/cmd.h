@@ -34,7 +34,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   char **words;                /* the command line, with the program first */
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
+  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
@@ -313,8 +313,8 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
-/* Links an object into a shared library. arg is a Linking. Fails with EX_MISSING without a linker. */
-typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
+/* Links an object into a shared library or a module of WebAssembly. arg is a Linking. Fails with EX_MISSING without a linker. */
+typedef struct Linking { const Options *o; const char *scratch, *soname; bool module; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
 /* A function for Compiling.run; its arg is a Linking. Returns EX_BUG if the compiler refuses the text. */

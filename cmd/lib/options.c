@@ -191,7 +191,7 @@ static bool given(const Options *o, const char *name) {
 /* The first option of a pair is ignored beside the second. */
 static const struct { const char *option, *beside; } ignored[] = {
   { "name", "stop-after" },         { "emit", "stop-after" },      { "embed-weights", "stop-after" },
-  { "no-cpu-check", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
+  { "no-cpu-check", "stop-after" }, { "bindings", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
   { "cc-limit", "stop-after" },     { "seconds", "runs" },
   { "self-test", "start-after" },   { "dim", "start-after" },      { "result", "start-after" },
   { "capacity", "start-after" },    { "state", "start-after" },    { "data", "start-after" },
@@ -265,7 +265,8 @@ static int check_effect(const Options *o) {
   if (o->verb == VERB_tune && b->device && o->threads)
     return wrong(o, "--threads has no effect with the backend %s: the device itself divides the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;
-  if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so, since nothing is linked");
+  if (o->cc_limit && emit != EMIT_SO && emit != EMIT_WASM)
+    return wrong(o, "--cc-limit has no effect without --emit=so or wasm, since nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT && !b->images)
     return wrong(o, "--embed-weights=%s has no effect with --emit=%s: the weights are in the object", o->embed,
                  o->emit ? o->emit : "obj");
@@ -317,6 +318,27 @@ static int unknown_backend(const Options *o) {
   return code;
 }
 
+static int unknown_binding(const Options *o, const char *word, int n) {
+  Sb names = { 0 };
+  for (const Binding *b = bindings; b->word; b++) add_choice(&names, b->word, !b[1].word);
+  const bool js = (n == 2 && !memcmp(word, "js", 2)) || (n == 10 && !memcmp(word, "javascript", 10));
+  const int code = js ? wrong(o, "--bindings has no '%.*s': --emit=wasm writes a module and net.mjs, which loads it", n, word)
+                      : wrong(o, "--bindings must be %s, not '%.*s'", names.p, n, word);
+  sb_free(&names);
+  return code;
+}
+
+static int check_bindings(const Options *o, Emit emit) {
+  unsigned bits;
+  const char *word, *name = o->name ? o->name : "net";
+  int n;
+  if (!o->bindings) return -1;
+  if (!bindings_parse(o->bindings, &bits, &word, &n)) return unknown_binding(o, word, n);
+  if (emit == EMIT_WASM) return wrong(o, "--bindings has no effect with --emit=wasm, whose interface is in JavaScript");
+  const Binding *b = binding_refuses(bits, name);
+  return b ? wrong(o, "--name=%s cannot be with --bindings=%s: the name has a meaning in %s", name, b->word, b->gloss) : -1;
+}
+
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
@@ -358,6 +380,7 @@ static int check_values(const Options *o) {
   if (o->name && !bundle_name_ok(o->name))
     return wrong(o, "--name needs a C identifier of at most 40 characters, not '%s'", o->name);
   int code = check_effect(o);
+  if (code < 0) code = check_bindings(o, emit);
   if (code < 0 && o->stop_after) code = check_stop(o);
   if (code < 0) code = check_twice(o, "result", &o->results);
   for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);

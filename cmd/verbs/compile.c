@@ -8,6 +8,14 @@ static WeightsMode weights_mode(const Options *o, const Backend *b, Emit emit) {
          : !o->embed ? WEIGHTS_FILE : strcmp(o->embed, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
 }
 
+static unsigned bindings_of(const Options *o) {
+  unsigned bits = 0;
+  const char *wrong;
+  int n;
+  if (o->bindings) bindings_parse(o->bindings, &bits, &wrong, &n);
+  return bits;
+}
+
 /* Inputs and expected outputs: the data's outputs, else the interpreter's. */
 static void reference(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Tensor **in, Tensor **out) {
   *in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);
@@ -47,10 +55,11 @@ typedef struct Writing {
 
 /* Files with kernels are NAME.c, NAME.o and the like, and in a bundle for several machines NAME_MACHINE.c. */
 static bool has_kernels(const char *file, const char *name) {
+  static const char *const others[] = { ".h", ".pc", ".bin", ".hpp", ".py", ".rs", ".mjs" };
   const size_t n = strlen(name);
   const char *dot = strrchr(file, '.'), *rest = !strncmp(file, name, n) ? file + n : starts_with(file, "lib") ? file : "";
-  const bool other = dot && (!strcmp(dot, ".h") || !strcmp(dot, ".pc") || !strcmp(dot, ".bin"));
-  return *rest && dot && !other && !starts_with(rest, "_weights");
+  const int known = sizeof others / sizeof *others;
+  return *rest && dot && word_index(others, known, dot) == known && !starts_with(rest, "_weights");
 }
 
 static void count_files(Writing *w, const Bundle *b) {
@@ -70,7 +79,9 @@ static void summarize(Ctx *c, const Options *o, const Plan *p, const Writing *w)
   fprintf(stderr, "%s %zu files, code %s, weights %s, arena %s, %zu kernel%s for %s\n", head, w->files,
           bytes_text(c, (int64_t)w->code), bytes_text(c, p->weights.bytes), bytes_text(c, p->memory.arena_bytes), p->kernels.n,
           p->kernels.n == 1 ? "" : "s", p->in->target->isa);
-  fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test ? " check" : "");
+  const char *here = strchr("./", *o->out) ? "" : "./"; /* else the import would name a package */
+  if (w->options.emit == EMIT_WASM) fprintf(stderr, "next: import { Model } from '%s%s/%s.mjs'\n", here, o->out, w->options.name);
+  else fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test ? " check" : "");
 }
 
 /* One line on standard error: the CPU that costs are for, where it is not that of the table */
@@ -129,8 +140,8 @@ int verb_compile(Ctx *c, const Options *given) {
   const OutputError *errors = sampled ? error_measure(c, o, p, &sample) : NULL;
   Emit emit;
   const char *name = o->name ? o->name : "net";
-  Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name) };
   backend_of(o, &emit);
+  Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name), emit == EMIT_WASM };
   Writing w = { .out = o->out,
                 .plan = p,
                 .options =
@@ -138,6 +149,7 @@ int verb_compile(Ctx *c, const Options *given) {
                   .name = name,
                   .weights = weights_mode(o, p->in->backend, emit),
                   .emit = emit,
+                  .bindings = bindings_of(o),
                   .link = link_shared,
                   .link_arg = &linking,
                   .archs = o->archs,
@@ -147,7 +159,7 @@ int verb_compile(Ctx *c, const Options *given) {
                   .test_in = in,
                   .test_out = out,
                   .errors = errors } };
-  const bool tools = emit == EMIT_SO || (emit != EMIT_TEXT && p->in->backend->images);
+  const bool tools = emit == EMIT_SO || emit == EMIT_WASM || (emit != EMIT_TEXT && p->in->backend->images);
   if (tools) linking.scratch = scratch_new(c);
   work_begin(c, o, arena_printf(&c->model, "writing the bundle for %s", p->in->backend->name));
   int code = ctx_try(c, write_bundle, &w);

@@ -63,6 +63,7 @@ void sb_puts(Sb *s, const char *str);
 void sb_free(Sb *s);
 char *sb_keep(Sb *s, Arena *a);                        /* moves the text into an arena; s is empty afterwards */
 bool starts_with(const char *s, const char *word);
+int utf8_length(const char *s);                        /* bytes of the character at s; 0: invalid (RFC 3629) */
 
 typedef struct Ctx Ctx;
 /* ---- interned strings: equal texts have equal ids; id 0 is "", also for a NULL pointer of length 0 ---- */
