@@ -31,7 +31,7 @@ typedef Words Texts;
 typedef struct Options {       /* zero, false or NULL: the option was not given */
   Verb verb;
   uint64_t given[2];           /* a bit for each row of options.h: the option was given */
-  char **words;                /* the command line, with the program first */
+  char *const *words;          /* the command line, with the program first */
   const char *model;           /* the model or bundle */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *precision, *weights, *denormals, *groups;
@@ -46,8 +46,14 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, hardlinks;
   bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
   const char *color;
+  void (*say)(void *arg, const char *text); /* gets what is wrong with an option; NULL: it is printed */
+  void *say_arg;
 } Options;
 
+void options_init(Options *o, Verb verb);                 /* all options at their defaults */
+/* Sets an option of the verb by its name, without "--". value NULL: none was given. It must outlive o. Returns -1, or EX_USAGE_ */
+int option_set(Options *o, const char *name, const char *value);
+int options_check(const Options *o);                      /* values and their combinations: -1, or EX_USAGE_ */
 /* Fills in o. Returns -1 when a verb is to be run. Else the exit code: the help was printed, or the command line is wrong. */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);
@@ -60,6 +66,7 @@ double duration(const char *text);                        /* "90", "90s", "1.5m"
 int verb_compile(Ctx *c, const Options *o);
 int verb_run(Ctx *c, const Options *o);
 int verb_verify(Ctx *c, const Options *o);
+int verify_model(Ctx *c, const Options *o, json_t **report); /* verify without printing its report, which the caller releases */
 int verb_inspect(Ctx *c, const Options *o);
 int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);

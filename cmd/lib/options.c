@@ -17,12 +17,18 @@ double duration(const char *text) {
 }
 
 static void say_wrong(const Options *o, const char *near, const char *fmt, va_list ap) {
+  va_list again;
+  va_copy(again, ap);
+  const int n = vsnprintf(NULL, 0, fmt, again);
+  va_end(again);
   Arena a = { 0 };
-  fprintf(stderr, "%s ", paint(o, stderr, PAINT_ERROR, "tgc:", &a));
+  char *text = arena_alloc(&a, (size_t)n + 1);
+  vsnprintf(text, (size_t)n + 1, fmt, ap);
+  if (o->say) o->say(o->say_arg, arena_printf(&a, "%s%s", text, near));
+  else
+    fprintf(stderr, "%s %s%s (tgc help%s%s)\n", paint(o, stderr, PAINT_ERROR, "tgc:", &a), text, near,
+            o->verb == VERB_COUNT ? "" : " ", o->verb == VERB_COUNT ? "" : verb_rows[o->verb].name);
   arena_free(&a);
-  vfprintf(stderr, fmt, ap);
-  fprintf(stderr, "%s (tgc help%s%s)\n", near, o->verb == VERB_COUNT ? "" : " ",
-          o->verb == VERB_COUNT ? "" : verb_rows[o->verb].name);
 }
 
 static int wrong(const Options *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -105,16 +111,33 @@ static const OptionRow *find_option(Verb v, char letter, const char *name, size_
   return found;
 }
 
-static int parse_long(Options *o, char ***argv) {
-  const char *text = **argv + 2, *eq = strchr(text, '='), *value = eq ? eq + 1 : NULL;
-  const size_t n = eq ? (size_t)(eq - text) : strlen(text);
-  const OptionRow *r = find_option(o->verb, 0, text, n);
+/* The row of an option of this verb by the first n bytes of its text. Returns -1, or the exit code if there is none. */
+static int named_option(const Options *o, const char *text, size_t n, const OptionRow **row) {
+  const OptionRow *r = *row = find_option(o->verb, 0, text, n);
   if (!r) return unknown_option(o, text, n);
   if (o->verb != VERB_COUNT && !option_of(r, o->verb))
     return wrong(o, "%s takes no option --%s", verb_rows[o->verb].name, r->name);
+  return -1;
+}
+
+static int needs_value(const Options *o, const OptionRow *r) { return wrong(o, "--%s needs a value: %s", r->name, r->arg); }
+
+static int parse_long(Options *o, char ***argv) {
+  const char *text = **argv + 2, *eq = strchr(text, '='), *value = eq ? eq + 1 : NULL;
+  const OptionRow *r;
+  const int code = named_option(o, text, eq ? (size_t)(eq - text) : strlen(text), &r);
+  if (code >= 0) return code;
   if (r->kind == FLAG && eq) return wrong(o, "--%s takes no value", r->name);
-  if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv))
-    return wrong(o, "--%s needs a value: %s", r->name, r->arg);
+  if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv)) return needs_value(o, r);
+  return store(o, r, value);
+}
+
+int option_set(Options *o, const char *name, const char *value) {
+  const OptionRow *r;
+  const int code = named_option(o, name, strlen(name), &r);
+  if (code >= 0) return code;
+  if (r->kind == FLAG && value) return wrong(o, "--%s takes no value", r->name);
+  if (r->kind != FLAG && r->kind != MAYBE && !value) return needs_value(o, r);
   return store(o, r, value);
 }
 
@@ -339,10 +362,9 @@ static int check_bindings(const Options *o, Emit emit) {
   return b ? wrong(o, "--name=%s cannot be with --bindings=%s: the name has a meaning in %s", name, b->word, b->gloss) : -1;
 }
 
-static int check_values(const Options *o) {
+int options_check(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
-  if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile needs -o DIR");
   if (groups_named(o->groups) == GROUPS_COUNT)
     return wrong_value(o, "kernel-groups", o->groups, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
@@ -387,8 +409,14 @@ static int check_values(const Options *o) {
   return code;
 }
 
+void options_init(Options *o, Verb verb) {
+  static char *const none[] = { NULL };
+  *o = (Options){ .verb = verb, .words = none, .kernel = -1, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
+}
+
 int options_parse(Options *o, int argc, char **argv) {
-  *o = (Options){ .verb = VERB_COUNT, .words = argv, .kernel = -1, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
+  options_init(o, VERB_COUNT);
+  o->words = argv;
   bool words = false; /* after "--" */
   int code;
   (void)argc;
@@ -406,7 +434,8 @@ int options_parse(Options *o, int argc, char **argv) {
   if (o->verb == VERB_COUNT) return wrong(o, "no verb given");
   if (!o->model && !o->tunables && *verb_rows[o->verb].args)
     return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
-  code = check_values(o);
+  if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile needs -o DIR");
+  code = options_check(o);
   return code < 0 && strstr(verb_rows[o->verb].args, "BUNDLE") && is_bundle(o->model) ? check_bundle(o) : code;
 }
 

@@ -103,6 +103,13 @@ typedef struct SourceFile {
   char sha256[65];         /* "": not computed yet */
 } SourceFile;
 
+/* A position in the user's input; zero means unknown. */
+typedef struct Pos {
+  const char *node;     /* "node 17 'conv1' (Conv, opset 11)" or NULL */
+  int line, col;        /* text input, 1-based; 0: none */
+  const char *src;      /* start of the line, for the caret; NULL: none */
+} Pos;
+
 struct Ctx {
   Arena model;          /* lives as long as the compilation */
   Interner *strings;
@@ -114,6 +121,10 @@ struct Ctx {
   int warnings;
   bool quiet, verbose;
   FILE *err;            /* diagnostics go here: stderr, unless a test redirects them */
+  /* Gets each message in place of err; it may not call fail(). NULL: they go to err */
+  void (*say)(void *arg, bool warning, Pos at, const char *text);
+  void *say_arg;
+  bool copies;          /* files are copied, not mapped: no handler of SIGBUS is installed */
   bool over_progress;   /* err is a terminal, where a progress line may stand that a message overwrites */
   bool colored;         /* messages to err have colours */
   Interner *warned;     /* the warnings so far: each is printed once */
@@ -129,18 +140,15 @@ struct Ctx {
 static inline void ctx_progress(const Ctx *c, const char *stage, double share) {
   if (c->progress) c->progress(c->progress_arg, stage, share);
 }
+_Noreturn void out_of_memory(size_t bytes);
 void ctx_init(Ctx *c);
 void ctx_free(Ctx *c);
 
+/* From here on a bug or a lack of memory in this thread ends the innermost ctx_try of c, not the program; NULL: the program. Returns
+ * the context before */
+Ctx *ctx_enter(Ctx *c);
 /* Runs fn(c, arg). Returns 0, or the exit code given to fail(). Calls may nest. */
 int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
-
-/* A position in the user's input; zero means unknown. */
-typedef struct Pos {
-  const char *node;     /* "node 17 'conv1' (Conv, opset 11)" or NULL */
-  int line, col;        /* text input, 1-based; 0: none */
-  const char *src;      /* start of the line, for the caret; NULL: none */
-} Pos;
 
 /* Messages follow git's grammar: lower case, no full stop, first what is wrong, the subject quoted. Control characters are
  * escaped here, so callers may print strings of the model. A warning that was given before is not printed again: a verb may read

@@ -1,6 +1,6 @@
 /* verify.c: tgc verify: builds and runs a real bundle and compares its outputs with reference data, or with the graph
  * interpreter on seeded inputs. After a failure it runs the graph again with inner values as outputs, to find the node where it
- * first goes wrong. */
+ * first goes wrong. The verb is here because libtgc verifies, too. */
 #include "../cmd.h"
 #include "../../compiler/graph/graph.h"
 #include "../../runtime_stub/tgcrt.h"
@@ -234,7 +234,7 @@ static void build_and_compare(Ctx *c, void *arg) {
   if (v->failed && same_code) blame(c, v);
 }
 
-int verb_verify(Ctx *c, const Options *given) {
+int verify_model(Ctx *c, const Options *given, json_t **report) {
   Feed feed = { 0 };
   Options then = *given;
   const Options *o = &then;
@@ -263,7 +263,14 @@ int verb_verify(Ctx *c, const Options *given) {
   json_object_update_new(v.report,
                          json_pack("{s:s, s:s, s:f, s:f, s:b, s:i}", "reference", v.from_data ? "data" : "interpreter", "isa",
                                    v.target->isa, "rtol", o->rtol, "atol", o->atol, "passed", !code, "status", code));
-  if (o->json) json_print(v.report);
-  else json_decref(v.report);
+  *report = v.report;
+  return code;
+}
+
+int verb_verify(Ctx *c, const Options *o) {
+  json_t *report;
+  const int code = verify_model(c, o, &report);
+  if (o->json) json_print(report);
+  else json_decref(report);
   return code;
 }
