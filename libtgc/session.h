@@ -1,5 +1,5 @@
-/* session.h: a compilation step by step, as the functions of tgc.h make it. The program tgc is a client: its verbs make a session
- * over their own context and options, call the functions of tgc.h, and print what they find here. */
+/* session.h: a compilation step by step, as the functions of tgc.h make it. The program tgc is a client. Its verbs make a session
+ * over their own context and options, and call the functions of tgc.h. They print facts that they find here. */
 #ifndef TGC_SESSION_H
 #define TGC_SESSION_H
 #include "../cmd/cmd.h"
@@ -30,7 +30,7 @@ struct tgc {
   Plan *p;
   const OutputError *errors;
   Bundle bundle;
-  const char *report;      /* of tgc_verify */
+  const char *report;      /* from tgc_verify */
 };
 
 void session_over(tgc *t, Ctx *c, const Options *o); /* t is a session of the program; o.model is what tgc_load reads */

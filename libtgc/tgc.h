@@ -6,14 +6,14 @@
  * and installs no signal handler.
  *
  * Functions that can fail return a status, TGC_OK or another one of the list below. Before that, the function that tgc_listen set
- * gets at least one error message. A tgc may be used again after any failure but TGC_BUG and a lack of memory: after these call
- * tgc_free, which then may leave some memory behind.
+ * gets at least one error message. A tgc may be used again after a failure. Exceptions are TGC_BUG and a lack of
+ * memory: after these call tgc_free, which then may leave some memory behind.
  *
  * All texts end with a zero byte, and are UTF-8 unless a name of the model is not. A pointer that a function returns or fills in
  * belongs to the tgc. It is valid until the next call of the function that its comment names, or until tgc_free.
  *
- * tgc_verify, and options whose work needs a C compiler or a linker (emit=so, emit=wasm), start child processes and wait for
- * them, and make files in a folder of their own in $TMPDIR. So no other thread may wait for any child (waitpid(-1)) meanwhile. */
+ * tgc_verify starts child processes and waits for them, and so do options that need a C compiler or a linker (emit=so, emit=wasm).
+ * Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new folder in $TMPDIR. */
 #ifndef TGC_H
 #define TGC_H
 #include <stddef.h>
@@ -58,7 +58,7 @@ typedef struct tgc_message {
   const char *file;    /* the model's path as it was given; NULL: the message is not about the model */
   const char *node;    /* "node 17 'conv1' (Conv, opset 11)"; NULL: no node */
   int line, column;    /* place in a text file, from 1; 0: none */
-  const char *text;    /* what is wrong, without a full stop: "group 3 does not divide 64 channels" */
+  const char *text;    /* without a full stop: "group 3 does not divide 64 channels" */
 } tgc_message;
 
 /* From here on f gets each message, during the call that causes it. The record and its texts are valid until f returns. f must
@@ -107,8 +107,8 @@ TGC_PUBLIC int tgc_bundle_file(const tgc *t, size_t i, tgc_file *f);
 TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
-/* Compiles the model for this machine unless the option isa was set, builds it with the C compiler, runs it in a child process,
- * and compares its outputs with those of the option data, or of the interpreter. TGC_FAILED: they differ. *report gets the report
+/* Compiles the model, for this machine unless the option isa was set. Builds it with the C compiler and runs it in a child process.
+ * Compares its outputs with those of the option data, or of the interpreter. TGC_FAILED: they differ. *report gets the report
  * of `tgc verify --json` as text, valid until the next tgc_load or tgc_verify; NULL after any other failure. report may be
  * NULL. The bundle of tgc_compile stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);

@@ -1,5 +1,5 @@
-/* client.c: a program that uses libtgc as it is installed. It compiles a model to memory and to a folder, from several threads at
- * once, and makes every kind of failure, after which the library must go on.
+/* client.c: a program that uses libtgc as it is installed. It compiles a model to memory and to a folder, also from several
+ * threads at once. It makes every kind of failure, after which the library must go on.
  * usage: client MODEL BROKEN FOLDER    BROKEN: a model that cannot be compiled. Prints TAP. */
 #include <pthread.h>
 #include <signal.h>
@@ -113,7 +113,7 @@ static int without_memory(void) {
   fclose(f);
   const struct rlimit limit = { (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE), RLIM_INFINITY };
   if (setrlimit(RLIMIT_AS, &limit)) return 3;
-  void *p, *rest = NULL; /* what malloc still has */
+  void *p, *rest = NULL; /* the memory that malloc still has */
   for (size_t bytes = 1 << 16; bytes >= 256; bytes /= 2)
     while ((p = malloc(bytes))) *(void **)p = rest, rest = p;
   const int status = tgc_compile(t);
