@@ -78,8 +78,20 @@ for how in "" --embed-weights; do
 done
 step "without vector instructions" "$TGC" compile "$digits/digits.onnx" -o scalar --name digits --emit=wasm --isa=wasm32 --self-test
 step "Node.js, without vector instructions" node digits.mjs "$work/scalar" scalar/digits_check.bin "$digits"/samples/[0-9].pgm
-printf 'x = input f32[40]\nh = input f32[40]\na = mul h, 0.5\nh1 = add a, x\noutput h1\ny = mul h1, 2\noutput y\n' >m.tg
-step "states" sh -c "'$TGC' compile m.tg -o states --state h=h1 --emit=wasm && node states.mjs '$work/states'"
+python3 "$root/tests/bindings/models.py" .
+cat >kinds.mjs <<'END'
+// values of several types, a scalar, names of every kind; a model without inputs
+const mixed = await import(`${process.argv[2]}/mixed/net.mjs`), { Model } = await import(`${process.argv[2]}/inputless/net.mjs`);
+const m = await mixed.Model.load();
+const out = m.run({ 'past.0/key:0': new Float32Array(30).fill(1), [mixed.inputs[1].name]: Uint8Array.of(1, 0, 1, 0, 1, 0, 1),
+  日本: BigInt64Array.of(1n, 2n, 3n), scalar: Int8Array.of(5) });
+const said = [out.sum[29], out.output_1, out.more, out.minus, (await Model.load()).run({}).match].join();
+if (said !== `30,0,1,0,1,0,1,0,2,${2n + (1n << 40n)},-4,-5,1,2,3`) throw new Error(said);
+if (mixed.inputs.map(v => v.name).join('|') !== 'past.0/key:0|quote" \\ */ ??/ %s\n|日本|scalar') throw new Error('names');
+END
+step "names and types of every kind" sh -ec "for m in mixed inputless; do '$TGC' compile \$m.onnx -o \$m --emit=wasm; done
+  node kinds.mjs '$work'"
+step "states" sh -c "'$TGC' compile states.tg -o states --state h=h1 --emit=wasm && node states.mjs '$work/states'"
 printf 'x = input f64[5]\nt = tan x\noutput t\ne = erf x\noutput e\np = exp2 x\noutput p\ns = sinh x\noutput s\n' >f.tg
 step "functions of libm" sh -c "'$TGC' compile f.tg -o functions --emit=wasm && node functions.mjs '$work/functions'"
 number "Node.js: $(cat said); $(wc -c <net--embed-weights/digits.wasm) bytes"
