@@ -126,7 +126,7 @@ run-tests: all lib $(UNIT) $(CASES) $(TESTS_CC)
 paths: deps-check
 	@tools/deps.sh paths
 	$(AGAIN) run-paths
-run-paths: all
+run-paths: all lib
 	@PATHS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
 
 # every model by each compiler: minutes

@@ -34,7 +34,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   char *const *words;          /* the command line, with the program first */
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *precision, *weights, *denormals, *groups;
+  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed;
+  const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;
@@ -51,7 +52,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
 } Options;
 
 void options_init(Options *o, Verb verb);                 /* all options at their defaults */
-/* Sets an option of the verb by its name, without "--". value NULL: none was given. It must outlive o. Returns -1, or EX_USAGE_ */
+/* Sets an option of the verb by its name, without "--". value NULL: none was given. It must outlive o. Returns -1, or
+ * EX_USAGE_ */
 int option_set(Options *o, const char *name, const char *value);
 int options_check(const Options *o);                      /* values and their combinations: -1, or EX_USAGE_ */
 /* Fills in o. Returns -1 when a verb is to be run. Else the exit code: the help was printed, or the command line is wrong. */

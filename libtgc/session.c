@@ -37,11 +37,11 @@ static int wrong_use(const tgc *t, const char *text) {
 }
 
 /* ---- life ---- */
-static void context_open(tgc *t) {
-  ctx_init(&t->own);
-  t->own.say = pass_on;
-  t->own.say_arg = t;
-  t->own.copies = true;
+static void context_open(tgc *t, Ctx *c) {
+  ctx_init(c);
+  c->say = pass_on;
+  c->say_arg = t;
+  c->copies = true;
 }
 
 static void drop(tgc *t) { /* the model and the bundle, but not the context */
@@ -50,14 +50,13 @@ static void drop(tgc *t) { /* the model and the bundle, but not the context */
   t->from = NULL;
   t->g = NULL;
   t->p = NULL;
-  t->report = NULL;
   t->sampled = t->loaded = t->used = false;
 }
 
 static void start(Ctx *c, void *arg) {
   (void)c;
   tgc *t = arg;
-  context_open(t);
+  context_open(t, &t->own);
 }
 
 tgc *tgc_new(void) {
@@ -96,12 +95,37 @@ void tgc_listen(tgc *t, tgc_listener *f, void *arg) {
   t->listener_arg = arg;
 }
 
-/* Runs a step in the session's context. */
-static int in_context(tgc *t, void (*step)(Ctx *c, void *arg)) {
-  Ctx *before = t->guest ? NULL : ctx_enter(t->c);
-  const int code = ctx_try(t->c, step, t);
-  if (!t->guest) ctx_enter(before);
+/* Runs a step in the session's context. The program's own context ends the program by a bug. */
+static int in_context(const tgc *t, void (*step)(Ctx *c, void *arg), void *arg) {
+  Ctx *before = ctx_enter(t->guest ? NULL : t->c);
+  const int code = ctx_try(t->c, step, arg);
+  ctx_enter(before);
   return code;
+}
+
+/* A call of the library. Around the session's context there is one more, for a lack of memory outside of the steps. */
+typedef struct Call Call;
+struct Call {
+  int (*run)(Call *k);     /* returns a status */
+  tgc *t;
+  const char *text, *value;
+  const char **report;
+  int status;
+};
+
+static void run_call(Ctx *c, void *arg) {
+  Call *k = arg;
+  (void)c;
+  k->status = k->run(k);
+}
+
+static int call(Call k) {
+  if (k.t->guest) return k.run(&k);
+  Ctx around = { .say = pass_on, .say_arg = k.t }, *before = ctx_enter(&around);
+  const int code = ctx_try(&around, run_call, &k);
+  ctx_enter(before);
+  if (code) k.t->c = &k.t->own; /* it may have been that of tgc_verify */
+  return code ? code : k.status;
 }
 
 /* ---- options ---- */
@@ -122,33 +146,24 @@ static bool is_of_verb(const char *option, Verb v, bool *program) {
   return found;
 }
 
-typedef struct Given { tgc *t; const char *option, *value; int code; } Given;
-
-static void set_option(Ctx *c, void *arg) {
-  Given *s = arg;
-  Options *o = &s->t->set;
+static int set_option(Call *k) {
+  tgc *t = k->t;
+  Options *o = &t->set;
   bool program = false;
-  (void)c;
-  o->verb = is_of_verb(s->option, VERB_compile, &program) ? VERB_compile : VERB_verify;
-  if (o->verb == VERB_verify) is_of_verb(s->option, VERB_verify, &program);
-  if (program) {
-    refuse(s->t, arena_printf(&s->t->texts, "the option '%s' is for the program tgc, not for the library", s->option));
-    s->code = TGC_USAGE;
-    return;
-  }
-  s->t->stale = true;
-  const char *value = s->value ? arena_str(&s->t->texts, s->value, strlen(s->value)) : NULL;
-  const int code = option_set(o, s->option, value);
-  s->code = code < 0 ? TGC_OK : code;
+  if (!k->text) return wrong_use(t, "the name of the option is NULL");
+  const Verb v = is_of_verb(k->text, VERB_compile, &program) ? VERB_compile : VERB_verify;
+  if (v == VERB_verify) is_of_verb(k->text, VERB_verify, &program);
+  if (program)
+    return wrong_use(t, arena_printf(&t->texts, "the option '%s' is for the program tgc, not for the library", k->text));
+  t->stale = true;
+  o->verb = v;
+  const int code = option_set(o, k->text, k->value ? arena_str(&t->texts, k->value, strlen(k->value)) : NULL);
   o->verb = VERB_compile;
+  return code < 0 ? TGC_OK : code;
 }
 
 int tgc_set(tgc *t, const char *option, const char *value) {
-  Given s = { t, option, value, 0 };
-  Ctx *before = ctx_enter(t->c);
-  const int code = ctx_try(t->c, set_option, &s);
-  ctx_enter(before);
-  return code ? code : s.code;
+  return call((Call){ .run = set_option, .t = t, .text = option, .value = value });
 }
 
 /* The options of verify alone say nothing to compile. */
@@ -178,17 +193,20 @@ static int load_again(tgc *t) {
   t->stale = false;
   if (!t->guest) {
     ctx_free(&t->own);
-    context_open(t);
+    context_open(t, &t->own);
   }
-  return in_context(t, load);
+  return in_context(t, load, t);
 }
 
-int tgc_load(tgc *t, const char *path) {
-  if (!path) return wrong_use(t, "the path of the model is NULL");
-  t->path = t->guest ? path : arena_str(&t->texts, path, strlen(path));
+static int load_model(Call *k) {
+  tgc *t = k->t;
+  if (!k->text) return wrong_use(t, "the path of the model is NULL");
+  t->path = t->guest ? k->text : arena_str(&t->texts, k->text, strlen(k->text));
   const int code = check_options(t, t->guest ? t->set.verb : VERB_compile);
   return code ? code : load_again(t);
 }
+
+int tgc_load(tgc *t, const char *path) { return call((Call){ .run = load_model, .t = t, .text = path }); }
 
 int tgc_describe(const tgc *t, int kind, size_t i, tgc_value *v) {
   if (!t->loaded) return 0;
@@ -227,7 +245,7 @@ static void plan(Ctx *c, void *arg) {
   t->errors = t->sampled ? error_measure(c, &t->o, t->p, &t->sample) : NULL;
 }
 
-int session_plan(tgc *t) { return in_context(t, plan); }
+int session_plan(tgc *t) { return in_context(t, plan, t); }
 
 static WeightsMode weights_mode(const Options *o, const Backend *b, Emit emit) {
   return o->embed && emit != EMIT_TEXT && !b->images ? WEIGHTS_OBJECT
@@ -281,13 +299,16 @@ static void render(Ctx *c, void *arg) {
   if (code) fail_silent(c, code);
 }
 
-int tgc_compile(tgc *t) {
+static int compile_model(Call *k) {
+  tgc *t = k->t;
   if (!t->path) return wrong_use(t, "there is no model: tgc_load comes first");
   int code = t->stale ? check_options(t, VERB_compile) : TGC_OK;
   if (!code && (t->stale || t->used || !t->loaded)) code = load_again(t);
   if (!code) code = session_plan(t);
-  return code ? code : in_context(t, render);
+  return code ? code : in_context(t, render, t);
 }
+
+int tgc_compile(tgc *t) { return call((Call){ .run = compile_model, .t = t }); }
 
 int tgc_bundle_file(const tgc *t, size_t i, tgc_file *f) {
   if (i >= t->bundle.files.n) return 0;
@@ -304,15 +325,14 @@ static void put(Ctx *c, void *arg) {
   bundle_write(c, &to->t->bundle, to->folder);
 }
 
-int tgc_write(tgc *t, const char *folder) {
-  if (!t->bundle.files.n) return wrong_use(t, "there is no bundle: tgc_compile comes first");
-  if (!folder) return wrong_use(t, "the path of the folder is NULL");
-  Put to = { t, folder };
-  Ctx *before = t->guest ? NULL : ctx_enter(t->c);
-  const int code = ctx_try(t->c, put, &to);
-  if (!t->guest) ctx_enter(before);
-  return code;
+static int write_folder(Call *k) {
+  Put to = { k->t, k->text };
+  if (!k->t->bundle.files.n) return wrong_use(k->t, "there is no bundle: tgc_compile comes first");
+  if (!k->text) return wrong_use(k->t, "the path of the folder is NULL");
+  return in_context(k->t, put, &to);
 }
+
+int tgc_write(tgc *t, const char *folder) { return call((Call){ .run = write_folder, .t = t, .text = folder }); }
 
 /* ---- verify ---- */
 typedef struct Verifying { tgc *t; json_t *report; int code; } Verifying;
@@ -323,29 +343,27 @@ static void verify(Ctx *c, void *arg) {
   v->code = verify_model(c, &v->t->o, &v->report);
 }
 
-int tgc_verify(tgc *t, const char **report) {
-  if (report) *report = NULL;
+static int verify_apart(Call *k) {
+  tgc *t = k->t;
   if (t->guest || !t->path) return wrong_use(t, "there is no model: tgc_load comes first");
   int code = check_options(t, VERB_verify);
   if (code) return code;
   t->o.json = true; /* nothing is printed */
-  Ctx other, *before = NULL;
+  Ctx other;
   Verifying v = { .t = t };
-  ctx_init(&other);
-  other.say = pass_on;
-  other.say_arg = t;
-  other.copies = true;
-  t->c = &other; /* for the file of messages */
-  before = ctx_enter(&other);
-  code = ctx_try(&other, verify, &v);
-  ctx_enter(before);
+  context_open(t, &other);
+  t->c = &other;
+  code = in_context(t, verify, &v);
   t->c = &t->own;
   ctx_free(&other);
-  if (!code) code = v.code;
   char *text = v.report ? json_dumps(v.report, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
-  if (text) t->report = arena_str(&t->texts, text, strlen(text));
+  if (text && k->report) *k->report = arena_str(&t->texts, text, strlen(text));
   free(text);
   json_decref(v.report);
-  if (report && v.report) *report = t->report;
-  return code;
+  return code ? code : v.code;
+}
+
+int tgc_verify(tgc *t, const char **report) {
+  if (report) *report = NULL;
+  return call((Call){ .run = verify_apart, .t = t, .report = report });
 }

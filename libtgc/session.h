@@ -30,7 +30,6 @@ struct tgc {
   Plan *p;
   const OutputError *errors;
   Bundle bundle;
-  const char *report;      /* from tgc_verify */
 };
 
 void session_over(tgc *t, Ctx *c, const Options *o); /* t is a session of the program; o.model is what tgc_load reads */

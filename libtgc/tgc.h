@@ -12,8 +12,8 @@
  * All texts end with a zero byte, and are UTF-8 unless a name of the model is not. A pointer that a function returns or fills in
  * belongs to the tgc. It is valid until the next call of the function that its comment names, or until tgc_free.
  *
- * tgc_verify starts child processes and waits for them, and so do options that need a C compiler or a linker (emit=so, emit=wasm).
- * Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new folder in $TMPDIR. */
+ * tgc_verify starts child processes and waits for them, and so do options that need a C compiler or a linker (emit=so and
+ * emit=wasm). Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new folder in $TMPDIR. */
 #ifndef TGC_H
 #define TGC_H
 #include <stddef.h>
@@ -67,8 +67,8 @@ typedef void tgc_listener(void *arg, const tgc_message *m);
 TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
 
 /* ---- input ---- */
-/* Sets an option by its name on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and `tgc help verify` list them.
- * value: NULL for an option that takes none. An option that may be repeated gets one more value each time; any other one gets a
+/* Sets an option by its name on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and `tgc help verify` list
+ * them. value: NULL for an option that takes none. An option that may be repeated gets one more value each time; any other one gets a
  * new value. Options that only print, and output, json and explain, are refused. Texts are copied. Values that exclude each other
  * are found later, by tgc_load, tgc_compile and tgc_verify. */
 TGC_PUBLIC int tgc_set(tgc *t, const char *option, const char *value);
@@ -84,8 +84,8 @@ typedef struct tgc_value {
   const int64_t *dims; /* rank numbers */
 } tgc_value;
 
-/* Describes input, output or state number i, from 0, of the model that was loaded; its pointers are valid until the next tgc_load,
- * tgc_compile or tgc_verify. Returns 1; 0: there is no such value, and *v is not changed. */
+/* Describes input, output or state number i, from 0, of the model that was loaded. Its pointers are valid until the next
+ * tgc_load, tgc_compile or tgc_verify. Returns 1; 0: there is no such value, and *v is not changed. */
 TGC_PUBLIC int tgc_describe(const tgc *t, int kind, size_t i, tgc_value *v);
 
 /* ---- output ---- */
@@ -107,8 +107,8 @@ TGC_PUBLIC int tgc_bundle_file(const tgc *t, size_t i, tgc_file *f);
 TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
-/* Compiles the model, for this machine unless the option isa was set. Builds it with the C compiler and runs it in a child process.
- * Compares its outputs with those of the option data, or of the interpreter. TGC_FAILED: they differ. *report gets the report
+/* Compiles the model, for this machine unless the option isa was set. Builds it with the C compiler and runs it in a child
+ * process. Compares its outputs with those of the option data, or of the interpreter. TGC_FAILED: they differ. *report gets the report
  * of `tgc verify --json` as text, valid until the next tgc_load or tgc_verify; NULL after any other failure. report may be
  * NULL. The bundle of tgc_compile stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);

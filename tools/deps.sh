@@ -56,6 +56,7 @@ paths lld                  has wasm-ld
 paths nodejs               has node
 paths rustc                has rustc
 paths chromium             has chromium
+paths python3-venv         module_of_python ensurepip
 '
 
 has() { command -v "$1" >/dev/null 2>&1; }

@@ -130,11 +130,17 @@ static const char *variant_object(Ctx *c, const Options *o, const char *dir, con
   return object;
 }
 
+/* The linker: LD, else the one given */
+static void add_linker(Ctx *c, const char *otherwise, Texts *argv) {
+  const char *ld = getenv("LD");
+  split_words(c, ld && strspn(ld, " ") < strlen(ld) ? ld : otherwise, argv);
+}
+
 /* An object, or a library of objects, needs a linker but no C compiler: this machine's linker, or LLVM's for others. */
 static const char *link_files(Ctx *c, const Options *o, const char *object, const char *soname, const char *scratch) {
-  const char *ld = getenv("LD"), *ours = o->target ? "ld.lld" : "ld", *so = arena_printf(&c->model, "%s/model.so", scratch);
+  const char *so = arena_printf(&c->model, "%s/model.so", scratch);
   Texts argv = { 0 };
-  split_words(c, ld && strspn(ld, " ") < strlen(ld) ? ld : ours, &argv);
+  add_linker(c, o->target ? "ld.lld" : "ld", &argv);
   const char *const rest[] = { "-shared", "-o", so, "-soname", soname, "--whole-archive", object, "--no-whole-archive" };
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) VEC_PUSH(&argv, rest[i]);
   if (!o->target) VEC_PUSH(&argv, "-lm");
@@ -150,9 +156,9 @@ static const char *link_files(Ctx *c, const Options *o, const char *object, cons
 /* A module exports all functions of the object, and imports those of libm and of the runtime. Its stack of 1 MiB lies below its
  * data, so that an overflow traps. */
 static const char *link_module(Ctx *c, const Options *o, const char *object, const char *scratch) {
-  const char *ld = getenv("LD"), *out = arena_printf(&c->model, "%s/model.wasm", scratch), *why;
+  const char *out = arena_printf(&c->model, "%s/model.wasm", scratch), *why;
   Texts argv = { 0 };
-  split_words(c, ld && strspn(ld, " ") < strlen(ld) ? ld : "wasm-ld", &argv);
+  add_linker(c, "wasm-ld", &argv);
   const char *const rest[] = { "--no-entry", "--export-dynamic", "--export=__heap_base", "--allow-undefined", "--strip-all",
                                "--stack-first", "-z", "stack-size=1048576", "-o", out, object };
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) VEC_PUSH(&argv, rest[i]);

@@ -1,5 +1,5 @@
-/* bindings.c: a bundle's interface in other languages than C. Each language is a row with a template of runtime_stub. The templates
- * repeat lines for each input, output and state, with the words that this file makes of a value.
+/* bindings.c: a bundle's interface in other languages than C. Each language is a row with a template of runtime_stub. The
+ * templates repeat lines for each input, output and state, with the words that this file makes of a value.
  *
  * needs: a plan, names of fields    gives: words for templates    breaks: nothing */
 #include "bundle.h"

@@ -287,8 +287,9 @@ static void add_images(Rendering *r, const WordSet *words, Bundle *b) {
 }
 
 static void add_bindings(const Rendering *r, const WordSet *words, Bundle *b) {
+  Ctx *c = r->p->ir->ctx;
   for (int i = 0; bindings[i].word; i++)
-    if (r->o->bindings >> i & 1) add_file(r->p->ir->ctx, b, code_named(r->p->ir->ctx, bindings[i].file, r->o->name), words, bindings[i].template);
+    if (r->o->bindings >> i & 1) add_file(c, b, code_named(c, bindings[i].file, r->o->name), words, bindings[i].template);
 }
 
 static void add_copy(const char *name, Bundle *b) {

@@ -8,8 +8,8 @@ for python in "$TGC_PYTHON" python3 /usr/bin/python3; do # one that has NumPy: t
 done
 "$python" -c 'import numpy, venv, ensurepip' 2>/dev/null || { echo "ok 1 - the wheel # SKIP no Python with NumPy, venv and ensurepip"; echo 1..1; exit 0; }
 
-step "pip wheel, without an index" env BUILD="$BUILD" "$python" -m pip wheel -q --no-index --no-deps -w wheels "$root/python"
 step "a fresh environment" "$python" -m venv fresh
+step "pip wheel, without an index" env BUILD="$BUILD" fresh/bin/python -m pip wheel -q --no-index --no-deps -w wheels "$root/python"
 step "pip install, without an index" fresh/bin/python -m pip install -q --no-index --no-deps wheels/tgc-*.whl
 # NumPy comes from the other environment, as a wheel would bring it
 "$python" -c 'import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))' >numpy-path
