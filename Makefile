@@ -107,7 +107,7 @@ demo: deps
 	$(AGAIN) run-demo
 run-demo: all
 	@mkdir -p $(DEMO)
-	$(BUILD)/tgc compile examples/digits/digits.onnx -o $(DEMO)/net --name digits --embed-weights
+	$(BUILD)/tgc compile examples/digits/digits.onnx -o $(DEMO)/net --name digits --embed-weights --bindings=cpp
 	@$(MAKE) --no-print-directory -C examples/digits NET="$(abspath $(DEMO))/net" OUT="$(abspath $(DEMO))" "$(abspath $(DEMO))/demo"
 	$(DEMO)/demo examples/digits/samples/3.pgm
 
