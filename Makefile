@@ -43,10 +43,12 @@ $(BUILD)/%.o: %.c | $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/accessors.h
 
 # libtgc as it is installed. The archive above has only the compiler, for the tests.
 ABI := 1# TGC_ABI
+, := ,
 SHARED := $(BUILD)/libtgc.so.$(ABI)
+WHOLE := $(if $(SANFLAGS),,-Wl$(,)-z$(,)defs)# a program has the functions of sanitizers
 CLIENT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard libtgc/*.c cmd/lib/*.c))
 $(SHARED): $(CLIENT) $(LIB) libtgc/exports.map
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=libtgc/exports.map -Wl,-z,defs -o $@ $(CLIENT) $(LIB) $(LDLIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=libtgc/exports.map $(WHOLE) -o $@ $(CLIENT) $(LIB) $(LDLIBS)
 $(BUILD)/static/libtgc.a: $(CLIENT) $(OBJ) $(GEN)
 	@mkdir -p $(@D) && rm -f $@
 	ar rcs $@ $^

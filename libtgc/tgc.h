@@ -68,9 +68,9 @@ TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
 
 /* ---- input ---- */
 /* Sets an option by its name on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and `tgc help verify` list
- * them. value: NULL for an option that takes none. An option that may be repeated gets one more value each time; any other one gets a
- * new value. Options that only print, and output, json and explain, are refused. Texts are copied. Values that exclude each other
- * are found later, by tgc_load, tgc_compile and tgc_verify. */
+ * them. value: NULL for an option that takes none. An option that may be repeated gets one more value each time; any other one
+ * gets a new value. Options that only print, and output, json and explain, are refused. Texts are copied. Values that exclude each
+ * other are found later, by tgc_load, tgc_compile and tgc_verify. */
 TGC_PUBLIC int tgc_set(tgc *t, const char *option, const char *value);
 
 /* Reads a model, .onnx or .tg, and checks all but the making of its code. It drops the model and the bundle before. */
@@ -108,9 +108,9 @@ TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
 /* Compiles the model, for this machine unless the option isa was set. Builds it with the C compiler and runs it in a child
- * process. Compares its outputs with those of the option data, or of the interpreter. TGC_FAILED: they differ. *report gets the report
- * of `tgc verify --json` as text, valid until the next tgc_load or tgc_verify; NULL after any other failure. report may be
- * NULL. The bundle of tgc_compile stays as it is. */
+ * process. Compares its outputs with those of the option data, or of the interpreter. TGC_FAILED: they differ. *report gets the
+ * report of `tgc verify --json` as text, valid until tgc_free; NULL after any other failure. report may be NULL. The bundle of
+ * tgc_compile stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);
 
 #ifdef __cplusplus

@@ -121,7 +121,8 @@ static int64_t longest_past(const Graph *g) {
 
 /* Text about the states for the header ("h"), the source ("c") or the module ("ll"); empty without states. whole: the module has
  * the functions of tgcrt.c that update states */
-static const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *kind, bool whole) {
+static const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *kind,
+                              bool whole) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
   if (!p->memory.states.n) return "";

@@ -44,7 +44,8 @@ static const char *end_of(const char *name, const char *s, const char *end) {
 static void fill(const char *name, const char *s, const char *end, const WordSet *words, Sb *out);
 
 /* Fills in the lines from s to end once for each row of a list */
-static void fill_rows(const char *name, const char *list, size_t n, const char *s, const char *end, const WordSet *words, Sb *out) {
+static void fill_rows(const char *name, const char *list, size_t n, const char *s, const char *end, const WordSet *words,
+                      Sb *out) {
   const WordSet *with = words;
   while (with && !with->row) with = with->outer;
   if (!with) BUG("%s: no list %.*s", name, (int)n, list);

@@ -144,8 +144,8 @@ _Noreturn void out_of_memory(size_t bytes);
 void ctx_init(Ctx *c);
 void ctx_free(Ctx *c);
 
-/* From here on a bug or a lack of memory in this thread ends the innermost ctx_try of c, not the program; NULL: the program. Returns
- * the context before */
+/* From here on a bug or a lack of memory in this thread ends the innermost ctx_try of c, not the program; NULL: the program.
+ * Returns the context before */
 Ctx *ctx_enter(Ctx *c);
 /* Runs fn(c, arg). Returns 0, or the exit code given to fail(). Calls may nest. */
 int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
