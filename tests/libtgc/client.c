@@ -47,13 +47,17 @@ static unsigned long long digest(const tgc *t, size_t *files) {
 
 static const char *model;
 
-static void *compile(void *isa) {
-  static const unsigned long long none = 0;
-  unsigned long long *h = malloc(sizeof *h);
+typedef struct Job { const char *isa, *emit; int status; } Job;
+
+static void *compile(void *arg) {
+  Job *job = arg;
+  unsigned long long *h = calloc(1, sizeof *h);
   tgc *t = tgc_new();
   size_t files;
-  *h = none;
-  if (!tgc_set(t, "isa", isa) && !tgc_load(t, model) && !tgc_compile(t)) *h = digest(t, &files);
+  if (!tgc_set(t, "isa", job->isa) && !tgc_set(t, "emit", job->emit) && !tgc_load(t, model)) {
+    job->status = tgc_compile(t);
+    if (!job->status) *h = digest(t, &files);
+  }
   tgc_free(t);
   return h;
 }
@@ -66,13 +70,14 @@ static unsigned long long joined(pthread_t thread) {
   return h;
 }
 
-static void threads(void) {
-  static const char *const isa[] = { "portable", "x86-64-v3", "portable", "x86-64-v3" };
+static void threads(const char *emit) {
+  Job job[4] = { { "x86-64-v4", emit, 0 }, { "x86-64-v3", emit, 0 }, { "x86-64-v4", emit, 0 }, { "x86-64-v3", emit, 0 } };
   pthread_t thread[4];
   unsigned long long h[4];
-  for (int i = 0; i < 4; i++) pthread_create(&thread[i], NULL, compile, (void *)isa[i]);
+  for (int i = 0; i < 4; i++) pthread_create(&thread[i], NULL, compile, &job[i]);
   for (int i = 0; i < 4; i++) h[i] = joined(thread[i]);
-  result(h[0] && h[1] && h[0] == h[2] && h[1] == h[3] && h[0] != h[1], "four threads compile at the same time");
+  if (job[0].status == TGC_MISSING) printf("ok %d - four threads make objects # SKIP no LLVM\n", ++number);
+  else result(h[0] && h[1] && h[0] == h[2] && h[1] == h[3] && h[0] != h[1], "four threads compile at the same time");
 }
 
 static void failures(const char *broken) {
@@ -170,7 +175,8 @@ int main(int argc, char **argv) {
   tgc_free(t);
   tgc_free(NULL);
   failures(argv[2]);
-  threads();
+  threads("c");
+  threads("obj");
   memory();
   sigaction(SIGBUS, NULL, &after);
   result(before.sa_handler == after.sa_handler, "no signal handler was installed");
