@@ -166,7 +166,7 @@ typedef struct Buf {
   int64_t at, step;        /* with of: elements from the start of that buffer in iteration 0; elements to the next iteration */
   int turn;                /* with of: two places alternate. 1: it lies `step` elements after the first place in odd iterations;
                               2: in even iterations; 0: places do not alternate */
-  int64_t piece;           /* bytes for each share of a kernel group's chunks (group/group.c); 0: all shares use the same memory */
+  int64_t piece;           /* bytes for each share of a kernel group's chunks (group/group.c); 0: all shares use one piece */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
 
