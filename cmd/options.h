@@ -84,7 +84,7 @@ OPTION(0,   "percentile",       "P",                      REAL,  percentile,    
 OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRvBp",      INPUT,
        "seed of random inputs, for inputs without a file (0)")
 OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "v",          INPUT,
-       "compare these outputs, which the bundle's example saved with --save on any machine; run nothing here")
+       "compare these outputs, which the bundle's program check saved with --save on any machine; run nothing here")
 
 OPTION('o', "output",           "DIR",                    TEXT,  out,             "c",          OUTPUT,
        "folder for the bundle; with --stop-after, file for the text")
@@ -100,7 +100,8 @@ OPTION(0,   "emit",             "KIND",                   TEXT,  emit,          
        "form of the bundle's code, by backend. c: c; llvm: ir, asm, obj (default), lib, or so, which needs a linker; opencl: cl; "
        "metal: metal; cuda: cu, ptx, cubin or fatbin (default; cubins where nvFatbin is missing)")
 OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,           "c",          OUTPUT,
-       "put the weights into the program: incbin (by the assembler, default) or c (an array; slow to compile above about 10 MB)")
+       "put the weights into the program: incbin (by the assembler, default) or c (an array; slow to compile above about 10 MB); "
+       "file: into net_weights.bin only, as without this option, except for machines without an operating system")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,
        "skip the CPU feature check in net_init")
 OPTION(0,   "self-test",        0,                        FLAG,  self_test,       "c",          OUTPUT,

@@ -246,6 +246,9 @@ int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, 
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#if defined __APPLE__
+#include <mach-o/dyld.h>
+#endif
 
 int tgcrt_map(const char *path, size_t bytes, const void **data) {
   struct stat st;
@@ -261,6 +264,33 @@ int tgcrt_map(const char *path, size_t bytes, const void **data) {
   if (p == MAP_FAILED) return bytes ? TGCRT_FILE : TGCRT_OK;
   *data = p;
   return TGCRT_OK;
+}
+
+/* Writes the path of the running program. 0: the system does not tell, or it is too long */
+static size_t program_path(char *path, size_t size) {
+#if defined __linux__
+  const ssize_t n = readlink("/proc/self/exe", path, size);
+  return n > 0 && (size_t)n < size ? (size_t)n : 0;
+#elif defined __APPLE__
+  uint32_t n = (uint32_t)size;
+  return _NSGetExecutablePath(path, &n) ? 0 : strlen(path);
+#else
+  (void)path;
+  (void)size;
+  return 0;
+#endif
+}
+
+int tgcrt_map_beside(const char *name, size_t bytes, const void **data) {
+  char path[4096];
+  size_t n;
+  if (!name || !data) return TGCRT_ARGUMENT;
+  n = *name == '/' ? 0 : program_path(path, sizeof path);
+  while (n && path[n - 1] != '/') n--;
+  if (!n || strlen(name) >= sizeof path - n) return tgcrt_map(name, bytes, data);
+  strcpy(path + n, name);
+  if (access(path, F_OK)) return tgcrt_map(name, bytes, data);
+  return tgcrt_map(path, bytes, data);
 }
 
 void tgcrt_unmap(const void *data, size_t bytes) {

@@ -54,7 +54,7 @@ def stripped(path):
 
 def compared(path):
     """the manifest says what tgc thinks of the code, and runtime, example and build files come with tgc: none is code of the model"""
-    return path.suffix in TEXTS | {".bin", ".o"} and not path.name.startswith(("tgcrt", "main.c"))
+    return path.suffix in TEXTS | {".bin", ".o"} and not path.name.startswith(("tgcrt", "main.c", "example.c", "check.c"))
 
 
 @functools.cache

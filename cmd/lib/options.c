@@ -266,7 +266,7 @@ static int check_effect(const Options *o) {
     return wrong(o, "--threads has no effect with the backend %s: the device itself divides the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;
   if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so, since nothing is linked");
-  if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT && !b->images)
+  if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "file") && emit != EMIT_TEXT && !b->images)
     return wrong(o, "--embed-weights=%s has no effect with --emit=%s: the weights are in the object", o->embed,
                  o->emit ? o->emit : "obj");
   return -1;
@@ -339,8 +339,8 @@ static int check_values(const Options *o) {
   const Backend *b = backend_of(o, &emit);
   if (!b) return unknown_backend(o);
   if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--backend=%s has no --emit=%s", o->backend, o->emit);
-  if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
-    return wrong_value(o, "embed-weights", o->embed, "--embed-weights must be incbin or c, not '%s'", o->embed);
+  if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c") && strcmp(o->embed, "file"))
+    return wrong_value(o, "embed-weights", o->embed, "--embed-weights must be incbin, c or file, not '%s'", o->embed);
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
     return wrong_value(o, "format", o->format, "--format must be npy, pb or raw, not '%s'", o->format);
   if (o->color && strcmp(o->color, "auto") && strcmp(o->color, "always") && strcmp(o->color, "never"))

@@ -56,6 +56,46 @@ static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name) {
   return sb_keep(&s, &c->model);
 }
 
+/* ---- the example: memory for each value, both structures, and the first element of each output ---- */
+static void put_example_values(Sb *s, const char *NET, const char *kind, const char *KIND, const GIO *v, int n) {
+  for (int i = 0; i < n; i++) {
+    const bool empty = !dims_elems(v[i].dims, v[i].rank);
+    sb_printf(s, "static %s %s_%d[", dtype_info[v[i].dt].ctype, kind, i);
+    if (empty) sb_puts(s, "1];\n");
+    else sb_printf(s, "%s_%s_%d_ELEMS];\n", NET, KIND, i);
+  }
+}
+
+static void put_example_fields(Sb *s, const char *net, const char *kind, const char *name, const char **field, int n) {
+  sb_printf(s, "  const %s_%sputs %s = {", net, name, name);
+  for (int i = 0; i < n; i++) sb_printf(s, "%s.%s = %s_%d", i ? ", " : " ", field[i], kind, i);
+  sb_puts(s, n ? " };\n" : " 0 };\n");
+}
+
+static const char *example_values(const Rendering *r) {
+  const Graph *g = r->p->g;
+  Sb s = { 0 };
+  put_example_values(&s, r->NET, "input", "INPUT", g->inputs.p, (int)graph_nin(g));
+  put_example_values(&s, r->NET, "output", "OUTPUT", g->outputs.p, (int)graph_nout(g));
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+static const char *example_assign(const Rendering *r) {
+  Sb s = { 0 };
+  put_example_fields(&s, r->o->name, "input", "in", r->in, (int)graph_nin(r->p->g));
+  put_example_fields(&s, r->o->name, "output", "out", r->out, (int)graph_nout(r->p->g));
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+static const char *example_print(const Rendering *r) {
+  const Graph *g = r->p->g;
+  Sb s = { 0 };
+  for (size_t i = 0; i < graph_nout(g); i++)
+    if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank))
+      sb_printf(&s, "  if (!status) printf(\"%s[0] = %%g\\n\", (double)output_%zu[0]);\n", r->out[i], i);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
 static const char *cpu_text(Ctx *c, const Target *t) {
   Sb s = { 0 };
   sb_printf(&s, "0x%xu /* TGCRT_CPU_ bits of what the code uses:", t->features);
@@ -242,7 +282,7 @@ static VariantTexts variant_texts(const Plan *p, const char *net) {
               name, net, v->in->target->cflags, name);
     sb_printf(&objects, "$(B)/%s.o ", name);
     sb_printf(&sources, "%s.c ", name);
-    sb_printf(&properties, "set_source_files_properties(%s.c PROPERTIES COMPILE_FLAGS \"-O3 %s\")\n", name,
+    sb_printf(&properties, "set_source_files_properties(%s.c PROPERTIES COMPILE_FLAGS \"${OPTIMIZE} %s\")\n", name,
               v->in->target->cflags);
   }
   return (VariantTexts){ sb_keep(&declare, &c->model), sb_keep(&choose, &c->model),  sb_keep(&rules, &c->model),
@@ -288,7 +328,9 @@ static void add_copy(const char *name, Bundle *b) {
 static void add_files(Rendering *r, const WordSet *words, const char *weights, Bundle *b) {
   const Plan *p = r->p;
   Ctx *c = p->ir->ctx;
+  const FilePlace elsewhere = target_is_bare(p->in->target) ? HOSTED : BARE;
   for (const FileRow *f = r->o->backend->files; f->kind != FILE_END; f++) {
+    if (f->where == elsewhere) continue;
     switch (f->kind) {
     case FILE_END: break;
     case FILE_COPIED: add_copy(f->from, b); break;
@@ -391,6 +433,9 @@ static const MadeWord made_words[] = {
   { "output_bytes", output_bytes_word },
   { "gather_v", gather_word },
   { "device_bytes", device_bytes_word },
+  { "example_values", example_values },
+  { "example_assign", example_assign },
+  { "example_print", example_print },
   { "prelude", prelude_word },
   { "kernels", kernels_word },
   { "chunks", chunks_word },
@@ -467,6 +512,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   char weights_sha256[65];
   sha256_hex(p->weights.p, (size_t)p->weights.bytes, weights_sha256);
   r.weights_sha256 = arena_str(m, weights_sha256, 64);
+  const bool bare = target_is_bare(p->in->target);
   const bool hosted = strstr(p->in->target->triple, "linux"); /* elsewhere a program is linked with no more than it needs */
   const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
   const char *weights_object = apart ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
@@ -536,10 +582,15 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "properties", code_named(c, form->properties, net) },
     { "custom", code_named(c, form->custom, net) },
     { "library", code_named(c, form->library, net) },
-    { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", code_named(c, form->object, net), variant.objects,
-                              weights_object) },
-    { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", code_named(c, form->source, net), variant.sources,
-                              apart ? " " : "", apart ? weights_file : "") },
+    { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o%s%s", code_named(c, form->object, net), variant.objects,
+                              bare ? "" : " $(B)/tgcrt_pool.o", weights_object) },
+    { "sources", arena_printf(m, "%s%stgcrt.c%s%s%s", code_named(c, form->source, net), variant.sources,
+                              bare ? "" : " tgcrt_pool.c", apart ? " " : "", apart ? weights_file : "") },
+    { "headers", o->backend->device ? "tgcrt.h tgcrt_device.h" : "tgcrt.h" },
+    { "library_file", strstr(form->library, "INSTALL_INTERFACE") ? code_file(c, o) : "" },
+    { "bare", word_if(bare) },
+    { "cross", target_tools(p->in->target) },
+    { "machine_flags", target_machine_flags(m, p->in->target) },
     { "languages", o->weights == WEIGHTS_INCBIN || o->backend->images ? "C ASM" : "C" },
     { "weights_object", word_if(apart) },
     { "weights_source", weights_file },

@@ -73,10 +73,12 @@ typedef enum {
   FILE_SCRIPT,             /* the backend's `script`, filled in */
   FILE_WEIGHTS,            /* the weights, and a file that embeds them; nothing if the code holds them */
 } FileKind;
+typedef enum { ANYWHERE, HOSTED, BARE } FilePlace; /* bundles that have the file: all, or those with or without an operating system */
 typedef struct FileRow {
   FileKind kind;
   const char *from;        /* FILE_COPIED, FILE_TEMPLATE: the file of runtime_stub */
   const char *name;        /* FILE_TEMPLATE: its name in the bundle; % is the bundle's name */
+  FilePlace where;
 } FileRow;
 
 typedef struct Backend {

@@ -203,6 +203,18 @@ int target_least_vector(const Target *t) { return t->features & FEAT_MVE ? t->ve
 
 bool target_is_bare(const Target *t) { return strstr(t->triple, "-none-") != NULL; }
 
+const char *target_tools(const Target *t) { return target_is_bare(t) && t->arch == ARCH_ARM ? "arm-none-eabi-" : ""; }
+
+const char *target_machine_flags(Arena *a, const Target *t) {
+  Sb s = { 0 };
+  for (const char *at = t->cflags + strspn(t->cflags, " "); *at; at += strspn(at, " ")) {
+    const size_t n = strcspn(at, " ");
+    if (starts_with(at, "-m")) sb_printf(&s, "%s%.*s", s.n ? " " : "", (int)n, at);
+    at += n;
+  }
+  return sb_keep(&s, a);
+}
+
 bool target_rounds(const Target *t, int lanes) { return t->flushes && t->features & FEAT_AVX512BF16 && lanes == 16; }
 
 bool target_counts_in_32(const Target *t) { return target_has_threads(t) || t->pointer_bits == 32; }

@@ -104,7 +104,7 @@ class Bundle:
         self.compiled_s = time.monotonic() - start
         if not shutil.which(CC[0]):
             raise Missing(f"there is no C compiler '{CC[0]}', which links the bundle")
-        sources = [str(p) for pattern in ("*.c", "*.S") for p in sorted(folder.glob(pattern)) if p.name not in ("main.c", "net_weights.S")]
+        sources = [str(p) for pattern in ("*.c", "*.S") for p in sorted(folder.glob(pattern)) if p.name not in ("example.c", "check.c", "net_weights.S")]
         subprocess.run([*CC, "-std=c99", "-O2", "-shared", "-fPIC", f"-I{folder}", f"-Wa,-I{folder}", "-o", str(folder / "net.so"), *sources, "-ldl",
                         "-lm", "-pthread"], check=True, cwd=folder)
         self.so = ctypes.CDLL(str(folder / "net.so"))

@@ -46,7 +46,7 @@ one() {
   return 1
 }
 
-example() { echo "$1/net_example --weights $1/net_weights.bin --check $1/net_check.bin"; }
+example() { echo "$1/net_check --weights $1/net_weights.bin --check $1/net_check.bin"; }
 cd "$kit" || exit 1
 for folder in models/*/; do
   [ -d "$folder" ] && one "model $(basename "$folder")" 60 $(example "${folder%/}")

@@ -29,10 +29,10 @@ bundle() {
     rm -rf "$work"
     return 1
   fi
-  make -s -C "$work" CC="${CC:-cc}" CFLAGS=-O2 LDFLAGS=-ldl build/net_example
+  make -s -C "$work" CC="${CC:-cc}" CFLAGS=-O2 LDFLAGS=-ldl build/net_check
   mkdir -p "$to"
-  strip "$work/build/net_example" 2>/dev/null || :
-  cp "$work/build/net_example" "$work/net_weights.bin" "$work/net_check.bin" "$work/manifest.json" "$to"
+  strip "$work/build/net_check" 2>/dev/null || :
+  cp "$work/build/net_check" "$work/net_weights.bin" "$work/net_check.bin" "$work/manifest.json" "$to"
   rm -rf "$work"
 }
 
