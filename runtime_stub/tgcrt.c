@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tgcrt.c: see tgcrt.h. With TGCRT_FREESTANDING it imports nothing; the last part maps files by POSIX calls. */
 #define _POSIX_C_SOURCE 200809L
 #include "tgcrt.h"

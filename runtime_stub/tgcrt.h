@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tgcrt.h: declarations that all bundles share: status codes, the version of the interface, a helper that maps a weights file,
  * and threads. C99, usable from C++. Several bundles in one program need one tgcrt.c, and one tgcrt_pool.c if they use its
  * threads. */

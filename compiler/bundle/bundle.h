@@ -105,6 +105,15 @@ typedef struct JobForm {
 /* the function that calls a kernel by its number */
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 
+/* ---- kernel_names.c ---- */
+/* Names of functions, at the number of the kernel that has the function's text: in C by operators and layout, "k3_conv_relu_hwc" */
+const char **kernel_functions(const Plan *p, const KernelOrigins *from);
+void put_kernel_facts(const Plan *p, const Kernel *k, Sb *s); /* the stored value, the work and the tile */
+
+/* ---- lines.c ---- */
+enum { MOST_COLUMNS = 120, DEVICE_COLUMNS = 108 }; /* limits for generated code; a device's code is also lines of string literals */
+void break_lines(Sb *code, int most);          /* code in C or a language like it; tokens stay the same */
+
 /* ---- code.c ---- */
 const CodeForm *code_form(const BundleOptions *o); /* row of the backend's table */
 const char *code_named(Ctx *c, const char *pattern, const char *name); /* pattern with each % replaced by the name */
@@ -156,6 +165,8 @@ struct Rendering {         /* data from which the texts of a bundle are made */
   Bytes code;              /* the code file, for words of later files */
 };
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
+const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes", and those of files with weights */
+const char *options_line(const Rendering *r);  /* manifest.c: the manifest's options, for a comment */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
 

@@ -5,9 +5,15 @@
 #include "bundle.h"
 #include <string.h>
 
+static bool is_code(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot && (!strcmp(dot, ".c") || !strcmp(dot, ".h"));
+}
+
 static void add_file(Ctx *c, Bundle *b, const char *name, const WordSet *words, const char *from) {
   Sb s = { 0 };
   template_fill(from, words, &s);
+  if (is_code(name)) break_lines(&s, MOST_COLUMNS);
   size_t n = s.n;
   VEC_PUSH(&b->files, ((BundleFile){ .name = name, .p = sb_keep(&s, &c->model), .n = n }));
 }
@@ -198,14 +204,14 @@ static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int
   static const char digit[] = "0123456789";
   Sb s = { 0 };
   sb_printf(&s,
-            "/* %s_weights.c: the weights as an array. */\n#if defined(__GNUC__)\n#define ALIGNED __attribute__((aligned(%d)))\n"
+            "/* SPDX-License-Identifier: 0BSD */\n/* %s_weights.c: the weights as an array. */\n#if defined(__GNUC__)\n#define ALIGNED __attribute__((aligned(%d)))\n"
             "#elif defined(_MSC_VER)\n#define ALIGNED __declspec(align(%d))\n#else\n#define ALIGNED _Alignas(%d)\n#endif\n"
             "extern const unsigned char %s_weights[];\nALIGNED const unsigned char %s_weights[] = {\n",
             name, BUNDLE_ALIGN, BUNDLE_ALIGN, BUNDLE_ALIGN, name, name);
-  char line[4 * 32 + 2];
-  for (int64_t i = 0; i < n; i += 32) {
+  char line[4 * 30 + 2];
+  for (int64_t i = 0; i < n; i += 30) {
     size_t at = 0;
-    for (int64_t k = i; k < n && k < i + 32; k++) {
+    for (int64_t k = i; k < n && k < i + 30; k++) {
       if (p[k] >= 100) line[at++] = digit[p[k] / 100];
       if (p[k] >= 10) line[at++] = digit[p[k] / 10 % 10];
       line[at++] = digit[p[k] % 10];
@@ -237,7 +243,8 @@ static const char *guard_text(const Plan *p, const char *file) {
 }
 
 /* ---- kernels for several machines ---- */
-static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out, Bundle *b) {
+static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out, const char *digest,
+                        Bundle *b) {
   Ctx *c = v->ir->ctx;
   const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
   Sb prelude = { 0 };
@@ -248,6 +255,7 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
     { "net", net },
     { "variant", name },
     { "version", TGC_VERSION },
+    { "model_digest", digest },
     { "isa", v->in->target->isa },
     { "guard", guard_text(v, arena_printf(&c->model, "%s.c", name)) },
     { "prelude", sb_keep(&prelude, &c->model) },
@@ -342,7 +350,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     }
     case FILE_VARIANTS:
       for (size_t i = 0; i + 1 < p->variants.n; i++)
-        add_variant(p->variants.p[i], p->weights.bytes, r->o->name, r->in, r->out, b);
+        add_variant(p->variants.p[i], p->weights.bytes, r->o->name, r->in, r->out, model_digest(r), b);
       break;
     case FILE_IMAGES:
       if (r->o->backend->images) add_images(r, words, b);
@@ -433,6 +441,8 @@ static const MadeWord made_words[] = {
   { "output_bytes", output_bytes_word },
   { "gather_v", gather_word },
   { "device_bytes", device_bytes_word },
+  { "model_digest", model_digest },
+  { "options_line", options_line },
   { "example_values", example_values },
   { "example_assign", example_assign },
   { "example_print", example_print },

@@ -244,7 +244,7 @@ void target_guard(const Target *t, const char *file, Sb *o) {
   sb_printf(o, "/* Under other flags it would compute something else, or not compile. */\n#if !(%s", arch_macros(t->arch));
   for (const Feature *f = features; f->name; f++)
     if (t->features & f->bit) sb_printf(o, " && \\\n      %s", f->macros);
-  sb_printf(o, ")\n#error \"%s is made for %s: compile it with %s\"\n#endif\n", file, t->isa, t->cflags);
+  sb_printf(o, ")\n#error %s is made for %s: compile it with %s\n#endif\n", file, t->isa, t->cflags);
   sb_printf(o,
             "#if defined __FAST_MATH__ || (defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__) || \\\n"
             "    defined __ASSOCIATIVE_MATH__ || defined __RECIPROCAL_MATH__ || defined __NO_SIGNED_ZEROS__\n"

@@ -71,7 +71,7 @@ const char *arch_name(Arch a);
 int target_least_vector(const Target *t);             /* bytes of the shortest vectors that instructions exist for */
 bool target_is_bare(const Target *t);                 /* it has no operating system */
 const char *target_tools(const Target *t);            /* prefix of the names of GNU tools for a bare machine: "arm-none-eabi-" */
-const char *target_machine_flags(Arena *a, const Target *t); /* those of cflags that all code for the machine needs */
+const char *target_machine_flags(Arena *a, const Target *t); /* the part of cflags that all code for the machine needs */
 /* converts that many floats to bf16 in one instruction, which flushes denormals */
 bool target_rounds(const Target *t, int lanes);
 /* Registers have 32 bits, so indices are computed in 32 bits if their bounds allow it (lower/narrow.c). */
