@@ -162,6 +162,17 @@ icount: deps-check
 run-icount: all
 	@TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tests/bench/icount.py $(ICOUNT)
 
+# packages of --package by CMake, Meson, Bazel and the AVR core of Arduino, and in stubs of the others: a minute
+packages: deps-check
+	@tools/deps.sh packages
+	$(AGAIN) run-packages
+run-packages: all
+	@PACKAGES=all BAZEL=bazel BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/packages/run
+
+# what users do from a clean folder to the end, each as one script
+paths: all
+	@for run in $(sort $(wildcard tests/paths/*/run)); do echo "== $$run"; 	  BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" PYTHON="$(PYTHON)" $$run > $(BUILD)/paths.log 2>&1; status=$$?; 	  cat $(BUILD)/paths.log; [ $$status = 0 ] && ! grep -q '^not ok' $(BUILD)/paths.log || bad=1; done; [ -z "$$bad" ]
+
 # what compilers say of the C of every model for every machine, which is nothing: hours
 quiet: all
 	@QUIET=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/quiet/run | grep -v '^ok'
@@ -247,5 +258,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
+.PHONY: packages run-packages paths site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

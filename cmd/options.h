@@ -102,6 +102,8 @@ OPTION(0,   "emit",             "KIND",                   TEXT,  emit,          
 OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,           "c",          OUTPUT,
        "put the weights into the program: incbin (by the assembler, default) or c (an array; slow to compile above about 10 MB); "
        "file: into net_weights.bin only, as without this option, except for machines without an operating system")
+OPTION(0,   "package",          "KIND",                   TEXT,  package,         "c",          OUTPUT,
+       "write the files of another build system: cmake, meson, bazel, arduino, zephyr, esp-idf, platformio or android")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,
        "skip the CPU feature check in net_init")
 OPTION(0,   "self-test",        0,                        FLAG,  self_test,       "c",          OUTPUT,

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes sure that what tgc needs is on this machine: deps.sh SET...
 # Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated
-# machines), llvm (to test objects for WebAssembly), site (to write the documentation as HTML). LLVM itself is in check: tgc builds
+# machines), llvm (to test objects for WebAssembly), site (to write the documentation as HTML),
+# packages (to build bundles by the build systems of others). LLVM itself is in check: tgc builds
 # without it.
 # As root on Debian the missing packages are installed through apt; otherwise this says which they are.
 # A package counts as present when its probe succeeds, so other systems and own builds are fine.
@@ -47,6 +48,19 @@ cross gcc-arm-none-eabi         has arm-none-eabi-gcc
 cross libnewlib-arm-none-eabi   file /usr/include/newlib/stdio.h
 cross qemu-user                 has qemu-aarch64
 cross qemu-system-arm           has qemu-system-arm
+packages cmake                 has cmake
+packages meson                 has meson
+packages ninja-build           has ninja
+packages gcc-arm-none-eabi     has arm-none-eabi-gcc
+packages libnewlib-arm-none-eabi file /usr/include/newlib/stdio.h
+packages qemu-system-arm       has qemu-system-arm
+packages gcc-avr               has avr-g++
+packages avr-libc              file /usr/lib/avr/include/stdlib.h
+packages arduino-core-avr      file /usr/share/arduino/hardware/arduino/avr
+packages qemu-system-misc      has qemu-system-avr
+packages bazel-bootstrap       has bazel
+packages bazel-rules-java      file /usr/share/bazel/rules/java
+packages bazel-rules-proto     file /usr/share/bazel/rules/proto
 llvm lld                   has wasm-ld
 site cmark-gfm             has cmark-gfm
 llvm nodejs                has node

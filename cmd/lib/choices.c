@@ -65,6 +65,7 @@ void option_choices(Arena *a, const char *option, Texts *words) {
   if (!strcmp(option, "weights")) add_all(words, storage_name, STORAGE_COUNT);
   if (!strcmp(option, "optimize")) add_all(words, optimize_name + OPTIMIZE_SPEED, OPTIMIZE_COUNT - OPTIMIZE_SPEED);
   if (!strcmp(option, "kernel-groups")) add_all(words, groups_name, GROUPS_COUNT);
+  for (const Package *k = packages; !strcmp(option, "package") && k->word; k++) add(words, k->word);
   if (!strcmp(option, "isa")) add_isas(words);
   if (!strcmp(option, "machine")) add_cpus(words);
   if (!strcmp(option, "target")) add_triples(words);

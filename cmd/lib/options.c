@@ -190,7 +190,7 @@ static bool given(const Options *o, const char *name) {
 /* clang-format off */
 /* The first option of a pair is ignored beside the second. */
 static const struct { const char *option, *beside; } ignored[] = {
-  { "name", "stop-after" },         { "emit", "stop-after" },      { "embed-weights", "stop-after" },
+  { "name", "stop-after" },         { "package", "stop-after" },   { "emit", "stop-after" },      { "embed-weights", "stop-after" },
   { "no-cpu-check", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
   { "cc-limit", "stop-after" },     { "seconds", "runs" },
   { "self-test", "start-after" },   { "dim", "start-after" },      { "result", "start-after" },
@@ -317,6 +317,20 @@ static int unknown_backend(const Options *o) {
   return code;
 }
 
+/* Only CMake builds code that is not C, and kernels for several machines. */
+static int check_package(const Options *o, const Backend *b, Emit emit) {
+  if (!o->package) return 0;
+  const Package *k = package_named(o->package);
+  if (!k) return wrong_value(o, "package", o->package, "unknown --package '%s'; `tgc help compile` lists them", o->package);
+  if (b->device) return wrong(o, "--package is for CPUs: --backend=%s has none", b->name);
+  if (strcmp(o->package, "cmake") && !(b->is_c && emit == EMIT_TEXT)) return wrong(o, "--package=%s needs C: --backend=c", o->package);
+  if (!strcmp(o->package, "bazel") && o->embed && (!strcmp(o->embed, "yes") || !strcmp(o->embed, "incbin")))
+    return wrong(o, "--package=bazel cannot tell the assembler where the weights are: --embed-weights=c");
+  if (strcmp(o->package, "cmake") && o->isa && !strcmp(o->isa, "fat"))
+    return wrong(o, "--package=%s is for one machine: it has no --isa=fat", o->package);
+  return 0;
+}
+
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
@@ -341,6 +355,8 @@ static int check_values(const Options *o) {
   if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--backend=%s has no --emit=%s", o->backend, o->emit);
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c") && strcmp(o->embed, "file"))
     return wrong_value(o, "embed-weights", o->embed, "--embed-weights must be incbin, c or file, not '%s'", o->embed);
+  const int packaged = check_package(o, b, emit);
+  if (packaged) return packaged;
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
     return wrong_value(o, "format", o->format, "--format must be npy, pb or raw, not '%s'", o->format);
   if (o->color && strcmp(o->color, "auto") && strcmp(o->color, "always") && strcmp(o->color, "never"))

@@ -4,6 +4,9 @@
 #include <string.h>
 
 static WeightsMode weights_mode(const Options *o, const Backend *b, Emit emit) {
+  const WeightsMode usual = o->package ? package_named(o->package)->weights : WEIGHTS_FILE;
+  if (o->package && !o->embed) return usual;
+  if (usual != WEIGHTS_FILE && !strcmp(o->embed, "yes")) return usual;
   return o->embed && strcmp(o->embed, "file") && emit != EMIT_TEXT && !b->images ? WEIGHTS_OBJECT
          : !o->embed || !strcmp(o->embed, "file") ? WEIGHTS_FILE : strcmp(o->embed, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
 }
@@ -70,7 +73,8 @@ static void summarize(Ctx *c, const Options *o, const Plan *p, const Writing *w)
   fprintf(stderr, "%s %zu files, code %s, weights %s, arena %s, %zu kernel%s for %s\n", head, w->files,
           bytes_text(c, (int64_t)w->code), bytes_text(c, p->weights.bytes), bytes_text(c, p->memory.arena_bytes), p->kernels.n,
           p->kernels.n == 1 ? "" : "s", p->in->target->isa);
-  fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test && !target_is_bare(p->in->target) ? " check" : "");
+  if (w->options.package) fprintf(stderr, "next: %s\n", code_named(c, w->options.package->next, dir));
+  else fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test && !target_is_bare(p->in->target) ? " check" : "");
 }
 
 /* One line on standard error: the CPU that costs are for, where it is not that of the table */
@@ -114,7 +118,7 @@ int verb_compile(Ctx *c, const Options *given) {
   Feed feed = { 0 };
   Resumed *from = o->start_after ? resume_read(c, &then) : NULL;
   const Target *t = target_of(c, o, DEFAULT_ISA);
-  if (!o->embed && target_is_bare(t)) then.embed = "yes"; /* it has no files */
+  if (!o->embed && target_is_bare(t) && (!o->package || !package_named(o->package)->bare)) then.embed = "yes"; /* it has no files */
   if (!from) feed_read(c, o, &feed);
   Graph *g = from ? resumed_graph(from) : load_graph(c, o, &feed);
   const bool dumps = o->stop_after && o->out && strcmp(o->stop_after, "load");
@@ -143,6 +147,7 @@ int verb_compile(Ctx *c, const Options *given) {
                   .link_arg = &linking,
                   .archs = o->archs,
                   .compiler = { compile_text, &linking },
+                  .package = o->package ? package_named(o->package) : NULL,
                   .no_cpu_check = o->no_cpu_check,
                   .keep_denormals = keeps_denormals(o),
                   .test_in = in,

@@ -21,6 +21,16 @@ typedef enum {
 typedef struct OutputError { double max, rms, largest; } OutputError; /* absolute error against a reference, and the
                                                                          reference's largest value */
 
+/* A bundle with the files of another build system: a row of packages.h */
+typedef struct Package {
+  const char *word, *gloss;
+  bool bare;               /* without an operating system, whatever the target has */
+  WeightsMode weights;     /* without --embed-weights */
+  const char *stays;       /* templates of the backend's list that the package has */
+  const char *files[9];    /* template, name, template, name, ... */
+  const char *next;        /* next command, with the folder as % */
+} Package;
+
 typedef struct BundleOptions {
   const Backend *backend;
   const char *name;        /* prefix of files and symbols; bundle_name_ok holds */
@@ -30,6 +40,7 @@ typedef struct BundleOptions {
   void *link_arg;
   const char *archs;       /* architectures to compile for, as in --arch; NULL: the machine's own */
   Compiling compiler;      /* compiles images, where the backend has no library for it; .run NULL: none */
+  const Package *package;  /* NULL: the bundle's own build files */
   bool no_cpu_check;       /* net_init does not check the CPU features that the code uses */
   bool keep_denormals;     /* keep the caller's floating-point mode; else denormals are flushed to zero */
   const Tensor *test_in, *test_out; /* for --self-test: an entry per input and output; NULL: none */
@@ -37,7 +48,7 @@ typedef struct BundleOptions {
 } BundleOptions;
 
 typedef struct BundleFile {
-  const char *name;        /* a plain file name */
+  const char *name;        /* a file name; in a package it may have folders */
   const void *p;           /* valid as long as the plan */
   size_t n;
   const char *sha256;      /* digest as text; NULL: not computed yet */
@@ -109,6 +120,12 @@ const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 /* Names of functions, at the number of the kernel that has the function's text: in C by operators and layout, "k3_conv_relu_hwc" */
 const char **kernel_functions(const Plan *p, const KernelOrigins *from);
 void put_kernel_facts(const Plan *p, const Kernel *k, Sb *s); /* the stored value, the work and the tile */
+
+/* ---- packages.c ---- */
+extern const Package packages[];               /* .word NULL ends it */
+const Package *package_named(const char *word); /* NULL: there is none */
+bool package_has(const Package *k, const FileRow *f); /* the package has this file of the backend's list */
+const char *package_list(Ctx *c, const char *words); /* words as a list of strings in Meson and Bazel */
 
 /* ---- lines.c ---- */
 enum { MOST_COLUMNS = 120, DEVICE_COLUMNS = 108 }; /* limits for generated code; a device's code is also lines of string literals */

@@ -102,6 +102,33 @@ static const char *example_print(const Rendering *r) {
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 
+static const char *example_pointers(const Rendering *r) { /* for C++ */
+  Sb s = { 0 };
+  sb_printf(&s, "  %s_inputs in;\n  %s_outputs out;\n", r->o->name, r->o->name);
+  for (size_t i = 0; i < graph_nin(r->p->g); i++) sb_printf(&s, "  in.%s = input_%zu;\n", r->in[i], i);
+  for (size_t i = 0; i < graph_nout(r->p->g); i++) sb_printf(&s, "  out.%s = output_%zu;\n", r->out[i], i);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+static const char *example_serial(const Rendering *r) {
+  const Graph *g = r->p->g;
+  Sb s = { 0 };
+  for (size_t i = 0; i < graph_nout(g); i++)
+    if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank))
+      sb_printf(&s, "  Serial.print(F(\"%s[0] = \"));\n  Serial.println((double)output_%zu[0], 5);\n", r->out[i], i);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+static const char *android_abi(const Rendering *r) {
+  switch (r->p->in->target->arch) {
+  case ARCH_AARCH64: return "'arm64-v8a'";
+  case ARCH_ARM: return "'armeabi-v7a'";
+  case ARCH_X86_64: return "'x86_64'";
+  case ARCH_RISCV64: return "'riscv64'";
+  default: return "'arm64-v8a', 'armeabi-v7a', 'x86_64'";
+  }
+}
+
 static const char *cpu_text(Ctx *c, const Target *t) {
   Sb s = { 0 };
   sb_printf(&s, "0x%xu /* TGCRT_CPU_ bits of what the code uses:", t->features);
@@ -332,13 +359,18 @@ static void add_copy(const char *name, Bundle *b) {
   VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = t->p, .n = t->n }));
 }
 
+static bool bundle_is_bare(const Plan *p, const BundleOptions *o) {
+  return target_is_bare(p->in->target) || (o->package && o->package->bare);
+}
+
 /* All files but the manifest, as the backend's rows list them; weights: name of the source that embeds them */
 static void add_files(Rendering *r, const WordSet *words, const char *weights, Bundle *b) {
   const Plan *p = r->p;
   Ctx *c = p->ir->ctx;
-  const FilePlace elsewhere = target_is_bare(p->in->target) ? HOSTED : BARE;
+  const Package *package = r->o->package;
+  const FilePlace elsewhere = bundle_is_bare(p, r->o) ? HOSTED : BARE;
   for (const FileRow *f = r->o->backend->files; f->kind != FILE_END; f++) {
-    if (f->where == elsewhere) continue;
+    if (f->where == elsewhere || (package && !package_has(package, f))) continue;
     switch (f->kind) {
     case FILE_END: break;
     case FILE_COPIED: add_copy(f->from, b); break;
@@ -362,6 +394,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     case FILE_WEIGHTS: add_weights(r, words, weights, b); break;
     }
   }
+  for (int i = 0; package && package->files[i]; i += 2) add_file(c, b, code_named(c, package->files[i + 1], r->o->name), words, package->files[i]);
   if (r->o->test_in) add_test_data(c, r->o->name, p->g, r->o, b);
 }
 
@@ -446,6 +479,9 @@ static const MadeWord made_words[] = {
   { "example_values", example_values },
   { "example_assign", example_assign },
   { "example_print", example_print },
+  { "example_pointers", example_pointers },
+  { "example_serial", example_serial },
+  { "android_abi", android_abi },
   { "prelude", prelude_word },
   { "kernels", kernels_word },
   { "chunks", chunks_word },
@@ -522,7 +558,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   char weights_sha256[65];
   sha256_hex(p->weights.p, (size_t)p->weights.bytes, weights_sha256);
   r.weights_sha256 = arena_str(m, weights_sha256, 64);
-  const bool bare = target_is_bare(p->in->target);
+  const bool bare = bundle_is_bare(p, o);
   const bool hosted = strstr(p->in->target->triple, "linux"); /* elsewhere a program is linked with no more than it needs */
   const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
   const char *weights_object = apart ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
@@ -599,6 +635,11 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "headers", o->backend->device ? "tgcrt.h tgcrt_device.h" : "tgcrt.h" },
     { "library_file", strstr(form->library, "INSTALL_INTERFACE") ? code_file(c, o) : "" },
     { "bare", word_if(bare) },
+    { "quoted_sources", package_list(c, arena_printf(m, "tgcrt.c%s%s%s", bare ? "" : " tgcrt_pool.c", apart ? " " : "",
+                                                     apart ? weights_file : "")) },
+    { "quoted_flags", package_list(c, net_flags(p, o)) },
+    { "package_sources", arena_printf(m, "tgcrt.c%s%s", apart ? " " : "", apart ? weights_file : "") },
+    { "platformio_sources", arena_printf(m, "+<tgcrt.c>%s%s%s", apart ? " +<" : "", apart ? weights_file : "", apart ? ">" : "") },
     { "cross", target_tools(p->in->target) },
     { "machine_flags", target_machine_flags(m, p->in->target) },
     { "languages", o->weights == WEIGHTS_INCBIN || o->backend->images ? "C ASM" : "C" },
