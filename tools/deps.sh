@@ -2,7 +2,8 @@
 # Makes sure that what tgc needs is on this machine: deps.sh SET...
 # Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated
 # machines), llvm (to test objects for WebAssembly), site (to write the documentation as HTML),
-# packages (to build bundles by the build systems of others). LLVM itself is in check: tgc builds
+# packages (to build bundles by the build systems of others), deb (to make a Debian package of tgc), windows (to run
+# bundles for Windows). LLVM itself is in check: tgc builds
 # without it.
 # As root on Debian the missing packages are installed through apt; otherwise this says which they are.
 # A package counts as present when its probe succeeds, so other systems and own builds are fine.
@@ -16,7 +17,6 @@ build libc6-dev            header stdio.h
 build pkg-config           has pkg-config
 build libprotobuf-c-dev    module libprotobuf-c
 build protobuf-c-compiler  has protoc-c
-build libonnx-dev          file ${ONNX_PROTO:-/usr/include/onnx/onnx.proto}
 build libjansson-dev       module jansson
 build nettle-dev           module nettle
 build zlib1g-dev           module zlib
@@ -48,6 +48,12 @@ cross gcc-arm-none-eabi         has arm-none-eabi-gcc
 cross libnewlib-arm-none-eabi   file /usr/include/newlib/stdio.h
 cross qemu-user                 has qemu-aarch64
 cross qemu-system-arm           has qemu-system-arm
+windows gcc-mingw-w64-x86-64   has x86_64-w64-mingw32-gcc
+windows wine64                 file /usr/lib/wine/wine64
+deb debhelper              has dh
+deb dpkg-dev               has dpkg-buildpackage
+deb fakeroot               has fakeroot
+deb lintian                has lintian
 packages cmake                 has cmake
 packages meson                 has meson
 packages ninja-build           has ninja
