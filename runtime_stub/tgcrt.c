@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt.c: see tgcrt.h. With TGCRT_FREESTANDING it imports nothing; the last part maps files by POSIX calls. */
+/* tgcrt.c: see tgcrt.h. With TGCRT_FREESTANDING it imports nothing; the last part maps files, by calls of POSIX or of Windows. */
 #define _POSIX_C_SOURCE 200809L
 #include "tgcrt.h"
 #include <string.h>
@@ -242,7 +242,40 @@ int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, 
   return TGCRT_OK;
 }
 
-#ifndef TGCRT_FREESTANDING
+/* ---- files ---- */
+#if defined _WIN32 && !defined TGCRT_FREESTANDING
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+int tgcrt_map(const char *path, size_t bytes, const void **data) {
+  HANDLE file, mapping = NULL;
+  LARGE_INTEGER size;
+  if (!path || !data) return TGCRT_ARGUMENT;
+  *data = NULL;
+  file = CreateFileA(path, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
+  if (file == INVALID_HANDLE_VALUE) return TGCRT_FILE;
+  if (GetFileType(file) == FILE_TYPE_DISK && GetFileSizeEx(file, &size) && (uint64_t)size.QuadPart == bytes && bytes)
+    mapping = CreateFileMappingA(file, NULL, PAGE_READONLY, 0, 0, NULL);
+  if (mapping) *data = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
+  if (mapping) CloseHandle(mapping); /* the view keeps both */
+  CloseHandle(file);
+  return *data || !bytes ? TGCRT_OK : TGCRT_FILE;
+}
+
+static size_t program_path(char *path, size_t size) {
+  const DWORD n = GetModuleFileNameA(NULL, path, (DWORD)size);
+  return n < size ? n : 0;
+}
+
+static int is_there(const char *path) { return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES; }
+static int separates(char c) { return c == '/' || c == '\\'; }
+static int is_absolute(const char *name) { return separates(name[0]) || (name[0] && name[1] == ':'); }
+
+void tgcrt_unmap(const void *data, size_t bytes) {
+  (void)bytes;
+  if (data) UnmapViewOfFile(data);
+}
+#elif !defined TGCRT_FREESTANDING
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -282,19 +315,25 @@ static size_t program_path(char *path, size_t size) {
 #endif
 }
 
-int tgcrt_map_beside(const char *name, size_t bytes, const void **data) {
-  char path[4096];
-  size_t n;
-  if (!name || !data) return TGCRT_ARGUMENT;
-  n = *name == '/' ? 0 : program_path(path, sizeof path);
-  while (n && path[n - 1] != '/') n--;
-  if (!n || strlen(name) >= sizeof path - n) return tgcrt_map(name, bytes, data);
-  strcpy(path + n, name);
-  if (access(path, F_OK)) return tgcrt_map(name, bytes, data);
-  return tgcrt_map(path, bytes, data);
-}
+static int is_there(const char *path) { return !access(path, F_OK); }
+static int separates(char c) { return c == '/'; }
+static int is_absolute(const char *name) { return separates(*name); }
 
 void tgcrt_unmap(const void *data, size_t bytes) {
   if (data) munmap((void *)(uintptr_t)data, bytes);
+}
+#endif
+
+#ifndef TGCRT_FREESTANDING
+int tgcrt_map_beside(const char *name, size_t bytes, const void **data) {
+  char path[4096];
+  size_t n, length;
+  if (!name || !data) return TGCRT_ARGUMENT;
+  length = strlen(name);
+  n = is_absolute(name) ? 0 : program_path(path, sizeof path);
+  while (n && !separates(path[n - 1])) n--;
+  if (!n || length >= sizeof path - n) return tgcrt_map(name, bytes, data);
+  memcpy(path + n, name, length + 1);
+  return tgcrt_map(is_there(path) ? path : name, bytes, data);
 }
 #endif

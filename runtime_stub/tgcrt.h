@@ -10,6 +10,10 @@
 #if !defined TGCRT_FREESTANDING && !defined __unix__ && !defined __APPLE__ && !defined _WIN32 && !defined __wasi__
 #define TGCRT_FREESTANDING
 #endif
+/* tgcrt_pool.c needs POSIX threads: on Windows a program gives an executor of its own. */
+#if defined _WIN32 && !defined TGCRT_SINGLE
+#define TGCRT_SINGLE
+#endif
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "weights are little-endian; there is no form of a bundle for big-endian machines"
 #endif
