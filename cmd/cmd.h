@@ -34,7 +34,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   char **words;                /* the command line, with the program first */
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *package, *precision, *weights, *denormals, *groups;
+  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *package;
+  const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   Texts inputs, dims, states, results, settings;

@@ -50,7 +50,8 @@ static void add_tunables(Arena *a, Texts *words) {
 static const struct {
   const char *option, *words[4];
 } fixed[] = {
-  { "embed-weights", { "incbin", "c", "file" } },  { "denormals", { "flush", "keep" } },       { "format", { "npy", "pb", "raw" } },
+  { "embed-weights", { "incbin", "c", "file" } },  { "denormals", { "flush", "keep" } },
+  { "format", { "npy", "pb", "raw" } },
   { "color", { "auto", "always", "never" } },
 };
 

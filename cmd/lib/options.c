@@ -190,7 +190,8 @@ static bool given(const Options *o, const char *name) {
 /* clang-format off */
 /* The first option of a pair is ignored beside the second. */
 static const struct { const char *option, *beside; } ignored[] = {
-  { "name", "stop-after" },         { "package", "stop-after" },   { "emit", "stop-after" },      { "embed-weights", "stop-after" },
+  { "name", "stop-after" },         { "emit", "stop-after" },      { "embed-weights", "stop-after" },
+  { "package", "stop-after" },
   { "no-cpu-check", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
   { "cc-limit", "stop-after" },     { "seconds", "runs" },
   { "self-test", "start-after" },   { "dim", "start-after" },      { "result", "start-after" },
@@ -323,7 +324,8 @@ static int check_package(const Options *o, const Backend *b, Emit emit) {
   const Package *k = package_named(o->package);
   if (!k) return wrong_value(o, "package", o->package, "unknown --package '%s'; `tgc help compile` lists them", o->package);
   if (b->device) return wrong(o, "--package is for CPUs: --backend=%s has none", b->name);
-  if (strcmp(o->package, "cmake") && !(b->is_c && emit == EMIT_TEXT)) return wrong(o, "--package=%s needs C: --backend=c", o->package);
+  if (strcmp(o->package, "cmake") && !(b->is_c && emit == EMIT_TEXT))
+    return wrong(o, "--package=%s needs C: --backend=c", o->package);
   if (!strcmp(o->package, "bazel") && o->embed && (!strcmp(o->embed, "yes") || !strcmp(o->embed, "incbin")))
     return wrong(o, "--package=bazel cannot tell the assembler where the weights are: --embed-weights=c");
   if (strcmp(o->package, "cmake") && o->isa && !strcmp(o->isa, "fat"))

@@ -118,7 +118,8 @@ int verb_compile(Ctx *c, const Options *given) {
   Feed feed = { 0 };
   Resumed *from = o->start_after ? resume_read(c, &then) : NULL;
   const Target *t = target_of(c, o, DEFAULT_ISA);
-  if (!o->embed && target_is_bare(t) && (!o->package || !package_named(o->package)->bare)) then.embed = "yes"; /* it has no files */
+  const bool embeds = o->package && package_named(o->package)->bare; /* by the package's own rule */
+  if (!o->embed && target_is_bare(t) && !embeds) then.embed = "yes"; /* it has no files */
   if (!from) feed_read(c, o, &feed);
   Graph *g = from ? resumed_graph(from) : load_graph(c, o, &feed);
   const bool dumps = o->stop_after && o->out && strcmp(o->stop_after, "load");

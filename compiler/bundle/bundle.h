@@ -117,9 +117,11 @@ typedef struct JobForm {
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 
 /* ---- kernel_names.c ---- */
-/* Names of functions, at the number of the kernel that has the function's text: in C by operators and layout, "k3_conv_relu_hwc" */
+/* Names of functions, at the number of the kernel that has the function's text. In C they have operators and layout:
+ * "k3_conv_relu_hwc" */
 const char **kernel_functions(const Plan *p, const KernelOrigins *from);
-void put_kernel_facts(const Plan *p, const Kernel *k, Sb *s); /* the stored value, the work and the tile */
+const Layout **kernel_layouts(const Plan *p);  /* the value that each kernel stores; NULL: none, or several */
+void put_kernel_facts(const Plan *p, const Kernel *k, const Layout *l, Sb *s); /* the stored value, the work and the tile */
 
 /* ---- packages.c ---- */
 extern const Package packages[];               /* .word NULL ends it */
@@ -128,7 +130,7 @@ bool package_has(const Package *k, const FileRow *f); /* the package has this fi
 const char *package_list(Ctx *c, const char *words); /* words as a list of strings in Meson and Bazel */
 
 /* ---- lines.c ---- */
-enum { MOST_COLUMNS = 120, DEVICE_COLUMNS = 108 }; /* limits for generated code; a device's code is also lines of string literals */
+enum { MOST_COLUMNS = 120, DEVICE_COLUMNS = 108 }; /* limits for generated code; a device's is in string literals, too */
 void break_lines(Sb *code, int most);          /* code in C or a language like it; tokens stay the same */
 
 /* ---- code.c ---- */

@@ -43,20 +43,25 @@ static void put_operators(const Plan *p, const Kernel *k, const KernelOrigins *o
   sb_free(&ops);
 }
 
-/* The value that the kernel stores; NULL: not one alone */
-static const Layout *stored_by(const Plan *p, const Kernel *k) {
-  const Layout *found = NULL;
-  if (k->written.n != 1) return NULL;
+const Layout **kernel_layouts(const Plan *p) {
+  Arena *m = &p->ir->ctx->model;
+  const Layout **of_buffer = ARENA_NEW(m, const Layout *, p->ir->bufs.n + 1);
+  const Layout **of_kernel = ARENA_NEW(m, const Layout *, p->kernels.n + 1);
+  bool *several = ARENA_NEW(m, bool, p->ir->bufs.n + 1);
   for (size_t i = 0; i < p->layouts.n; i++) {
-    if (p->layouts.p[i].buf != k->written.p[0]) continue;
-    if (found) return NULL;
-    found = &p->layouts.p[i];
+    const Layout *l = &p->layouts.p[i];
+    several[l->buf] = of_buffer[l->buf] != NULL;
+    of_buffer[l->buf] = l;
   }
-  return found;
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
+    if (x->written.n == 1 && !several[x->written.p[0]]) of_kernel[k] = of_buffer[x->written.p[0]];
+  }
+  return of_kernel;
 }
 
-/* Axes with more than one element, in the order of their strides, the largest first. Rank 4 has the axes n, c, h and w: "hwc". Other ranks
- * have letters from a on: "ba". */
+/* Axes with more than one element, in the order of their strides, the largest first. Rank 4 has the axes n, c, h and w: "hwc".
+ * Other ranks have letters from a on: "ba". */
 static void put_axes(const Plan *p, const Layout *l, Sb *s) {
   const Node *x = node(p->ir, l->value);
   int axes[MAX_RANK], n = 0;
@@ -73,6 +78,7 @@ static void put_axes(const Plan *p, const Layout *l, Sb *s) {
 
 const char **kernel_functions(const Plan *p, const KernelOrigins *from) {
   Arena *m = &p->ir->ctx->model;
+  const Layout **layout = kernel_layouts(p);
   const char **names = ARENA_NEW(m, const char *, p->kernels.n + 1);
   for (size_t i = 0; i < p->kernels.n; i++) {
     const Kernel *k = &p->kernels.p[i];
@@ -80,9 +86,8 @@ const char **kernel_functions(const Plan *p, const KernelOrigins *from) {
     Sb s = { 0 };
     sb_printf(&s, "k%zu", i);
     if (p->in->backend->is_c) {
-      const Layout *l = stored_by(p, k);
       put_operators(p, k, &from[i], &s);
-      if (l) sb_puts(&s, "_"), put_axes(p, l, &s);
+      if (layout[i]) sb_puts(&s, "_"), put_axes(p, layout[i], &s);
       if (s.p[s.n - 1] == '_') s.p[--s.n] = 0;
     }
     names[i] = sb_keep(&s, m);
@@ -90,8 +95,7 @@ const char **kernel_functions(const Plan *p, const KernelOrigins *from) {
   return names;
 }
 
-void put_kernel_facts(const Plan *p, const Kernel *k, Sb *s) {
-  const Layout *l = stored_by(p, k);
+void put_kernel_facts(const Plan *p, const Kernel *k, const Layout *l, Sb *s) {
   if (l) {
     const Node *x = node(p->ir, l->value);
     sb_printf(s, "%s[", dtype_info[x->dt].text);

@@ -216,6 +216,7 @@ const char *kernels_text(const Plan *p, const Repeats *repeats) {
   Sb s = { 0 };
   const KernelOrigins *from = kernel_origins(p);
   const char **function = kernel_functions(p, from);
+  const Layout **layout = kernel_layouts(p);
   const char *const *comment = p->in->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kernel = &p->kernels.p[k];
@@ -236,7 +237,7 @@ const char *kernels_text(const Plan *p, const Repeats *repeats) {
     sb_printf(&s, "%s\n", comment[1]);
     if (!own) continue;
     sb_puts(&s, comment[0]);
-    put_kernel_facts(p, kernel, &s);
+    put_kernel_facts(p, kernel, layout[k], &s);
     sb_printf(&s, "%s\n%s", comment[1], comment[0]);
     put_parameters(p, kernel, &s);
     sb_printf(&s, "%s\n", comment[1]);

@@ -34,7 +34,7 @@ static size_t step(const char *at, const char *end, Place *place) {
   return 1;
 }
 
-/* Where to break: the last blank that leaves at most `most` columns before it, else the first one. *place: there. -> n: nowhere */
+/* Where to break: the last blank with at most `most` columns before it, else the first one. *place: there. -> n: nowhere */
 static size_t break_of(const char *p, size_t n, size_t from, size_t most, Place *place) {
   size_t best = n;
   Place now = *place;

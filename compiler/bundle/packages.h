@@ -1,8 +1,7 @@
-/* packages.h: a row for each kind of package, a bundle with the files of a build system that is not its own. The option --package, its
- * help, its completions and the table of docs/packages.md name the rows. PACKAGE has these columns: word of the option; purpose;
- * whether programs have no operating system; weights without --embed-weights; files of the bundle that stay, beside sources and
- * headers; templates of further files, each with its name in the bundle; next command. In names, % is the bundle's name, in the last
- * column its folder. */
+/* packages.h: a row for each kind of package, a bundle with the files of a build system that is not its own. The option --package
+ * and its completions take the rows. PACKAGE has these columns: word of the option; purpose; whether programs have no operating
+ * system; weights without --embed-weights; files of the bundle that stay, beside sources and headers; templates of further files,
+ * each with its name in the bundle; next command. In names, % is the bundle's name, in the last column its folder. */
 /* clang-format off */
 #ifndef PACKAGE
 #define PACKAGE(word, gloss, bare, weights, stays, files, next)

@@ -231,7 +231,8 @@ static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int
   static const char digit[] = "0123456789";
   Sb s = { 0 };
   sb_printf(&s,
-            "/* SPDX-License-Identifier: 0BSD */\n/* %s_weights.c: the weights as an array. */\n#if defined(__GNUC__)\n#define ALIGNED __attribute__((aligned(%d)))\n"
+            "/* SPDX-License-Identifier: 0BSD */\n/* %s_weights.c: the weights as an array. */\n"
+            "#if defined(__GNUC__)\n#define ALIGNED __attribute__((aligned(%d)))\n"
             "#elif defined(_MSC_VER)\n#define ALIGNED __declspec(align(%d))\n#else\n#define ALIGNED _Alignas(%d)\n#endif\n"
             "extern const unsigned char %s_weights[];\nALIGNED const unsigned char %s_weights[] = {\n",
             name, BUNDLE_ALIGN, BUNDLE_ALIGN, BUNDLE_ALIGN, name, name);
@@ -270,8 +271,8 @@ static const char *guard_text(const Plan *p, const char *file) {
 }
 
 /* ---- kernels for several machines ---- */
-static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out, const char *digest,
-                        Bundle *b) {
+static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out,
+                        const char *digest, Bundle *b) {
   Ctx *c = v->ir->ctx;
   const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
   Sb prelude = { 0 };
@@ -394,7 +395,8 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     case FILE_WEIGHTS: add_weights(r, words, weights, b); break;
     }
   }
-  for (int i = 0; package && package->files[i]; i += 2) add_file(c, b, code_named(c, package->files[i + 1], r->o->name), words, package->files[i]);
+  for (const char *const *f = package ? package->files : NULL; f && *f; f += 2)
+    add_file(c, b, code_named(c, f[1], r->o->name), words, f[0]);
   if (r->o->test_in) add_test_data(c, r->o->name, p->g, r->o, b);
 }
 
@@ -639,7 +641,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
                                                      apart ? weights_file : "")) },
     { "quoted_flags", package_list(c, net_flags(p, o)) },
     { "package_sources", arena_printf(m, "tgcrt.c%s%s", apart ? " " : "", apart ? weights_file : "") },
-    { "platformio_sources", arena_printf(m, "+<tgcrt.c>%s%s%s", apart ? " +<" : "", apart ? weights_file : "", apart ? ">" : "") },
+    { "platformio_sources", apart ? arena_printf(m, "+<tgcrt.c> +<%s>", weights_file) : "+<tgcrt.c>" },
     { "cross", target_tools(p->in->target) },
     { "machine_flags", target_machine_flags(m, p->in->target) },
     { "languages", o->weights == WEIGHTS_INCBIN || o->backend->images ? "C ASM" : "C" },

@@ -74,14 +74,16 @@ static bool has_folder(json_t *files, const char *name) {
   return false;
 }
 
-/* Removes the bundle's files from dir, whose names there begin with `prefix`. keep: first moves other files there. If a file cannot
- * move, it stays, and dir stays. Folders of packages are at most MOST_FOLDERS deep. */
-enum { MOST_FOLDERS = 4 };
+enum { MOST_FOLDERS = 4 }; /* depth of folders in packages */
+
+/* Removes the bundle's files from dir, whose names in the bundle begin with `prefix`. keep: first moves other files there. If a
+ * file cannot move, it stays, and dir stays. */
 static void retire(Ctx *c, const char *dir, json_t *files, const char *prefix, const char *keep, int depth) {
   DIR *d = opendir(dir);
   for (struct dirent *e; d && (e = readdir(d));) {
     if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
-    const char *path = arena_printf(&c->model, "%s/%s", dir, e->d_name), *name = arena_printf(&c->model, "%s%s", prefix, e->d_name);
+    const char *path = arena_printf(&c->model, "%s/%s", dir, e->d_name);
+    const char *name = arena_printf(&c->model, "%s%s", prefix, e->d_name);
     const char *place = keep ? arena_printf(&c->model, "%s/%s", keep, e->d_name) : NULL;
     if (json_object_get(files, name)) unlink(path);
     else if (depth < MOST_FOLDERS && has_folder(files, name) && (!keep || !mkdir(place, 0777) || errno == EEXIST)) {

@@ -73,7 +73,7 @@ typedef enum {
   FILE_SCRIPT,             /* the backend's `script`, filled in */
   FILE_WEIGHTS,            /* the weights, and a file that embeds them; nothing if the code holds them */
 } FileKind;
-typedef enum { ANYWHERE, HOSTED, BARE } FilePlace; /* bundles that have the file: all, or those with or without an operating system */
+typedef enum { ANYWHERE, HOSTED, BARE } FilePlace; /* bundles that have a file: all, or by operating system */
 typedef struct FileRow {
   FileKind kind;
   const char *from;        /* FILE_COPIED, FILE_TEMPLATE: the file of runtime_stub */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: a program of the path's user: it runs the self-test of mnist-8 from flash, and prints the digit and the largest error in
- * millionths. data.S has the inputs and the outputs that the bundle's net_check.bin holds. */
+/* main.c: a program of the path's user: it runs the self-test of mnist-8 from flash, and prints the digit and the largest error
+ * in millionths. data.S has the inputs and the outputs that the bundle's net_check.bin holds. */
 #include "board.h"
 #include "net.h"
 
