@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # tgc: settings first, then what to build, then what to check.
 CC       ?= cc
 BUILD    ?= build

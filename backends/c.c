@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* c.c: the backend for C. Scalars are plain C99; vectors are GNU vector types, which gcc and clang both compile for any
  * instruction set. */
 #include "dialect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* files.c: files of bundles that several backends have in common: of those for CPUs, and of those for devices. */
 #include "backends.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* llvm.c: prints programs as LLVM IR, in its text form. An elementwise op is a cell of a table: an instruction, an intrinsic, a
  * helper (llvm_prelude.c) or a function of libm. Operations that LLVM leaves undefined, such as a division by zero, go through
  * helpers, so that results are those of the interpreter. Accumulators are stack slots, which LLVM turns into registers. Writing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd.h: the tgc program. options.h has a row for every verb and option. options.c parses the command line by these rows; help.c
  * prints the help and the manual page, completions.c the completions of shells. Each verb has a file. */
 #ifndef TGC_CMD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* options.h: a row for every verb and every option. The parser, the help, the man page and the completions of shells are made
  * from these rows. A file that includes this one first defines the macros that it needs: VERB, GROUP or
  * OPTION.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Makes sure that what tgc needs is on this machine: deps.sh SET...
 # Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated
 # machines), llvm (to test objects for WebAssembly), site (to write the documentation as HTML),

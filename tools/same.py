@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Does this tree make the same code as another commit? Compiles every test model for several machines with both, in C and in
 LLVM's text, and compares weights and texts without their comments: `make same BASE=COMMIT`.
 

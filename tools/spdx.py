@@ -20,7 +20,7 @@ PARTS = set("""calls.c.in head.metal.in helpers.c.in helpers.ll.in job.c.in leng
 def comment_of(path, head):
     """how a file of this kind writes a comment; None: it is data or a text"""
     name = path.name.removesuffix(".in")
-    if path.parent.name == "runtime_stub" and path.name in PARTS:
+    if path.parent.name == "runtime_stub" and (path.name in PARTS or path.name.startswith("README")):
         return None
     if name == "Makefile" or name == "CMakeLists.txt" or head.startswith("#!"):
         return HASH
@@ -28,7 +28,7 @@ def comment_of(path, head):
 
 
 def main():
-    fix, bad = "--fix" in sys.argv, 0
+    fix, wrong = "--fix" in sys.argv, []
     for name in subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n"):
         path = ROOT / name
         if not name or name.startswith(THIRD_PARTY) or not path.is_file() or path.is_symlink():
@@ -48,9 +48,9 @@ def main():
             at = text.index("\n") + 1 if text.startswith("#!") else 0
             path.write_text(text[:at] + line + text[at:])
             continue
-        print(f"{name}: no line {line.strip()}")
-        bad = 1
-    return bad
+        wrong.append(f"# {name}: no line {line.strip()}")
+    print(*wrong, f"{'not ' * bool(wrong)}ok 1 - every file of code names its licence (tools/spdx.py --fix writes it)", "1..1", sep="\n")
+    return bool(wrong)
 
 
 if __name__ == "__main__":

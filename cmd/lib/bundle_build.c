@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle_build.c: builds bundles as shared objects for this machine. compiler/tune/tool.c runs the C compiler and the linker,
  * and interprets their exit status. */
 #include "../cmd.h"

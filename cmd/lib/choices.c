@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* choices.c: the words that options take as values. Messages suggest the nearest of them, and shells complete them. */
 #include "../cmd.h"
 #include "../../compiler/target/cpu_facts.h"

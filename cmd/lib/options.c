@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* options.c: the command line, parsed by the rows of options.h. */
 #include "../cmd.h"
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile.c: tgc compile: a model to a bundle, or to the text after a pass. */
 #include "../cmd.h"
 #include "../../compiler/target/cpu_facts.h"

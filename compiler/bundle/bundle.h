@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle.h: writes the files of a bundle from a plan. Texts come from the templates in runtime_stub, which are embedded in the
  * program. docs/bundle.md describes the result. */
 #ifndef TGC_BUNDLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* code.c: the file with a bundle's code: its row in the backend's table, and its bytes. */
 #include "bundle.h"
 #include <string.h>

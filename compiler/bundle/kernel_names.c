@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kernel_names.c: names of kernels' functions in C, by operators and layout, and a line about each kernel.
  *
  * needs: the plan's kernels with their origins; layouts, if the plan has them    gives: texts in the model's arena */

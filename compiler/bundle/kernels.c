@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kernels.c: kernels of a plan as text, their origins, and the C function that calls a kernel by its number. Repeated calls
  * (reroll.c) share one case for all iterations. */
 #include "bundle.h"

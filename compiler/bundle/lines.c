@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lines.c: breaks long lines of C, or of a language like it, at blanks between tokens. Comments go on behind an asterisk, lines
  * of the preprocessor behind a backslash. Strings are never broken.
  *

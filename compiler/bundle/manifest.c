@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* manifest.c: manifest.json, the description of a bundle for programs. Keys are sorted, and nothing depends on the host, the
  * user, the time or a path. Only the manifest contains names of the model's nodes.
  *

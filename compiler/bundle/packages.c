@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* packages.c: the table of packages, and which files of a bundle each has.
  *
  * needs: a row of packages.h and the backend's list of files    gives: the list of the package's files */

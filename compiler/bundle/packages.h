@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* packages.h: a row for each kind of package, a bundle with the files of a build system that is not its own. The option --package
  * and its completions take the rows. PACKAGE has these columns: word of the option; purpose; whether programs have no operating
  * system; weights without --embed-weights; files of the bundle that stay, beside sources and headers; templates of further files,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* render.c: the files of a bundle. Most are templates of runtime_stub. The parts that depend on the model are built here, from
  * numbers and cleaned names only.
  *

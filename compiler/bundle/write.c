@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* write.c: writes bundles to disk. A bundle is written to a new folder beside the old one, synced, and takes its place in one
  * step. After any failure the name shows the complete old bundle or the complete new one. Files in the old folder that do not
  * belong to the old bundle move to the new one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* backend.h: a backend is a row of facts, and the functions that write its text. The compiler, the bundle and the command line
  * ask the row; they never ask which backend it is. docs/adding-a-backend.md says how to add one. */
 #ifndef TGC_BACKEND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* features.h: features of CPUs beyond the baseline of their architecture, one row each. FEATURE has these columns: id of
  * TGCRT_CPU_id and FEAT_id; architecture; name in --isa; needed features; flags added to the row's cflags; LLVM's names;
  * preprocessor condition that holds if the C compiler uses it. Needed features come first. */

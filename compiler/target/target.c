@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* target.c: finds machines. A row of machines.h is a set of features with the facts that follow from them. For another set, the
  * first row of the architecture counts whose features the set includes. The other features are added to its name and flags. So
  * a machine is found by its instruction sets, and may be used without some of them. CPU model numbers are never asked, because

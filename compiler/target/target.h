@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* target.h: facts about a machine. The compiler asks these facts and never a name. backend.h describes backends. */
 #ifndef TGC_TARGET_H
 #define TGC_TARGET_H

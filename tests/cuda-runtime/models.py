@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Bundles of models on the libcuda of fake.c, whose kernels run on fibers of the CPU: their reference outputs, and what a run is in
 the driver's log. No NVRTC is needed: the images of such a bundle say nothing."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Fills device.c.in, net.h.in and check.c.in of runtime_stub for a network of kernels written by hand, net.cl, net.cu and net.metal, as
 compiler/bundle does for models."""
 import hashlib

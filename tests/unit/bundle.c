@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle.c (unit test): files, forms and comments of a bundle are those of the backend's row, whatever functions it has. */
 #include "fixture.h"
 #include "../../backends/backends.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Times of bundles on the GPU of this machine, beside PyTorch (eager, and torch.compile) and ONNX Runtime where it has a provider for
 CUDA: ResNet-50, BERT-base, one token of GPT-2 behind 512 others, and products of 4096 x 4096, with batches of 1 and 32. Large
 models are exported here, from torchvision and from configurations of transformers, with weights from a seed. Nothing is

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # kit.sh FOLDER [WORD...]: a folder for a machine with an NVIDIA GPU and no network: tgc with its libraries, bundles of small models
 # that are compiled and linked here, and the scripts that run them. WORDs choose models whose names contain one of them.
 # Environment: TGC, CC, MODELS (../shared/models), GPU_ARCHS (sm_75,sm_80,sm_90).
