@@ -24,7 +24,7 @@ typedef struct OutputError { double max, rms, largest; } OutputError; /* absolut
 
 /* A bundle with the files of another build system: a row of packages.h */
 typedef struct Package {
-  const char *word, *gloss;
+  const char *word;        /* value of the option --package */
   bool bare;               /* without an operating system, whatever the target has */
   WeightsMode weights;     /* without --embed-weights */
   const char *stays;       /* templates of the backend's list that the package has */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 const Package packages[] = {
-#define PACKAGE(word, gloss, bare, weights, stays, files, next) { word, gloss, bare, weights, stays, files, next },
+#define PACKAGE(word, bare, weights, stays, files, next) { word, bare, weights, stays, files, next },
 #include "packages.h"
   { .word = NULL },
 };
