@@ -53,7 +53,7 @@ typedef struct Writing {
 static bool has_kernels(const char *file, const char *name) {
   const size_t n = strlen(name);
   const char *dot = strrchr(file, '.'), *rest = !strncmp(file, name, n) ? file + n : starts_with(file, "lib") ? file : "";
-  const bool other = dot && (!strcmp(dot, ".h") || !strcmp(dot, ".pc") || !strcmp(dot, ".bin"));
+  const bool other = dot && (!strcmp(dot, ".h") || !strcmp(dot, ".pc") || !strcmp(dot, ".bin") || !strcmp(dot, ".in"));
   return *rest && dot && !other && !starts_with(rest, "_weights");
 }
 

@@ -99,7 +99,7 @@ static const char *example_print(const Rendering *r) {
   Sb s = { 0 };
   for (size_t i = 0; i < graph_nout(g); i++)
     if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank))
-      sb_printf(&s, "  if (!status) printf(\"%s[0] = %%g\\n\", (double)output_%zu[0]);\n", r->out[i], i);
+      sb_printf(&s, "  if (!status) printf(\"%s[0] = %%.4g\\n\", (double)output_%zu[0]);\n", r->out[i], i);
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 
