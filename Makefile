@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # tgc: settings first, then what to build, then what to check.
 CC       ?= cc
 BUILD    ?= build
@@ -14,7 +15,8 @@ LLVM     := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)# headers only: the 
 CFLAGS   += $(if $(LLVM),-DTGC_LLVM -I$(LLVM))
 LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -pthread
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DTGC_CHECK_ARGS
-ONNX_PROTO ?= /usr/include/onnx/onnx.proto
+ONNX_PROTO ?= third_party/onnx/onnx.proto
+VERSION  := $(shell sed -n 's/.*define TGC_VERSION "\(.*\)"/\1/p' compiler/support/support.h)
 PYTHON   ?= python3
 TESTS    ?=# words of which a test's path must contain one; empty: all
 BENCH    ?=# the same for the models of bench
@@ -64,7 +66,7 @@ again: ;
 # a header that an earlier build has seen and that is gone now: what included it is compiled again
 %.h: ;
 
-# the reader's code comes from Debian's onnx.proto; its warnings are not ours
+# the reader's code comes from onnx.proto of ONNX; its warnings are not ours
 $(BUILD)/gen/onnx.pb-c.c: $(ONNX_PROTO)
 	@mkdir -p $(@D)
 	protoc-c --c_out=$(@D) -I$(dir $<) $<
@@ -183,6 +185,20 @@ icount: deps-check
 run-icount: all
 	@TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tests/bench/icount.py $(ICOUNT)
 
+# packages of --package by CMake, Meson, Bazel and the AVR core of Arduino, and in stubs of the others: a minute
+packages: deps-check
+	@tools/deps.sh packages
+	$(AGAIN) run-packages
+run-packages: all
+	@PACKAGES=all BAZEL=bazel BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/packages/run
+
+# portable bundles of all models for Windows, by clang and Wine: minutes
+windows: deps-check
+	@tools/deps.sh windows
+	$(AGAIN) run-windows
+run-windows: all
+	@WINDOWS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/windows/run
+
 # what compilers say of the C of every model for every machine, which is nothing: hours
 quiet: all
 	@QUIET=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/quiet/run | grep -v '^ok'
@@ -278,8 +294,36 @@ install: all install-lib
 	$(BUILD)/tgc completions zsh > $(DESTDIR)$(PREFIX)/share/$(word 2,$(COMPLETIONS))/_tgc
 	$(BUILD)/tgc completions fish > $(DESTDIR)$(PREFIX)/share/$(word 3,$(COMPLETIONS))/tgc.fish
 
+# what install writes, and nothing else; folders stay
+uninstall: all
+	@rm -rf $(BUILD)/uninstall
+	@$(MAKE) --no-print-directory -s install DESTDIR="$(abspath $(BUILD))/uninstall"
+	cd $(BUILD)/uninstall && find . ! -type d | sed 's,^\.,,' | while read -r f; do rm -f "$(DESTDIR)$$f"; done
+
+# ---- packages of tgc ----
+# The program with its libraries linked in, but for libc, libm and, if it is there, LLVM: for any Linux of this architecture that is
+# not older. Equal sources and tools give equal bytes.
+DIST := tgc-$(VERSION)-$(shell uname -s | tr A-Z a-z)-$(shell uname -m)
+STATIC = -Wl,-Bstatic $(filter-out -lm -lpthread -ldl,$(shell pkg-config --static --libs-only-l $(PKGS) 2>/dev/null)) \
+         -Wl,-Bdynamic -lm -pthread
+dist: all
+	@rm -rf $(BUILD)/dist && mkdir -p $(BUILD)/dist/$(DIST)
+	$(CC) $(CFLAGS) $(LDFLAGS) -s -o $(BUILD)/dist/tgc $(CMD:%.c=$(BUILD)/%.o) $(LIB) $(STATIC)
+	@$(MAKE) --no-print-directory -s install PREFIX= DESTDIR="$(abspath $(BUILD))/dist/$(DIST)"
+	@cp $(BUILD)/dist/tgc $(BUILD)/dist/$(DIST)/bin/tgc
+	@cp README.md CHANGELOG.md LICENSE $(BUILD)/dist/$(DIST)
+	@tools/licences.sh $(PKGS) > $(BUILD)/dist/$(DIST)/LICENCES-OF-LIBRARIES
+	tar -C $(BUILD)/dist --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$${SOURCE_DATE_EPOCH:-0} -cf - $(DIST) | \
+	  gzip -9n > $(BUILD)/$(DIST).tar.gz
+	@ls -l $(BUILD)/$(DIST).tar.gz
+
+# a Debian package of this commit, which lintian accepts
+deb:
+	@tools/deps.sh build deb
+	tools/deb.sh $(VERSION) $(BUILD)/deb
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
+.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

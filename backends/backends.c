@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* backends.c: the list of backends. */
 #include "backends.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* backends.h: the list of backends. Adding one: a file, a line here, a line in backends.c. */
 #ifndef TGC_BACKENDS_H
 #define TGC_BACKENDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* c.c: the backend for C. Scalars are plain C99; vectors are GNU vector types, which gcc and clang both compile for any
  * instruction set. */
 #include "dialect.h"
@@ -72,7 +73,7 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
 /* clang-format off */
 static const CodeForm forms[] = {
   { "c", EMIT_TEXT, "%.c",  "$(B)/%.o: %.c %.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) $(NETFLAGS) $(WARN) $(PIC) -c -o $@ %.c\n",
-    "$(B)/%.o ", "rm -f $@", "", "%.c ", "COMPILE_FLAGS \"-O3 ${NETFLAGS}\"", "", "" },
+    "$(B)/%.o ", "rm -f $@", "", "%.c ", "COMPILE_FLAGS \"${OPTIMIZE} ${NETFLAGS}\"", "", "" },
   { .word = NULL },
 };
 /* clang-format on */

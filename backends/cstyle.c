@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cstyle.c: prints programs as functions of a language like C: statements, loops, parameters. exprs.c prints expressions. The
  * dialect (dialect.h) has the spellings in which languages differ. */
 #include "cstyle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cstyle.h: declarations that expressions (exprs.c) and statements (cstyle.c) of one function share. */
 #ifndef TGC_CSTYLE_H
 #define TGC_CSTYLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cubin.c: what functions take of the machine, as the compiled code says it. A cubin is an ELF file. Its section ".nv.info" has
  * a record for each function and fact; NVIDIA documents neither, so a test compares the values with those of `ptxas -v`.
  *

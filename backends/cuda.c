@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda.c: the backend for CUDA C++, as NVRTC takes it without a header. Kernels are compiled with the model, for architectures of
  * NVIDIA's GPUs (nvrtc.c); the rest of a bundle is C for the host. */
 #include "../compiler/target/device_driver.h"

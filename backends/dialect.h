@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dialect.h: the spellings in which languages like C differ, as a table. exprs.c and cstyle.c print programs from it, and
  * helpers.c prints the prelude. c.c is the table for C.
  *

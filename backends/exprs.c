@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exprs.c: prints values of a program as expressions of a language like C. This code prints what all such languages share:
  * names, precedence, constants, arithmetic that wraps, addresses. Forms of the dialect print the rest, or calls of helpers. A
  * helper has the same name in all languages, such as tgc_max_f32x8; helpers.c defines it. Only numbers of the model reach the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* helpers.c: prints the prelude of kernels in a language like C. The dialect's files have parts (parts.h). It takes the parts
  * that the kernels use, for the types they use, and the parts that those need in turn. */
 #include "dialect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.c: prints launches as functions of a language like C that a driver starts: parameters and memory. cstyle.c prints
  * their statements.
  *

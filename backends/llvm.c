@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* llvm.c: prints programs as LLVM IR, in its text form. An elementwise op is a cell of a table: an instruction, an intrinsic, a
  * helper (llvm_prelude.c) or a function of libm. Operations that LLVM leaves undefined, such as a division by zero, go through
  * helpers, so that results are those of the interpreter. Accumulators are stack slots, which LLVM turns into registers. Writing
@@ -744,6 +745,9 @@ static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes
 }
 
 /* clang-format off */
+/* a library that tgc made, in the bundle or where CMake has installed it */
+#define INSTALLED(file) " $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/" file ">" \
+                        " $<INSTALL_INTERFACE:$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}/%/" file ">"
 static const CodeForm forms[] = {
   { "ir", EMIT_TEXT, "%.ll", "LLC ?= llc\n$(B)/%.o: %.ll\n\t@mkdir -p $(B)\n\t$(LLC) -O2 -filetype=obj -relocation-model=pic -o $@ %.ll\n",
     "$(B)/%.o ", "rm -f $@", "", "${CMAKE_CURRENT_BINARY_DIR}/%.o ", "EXTERNAL_OBJECT ON", "",
@@ -754,8 +758,8 @@ static const CodeForm forms[] = {
   { "asm", EMIT_ASM, "%.s",  "$(B)/%.o: %.s\n\t@mkdir -p $(B)\n\t$(CC) -c -o $@ %.s\n",
     "$(B)/%.o ", "rm -f $@", "", "%.s ", "LANGUAGE C", "", "" },
   { "obj", EMIT_OBJ, "%.o",      "", "%.o ", "rm -f $@",    "", "%.o ", "EXTERNAL_OBJECT ON", "", "" },
-  { "lib", EMIT_LIB, "lib%.a",   "", "",     "cp lib%.a $@", "", "",    "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.a", "" },
-  { "so",  EMIT_SO,  "lib%.so",  "", "",     "rm -f $@", "lib%.so -Wl,-rpath,'$$ORIGIN/..' ", "", "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.so", "" },
+  { "lib", EMIT_LIB, "lib%.a",   "", "",     "cp lib%.a $@", "", "",    "EXTERNAL_OBJECT ON", INSTALLED("lib%.a"), "" },
+  { "so",  EMIT_SO,  "lib%.so",  "", "",     "rm -f $@", "lib%.so -Wl,-rpath,'$$ORIGIN/..' ", "", "EXTERNAL_OBJECT ON", INSTALLED("lib%.so"), "" },
   { "wasm", EMIT_WASM, "%.wasm", "", "", "", "", "", "", "", "" },
   { .word = NULL },
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* llvm.h: programs as text of LLVM's IR (llvm.c, llvm_prelude.c), and its compilation to machine code by LLVM 19
  * (llvm_build.c). */
 #ifndef TGC_LLVM_H

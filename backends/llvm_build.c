@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* llvm_build.c: compiles IR text to machine code, through LLVM's C interface. The library is opened on first use, because
  * loading it takes longer than most other work of tgc. Functions that need it end with EX_MISSING if it is missing, or if tgc
  * was built without its headers.

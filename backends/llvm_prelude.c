@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* llvm_prelude.c: prints the prelude of kernels in LLVM's IR: the helpers that they call, from runtime_stub/helpers.ll.in,
  * declarations of libm functions, and attributes of functions. */
 #include "llvm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* metal.c: the backend for Metal Shading Language. Kernels are text, which the driver of the device compiles when the model is
  * opened, or a library that the bundle's build.sh makes of it; the rest of a bundle is C for the host.
  *

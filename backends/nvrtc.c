@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc.c: kernels in CUDA C++ to cubins, PTX and fatbins. NVRTC, NVIDIA's compiler as a library, is opened when it is first
  * needed, and so is nvFatbin, which packs images into one. Where NVRTC is missing, clang makes PTX, which drivers compile.
  *

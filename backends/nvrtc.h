@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc.h: compiles CUDA C++ to the images that NVIDIA's driver loads. */
 #ifndef TGC_NVRTC_H
 #define TGC_NVRTC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl.c: the backend for OpenCL C 1.2. Kernels are text, which the device's driver compiles when the model is opened; the
  * rest of a bundle is C for the host. */
 #include "../compiler/target/device_driver.h"

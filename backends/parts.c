@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parts.c: texts in parts. */
 #include "parts.h"
 #include <string.h>

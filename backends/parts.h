@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parts.h: texts in parts, of which a backend writes those that kernels mention: helpers.c.in, scalars.c.in, helpers.ll.in. A
  * part begins with a line such as "@text", "@scalar max", "@vector max" or "@function div". */
 #ifndef TGC_PARTS_H

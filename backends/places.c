@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* places.c: prints where a thread is: loops over blocks and threads of a program become numbers that the driver gives each
  * thread.
  *

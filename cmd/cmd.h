@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd.h: the tgc program. options.h has a row for every verb and option. options.c parses the command line by these rows; help.c
  * prints the help and the manual page, completions.c the completions of shells. Each verb has a file. */
 #ifndef TGC_CMD_H
@@ -34,7 +35,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   char *const *words;          /* the command line, with the program first */
   const char *model;           /* the model or bundle */
   const char *out;
-  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed;
+  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c: the tgc program. Reads the command line, runs the verb in a context, and turns its end into an exit code. First it
  * makes standard streams safe that the caller closed. */
 #include "cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* options.h: a row for every verb and every option. The parser, the help, the man page and the completions of shells are made
  * from these rows. A file that includes this one first defines the macros that it needs: VERB, GROUP or
  * OPTION.
@@ -84,7 +85,7 @@ OPTION(0,   "percentile",       "P",                      REAL,  percentile,    
 OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRvBp",      INPUT,
        "seed of random inputs, for inputs without a file (0)")
 OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "v",          INPUT,
-       "compare these outputs, which the bundle's example saved with --save on any machine; run nothing here")
+       "compare these outputs, which the bundle's program check saved with --save on any machine; run nothing here")
 
 OPTION('o', "output",           "DIR",                    TEXT,  out,             "c",          OUTPUT,
        "folder for the bundle; with --stop-after, file for the text")
@@ -102,7 +103,10 @@ OPTION(0,   "emit",             "KIND",                   TEXT,  emit,          
 OPTION(0,   "bindings",         "LIST",                   TEXT,  bindings,        "c",          OUTPUT,
        "also write the interface in these languages, separated by commas: cpp, python, rust (JavaScript: --emit=wasm)")
 OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,           "c",          OUTPUT,
-       "put the weights into the program: incbin (by the assembler, default) or c (an array; slow to compile above about 10 MB)")
+       "put the weights into the program: incbin (by the assembler, default) or c (an array; slow to compile above about 10 MB); "
+       "file: into net_weights.bin only, as without this option, except for machines without an operating system")
+OPTION(0,   "package",          "KIND",                   TEXT,  package,         "c",          OUTPUT,
+       "write the files of another build system: cmake, meson, bazel, arduino, zephyr, esp-idf, platformio or android")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,
        "skip the CPU feature check in net_init")
 OPTION(0,   "self-test",        0,                        FLAG,  self_test,       "c",          OUTPUT,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* driver.c: walks the table of passes.h from a graph to a plan. */
 #include "plan_text.h"
 #include "graph/graph.h"

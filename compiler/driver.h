@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* driver.h: the table of passes and steps, as the command line sees it, and dumps, from which compile_graph can go on. */
 #ifndef TGC_DRIVER_H
 #define TGC_DRIVER_H

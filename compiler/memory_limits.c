@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory_limits.c: whether a plan keeps --max-arena and --max-weights; if not, which layer and which value take the most. */
 #include "memory_limits.h"
 #include <string.h>

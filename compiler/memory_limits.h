@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory_limits.h: the limits of a bundle's memory, for driver.c. */
 #ifndef TGC_MEMORY_LIMITS_H
 #define TGC_MEMORY_LIMITS_H

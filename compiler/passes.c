@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* passes.c: the rows of passes.h, with the rows of steps.h at their place, by number and by name. */
 #include "driver.h"
 #include <string.h>

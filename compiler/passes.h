@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One row per pass, in order: letter for -d, name for --stop-after, function, level of the text it prints, gloss. Each pass's
  * file begins with its needs and gives. The steps of kernels have a table of their own, included at their place. */
 PASS('x', loops, pass_loops, L_GRAPH, "unroll loops that are short, or that the target does not run")

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan_check.c: checks a dump for errors that no single line shows. A dump may be hostile, as any model, so everything that
  * later passes rely on is checked here. These are kinds and sizes of buffers, depth of computations, kernels, proofs of bounds
  * and offsets in memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan_fields.c: the attributes in lines of dumps: their place in a structure, their value when absent, and their limits.
  *
  * needs: the structs of a plan   gives: their fields by name   breaks: nothing */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan_parts.h: internal to the text of plans: the fields of records, for writing (plan_write.c) and reading (plan_read.c). */
 #ifndef TGC_PLAN_PARTS_H
 #define TGC_PLAN_PARTS_H

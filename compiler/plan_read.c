@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan_read.c: reads statements of a dump into the state between two passes. A dump may be hostile, as any model. Each line is
  * checked as it is read, by the tables of plan_fields.c and by the verifier; plan_check.c checks the rest.
  *

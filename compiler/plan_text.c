@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan_text.c: dumps: the state between two passes as text, and back.
  *
  * A dump is the graph (compiler/ir/print.c), with decisions about its values as attributes of their lines. Buffers follow, then

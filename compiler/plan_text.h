@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan_text.h: all decisions of the passes as text, and back: dumps that --stop-after writes and --start-after reads. */
 #ifndef TGC_PLAN_TEXT_H
 #define TGC_PLAN_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan_write.c: writes statements of a dump from the state between two passes.
  *
  * needs: the decisions of the passes so far   gives: lines that plan_read.c reads   breaks: nothing */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* steps.c: the table of steps.h as data, the loop over it, and checks between two steps.
  *
  * needs: kernels with sinks   gives: the results of the table's rows   breaks: nothing of its own */

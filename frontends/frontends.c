@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* frontends.c: the list of front ends, and loading by one of them. */
 #include "frontends.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* frontends.h: the front ends. Each turns a user's file into a Graph. */
 #ifndef TGC_FRONTENDS_H
 #define TGC_FRONTENDS_H

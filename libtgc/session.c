@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session.c: the functions of tgc.h. Each runs its work in ctx_try, so that a failure anywhere in the compiler is a status here.
  *
  * A context lives from one tgc_load to the next, and all memory of a model and a bundle with it. tgc_verify has a context of its
@@ -247,9 +248,15 @@ static void plan(Ctx *c, void *arg) {
 
 int session_plan(tgc *t) { return in_context(t, plan, t); }
 
-static WeightsMode weights_mode(const Options *o, const Backend *b, Emit emit) {
-  return o->embed && emit != EMIT_TEXT && !b->images ? WEIGHTS_OBJECT
-         : !o->embed ? WEIGHTS_FILE : strcmp(o->embed, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
+static WeightsMode weights_mode(const Options *o, const Plan *p, Emit emit) {
+  const Package *package = o->package ? package_named(o->package) : NULL;
+  const bool bare = target_is_bare(p->in->target) && !(package && package->bare); /* it has no files; or the package's own rule */
+  const char *how = o->embed ? o->embed : bare ? "yes" : NULL;
+  const WeightsMode usual = package ? package->weights : WEIGHTS_FILE;
+  if (package && !how) return usual;
+  if (usual != WEIGHTS_FILE && !strcmp(how, "yes")) return usual;
+  if (!how || !strcmp(how, "file")) return WEIGHTS_FILE;
+  return emit != EMIT_TEXT && !p->in->backend->images ? WEIGHTS_OBJECT : strcmp(how, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
 }
 
 static unsigned bindings_of(const Options *o) {
@@ -278,13 +285,14 @@ static void render(Ctx *c, void *arg) {
   Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name), emit == EMIT_WASM };
   Drawing d = { t, { .backend = b,
                      .name = name,
-                     .weights = weights_mode(o, b, emit),
+                     .weights = weights_mode(o, t->p, emit),
                      .emit = emit,
                      .bindings = bindings_of(o),
                      .link = link_shared,
                      .link_arg = &linking,
                      .archs = o->archs,
                      .compiler = { compile_text, &linking },
+                     .package = o->package ? package_named(o->package) : NULL,
                      .no_cpu_check = o->no_cpu_check,
                      .keep_denormals = keeps_denormals(o),
                      .test_in = t->test_in,

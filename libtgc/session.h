@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session.h: a compilation step by step, as the functions of tgc.h make it. The program tgc is a client. Its verbs make a session
  * over their own context and options, and call the functions of tgc.h. They print facts that they find here. */
 #ifndef TGC_SESSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tgc.h: libtgc, the compiler as a library: from a model in a file to a bundle in memory or in a folder. docs/libtgc.md is its
  * manual, with an example.
  *

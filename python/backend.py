@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The wheel of tgc (PEP 517), made of the program and the library in the build folder, without any other package: BUILD names the
 folder (../build)."""
 import base64

@@ -1,4 +1,5 @@
-/* tgcrt.c: see tgcrt.h. With TGCRT_FREESTANDING it imports nothing; the last part maps files by POSIX calls. */
+/* SPDX-License-Identifier: 0BSD */
+/* tgcrt.c: see tgcrt.h. With TGCRT_FREESTANDING it imports nothing; the last part maps files, by calls of POSIX or of Windows. */
 #define _POSIX_C_SOURCE 200809L
 #include "tgcrt.h"
 #include <string.h>
@@ -241,11 +242,47 @@ int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, 
   return TGCRT_OK;
 }
 
-#ifndef TGCRT_FREESTANDING
+/* ---- files ---- */
+#if defined _WIN32 && !defined TGCRT_FREESTANDING
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+int tgcrt_map(const char *path, size_t bytes, const void **data) {
+  HANDLE file, mapping = NULL;
+  LARGE_INTEGER size;
+  if (!path || !data) return TGCRT_ARGUMENT;
+  *data = NULL;
+  file = CreateFileA(path, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
+  if (file == INVALID_HANDLE_VALUE) return TGCRT_FILE;
+  if (GetFileType(file) == FILE_TYPE_DISK && GetFileSizeEx(file, &size) && (uint64_t)size.QuadPart == bytes && bytes)
+    mapping = CreateFileMappingA(file, NULL, PAGE_READONLY, 0, 0, NULL);
+  if (mapping) *data = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
+  if (mapping) CloseHandle(mapping); /* the view keeps both */
+  CloseHandle(file);
+  return *data || !bytes ? TGCRT_OK : TGCRT_FILE;
+}
+
+static size_t program_path(char *path, size_t size) {
+  const DWORD n = GetModuleFileNameA(NULL, path, (DWORD)size);
+  return n < size ? n : 0;
+}
+
+static int is_there(const char *path) { return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES; }
+static int separates(char c) { return c == '/' || c == '\\'; }
+static int is_absolute(const char *name) { return separates(name[0]) || (name[0] && name[1] == ':'); }
+
+void tgcrt_unmap(const void *data, size_t bytes) {
+  (void)bytes;
+  if (data) UnmapViewOfFile(data);
+}
+#elif !defined TGCRT_FREESTANDING
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#if defined __APPLE__
+#include <mach-o/dyld.h>
+#endif
 
 int tgcrt_map(const char *path, size_t bytes, const void **data) {
   struct stat st;
@@ -263,7 +300,40 @@ int tgcrt_map(const char *path, size_t bytes, const void **data) {
   return TGCRT_OK;
 }
 
+/* Writes the path of the running program. 0: the system does not tell, or it is too long */
+static size_t program_path(char *path, size_t size) {
+#if defined __linux__
+  const ssize_t n = readlink("/proc/self/exe", path, size);
+  return n > 0 && (size_t)n < size ? (size_t)n : 0;
+#elif defined __APPLE__
+  uint32_t n = (uint32_t)size;
+  return _NSGetExecutablePath(path, &n) ? 0 : strlen(path);
+#else
+  (void)path;
+  (void)size;
+  return 0;
+#endif
+}
+
+static int is_there(const char *path) { return !access(path, F_OK); }
+static int separates(char c) { return c == '/'; }
+static int is_absolute(const char *name) { return separates(*name); }
+
 void tgcrt_unmap(const void *data, size_t bytes) {
   if (data) munmap((void *)(uintptr_t)data, bytes);
+}
+#endif
+
+#ifndef TGCRT_FREESTANDING
+int tgcrt_map_beside(const char *name, size_t bytes, const void **data) {
+  char path[4096];
+  size_t n, length;
+  if (!name || !data) return TGCRT_ARGUMENT;
+  length = strlen(name);
+  n = is_absolute(name) ? 0 : program_path(path, sizeof path);
+  while (n && !separates(path[n - 1])) n--;
+  if (!n || length >= sizeof path - n) return tgcrt_map(name, bytes, data);
+  memcpy(path + n, name, length + 1);
+  return tgcrt_map(is_there(path) ? path : name, bytes, data);
 }
 #endif

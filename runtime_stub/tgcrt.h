@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tgcrt.h: declarations that all bundles share: status codes, the version of the interface, a helper that maps a weights file,
  * and threads. C99, usable from C++. Several bundles in one program need one tgcrt.c, and one tgcrt_pool.c if they use its
  * threads. */
@@ -5,6 +6,14 @@
 #define TGCRT_H
 #include <stddef.h>
 #include <stdint.h>
+/* A compiler for a machine without an operating system defines none of these: then there are no files and no threads. */
+#if !defined TGCRT_FREESTANDING && !defined __unix__ && !defined __APPLE__ && !defined _WIN32 && !defined __wasi__
+#define TGCRT_FREESTANDING
+#endif
+/* tgcrt_pool.c needs POSIX threads: on Windows a program gives an executor of its own. */
+#if defined _WIN32 && !defined TGCRT_SINGLE
+#define TGCRT_SINGLE
+#endif
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "weights are little-endian; there is no form of a bundle for big-endian machines"
 #endif
@@ -13,7 +22,7 @@ extern "C" {
 #endif
 
 #define TGCRT_ABI_MAJOR 1 /* changes if old callers break */
-#define TGCRT_ABI_MINOR 3 /* grows with each addition */
+#define TGCRT_ABI_MINOR 4 /* grows with each addition */
 
 /* The numbers never change; new ones are added at the end. */
 enum {
@@ -37,6 +46,8 @@ enum {
   TGCRT_BUSY = 16     /* the time limit has passed, and the work goes on */
 };
 #define TGCRT_ALIGN 64 /* alignment of the arena and of the weights, in bytes */
+/* the first aligned address in memory that is TGCRT_ALIGN bytes larger than needed */
+#define TGCRT_ALIGNED(p) ((unsigned char *)(p) + (TGCRT_ALIGN - (uintptr_t)(p) % TGCRT_ALIGN))
 
 const char *tgcrt_strerror(int status); /* never null */
 
@@ -76,14 +87,14 @@ enum {
   TGCRT_CPU_AVXVNNI = 1 << 6,
   TGCRT_CPU_AMX_INT8 = 1 << 7,
   TGCRT_CPU_AMX_BF16 = 1 << 8,
-  TGCRT_CPU_FP16 = 1 << 16,       /* aarch64: arithmetic; all CPUs have conversions */
-  TGCRT_CPU_DOTPROD = 1 << 17,
-  TGCRT_CPU_I8MM = 1 << 18,
-  TGCRT_CPU_BF16 = 1 << 19,
-  TGCRT_CPU_DSP = 1 << 20,        /* 32-bit Arm: halves of a register */
-  TGCRT_CPU_RVV = 1 << 24,        /* riscv64: V 1.0 */
-  TGCRT_CPU_SIMD128 = 1 << 25,    /* WebAssembly */
-  TGCRT_CPU_KNOWN = 1 << 30       /* the other bits are known; freestanding code knows them on x86-64 only */
+  TGCRT_CPU_FP16 = 1L << 16,      /* aarch64: arithmetic; all CPUs have conversions */
+  TGCRT_CPU_DOTPROD = 1L << 17,
+  TGCRT_CPU_I8MM = 1L << 18,
+  TGCRT_CPU_BF16 = 1L << 19,
+  TGCRT_CPU_DSP = 1L << 20,       /* 32-bit Arm: halves of a register */
+  TGCRT_CPU_RVV = 1L << 24,       /* riscv64: V 1.0 */
+  TGCRT_CPU_SIMD128 = 1L << 25,   /* WebAssembly */
+  TGCRT_CPU_KNOWN = 1L << 30      /* the other bits are known; freestanding code knows them on x86-64 only */
 };
 uint32_t tgcrt_cpu(void);
 /* TGCRT_CPU if some of these features are known to be missing. Compile this function, like all of tgcrt.c, for the baseline. */
@@ -108,6 +119,8 @@ int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, 
  * system; compile with -DTGCRT_FREESTANDING to omit it. */
 #ifndef TGCRT_FREESTANDING
 int tgcrt_map(const char *path, size_t bytes, const void **data);
+/* The same for a file in the folder of the running program, else in the current folder. An absolute path is taken as it is. */
+int tgcrt_map_beside(const char *name, size_t bytes, const void **data);
 void tgcrt_unmap(const void *data, size_t bytes);
 #endif
 

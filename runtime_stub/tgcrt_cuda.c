@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tgcrt_cuda.c: runs a model's launches by the driver API of CUDA; see tgcrt_device.h.
  *
  * The driver's library is opened when it is needed, and its functions are declared here. So neither headers nor a library of CUDA

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tgcrt_device.h: declarations for bundles whose kernels run on a device. A caller names the device, and tables describe a
  * model to the runtime. C99, usable from C++. Several such bundles in one program need one tgcrt_opencl.c, and one
  * tgcrt_cuda.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tgcrt_metal.c: runs a model's launches by Metal; see tgcrt_device.h.
  *
  * It is C, and needs neither headers nor frameworks of Apple to build. It opens the runtime of Objective-C and the frameworks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tgcrt_opencl.c: runs a model's launches by OpenCL 1.2; see tgcrt_device.h.
  *
  * The driver's library is opened on first use, and this file declares the functions it calls. So a build needs neither headers

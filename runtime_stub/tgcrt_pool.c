@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tgcrt_pool.c: threads that share the chunks of one job after another. See tgcrt.h.
  *
  * Every member, including the caller, has a share of the chunks: a word with its first remaining chunk and its end. A member

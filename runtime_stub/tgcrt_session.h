@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tgcrt_session.h: the common part of the runtime files of all interfaces to devices. It has the operating system, names of
  * devices, waits with a limit, the arithmetic of states, and a bundle's functions of runs and states.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tune_job.h: tables of a folder that `tgc tune --job` writes: nests of a model, each with candidates. A candidate is code for
  * one schedule of the nest. tune_job.c times the candidates. */
 #ifndef TUNE_JOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU reports them. Rows of the tuner's store name a machine by
  * these facts, so tgc and a job of `tgc tune --job` find them in the same way. */
 #ifndef TUNE_MACHINE_H

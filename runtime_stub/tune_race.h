@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: 0BSD */
 /* tune_race.h: candidates take turns until their times are known. tgc races its own candidates with it (compiler/tune/race.c),
  * and a job of `tgc tune --job` races those of its folder. A file that includes this one defines a function `tell`, which writes
  * a line to the process that watches the race.

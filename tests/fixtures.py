@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Where tests find what is not part of the repository: models (TGC_MODELS, else ../shared/models beside it) and the
 official ONNX tests (TGC_ONNX_TESTS, a folder or an archive, else ../shared/onnx-node-tests.tar.zst)."""
 import os

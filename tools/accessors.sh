@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Writes the accessors of arguments and operands from the columns args and operands of ops.h: range_extent(x), pad_lo(x, axis),
 # load_buffer(x), load_gate(x), which is 0 where there is none, and red_range(x, i). Usage: accessors.sh OPS.H
 set -e

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The arrows between folders (CONTRIBUTING.md) as a check of the includes: a file may include its own
 # folder and those listed for it. Prints each offence as FILE:LINE and fails if there is one.
 cd "$(dirname "$0")/.." || exit 70

@@ -1,8 +1,11 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Makes sure that what tgc needs is on this machine: deps.sh SET...
 # Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated
 # machines), llvm (to test objects for WebAssembly), paths (what users do, in
-# other languages and in a browser), site (to write the documentation as HTML). LLVM itself is in check: tgc builds
+# other languages and in a browser), site (to write the documentation as HTML),
+# packages (to build bundles by the build systems of others), deb (to make a Debian package of tgc), windows (to run
+# bundles for Windows). LLVM itself is in check: tgc builds
 # without it.
 # As root on Debian the missing packages are installed through apt; otherwise this says which they are.
 # A package counts as present when its probe succeeds, so other systems and own builds are fine.
@@ -16,7 +19,6 @@ build libc6-dev            header stdio.h
 build pkg-config           has pkg-config
 build libprotobuf-c-dev    module libprotobuf-c
 build protobuf-c-compiler  has protoc-c
-build libonnx-dev          file ${ONNX_PROTO:-/usr/include/onnx/onnx.proto}
 build libjansson-dev       module jansson
 build nettle-dev           module nettle
 build zlib1g-dev           module zlib
@@ -49,6 +51,25 @@ cross gcc-arm-none-eabi         has arm-none-eabi-gcc
 cross libnewlib-arm-none-eabi   file /usr/include/newlib/stdio.h
 cross qemu-user                 has qemu-aarch64
 cross qemu-system-arm           has qemu-system-arm
+windows gcc-mingw-w64-x86-64   has x86_64-w64-mingw32-gcc
+windows wine64                 file /usr/lib/wine/wine64
+deb debhelper              has dh
+deb dpkg-dev               has dpkg-buildpackage
+deb fakeroot               has fakeroot
+deb lintian                has lintian
+packages cmake                 has cmake
+packages meson                 has meson
+packages ninja-build           has ninja
+packages gcc-arm-none-eabi     has arm-none-eabi-gcc
+packages libnewlib-arm-none-eabi file /usr/include/newlib/stdio.h
+packages qemu-system-arm       has qemu-system-arm
+packages gcc-avr               has avr-g++
+packages avr-libc              file /usr/lib/avr/include/stdlib.h
+packages arduino-core-avr      file /usr/share/arduino/hardware/arduino/avr
+packages qemu-system-misc      has qemu-system-avr
+packages bazel-bootstrap       has bazel
+packages bazel-rules-java      file /usr/share/bazel/rules/java
+packages bazel-rules-proto     file /usr/share/bazel/rules/proto
 llvm lld                   has wasm-ld
 site cmark-gfm             has cmark-gfm
 llvm nodejs                has node

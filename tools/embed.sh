@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # embed.sh FILE...: C source with the files' bytes, as the table embedded_files of compiler/support/support.h
 echo '/* made by tools/embed.sh */'
 echo '#include "compiler/support/support.h"'

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Checks docs/glossary.md: passes, steps of a kernel and opts are terms of it, the files it names exist, and no term stands
 there twice.
 

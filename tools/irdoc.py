@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the index of ops at the end of docs/ir.md from compiler/ir/ops.h. With --check it only says whether the index is
 current, and whether the page explains every op: each must stand in backquotes before the index. Prints TAP."""
 import re

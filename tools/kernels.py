@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes docs/kernels.md: how many kernels tgc makes of each model, asked of `tgc inspect --json`. With --check it says
 whether the page is current, for the models that are there. Prints TAP then."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Prints the polynomials of compiler/lower/libm.c: python3 tools/minimax.py [NAME]
 
 Each is the best one in the sense of the greatest weighted error, found by Remez's exchange on a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Small ONNX files without the onnx package: a writer for the examples, tests and benchmarks, and a reader of
 their tensors. A protobuf message is a row of keys (number << 3 | kind) and values; only what is needed is here.
 Tensors go in and out as (type, shape, bytes), so that numpy is not needed either."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the tables of docs/operators.md from what `tgc ops` says; with --check it says whether they are current, as TAP.
 Environment: TGC."""
 import json

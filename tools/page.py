@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Pages of docs/ whose end a tool writes: prose, a mark that names the tool, then what the tool made."""
 import pathlib
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What a network takes on a machine that is not at hand, from its programs: predict.py PROGRAM..., where PROGRAM is what
 `tgc compile MODEL --isa=x86-64-amx --stop-after=programs` prints. Counted are executions of micro-ops, by the extents of
 the loops around them, and bytes that kernels touch; everything else is assumed, below. A sum of time to compute, to read

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Checks the English of comments, messages and pages: a sentence has at most 25 words in a comment, 30 on a page; none begins
 with of, what, that or those; links between pages lead to a page and a heading.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Does this tree make the same code as another commit? Compiles every test model for several machines with both, in C and in
 LLVM's text, and compares weights and texts without their comments: `make same BASE=COMMIT`.
 
@@ -54,7 +55,7 @@ def stripped(path):
 
 def compared(path):
     """the manifest says what tgc thinks of the code, and runtime, example and build files come with tgc: none is code of the model"""
-    return path.suffix in TEXTS | {".bin", ".o"} and not path.name.startswith(("tgcrt", "main.c"))
+    return path.suffix in TEXTS | {".bin", ".o"} and not path.name.startswith(("tgcrt", "main.c", "example.c", "check.c"))
 
 
 @functools.cache

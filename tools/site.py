@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The documentation as a site: site.py FOLDER writes plain HTML of README.md, CONTRIBUTING.md, docs/ and examples/.
 
 cmark-gfm makes HTML of each page. This program adds the frame: a title, the list of all pages, and the way to the page before and

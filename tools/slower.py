@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Which kernels are slower than what they do: slower.py [--tgc TGC] [--isa ISA] [--seconds S] MODEL... Of every kernel the
 micro-ops of its program are counted, as predict.py counts them, and set against what `tgc profile` measures on one thread,
 without tuned schedules. The median of measured by counted over all kernels is taken for the speed of this machine;

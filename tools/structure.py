@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the tables at the end of docs/hacking.md: what the source looks like as it is linked, and what its passes need and
 give. With --check it says whether the page is current, and fails for cycles and for operands read by number that are not listed
 here. Prints TAP then.
@@ -93,6 +94,7 @@ def functions(path):
 def head_comment(path):
     """-> the paragraphs of the comment that a file opens with"""
     text = path.read_text()
+    text = re.sub(r"^/\* SPDX[^\n]*\n", "", text)
     if not text.startswith("/*"):
         return []
     lines = [line.removeprefix(" *").strip() for line in text[2 : text.index("*/")].splitlines()]

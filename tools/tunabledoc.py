@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the tables of docs/tunables.md from what `tgc inspect --tunables` says; with --check it says whether they are current,
 as TAP. Environment: TGC."""
 import json

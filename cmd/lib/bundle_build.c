@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle_build.c: builds bundles as shared objects for this machine. compiler/tune/tool.c runs the C compiler and the linker,
  * and interprets their exit status. */
 #include "../cmd.h"
@@ -189,7 +190,7 @@ int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *
   return code;
 }
 
-/* Compiler arguments for a library or the example, without the runtime. */
+/* Compiler arguments for a library or the program check.c, without the runtime. */
 static void add_sources(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Texts *more) {
   VEC_PUSH(more, arena_printf(&c->model, "-I%s", dir));
   for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(more, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
@@ -201,7 +202,7 @@ static void add_sources(Ctx *c, const Options *o, const char *dir, const char *s
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f) {
   const char *program = arena_printf(&c->model, "%s/example", scratch);
   Texts more = { 0 };
-  VEC_PUSH(&more, arena_printf(&c->model, "%s/main.c", dir));
+  VEC_PUSH(&more, arena_printf(&c->model, "%s/check.c", dir));
   add_sources(c, o, dir, scratch, f, &more);
   VEC_PUSH(&more, "-lm");
   VEC_PUSH(&more, "-pthread");

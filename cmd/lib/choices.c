@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* choices.c: the words that options take as values. Messages suggest the nearest of them, and shells complete them. */
 #include "../cmd.h"
 #include "../../compiler/target/cpu_facts.h"
@@ -50,7 +51,8 @@ static void add_tunables(Arena *a, Texts *words) {
 static const struct {
   const char *option, *words[4];
 } fixed[] = {
-  { "embed-weights", { "incbin", "c" } },  { "denormals", { "flush", "keep" } },       { "format", { "npy", "pb", "raw" } },
+  { "embed-weights", { "incbin", "c", "file" } },  { "denormals", { "flush", "keep" } },
+  { "format", { "npy", "pb", "raw" } },
   { "color", { "auto", "always", "never" } },
 };
 
@@ -65,6 +67,7 @@ void option_choices(Arena *a, const char *option, Texts *words) {
   if (!strcmp(option, "weights")) add_all(words, storage_name, STORAGE_COUNT);
   if (!strcmp(option, "optimize")) add_all(words, optimize_name + OPTIMIZE_SPEED, OPTIMIZE_COUNT - OPTIMIZE_SPEED);
   if (!strcmp(option, "kernel-groups")) add_all(words, groups_name, GROUPS_COUNT);
+  for (const Package *k = packages; !strcmp(option, "package") && k->word; k++) add(words, k->word);
   if (!strcmp(option, "isa")) add_isas(words);
   if (!strcmp(option, "machine")) add_cpus(words);
   if (!strcmp(option, "target")) add_triples(words);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compare.c: the difference of two tensors, and the node of a graph that causes it. */
 #include "../cmd.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* data.c: inputs and reference outputs of run and verify, from several kinds of files or from a seed; and outputs as files or
  * as a summary. */
 #include "../cmd.h"

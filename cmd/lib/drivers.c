@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* drivers.c: the devices that the drivers of this machine report, as `tgc devices` lists them. A child asks them: a driver may
  * crash. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emulate.c: runs bundles for other machines here, by an emulator. */
 #include "../cmd.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* error.c: the error that a precision causes, on sample inputs.
  *
  * The graph of the front end is computed in double. The graph as the passes left it is computed with each operation rounded to

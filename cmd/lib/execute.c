@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* execute.c: loads and runs a built bundle, in a child process. A kernel that crashes becomes a diagnosis and does not end tgc.
  * Results return in shared memory. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* help.c: the help and the manual page, made from the rows of options.h. The help is laid out for the width of the terminal, or
  * for 80 columns. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interface.c: reads the interface of a built bundle from its manifest. */
 #include "../cmd.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interpret.c: evaluates a model by the graph interpreter, over one run or several. */
 #include "../cmd.h"
 #include <string.h>

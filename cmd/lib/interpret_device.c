@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interpret_device.c: runs the kernels of a plan for a device in the interpreter, launch by launch, as the runtime would on the
  * device. The interpreter takes several orders of threads and reports races between them.
  *

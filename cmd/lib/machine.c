@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* machine.c: the CPU that costs are for: --machine, else this CPU as it was measured, else the rates of the table. Only
  * `tgc devices --measure` measures a CPU (machine_measure.c). */
 #include "../cmd.h"

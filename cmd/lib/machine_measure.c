@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* machine_measure.c: measures this CPU by cmd/probe/facts.c, built with the flags of --isa=native. The facts are kept in the
  * tuner's store. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* measure.c: timing in child processes. A worker is a child that answers lines: "SECONDS RUNS" requests a block of runs, and it
  * answers with their times. Competitors alternate in short blocks, so that all see the same machine. /proc tells the load of
  * other processes meanwhile. */

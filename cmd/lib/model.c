@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* model.c: from the command line to a graph and a plan. */
 #include "../cmd.h"
 #include "../../compiler/cost/tunable.h"

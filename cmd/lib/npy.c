@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* npy.c: NumPy's array files. A .npy file is a magic number, a header (the literal of a Python dictionary), and the elements. A
  * .npz file is a zip archive of them. Both come from users, so every number is checked against the size of the file. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* option_rows.c: the rows of options.h as tables, and sizes as options take them. */
 #include "../cmd.h"
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* options.c: the command line, parsed by the rows of options.h. */
 #include "../cmd.h"
 #include <errno.h>
@@ -214,6 +215,7 @@ static bool given(const Options *o, const char *name) {
 /* The first option of a pair is ignored beside the second. */
 static const struct { const char *option, *beside; } ignored[] = {
   { "name", "stop-after" },         { "emit", "stop-after" },      { "embed-weights", "stop-after" },
+  { "package", "stop-after" },
   { "no-cpu-check", "stop-after" }, { "bindings", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
   { "cc-limit", "stop-after" },     { "seconds", "runs" },
   { "self-test", "start-after" },   { "dim", "start-after" },      { "result", "start-after" },
@@ -290,7 +292,7 @@ static int check_effect(const Options *o) {
   if (o->verb != VERB_compile) return -1;
   if (o->cc_limit && emit != EMIT_SO && emit != EMIT_WASM)
     return wrong(o, "--cc-limit has no effect without --emit=so or wasm, since nothing is linked");
-  if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT && !b->images)
+  if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "file") && emit != EMIT_TEXT && !b->images)
     return wrong(o, "--embed-weights=%s has no effect with --emit=%s: the weights are in the object", o->embed,
                  o->emit ? o->emit : "obj");
   return -1;
@@ -362,6 +364,21 @@ static int check_bindings(const Options *o, Emit emit) {
   return b ? wrong(o, "--name=%s cannot be with --bindings=%s: the name has a meaning in %s", name, b->word, b->gloss) : -1;
 }
 
+/* Only CMake builds code that is not C, and kernels for several machines. */
+static int check_package(const Options *o, const Backend *b, Emit emit) {
+  if (!o->package) return 0;
+  const Package *k = package_named(o->package);
+  if (!k) return wrong_value(o, "package", o->package, "unknown --package '%s'; `tgc help compile` lists them", o->package);
+  if (b->device) return wrong(o, "--package is for CPUs: --backend=%s has none", b->name);
+  if (strcmp(o->package, "cmake") && !(b->is_c && emit == EMIT_TEXT))
+    return wrong(o, "--package=%s needs C: --backend=c", o->package);
+  if (!strcmp(o->package, "bazel") && o->embed && (!strcmp(o->embed, "yes") || !strcmp(o->embed, "incbin")))
+    return wrong(o, "--package=bazel cannot tell the assembler where the weights are: --embed-weights=c");
+  if (strcmp(o->package, "cmake") && o->isa && !strcmp(o->isa, "fat"))
+    return wrong(o, "--package=%s is for one machine: it has no --isa=fat", o->package);
+  return 0;
+}
+
 int options_check(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
@@ -383,8 +400,10 @@ int options_check(const Options *o) {
   const Backend *b = backend_of(o, &emit);
   if (!b) return unknown_backend(o);
   if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--backend=%s has no --emit=%s", o->backend, o->emit);
-  if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c"))
-    return wrong_value(o, "embed-weights", o->embed, "--embed-weights must be incbin or c, not '%s'", o->embed);
+  if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c") && strcmp(o->embed, "file"))
+    return wrong_value(o, "embed-weights", o->embed, "--embed-weights must be incbin, c or file, not '%s'", o->embed);
+  const int packaged = check_package(o, b, emit);
+  if (packaged) return packaged;
   if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
     return wrong_value(o, "format", o->format, "--format must be npy, pb or raw, not '%s'", o->format);
   if (o->color && strcmp(o->color, "auto") && strcmp(o->color, "always") && strcmp(o->color, "never"))

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process.c: the scratch folder, children that run models, and the clock. Signals that end the program are handled here while
  * tgc waits for a child, and elsewhere by support/leftover.c. So the folder is always removed. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* progress.c: one line on a terminal about work in this process that takes longer than a second: passes, LLVM, NVRTC, the
  * interpreter. A thread rewrites the line every second, since a library may not return for long. */
 #include "../cmd.h"

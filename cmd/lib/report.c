@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* report.c: pieces that all reports share: names and types as text, and JSON. */
 #include "../cmd.h"
 

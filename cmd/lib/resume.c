@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* resume.c: --start-after: reads the graph and the passes' decisions from a dump, to be compiled with the options of the dump. */
 #include "../cmd.h"
 #include "../../frontends/common/external.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* state_args.c: --state IN=OUT[:KEY=VALUE,...], and the states where tgc itself makes several runs. */
 #include "../cmd.h"
 #include <stdlib.h>

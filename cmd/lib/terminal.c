@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* terminal.c: what a person sees on a terminal: colours, tables cut at its width, units that scale, and the progress line. A file
  * or a pipe gets no colours, no progress and whole lines. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* toolchain.c: compilers and emulators for other machines, and which are installed. */
 #include "../cmd.h"
 #include <elf.h>

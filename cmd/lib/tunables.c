@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tunables.c: --tunable, which sets thresholds, limits and rates of a compilation, and `tgc inspect --tunables`, which lists
  * them. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* validate.c: measures the whole model, before the search and after it.
  *
  * Before: how much longer each kernel takes than the machine's peak allows, so that the search begins where most can be gained.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* verify.c: tgc verify: builds and runs a real bundle and compares its outputs with reference data, or with the graph
  * interpreter on seeded inputs. After a failure it runs the graph again with inner values as outputs, to find the node where it
  * first goes wrong. The verb is here because libtgc verifies, too. */

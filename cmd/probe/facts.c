@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* facts.c: measures a CPU under the flags of a bundle: the facts of compiler/target/facts.h. The text before this one numbers
  * them as FACT_name. A value is the best of many short rounds, so that other processes matter
  * little. A fact that cannot be measured stays 0. */

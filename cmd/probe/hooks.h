@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle. The text before this one defines STEPS, the number of
  * kernels plus one; LANES, the most threads; and SPANS, the most parts of kernels that a thread records. The last run leaves its
  * times in tgc_steps and tgc_spans. */

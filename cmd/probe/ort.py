@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """ONNX Runtime as a worker of tgc bench: MODEL THREADS [NAME TYPE:DIMS:FILE]... with the inputs as raw files.
 Says "ready CREATE FIRST" (ms) when the session has run once; then answers each line "SECONDS RUNS" with "times" and
 those of the runs, in ms. Weights that the model also lists as inputs are taken as constants, as tgc does."""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peak.c: measures the machine's peak under the flags of a bundle. CHAINS vectors stay in registers. All threads work at the same
  * time. A result is the best of a few rounds. */
 #include "probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* probe.h: shared by the programs that measure a machine under the flags of a bundle. LANES floats make a vector. */
 #define _GNU_SOURCE
 #include <pthread.h>

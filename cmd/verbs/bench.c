@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench.c: tgc bench: the latency of a bundle on this machine. --vs-ort alternates with ONNX Runtime, --vs-untuned with the
  * bundle without tuned schedules, in blocks so short that all see the same machine. Windows disturbed by other processes are
  * measured again; where that does not help, the result says so. */

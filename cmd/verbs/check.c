@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check.c: tgc check: whether a model can be compiled, and if not, why. Checks everything short of compiling: the file, its
  * operators, types and shapes. With --backend, --isa or a limit of memory it also makes the kernels, and a device given
  * by --device must have what they need. */

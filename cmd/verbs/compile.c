@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile.c: tgc compile: a model to a bundle, or to the text after a pass. */
 #include "../../compiler/target/cpu_facts.h"
 #include "../../libtgc/session.h"
@@ -29,7 +30,7 @@ static int stop(tgc *t) {
 
 /* Files with kernels are NAME.c, NAME.o and the like, and in a bundle for several machines NAME_MACHINE.c. */
 static bool has_kernels(const char *file, const char *name) {
-  static const char *const others[] = { ".h", ".pc", ".bin", ".hpp", ".py", ".rs", ".mjs" };
+  static const char *const others[] = { ".h", ".pc", ".bin", ".hpp", ".py", ".rs", ".mjs", ".in" };
   const size_t n = strlen(name);
   const char *dot = strrchr(file, '.'), *rest = !strncmp(file, name, n) ? file + n : starts_with(file, "lib") ? file : "";
   const int known = sizeof others / sizeof *others;
@@ -60,7 +61,8 @@ static void summarize(const tgc *t) {
           bytes_text(c, p->memory.arena_bytes), p->kernels.n, p->kernels.n == 1 ? "" : "s", p->in->target->isa);
   if (p->in->target->arch == ARCH_WASM && o->emit && !strcmp(o->emit, "wasm")) /* without ./ it would be a package */
     fprintf(stderr, "next: import { Model } from '%s%s/%s.mjs'\n", here, o->out, name);
-  else fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test ? " check" : "");
+  else if (o->package) fprintf(stderr, "next: %s\n", code_named(c, package_named(o->package)->next, dir));
+  else fprintf(stderr, "next: make -C %s%s\n", dir, o->self_test && !target_is_bare(p->in->target) ? " check" : "");
 }
 
 /* One line on standard error: the CPU that costs are for, where it is not that of the table */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* completions.c: tgc completions: a script for a shell that completes verbs, options and values of options. It is made from the
  * rows of options.h, so it needs no tgc while it completes. */
 #include "../cmd.h"

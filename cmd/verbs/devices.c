@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* devices.c: tgc devices: this machine, every machine that tgc compiles for, and the installed tools that build for each and
  * run the result. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* inspect.c: tgc inspect: a model's interface, operators, cost, kernels and memory. The pieces also serve --explain and --json
  * of other verbs. */
 #include "../cmd.h"

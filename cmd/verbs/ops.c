@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ops.c: tgc ops: lists the ops and passes of the compiler, and the operators that front ends read, from their tables. */
 #include "../cmd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* profile.c: tgc profile: where the time of a run goes. The bundle is compiled with a header for its hooks (docs/bundle.md)
  * that records when each kernel begins. Each kernel's median is compared with the machine's peak. Multiply-adds count at the
  * rate of registers, bytes at the rate of repeatedly reading as many bytes as the model has. Both rates are measured just

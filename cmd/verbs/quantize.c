@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize.c: tgc quantize: makes an 8-bit ONNX model from a float model and sample inputs. The model is compiled with the
  * values to be quantised as its outputs, and run on every sample. Their least and greatest elements become the ranges. */
 #include "../cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* run.c: tgc run: runs a model or a bundle on this machine. */
 #include "../cmd.h"
 #include "../../runtime_stub/tgcrt.h"

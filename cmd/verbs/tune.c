@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tune.c: tgc tune: searches schedules for the kernels of a model on this machine's CPU or one of its devices. Results go to
  * the store, and to a lock file beside the model. */
 #include "../cmd.h"

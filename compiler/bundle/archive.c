@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* archive.c: a static library of one object, in the format common to System V and GNU, with the symbol table that linkers read
  * first. Dates and owners are zero, so equal objects give equal bytes. */
 #include "bundle.h"

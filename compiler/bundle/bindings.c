@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bindings.c: a bundle's interface in other languages than C. Each language is a row with a template of runtime_stub. The
  * templates repeat lines for each input, output and state, with the words that this file makes of a value.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle.h: writes the files of a bundle from a plan. Texts come from the templates in runtime_stub, which are embedded in the
  * program. docs/bundle.md describes the result. */
 #ifndef TGC_BUNDLE_H
@@ -9,7 +10,7 @@
 #include <jansson.h>
 
 /* ABI and ALIGN (bytes): as in tgcrt.h; FORMAT: version of manifest.json */
-enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 3, BUNDLE_ALIGN = 64 };
+enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 4, BUNDLE_ALIGN = 64 };
 
 typedef enum {
   WEIGHTS_FILE,            /* NAME_weights.bin, which the caller maps or passes */
@@ -21,6 +22,16 @@ typedef enum {
 typedef struct OutputError { double max, rms, largest; } OutputError; /* absolute error against a reference, and the
                                                                          reference's largest value */
 
+/* A bundle with the files of another build system: a row of packages.h */
+typedef struct Package {
+  const char *word;        /* value of the option --package */
+  bool bare;               /* without an operating system, whatever the target has */
+  WeightsMode weights;     /* without --embed-weights */
+  const char *stays;       /* templates of the backend's list that the package has */
+  const char *files[9];    /* template, name, template, name, ... */
+  const char *next;        /* next command, with the folder as % */
+} Package;
+
 typedef struct BundleOptions {
   const Backend *backend;
   const char *name;        /* prefix of files and symbols; bundle_name_ok holds */
@@ -31,6 +42,7 @@ typedef struct BundleOptions {
   void *link_arg;
   const char *archs;       /* architectures to compile for, as in --arch; NULL: the machine's own */
   Compiling compiler;      /* compiles images, where the backend has no library for it; .run NULL: none */
+  const Package *package;  /* NULL: the bundle's own build files */
   bool no_cpu_check;       /* net_init does not check the CPU features that the code uses */
   bool keep_denormals;     /* keep the caller's floating-point mode; else denormals are flushed to zero */
   const Tensor *test_in, *test_out; /* for --self-test: an entry per input and output; NULL: none */
@@ -38,7 +50,7 @@ typedef struct BundleOptions {
 } BundleOptions;
 
 typedef struct BundleFile {
-  const char *name;        /* a plain file name */
+  const char *name;        /* a file name; in a package it may have folders */
   const void *p;           /* valid as long as the plan */
   size_t n;
   const char *sha256;      /* digest as text; NULL: not computed yet */
@@ -110,6 +122,23 @@ typedef struct JobForm {
 /* the function that calls a kernel by its number */
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 
+/* ---- kernel_names.c ---- */
+/* Names of functions, at the number of the kernel that has the function's text. In C they have operators and layout:
+ * "k3_conv_relu_hwc" */
+const char **kernel_functions(const Plan *p, const KernelOrigins *from);
+const Layout **kernel_layouts(const Plan *p);  /* the value that each kernel stores; NULL: none, or several */
+void put_kernel_facts(const Plan *p, const Kernel *k, const Layout *l, Sb *s); /* the stored value, the work and the tile */
+
+/* ---- packages.c ---- */
+extern const Package packages[];               /* .word NULL ends it */
+const Package *package_named(const char *word); /* NULL: there is none */
+bool package_has(const Package *k, const FileRow *f); /* the package has this file of the backend's list */
+const char *package_list(Ctx *c, const char *words); /* words as a list of strings in Meson and Bazel */
+
+/* ---- lines.c ---- */
+enum { MOST_COLUMNS = 120, DEVICE_COLUMNS = 108 }; /* limits for generated code; a device's is in string literals, too */
+void break_lines(Sb *code, int most);          /* code in C or a language like it; tokens stay the same */
+
 /* ---- code.c ---- */
 const CodeForm *code_form(const BundleOptions *o); /* row of the backend's table */
 const char *code_named(Ctx *c, const char *pattern, const char *name); /* pattern with each % replaced by the name */
@@ -161,6 +190,8 @@ struct Rendering {         /* data from which the texts of a bundle are made */
   Bytes code;              /* the code file, for words of later files */
 };
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
+const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes", and those of files with weights */
+const char *options_line(const Rendering *r);  /* manifest.c: the manifest's options, for a comment */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
 

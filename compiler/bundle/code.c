@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* code.c: the file with a bundle's code: its row in the backend's table, and its bytes. */
 #include "bundle.h"
 #include <string.h>
@@ -34,6 +35,7 @@ Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
   Ctx *c = p->ir->ctx;
   Sb s = { 0 };
   template_fill(o->backend->model, words, &s);
+  if (o->backend->comment[1][0]) break_lines(&s, o->backend->device ? DEVICE_COLUMNS : MOST_COLUMNS); /* not LLVM IR */
   Code code = { .n = s.n };
   code.text = sb_keep(&s, &c->model);
   if (o->weights == WEIGHTS_OBJECT) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_tables.c: the host's work for a device bundle, as C tables: launches, their memory, names of functions, text of the
  * kernels. runtime_stub/tgcrt_device.h describes the rows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* identifiers.c: makes identifiers of a model's names. Strings of a model may be hostile. In C text they consist of
  * [A-Za-z0-9_], are no keyword or common macro, and are unique. The manifest has the original names. */
 #include "bundle.h"

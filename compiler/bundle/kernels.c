@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* kernels.c: kernels of a plan as text, their origins, and the C function that calls a kernel by its number. Repeated calls
  * (reroll.c) share one case for all iterations. */
 #include "bundle.h"
+#include <string.h>
 
 static int by_index(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -81,6 +83,7 @@ typedef struct Calls {
   const Plan *p;
   const Repeats *repeats;
   const JobForm *form;
+  const char **function;   /* by Kernel.code */
   Sb *o;
 } Calls;
 
@@ -165,7 +168,7 @@ static void put_buffer(const Calls *c, const Repeat *s, int k, size_t buffer) {
 static void put_call(const Calls *c, int k, const char *from, const char *to) {
   const Kernel *kernel = &c->p->kernels.p[k];
   const Repeat *s = repeat_of(c->repeats, (size_t)k);
-  sb_printf(c->o, "k%d(", kernel->code);
+  sb_printf(c->o, "%s(", c->function[kernel->code]);
   for (size_t i = 0; i < kernel->bufs.n; i++) {
     if (i) sb_puts(c->o, ", ");
     put_buffer(c, s, k, i);
@@ -198,9 +201,23 @@ static void put_case(const Calls *c, int k) {
   sb_puts(c->o, "    }\n    break;\n");
 }
 
+/* The text of a kernel's function with another name. Without one, as on a device, the text stays. */
+static void put_named(const Kernel *k, const char *name, Sb *s) {
+  const char *open = strchr(k->text, '('), *from = open;
+  while (from && from > k->text && from[-1] != ' ' && from[-1] != '@') from--;
+  if (!from || *from != 'k' || strspn(from + 1, "0123456789") + 1 != (size_t)(open - from)) {
+    sb_puts(s, k->text);
+    return;
+  }
+  sb_put(s, k->text, (size_t)(from - k->text));
+  sb_printf(s, "%s%s", name, open);
+}
+
 const char *kernels_text(const Plan *p, const Repeats *repeats) {
   Sb s = { 0 };
   const KernelOrigins *from = kernel_origins(p);
+  const char **function = kernel_functions(p, from);
+  const Layout **layout = kernel_layouts(p);
   const char *const *comment = p->in->backend->comment;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kernel = &p->kernels.p[k];
@@ -215,14 +232,18 @@ const char *kernels_text(const Plan *p, const Repeats *repeats) {
       continue;
     }
     sb_printf(&s, "%skernel %zu", comment[0], k);
-    if (!own) sb_printf(&s, " runs k%d", kernel->code);
+    if (!own) sb_printf(&s, " runs %s", function[kernel->code]);
     sb_puts(&s, ": ");
     put_origins(p, &from[k], &s);
     sb_printf(&s, "%s\n", comment[1]);
     if (!own) continue;
     sb_puts(&s, comment[0]);
+    put_kernel_facts(p, kernel, layout[k], &s);
+    sb_printf(&s, "%s\n%s", comment[1], comment[0]);
     put_parameters(p, kernel, &s);
-    sb_printf(&s, "%s\n%s\n", comment[1], kernel->text);
+    sb_printf(&s, "%s\n", comment[1]);
+    put_named(kernel, function[k], &s);
+    sb_puts(&s, "\n");
   }
   return sb_keep(&s, &p->ir->ctx->model);
 }
@@ -286,7 +307,8 @@ const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f) {
   const size_t most = (size_t)tunable(p->ir->ctx, calls_of_function);
   const size_t blocks = p->kernels.n ? (p->kernels.n + most - 1) / most : 1;
   Sb s = { 0 }, calls = { 0 }, cases = { 0 };
-  const Calls c = { p, repeats, f, &cases }, tables = { p, repeats, f, &s };
+  const char **function = kernel_functions(p, kernel_origins(p));
+  const Calls c = { p, repeats, f, function, &cases }, tables = { p, repeats, f, function, &s };
   template_expand("job.c.in", words, &s);
   put_tables(&tables);
   for (size_t b = 0; b < blocks; b++) {

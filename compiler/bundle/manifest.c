@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* manifest.c: manifest.json, the description of a bundle for programs. Keys are sorted, and nothing depends on the host, the
  * user, the time or a path. Only the manifest contains names of the model's nodes.
  *
@@ -308,6 +309,30 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
   return j;
 }
 
+const char *model_digest(const Rendering *r) {
+  Ctx *c = r->p->ir->ctx;
+  Sb s = { 0 };
+  for (size_t i = 0; i < c->sources.n; i++)
+    sb_printf(&s, "%sSHA-256 %s, %zu bytes", s.n ? "; " : "", source_sha256(c, i), c->sources.p[i].all.n);
+  return s.n ? sb_keep(&s, &c->model) : "not from a file";
+}
+
+/* No text in it ends a comment or begins a line. */
+const char *options_line(const Rendering *r) {
+  json_t *options = options_json(r->p, r->o), *value;
+  const char *key;
+  Sb s = { 0 };
+  json_object_foreach(options, key, value) {
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
+    const char *t = text + (*text == '"');
+    sb_printf(&s, "%s%s=", s.n ? ", " : "", key);
+    for (; *t && !(*t == '"' && !t[1]); t++) sb_printf(&s, "%c", *t == '*' ? '.' : *t);
+    free(text);
+  }
+  json_decref(options);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
 static json_t *images_json(const Rendering *r) { /* NULL: the driver compiles the text */
   static const char *const kind[] = { [TGCRT_IMAGE_CUBIN] = "cubin", [TGCRT_IMAGE_PTX] = "ptx", [TGCRT_IMAGE_FATBIN] = "fatbin" };
   if (!r->o->backend->images) return NULL;
@@ -345,6 +370,7 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input");
   put_member(&out, "interface", json_string(r->interface));
   put_kernels(&out, p, &r->images);
+  put_member(&out, "license", json_string("0BSD"));
   put_member(&out, "model", json_text(p->g->name));
   put_member(&out, "name", json_string(o->name));
   put_member(&out, "options", options_json(p, o));

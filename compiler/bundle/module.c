@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* module.c: the parts of a bundle's functions that depend on the model, as LLVM IR for runtime_stub/net.ll.in. */
 #include "bundle.h"
 #include <string.h>

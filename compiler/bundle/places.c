@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* places.c: proves that calls pass kernels memory that holds their buffers.
  *
  * bounds.c has proved that each kernel's program accesses only its buffers, counted from their first elements. This file

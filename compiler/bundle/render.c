@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* render.c: the files of a bundle. Most are templates of runtime_stub. The parts that depend on the model are built here, from
  * numbers and cleaned names only.
  *
@@ -5,9 +6,15 @@
 #include "bundle.h"
 #include <string.h>
 
+static bool is_code(const char *name) {
+  const char *dot = strrchr(name, '.');
+  return dot && (!strcmp(dot, ".c") || !strcmp(dot, ".h"));
+}
+
 static void add_file(Ctx *c, Bundle *b, const char *name, const WordSet *words, const char *from) {
   Sb s = { 0 };
   template_fill(from, words, &s);
+  if (is_code(name)) break_lines(&s, MOST_COLUMNS);
   size_t n = s.n;
   VEC_PUSH(&b->files, ((BundleFile){ .name = name, .p = sb_keep(&s, &c->model), .n = n }));
 }
@@ -54,6 +61,73 @@ static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name) {
   }
   if (!n) sb_puts(&s, "  { \"\", \"\", 'f', 4, 0 },\n");
   return sb_keep(&s, &c->model);
+}
+
+/* ---- the example: memory for each value, both structures, and the first element of each output ---- */
+static void put_example_values(Sb *s, const char *NET, const char *kind, const char *KIND, const GIO *v, int n) {
+  for (int i = 0; i < n; i++) {
+    const bool empty = !dims_elems(v[i].dims, v[i].rank);
+    sb_printf(s, "static %s %s_%d[", dtype_info[v[i].dt].ctype, kind, i);
+    if (empty) sb_puts(s, "1];\n");
+    else sb_printf(s, "%s_%s_%d_ELEMS];\n", NET, KIND, i);
+  }
+}
+
+static void put_example_fields(Sb *s, const char *net, const char *kind, const char *name, const char **field, int n) {
+  sb_printf(s, "  const %s_%sputs %s = {", net, name, name);
+  for (int i = 0; i < n; i++) sb_printf(s, "%s.%s = %s_%d", i ? ", " : " ", field[i], kind, i);
+  sb_puts(s, n ? " };\n" : " 0 };\n");
+}
+
+static const char *example_values(const Rendering *r) {
+  const Graph *g = r->p->g;
+  Sb s = { 0 };
+  put_example_values(&s, r->NET, "input", "INPUT", g->inputs.p, (int)graph_nin(g));
+  put_example_values(&s, r->NET, "output", "OUTPUT", g->outputs.p, (int)graph_nout(g));
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+static const char *example_assign(const Rendering *r) {
+  Sb s = { 0 };
+  put_example_fields(&s, r->o->name, "input", "in", r->in, (int)graph_nin(r->p->g));
+  put_example_fields(&s, r->o->name, "output", "out", r->out, (int)graph_nout(r->p->g));
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+static const char *example_print(const Rendering *r) {
+  const Graph *g = r->p->g;
+  Sb s = { 0 };
+  for (size_t i = 0; i < graph_nout(g); i++)
+    if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank))
+      sb_printf(&s, "  if (!status) printf(\"%s[0] = %%.4g\\n\", (double)output_%zu[0]);\n", r->out[i], i);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+static const char *example_pointers(const Rendering *r) { /* for C++ */
+  Sb s = { 0 };
+  sb_printf(&s, "  %s_inputs in;\n  %s_outputs out;\n", r->o->name, r->o->name);
+  for (size_t i = 0; i < graph_nin(r->p->g); i++) sb_printf(&s, "  in.%s = input_%zu;\n", r->in[i], i);
+  for (size_t i = 0; i < graph_nout(r->p->g); i++) sb_printf(&s, "  out.%s = output_%zu;\n", r->out[i], i);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+static const char *example_serial(const Rendering *r) {
+  const Graph *g = r->p->g;
+  Sb s = { 0 };
+  for (size_t i = 0; i < graph_nout(g); i++)
+    if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank))
+      sb_printf(&s, "  Serial.print(F(\"%s[0] = \"));\n  Serial.println((double)output_%zu[0], 5);\n", r->out[i], i);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+static const char *android_abi(const Rendering *r) {
+  switch (r->p->in->target->arch) {
+  case ARCH_AARCH64: return "'arm64-v8a'";
+  case ARCH_ARM: return "'armeabi-v7a'";
+  case ARCH_X86_64: return "'x86_64'";
+  case ARCH_RISCV64: return "'riscv64'";
+  default: return "'arm64-v8a', 'armeabi-v7a', 'x86_64'";
+  }
 }
 
 static const char *cpu_text(Ctx *c, const Target *t) {
@@ -166,14 +240,15 @@ static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int
   static const char digit[] = "0123456789";
   Sb s = { 0 };
   sb_printf(&s,
-            "/* %s_weights.c: the weights as an array. */\n#if defined(__GNUC__)\n#define ALIGNED __attribute__((aligned(%d)))\n"
+            "/* SPDX-License-Identifier: 0BSD */\n/* %s_weights.c: the weights as an array. */\n"
+            "#if defined(__GNUC__)\n#define ALIGNED __attribute__((aligned(%d)))\n"
             "#elif defined(_MSC_VER)\n#define ALIGNED __declspec(align(%d))\n#else\n#define ALIGNED _Alignas(%d)\n#endif\n"
             "extern const unsigned char %s_weights[];\nALIGNED const unsigned char %s_weights[] = {\n",
             name, BUNDLE_ALIGN, BUNDLE_ALIGN, BUNDLE_ALIGN, name, name);
-  char line[4 * 32 + 2];
-  for (int64_t i = 0; i < n; i += 32) {
+  char line[4 * 30 + 2];
+  for (int64_t i = 0; i < n; i += 30) {
     size_t at = 0;
-    for (int64_t k = i; k < n && k < i + 32; k++) {
+    for (int64_t k = i; k < n && k < i + 30; k++) {
       if (p[k] >= 100) line[at++] = digit[p[k] / 100];
       if (p[k] >= 10) line[at++] = digit[p[k] / 10 % 10];
       line[at++] = digit[p[k] % 10];
@@ -205,7 +280,8 @@ static const char *guard_text(const Plan *p, const char *file) {
 }
 
 /* ---- kernels for several machines ---- */
-static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out, Bundle *b) {
+static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out,
+                        const char *digest, Bundle *b) {
   Ctx *c = v->ir->ctx;
   const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
   Sb prelude = { 0 };
@@ -216,6 +292,7 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
     { "net", net },
     { "variant", name },
     { "version", TGC_VERSION },
+    { "model_digest", digest },
     { "isa", v->in->target->isa },
     { "guard", guard_text(v, arena_printf(&c->model, "%s.c", name)) },
     { "prelude", sb_keep(&prelude, &c->model) },
@@ -250,7 +327,7 @@ static VariantTexts variant_texts(const Plan *p, const char *net) {
               name, net, v->in->target->cflags, name);
     sb_printf(&objects, "$(B)/%s.o ", name);
     sb_printf(&sources, "%s.c ", name);
-    sb_printf(&properties, "set_source_files_properties(%s.c PROPERTIES COMPILE_FLAGS \"-O3 %s\")\n", name,
+    sb_printf(&properties, "set_source_files_properties(%s.c PROPERTIES COMPILE_FLAGS \"${OPTIMIZE} %s\")\n", name,
               v->in->target->cflags);
   }
   return (VariantTexts){ sb_keep(&declare, &c->model), sb_keep(&choose, &c->model),  sb_keep(&rules, &c->model),
@@ -298,12 +375,19 @@ static void add_copy(const char *name, Bundle *b) {
   VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = t->p, .n = t->n }));
 }
 
+static bool bundle_is_bare(const Plan *p, const BundleOptions *o) {
+  return target_is_bare(p->in->target) || (o->package && o->package->bare);
+}
+
 /* All files but the manifest, as the backend's rows list them; weights: name of the source that embeds them */
 static void add_files(Rendering *r, const WordSet *words, const char *weights, Bundle *b) {
   const Plan *p = r->p;
   Ctx *c = p->ir->ctx;
+  const Package *package = r->o->package;
+  const FilePlace elsewhere = bundle_is_bare(p, r->o) ? HOSTED : BARE;
   const FileRow *f = r->o->emit == EMIT_WASM ? r->o->backend->module_files : r->o->backend->files;
   for (; f->kind != FILE_END; f++) {
+    if (f->where == elsewhere || (package && !package_has(package, f))) continue;
     switch (f->kind) {
     case FILE_END: break;
     case FILE_COPIED: add_copy(f->from, b); break;
@@ -315,7 +399,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     }
     case FILE_VARIANTS:
       for (size_t i = 0; i + 1 < p->variants.n; i++)
-        add_variant(p->variants.p[i], p->weights.bytes, r->o->name, r->in, r->out, b);
+        add_variant(p->variants.p[i], p->weights.bytes, r->o->name, r->in, r->out, model_digest(r), b);
       break;
     case FILE_IMAGES:
       if (r->o->backend->images) add_images(r, words, b);
@@ -328,6 +412,8 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     case FILE_WEIGHTS: add_weights(r, words, weights, b); break;
     }
   }
+  for (const char *const *own = package ? package->files : NULL; own && *own; own += 2)
+    add_file(c, b, code_named(c, own[1], r->o->name), words, own[0]);
   if (r->o->test_in) add_test_data(c, r->o->name, p->g, r->o, b);
 }
 
@@ -410,6 +496,14 @@ static const MadeWord made_words[] = {
   { "output_bytes", output_bytes_word },
   { "gather_v", gather_word },
   { "device_bytes", device_bytes_word },
+  { "model_digest", model_digest },
+  { "options_line", options_line },
+  { "example_values", example_values },
+  { "example_assign", example_assign },
+  { "example_print", example_print },
+  { "example_pointers", example_pointers },
+  { "example_serial", example_serial },
+  { "android_abi", android_abi },
   { "prelude", prelude_word },
   { "kernels", kernels_word },
   { "chunks", chunks_word },
@@ -487,6 +581,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   char weights_sha256[65];
   sha256_hex(p->weights.p, (size_t)p->weights.bytes, weights_sha256);
   r.weights_sha256 = arena_str(m, weights_sha256, 64);
+  const bool bare = bundle_is_bare(p, o);
   const bool hosted = strstr(p->in->target->triple, "linux"); /* elsewhere a program is linked with no more than it needs */
   const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
   const char *weights_object = apart ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
@@ -556,10 +651,20 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "properties", code_named(c, form->properties, net) },
     { "custom", code_named(c, form->custom, net) },
     { "library", code_named(c, form->library, net) },
-    { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o $(B)/tgcrt_pool.o%s", code_named(c, form->object, net), variant.objects,
-                              weights_object) },
-    { "sources", arena_printf(m, "%s%stgcrt.c tgcrt_pool.c%s%s", code_named(c, form->source, net), variant.sources,
-                              apart ? " " : "", apart ? weights_file : "") },
+    { "objects", arena_printf(m, "%s%s$(B)/tgcrt.o%s%s", code_named(c, form->object, net), variant.objects,
+                              bare ? "" : " $(B)/tgcrt_pool.o", weights_object) },
+    { "sources", arena_printf(m, "%s%stgcrt.c%s%s%s", code_named(c, form->source, net), variant.sources,
+                              bare ? "" : " tgcrt_pool.c", apart ? " " : "", apart ? weights_file : "") },
+    { "headers", o->backend->device ? "tgcrt.h tgcrt_device.h" : "tgcrt.h" },
+    { "library_file", strstr(form->library, "INSTALL_INTERFACE") ? code_file(c, o) : "" },
+    { "bare", word_if(bare) },
+    { "quoted_sources", package_list(c, arena_printf(m, "tgcrt.c%s%s%s", bare ? "" : " tgcrt_pool.c", apart ? " " : "",
+                                                     apart ? weights_file : "")) },
+    { "quoted_flags", package_list(c, net_flags(p, o)) },
+    { "package_sources", arena_printf(m, "tgcrt.c%s%s", apart ? " " : "", apart ? weights_file : "") },
+    { "platformio_sources", apart ? arena_printf(m, "+<tgcrt.c> +<%s>", weights_file) : "+<tgcrt.c>" },
+    { "cross", target_tools(p->in->target) },
+    { "machine_flags", target_machine_flags(m, p->in->target) },
     { "languages", o->weights == WEIGHTS_INCBIN || o->backend->images ? "C ASM" : "C" },
     { "weights_object", word_if(apart) },
     { "weights_source", weights_file },

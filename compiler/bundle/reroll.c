@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reroll.c: finds repeated calls of a plan, so that one text serves all their iterations.
  *
  * Equal layers, and the steps of a loop, run the same functions in the same order, on other memory. A repeat is `period` calls,

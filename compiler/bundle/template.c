@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* template.c: templates of runtime_stub. @word@ is replaced, conditions keep or drop lines, and lists repeat lines. */
 #include "bundle.h"
 #include <string.h>

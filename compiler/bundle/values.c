@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* values.c: inputs, outputs and states as tables in C and LLVM IR, with functions that read them. They serve callers in other
  * languages, and programs that learn about a model at run time. */
 #include "bundle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* write.c: writes bundles to disk. A bundle is written to a new folder beside the old one, synced, and takes its place in one
  * step. After any failure the name shows the complete old bundle or the complete new one. Files in the old folder that do not
  * belong to the old bundle move to the new one.
@@ -14,9 +15,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Calls `visit` for each folder of a path's name below dir, the outermost one first. */
+static void each_folder(Ctx *c, const char *dir, const char *name, void (*visit)(Ctx *c, const char *path)) {
+  for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/'))
+    visit(c, arena_printf(&c->model, "%s/%.*s", dir, (int)(slash - name), name));
+}
+
+static void make_folder(Ctx *c, const char *path) {
+  if (mkdir(path, 0777) && errno != EEXIST) fail(c, EX_NOWRITE, "cannot create the folder '%s': %s", path, strerror(errno));
+}
+
 void bundle_put(Ctx *c, const Bundle *b, const char *dir) {
   for (size_t i = 0; i < b->files.n; i++) {
     const char *path = arena_printf(&c->model, "%s/%s", dir, b->files.p[i].name);
+    each_folder(c, dir, b->files.p[i].name, make_folder);
     file_put(c, path, b->files.p[i].p, b->files.p[i].n);
   }
 }
@@ -53,22 +65,47 @@ static bool dir_empty(const char *dir) {
   return empty;
 }
 
-/* Removes the bundle's files from dir. keep: first moves other files there. If a file cannot move, it stays, and dir stays. */
-static void retire(Ctx *c, const char *dir, json_t *files, const char *keep) {
+/* The name is a folder of the bundle's files. */
+static bool has_folder(json_t *files, const char *name) {
+  const char *key;
+  json_t *value;
+  const size_t n = strlen(name);
+  json_object_foreach(files, key, value)
+    if (!strncmp(key, name, n) && key[n] == '/') return true;
+  return false;
+}
+
+enum { MOST_FOLDERS = 4 }; /* depth of folders in packages */
+
+/* Removes the bundle's files from dir, whose names in the bundle begin with `prefix`. keep: first moves other files there. If a
+ * file cannot move, it stays, and dir stays. */
+static void retire(Ctx *c, const char *dir, json_t *files, const char *prefix, const char *keep, int depth) {
   DIR *d = opendir(dir);
   for (struct dirent *e; d && (e = readdir(d));) {
     if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
     const char *path = arena_printf(&c->model, "%s/%s", dir, e->d_name);
-    if (json_object_get(files, e->d_name)) unlink(path);
-    else if (keep && renameat2(AT_FDCWD, path, AT_FDCWD, arena_printf(&c->model, "%s/%s", keep, e->d_name), RENAME_NOREPLACE))
+    const char *name = arena_printf(&c->model, "%s%s", prefix, e->d_name);
+    const char *place = keep ? arena_printf(&c->model, "%s/%s", keep, e->d_name) : NULL;
+    if (json_object_get(files, name)) unlink(path);
+    else if (depth < MOST_FOLDERS && has_folder(files, name) && (!keep || !mkdir(place, 0777) || errno == EEXIST)) {
+      retire(c, path, files, arena_printf(&c->model, "%s/", name), place, depth + 1);
+      if (place) rmdir(place); /* if nothing has moved there */
+    } else if (keep && renameat2(AT_FDCWD, path, AT_FDCWD, place, RENAME_NOREPLACE))
       warn_at(c, (Pos){ 0 }, "'%s' is not part of the bundle and cannot be moved to the new one: %s", path, strerror(errno));
   }
   if (d) closedir(d);
   rmdir(dir);
 }
 
+static void remove_folder(Ctx *c, const char *path) {
+  (void)c;
+  rmdir(path);
+}
+
 static void discard(Ctx *c, const Bundle *b, const char *dir) {
   for (size_t i = 0; i < b->files.n; i++) unlink(arena_printf(&c->model, "%s/%s", dir, b->files.p[i].name));
+  for (int depth = 0; depth < MOST_FOLDERS; depth++) /* inner folders go before outer ones */
+    for (size_t i = 0; i < b->files.n; i++) each_folder(c, dir, b->files.p[i].name, remove_folder);
   rmdir(dir);
 }
 
@@ -101,6 +138,7 @@ static void write_and_swap(Ctx *c, void *arg) {
   if (chmod(w->temp, 0777 & ~mask)) fail(c, EX_NOWRITE, "cannot write '%s': %s", w->temp, strerror(errno));
   bundle_put(c, w->b, w->temp);
   files_check(c);
+  for (size_t i = 0; i < w->b->files.n; i++) each_folder(c, w->temp, w->b->files.p[i].name, sync_dir);
   sync_dir(c, w->temp);
   w->signals = signals_hold(); /* from here on temp may hold the user's files, until retire has moved those to keep */
   leftover_forget(w->temp);
@@ -130,7 +168,7 @@ void bundle_write(Ctx *c, const Bundle *b, const char *out) {
   pthread_sigmask(SIG_SETMASK, NULL, &w.signals);
   int code = ctx_try(c, write_and_swap, &w);
   if (code) discard(c, b, temp);
-  else if (w.exists) retire(c, w.temp, w.old, dir);
+  else if (w.exists) retire(c, w.temp, w.old, "", dir, 0);
   leftover_forget(temp);
   signals_restore(&w.signals);
   json_decref(w.old);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cost.h: the only place that knows how many cycles something takes. It answers four questions. How long does an op take? How
  * long do bytes take, given the working set? How long does parallel work take? How much time do memory and arithmetic take
  * together? Answers use the rates of rates.h, which has a column for each caller. */

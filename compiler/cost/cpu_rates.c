@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cpu_rates.c: the rates that follow from the facts of a CPU. They take the place of the values in rates.h, which are those of
  * one machine. "Ranked" values are no facts, and stay.
  *

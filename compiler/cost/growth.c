@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* growth.c: answers passes that would spend memory on time, and withdraws such answers where a limit is exceeded. */
 #include "growth.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* growth.h: memory that passes spend on time. A pass may know a faster form of a layer, which takes more memory. It describes
  * the form as a Growth and asks growth_allowed. It reports the form that it chooses by growth_granted. The answer depends on
  * --optimize. It also depends on --max-arena and --max-weights: driver.c compiles again without some of the granted forms where

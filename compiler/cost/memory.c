@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory.c: the time of bytes at a working-set size, and the part of it that arithmetic hides. */
 #include "cost.h"
 #include <math.h>

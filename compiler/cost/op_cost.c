@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* op_cost.c: the cost of an op, by its class in ops.h. */
 #include "cost.h"
 #include <math.h>

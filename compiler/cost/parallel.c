@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parallel.c: the cost of starting work, of dividing it among threads, and of passing results between them. */
 #include "cost.h"
 

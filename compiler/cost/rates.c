@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rates.c: the table of rates. */
 #include "cost.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rates.h: prices. RATE(id, unit, gloss) is a row of the table in docs/tunables.md, CALLER(id, gloss) a column, VALUE(rate,
  * caller, value, source) a cell. Different values in a row show where callers disagree. The unit "instructions" is the time of
  * a multiply-add of a vector. Cycles are those of one core.

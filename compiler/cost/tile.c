@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tile.c: the cost of a register tile of a nest, by an analytic model of one core.
  *
  * Per innermost step it counts arithmetic instructions, loads (copies of the tile and terms of a window share them), and the

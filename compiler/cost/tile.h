@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tile.h: register tiles of a nest, and their price (tile.c). */
 #ifndef TGC_TILE_H
 #define TGC_TILE_H

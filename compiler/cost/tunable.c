@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tunable.c: the table of tunables by name, for --tunable and `tgc inspect --tunables`. */
 #include "tunable.h"
 #include <ctype.h>

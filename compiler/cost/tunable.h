@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tunable.h: thresholds, limits and budgets of all passes, and the rates of rates.h, as values that --tunable sets. A
  * compilation has its own: Ctx.tunables. */
 #ifndef TGC_TUNABLE_H

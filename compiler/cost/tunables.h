@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tunables.h: thresholds, limits and budgets, a row each: TUNABLE(type, name, value, least, most, unit, reason). Costs
  * of code are in rates.h. Array dimensions, and numbers fixed by a file format or an instruction set, are constants where they are
  * used. No value makes a result wrong. The columns `least` and `most` limit the value, and so compile time and memory. */

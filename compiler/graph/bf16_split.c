@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bf16_split.c: splits sums of products of floats into longer sums of products of bf16, for instructions that multiply bf16.
  * needs: weights folded    gives: both factors as terms of bf16, with the products of terms as a further summed axis
  * breaks: roundings, within the bound of docs/numerics.md

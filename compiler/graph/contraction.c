@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* contraction.c: finds sums of products, whatever movement is around them.
  *
  * A REDUCE(ADD) of a product gets a range for each axis of the product. The ranges are pushed through views down to the bases

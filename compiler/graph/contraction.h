@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* contraction.h: the structure of a sum of products. */
 #ifndef TGC_CONTRACTION_H
 #define TGC_CONTRACTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fold.c: turns values that depend only on constants into tensors.
  *
  * The largest such parts are found from their users downwards. These stay as they are:

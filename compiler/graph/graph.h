@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph.h: passes on the graph of tensors. */
 #ifndef TGC_GRAPH_H
 #define TGC_GRAPH_H

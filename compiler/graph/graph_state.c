@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph_state.c: states, which are pairs of an output and an input that the bundle keeps from one run to the next.
  *
  * The pairs move to the ends of both lists. The graph tells their kind. The output may be the input with something appended (a

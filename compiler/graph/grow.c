@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* grow.c: windows that start empty.
  *
  * In a growing window only the last positions are valid: those from extent of the past - length on. The length is a state of

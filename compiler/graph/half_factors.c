@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* half_factors.c: factors of sums of products that are widened halves, for matrix units that multiply halves.
  *
  * promote_half.c leaves a factor that the model has in half precision as a half with a cast behind. A kernel converts it as it loads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* integer.c: turns sums over quantised values into sums over integers.
  *
  * Quantised models write every tensor as (q - zero) * scale. If scales do not vary over the summed axes, and q, w have 8 bits:

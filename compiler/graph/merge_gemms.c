@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* merge_gemms.c: merges sums of products that share a factor into one.
  *
  * The projections of attention multiply the same values with different weights. Their weights are concatenated along the axis

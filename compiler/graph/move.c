@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* move.c: exact rules for movement ops. Consecutive movements become one where possible. A movement of one repeated number
  * becomes that number. EXPAND moves towards the results, so that work is done before elements are repeated. SHRINK moves
  * towards the inputs, so that work is done on fewer elements. */

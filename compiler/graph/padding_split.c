@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* padding_split.c: splits convolutions so that no part has taps that only meet padding.
  * needs: a folded graph    gives: sums over windows in parts, each only with taps that meet elements, where that is clearly
  * less work

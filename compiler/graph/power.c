@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* power.c: turns powers with constant exponents into products and roots.
  *
  * Errors are given in units in the last place (ULP): the greatest one over all f32 of four binades. After these the roots

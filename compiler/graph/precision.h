@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* precision.h: precision of float arithmetic. Row: id, word of --precision, what it allows. */
 #ifndef PRECISION
 #ifndef TGC_PRECISION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* promote_half.c: half precision is a storage format. f16 and bf16 values between the inputs and outputs of a graph become f32.
  * CPUs convert in a few instructions, but have no arithmetic for halves.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quantize_weights.c: weight-only quantisation, for weights that a run reads only a few times.
  *
  * A sum of products with few rows takes as long as loading its weights, so fewer bytes save time. The sum stays in single

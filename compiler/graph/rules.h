@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rules.h: shared by the tables of graph rules. A rule's last argument is the RefMap of users that ir_rewrite_users keeps. */
 #ifndef TGC_RULES_H
 #define TGC_RULES_H

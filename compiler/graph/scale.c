@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scale.c: moves constant factors and addends to constants with which they can be merged.
  *
  *   sum(a * w) * s   ->  sum(a * (w * s))      s does not vary over what is summed

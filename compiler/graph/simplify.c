@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simplify.c: the table of rules on graphs of tensors.
  *
  * Rules are exact: every result keeps its bits, including infinities and signs of zeros. NaN stays NaN, but perhaps another

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sink_concat.c: moves movement into the parts of a concatenation, so that each part is computed in place.
  *
  * Outputs and parts of concatenations have memory of their own. If such a value is only a movement of another concatenation, it

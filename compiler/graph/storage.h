@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* storage.h: weight-only quantisation of weights that a run reads only a few times. Row: id, word of --weights, gloss. */
 #ifndef STORAGE
 #ifndef TGC_STORAGE_H

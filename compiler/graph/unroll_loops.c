@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unroll_loops.c: replaces loops by copies of their bodies, where they have few iterations, or where the target runs a fixed list
  * of launches. Other loops stay: their bodies become kernels that run again and again (schedule/, loop_calls.c).
  *

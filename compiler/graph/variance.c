@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* variance.c: a graph that estimates the rounding errors of a graph's values.
  *
  * Error model: every operation rounds its result with a relative error of mean 0, independent of all others. Its standard

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* weights_to_half.c: the words of --precision, and the use of half-precision weights in sums of products.
  * needs: a folded graph    gives: constant factors in the type, followed by a cast; for a machine that multiplies pairs of
  * bf16, the other factors as well    breaks: roundings of those factors

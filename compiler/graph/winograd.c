@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* winograd.c: computes convolutions by Winograd tiles, with fewer products.
  * needs: a folded graph    gives: sums over windows as products of transforms, where the cost model says so
  * breaks: roundings, within the bound of docs/numerics.md

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* affinity.c: in which thread's cache a value is (data affinity).
  *
  * Threads take a kernel's chunks by shares. The first thread takes the first share, in every kernel (threads.c, tgcrt_pool.c).

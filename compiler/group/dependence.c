@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dependence.c: proves that two accesses of one buffer are independent in different chunks.
  *
  * The addresses of an access in chunk c are base + c * chunk + a sum of arithmetic progressions, its terms. Where strides nest,

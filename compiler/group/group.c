@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* group.c: kernel groups, which run chunk by chunk (tile and fuse).
  *
  * Kernels run one after another. Between two of them, all results of the first travel through memory, and all threads wait for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* group.h: several kernels at once: groups that run chunk by chunk, loops shared among threads, data affinity. */
 #ifndef TGC_GROUP_H
 #define TGC_GROUP_H

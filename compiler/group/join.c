@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* join.c: the step `join`: independent kernels of a device become one kernel, whose nests are parts of one launch.
  *
  * A launch takes time, and a launch with few blocks leaves most of a device idle. Two consecutive kernels are independent if

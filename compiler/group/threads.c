@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* threads.c: divides a kernel among threads: the opt THREADS(n).
  *
  * Some loops of every nest, as far outside as is good, become one range of units, of kind `thread`. A kernel is called for

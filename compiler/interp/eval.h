@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* eval.h: internal to interp/: tapes, which evaluate a tree of graph nodes in blocks of elements.
  *
  * A tape computes one value per point of an iteration space; its variables are the axes of the tree's root. Movement ops only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interp.h: the executable definition of the IR. It is exact, and prefers clarity to speed. Tests use it as an oracle, and so does
  * constant folding. */
 #ifndef TGC_INTERP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interp_graph.c: evaluates graphs of tensors.
  *
  * A plan first chooses the nodes that get storage: outputs, reductions, concatenations, scatters, and some elementwise nodes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interp_program.c: runs programs one micro-op at a time.
  *
  * The list is first turned into steps. Every node with a value gets a place in one array of CONST bits, an entry per lane. A

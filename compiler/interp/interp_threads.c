@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interp_threads.c: runs launches: blocks one after another, the threads of a block in turns.
  *
  * Each thread has its own values and its own place in the list of steps. It runs the list from the beginning. Loops over blocks

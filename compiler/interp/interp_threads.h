@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interp_threads.h: the executable definition of device programs. It also finds races between the threads of a launch, and
  * counts the cost of their accesses. */
 #ifndef TGC_INTERP_THREADS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* machine.h: internal to interp/: a program as steps over an array of values. interp_program.c runs it for one thread,
  * interp_threads.c for the threads of a launch. */
 #ifndef TGC_MACHINE_H

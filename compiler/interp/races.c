@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* races.c: finds accesses of different threads that nothing orders.
  *
  * Time is divided into epochs: one begins with each block and at each barrier. Accesses of two blocks are never ordered.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* races.h: internal to interp/: the last accesses of each element of memory (races.c). */
 #ifndef TGC_RACES_H
 #define TGC_RACES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* requests.c: counts transactions with global memory and conflicts in shared memory, by two rules that vendors publish. A
  * request moves each segment that it touches once. Shared memory serves one word of each bank at a time, to any number of
  * threads. If threads access more words than there are banks, as by vectors, the rounds that this needs anyway are no

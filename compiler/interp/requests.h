@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* requests.h: internal to interp/: the cost of a warp's accesses (requests.c). */
 #ifndef TGC_REQUESTS_H
 #define TGC_REQUESTS_H

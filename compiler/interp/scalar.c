@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scalar.c: the meaning of every elementwise op on one element.
  *
  * Floats are computed in double and rounded once to their type. For + - * / and the square root this is the correctly rounded

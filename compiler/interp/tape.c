@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tape.c: building and running tapes (eval.h). */
 #include "eval.h"
 #include <math.h>

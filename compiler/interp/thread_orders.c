@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* thread_orders.c: runs a launch in several orders of its threads, which must all leave the same bits.
  *
  * needs: a launch, and memory    gives: memory as the first order leaves it, all faults, and where two orders differ    breaks:

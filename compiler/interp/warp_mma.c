@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* warp_mma.c: the meaning of WMMA. The threads of a warp put their fragments together by the unit's order of bits
  * (matrix_units.h). Each of them gets its part of the sum. Terms are added one after another. Devices add them in an order of their own.
  *

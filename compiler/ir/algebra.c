@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* algebra.c: index expressions, i64 scalars over ranges, kept canonical and small.
  *
  * An expression is taken apart into a Sum: a constant, and terms (anything that is not a sum) with integer coefficients. All

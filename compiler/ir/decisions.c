@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* decisions.c: questions of passes, given decisions and those made.
  *
  * The key of a node is a digest: its op, type, shape and arguments, its operands' types and shapes, its origin in the model.

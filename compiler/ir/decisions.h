@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* decisions.h: decisions of passes about nodes or kernels. A lock file can hold them and give them to a later compilation.
  *
  * A pass that would ask the cost model opens a question first. It takes the given value if that is legal; if not, it warns with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One row per element type: name, bits, class, ONNX TensorProto.DataType number, C storage type.
  * Class: b bool, i signed, u unsigned, f float. */
 /* clang-format off */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph_build.c: graph-level constructors. They infer shapes, broadcast, and drop ops without effect, such as a reshape to the
  * same shape, so that front ends stay short. Each checks its arguments. While a front end builds a node of a model, arguments
  * that do not fit are an error of the model at this node. The reason: operators have more combinations of shapes and types than

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ir.h: the intermediate representation. One kind of node serves three levels: graphs of tensors, kernels of scalar expressions
  * over ranges, and linear programs. ops.h says which op belongs to which level.
  *

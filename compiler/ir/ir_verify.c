@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ir_verify.c: checks that nodes obey ops.h. A violation is a bug in tgc, since front ends check user input before they make
  * nodes. In lines of a dump (IR.dump) it is an error of the user. Common rules (arity, arguments, types) come from the op
  * table. Each level adds its own: shapes of graphs, scopes of ranges in kernels and nests, order and lanes in programs. Time is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* literal.c: scalar constants as text and back, for every element type: bit-exact, and the same in every locale.
  *
  * Floats print with the fewest digits that read back to the same bits. Reading rounds once, to nearest even. f32 and f64 use

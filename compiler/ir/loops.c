@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loops.c: ops of loops in graphs: their builders, their unrolling, and the order of their bodies.
  *
  * needs: a graph    gives: an equal graph with fewer loops (ir_unroll); an order in which bodies are contiguous (order_bodies)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* node.c: tables of ops and types, the hash-consing constructor, value bounds, constants.
  *
  * Nodes live in chunks that never move. Source lists, argument lists and shapes are interned as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* node_order.c: the order of nodes by structure.
  *
  * Terms of sums and parts of conditions are sorted by it, so equal ones are the same node. Refs would not do: they depend on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One row per op. Enum, parser, printer, verifier, fold properties, prices, texts of backends, the interpreter's functions
  * and the index of docs/ir.md are made from this table. Nothing about ops is written twice.
  *

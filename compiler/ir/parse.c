@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse.c: reads the text form of graphs, kernels and programs (docs/text-format.md).
  *
  * Each line is one definition, and a name is known from its line on. So there are no cycles and no nesting. A line is read into

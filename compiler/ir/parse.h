@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse.h: internal to the reader of the text form. scan.c and parse.c scan a line into operands, arguments and a type. parse.c
  * checks them against the op's row in ops.h. For graphs, parse_graph.c checks them against the rules of the builders. */
 #ifndef TGC_PARSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* parse_graph.c: lines of graphs. Checks everything that the constructors of graph_build.c would report as a bug. */
 #include "parse.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* print.c: prints graphs, kernels and programs as text (docs/text-format.md).
  *
  * The order of lines depends only on the structure: inputs first, then every node after its sources, as the outputs reach them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* print.h: internal to the writers of text forms. print.c writes nodes; compiler/plan_text.c writes the decisions of passes. */
 #ifndef TGC_PRINT_H
 #define TGC_PRINT_H

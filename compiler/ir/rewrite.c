@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rewrite.c: applies tables of rules, bottom-up, until none applies anywhere.
  *
  * Sources are rewritten before their users. A rule sees a node with final sources; its result is rewritten in turn, new

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scan.c: characters and tokens of the text form. A text may be hostile, as any model. Errors are reported with line, column
  * and caret. */
 #include "parse.h"

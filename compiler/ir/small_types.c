@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* small_types.c: types of ONNX with fewer bits than any DType: floats of 8 and 4 bits, integers of 4 and 2 bits. Values are kept
  * in the smallest type that holds them all, and rounded where a model makes them. At a bundle's interface an element is a byte.
  * Within a graph only the front end knows of these types. Build.narrow records them, and operators that do not change values

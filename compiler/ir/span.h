@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* span.h: intervals of integers. A bound is exact or unknown, never wrong. */
 #ifndef TGC_SPAN_H
 #define TGC_SPAN_H

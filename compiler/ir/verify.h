@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* verify.h: internal to the verifier. ir_verify.c has the rules of all levels, verify_device.c those of device programs,
  * wrong.c the message. */
 #ifndef TGC_VERIFY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* verify_device.c: the rules of programs that many threads run (docs/ir.md, "Device programs").
  *
  * A device program is a list of parts. A part has a chain of loops over blocks, inside it a chain of loops over threads, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* view.c: passes an index through movement: the element of the source that element idx of a view is. */
 #include "ir.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wrong.c: reports a broken promise of a pass: as a bug, or in a dump as an error of that line.
  *
  * needs: a message    gives: nothing; it does not return    breaks: nothing */

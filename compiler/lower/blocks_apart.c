@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blocks_apart.c: proves that blocks of a launch do not conflict in memory.
  *
  * Blocks run in any order, or at the same time. So an element of global memory that one block stores may not be stored or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bounds.c: proves that every load and store of a program is inside its buffer, and every part of a tile inside the tile.
  *
  * An access reaches the elements [index + first, index + last] of its buffer while its gate is open. The proof turns index and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dedup.c: lowers equal kernels once. Isomorphic kernels, which differ in their buffers only, become copies of the first one.
  *
  * Layers repeat, and so do the steps of a loop. The nests of a kernel have a signature, a list of integers, once they are tiled

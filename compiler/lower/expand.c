@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* expand.c: turns UNROLL ranges into copies and VEC ranges into lanes.
  *
  * A copy is the expression with the range replaced by a constant. Nodes that do not depend on the range are the same in every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kernel_functions.c: the backend's text of every function.
  *
  * needs: programs, Kernel.code    gives: Kernel.text    breaks: nothing */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launches.c: the step `launches` turns nests into a device program.
  *
  * A nest whose schedule names blocks or threads has ranges of these kinds, which become loops of the program. Any other nest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* legalize.c: the steps that rewrite what a backend has no text for.
  *
  * legalize: half precision is computed in single and rounded after each op; an op without a vector form runs lane by lane;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libm.c: writes functions on f32 as arithmetic that is the same in every lane.
  *
  * Each function consists of a reduction to a short interval, a polynomial there and a reconstruction. It covers the full range:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* linearize.c: turns nests of expressions into a list of micro-ops.
  *
  * Every range is one loop of a tree. A nest's ranges form a chain; a reduction's loops are below the deepest loop that its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* listing.h: builds lists of micro-ops. A leaf, or a value that lowering adds, is listed once in each open loop. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H

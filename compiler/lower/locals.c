@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* locals.c: the step `locals` lets nests of a kernel share local buffers, because they run one after another. Shared buffers of
  * a launch are shared likewise, because its nests run in separate blocks.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lower.h: from nests with split ranges to programs: copies and lanes, ops that the machine has, linear code, and the proof of
  * its accesses. */
 #ifndef TGC_LOWER_H

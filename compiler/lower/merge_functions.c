@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* merge_functions.c: kernels that differ in nothing but the memory they are given share the function of the first of them. The
  * texts that the backend prints decide, without the names of the functions.
  *

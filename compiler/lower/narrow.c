@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* narrow.c: the step `narrow` makes a program compute its indices in 32 bits, on machines with 32-bit registers.
  *
  * Most devices have such registers, and so do CPUs with pointers of 32 bits. There 64 bits take two registers and several

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pack.c: packs constants in the order in which a kernel reads them.
  *
  * After a nest's ranges are split, the index of a weight is affine in some of them, or in quotients of them. The packed copy

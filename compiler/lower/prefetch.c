@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* prefetch.c: prefetches weights while others are multiplied.
  *
  * Packed weights are consecutive panels. Several tiles of rows are multiplied by one panel, then by the next. Without

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* products.c: multiply-adds of a program: how many run, how many of them take a factor from shared memory, and how many
  * matrix units do.
  *

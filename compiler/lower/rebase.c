@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rebase.c: the pass that moves buffer pointers to the first element that a program touches.
  *
  * The steps of a loop read row 0, row 1, row 2 of an input and write rows of an output. Their programs differ in a constant of

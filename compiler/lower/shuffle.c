@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shuffle.c: replaces accesses of single lanes by vectors of contiguous elements and shuffles.
  *
  * A strip is a vector whose lanes are a constant stride apart in memory, or whose runs of lanes share an element. Strips at the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tile_registers.c: assigns registers of a matrix unit to the tiles of a nest, for backends.
  *
  * needs: a program with TILES   gives: a register for each tile and sum, and their shapes   breaks: nothing */

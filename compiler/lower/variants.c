@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* variants.c: makes one plan's kernels for several machines (--isa=fat). The program chooses once, by its CPU.
  *
  * The plan is made for one machine: its buffers, their places, and each nest's schedule. The variants follow that plan with

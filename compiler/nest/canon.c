@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* canon.c: canonical ranges of a nest.
  *
  * Reshapes leave r / c and r % c in index expressions. Where c divides the extent, r is split into r1 * c + r2, and they

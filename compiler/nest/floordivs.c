@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* floordivs.c: makes indices affine. Each quotient floor(r / c) in an index is replaced by a new range.
  *
  * needs: an index   gives: the index with ranges in place of quotients   keeps: the index   breaks: nothing */

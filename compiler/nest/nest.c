@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nest.c: takes nests apart and builds them, replaces ranges, and answers questions about ranges that several steps ask.
  *
  * needs: nests   gives: their parts; nests with other ranges   keeps: the value of every element, where a range is replaced by

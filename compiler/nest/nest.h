@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nest.h: operations on a kernel's nests: taking apart, canonical form, keys, counting work. group/, opt/ and lower/ build on
  * it: they join kernels, choose and apply schedules, and make programs. */
 #ifndef TGC_NEST_H

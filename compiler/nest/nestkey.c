@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nestkey.c: identifies a nest by its computation: SHA-256 over its nodes and the facts of the target.
  *
  * Two nests have one key if a schedule for one is valid and equally good for the other. So ranges count by their place, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* states.c: visits a kernel's nests between two steps.
  *
  * needs: Kernel.states   gives: the nests one by one, and as a list

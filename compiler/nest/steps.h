@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One row per step of a kernel, in order. Columns: letter for -d; name for --stop-after and for the function step_NAME; scope
  * (each nest, each kernel, the plan); kinds of targets it serves; level of the text after it; needs, gives, gloss. Each step
  * runs over all kernels, in execution order, before the next step begins. */

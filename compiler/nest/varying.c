@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* varying.c: dependence of each node of a nest on ranges and on memory. A reduction's result does not vary with the ranges that
  * the reduction opens.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* work.c: counts a kernel's operations and the bytes it accesses, before opts.
  *
  * cost: needs: canonical nests   gives: Kernel.flops, .bytes_read, .bytes_written, .moves   keeps: all else   breaks: nothing */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* choose.c: each nest's schedule: one that is given (locks, stores), or the one that the model of cost finds.
  *
  * schedule: needs: canonical nests   gives: Kernel.nests with schedules, Kernel.states with opts to apply   keeps: all else

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_contraction.c: chooses tiles for sums of products on a device, by the device's facts alone.
  *
  * A sum of products has two sides. A side consists of the nest's ranges that only one factor varies with. A block takes a tile

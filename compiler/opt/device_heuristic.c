@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_heuristic.c: chooses the schedule of a nest on a device, by the device's facts alone. There are three kinds.
  *
  * - Rows. All elements of a row use the result of a reduction, as in softmax or normalisation. A block takes a row: its threads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_opts.c: schedules for devices: their legality, and their effect on ranges.
  *
  * A nest's range of extent E under LOCAL L and copies U becomes (r0 * U + u) * L + t. t counts threads of a block, which are

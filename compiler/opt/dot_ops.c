@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dot_ops.c: finds reductions for dot-product and matrix instructions, and prepares them: the opt TC(range, instruction).
  *
  * A reduction fits if it sums products of two loads, each converted to the sum's type. The range must walk one operand element

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dot_ops.h: reductions by dot-product and matrix instructions (target/isa_ops.h). Such an instruction has rows x lanes sums.
  * It adds to each sum the products of a row of x and a column of y, in groups of elements that are contiguous. OP_DOT takes one
  * row and one group; OP_MMA takes tiles of rows and groups. */

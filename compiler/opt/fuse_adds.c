@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuse_adds.c: the step `adds`: parts of sums are added where the sums are read.
  *
  * Sums in parts leave a nest that adds the parts and stores the sums (split_sums.c), in a launch of its own. A nest of a later

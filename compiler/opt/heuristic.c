@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* heuristic.c: chooses the schedule of a nest by the model of cost/tile.c. A tile has vector lanes along one range and copies
  * of up to two ranges. Short ranges of the reduction may be unrolled in it. Every combination that fits the register file is
  * priced, and the cheapest one wins.

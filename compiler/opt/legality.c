@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* legality.c: decides whether a schedule may be applied to a nest. Opts that copy, group or cut have their own rules:
  * peel_refuses (peel.c), stage_refuses (stage.c), isa_op_refuses and isa_op_tiling (dot_ops.c), device_refuses and
  * block_refuses (device_opts.c). This file asks them, and checks the tiles, the order of loops and the schedules of remnants.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mma.c: chooses the schedule of a nest with a matrix instruction, by an analytic model of one core.
  *
  * The instruction multiplies tiles of x by tiles of a constant. Tiles of x have rows along one range of the nest; tiles of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opts.c: applies a schedule to a nest. Unroll U and lanes L turn a range r of extent E into r0 * (U * L) + u * L + lane.
  * U * L need not divide E. The rest of a nest's range becomes a nest with its own schedule; the rest of a reduction becomes a
  * second reduction. Two steps come before the tiles. Groups of a range's values go to a dot-product instruction. Loops are put

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opts.h: schedules of nests. A schedule is a list of opts. Declared here: its text, its legality, the heuristics that choose
  * it, and the passes that apply it. */
 #ifndef TGC_OPTS_H

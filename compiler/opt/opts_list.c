@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opts_list.c: the opts of a nest as a list, and nests that a schedule leaves as a list.
  *
  * needs: opts   gives: opts about other ranges; states of rests   keeps: nests   breaks: nothing */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opts_text.c: the schedule of a nest as text: "{ vec(r1,8) unroll(r0,4) outer(r1) rest { unroll(r0,3) } }".
  *
  * A range is named by its place: r0, r1, ... are the nest's, outermost first, then those of its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peel.c: the opt PEEL(range) separates the interior of a range, where all conditions hold for any values of the other ranges.
  *
  * Padding that is not stored needs a gate at each load, and so a comparison for each element. For most values of a range, the

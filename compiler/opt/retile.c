@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* retile.c: adapts a schedule to vectors of another width. Tiles keep their sizes: lanes times copies of a range stay equal.
  *
  * needs: a canonical nest, legal opts for one target   gives: opts for another target, or false   breaks: nothing */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* split_sums.c: divides sums among the blocks of a device: the opt SPLIT(range, parts).
  *
  * A nest with few results and long sums has too few blocks. So separate blocks compute parts of each sum, and store them to memory

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stage.c: copies panels of operands into the order in which they are read: the opt STAGE(range).
  *
  * A reduction reads operands along a range again in every loop inside of that range. Each read suffers from the layout in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stage_shared.c: copies panels of operands to shared memory, inside a reduction: the opt STAGE(range, depth) of devices.
  *
  * The threads of a block compute a tile of products of two factors. Each factor varies with one part of the tile only, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tile_model.c: takes a nest apart for the cost model of register tiles (cost/tile.c). The model has the nest's ranges, its
  * accesses, and the instructions in the body of its main reduction.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tile_model.h: nests as the model of register tiles sees them. */
 #ifndef TGC_TILE_MODEL_H
 #define TGC_TILE_MODEL_H

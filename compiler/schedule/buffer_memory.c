@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* buffer_memory.c: the memory of a plan's buffers, for programs that run its kernels without a bundle. */
 #include "schedule.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kernelize.c: makes kernels of stored values. Each stored value becomes a STORE over one range per axis. Its expression is
  * found by pushing index expressions down through movement ops, as tinygrad's rangeify does. Requesting an element twice gives
  * the same node, so sharing inside a kernel needs no search. A reduction opens its own ranges.

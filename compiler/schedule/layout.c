@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layout.c: places every stored value in memory.
  *
  * A layout is an order of the axes (layout_pbqp.c) and a halo of padding around the value. A part of a concatenation has a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layout_pbqp.c: chooses the innermost axis of every stored value, for all values together.
  *
  * The kernels that access a value determine the cost of its layout. If lanes run along the innermost axis, an access is a

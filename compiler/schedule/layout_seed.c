@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layout_seed.c: the first guess for the innermost axis of a stored value, from the op that makes it. layout_pbqp.c starts from
  * it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loop_calls.c: makes a call of each kernel of a loop for each iteration. Calls share all but their buffers: the program, the
  * function and its text. The bundle finds their common form again (bundle/reroll.c), so code does not grow with the trips.
  *

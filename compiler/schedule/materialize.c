@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* materialize.c: chooses the values that are stored. All others are computed inside the kernels that use them (fusion).
  *
  * One backward walk estimates for every node how often its elements would be evaluated if it were inlined into its consumers.

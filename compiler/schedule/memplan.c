@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memplan.c: offsets of intermediate values in one arena.
  *
  * A buffer lives from the first kernel that accesses it to the last. Buffers are placed one after another, each in the lowest

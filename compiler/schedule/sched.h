@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sched.h: internal to schedule/. The passes, each a file, run in this order:
  * materialize.c chooses which values are stored; layout.c places each stored value, with its axis order from layout_seed.c and
  * layout_pbqp.c; kernelize.c makes kernels of scalar expressions over ranges; state_plan.c plans memory kept between runs;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* schedule.h: a plan: a list of kernels over buffers, made from a graph of tensors. */
 #ifndef TGC_SCHEDULE_H
 #define TGC_SCHEDULE_H

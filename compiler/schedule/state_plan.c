@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* state_plan.c: memory of states, and the states that are updated in place.
  *
  * A window needs no second memory: appended elements go where nothing old is read. Any other state is overwritten in place if

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arena.c: memory by lifetime. Only this file calls malloc. */
 #include "support.h"
 #include <stdlib.h>

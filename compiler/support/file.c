@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* file.c: reads and writes files. Reading never blocks on a FIFO and refuses anything but a regular file. */
 #include "support.h"
 #include "leftover.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* leftover.c: temporary folders and files, and process groups, that must not outlive the program. The list is used by the
  * handlers of signals that end the program, and by exit(). A signal carries no Ctx, so the list is a global variable, like the
  * one of file.c. It belongs to one process: a child with a copy of it removes nothing. The handler only calls functions that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* leftover.h: files and processes that must not outlive the program, and the signals that end it. */
 #ifndef TGC_LEFTOVER_H
 #define TGC_LEFTOVER_H

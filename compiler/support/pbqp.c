@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pbqp.c: solves partitioned boolean quadratic problems (PBQP) by dynamic programming: least sum of costs of alternatives and
  * of pairs of alternatives. Scholz and Eckstein allocate registers this way (LCTES 2002), and Anderson and Gregg choose the
  * layouts of a network's values (CGO 2018).

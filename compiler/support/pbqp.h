@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pbqp.h: partitioned boolean quadratic problem. Each node takes one of a few alternatives, each with a cost. Each edge adds a
  * cost for the pair of alternatives at its ends. */
 #ifndef TGC_PBQP_H

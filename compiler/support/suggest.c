@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* suggest.c: the known name that a wrong one probably means, for "did you mean" in messages.
  *
  * The distance of two words is the number of edits between them: a character inserted, deleted or replaced, or two neighbours

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* support.c: strings, text buffers, checked sizes, diagnostics, hashing. */
 #include "support.h"
 #include <errno.h>

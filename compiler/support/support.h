@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* support.h: the base of every folder: arenas, vectors, interned strings, checked sizes, diagnostics, files. Nothing here knows
  * about models. All state is in a Ctx. */
 #ifndef TGC_SUPPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* backend.h: a backend is a row of facts, and the functions that write its text. The compiler, the bundle and the command line
  * ask the row; they never ask which backend it is. docs/adding-a-backend.md says how to add one. */
 #ifndef TGC_BACKEND_H
@@ -74,10 +75,12 @@ typedef enum {
   FILE_BINDINGS,           /* the interface in the languages of --bindings */
   FILE_WEIGHTS,            /* the weights, and a file that embeds them; nothing if the code holds them */
 } FileKind;
+typedef enum { ANYWHERE, HOSTED, BARE } FilePlace; /* bundles that have a file: all, or by operating system */
 typedef struct FileRow {
   FileKind kind;
   const char *from;        /* FILE_COPIED, FILE_TEMPLATE: the file of runtime_stub */
   const char *name;        /* FILE_TEMPLATE: its name in the bundle; % is the bundle's name */
+  FilePlace where;
 } FileRow;
 
 typedef struct Backend {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cpu_facts.h: a machine as facts: a row of cpus.h, a measurement, or a text that holds either. */
 #ifndef TGC_CPU_FACTS_H
 #define TGC_CPU_FACTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cpus.h: CPUs that --machine names. CPU(id, name, isa, gloss) is one of them. KNOWN(cpu, fact, value, source) is a fact that is
  * known of it. Each other fact is assumed by the rule in its row of facts.h. The sources are "measured", "mca" (llvm-mca-19 with
  * a model of this core) and "unchecked" (the vendor's figure as it is commonly given; nobody has looked it up or measured it).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device.c: the devices that tgc knows, as Targets with a Device. Their CPU facts are neutral: no vectors, and no caches that a
  * schedule could rely on.
  *

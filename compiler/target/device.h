@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device.h: facts about machines behind a driver, which takes text of kernels and lists of launches. Like Target, a Device is a
  * row of facts; the compiler never asks its name.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_driver.h: the driver of a device, as tgc itself asks it. The functions are those of the runtime that bundles have
  * (runtime_stub). They open the driver's library where they are called. A driver may crash, and it does not survive a fork. So only
  * child processes that start no others call these functions. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_features.h: what devices may have above the least of their interface, a row each. DEVICE_FEATURE(id of TGCRT_NEEDS_id
  * and DEVF_id, name in --isa, what it is). Their bits are not those of CPUs (features.h). */
 /* clang-format off */

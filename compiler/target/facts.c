@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* facts.c: the facts of CPUs: known ones, those that a rule assumes, and their text.
  *
  * The text has a line per fact: name, value, unit, source. Lines may also be divided by ';', so that a text fits on one line. A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* facts.h: what a CPU is measured by, one row each. FACT has these columns: id; name in the text of a machine; unit; the value
  * that is assumed where nothing is known, from the facts above it, the target t and the floats of a vector; meaning. A fact of
  * "cycle" is for one core. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* features.c: the table of what CPUs have above the baseline of their architecture. */
 #include "target.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* features.h: a row for each feature of a CPU beyond the baseline of its architecture. The columns of FEATURE are:
  *   - the id in TGCRT_CPU_id and FEAT_id
  *   - the architecture

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.c: facts about the machine that tgc runs on. The features of its CPU are found by the same code as in bundles. The sizes
  * of its caches are from CPUID on x86-64, and from the C library elsewhere. */
 #include "target.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* isa_ops.c: the table of dot-product and matrix instructions. */
 #include "isa_ops.h"
 #include <string.h>

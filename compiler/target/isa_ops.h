@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* isa_ops.h: dot-product and matrix instructions as data. An instruction has rows x lanes sums. It adds to each sum the
  * products of a row of x and a column of y, in groups of contiguous elements. */
 #ifndef TGC_ISA_OPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.c: the geometry of device programs. Blocks and threads are loops of the program, so their numbers are counted, never
  * stored separately.
  *

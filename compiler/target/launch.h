@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.h: one launch on a device: a device program, and the numbers of its blocks and threads. */
 #ifndef TGC_LAUNCH_H
 #define TGC_LAUNCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* machines.h: the machines that tgc compiles for, one row each; richer rows of an architecture come first. MACHINE has these
  * columns: name in --isa; architecture; bits of a pointer (0: unknown); features; bytes of a vector (0: scalar code only);
  * vector registers, or float registers if there are no vectors; integer registers without sp and pc (0: they limit nothing);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* matrix_units.c: the table of matrix units, and what their orders of bits mean.
  *
  * needs: nothing    gives: rows; places and indices of elements    breaks: nothing */

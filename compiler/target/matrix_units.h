@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* matrix_units.h: matrix units of devices as data. The threads of a warp together multiply a matrix a, m x k, by a matrix
  * b, k x n. They add the product to a matrix of sums, m x n. Each thread holds a part of each matrix, a fragment.
  *

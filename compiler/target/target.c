@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* target.c: finds machines. A row of machines.h is a set of features with the facts that follow from them. For another set, the
  * first row of the architecture counts whose features the set includes. The other features are added to its name and flags. So
  * a machine is found by its instruction sets, and may be used without some of them. CPU model numbers are never asked, because
@@ -203,6 +204,18 @@ int target_least_vector(const Target *t) { return t->features & FEAT_MVE ? t->ve
 
 bool target_is_bare(const Target *t) { return strstr(t->triple, "-none-") != NULL; }
 
+const char *target_tools(const Target *t) { return target_is_bare(t) && t->arch == ARCH_ARM ? "arm-none-eabi-" : ""; }
+
+const char *target_machine_flags(Arena *a, const Target *t) {
+  Sb s = { 0 };
+  for (const char *at = t->cflags + strspn(t->cflags, " "); *at; at += strspn(at, " ")) {
+    const size_t n = strcspn(at, " ");
+    if (starts_with(at, "-m")) sb_printf(&s, "%s%.*s", s.n ? " " : "", (int)n, at);
+    at += n;
+  }
+  return sb_keep(&s, a);
+}
+
 bool target_rounds(const Target *t, int lanes) { return t->flushes && t->features & FEAT_AVX512BF16 && lanes == 16; }
 
 bool target_counts_in_32(const Target *t) { return target_has_threads(t) || t->pointer_bits == 32; }
@@ -232,7 +245,7 @@ void target_guard(const Target *t, const char *file, Sb *o) {
   sb_printf(o, "/* Under other flags it would compute something else, or not compile. */\n#if !(%s", arch_macros(t->arch));
   for (const Feature *f = features; f->name; f++)
     if (t->features & f->bit) sb_printf(o, " && \\\n      %s", f->macros);
-  sb_printf(o, ")\n#error \"%s is made for %s: compile it with %s\"\n#endif\n", file, t->isa, t->cflags);
+  sb_printf(o, ")\n#error %s is made for %s: compile it with %s\n#endif\n", file, t->isa, t->cflags);
   sb_printf(o,
             "#if defined __FAST_MATH__ || (defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__) || \\\n"
             "    defined __ASSOCIATIVE_MATH__ || defined __RECIPROCAL_MATH__ || defined __NO_SIGNED_ZEROS__\n"

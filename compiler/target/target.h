@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* target.h: facts about a machine. The compiler decides by these facts, never by a machine's name. backend.h describes
  * backends. */
 #ifndef TGC_TARGET_H
@@ -72,6 +73,8 @@ void target_guard(const Target *t, const char *file, Sb *o);
 const char *arch_name(Arch a);
 int target_least_vector(const Target *t);             /* bytes of the shortest vectors that instructions exist for */
 bool target_is_bare(const Target *t);                 /* it has no operating system */
+const char *target_tools(const Target *t);            /* prefix of the names of GNU tools for a bare machine: "arm-none-eabi-" */
+const char *target_machine_flags(Arena *a, const Target *t); /* the part of cflags that all code for the machine needs */
 /* One instruction converts this number of floats to bf16. It flushes denormals. */
 bool target_rounds(const Target *t, int lanes);
 /* Registers have 32 bits, so indices are computed in 32 bits if their bounds allow it (lower/narrow.c). */

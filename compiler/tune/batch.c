@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* batch.c: lowers, compiles and times many schedules of a nest.
  *
  * A batch is a child process that does steps when it is told to. It lowers its candidates, prices each by counting what the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* batch.h: internals of the tuner's batches. A batch is a child process with some candidates of a task. candidate_lower.c makes
  * programs of them and prices those; candidate_build.c makes code. race.c times it, candidate_verify.c compares its results,
  * and batch.c controls the steps. For devices, candidate_device.c makes the code and runs it, and candidate_images.c

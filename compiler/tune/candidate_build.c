@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* candidate_build.c: code of candidates. A backend that can load code does so in this process; for others, candidates are
  * written into files, many to a file, for the C compiler, with the flags of bundles. */
 #include "batch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* candidate_device.c: candidates for a device. A batch is one program of the driver. Its launches are one network in the runtime of
  * bundles, with no inputs and no outputs. The candidates' buffers lie in the network's work memory and in its weights. Each part of
  * the work memory is a state, so that it can be read and written.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* candidate_images.c: candidates' kernels for a device whose driver takes no text. They are compiled as those of a bundle
  * are, all of a round as one program. A child compiles it, because a compiler may crash or take too long. The images are
  * kept in a file of the session, named by the digest of the text. So the processes that run the kernels have no compiler

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* candidate_lower.c: candidates as programs, and what such a program costs by counting. */
 #include "../lower/lower.h"
 #include "batch.h"

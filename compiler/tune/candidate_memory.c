@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* candidate_memory.c: memory for candidates, and numbers in it. */
 #include "batch.h"
 #include <math.h>

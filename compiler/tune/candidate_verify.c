@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* candidate_verify.c: does a schedule compute what the empty one does? */
 #include "batch.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_neighbours.c: the schedules one step away from a schedule for many threads. A step changes a range's threads, copies or
  * lanes, or whether it is over blocks. Or it changes the size of a group, the depth of panels, the parts of sums, or the order
  * of loops. Or it moves threads from one range to another, or makes copies of them. opts_check says which are legal: it knows

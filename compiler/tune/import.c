@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* import.c: the log of a job (runtime_stub/tune_job.c.in). It is text from another machine, and may say anything. Its lines
  * have the form of log.c. A line counts if its place is one of this backend and version of tgc, and its nest is in the model. Its
  * schedule must be legal there. Each other line is left out, with a warning.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* job.c: candidates for the kernels of a model as a folder, which any machine with a C compiler builds and runs (`tgc tune
  * --job`). import.c reads the log that the folder's program writes. Candidates are fixed when the folder is written. The next
  * folder goes on from what the log says about them.

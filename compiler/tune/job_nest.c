@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* job_nest.c: the candidates of a nest as files of a job: a C file and the weights that the nest reads. For a device the C file
  * has the text of the kernels, and tables of their launches. A batch writes the files, because lowering a candidate may end the
  * process. runtime_stub/tune_job.h describes the tables.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lock.c: schedules and decisions in a file that is kept with the model. A build then needs no tuner, no store and no model of
  * cost.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log.c: the store as text, to carry measurements from one machine to another and to merge them.
  *
  *     tgc-tune-log 1

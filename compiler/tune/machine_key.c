@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* machine_key.c: where a measurement holds: the machine and the compiler, or the device and its driver. Rows of another place are
  * never used. */
 #include "tune.h"

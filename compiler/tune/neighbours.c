@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* neighbours.c: the schedules one step away from a schedule. A step changes the tile of a range, the lanes, the partial
  * results, the order of loops, or the blocks of a range. It may cut a border off or keep it, and copy panels of the outermost
  * range or not. It may change the instruction, or two tiles against each other. */

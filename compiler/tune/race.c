@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* race.c: times candidates in a child of their batch, so that a candidate can end only that child. tune_race.h says how they take
  * turns. A sample in which the system took the CPU away is taken again.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sandbox.c: child processes for work that may go wrong: a candidate that crashes, loops or writes where it
  * must not, a compiler that eats memory. A child has limits, a process group of its own, pipes to its
  * parent and no memory in common with it. When the parent dies, however it dies, the child gets a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* search.c: the beam over schedules of the nests of a model.
  *
  * A nest starts with the heuristic's best few schedules, what was found for other nests and what the store knows of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* store.c: measurements in an SQLite file, by nest and place.
  *
  * The file is a cache. A row counts only if its schedule parses and its times are times; rows of another place are not seen. A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* store_file.h: the SQLite file below the tuner's store, for the tables that store.c does not know. */
 #ifndef TGC_STORE_FILE_H
 #define TGC_STORE_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* store_machine.c: the measured facts of a CPU in the tuner's store, by what the CPU says of itself. They are the text that
  * cpu_facts.h reads. A store of an older tgc lacks their table, and gets it with the first row. */
 #include "store_file.h"

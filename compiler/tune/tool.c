@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tool.c: runs C compilers and linkers as child processes, without a shell. It decides whether the tool, the machine or the
  * generated code is to blame for a failure.
  *

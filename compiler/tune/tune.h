@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tune.h: schedules that were measured: lock files, the tuner and its store.
  *
  * machine_key.c says where measurements hold: this machine and compiler. store.c keeps them. neighbours.c

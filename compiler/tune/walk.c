@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* walk.c: a schedule that a walk has found. */
 #include "walk.h"
 

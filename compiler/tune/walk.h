@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* walk.h: a walk over the schedules of one nest, as neighbours.c and device_neighbours.c make it. */
 #ifndef TGC_TUNE_WALK_H
 #define TGC_TUNE_WALK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* board.c: start-up code for a Cortex-M, and two calls to the debugger (semihosting) by which a program without a screen prints
  * and ends. For your own chip, change put_text. */
 #include "board.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c: recognises ten images of digits on a microcontroller, without an operating system, allocation or a C library except
  * libm. The weights stay in flash. The arena and the two arrays below are all the RAM that the model needs. */
 #include "board.h"

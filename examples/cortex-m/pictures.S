@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pictures.S: the sample pictures, 28 x 28 bytes each behind a header of 13. */
   .section .rodata
   .globl pictures

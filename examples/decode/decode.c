@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* decode.c: continues texts, byte by byte. usage: decode BYTES TEXT... The bundle keeps what the decoder remembers of a text.
  * Each run takes one byte and appends to the caches of keys and values in place. */
 #include "repeat.h"

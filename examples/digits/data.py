@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Digits drawn by a program: strokes of a few hand styles, bent, sheared, rotated, thickened and sprinkled
 with noise, as 28 x 28 pictures of floats from 0 (paper) to 1 (ink). No file is read, so nothing is licensed."""
 import numpy as np

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* demo.c: reads images of digits and prints what the network recognises.
  * usage: demo PICTURE.pgm...    Pictures are binary PGM of 28 x 28, ink is bright.
  * The bundle was compiled with --embed-weights, so this program is one file. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // demo.cpp: the bundle from C++: prints the class of each picture and its probability.
 // usage: demo-cpp PICTURE.pgm...    Pictures are binary PGM of 28 x 28, ink is bright.
 #include "digits.hpp" // by --bindings=cpp

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The bundle from Python, by ctypes alone: demo.py LIBRARY PICTURE.pgm...
 LIBRARY is the bundle as a shared object; pictures are binary PGM of 28 x 28, ink is bright.
 All sizes, names, types and shapes are asked of the library: nothing of its header is written here a second time."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Trains the digit classifier of this example and writes digits.onnx and samples/; needs numpy only.
 
     python3 train.py            train, report, write the files (a few minutes)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* external.c: weights in files beside the model. Models may be hostile, and they name these files. So only regular files
  * strictly beneath the model's directory are opened. The path may not contain "..", symbolic links or anything that another
  * system takes for a separator. openat2 checks all this in the kernel, so no rename can slip in between. Each file is opened

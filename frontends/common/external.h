@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* external.h: weights in files beside the model, shared by all front ends. */
 #ifndef TGC_EXTERNAL_H
 #define TGC_EXTERNAL_H

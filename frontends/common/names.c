@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* names.c: short lists of names for messages. */
 #include "names.h"
 #include <string.h>

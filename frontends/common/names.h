@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* names.h: collects names for messages: " 'a', 'b' and 3 more", or " none"; each name appears once. */
 #ifndef TGC_NAMES_H
 #define TGC_NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* open_dims.c: which dimensions without a size are taken as 1. Only the batch is: a bundle for any other guessed size would be of
  * no use to its user. */
 #include "open_dims.h"

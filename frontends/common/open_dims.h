@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* open_dims.h: dimensions of inputs that neither the model nor the user gives a size. */
 #ifndef TGC_OPEN_DIMS_H
 #define TGC_OPEN_DIMS_H

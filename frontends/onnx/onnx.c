@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* onnx.c: the front end as a whole: its table of operators, and loading: reads a file, cuts it to the wanted outputs, builds
  * the graph. */
 #include "core/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* onnx_quantize.c: post-training static quantisation to 8 bits. Inserts QuantizeLinear and DequantizeLinear around the products
  * of a float model, by the ranges that calibration observed.
  *

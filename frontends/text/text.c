@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.c: the front end of .tg files. The grammar is that of the IR (compiler/ir/parse.c). A file adds a directory for weights
  * and values for named dimensions. */
 #include "../common/external.h"

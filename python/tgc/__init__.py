@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """tgc: compiles neural networks to self-contained code, through libtgc.
 
     with tgc.compile("net.onnx") as model:

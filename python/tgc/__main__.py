@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """python -m tgc: the program tgc"""
 import os
 import sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* probe.c: the questions of tests/abi/run to a bundle, as a program in C and in C++. It calls every function that a caller in
  * another language uses, with canaries around every buffer. It prints what the interface says, then the bytes of the outputs.
  * usage: probe WEIGHTS|- OTHER|-: the weights' file and one of another model, "-": they are embedded */

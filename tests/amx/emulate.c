@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emulate.c: AMX on a CPU without it. Linked into a program with -Wl,--wrap=tgcrt_cpu_check, it lets models start that need
  * the matrix unit. It executes the unit's instructions when they trap, tile by tile as Intel's manual defines them, with the
  * same faults. A fault, or another illegal instruction, ends the program with a line on stderr. On a CPU with AMX it

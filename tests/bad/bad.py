@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests of bad inputs share: ONNX files written byte by byte, and the contract that a row of the list is held to.
 
 A row's required answer is a number in the list. 2 (invalid model), 3 (unsupported) and 4 (limit exceeded) are exit status

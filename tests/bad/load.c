@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* load.c: loads models as the program does, and reports the results. "load FILE..." exits with the code of the last.
  * "load cut FILE" loads every prefix of a file, and "load flip FILE" the file with every single bit flipped. Both run in one
  * process, because thousands of programs would take minutes. An accepted model is compiled, and its interpreted program must

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Architectures that people deploy, small and with random weights, for what the other networks of the benchmarks do not
 have: transposed and dilated convolutions, statistics of channels, gates, windows of attention, recurrences, resizing."""
 import math

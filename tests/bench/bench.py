@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Measures tgc on networks and on single layers, and prints tables in Markdown; arguments are words a row's name must
 contain one of. --docs FILE writes the tables there too.
 

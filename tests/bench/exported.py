@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Architectures as exporters write them: shapes that are computed, normalisation in its parts, groups by way of instances,
 attention that splits heads with Reshape and Transpose; small and with random weights."""
 import math

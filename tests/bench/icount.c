@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* icount.c: the program of icount.py. It runs a bundle once on a microcontroller and prints what the run took, and the outputs.
  * With -icount shift=0, QEMU takes a nanosecond for each instruction. The timer SysTick therefore counts instructions, and a loop
  * of known length tells how many instructions a tick is. */

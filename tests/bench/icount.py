@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What a model takes on microcontrollers: icount.py [--opt FLAGS] [--isa ISA]... [MODEL]. Of each machine it prints the
 instructions of a run, which QEMU counts (-icount shift=0), and the bytes of code, weights and arena. The compiler's flags are
 those of the bundle's Makefile, or FLAGS. `tgc verify` judges the outputs. Without a MODEL it takes int8 micro-kws."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Layers that several networks of the benchmarks have; n is the Net of make_models.py."""
 import math
 

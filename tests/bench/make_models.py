@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The models of the benchmarks that nobody has to download: make_models.py NAME FILE [LIGHT].
 
 Networks by the shapes of their papers with random weights (He et al.: variance 2 / inputs), so their speed is real and

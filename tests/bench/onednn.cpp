@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* onednn.cpp: what oneDNN 2 takes for a layer of the benchmarks on one thread. Arguments: the layer's name as in
  * bench.py, seconds. Memory is in the formats that oneDNN likes best, constants are packed before; of its algorithms for
  * a convolution the fastest counts. Prints the median of the calls, in microseconds; 3: it has no such layer. Without

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trees.c: runs a bundle of a model with one input and one output on rows that change from run to run. trees.py loads it. */
 #include "net.h"
 #include <time.h>

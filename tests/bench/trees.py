@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Measures ensembles of trees against ONNX Runtime, with one thread each, and prints a table in Markdown. Arguments are words a
 row's name must contain one of.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // least.cpp: a program that only includes the header
 #include "net.hpp"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Models with interfaces of every kind: models.py FOLDER writes mixed.onnx, inputless.onnx and states.tg."""
 import pathlib
 import sys

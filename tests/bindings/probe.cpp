@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // probe.cpp: the C++ interface of tests/bindings/run's model. Its fields are macros, F0 to F3 and G0 to G3. All memory that the
 // program allocates has canaries around it. Every wrong use must be refused with its message; the last line is "ok".
 // usage: probe WEIGHTS OTHER|-    OTHER: other weights of the same size

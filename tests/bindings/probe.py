@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The Python interface of tests/bindings/run's models, with canaries around the arena, the context and every array: probe.py KIND
 WEIGHTS OTHER. The folder of the bundle is in PYTHONPATH. The last line is "ok"."""
 import gc

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // states.cpp: the states of a model through net.hpp: y = 2 h, with h = h / 2 + x. The last line is "ok".
 #include "net.hpp"
 #include <cstdlib>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Just enough of the ONNX wire format to write the models of these tests, without the onnx package."""
 
 import struct

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* case.c: runs one model on several machines and through both backends, and compares every result with the graph
  * interpreter's.
  *

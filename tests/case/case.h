@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* case.h: one model on several machines, in this process: compiled, proved, interpreted, rendered, run. Cases run in
  * child processes, so that one that crashes is a line of the report. sweep.c and cases.c are the programs. */
 #ifndef TGC_TEST_CASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* edit_kernel.h: a fault in a kernel, for what stands in for a driver's compiler. */
 #ifndef TGC_TESTS_EDIT_KERNEL_H
 #define TGC_TESTS_EDIT_KERNEL_H

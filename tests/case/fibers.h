@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fibers.h: kernels of many threads on the CPU, for shims of their languages. Kernels with a shim before them and a table behind
  * them are a library: shim_find and shim_launch.
  *

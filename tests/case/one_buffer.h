@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* one_buffer.h: a plan whose memory is one buffer, for tests that run kernels for CPUs in another language. It places each
  * value, and writes the source with a kernel for each call of the list. The language is the dialect of the plan's backend. */
 #ifndef TGC_ONE_BUFFER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl_run.h: graphs compiled for a machine of OpenCL and run in this process, by the runtime file of bundles. */
 #ifndef TGC_TESTS_OPENCL_RUN_H
 #define TGC_TESTS_OPENCL_RUN_H

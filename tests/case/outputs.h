@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* outputs.h: what programs of tests compare outputs by. */
 #ifndef TGC_TESTS_OUTPUTS_H
 #define TGC_TESTS_OUTPUTS_H

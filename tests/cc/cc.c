@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cc.c: a C compiler for the tests, which compiles equal sources once.
  *
  * Tests build hundreds of bundles, and all of them contain the same runtime. tests/run puts links to this program into PATH,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Commands that a page names and does not run: inline, as `tgc help`, in indented blocks, and in fences other than ```console. Each
 verb, option, pass, backend, target of make, word of TESTS and script must exist."""
 import functools

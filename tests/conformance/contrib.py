@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes contrib.tar.gz: models of one operator that the official node tests do not have, mostly those of
 com.microsoft and ai.onnx.ml, with inputs and what ONNX Runtime gives for them, in the layout of the official tests. Needs onnx,
 onnxruntime and numpy; running the tests does not. The same versions write the same bytes. Arguments: a folder to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nodes.c: runs tests in the layout of the official ONNX ones through the front end and the graph interpreter. Reads folders
  * from stdin, one per line (model.onnx, test_data_set_N/input_J.pb and output_J.pb); prints per folder "pass FOLDER", "fail
  * FOLDER: why" or "skip FOLDER: why".

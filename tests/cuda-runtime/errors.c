@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* errors.c: a device bundle on the driver of fake.c, each of whose calls fails once. The functions return the right status, and
  * the log says why. Nothing of the driver's stays behind, the caller's context is current again, and nothing waits for ever.
  * errors calls | stream | unfit | names | facts | parts | limits | images | graphs | threads | open */

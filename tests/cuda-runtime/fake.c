@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fake.c: a libcuda that counts calls and objects, lets one call fail, and writes a log. It stops a program that uses CUDA
  * wrongly: objects that are not there, a context that is not current, accesses outside of memory. Streams do at once what they
  * are given. FAKE_CUDA_KERNELS names a library of shim.py, which runs the kernels; an image that says "library PATH" brings its

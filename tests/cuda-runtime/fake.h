@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fake.h: what the tests ask of the libcuda of fake.c. */
 #ifndef FAKE_H
 #define FAKE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fibers.c: fibers LIBRARY: the kernels of fibers.cu, by shim.h. */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fibers.cu: kernels for fibers.c, right and wrong ones. */
 static __device__ __forceinline__ float warp_sum(float x) {
   for (int n = 16; n; n /= 2) x += __shfl_xor_sync(0xffffffffu, x, n);

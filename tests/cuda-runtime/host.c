@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.c: the functions of a device bundle (net.h, made by fill.py) on a libcuda that runs kernels, against the same arithmetic here.
  * host run | threads | device [NAME] */
 #include "host.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loop.c: ten runs of a bundle with memory of the program, and ten with memory of the device, on a libcuda that runs kernels. The
  * outputs of run i are the same bits both times. The driver's log is told where each run begins.
  * loop FOLDER-WITH-WEIGHTS; compiled with -DSTATES where the model has some. */

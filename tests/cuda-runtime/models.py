@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Bundles of models on the libcuda of fake.c, whose kernels run on fibers of the CPU: their reference outputs, and what a run is in
 the driver's log. No NVRTC is needed: the images of such a bundle say nothing."""
 import json
@@ -38,7 +39,7 @@ class Bundle:
 
     def check(self, env):
         """the example of the bundle finds the reference outputs"""
-        out = self.r.run(self.folder / "build/net_example", "--weights", self.folder / "net_weights.bin", "--check",
+        out = self.r.run(self.folder / "build/net_check", "--weights", self.folder / "net_weights.bin", "--check",
                          self.folder / "net_check.bin", **env, FAKE_CUDA_KERNELS=str(self.kernels))
         want(": ok (" in out and "not ok" not in out, out)
 

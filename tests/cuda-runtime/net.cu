@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* net.cu: kernels of the small network that tests/cuda-runtime runs; device.c.in's tables for it are in fill.py. */
 extern "C" __global__ void __launch_bounds__(4) scale(const float *__restrict__ x, const float *__restrict__ w, float *t) {
   __shared__ float all[4];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc.c: a library in NVRTC's place that compiles kernels for the CPU, by tests/cuda/shim.py. A cubin of it says "library
  * PATH", and the libcuda of tests/cuda-runtime loads that. FAKE_NVRTC_SHIM=COMMAND runs shim.py, FAKE_NVRTC_FOLDER=FOLDER is for
  * what it makes. FAKE_NVRTC_LOG=FILE: a line for each program that is compiled.

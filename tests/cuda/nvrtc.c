@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc.c: a library in NVRTC's place that refuses every program, or knows one architecture only (-DONE). */
 #include <stddef.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shim.h: kernels of CUDA on the CPU. net.cu of a bundle, with this before it and a table behind it, is a library of kernels
  * (shim.py). Their threads are fibers (../case/fibers.h). */
 #include "../case/fibers.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Compiles kernels of CUDA for the CPU: shim.py KERNELS.cu LIBRARY.so. The library is what the libcuda of tests/cuda-runtime runs.
 Environment: CXX, BUILD."""
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs hand-written device programs (*.tgd), and compares them with the graph that each of them computes.
  *
  * Sections of a file: "graph" defines the results; each "launch" is a program, in order; "traffic" has the costs of their

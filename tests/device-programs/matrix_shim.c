@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* matrix_shim.c: prints C++ for kernels of CUDA that run on the CPU, from the rows of matrix_units.c. Each unit with a documented
  * order becomes a macro with the name of its product, which tests/cuda/shim.py puts before the kernels. The threads of a warp are
  * fibers (tests/case/fibers.h). Each leaves its fragments in memory of the warp, and takes its part of the sum when all are there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Models as device programs: models [OPTION...] MODEL [NAME=SIZE...] compiles the model for gpu-any and runs its launches in the
  * interpreter, in several orders of threads. Prints "ok", "fail" or "refused" with counts, on one line. For every launch it asks
  * for a proof that its blocks do not conflict; the word "unproved" precedes the reason why there is none.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Applies hand-written schedules of devices (*.tgs) to a graph, and runs the results in the interpreter.
  *
  * Sections of a file: "device: NAME" names the device; without it, gpu-any. "graph" defines the results. Each "schedule" behind

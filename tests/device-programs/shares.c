@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shares: shares MODEL [NAME=SIZE...] compiles the model for gpu-any and prints one line. It has the numbers of kernels, of
  * launches, and of those launches that only add parts of sums. Then follow the millions of multiply-adds of its threads, and
  * the percentage with a factor from a panel in shared memory. */

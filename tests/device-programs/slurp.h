@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slurp.h: files of tests, whole. */
 #ifndef TGC_TESTS_SLURP_H
 #define TGC_TESTS_SLURP_H

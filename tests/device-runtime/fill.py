@@ -1,4 +1,5 @@
-"""Fills device.c.in, net.h.in and main.c.in of runtime_stub for a network of kernels written by hand, net.cl, net.cu and net.metal, as
+# SPDX-License-Identifier: MIT
+"""Fills device.c.in, net.h.in and check.c.in of runtime_stub for a network of kernels written by hand, net.cl, net.cu and net.metal, as
 compiler/bundle does for models."""
 import hashlib
 import json
@@ -91,7 +92,7 @@ def of_metal():
 
 
 def files(folder, interface="opencl", **more):
-    """net.h, net.c, main.c and what they need, in a folder; more: words that differ"""
+    """net.h, net.c, check.c and what they need, in a folder; more: words that differ"""
     own, own_files = {"opencl": of_opencl, "cuda": of_cuda, "metal": of_metal}[interface]()
     places, launches, first = "", "", 0
     for function, grid, block, of in LAUNCHES:
@@ -123,7 +124,7 @@ def files(folder, interface="opencl", **more):
     words.update(own, **more)
     words.update(state_declarations=fill("state.h.in", words), state_functions=fill("state.c.in", words))
     folder.mkdir(parents=True, exist_ok=True)
-    for name, of in (("net.h", "net.h.in"), ("net.c", "device.c.in"), ("main.c", "main.c.in")):
+    for name, of in (("net.h", "net.h.in"), ("net.c", "device.c.in"), ("check.c", "check.c.in")):
         (folder / name).write_text(fill(of, words))
     for name, text in own_files.items():
         (folder / name).write_text(text)

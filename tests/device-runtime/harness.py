@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What tests of the runtimes of devices share: programs of a small network (fill.py) built with a runtime file, on a driver of the
 test's own, and TAP. Environment: CC, BUILD."""
 import os

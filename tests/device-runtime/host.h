@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.h: the functions of a device bundle (net.h, made by fill.py) on a device that runs kernels, against the same arithmetic here. */
 #include "model.h"
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* model.h: a context of the network of net.cl with its memory, and the same arithmetic on the host. */
 #include "net.h"
 #include <dlfcn.h>

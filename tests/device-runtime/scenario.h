@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scenario.h: all functions of a device bundle, one after another, on a driver of the test's own, each of whose calls fails once.
  *
  * A file that includes it defines LIBRARY, the name of the driver's library, and includes fake.h before it. Behind it, the file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shim.c: faults of a driver of OpenCL, preloaded into tgc, which finds the driver's functions by dlsym. SHIM_KERNEL=K and
  * SHIM_CODE=TEXT: the driver gets this text at the beginning of the kernel kK of each program. SHIM_DEVICE=NAME: devices have
  * this name. SHIM_CREATES=FILE: a byte for each program that is made. */

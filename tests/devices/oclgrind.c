@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* oclgrind.c: the library that a bundle opens as libOpenCL.so.1 when it runs under Oclgrind, linked with Oclgrind's own. It has
  * one function of its own, for two reasons:
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Every fuzzer, one after another, whatever the others found: all.sh FOLDER SEED GRAPHS MUTANTS SECONDS. Exit status 1 if one
 # found something.
 here=$(dirname "$0")

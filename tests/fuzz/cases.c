@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cases.c: models from files through case.c. Reads lines from standard input, fields parted by tabs:
  *   MODEL FLAGS SAVE INPUT...
  * FLAGS, or - for none: l runs the code that LLVM makes; c runs the code of the C compiler for the first machine; h draws hard

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Random graphs, realistic in their parts: each step takes a value that is there and adds one layer, one movement or one
 block of layers to it. A step is a function of the composer and the value; the table STEPS is filled by @step, which says
 for what values it is. Intervals of the values are carried along, so that logarithms get positive numbers, indices fit,

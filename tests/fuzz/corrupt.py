@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Broken models: `make fuzz SECONDS=60 SEED=0`, before random graphs. Takes a random graph (compose.py) or a file of --models, breaks
 bytes of it, or types, attributes and names of the graph, and compiles it. tgc may take what came out or refuse it with
 exit code 65; a crash, a bug report, a sanitizer's word or more than LIMIT seconds is a failure, and the model is left in

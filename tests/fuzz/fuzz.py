@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Random graphs (compose.py) through tgc and through ONNX Runtime, whose optimiser is off: `make fuzz SECONDS=60 SEED=0`.
 Needs numpy, onnx and onnxruntime, which nothing else of tgc does.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Graphs as the fuzzer holds them: nodes, tensors and values whose types are known, to be written as ONNX and to be
 cut. Needs neither numpy nor onnx."""
 import math

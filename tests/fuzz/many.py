@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Random graphs (compose.py), many of them: each goes through two machines and both backends in one process (tests/case): bounds, programs
 in the interpreter, code by LLVM between guard pages; every tenth by the C compiler as well. The graph interpreter's results are
 held against ONNX Runtime's where this Python has it: `make fuzz GRAPHS=10000 SEED=0`. With --on=devices or --on=programs, they go

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The official tests of ONNX with a thing or two changed: an attribute, an extent, a type, a constant, an opset, an edge. Each
 mutant is refused with exit code 65, or its programs give what the graph gives on two machines, through both backends, and its
 finite values are ONNX Runtime's where this Python has that and it takes the mutant. No crash, no exit code 70, no more than

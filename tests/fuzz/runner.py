@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The programs in $BUILD/tests, which take many models through tgc in one process (tests/case), as Python sees them; and ONNX
 Runtime, where this Python has it."""
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* client.c: a program that uses libtgc as it is installed. It compiles a model to memory and to a folder, also from several
  * threads at once. It makes every kind of failure, after which the library must go on.
  * usage: client MODEL BROKEN FOLDER    BROKEN: a model that cannot be compiled. Prints TAP. */

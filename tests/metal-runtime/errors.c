@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* errors.c: a bundle for Metal on the Metal of fake.c. Each call fails once: functions return the documented status, no object
  * stays, and nothing waits for ever.
  * errors calls | queue | unfit | names | facts | limits | logs | weights | library FILE | threads | open */

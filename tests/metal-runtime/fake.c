@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fake.c: a runtime of Objective-C and a Metal in one library, as much as tgcrt_metal.c uses. Kernels run on the CPU (shim.py).
  *
  * It counts calls and objects, and lets one call fail. It stops the program where Metal is used wrongly. Examples are objects

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.c: the functions of a bundle for Metal (net.h, made by fill.py) on a device that runs kernels, against the same arithmetic
  * here.
  * host run | threads | device [NAME] */

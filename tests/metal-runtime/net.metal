@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* net.metal: kernels of the small network that tests/metal-runtime runs; device.c.in's tables for it are in fill.py. */
 kernel void scale(device const float *x [[buffer(0)]], device const float *w [[buffer(1)]], device float *t [[buffer(2)]],
                   uint3 g [[threadgroup_position_in_grid]], uint3 l [[thread_position_in_threadgroup]]) {

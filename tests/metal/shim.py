@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Compiles kernels in Metal Shading Language for the CPU: shim.py KERNELS.metal LIBRARY.so [FLAG...]. The library is what the Metal of
 tests/metal-runtime/fake.c runs. Environment: CLANGXX (clang++)."""
 import os

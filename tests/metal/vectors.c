@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vectors.c: kernels of a model in vectors of four lanes, in Metal Shading Language, against the graph interpreter:
  * vectors MODEL SHIM FOLDER [DIM=N...]. The machines with a Metal have schedules without vectors today, so kernels are those for
  * a CPU whose vectors have 16 bytes. One thread runs a kernel's whole program; shim.py compiles it. All memory of the plan is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* errors.c: a device bundle on the driver of fake.c, in which each call fails once. It checks the functions' results. No object
  * of the driver may remain, and nothing may wait for ever. errors calls | queue | unfit | names | facts | limits | logs |
  * recorded | cache FILE | threads | open */

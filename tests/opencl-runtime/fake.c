@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fake.c: a libOpenCL that counts calls and objects, and lets one call fail. It stops the program if OpenCL is used wrongly:
  * missing objects, accesses outside of buffers, overlapping copies. Buffers are memory; kernels do nothing. */
 #include "fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fake.h: the interface between the tests and the libOpenCL of fake.c. */
 #ifndef FAKE_H
 #define FAKE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.c: compares the functions of a device bundle (net.h, made by fill.py) on a real OpenCL device with the same arithmetic
  * here. host run | threads | cache FILE | device [NAME] */
 #include "host.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* net.cl: kernels of the small network that tests/opencl-runtime runs; device.c.in's tables for it are in run. */
 __kernel void scale(__global const float *b0, ulong o0, __global const float *b1, ulong o1, __global float *b2, ulong o2) {
   __global const float *x = (__global const float *)((__global const char *)b0 + o0);

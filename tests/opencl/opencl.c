@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl.c: kernels of a model in a second dialect of the C family, OpenCL C, against the graph interpreter:
  * opencl MODEL ISA... [hard] [DIM=N...]. With "hard", NaN and infinities are among the inputs, and arithmetic is strict.
  *

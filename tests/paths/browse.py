@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Opens a page of a folder in headless Chromium: browse.py FOLDER PAGE READY EXPRESSION...
 Waits until the expression READY is true, prints the value of each EXPRESSION as JSON, one a line, and then every message of the
 console, every uncaught error and every failed request, as "console: TEXT". Status 1 if the page is not ready within 30 s."""

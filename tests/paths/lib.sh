@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # lib.sh: for the scripts of this folder, which source it: a clean folder as the current one, and TAP. A path is what a user does,
 # from an empty folder to numbers.
 # Environment: TGC, BUILD, CC.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # A program in Rust names the digits: tgc compile --bindings=rust, make, rustc. It has canaries around every buffer. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 needs "Rust" rustc

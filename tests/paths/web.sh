@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # A module of WebAssembly names the digits in Node.js and on the page of examples/digits in headless Chromium. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 needs "WebAssembly" wasm-ld llvm-config-19 node

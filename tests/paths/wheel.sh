@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The wheel is built without a network, installed into a fresh environment, and compiles a model that a NumPy array goes through.
 # Prints TAP.
 . "$(dirname "$0")/lib.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sweep.c: windows of every geometry on several machines: Conv, ConvTranspose, pooling and Col2Im in one to three
  * dimensions. Case I of seed S is always the same model; it is written as ONNX and goes the way of all models
  * (tests/case). The expected result is computed here, tap by tap from the standard's definition, so the front end is

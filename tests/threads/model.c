@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* model.c: runs the bundle of case.h RUNS times in every way in which its chunks may be shared. It compares all outputs bit by
  * bit with those of one thread. Prints nothing when all is well. usage: model WEIGHTS RUNS */
 #include "case.h"

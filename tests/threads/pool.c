@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pool.c: the pool of tgcrt_pool.c under load. pool THREADS SPIN_US JOBS; prints nothing when all is well. With
  * "fork" as fourth argument a child runs jobs on its parent's pool. */
 #define _POSIX_C_SOURCE 200809L

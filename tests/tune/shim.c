@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shim.c: faults of the system, preloaded into tgc. SHIM_FULL=N: files of the store are on a disk that takes N more
  * bytes. SHIM_SYNCS=FILE: a byte for each sync of the store. SHIM_NFS=1: all file systems are NFS. SHIM_CLOCK=1: the
  * time of day jumps. SHIM_NO_LLVM=1: there is no LLVM. SHIM_SLOW=N: of the children of children, which time candidates,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* error.h: how far a float is from what it should be, in units in the last place of the exact result; an
  * infinity, a NaN or a zero in place of another value, or with the other sign, is infinitely far. */
 #ifndef TESTS_ULP_ERROR_H

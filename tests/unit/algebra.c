@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* algebra.c (unit test): every rule of the index algebra by name, and random expressions. Their simplified form must agree with a
  * plain evaluation for all values of their ranges. */
 #include "../../compiler/ir/ir.h"

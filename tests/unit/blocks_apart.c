@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* the proof that blocks of a launch do not conflict: proved cases, its message for conflicts, and for unknown cases */
 #include "device_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bounds.c (unit test): the proof that accesses lie inside their buffers, held against every value of every loop. An access
  * that is proved never leaves its buffer; an access whose gate is taken away is proved just where it does not need the gate;
  * an access that is not proved is clamped. */

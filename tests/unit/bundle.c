@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle.c (unit test): files, forms and comments of a bundle are those of the backend's row, whatever functions it has. */
 #include "fixture.h"
 #include "../../backends/backends.h"
@@ -16,10 +17,10 @@ static const CodeForm forms[] = {
   { .word = NULL },
 };
 static const FileRow files[] = {
-  { FILE_COPIED, "tgcrt.h", NULL },
-  { FILE_CODE, NULL, NULL },
-  { FILE_TEMPLATE, "Makefile.in", "make-%.mk" },
-  { FILE_END, NULL, NULL },
+  { FILE_COPIED, "tgcrt.h", NULL, ANYWHERE },
+  { FILE_CODE, NULL, NULL, ANYWHERE },
+  { FILE_TEMPLATE, "Makefile.in", "make-%.mk", ANYWHERE },
+  { FILE_END, NULL, NULL, ANYWHERE },
 };
 
 static Bytes no_build(Ctx *c, const Target *t, const Code *code, bool assembly) {

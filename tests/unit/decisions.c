@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* decisions.c (unit test): questions of passes: what names a node, who is told apart, and what becomes of answers. */
 #include "fixture.h"
 #include "../../compiler/ir/decisions.h"

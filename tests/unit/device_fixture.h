@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_fixture.h: makes programs of the device gpu-any from kernels in text, and runs their launches in the interpreter. */
 #ifndef TGC_TEST_DEVICE_FIXTURE_H
 #define TGC_TEST_DEVICE_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_opts.c (unit test): schedules of devices. A schedule that opts_check accepts gives the results of the empty schedule,
  * without a race, for any order of threads. Refusals say why, and the text of every schedule reads back. Each barrier counts. */
 #include "fixture.h"

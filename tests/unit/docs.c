@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* the examples of the pages in docs: "```tg" reads as a graph; "```tg exact", "kernel" and "program" print as
  * they stand */
 #include "../../compiler/ir/ir.h"

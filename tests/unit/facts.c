@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* facts of CPUs: every row can be printed and read back; cells that nobody measured or read are counted */
 #include "../../compiler/target/cpu_facts.h"
 #include "../../compiler/cost/cost.h"

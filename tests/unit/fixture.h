@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fixture.h: an IR of its own for every test, as cmocka's state. */
 #ifndef TGC_TEST_FIXTURE_H
 #define TGC_TEST_FIXTURE_H

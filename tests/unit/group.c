@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* group.c (unit test): kernels that run chunk by chunk. Addresses that are said to be independent are so, which a look at all of
  * them shows. It tests which kernels of graphs are grouped. Groups compute what their kernels compute one after another: with
  * their shares in any order, and in pieces of memory that held other values before. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* growth.c (unit test): which forms of layers are allowed by a goal, and which are withdrawn where a limit is exceeded */
 #include "../../compiler/cost/growth.h"
 #include <setjmp.h>

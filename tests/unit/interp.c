@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interp.c (unit test): the graph interpreter against an evaluation of one element at a time from the
  * definition of each op, on random graphs; convolutions against plain loops; empty tensors, rank 0,
  * NaN, budgets, long chains, constants. */

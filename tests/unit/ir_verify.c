@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ir_verify.c (unit test): correct IR passes at each level, and each rule reports its violation with its reason. There is one
  * case a rule, each in a process of its own because a report ends the process. */
 #include "../../compiler/driver.h"

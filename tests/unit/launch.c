@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* the geometry of device programs, their parts, and the facts of a device that stand against them */
 #include "../../compiler/target/launch.h"
 #include "fixture.h"

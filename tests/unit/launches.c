@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* the step `launches`: nests as parts of launches, tails, what must wait for what, reductions and serial loops in threads */
 #include "device_fixture.h"
 

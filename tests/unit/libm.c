@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libm.c (unit test): the greatest error of every function that is arithmetic. Inputs are floats of every exponent and both
  * signs, with multiply-adds of one and of two roundings. An argument gives the number of floats per exponent as a power of
  * two: 16 for the full measurement. */

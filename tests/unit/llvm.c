@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* llvm.c (unit test): the LLVM backend against the interpreter. Each op of a program is compiled for the CPU at hand,
  * run on values chosen for their edges, and must give the interpreter's bits; functions of libm may be 2 ULP off. */
 #include "../../backends/llvm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* matrix units of devices: what their rows say of who holds which element, what WMMA means, and the rules of such programs */
 #include "../../compiler/interp/interp_threads.h"
 #include "../../compiler/target/matrix_units.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* the step `narrow`: indices in 32 bits, casts where the widths meet, values that stay in 64 bits, and equal stores */
 #include "device_fixture.h"
 #include "../../compiler/interp/interp.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* onnx_ops.c: one-node models through onnx_build: shapes of results, and messages about wrong arguments. A model is a line of
  * text: operator (of another domain, ai.onnx.ml.Scaler), opset, inputs, then attributes:
  *   Conv 11 f[1,4,5,5] f[6,2,3,3] group=2 pads=[1,1,1,1] mode='x' alpha=0.5

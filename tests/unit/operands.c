@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* operands.c (unit test): operands by name, those that are absent, and what make san checks of them. */
 #include "../../compiler/ir/ir.h"
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opts.c (unit test): schedules as text. Every schedule that opts_check lets pass computes what the empty one
  * does, also with another schedule for a rest or a border; the text of every schedule reads back with all that it leaves, and no
  * text harms. */

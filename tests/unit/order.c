@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* order.c (unit test): the order of nodes follows from their structure. It is total, and does not depend on the order in which
  * nodes were made. Neither does the code of a graph. The test makes all nodes beforehand in reverse order, uses other numbers of
  * ranges, and changes the order of the text's lines. */

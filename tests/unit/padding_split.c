@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* padding_split.c (unit test): windows in parts, each with the taps that lie inside, give the same values by fewer products. */
 #include "../../compiler/graph/padding_split.c"
 #include "../../compiler/interp/interp.h"

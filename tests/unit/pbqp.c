@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pbqp.c (unit test): the solver of compiler/support/pbqp.c against trying everything. */
 #include "../../compiler/support/pbqp.h"
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* prefetch.c (unit test): requests of programs for memory ahead. Every line of weights behind the first panel is requested before
  * it is loaded. Each requested line is loaded later, or lies behind the weights. */
 #include "fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interp_program.c (unit test): the program interpreter on programs built by hand. */
 #include "../../compiler/interp/interp.h"
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reroll.c (unit test): lists of calls as layers and loops leave them, and random ones. It tests which repeats are found, and
  * that every kernel is called with its own buffers. */
 #include "fixture.h"

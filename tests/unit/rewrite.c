@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rewrite.c (unit test): order, fixed point, sharing, hit counts, origins and the step budget. */
 #include "../../compiler/ir/ir.h"
 #include <setjmp.h>

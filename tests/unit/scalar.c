@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scalar.c (unit test): the meaning of elementwise ops where implementations differ: NaN, infinities,
  * -0, overflow, division by zero, wide shifts, saturation, halves; casts over all small values. */
 #include "../../compiler/interp/interp.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* SHA-256 of the runtime: the vectors of FIPS 180-2 and of its successors, and nettle's answer for many lengths */
 #include "../../compiler/support/support.h"
 #include "../../runtime_stub/tgcrt.h"

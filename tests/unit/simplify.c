@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simplify.c (unit test): every rule of the graph by name, near misses that must stay, and random graphs. The results of random
  * graphs must keep their bits, with NaN, infinities and both zeros among the inputs. */
 #include "../../compiler/graph/graph.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arenas, growable text, interning and checked sizes of compiler/support */
 #include "../../compiler/support/support.h"
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* machines by name: rows, features with and without, and what the CPU at hand says of itself */
 #include "../../compiler/target/target.h"
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* the text form: literals of every type, graphs that print and read back alike, kernels, programs, messages */
 #include "../../compiler/ir/ir.h"
 #include <setjmp.h>

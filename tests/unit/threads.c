@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* threads.c (unit test): chunks of kernels. Run in any order they compute what the whole kernel computes. No two of them write the
  * same byte, and none writes a byte that another reads. */
 #include "fixture.h"

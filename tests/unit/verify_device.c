@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device programs: some that the verifier accepts, and one for each rule */
 #include "../../compiler/ir/ir.h"
 #include <setjmp.h>

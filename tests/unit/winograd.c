@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* winograd.c (unit test): contractions found from structure, and sums over windows rewritten in all possible tiles. The result
  * is the same function, within the bound that docs/numerics.md states. */
 #include "../../compiler/graph/winograd.c"

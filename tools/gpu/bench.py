@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Times of bundles on the GPU of this machine, beside PyTorch (eager, and torch.compile) and ONNX Runtime where it has a provider for
 CUDA: ResNet-50, BERT-base, one token of GPT-2 behind 512 others, and products of 4096 x 4096, with batches of 1 and 32. Large
 models are exported here, from torchvision and from configurations of transformers, with weights from a seed. Nothing is
@@ -104,7 +105,7 @@ class Bundle:
         self.compiled_s = time.monotonic() - start
         if not shutil.which(CC[0]):
             raise Missing(f"there is no C compiler '{CC[0]}', which links the bundle")
-        sources = [str(p) for pattern in ("*.c", "*.S") for p in sorted(folder.glob(pattern)) if p.name not in ("main.c", "net_weights.S")]
+        sources = [str(p) for pattern in ("*.c", "*.S") for p in sorted(folder.glob(pattern)) if p.name not in ("example.c", "check.c", "net_weights.S")]
         subprocess.run([*CC, "-std=c99", "-O2", "-shared", "-fPIC", f"-I{folder}", f"-Wa,-I{folder}", "-o", str(folder / "net.so"), *sources, "-ldl",
                         "-lm", "-pthread"], check=True, cwd=folder)
         self.so = ctypes.CDLL(str(folder / "net.so"))

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # check.sh KIT: runs what kit.sh has made on the GPU of this machine: each model against its reference outputs, a product for each row of
 # matrix instructions, and models of at least 20 kernels under compute-sanitizer. Without a GPU it says so and ends well.
 # Takes ten minutes at most, and writes KIT/gpu-check.log. Environment: TGC, in place of the kit's.
@@ -46,7 +47,7 @@ one() {
   return 1
 }
 
-example() { echo "$1/net_example --weights $1/net_weights.bin --check $1/net_check.bin"; }
+example() { echo "$1/net_check --weights $1/net_weights.bin --check $1/net_check.bin"; }
 cd "$kit" || exit 1
 for folder in models/*/; do
   [ -d "$folder" ] && one "model $(basename "$folder")" 60 $(example "${folder%/}")

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # kit.sh FOLDER [WORD...]: a folder for a machine with an NVIDIA GPU and no network: tgc with its libraries, bundles of small models
 # that are compiled and linked here, and the scripts that run them. WORDs choose models whose names contain one of them.
 # Environment: TGC, CC, MODELS (../shared/models), GPU_ARCHS (sm_75,sm_80,sm_90).
@@ -29,10 +30,10 @@ bundle() {
     rm -rf "$work"
     return 1
   fi
-  make -s -C "$work" CC="${CC:-cc}" CFLAGS=-O2 LDFLAGS=-ldl build/net_example
+  make -s -C "$work" CC="${CC:-cc}" CFLAGS=-O2 LDFLAGS=-ldl build/net_check
   mkdir -p "$to"
-  strip "$work/build/net_example" 2>/dev/null || :
-  cp "$work/build/net_example" "$work/net_weights.bin" "$work/net_check.bin" "$work/manifest.json" "$to"
+  strip "$work/build/net_check" 2>/dev/null || :
+  cp "$work/build/net_check" "$work/net_weights.bin" "$work/net_check.bin" "$work/manifest.json" "$to"
   rm -rf "$work"
 }
 

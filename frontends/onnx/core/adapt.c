@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* adapt.c: adapters, which rewrite a node of an old form into the newest form before it is built. Attributes become constant
  * inputs, and old defaults are spelled out. So builders only know one form. Each adapter ends in build_newest, or builds the
  * operator that the node became. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* args.c: access to a node's attributes, which the driver has read, and to inputs that must be constant. */
 #include "build.h"
 #include "../../../compiler/interp/interp.h"

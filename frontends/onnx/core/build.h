@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* build.h: shared by the builders of operators. A builder turns one node, whose inputs are graph nodes, into graph nodes. The
  * driver (builder.c) has already found the node's row in optable.h, checked the number and types of its inputs and read its
  * attributes. So a builder only checks shapes and values. */

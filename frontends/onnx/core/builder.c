@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* builder.c: builds a Graph from the records of a model. It walks over the nodes in order: it finds the row of optable.h,
  * checks the node against it, and calls the row's builder. Before building, it reports everything that the table cannot build,
  * so that the user sees the whole list.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One row per form of an operator. Columns: domain, name, first and last opset of the form, least and most inputs and outputs,
  * types of the inputs, attributes, builder, the builder's argument. build.h explains the letters. Rows are sorted by name, domain
  * and opset, since row_find searches by halves. An old form's builder is an adapter (adapt.c), which brings the node into the

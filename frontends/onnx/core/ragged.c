@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ragged.c: axes with more entries than are valid. Results whose size depends on data have as many entries as --capacity says
  * (capacity_ops.c); a run finds how many of the first entries are valid. Nothing may mix invalid entries into valid ones. So
  * entry i of a result along such an axis must depend on entry i of its operands only. Then the result has the same valid

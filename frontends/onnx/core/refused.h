@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operators of the standard that optable.h lacks, with the reason: domain, name, reason. Operators of later standards and of
  * other domains are refused without a reason. */
 #define STRINGS "tgc has no strings"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* results.c: pieces of results that many builders need: checked shapes, constants, views and casts. */
 #include "build.h"
 #include <math.h>

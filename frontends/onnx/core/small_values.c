@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* small_values.c: values of ONNX's small types (small_types.c). It rounds to such a type, and converts from and to the bytes that
  * the caller of a bundle gives and takes. A byte is one element: an integer's value, or the bits of a float in its low bits. */
 #include "build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* attention_ops.c: attention, in ONNX's form and in those of com.microsoft, and rotary embeddings. All forms are two products
  * and a softmax:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* capacity_ops.c: NonMaxSuppression, NonZero and Compress on data that is not constant. The number of result rows depends on
  * the data. With --capacity the result has a fixed number of rows, filled up with -1 or 0; a further output says how many are
  * valid (ragged.c). If more rows are found than fit, the first ones are kept. */

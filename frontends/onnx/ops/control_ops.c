@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* control_ops.c: If, Loop, Scan. A graph has loops, but no branches. Conditions and trip counts are mostly constant, as shapes
  * are. A condition that is not constant selects between the results of both branches.
  *

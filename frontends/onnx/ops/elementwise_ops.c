@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* elementwise_ops.c: elementwise operators: unary, binary, variadic, comparisons, activations. Each becomes a few primitive
  * ops. NaN passes through all of them: MAX, MIN and arithmetic propagate it, and every WHERE keeps x when its comparison is
  * false. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* experts_ops.c: mixtures of experts (MoE and QMoE of com.microsoft). Each row of x goes through the k experts with the
  * greatest scores: two layers with an activation in between. The results are summed with weights from the scores. Only chosen
  * experts are computed: their weights are gathered, row by row. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fused_ops.c: operators of com.microsoft that optimisers fuse from several of ONNX: sums with normalisations, products and
  * convolutions with activations, embeddings, and parts of diffusion models. */
 #include "../core/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gather_ops.c: operators that select elements by an index tensor: Gather*, Scatter*, TensorScatter. Constant indices are
  * checked now and become views or constant tables. An index from data is wrapped if negative and clamped into range, so no
  * access leaves a tensor. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* learn_ops.c: the operators of ai.onnx.ml except trees. Linear models and support vectors are products with a table, and a
  * function of the sums; others prepare columns. Rows are samples. A one-dimensional input is one row. Strings are not
  * supported. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loss_ops.c: losses over classes: NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss. Axis 1 of the scores is the classes;
  * the target gives a class for each position. */
 #include "../core/build.h"

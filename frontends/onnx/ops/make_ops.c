@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* make_ops.c: operators that make values: Constant, Shape, Range, OneHot, triangles; and running sums, which reduce a window
  * over all previous elements. */
 #include "../core/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* matmul_ops.c: MatMul, Gemm, Einsum as REDUCE(ADD, MUL(view of a, view of b)). There is no op for a matrix product. Operands
  * are views with an axis of extent 1 where they do not vary, and the product broadcasts. Sums of f16 and bf16 are accumulated
  * in f32. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* move_ops.c: operators that only move elements: Reshape, Transpose, Slice, Split, Concat, Pad, Tile ... Their other arguments
  * are constant, so each becomes a chain of views. Where views do not suffice (a mirrored border), it becomes a gather by
  * constant indices. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ngrams_ops.c: TfIdfVectorizer of integers: counts how often each n-gram of a pool occurs in a row, with adjacent or equally
  * spaced elements. Each n-gram is compared at each position of the row. */
 #include "../core/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* quant_ops.c: operators on quantised integers: value = (q - zero point) * scale. Scales and zero points are scalars, vectors
  * along an axis, or blocks along an axis. Quantising divides by the scale, as a product with its reciprocal would round
  * differently. It then rounds halves to even, adds the zero point and saturates, as CAST does. Products of quantised tensors

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recurrent_ops.c: RNN, GRU, LSTM. The sequence length is constant. A network becomes a loop over its cell; passes unroll short
  * ones. Products
  * of inputs and weights do not need the state, so they are one product over all steps. The operators' documentation has the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reduce_ops.c: operators that reduce over axes: Reduce*, ArgMax, the softmax family, normalisations. Sums of f16 and bf16 are
  * accumulated in f32 and rounded once at the end. Variances take two passes and use differences to the mean, because E[x^2] -
  * E[x]^2 cancels. */

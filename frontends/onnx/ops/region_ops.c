@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* region_ops.c: regions of an image, whose position is data, pooled to a grid of cells: RoiAlign, MaxRoiPool. */
 #include "../core/build.h"
 #include <math.h>

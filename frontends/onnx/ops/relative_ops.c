@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* relative_ops.c: attention biases by the distance of key and query (com.microsoft). */
 #include "../core/build.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* resize_ops.c: Resize. Each resized axis gets a few taps per output position, with indices and weights computed now: out = sum
  * over taps of weight * x[index]. Nearest has one tap of weight 1, so it is a view where the indices allow one.
  *

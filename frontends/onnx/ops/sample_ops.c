@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sample_ops.c: sampling at computed positions: GridSample; AffineGrid, which makes its grids; DeformConv. A sample is a
  * weighted sum of the pixels around a position. Each pixel is one gather from the flattened image. Its index is clamped into
  * range, and zero padding replaces the value by 0. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sequence_ops.c: operators on sequences and optionals. Length of a sequence and position in it are constant. So a sequence is
  * a list of values that builders pass on; a graph has no sequences. The same holds for optionals. */
 #include "../core/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* signal_ops.c: Fourier transforms, windows, and mel weights. A transform of n elements is a product with a matrix. If n = a b,
  * it becomes b transforms of length a, a rotation of each result, and a transforms of length b. Source: Cooley and Tukey, "An
  * algorithm for the machine calculation of complex Fourier series", 1965. The split repeats until the parts have at most LONGEST

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stream_ops.c: operators with a state that passes from run to run: LinearAttention, CausalConvWithState. States are ordinary
  * inputs and outputs; --state keeps them in the bundle. */
 #include "../core/build.h"

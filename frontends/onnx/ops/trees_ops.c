@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trees_ops.c: TreeEnsemble, TreeEnsembleRegressor, TreeEnsembleClassifier of ai.onnx.ml. Each row walks through each tree by the
  * op WALK: a step moves its position from a node to one of the two children. Leaves lead to themselves. So after as many steps
  * as the deepest tree has, every position is a leaf. Its weights are summed over the trees. Trees of similar depth form a class,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unique_ops.c: Unique. The number of unique elements depends on the data; for data that is not constant, the result has
  * --capacity entries. Each element, or slice along an axis, is compared with each other: quadratic, but all of it is
  * elementwise work and sums. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* window_ops.c: operators that slide a window: Conv, ConvTranspose, pooling, Col2Im. There is no convolution op. The input is
  * padded, WINDOW splits each spatial axis into (out, tap), and channels become (group, channel of the group). A convolution is
  * then REDUCE(ADD, MUL(view of x, view of w)) over channels and taps, which the scheduler recognises as a contraction. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* attr.c: declared types and attributes of nodes, from protobuf messages to records. An attribute must hold a value of the kind
  * that it declares. The builders check that the operator has such an attribute. */
 #include "pb.h"

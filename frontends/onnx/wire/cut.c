@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cut.c: cuts a model down to given outputs. Post-processing often needs operators with results of no fixed size, such as
  * NonMaxSuppression; the user can compile the model up to the values before these. Nodes that the outputs do not need are
  * removed from the main graph, and then inputs that no node reads. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* functions.c: model-local functions. Finds the function that a node calls. Computes from the call graph how many nodes the
  * model has after inlining; so a model that would explode is refused in linear time. */
 #include "read.h"

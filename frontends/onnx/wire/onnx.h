@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* onnx.h: the records that the two halves of the ONNX front end share. The reading half (wire/) turns a file into these
  * records. The building half (core/, ops/) turns the records into a Graph. onnx.c calls both. No protobuf type crosses this
  * interface.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* order.c: orders elements behind those they need: nodes by values, functions by calls. The depth-first search has a stack of
  * its own, since the model determines the depth. */
 #include "read.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pb.c: files with one tensor, the form in which the ONNX tests and tgc run keep inputs and outputs. */
 #include "pb.h"
 #include <string.h>

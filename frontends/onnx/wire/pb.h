@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pb.h: internal to the reading half: protobuf messages and their memory. The building half does not see these. */
 #ifndef TGC_ONNX_PB_H
 #define TGC_ONNX_PB_H

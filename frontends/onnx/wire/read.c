@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* read.c: reads an ONNX file into the records of onnx.h. One walk over the graph turns names into numbers of values.
  *
  * The walk has a stack of frames, one for each open graph body or function call, and a symbol table with an undo log. So

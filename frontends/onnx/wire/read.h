@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* read.h: internal to the files that turn a model's nodes into records: read.c, functions.c, order.c. */
 #ifndef TGC_ONNX_READ_H
 #define TGC_ONNX_READ_H

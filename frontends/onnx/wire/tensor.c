@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tensor.c: turns a TensorProto into a Tensor. Elements are raw bytes, one of five typed lists, or in a file of their own.
  * Exactly one of these must hold as many elements as the shape needs, each within the range of its type. Bytes stay in place
  * where possible: only small, converted or misaligned data is copied. */

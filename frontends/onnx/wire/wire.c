@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wire.c: turns bytes into protobuf messages. protobuf-c decodes by recursion without a limit, and allocates as much as the
  * file asks for. A 30 KB file can overflow the stack, and 8 MB of empty messages take a gigabyte.
  *

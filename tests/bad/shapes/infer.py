@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads lines of `load shapes` from its standard input and prints those whose output shapes are not what onnx infers for
 the same model with the same shapes of its inputs. Needs Python with onnx."""
 import pathlib
