@@ -39,7 +39,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
-  Texts inputs, dims, states, results, settings;
+  Texts inputs, dims, states, results, settings, froms, consts, renames, prologues, epilogues, converts;
   const char *dump, *stop_after, *start_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t kernel;              /* -1: all */
@@ -166,6 +166,13 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: no such backend, or it cannot emit what --emit asks for */
 Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives the default */
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
+/* changes.c: the options that change a model's inputs and outputs */
+enum { CHANGES = 6 };
+Texts *change_texts(Options *o, int i);                   /* values of the i-th of them */
+Setting *changes_of(Ctx *c, const Options *o, int *n);    /* all that were given */
+const char *first_change(const Options *o);               /* NULL: none was given */
+void changes_resume(Ctx *c, Options *o, const Setting *s, size_t n); /* takes them from a dump's options */
+const IoOptions *io_options(Ctx *c, const Options *o);    /* NULL: none was given */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: fixes dynamic dimensions by its shapes; may be NULL */
 /* Compiles g. Returns NULL when --stop-after was given; *stopped then holds the text to print. */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);

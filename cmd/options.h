@@ -74,6 +74,19 @@ OPTION(0,   "dim",              "NAME=N",                 LIST,  dims,          
        "the dimensions that have no size yet")
 OPTION(0,   "result",           "NAME",                   LIST,  results,         "crvikbpt",   INPUT,
        "make this value an output in place of the model's outputs, and drop what it does not need; may be repeated")
+OPTION(0,   "from",             "NAME",                   LIST,  froms,           "crvikbpt",   INPUT,
+       "make this value an input, and drop the nodes and inputs that only lead to it; may be repeated")
+OPTION(0,   "const",            "NAME=VALUE",             LIST,  consts,          "crvikbpt",   INPUT,
+       "bind an input to a number, to numbers separated by commas, or to @FILE.npy; may be repeated")
+OPTION(0,   "rename",           "OLD=NEW",                LIST,  renames,         "crvikbpt",   INPUT,
+       "give an input or output another name, which the options below then use; may be repeated")
+OPTION(0,   "prologue",         "FILE.tg",                LIST,  prologues,       "crvikbpt",   INPUT,
+       "put this graph before the model: its outputs become the inputs of the same names; may be repeated")
+OPTION(0,   "epilogue",         "FILE.tg",                LIST,  epilogues,       "crvikbpt",   INPUT,
+       "put this graph after the model: its inputs are the outputs of the same names; may be repeated")
+OPTION(0,   "convert",          "NAME=FORM[,KEY...]",     LIST,  converts,        "crvikbpt",   INPUT,
+       "take the input, or give the output, in another form: u8 or i16 elements, pictures in rgb, nv12 or yuyv, sound, argmax, "
+       "topk, masks (docs/pictures.md); may be repeated")
 OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crvikbpt",   INPUT,
        "rows reserved for results whose size depends on data; one more output says how many are valid")
 OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RvBp",       INPUT,

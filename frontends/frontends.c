@@ -18,10 +18,19 @@ static Graph *(*loader(const char *path))(Ctx *, const char *, const LoadOptions
   return onnx_load;
 }
 
+/* A prologue or an epilogue. Its file is a source of the bundle beside the model. */
+static Graph *part_load(Ctx *c, const char *path) {
+  const char *model = c->file, *slash = strrchr(path, '/');
+  c->file = path;
+  Graph *g = text_load(c, path, &(LoadOptions){ .part = slash ? slash + 1 : path });
+  c->file = model;
+  return g;
+}
+
 /* The loaded graph is renumbered by structure alone. So equal graphs compile to equal bytes, whichever format they come from. */
 Graph *model_load(Ctx *c, const char *path, const LoadOptions *o) {
   c->file = path;
-  Graph *g = loader(path)(c, path, o), *compact = ir_compact(g);
+  Graph *g = interface_apply(c, o ? o->interface : NULL, loader(path)(c, path, o), part_load), *compact = ir_compact(g);
   VEC_FREE(&g->inputs);
   VEC_FREE(&g->outputs);
   ir_free(g->ir);

@@ -3,6 +3,7 @@
 #ifndef TGC_FRONTENDS_H
 #define TGC_FRONTENDS_H
 #include "../compiler/ir/ir.h"
+#include "common/interface.h"
 #include "common/names.h"
 
 typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from --dim batch=4 */
@@ -17,6 +18,9 @@ typedef struct LoadOptions {
   const char *const *results; /* names of the outputs, which replace the model's own */
   int nresults;
   const char *command;     /* the user's command line, to which messages add options; NULL: unknown */
+  const IoOptions *interface; /* changes of inputs and outputs; NULL: none */
+  const char *part;        /* name of the file in the manifest's list of sources; NULL: the model */
+  bool any_dims;           /* accept values of dimensions and constants that are for no input */
   int64_t capacity;        /* rows reserved for results whose size depends on data; 0: no --capacity */
 } LoadOptions;
 

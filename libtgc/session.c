@@ -283,6 +283,8 @@ static void render(Ctx *c, void *arg) {
   backend_of(o, &emit);
   const char *name = o->name ? o->name : "net";
   Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name), emit == EMIT_WASM };
+  int nchanges;
+  const Setting *changes = changes_of(c, o, &nchanges);
   Drawing d = { t, { .backend = b,
                      .name = name,
                      .weights = weights_mode(o, t->p, emit),
@@ -297,7 +299,9 @@ static void render(Ctx *c, void *arg) {
                      .keep_denormals = keeps_denormals(o),
                      .test_in = t->test_in,
                      .test_out = t->test_out,
-                     .errors = t->errors } };
+                     .errors = t->errors,
+                     .changes = changes,
+                     .nchanges = nchanges } };
   const bool tools = emit == EMIT_SO || emit == EMIT_WASM || (emit != EMIT_TEXT && b->images);
   if (tools) linking.scratch = scratch_new(c);
   work_begin(c, o, arena_printf(&c->model, "writing the bundle for %s", b->name));

@@ -23,7 +23,8 @@ static const char *command_line(Ctx *c, const Options *o) {
   return sb_keep(&s, &c->model);
 }
 
-/* Takes sizes from --dim, and from shapes of the given data, so that input files can fix dynamic dimensions. */
+/* Takes sizes from --dim, and from shapes of the given data, so that input files can fix dynamic dimensions. Data for other
+ * inputs than the model's own do not fix them. */
 static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
   Arena *m = &c->model;
   VEC(DimValue) dims = { 0 };
@@ -31,15 +32,17 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
     const char *eq = strrchr(o->dims.p[i], '=');
     VEC_PUSH(&dims, ((DimValue){ arena_str(m, o->dims.p[i], (size_t)(eq - o->dims.p[i])), strtoll(eq + 1, NULL, 10) }));
   }
-  for (size_t i = 0; feed && i < feed->inputs.n; i++) {
+  for (size_t i = 0; feed && !first_change(o) && i < feed->inputs.n; i++) {
     const NamedTensor *t = &feed->inputs.p[i];
     for (int a = 0; !t->raw && a < t->t.rank; a++) {
       if (t->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%s:%d", t->name, a), t->t.dims[a] }));
       if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a] }));
     }
   }
-  LoadOptions l = { arena_dup(m, dims.p, dims.n * sizeof *dims.p), (int)dims.n, o->hardlinks, o->no_index_status,
-                    o->results.p, (int)o->results.n, command_line(c, o), o->capacity };
+  LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p), .ndims = (int)dims.n,
+                    .allow_hardlinks = o->hardlinks, .unguarded = o->no_index_status, .results = o->results.p,
+                    .nresults = (int)o->results.n, .command = command_line(c, o), .interface = io_options(c, o),
+                    .capacity = o->capacity };
   VEC_FREE(&dims);
   return l;
 }

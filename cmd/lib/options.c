@@ -219,6 +219,8 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "no-cpu-check", "stop-after" }, { "bindings", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
   { "cc-limit", "stop-after" },     { "seconds", "runs" },
   { "self-test", "start-after" },   { "dim", "start-after" },      { "result", "start-after" },
+  { "from", "start-after" },        { "const", "start-after" },    { "rename", "start-after" },
+  { "prologue", "start-after" },    { "epilogue", "start-after" }, { "convert", "start-after" },
   { "capacity", "start-after" },    { "state", "start-after" },    { "data", "start-after" },
   { "seed", "start-after" },        { "no-index-status", "start-after" }, { "lock", "start-after" },
   { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "kernel-groups", "outputs" },           { "schedule", "outputs" },
@@ -424,6 +426,7 @@ int options_check(const Options *o) {
   if (code < 0) code = check_bindings(o, emit);
   if (code < 0 && o->stop_after) code = check_stop(o);
   if (code < 0) code = check_twice(o, "result", &o->results);
+  if (code < 0) code = check_twice(o, "from", &o->froms);
   for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);
   return code;
 }
@@ -464,4 +467,5 @@ void options_free(Options *o) {
   VEC_FREE(&o->states);
   VEC_FREE(&o->results);
   VEC_FREE(&o->settings);
+  for (int i = 0; i < CHANGES; i++) VEC_FREE(change_texts(o, i));
 }

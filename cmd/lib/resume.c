@@ -32,7 +32,9 @@ static const char *value_of(const Options *o, const Followed *f) {
 }
 
 const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char *lock, int *n) {
-  Setting *s = ARENA_NEW(&c->model, Setting, FOLLOWED + 2 + o->settings.n);
+  int nchanges;
+  const Setting *changes = changes_of(c, o, &nchanges);
+  Setting *s = ARENA_NEW(&c->model, Setting, FOLLOWED + 2 + o->settings.n + (size_t)nchanges);
   Emit emit;
   const Backend *b = backend_of(o, &emit);
   *n = 0;
@@ -44,6 +46,7 @@ const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char
   }
   s[(*n)++] = (Setting){ "backend", b->name };
   for (size_t i = 0; i < o->settings.n; i++) s[(*n)++] = (Setting){ "tunable", o->settings.p[i] };
+  for (int i = 0; i < nchanges; i++) s[(*n)++] = changes[i];
   if (lock) s[(*n)++] = (Setting){ "schedule", lock };
   return s;
 }
@@ -151,5 +154,8 @@ Resumed *resume_read(Ctx *c, Options *o) {
   follow(c, o, l.r);
   follow_tunables(c, o, l.r);
   follow_lock(c, o, l.r);
+  size_t n;
+  const Setting *s = resumed_settings(l.r, &n);
+  changes_resume(c, o, s, n);
   return l.r;
 }

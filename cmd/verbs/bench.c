@@ -29,6 +29,8 @@ typedef struct Bench {
 
 /* ---- competitors ---- */
 static void start_ort(Ctx *c, Bench *b) {
+  if (first_change(b->o))
+    fail(c, EX_USAGE_, "--vs-ort has no effect with --%s: ONNX Runtime has other inputs or outputs then", first_change(b->o));
   const char *python = getenv("TGC_PYTHON");
   const Embedded *script = embedded_file("ort.py");
   Texts argv = { 0 };

@@ -47,6 +47,8 @@ typedef struct BundleOptions {
   bool keep_denormals;     /* keep the caller's floating-point mode; else denormals are flushed to zero */
   const Tensor *test_in, *test_out; /* for --self-test: an entry per input and output; NULL: none */
   const OutputError *errors; /* by output; NULL: not measured */
+  const Setting *changes;  /* options that changed the model's inputs and outputs, for the manifest */
+  int nchanges;
 } BundleOptions;
 
 typedef struct BundleFile {

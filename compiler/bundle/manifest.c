@@ -304,6 +304,12 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
   if (in->max_arena) json_object_set_new(j, "max_arena", json_integer(in->max_arena - 1));
   if (in->max_weights) json_object_set_new(j, "max_weights", json_integer(in->max_weights - 1));
   if (tunables) json_object_set_new(j, "tunables", tunables);
+  json_t *changes = json_array();
+  for (int i = 0; i < o->nchanges; i++)
+    json_array_append_new(changes, json_text(arena_printf(&p->ir->ctx->model, "%s=%s", o->changes[i].name,
+                                                          o->changes[i].value)));
+  if (o->nchanges) json_object_set(j, "interface", changes);
+  json_decref(changes);
   if (in->target->facts) json_object_set_new(j, "machine", machine_json(in->target));
   if (o->backend->device) json_object_set_new(j, "sources", host_sources(p->ir->ctx, o));
   return j;

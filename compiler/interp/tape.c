@@ -223,6 +223,7 @@ int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root) {
     src[axis] = affine_mul_add(&at[axis], window_stride(x), &src[axis]);
     return tape_add(e, t, operand(x), src, false);
   }
+  case OP_STORED: return tape_add(e, t, operand(x), at, false);
   case OP_PAD: return add_pad(e, t, x, at);
   case OP_GATHER: {
     int index = tape_add(e, t, gather_index(x), at, false);

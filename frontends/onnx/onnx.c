@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* onnx.c: the front end as a whole: its table of operators, and loading: reads a file, cuts it to the wanted outputs, builds
  * the graph. */
+#include "../common/compose.h"
 #include "core/build.h"
 
 static const OpRow rows[] = {
@@ -46,21 +47,47 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
 typedef struct Load {
   const char *path;
   const LoadOptions *o;
+  const Graph *types; /* types of the values in --from; NULL: the model declares them */
   OnnxModel m;
-  Graph *graph;
+  Graph *graph;       /* NULL: the model does not declare the type of a value in --from */
 } Load;
+
+static const TextList *froms_of(const LoadOptions *o) {
+  return o && o->interface && o->interface->froms.n ? &o->interface->froms : NULL;
+}
 
 static void load_inside(Ctx *c, void *arg) {
   Load *l = arg;
+  const TextList *froms = froms_of(l->o);
   onnx_read(c, l->path, l->o, &l->m);
-  if (l->o && l->o->nresults) onnx_cut(c, &l->m);
+  if (froms && !l->types && l->o->ndims) return; /* the declared shapes may be those of other dimensions */
+  if (froms && !onnx_start(c, &l->m, froms, l->types)) return;
+  if (froms || (l->o && l->o->nresults)) onnx_cut(c, &l->m);
   l->graph = onnx_build(c, &l->m, l->o);
 }
 
-Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o) {
-  Load l = { .path = path, .o = o };
+static Graph *load(Ctx *c, const char *path, const LoadOptions *o, const Graph *types) {
+  Load l = { .path = path, .o = o, .types = types };
   int code = ctx_try(c, load_inside, &l);
   VEC_FREE(&l.m.values);
   if (code) fail_silent(c, code);
   return l.graph;
+}
+
+/* Where the model does not declare the types of the values that it is to start at, it is first built up to them. */
+Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o) {
+  const TextList *froms = froms_of(o);
+  Graph *g = load(c, path, o, NULL);
+  if (g || !froms) return g;
+  IoOptions only_consts = { .consts = o->interface->consts, .nconsts = o->interface->nconsts };
+  LoadOptions before = *o, after = *o;
+  before.interface = &only_consts;
+  before.results = froms->p;
+  before.nresults = (int)froms->n;
+  before.unguarded = true;
+  before.any_dims = after.any_dims = true;
+  Graph *types = load(c, path, &before, NULL);
+  g = load(c, path, &after, types);
+  graph_free(types);
+  return g;
 }

@@ -56,7 +56,7 @@ static void load(Ctx *c, void *arg) {
   Load *l = arg;
   const TextHooks hooks = { .arg = l, .blob = weight_bytes, .dim = dim_value };
   Bytes text = file_read(c, l->path, TEXT_MAX);
-  source_add(c, NULL, text);
+  source_add(c, l->options ? l->options->part : NULL, text);
   l->graph = ir_parse_graph_with(c, (const char *)text.p, text.n, l->path, &hooks);
   for (int i = 0; l->options && i < l->options->ndims; i++) {
     const char *name = l->options->dims[i].name;
@@ -72,10 +72,12 @@ static void load(Ctx *c, void *arg) {
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o) {
   Load l = { .path = path, .options = o, .external = { .model = path, .allow_hardlinks = o && o->allow_hardlinks } };
   if (o && o->nresults) fail(c, EX_USAGE_, "--result is for ONNX models; in a .tg file, change the outputs");
+  if (o && o->interface && o->interface->froms.n)
+    fail(c, EX_USAGE_, "--from is for ONNX models; in a .tg file, write an input in place of the value");
   int code = ctx_try(c, load, &l);
   VEC_FREE(&l.external.files);
   VEC_FREE(&l.open.names.p);
   VEC_FREE(&l.dims.p);
   if (code) fail_silent(c, code);
-  return l.graph;
+  return consts_bind(c, o ? o->interface : NULL, l.graph);
 }

@@ -4,6 +4,7 @@
  * attributes. So a builder only checks shapes and values. */
 #ifndef TGC_ONNX_BUILD_H
 #define TGC_ONNX_BUILD_H
+#include "../../common/pieces.h"
 #include "../wire/onnx.h"
 #include <string.h>
 
@@ -179,10 +180,13 @@ int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y of numbers >= 0; fai
 Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims); /* broadcast_to with a check */
 void check_broadcast(Build *b, int n, const Ref *xs); /* fails if the shapes do not broadcast */
 Ref ints_ref(Build *b, int n, const int64_t *v); /* constant i64[n] */
-Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data); /* data is copied */
-Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v);
+static inline Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data) { /* data is copied */
+  return g_tensor(b->ir, d, rank, dims, data);
+}
+static inline Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
+  return g_floats(b->ir, d, rank, dims, v);
+}
 Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or least integer */
-Ref without_axes(IR *ir, Ref x, uint32_t axes); /* drops axes of extent 1 */
 Ref bitcast(Build *b, Ref x, DType d);          /* d has the same width */
 Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, clamped into 0..extent - 1; extent > 0 */
 DType acc_type(DType d);                        /* type in which sums of d are accumulated: f32 for f16 and bf16 */
@@ -208,15 +212,10 @@ Ref narrow_from_bytes(Build *b, const SmallType *t, Ref bytes); /* bytes: of typ
 Ref narrow_to_bytes(Build *b, const SmallType *t, Ref x);
 
 /* ---- move_ops.c: pieces that other builders use ---- */
-/* Elements index[0..n) of an axis of x; all indices are in range. The result is a view where the indices allow one. */
-Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n);
+static inline Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) { return g_take(b->ir, x, axis, index, n); }
 Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* concatenates n > 0 values; writes to xs */
-Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n);
-Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner); /* inner: repeats each element in place; else the axis as
-                                                                        a whole */
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
 Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to axis 1, or axis 1 to the end */
-Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ... along one axis of `rank` axes */
 
 /* ---- gather_ops.c ---- */
 Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64; negative ones count from the end; records those out of range in

@@ -475,6 +475,7 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
   bool fixed = true;
   int floats = 0;
   size_t nnamed = 0;
+  VEC(GIO) all = { 0 }; /* with those that --const binds */
   for (uint32_t i = 0; i < og->nin; i++) nnamed += (size_t)clamp(b->m->values.p[og->in[i]].type.rank, 0, MAX_RANK);
   NamedDim *named = ARENA_NEW(&b->c->model, NamedDim, nnamed + 1);
   nnamed = 0;
@@ -498,15 +499,24 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     }
     if (dims_elems(io.dims, io.rank) > MAX_ELEMS) fail(b->c, EX_BADMODEL, "input '%s' has more than 2^40 elements", v->name);
     b->ir->origin = ir_origin(b->ir, arena_printf(&b->c->model, "input '%s'", v->name), 0);
-    io.ref = b->value[og->in[i]] = g_param(b->ir, io.dt, io.rank, io.dims, (int)i);
+    VEC_PUSH(&all, io);
+    floats += dt_float(io.dt);
+    const ConstInput *bound = const_find(o ? o->interface : NULL, v->name);
+    if (bound) {
+      const Tensor t = const_input(b->c, bound, &io);
+      b->value[og->in[i]] = g_weight(b->ir, ir_tensor(b->ir, &t));
+      continue;
+    }
+    io.ref = b->value[og->in[i]] = g_param(b->ir, io.dt, io.rank, io.dims, (int)g->inputs.n);
     if (small) {
       b->narrow[og->in[i]] = small->onnx;
       b->value[og->in[i]] = narrow_from_bytes(b, small, io.ref);
     }
-    floats += dt_float(io.dt);
     VEC_PUSH(&g->inputs, io);
   }
-  for (int i = 0; o && i < o->ndims; i++)
+  if (!o || !o->any_dims) consts_check(b->c, o ? o->interface : NULL, all.p, all.n);
+  VEC_FREE(&all);
+  for (int i = 0; o && i < o->ndims && !o->any_dims; i++)
     if (!l.used[i] && *o->dims[i].name != '#' && strcmp(o->dims[i].name, "all") != 0)
       fail(b->c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s%s",
            o->dims[i].name, names_text(b->c, &l.names), names_near(b->c, &l.names, o->dims[i].name));

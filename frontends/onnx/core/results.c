@@ -60,38 +60,12 @@ void check_broadcast(Build *b, int n, const Ref *xs) {
   check_dims(b, rank, dims);
 }
 
-Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data) {
-  Tensor t = { .dt = d, .rank = rank, .elems = dims_elems(dims, rank) };
-  memcpy(t.dims, dims, (size_t)rank * sizeof *dims);
-  t.data = arena_dup(&b->c->model, data, (size_t)t.elems * (size_t)dt_bytes(d));
-  return g_weight(b->ir, ir_tensor(b->ir, &t));
-}
-
 Ref ints_ref(Build *b, int n, const int64_t *v) { return tensor_ref(b, DT_I64, 1, (int64_t[]){ n }, v); }
-
-Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
-  int64_t n = dims_elems(dims, rank);
-  char *data = ARENA_NEW(&b->c->model, char, n *dt_bytes(d));
-  for (int64_t i = 0; i < n; i++) {
-    int64_t bits = double_to_bits(d, v[i]); /* the host is little-endian, as the file is */
-    memcpy(data + i * dt_bytes(d), &bits, (size_t)dt_bytes(d));
-  }
-  return tensor_ref(b, d, rank, dims, data);
-}
 
 Ref type_limit(IR *ir, DType d, bool high) {
   return d == DT_BOOL ? c_int(ir, d, high) : c_float(ir, d, high ? INFINITY : -INFINITY); /* integers saturate */
 }
 DType acc_type(DType d) { return d == DT_F16 || d == DT_BF16 ? DT_F32 : d; }
-
-Ref without_axes(IR *ir, Ref x, uint32_t axes) {
-  const Node *n = node(ir, x);
-  int64_t dims[MAX_RANK];
-  int rank = 0;
-  for (int i = 0; i < n->rank; i++)
-    if (!(axes >> i & 1)) dims[rank++] = n->dims[i];
-  return g_reshape(ir, x, rank, dims);
-}
 
 Ref bitcast(Build *b, Ref x, DType d) {
   const Node *n = node(b->ir, x);
@@ -103,13 +77,3 @@ Ref clamp_index(Build *b, Ref r, int64_t extent) {
   return node(b->ir, r)->vmax < extent ? r : g_binary(b->ir, OP_MIN, r, c_int(b->ir, DT_I64, extent - 1));
 }
 
-Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n) {
-  const Node *xn = node(ir, x);
-  int64_t from[MAX_RANK] = { 0 }, steps[MAX_RANK], dims[MAX_RANK];
-  for (int i = 0; i < xn->rank; i++) {
-    dims[i] = i == axis ? n : xn->dims[i];
-    steps[i] = i == axis ? step : 1;
-  }
-  from[axis] = n ? begin : 0;
-  return g_shrink(ir, x, from, steps, dims);
-}

@@ -6,12 +6,6 @@
 #include <string.h>
 
 /* ---- pieces that other builders use ---- */
-Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank) {
-  int64_t dims[MAX_RANK];
-  for (int i = 0; i < rank; i++) dims[i] = i == axis ? n : 1;
-  return g_reshape(ir, g_iota(ir, d, n), rank, dims);
-}
-
 Ref cat_all(Build *b, int64_t n, Ref *xs, int axis) {
   do { /* in several rounds if there are more than a node can have sources */
     int64_t parts = 0;
@@ -34,38 +28,6 @@ Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *
   memcpy(before + first, lo, (size_t)n * sizeof *lo);
   memcpy(after + first, hi, (size_t)n * sizeof *hi);
   return g_pad(ir, x, before, after, fill);
-}
-
-Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner) {
-  const Node *n = node(ir, x);
-  int64_t split[MAX_RANK], merged[MAX_RANK];
-  int at = axis + inner; /* index of the new axis */
-  for (int i = 0; i < n->rank; i++) {
-    split[i + (i >= at)] = n->dims[i];
-    merged[i] = i == axis ? n->dims[i] * times : n->dims[i];
-  }
-  split[at] = 1;
-  x = g_reshape(ir, x, n->rank + 1, split);
-  split[at] = times;
-  return g_reshape(ir, g_expand(ir, x, n->rank + 1, split), node(ir, x)->rank - 1, merged);
-}
-
-Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) {
-  IR *ir = b->ir;
-  const Node *xn = node(ir, x);
-  int64_t extent = xn->dims[axis], step = n > 1 ? index[1] - index[0] : 1, times = extent ? n / extent : 0;
-  bool even = true, each = times > 1 && n == extent * times, whole = each;
-  for (int64_t i = 0; i < n; i++) {
-    CHECK(index[i] >= 0 && index[i] < extent);
-    even &= step && index[i] == index[0] + i * step;
-    each = each && index[i] == i / times;
-    whole = whole && index[i] == i % extent;
-  }
-  if (even) return shrink_axis(ir, x, axis, n ? index[0] : 0, step, n);
-  if (each || whole) return repeat_axis(ir, x, axis, times, each);
-  int64_t dims[MAX_RANK];
-  for (int i = 0; i < xn->rank; i++) dims[i] = i == axis ? n : 1;
-  return g_gather(ir, x, tensor_ref(b, DT_I64, xn->rank, dims, index), axis);
 }
 
 /* ---- views ---- */

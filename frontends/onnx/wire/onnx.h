@@ -99,6 +99,9 @@ const char *onnx_type_name(int elem);          /* name of a TensorProto.DataType
 
 /* ---- cut.c: removes nodes and inputs that no output needs ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);
+/* Makes results of nodes inputs of the model. types: type and shape of each, by name; NULL: take what the model declares. Returns
+ * false, and changes nothing, if it does not declare all of them. */
+bool onnx_start(Ctx *c, OnnxModel *m, const TextList *froms, const Graph *types);
 
 /* ---- onnx.c: turns records into a graph. Gives symbolic dimensions their values. Lists all unsupported operators before it
  * fails ---- */

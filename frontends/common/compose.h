@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* compose.h: joins graphs by the names of their inputs and outputs. The results have an IR of their own; the parts stay as they
+ * are. */
+#ifndef TGC_COMPOSE_H
+#define TGC_COMPOSE_H
+#include "../../compiler/ir/ir.h"
+
+/* Outputs of `first` become the inputs of g that have their names. first's other outputs follow g's. The messages call it
+ * `what`. */
+Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what);
+/* Outputs of g become the inputs of `last` that have their names. Its other inputs are g's inputs of their name, else they follow
+ * g's inputs. The messages call it `what`. */
+Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
+/* A graph without values, for builders. The caller frees it with graph_free. */
+Graph *graph_new(Ctx *c, const char *name);
+void graph_free(Graph *g);                               /* its tables; the graph lies in c->model */
+GIO *graph_find(GIO *v, size_t n, const char *name);     /* NULL: none has the name */
+const char *graph_names(Ctx *c, const GIO *v, size_t n, const char *word); /* " 'a', 'b'", and a name near the word */
+const char *graph_type(Ctx *c, const GIO *v);            /* "f32[1,3]" */
+Ref graph_input(Graph *g, const GIO *like, const char *name); /* adds an input */
+void graph_output(Graph *g, Ref r, const char *name);         /* adds an output */
+#endif
