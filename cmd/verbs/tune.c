@@ -49,11 +49,24 @@ static void progress(void *arg, const Tuner *t) {
 static void acknowledged(void *arg, const Goal *g, const Trial *x, bool screened) {
   Tuning *u = arg;
   if (!u->o->verbose) return;
-  if (screened) fprintf(stderr, "screened %.16s %s: %.3f us warm, %.3f us cold\n", g->key, x->opts, x->warm, x->cold);
-  else if (x->failed) fprintf(stderr, "failed %.16s %s: %s\n", g->key, x->opts, x->why);
-  else
-    fprintf(stderr, "measured %.16s %s: %.3f us warm, %.3f us cold, spread %.0f %%\n", g->key, x->opts, x->warm, x->cold,
-            x->spread * 100);
+  if (x->failed) {
+    fprintf(stderr, "failed %.16s %s: %s\n", g->key, x->opts, x->why);
+    return;
+  }
+  fprintf(stderr, "%s %.16s %s: %.3f us", screened ? "screened" : "measured", g->key, x->opts, x->warm);
+  if (!u->t.stateful) fprintf(stderr, " warm, %.3f us cold", x->cold);
+  if (screened) fputc('\n', stderr);
+  else fprintf(stderr, ", spread %.0f %%\n", x->spread * 100);
+}
+
+/* Where each nest finds its data in a run of the model, and so in the times of its candidates */
+static void print_states(const Tuner *t) {
+  for (size_t i = 0; i < t->goals.n; i++) {
+    const Goal *g = &t->goals.p[i];
+    fprintf(stderr, "state %.16s x %d: %s", g->key, g->count, g->state.text);
+    if (g->ignored) fprintf(stderr, "; %zu older measurements are not used, because they do not name the state", g->ignored);
+    fputc('\n', stderr);
+  }
 }
 
 /* Reports a schedule that passed the checks but computes something else. A lock file is left for the user to send with the
@@ -381,7 +394,9 @@ int verb_tune(Ctx *c, const Options *o) {
   t->lab.jobs = t->lab.backend->driver || sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;
+  t->stateful = !job && !t->lab.backend->driver;
   if (!job) tune_goals(t, p);
+  if (o->verbose && t->stateful) print_states(t);
   tools.scratch = t->lab.scratch = scratch_new(c);
   u.signals = signals_hold();
   int code = ctx_try(c, job ? run_job : run, &u);

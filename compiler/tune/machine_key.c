@@ -126,6 +126,12 @@ static int find_device(Ctx *c, const Backend *b, const tgcrt_net *net, const cha
   return p->text ? 0 : EX_MISSING;
 }
 
+Place place_with(Ctx *c, const Place *p, const char *state) {
+  Place with = { .text = arena_printf(&c->model, "%s; data: %s", p->text, state) };
+  sha256_hex(with.text, strlen(with.text), with.id);
+  return with;
+}
+
 static int find(Ctx *c, const Backend *b, const char *device, Place *p, const char **why) {
   *p = (Place){ 0 };
   const tgcrt_net nothing = { .variable = DEVICE_VARIABLE, .guard_at = (size_t)-1 };

@@ -51,42 +51,73 @@ static void take_best(Goal *g, const char *opts, double warm, double cold) {
   g->best_us = (warm + cold) / 2;
 }
 
-static void add_goal(Tuner *t, Ref nest, const char *key) {
-  IR *ir = t->lab.ir;
-  for (size_t i = 0; i < t->goals.n; i++)
-    if (!strcmp(t->goals.p[i].key, key)) {
-      t->goals.p[i].count++;
-      return;
-    }
-  Goal g = { .nest = nest, .count = 1 };
-  Winner w;
-  Opts o;
-  memcpy(g.key, key, sizeof g.key);
-  o = default_opts(ir, nest, t->lab.target);
-  g.base = g.best = text_of(ir, nest, &o);
-  g.cycles = nest_cycles(&t->lab, nest, g.base);
-  g.base_us = g.best_us = g.cycles * rate(t->lab.target, CLOCK, TUNER);
-  store_trials(t->store, key, &t->place, &g.trials);
-  if (t->lab.screen) store_trials(t->store, key, &t->screened, &g.screened);
-  const Trial *base = trial_of(&g, g.base);
-  if (base && !base->failed) g.base_us = mean(base), take_best(&g, g.base, base->warm, base->cold), g.measured = true;
-  if (store_winner(t->store, key, &t->place, &w) && !opts_parse(ir, nest, t->lab.target, w.opts, strlen(w.opts), &o)) {
-    take_best(&g, text_of(ir, nest, &o), w.warm, w.cold);
-    g.done = w.beam >= t->beam;
-  }
-  VEC_PUSH(&t->goals, g);
-}
-
-void tune_goals(Tuner *t, const Plan *p) {
-  for (size_t k = 0; k < p->kernels.n; k++)
-    for (size_t i = 0; i < p->kernels.p[k].nests.n; i++)
-      add_goal(t, p->kernels.p[k].nests.p[i].nest, p->kernels.p[k].nests.p[i].key);
-}
-
 static Goal *goal_of(const Tuner *t, const char *key) {
   for (size_t i = 0; i < t->goals.n; i++)
     if (!strcmp(t->goals.p[i].key, key)) return &t->goals.p[i];
   return NULL;
+}
+
+static Goal *add_goal(Tuner *t, Ref nest, const char *key) {
+  IR *ir = t->lab.ir;
+  Goal *known = goal_of(t, key), g = { .nest = nest };
+  if (known) return known;
+  memcpy(g.key, key, sizeof g.key);
+  const Opts o = default_opts(ir, nest, t->lab.target);
+  g.base = g.best = text_of(ir, nest, &o);
+  g.cycles = nest_cycles(&t->lab, nest, g.base);
+  g.base_us = g.best_us = g.cycles * rate(t->lab.target, CLOCK, TUNER);
+  VEC_PUSH(&t->goals, g);
+  return &t->goals.p[t->goals.n - 1];
+}
+
+/* The schedule that won at a place; NULL: none that is legal */
+static const char *winner_at(const Tuner *t, const Goal *g, const Place *at, Winner *w) {
+  IR *ir = t->lab.ir;
+  Opts o;
+  if (!store_winner(t->store, g->key, at, w)) return NULL;
+  return opts_parse(ir, g->nest, t->lab.target, w->opts, strlen(w->opts), &o) ? NULL : text_of(ir, g->nest, &o);
+}
+
+static size_t count_trials(const Tuner *t, const Goal *g, const Place *at) {
+  Trials rows = { 0 };
+  store_trials(t->store, g->key, at, &rows);
+  const size_t n = rows.n;
+  VEC_FREE(&rows);
+  return n;
+}
+
+/* Rows of the store for the state of the goal's data. A winner in another state is a candidate: an older tgc has found it, or a
+ * search for another model. */
+static void read_rows(Tuner *t, Goal *g) {
+  Ctx *c = t->lab.ctx;
+  Winner w;
+  const char *won;
+  g->place = t->stateful ? place_with(c, &t->place, g->state.text) : t->place;
+  g->screened_place = t->stateful && t->lab.screen ? place_with(c, &t->screened, g->state.text) : t->screened;
+  if (t->stateful) g->ignored = count_trials(t, g, &t->place);
+  store_trials(t->store, g->key, &g->place, &g->trials);
+  if (t->lab.screen) store_trials(t->store, g->key, &g->screened_place, &g->screened);
+  const Trial *base = trial_of(g, g->base);
+  if (base && !base->failed) g->base_us = mean(base), take_best(g, g->base, base->warm, base->cold), g->measured = true;
+  if ((won = winner_at(t, g, &g->place, &w))) {
+    take_best(g, won, w.warm, w.cold);
+    g->done = w.beam >= t->beam;
+  } else if (t->stateful) g->elsewhere = winner_at(t, g, &t->place, &w);
+}
+
+void tune_goals(Tuner *t, const Plan *p) {
+  MemoryLevel **level = t->stateful ? cache_levels(p, t->lab.target) : NULL;
+  for (size_t k = 0; k < p->kernels.n; k++)
+    for (size_t i = 0; i < p->kernels.p[k].nests.n; i++) {
+      const NestSchedule *n = &p->kernels.p[k].nests.p[i];
+      Goal *g = add_goal(t, n->nest, n->key);
+      g->count++;
+      if (level) cache_state_see(&g->state, p, (int)k, n->nest, level[k]);
+    }
+  for (size_t i = 0; i < t->goals.n; i++) {
+    if (level) cache_state_close(t->lab.ctx, &t->goals.p[i].state);
+    read_rows(t, &t->goals.p[i]);
+  }
 }
 
 /* Nests of a kernel share by what counting says of them. */
@@ -113,6 +144,7 @@ void tuner_free(Tuner *t) {
     VEC_FREE(&t->goals.p[i].trials);
     VEC_FREE(&t->goals.p[i].screened);
     VEC_FREE(&t->goals.p[i].dropped);
+    VEC_FREE(&t->goals.p[i].state.seen);
   }
   VEC_FREE(&t->goals);
   VEC_FREE(&t->lab.built);
@@ -211,6 +243,7 @@ static void expand(Tuner *t, Goal *g, Task *task, size_t enough) {
   Fresh f = { .t = t, .g = g, .task = task, .random = (uint32_t)(g->trials.n + g->screened.n + g->dropped.n) };
   VEC_PUSH(&task->cand, ((Candidate){ .opts = g->best }));
   add_fresh(&f, g->base);
+  if (g->elsewhere) add_fresh(&f, g->elsewhere);
   borrow(&f);
   if (!g->begun) begin(&f);
   g->begun = true;
@@ -241,13 +274,13 @@ static void keep(Tuner *t, Goal *g, const Task *task) {
     if (x->outcome == OUT_DROPPED) VEC_PUSH(&g->dropped, x->opts);
     if (x->outcome == OUT_SCREENED) {
       VEC_PUSH(&g->screened, trial);
-      store_put_trial(t->store, g->key, &t->screened, &trial);
+      store_put_trial(t->store, g->key, &g->screened_place, &trial);
     }
     if (x->outcome < OUT_MEASURED) continue;
     trial.varied = old && old->varied;
     if (old) *old = trial;
     else VEC_PUSH(&g->trials, trial);
-    store_put_trial(t->store, g->key, &t->place, &trial);
+    store_put_trial(t->store, g->key, &g->place, &trial);
   }
   store_commit(t->store);
   for (size_t i = known; i < g->trials.n; i++) {
@@ -285,16 +318,17 @@ static void promote(Tuner *t, Goal *g) {
     x->failed = true;
     x->why = why;
     store_begin(t->store, true);
-    store_put_trial(t->store, g->key, &t->place, x);
+    store_put_trial(t->store, g->key, &g->place, x);
     store_commit(t->store);
   }
 }
 
 static void save_winner(Tuner *t, Goal *g) {
   if (!g->dirty || !g->verified) return;
+  const Winner w = { complete_text(t, g, g->best), g->best_warm, g->best_cold, g->done ? t->beam : 0 };
   store_begin(t->store, true);
-  store_put_winner(t->store, g->key, &t->place,
-                   &(Winner){ complete_text(t, g, g->best), g->best_warm, g->best_cold, g->done ? t->beam : 0 });
+  store_put_winner(t->store, g->key, &t->place, &w); /* for compile, which knows no state */
+  if (t->stateful) store_put_winner(t->store, g->key, &g->place, &w);
   store_commit(t->store);
   g->dirty = false;
 }
@@ -309,7 +343,7 @@ void goal_validated(Tuner *t, Goal *g, const char *opts) {
 }
 
 static bool generation(Tuner *t, Goal *g) {
-  Task task = { .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0 };
+  Task task = { .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0, .state = t->stateful ? &g->state : NULL };
   double before = g->best_us;
   bool first = !g->measured;
   expand(t, g, &task, (size_t)tunable(t->lab.ctx, tune_few));

@@ -52,11 +52,33 @@ Place place_here(Ctx *c, const Backend *b, const char *device); /* the same, but
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
 
+Place place_with(Ctx *c, const Place *p, const char *state); /* the place of times with the data in this state */
 const char *cpu_identity(Arena *a);                  /* this CPU: its name, features and caches */
 
 /* ---- store_machine.c: facts of CPUs in the store ---- */
 const char *store_machine(Ctx *c, const char *path, const char *cpu); /* the text of cpu_facts.h; NULL: none is stored */
 bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* false: it cannot be written */
+
+/* ---- cache_state.c: where a nest finds its data in a run of the whole model ---- */
+typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
+extern const char *const cache_level_name[LEVELS];
+typedef struct DataSeen {
+  int buf;                 /* in the nest that was seen first */
+  bool written;
+  int at[LEVELS];          /* uses of the nest that find it there */
+  MemoryLevel level;       /* the median */
+} DataSeen;
+typedef struct CacheState {
+  VEC(DataSeen) seen;      /* buffers of the nest other than weights, in the order of their first access */
+  DataSeen weights;
+  const char *text;        /* "inputs L2 L3, weights memory, results L2" */
+} CacheState;
+/* A level for each buffer of each kernel, in their order, with the caches of t. The plan has places in memory. */
+MemoryLevel **cache_levels(const Plan *p, const Target *t);
+/* adds a use of the nest, in this kernel; level: of the kernel's buffers */
+void cache_state_see(CacheState *s, const Plan *p, int kernel, Ref nest, const MemoryLevel *level);
+void cache_state_close(Ctx *c, CacheState *s);       /* all uses were seen: makes the text */
+MemoryLevel cache_state_level(const CacheState *s, const IR *ir, int buf);
 
 /* ---- tool.c: compilers and linkers ---- */
 typedef struct Tool {
@@ -164,6 +186,7 @@ typedef struct Task {
   double best;             /* microseconds of the incumbent; 0: unknown */
   Quick quickest[SCREENED_KEEP]; /* candidates for the compiler, best first */
   int number;              /* number of the nest in a job */
+  const CacheState *state; /* where its data are when it is timed; NULL: in the caches, then flushed */
 } Task;
 typedef struct Built {   /* compiled in this session */
   const char *key, *opts;
@@ -221,9 +244,13 @@ typedef struct Goal {
   Ref nest;
   char key[65];
   int count;               /* runs in the model */
+  CacheState state;        /* where its data are in a run of the model */
+  Place place, screened_place; /* of its rows in the store: with the state */
+  size_t ignored;          /* trials of the store without a state of the data, as an older tgc has written them */
   Trials trials;           /* by the compiler's code */
   Trials screened;         /* with the screen's code; times are scaled so that the incumbent has its time with the compiler's */
   const char *base, *best; /* schedules: the heuristic's, and the best known */
+  const char *elsewhere;   /* the best with the data elsewhere in the caches; NULL: none is known, or that of this state is */
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: unknown */
   double slack;            /* microseconds of the base's schedule in a run of the model beyond the roofline's; 0: unknown */
   double best_warm, best_cold;
@@ -241,6 +268,7 @@ typedef struct Tuner {
   Store *store;
   Place place;
   Place screened;          /* place under which the screen's times are stored */
+  bool stateful;           /* candidates are timed with their data where a run of the model finds them */
   int beam;
   int64_t trials;          /* most trials; 0: no limit */
   VEC(Goal) goals;
