@@ -159,6 +159,7 @@ static _Noreturn void race(Batch *b, bool quick) {
              .rounds = quick ? u->tune_quick_rounds : RACE_ROUNDS,
              .finals = quick ? 0 : RACE_FINALS,
              .finalists = u->tune_finalists,
+             .close = quick ? u->tune_close : INFINITY,
              .hopeless = u->tune_hopeless,
              .sample = u->tune_sample,
              .once = course->once,

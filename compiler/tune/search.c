@@ -253,6 +253,13 @@ static void expand(Tuner *t, Goal *g, Task *task, size_t enough) {
   vary_best(&f);
 }
 
+static Task task_of(const Tuner *t, const Goal *g) {
+  return (Task){ .nest = g->nest,
+                 .key = g->key,
+                 .best = g->measured ? g->best_us : 0,
+                 .state = t->stateful ? &g->state : NULL };
+}
+
 static Trial trial_from(const Candidate *x) {
   return (Trial){
     .opts = x->opts, .failed = x->outcome == OUT_FAILED, .warm = x->warm, .cold = x->cold, .spread = x->spread, .why = x->why
@@ -306,7 +313,9 @@ static void promote(Tuner *t, Goal *g) {
     }
     const double start = tune_work();
     bool late = false;
-    const char *why = strcmp(x->opts, "{ }") && !t->compared ? lab_verify(&t->lab, g->nest, g->key, x->opts, &late) : NULL;
+    /* compile uses the heuristic's schedule in any case; on a device the driver may be wrong */
+    const bool known = !strcmp(x->opts, "{ }") || t->compared || (x == base && !t->lab.backend->driver);
+    const char *why = known ? NULL : lab_verify(&t->lab, g->nest, g->key, x->opts, &late);
     t->lab.spent[SPENT_CHECKING] += tune_work() - start;
     if (t->lab.gone || (!t->compared && t->lab.interrupted(t->lab.interrupted_arg))) return;
     if (!why) {
@@ -342,19 +351,42 @@ void goal_validated(Tuner *t, Goal *g, const char *opts) {
   save_winner(t, g);
 }
 
+/* The compiler's first time of a nest: until then, trials of the screen had the scale of the screen's code. */
+static void rescale_screened(Goal *g, double us) {
+  for (size_t i = 0; i < g->screened.n && g->screen_us > 0; i++) {
+    g->screened.p[i].warm *= us / g->screen_us;
+    g->screened.p[i].cold *= us / g->screen_us;
+  }
+  g->screen_us = 0;
+}
+
+/* Takes the times of a task's incumbent. Returns microseconds with which a new best is to be compared. */
+static double take_incumbent(Goal *g, const Task *task, double before) {
+  const Trial *base = trial_of(g, g->base), *best = trial_of(g, g->best);
+  const bool first = !g->measured;
+  if (base && !base->failed) g->base_us = mean(base);
+  if (best && !best->failed) g->measured = true;
+  if (!first) return before;
+  if (g->measured) {
+    rescale_screened(g, mean(best));
+    return mean(best);
+  }
+  if (g->screen_us <= 0) g->screen_us = task->screen_us;
+  if (g->screen_us > 0) g->base_us = g->best_us = g->screen_us;
+  return g->best_us;
+}
+
 static bool generation(Tuner *t, Goal *g) {
-  Task task = { .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0, .state = t->stateful ? &g->state : NULL };
+  Task task = task_of(t, g);
   double before = g->best_us;
   bool first = !g->measured;
   expand(t, g, &task, (size_t)tunable(t->lab.ctx, tune_few));
   bool fresh = task.cand.n > 1 || first, go_on = true;
+  task.insists = task.cand.n == 1 || g->stale + 1 >= tunable(t->lab.ctx, tune_patience); /* the search of the nest ends */
   if (fresh) {
     go_on = lab_run(&t->lab, &task);
     keep(t, g, &task);
-    const Trial *base = trial_of(g, g->base), *best = trial_of(g, g->best);
-    if (base && !base->failed) g->base_us = mean(base);
-    if (best && !best->failed) g->measured = true;
-    if (first && best && !best->failed) before = mean(best);
+    before = take_incumbent(g, &task, before);
     promote(t, g);
   }
   if (go_on) {
@@ -387,18 +419,40 @@ static bool over(const Tuner *t) {
   return t->lab.gone || t->lab.interrupted(t->lab.interrupted_arg) || tune_clock() >= t->lab.deadline || (t->trials && t->tried >= t->trials);
 }
 
+/* If no candidate has passed the screen in the whole search: the compiler's time of the nest that takes most of the model's */
+static void measure_one(Tuner *t) {
+  Goal *most = NULL;
+  for (size_t i = 0; i < t->goals.n; i++) {
+    Goal *g = &t->goals.p[i];
+    if (g->measured) return;
+    if (g->begun && (!most || g->count * g->best_us > most->count * most->best_us)) most = g;
+  }
+  if (!most || !t->lab.screen || t->lab.gone || t->lab.interrupted(t->lab.interrupted_arg)) return;
+  Task task = task_of(t, most);
+  task.insists = true;
+  t->lab.deadline = fmax(t->lab.deadline, tune_clock() + tunable(t->lab.ctx, tune_last_race));
+  VEC_PUSH(&task.cand, ((Candidate){ .opts = most->best }));
+  lab_run(&t->lab, &task);
+  keep(t, most, &task);
+  take_incumbent(most, &task, 0);
+  promote(t, most);
+  save_winner(t, most);
+  VEC_FREE(&task.cand);
+}
+
 bool tune_run(Tuner *t) {
   for (Goal *g; !over(t) && (g = next_goal(t));) {
     generation(t, g);
     if (t->progress) t->progress(t->progress_arg, t);
   }
+  measure_one(t);
   return !t->lab.interrupted(t->lab.interrupted_arg);
 }
 
 Goal *tune_take(Tuner *t, Task *task) {
   Goal *g = over(t) ? NULL : next_goal(t);
   if (!g) return NULL;
-  *task = (Task){ .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0 };
+  *task = task_of(t, g);
   expand(t, g, task, (size_t)tunable(t->lab.ctx, tune_new));
   g->taken = true;
   return g;

@@ -183,7 +183,9 @@ typedef struct Task {
   Ref nest;
   const char *key;
   VEC(Candidate) cand;     /* the first one is the incumbent, the reference for the others */
-  double best;             /* microseconds of the incumbent; 0: unknown */
+  double best;             /* microseconds of the incumbent by the compiler's code; 0: unknown */
+  double screen_us;        /* by the screen's code, from its race; 0: unknown */
+  bool insists;            /* the incumbent goes to the compiler, even if no candidate does */
   Quick quickest[SCREENED_KEEP]; /* candidates for the compiler, best first */
   int number;              /* number of the nest in a job */
   const CacheState *state; /* where its data are when it is timed; NULL: in the caches, then flushed */
@@ -258,7 +260,8 @@ typedef struct Goal {
   bool begun;              /* the heuristic's best were tried in this session */
   int stale;               /* generations without progress */
   VEC(const char *) dropped; /* rejected by the model's price */
-  bool measured;           /* best was measured; else its time is an estimate */
+  bool measured;           /* best was measured by the compiler's code; else its time is an estimate */
+  double screen_us;        /* scale of the screened trials, as long as nothing is measured: the incumbent's time there */
   bool verified;           /* results of best were compared in this session */
   bool done, dirty;        /* dirty: changed since it was stored */
   bool taken;              /* by tune_take */
