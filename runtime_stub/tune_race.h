@@ -28,6 +28,7 @@ typedef struct Race {
   Meter *m;                /* zeros before the race */
   int rounds, finals;      /* rounds for all, then for the best: at most as many as a Meter has room for */
   int finalists;           /* number of candidates that run in the last rounds */
+  double worth;            /* factor on the incumbent's time; the last rounds take place only if a candidate is faster; 0: always */
   double close;            /* factor on the leader's time; slower candidates have no second round; 0: as all rounds */
   double hopeless;         /* factor on the fastest candidate's time; slower candidates leave the race after their first run */
   double sample;           /* seconds that a warm sample takes at least */
@@ -119,7 +120,8 @@ static void race_run(Race *r, Meter **order) {
   for (int i = 0, k = 0; i < r->n; i++)
     if (m[i].runs) order[k++] = &m[i];
   qsort(order, (size_t)left, sizeof *order, race_by_score);
-  for (int k = 0; k < r->finals; k++)
+  const bool decided = r->worth > 0 && left && m[0].runs && race_score(order[0]) >= r->worth * race_score(m);
+  for (int k = 0; k < r->finals && !decided; k++)
     for (int i = 0; i < left; i++) {
       if ((i >= r->finalists && order[i] != m) || order[i]->out) continue;
       tell("at %d", (int)(order[i] - m));
