@@ -204,7 +204,9 @@ typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; 
  * times with the requested number of threads; other: times with another number */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
-Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Validated *result); /* lives in c->model */
+/* seconds: what the whole command may take; lives in c->model */
+Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, Validated *result);
+double validate_seconds(const Validation *s);                   /* what validate_model will take, after validate_survey */
 int validate_survey(Ctx *c, Validation *s);                     /* sets the slack of the tuner's goals; returns an exit code */
 int validate_model(Ctx *c, Validation *s);                      /* the goals keep the schedules that are faster in the whole
                                                                    model; returns an exit code */

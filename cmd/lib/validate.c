@@ -46,6 +46,9 @@ struct Validation {
   Side side[SIDES];
   int sides, threads, other; /* other: another number of threads that users may have; 0: none */
   int lives;       /* processes of a side after the search */
+  double build;    /* seconds that the build of a side takes */
+  double seconds;  /* run time of each side of a comparison */
+  double end;      /* when all shall be done, by clock_ms */
   bool stamped;    /* bundles record the times of kernels; bundles of objects have no hooks for it */
   const Plan *plan; /* the plan without schedules: tells the nests of a kernel */
   Tensor *in;
@@ -136,7 +139,8 @@ static void block(Ctx *c, Side *x) {
 
 /* Runs the given sides in turn, for a life of each. */
 static void live(Ctx *c, Validation *s, const int *sides, int n, int threads) {
-  const double end = clock_ms() + tunable(c, validate_seconds) / s->lives * 1e3 * n;
+  const double end = clock_ms() + s->seconds / s->lives * 1e3 * n;
+  (void)c;
   for (int i = 0; i < n; i++) {
     Side *x = &s->side[sides[i]];
     worker_end(&x->worker);
@@ -240,6 +244,16 @@ static int choose_again(Validation *s, int side, double worth) {
   return gone ? left : 0;
 }
 
+/* Whether the choice is what a side has. Side 1 has all schedules as found, so they need no further build if all are kept. */
+static bool is_side(Ctx *c, const Validation *s, int side) {
+  for (size_t i = 0; i < s->t->goals.n; i++)
+    if (strcmp(s->choice.p[i], schedule_on(c, s, &s->t->goals.p[i], side))) return false;
+  return true;
+}
+
+/* The build of the choice, and its runs beside the model without schedules, on each number of threads */
+static double comparison_seconds(const Validation *s) { return s->build + 2 * s->seconds * (s->other ? 2 : 1); }
+
 static void try_schedules(Ctx *c, void *arg) {
   Validation *s = arg;
   int order[SIDES], last = SIDES - 1, found = 0;
@@ -254,14 +268,15 @@ static void try_schedules(Ctx *c, void *arg) {
   ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
   int kept = choose(c, s);
   for (int i = 0; kept; i++) {
-    close_side(&s->side[last]);
-    open_side(c, s, last);
+    const int side = is_side(c, s, 1) ? 1 : last;
+    if (side == last) close_side(&s->side[last]), open_side(c, s, last);
     double worth = tunable(c, validate_gain);
-    if (holds(c, s, last, s->threads, worth, &at)) {
+    if (holds(c, s, side, s->threads, worth, &at)) {
       worth = tunable(c, validate_slack);
-      if (!s->other || holds(c, s, last, s->other, worth, &other)) break;
+      if (!s->other || holds(c, s, side, s->other, worth, &other)) break;
     }
-    kept = i < TRIES - 1 ? choose_again(s, last, worth) : 0;
+    const bool time = clock_ms() + 1e3 * comparison_seconds(s) < s->end;
+    kept = time && i < TRIES - 1 ? choose_again(s, side, worth) : 0;
   }
   if (!kept) at.tuned = at.untuned, other = (ValidatedAt){ 0 };
   *s->result = (Validated){ .done = true, .kept = kept, .found = found, .at = at, .other = other };
@@ -271,7 +286,9 @@ static void try_schedules(Ctx *c, void *arg) {
 
 static void survey(Ctx *c, void *arg) {
   Validation *s = arg;
+  const double begin = clock_ms();
   open_side(c, s, 0);
+  s->build = (clock_ms() - begin) * 1e-3;
   measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES, s->threads);
   if (!s->stamped) return;
   const Side *x = &s->side[0];
@@ -288,11 +305,17 @@ static void survey(Ctx *c, void *arg) {
   tune_slack(s->t, s->plan, us);
 }
 
-Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Validated *result) {
+double validate_seconds(const Validation *s) {
+  return s->build + 2 * s->seconds + comparison_seconds(s); /* the side as found, its comparison, the choice and its own */
+}
+
+Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, Validated *result) {
   Validation *s = ARENA_NEW(&c->model, Validation, 1);
   *s = (Validation){ .o = o, .t = t, .scratch = scratch, .result = result, .threads = o->threads ? (int)o->threads : 1 };
   s->other = s->threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0;
   s->lives = t->lab.backend->device ? DEVICE_LIVES : LIVES;
+  s->seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share));
+  s->end = clock_ms() + 1e3 * seconds;
   s->sides = s->threads > 1 ? SIDES - 1 : 2;
   for (size_t i = 0; i < t->goals.n; i++) VEC_PUSH(&s->choice, t->goals.p[i].base);
   return s;

@@ -224,11 +224,12 @@ static void run(Ctx *c, void *arg) {
   Tuning *u = arg;
   Tuner *t = &u->t;
   const char *log = u->o->tune_log;
-  const double begin = tune_clock();
-  u->validation = t->lab.deadline > u->start && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, &u->model) : NULL;
+  const double seconds = t->lab.deadline - u->start;
+  u->validation = seconds > 0 && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, seconds, &u->model) : NULL;
   const int surveyed = u->validation ? validate_survey(c, u->validation) : 0;
   if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* if the model cannot be built, no candidate can */
-  t->lab.deadline += tune_clock() - begin;
+  if (u->validation) /* the runs of the whole model are part of the time */
+    t->lab.deadline = fmax(t->lab.deadline - validate_seconds(u->validation), tune_clock() + tunable(c, tune_search_share) * seconds);
   u->searched = -tune_clock();
   u->worked = -tune_work();
   tune_run(t);

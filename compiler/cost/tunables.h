@@ -149,7 +149,9 @@ TUNABLE(double, tune_long_reference, 5e7, 0, 1e18, "cycles", "a reference that t
 TUNABLE(double, validate_gain, 0.995, 0, 1, "share of the untuned time", "in the whole model a schedule must take less to be kept")
 TUNABLE(double, validate_slack, 1.005, 0.5, 2, "share of the untuned time", "most that it may take with another number of threads, within what can be measured")
 TUNABLE(double, validate_chunks_gain, 0.96, 0, 1, "share of the time with the model's chunks", "another number of chunks must take less")
-TUNABLE(double, validate_seconds, 1.6, 0.01, 1000, "seconds", "run time of each side of a comparison, over all of its processes")
+TUNABLE(double, validate_seconds, 1.6, 0.01, 1000, "seconds", "most run time of each side of a comparison, over all of its processes")
+TUNABLE(double, validate_share, 0.02, 0.0001, 1, "share of the time of tune", "most run time of each side of a comparison")
+TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "least time of the search, even if the runs of the whole model take the rest")
 
 /* ---- measuring ---- */
 TUNABLE(double, bench_block, 0.03, 0.001, 10, "seconds", "time of one competitor before the next has its turn")
