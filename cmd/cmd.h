@@ -167,6 +167,7 @@ Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives th
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: fixes dynamic dimensions by its shapes; may be NULL */
 /* Compiles g. Returns NULL when --stop-after was given; *stopped then holds the text to print. */
+const char *decisions_wanted(Ctx *c, const Options *o, const Target *t); /* what decisions in the store depend on, as text */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
 /* The same, but continues from the dump `from`; NULL: starts from the model. If `to` is not NULL, *stopped becomes a dump. The
  * dump's long weights go to to->blob, a file that the dump calls to->blobname. */
@@ -204,8 +205,8 @@ typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; 
  * times with the requested number of threads; other: times with another number */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
-/* seconds: what the whole command may take; lives in c->model */
-Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, Validated *result);
+/* seconds: what the whole command may take; chosen: decisions for all variants; lives in c->model */
+Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, const Lock *chosen, Validated *result);
 double validate_seconds(const Validation *s);                   /* what validate_model will take, after validate_survey */
 int validate_survey(Ctx *c, Validation *s);                     /* sets the slack of the tuner's goals; returns an exit code */
 int validate_model(Ctx *c, Validation *s);                      /* the goals keep the schedules that are faster in the whole

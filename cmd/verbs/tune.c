@@ -1,6 +1,6 @@
 /* tune.c: tgc tune: searches schedules for the kernels of a model on this machine's CPU or one of its devices. Results go to
  * the store, and to a lock file beside the model. */
-#include "../cmd.h"
+#include "../lib/graph_choices.h"
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,6 +21,8 @@ typedef struct Tuning {
   int signal; /* the signal that asked to stop; 0: none */
   sigset_t signals; /* signal mask without tune, which handles the first signal itself */
   bool shown;
+  GraphChoices choices;    /* decisions of passes */
+  Lock chosen;             /* those, for lock files */
   Validation *validation; /* NULL: not requested */
   Validated model;
 } Tuning;
@@ -143,6 +145,13 @@ static void print_sum(Ctx *c, const Tuner *t) {
   printf("sum of kernels: %s, was %s\n", time_text(c, tune_total(t, false) / 1e3), time_text(c, tune_total(t, true) / 1e3));
 }
 
+static void print_choices(Ctx *c, const Tuning *u) {
+  const GraphChoices *g = &u->choices;
+  printf("%d decisions of passes tried in %d variants of the model: changed %d", g->tried, g->sides, g->kept);
+  if (g->kept) printf("; the model %s, was %s", time_text(c, g->with), time_text(c, g->without));
+  putchar('\n');
+}
+
 static void report(Tuning *u, const char *lock) {
   const Tuner *t = &u->t;
   Ctx *c = t->lab.ctx;
@@ -171,6 +180,7 @@ static void report(Tuning *u, const char *lock) {
   printf("%zu nests, %d still open; %lld candidates in %.1f s, of which %lld failed\n", t->goals.n, open, (long long)t->tried,
          seconds, (long long)t->failed);
   print_rate(u);
+  if (u->choices.sides) print_choices(c, u);
   print_sum(c, t);
   if (m->done) {
     print_check(c, u, &m->at);
@@ -194,7 +204,8 @@ static void complete_lock(Ctx *c, const Options *given, const char *path) {
 static const char *write_lock(Tuning *u, bool complete) {
   const Tuner *t = &u->t;
   Ctx *c = t->lab.ctx;
-  Lock l = { .path = u->o->out ? u->o->out : arena_printf(&c->model, "%s.tgc-lock", u->o->model) };
+  Lock l = u->chosen;
+  l.path = u->o->out ? u->o->out : arena_printf(&c->model, "%s.tgc-lock", u->o->model);
   const char *slash = strrchr(l.path, '/'), *folder = slash ? arena_str(&c->model, l.path, (size_t)(slash - l.path + 1)) : ".";
   if (u->o->out && !strcmp(u->o->out, "none")) return NULL;
   for (size_t i = 0; i < t->goals.n; i++) {
@@ -204,7 +215,7 @@ static const char *write_lock(Tuning *u, bool complete) {
     memcpy(x.key, g->key, sizeof x.key);
     VEC_PUSH(&l.lines, x);
   }
-  bool skip = !l.lines.n || (!u->o->out && access(folder, W_OK));
+  bool skip = (!l.lines.n && !l.nchosen) || (!u->o->out && access(folder, W_OK));
   if (skip && l.lines.n)
     warn_at(c, (Pos){ 0 }, "'%s' cannot be written; the schedules are in the store only (-o names another file)", l.path);
   if (!skip) lock_write(c, &l, l.path);
@@ -225,7 +236,7 @@ static void run(Ctx *c, void *arg) {
   Tuner *t = &u->t;
   const char *log = u->o->tune_log;
   const double seconds = t->lab.deadline - u->start;
-  u->validation = seconds > 0 && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, seconds, &u->model) : NULL;
+  u->validation = seconds > 0 && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, seconds, &u->chosen, &u->model) : NULL;
   const int surveyed = u->validation ? validate_survey(c, u->validation) : 0;
   if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* if the model cannot be built, no candidate can */
   if (u->validation) /* the runs of the whole model are part of the time */
@@ -349,6 +360,39 @@ static Place find_place(Ctx *c, const Options *o, const Plan *p) {
   return place;
 }
 
+/* Decisions of passes change the nests, so they come before the search. */
+static int choose_decisions(Ctx *c, Tuning *u, const Options *plain) {
+  const Tuner *t = &u->t;
+  const double seconds = t->lab.deadline - u->start;
+  if (!t->stateful || plain->no_validate || seconds <= 0) return 0;
+  const int threads = u->o->threads ? (int)u->o->threads : 1;
+  const GraphAsk ask = { .o = plain,
+                         .scratch = t->lab.scratch,
+                         .store = t->store,
+                         .place = place_for(c, &t->place, decisions_wanted(c, u->o, t->lab.target)),
+                         .seconds = seconds * tunable(c, tune_choice_share),
+                         .run_seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share)),
+                         .threads = threads,
+                         .other = threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0 };
+  const int code = graph_choices(c, &ask, &u->choices);
+  c->file = u->o->model;
+  u->chosen = (Lock){ .chosen = u->choices.chosen, .nchosen = u->choices.n };
+  return code;
+}
+
+/* The plan with the decisions that were chosen */
+static const Plan *plan_chosen(Ctx *c, const Tuning *u, Options plain) {
+  const char *path = arena_printf(&c->model, "%s/chosen.tgc-lock", u->t.lab.scratch);
+  const bool quiet = c->quiet;
+  Lock l = u->chosen;
+  lock_write(c, &l, path);
+  plain.schedule = path;
+  c->quiet = true;
+  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), target_of(c, &plain, "native"), NULL);
+  c->quiet = quiet;
+  return p;
+}
+
 int verb_tune(Ctx *c, const Options *o) {
   double seconds = o->time ? duration(o->time) : SECONDS;
   cpu_set_t cpus;
@@ -396,11 +440,13 @@ int verb_tune(Ctx *c, const Options *o) {
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;
   t->stateful = !job && !t->lab.backend->driver;
-  if (!job) tune_goals(t, p);
-  if (o->verbose && t->stateful) print_states(t);
   tools.scratch = t->lab.scratch = scratch_new(c);
   u.signals = signals_hold();
-  int code = ctx_try(c, job ? run_job : run, &u);
+  int code = choose_decisions(c, &u, &plain);
+  if (!code && u.chosen.nchosen) u.plan = p = plan_chosen(c, &u, plain), t->lab.ir = p->ir;
+  if (!code && !job) tune_goals(t, p);
+  if (!code && o->verbose && t->stateful) print_states(t);
+  if (!code) code = ctx_try(c, job ? run_job : run, &u);
   if (u.validation) validate_close(u.validation);
   scratch_remove(t->lab.scratch);
   signals_restore(&u.signals);

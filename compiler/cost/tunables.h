@@ -151,6 +151,9 @@ TUNABLE(double, validate_slack, 1.005, 0.5, 2, "share of the untuned time", "mos
 TUNABLE(double, validate_chunks_gain, 0.96, 0, 1, "share of the time with the model's chunks", "another number of chunks must take less")
 TUNABLE(double, validate_seconds, 1.6, 0.01, 1000, "seconds", "most run time of each side of a comparison, over all of its processes")
 TUNABLE(double, validate_share, 0.02, 0.0001, 1, "share of the time of tune", "most run time of each side of a comparison")
+TUNABLE(double, tune_choice_share, 0.3, 0, 1, "share of the time of tune", "most time for decisions of passes that are tried in the whole model")
+TUNABLE(double, tune_choice_gain, 0.97, 0, 1, "share of the time", "the kernels of a decision's nodes must take less with another answer")
+TUNABLE(double, tune_more_flops, 1.1, 0, 1000, "times the operations", "most operations of a variant of the model; Winograd tiles may have more")
 TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "least time of the search, even if the runs of the whole model take the rest")
 
 /* ---- measuring ---- */

@@ -126,10 +126,18 @@ static int find_device(Ctx *c, const Backend *b, const tgcrt_net *net, const cha
   return p->text ? 0 : EX_MISSING;
 }
 
+static Place place_of_text(const char *text) {
+  Place p = { .text = text };
+  sha256_hex(text, strlen(text), p.id);
+  return p;
+}
+
 Place place_with(Ctx *c, const Place *p, const char *state) {
-  Place with = { .text = arena_printf(&c->model, "%s; data: %s", p->text, state) };
-  sha256_hex(with.text, strlen(with.text), with.id);
-  return with;
+  return place_of_text(arena_printf(&c->model, "%s; data: %s", p->text, state));
+}
+
+Place place_for(Ctx *c, const Place *p, const char *wanted) {
+  return place_of_text(arena_printf(&c->model, "%s; decisions for %s", p->text, wanted));
 }
 
 static int find(Ctx *c, const Backend *b, const char *device, Place *p, const char **why) {

@@ -118,11 +118,16 @@ static long interruptions(void) {
   return getrusage(RUSAGE_SELF, &u) ? 0 : u.ru_nivcsw;
 }
 
+enum { LEAST_CLOCKS = 20 };
+
 /* Runs with the data where the state says */
 static double in_state(Here *h, int kernel, int repeat) {
   const int most = tunable(h->b->lab->ctx, tune_placed_runs), n = repeat < most ? repeat : most;
   double all = 0;
-  if (!h->placed[kernel]) return here_once(h, kernel, repeat);
+  if (!h->placed[kernel]) {
+    const double once = here_once(h, kernel, repeat), least = LEAST_CLOCKS * h->clock; /* else the clock is measured */
+    return once * repeat >= least ? once : here_once(h, kernel, (int)fmin(least / fmax(once, 1e-9), 1e6) + 1);
+  }
   for (int i = 0; i < n; i++) {
     caches_place(h->b->lab->target, h->junk, h->placed[kernel], (int)h->b->plan.kernels.p[kernel].bufs.n);
     all += here_once(h, kernel, 1) - h->clock;

@@ -30,6 +30,8 @@ typedef struct Lock {
   int version;             /* version of the file that was read */
   VEC(LockLine) lines;     /* by key */
   Decisions *decisions;    /* decisions that the file gives; before lock_write, those that the passes made; NULL: none */
+  const Decision *chosen;  /* further decisions for lock_write */
+  size_t nchosen;
 } Lock;
 Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; lives in c->model */
 void lock_report(Ctx *c, const Lock *l);             /* warns of lines without a nest in the model */
@@ -52,6 +54,8 @@ Place place_here(Ctx *c, const Backend *b, const char *device); /* the same, but
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
 
+/* The place of decisions: keys of nodes do not cover the target and the options. wanted: these as text */
+Place place_for(Ctx *c, const Place *p, const char *wanted);
 Place place_with(Ctx *c, const Place *p, const char *state); /* the place of times with the data in this state */
 const char *cpu_identity(Arena *a);                  /* this CPU: its name, features and caches */
 
@@ -138,6 +142,13 @@ void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a
 /* The store as a source of schedules. It calls place_find, which takes a while, only if the store has a schedule for an asked
  * nest, measured in any place. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
+
+/* ---- store_decision.c: decisions of passes that were measured in whole models ---- */
+/* value: NULL, or what was decided about this node or kernel; it lives in c->model */
+const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, const char *key);
+bool store_put_decision(Store *s, const Place *p, const Decision *d); /* false: it cannot be written */
+/* The store as a source of decisions; NULL: it has none. It calls place_find when a pass first asks. */
+DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *wanted);
 
 /* ---- log.c: the store as text ---- */
 void store_export(Store *s, Sb *out);

@@ -1,0 +1,22 @@
+/* graph_choices.h: decisions of passes that are measured in whole models. */
+#ifndef TGC_GRAPH_CHOICES_H
+#define TGC_GRAPH_CHOICES_H
+#include "../cmd.h"
+
+typedef struct GraphAsk {
+  const Options *o;
+  const char *scratch;
+  Store *store;
+  Place place;             /* of decisions */
+  double seconds;          /* for all of it */
+  double run_seconds;      /* run time of each variant of a comparison */
+  int threads, other;      /* other: another number of threads that users may have; 0: none */
+} GraphAsk;
+typedef struct GraphChoices {
+  const Decision *chosen;  /* decisions other than those of the cost model */
+  size_t n;
+  int sides, tried, kept;  /* variants of the model; decisions they concern; of these, decisions that were changed */
+  double with, without;    /* ms of a run, with the changes and without */
+} GraphChoices;
+int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out); /* an exit code */
+#endif
