@@ -205,8 +205,11 @@ typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; 
  * times with the requested number of threads; other: times with another number */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
-/* seconds: what the whole command may take; chosen: decisions for all variants; lives in c->model */
-Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, const Lock *chosen, Validated *result);
+typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
+/* seconds: what the whole command may take; choices: decisions for all variants; their bundle is
+ * taken over. Lives in c->model */
+Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds,
+                          GraphChoices *choices, Validated *result);
 double validate_seconds(const Validation *s);                   /* what validate_model will take, after validate_survey */
 int validate_survey(Ctx *c, Validation *s);                     /* sets the slack of the tuner's goals; returns an exit code */
 int validate_model(Ctx *c, Validation *s);                      /* the goals keep the schedules that are faster in the whole

@@ -7,9 +7,8 @@
  * decisions that were changed, and must be faster than the model. Otherwise none is changed.
  *
  * Decisions that were tried are in the store, changed or not, and are not tried again. */
-#include "sides.h"
-#include "../../compiler/bundle/bundle.h"
 #include "graph_choices.h"
+#include "../../compiler/bundle/bundle.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +46,7 @@ typedef struct Trying {
   Side side[MOST_SIDES + 2];
   const Row *row[MOST_SIDES + 1];
   int n;               /* sides so far, with the model */
+  int last;            /* the side with the final decisions; -1: none */
   VEC(Tried) all;
   VEC(Decision) chosen;
 } Trying;
@@ -255,9 +255,11 @@ static void try_all(Ctx *c, void *arg) {
   t->plan[0] = plan_with(c, t, NULL, 0, lock);
   read_decisions(c, t, lock);
   t->n = 1;
+  t->last = t->chosen.n ? -1 : 0;
   if (!t->all.n) return;
   t->side[0] = side_open(c, &t->r, t->plan[0]);
   const double build = clock_ms() - begin, run = 1e3 * t->r.seconds;
+  t->out->build = 1e-3 * build;
   /* each side is built and run; then the choice is, beside the model */
   for (int k = 0; k < ROWS && t->n <= MOST_SIDES; k++)
     if (clock_ms() + 2 * build + (t->n + 5) * run < end) add_side(c, t, &rows[k]);
@@ -280,6 +282,7 @@ static void try_all(Ctx *c, void *arg) {
   report(t, kept);
   store_all(t, kept);
   if (!kept) t->chosen.n = before;
+  t->last = kept ? t->n : before ? -1 : 0;
   t->out->kept = (int)(t->chosen.n - before);
 }
 
@@ -287,6 +290,12 @@ int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out) {
   Trying *t = ARENA_NEW(&c->model, Trying, 1);
   *t = (Trying){ .r = { .o = ask->o, .scratch = ask->scratch, .seconds = ask->run_seconds }, .ask = ask, .out = out };
   const int code = ctx_try(c, try_all, t);
+  if (!code && t->last >= 0 && t->side[t->last].kernels) {
+    out->in = t->r.in;
+    out->side = t->side[t->last];
+    out->plan = t->plan[t->last];
+    t->side[t->last] = (Side){ 0 };
+  }
   for (int k = 0; k < MOST_SIDES + 2; k++) side_close(&t->side[k]);
   out->chosen = arena_dup(&c->model, t->chosen.p, t->chosen.n * sizeof *t->chosen.p);
   out->n = code ? 0 : t->chosen.n;

@@ -1,7 +1,7 @@
 /* graph_choices.h: decisions of passes that are measured in whole models. */
 #ifndef TGC_GRAPH_CHOICES_H
 #define TGC_GRAPH_CHOICES_H
-#include "../cmd.h"
+#include "sides.h"
 
 typedef struct GraphAsk {
   const Options *o;
@@ -12,11 +12,15 @@ typedef struct GraphAsk {
   double run_seconds;      /* run time of each variant of a comparison */
   int threads, other;      /* other: another number of threads that users may have; 0: none */
 } GraphAsk;
-typedef struct GraphChoices {
+struct GraphChoices {
   const Decision *chosen;  /* decisions other than those of the cost model */
   size_t n;
   int sides, tried, kept;  /* variants of the model; decisions they concern; of these, decisions that were changed */
   double with, without;    /* ms of a run, with the changes and without */
-} GraphChoices;
+  Side side;               /* the model with the decisions, built; empty: it was not built */
+  const Plan *plan;        /* its plan */
+  Tensor *in;              /* inputs for it */
+  double build;            /* seconds of a build */
+};
 int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out); /* an exit code */
 #endif

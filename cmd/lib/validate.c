@@ -11,7 +11,7 @@
  * remaining schedules are built again and must beat the model without schedules. If they do not, schedules that do not win a
  * second time are dropped, and the rest is tried again. A bundle may run on any number of threads, and neither the store nor a
  * lock file depends on it. So on another number, 1 or 2, the model with schedules must not be slower either. */
-#include "sides.h"
+#include "graph_choices.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct Validation {
   Races r;
   Tuner *t;
   Validated *result;
-  const Lock *chosen; /* decisions for all sides */
+  const GraphChoices *choices; /* decisions for all sides */
   Side side[SIDES];
   int sides, threads, other; /* other: another number of threads that users may have; 0: none */
   int lives;       /* processes of a side after the search */
@@ -60,7 +60,7 @@ static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int s
 /* Makes a plan from a lock file with the choice. */
 static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
   Options o = *s->r.o;
-  Lock l = { .chosen = s->chosen->chosen, .nchosen = s->chosen->nchosen };
+  Lock l = { .chosen = s->choices->chosen, .nchosen = s->choices->n };
   const bool quiet = c->quiet;
   const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->r.scratch, number);
   for (size_t i = 0; i < s->t->goals.n; i++) {
@@ -210,8 +210,10 @@ static void try_schedules(Ctx *c, void *arg) {
 static void survey(Ctx *c, void *arg) {
   Validation *s = arg;
   const double begin = clock_ms();
-  open_side(c, s, 0);
-  s->build = (clock_ms() - begin) * 1e-3;
+  if (!s->plan) {
+    open_side(c, s, 0);
+    s->build = (clock_ms() - begin) * 1e-3;
+  }
   measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES, s->threads);
   if (!s->stamped) return;
   const Side *x = &s->side[0];
@@ -232,14 +234,16 @@ double validate_seconds(const Validation *s) {
   return s->build + 2 * s->r.seconds + comparison_seconds(s); /* the side as found, its comparison, the choice and its own */
 }
 
-Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, const Lock *chosen,
+Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, GraphChoices *choices,
                           Validated *result) {
   Validation *s = ARENA_NEW(&c->model, Validation, 1);
-  *s = (Validation){ .r = { .o = o, .scratch = scratch }, .t = t, .result = result, .chosen = chosen, .threads = o->threads ? (int)o->threads : 1 };
+  *s = (Validation){ .r = { .o = o, .scratch = scratch }, .t = t, .result = result, .choices = choices, .threads = o->threads ? (int)o->threads : 1 };
   s->other = s->threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0;
   s->lives = t->lab.backend->device ? DEVICE_LIVES : LIVES;
   s->r.seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share));
   s->end = clock_ms() + 1e3 * seconds;
+  if (choices->plan) s->plan = choices->plan, s->side[0] = choices->side, s->build = choices->build, s->r.in = choices->in;
+  choices->side = (Side){ 0 };
   s->sides = s->threads > 1 ? SIDES - 1 : 2;
   for (size_t i = 0; i < t->goals.n; i++) VEC_PUSH(&s->choice, t->goals.p[i].base);
   return s;

@@ -165,6 +165,9 @@ static void report(Tuning *u, const char *lock) {
                                         t->place.text, "seconds", seconds, "busy_seconds", u->worked, "candidates",
                                         (json_int_t)t->tried, "failed", (json_int_t)t->failed, "base_us", tune_total(t, true),
                                         "us", tune_total(t, false), "partial", open > 0, "nests", goals_json(t)));
+    if (u->choices.sides)
+      json_object_set_new(j, "decisions", json_pack("{s:i, s:i, s:i}", "variants", u->choices.sides, "tried", u->choices.tried,
+                                                    "changed", u->choices.kept));
     if (m->done)
       json_object_set_new(j, "model_check",
                           json_pack("{s:i, s:f, s:f, s:i, s:i}", "threads", m->at.threads, "untuned_ms", m->at.untuned,
@@ -236,7 +239,7 @@ static void run(Ctx *c, void *arg) {
   Tuner *t = &u->t;
   const char *log = u->o->tune_log;
   const double seconds = t->lab.deadline - u->start;
-  u->validation = seconds > 0 && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, seconds, &u->chosen, &u->model) : NULL;
+  u->validation = seconds > 0 && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, seconds, &u->choices, &u->model) : NULL;
   const int surveyed = u->validation ? validate_survey(c, u->validation) : 0;
   if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* if the model cannot be built, no candidate can */
   if (u->validation) /* the runs of the whole model are part of the time */
@@ -364,7 +367,7 @@ static Place find_place(Ctx *c, const Options *o, const Plan *p) {
 static int choose_decisions(Ctx *c, Tuning *u, const Options *plain) {
   const Tuner *t = &u->t;
   const double seconds = t->lab.deadline - u->start;
-  if (!t->stateful || plain->no_validate || seconds <= 0) return 0;
+  if (!t->stateful || !t->lab.backend->is_c || plain->no_validate || seconds <= 0) return 0; /* only C has hooks */
   const int threads = u->o->threads ? (int)u->o->threads : 1;
   const GraphAsk ask = { .o = plain,
                          .scratch = t->lab.scratch,
@@ -377,7 +380,7 @@ static int choose_decisions(Ctx *c, Tuning *u, const Options *plain) {
   const int code = graph_choices(c, &ask, &u->choices);
   c->file = u->o->model;
   u->chosen = (Lock){ .chosen = u->choices.chosen, .nchosen = u->choices.n };
-  return code;
+  return code == EX_FAILED ? 0 : code; /* a variant that cannot be built or run is none */
 }
 
 /* The plan with the decisions that were chosen */
@@ -448,6 +451,7 @@ int verb_tune(Ctx *c, const Options *o) {
   if (!code && o->verbose && t->stateful) print_states(t);
   if (!code) code = ctx_try(c, job ? run_job : run, &u);
   if (u.validation) validate_close(u.validation);
+  side_close(&u.choices.side);
   scratch_remove(t->lab.scratch);
   signals_restore(&u.signals);
   store_close(t->store);
