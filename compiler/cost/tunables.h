@@ -135,6 +135,7 @@ TUNABLE(int, tune_headers, 2, 1, 1000, "files", "from this many files on, the he
 TUNABLE(int, tune_compile_memory, 1024, 64, 65536, "MiB", "memory limit of a C compiler")
 TUNABLE(int, tune_quick_rounds, 2, 1, 5, "rounds", "rounds of a race with the screen's code")
 TUNABLE(int, tune_quick_finals, 4, 0, 6, "rounds", "further rounds of that race for the best and the incumbent, before the C compiler sees the best")
+TUNABLE(double, tune_quick_hopeless, 1.3, 1, 1000, "times the fastest", "in that race a candidate that is slower than this after its first runs drops out")
 TUNABLE(double, tune_close, 1.1, 1, 100, "times the fastest", "a candidate of the screen that is slower than this in the first round has no second one")
 TUNABLE(int, tune_finalists, 3, 1, 1000, "candidates", "candidates that run the last rounds of a race")
 TUNABLE(int, tune_retries, 3, 1, 100, "runs", "runs of a sample that was interrupted")

@@ -166,7 +166,7 @@ static _Noreturn void race(Batch *b, bool quick) {
              .finalists = quick ? SCREENED_KEEP : u->tune_finalists,
              .worth = quick ? u->tune_screened_gain : 0,
              .close = quick ? u->tune_close : INFINITY,
-             .hopeless = u->tune_hopeless,
+             .hopeless = quick ? fmin(u->tune_hopeless, u->tune_quick_hopeless) : u->tune_hopeless,
              .sample = u->tune_sample,
              .once = course->once,
              .take = course->sample };
