@@ -7,7 +7,7 @@ typedef struct GraphAsk {
   const Options *o;
   const char *scratch;
   Store *store;
-  Place place;             /* of decisions */
+  Place place;             /* under which decisions are stored */
   double seconds;          /* for all of it */
   double run_seconds;      /* run time of each variant of a comparison */
   int threads, other;      /* other: another number of threads that users may have; 0: none */
@@ -15,7 +15,7 @@ typedef struct GraphAsk {
 struct GraphChoices {
   const Decision *chosen;  /* decisions other than those of the cost model */
   size_t n;
-  int sides, tried, kept;  /* variants of the model; decisions they concern; of these, decisions that were changed */
+  int sides, tried, kept;  /* variants of the model; decisions they concern; changed decisions */
   double with, without;    /* ms of a run, with the changes and without */
   Side side;               /* the model with the decisions, built; empty: it was not built */
   const Plan *plan;        /* its plan */

@@ -12,7 +12,7 @@ typedef struct Side { /* one variant */
   Reals runs, *kernels;    /* ms; runs: whole runs; kernels: each kernel */
 } Side;
 
-typedef struct Races {     /* what the sides of a comparison share */
+typedef struct Races {     /* the common data of a comparison's sides */
   const Options *o;
   const char *scratch;
   Tensor *in;              /* inputs of the model; NULL: not made yet */

@@ -14,7 +14,7 @@ enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24, JOB_KEEP = 16 };
 
 typedef struct Tuning {
   Tuner t;
-  const Options *o;
+  const Options *o, *plain; /* plain: for plans without schedules and decisions of the store or of a lock file */
   const Plan *plan;        /* with the heuristic's schedules */
   double start;
   double searched, worked; /* seconds of the search; CPU seconds of all its processes */
@@ -22,7 +22,7 @@ typedef struct Tuning {
   sigset_t signals; /* signal mask without tune, which handles the first signal itself */
   bool shown;
   GraphChoices choices;    /* decisions of passes */
-  Lock chosen;             /* those, for lock files */
+  Lock chosen;             /* for lock files: the decisions */
   Validation *validation; /* NULL: not requested */
   Validated model;
 } Tuning;
@@ -198,7 +198,10 @@ static void complete_lock(Ctx *c, const Options *given, const char *path) {
   Options o = *given;
   o.schedule = o.lock = path;
   o.no_store = o.quiet = true;
+  const bool quiet = c->quiet;
+  c->quiet = true; /* a decision may leave nothing to decide for another one */
   plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
+  c->quiet = quiet;
   c->file = NULL;
 }
 
@@ -234,12 +237,59 @@ static void write_log(Ctx *c, Store *s, const char *path) {
   file_replace(c, path, sb_keep(&text, &c->model), n);
 }
 
+/* Decisions of passes change the nests, so they come before the search. */
+static void choose_decisions(Ctx *c, Tuning *u) {
+  const Tuner *t = &u->t;
+  const double seconds = t->lab.deadline - u->start;
+  if (!t->stateful || !t->lab.backend->is_c || u->o->no_validate || seconds <= 0) return; /* only C has hooks */
+  const int threads = u->o->threads ? (int)u->o->threads : 1;
+  const GraphAsk ask = { .o = u->plain,
+                         .scratch = t->lab.scratch,
+                         .store = t->store,
+                         .place = place_for(c, &t->place, decisions_wanted(c, u->o, t->lab.target)),
+                         .seconds = seconds * tunable(c, tune_choice_share),
+                         .run_seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share)),
+                         .threads = threads,
+                         .other = threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0 };
+  const int code = graph_choices(c, &ask, &u->choices);
+  if (code && code != EX_FAILED) fail_silent(c, code); /* a variant that cannot be built or run is none */
+  u->chosen = (Lock){ .chosen = u->choices.chosen, .nchosen = u->choices.n };
+}
+
+/* The plan with the decisions that were chosen */
+static const Plan *plan_chosen(Ctx *c, const Tuning *u) {
+  Options plain = *u->plain;
+  const char *path = arena_printf(&c->model, "%s/chosen.tgc-lock", u->t.lab.scratch);
+  const bool quiet = c->quiet;
+  Lock l = u->chosen;
+  lock_write(c, &l, path);
+  plain.schedule = path;
+  c->quiet = true;
+  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), target_of(c, &plain, "native"), NULL);
+  c->quiet = quiet;
+  return p;
+}
+
+static void find_goals(Ctx *c, Tuning *u) {
+  Tuner *t = &u->t;
+  choose_decisions(c, u);
+  if (u->chosen.nchosen) {
+    u->plan = plan_chosen(c, u);
+    t->lab.ir = u->plan->ir;
+    t->lab.target = u->plan->in->target;
+  }
+  tune_goals(t, u->plan);
+  if (u->o->verbose && t->stateful) print_states(t);
+}
+
 static void run(Ctx *c, void *arg) {
   Tuning *u = arg;
   Tuner *t = &u->t;
   const char *log = u->o->tune_log;
   const double seconds = t->lab.deadline - u->start;
-  u->validation = seconds > 0 && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, seconds, &u->choices, &u->model) : NULL;
+  find_goals(c, u);
+  if (seconds > 0 && !u->o->no_validate)
+    u->validation = validate_open(c, u->o, t, t->lab.scratch, seconds, &u->choices, &u->model);
   const int surveyed = u->validation ? validate_survey(c, u->validation) : 0;
   if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* if the model cannot be built, no candidate can */
   if (u->validation) /* the runs of the whole model are part of the time */
@@ -363,45 +413,12 @@ static Place find_place(Ctx *c, const Options *o, const Plan *p) {
   return place;
 }
 
-/* Decisions of passes change the nests, so they come before the search. */
-static int choose_decisions(Ctx *c, Tuning *u, const Options *plain) {
-  const Tuner *t = &u->t;
-  const double seconds = t->lab.deadline - u->start;
-  if (!t->stateful || !t->lab.backend->is_c || plain->no_validate || seconds <= 0) return 0; /* only C has hooks */
-  const int threads = u->o->threads ? (int)u->o->threads : 1;
-  const GraphAsk ask = { .o = plain,
-                         .scratch = t->lab.scratch,
-                         .store = t->store,
-                         .place = place_for(c, &t->place, decisions_wanted(c, u->o, t->lab.target)),
-                         .seconds = seconds * tunable(c, tune_choice_share),
-                         .run_seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share)),
-                         .threads = threads,
-                         .other = threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0 };
-  const int code = graph_choices(c, &ask, &u->choices);
-  c->file = u->o->model;
-  u->chosen = (Lock){ .chosen = u->choices.chosen, .nchosen = u->choices.n };
-  return code == EX_FAILED ? 0 : code; /* a variant that cannot be built or run is none */
-}
-
-/* The plan with the decisions that were chosen */
-static const Plan *plan_chosen(Ctx *c, const Tuning *u, Options plain) {
-  const char *path = arena_printf(&c->model, "%s/chosen.tgc-lock", u->t.lab.scratch);
-  const bool quiet = c->quiet;
-  Lock l = u->chosen;
-  lock_write(c, &l, path);
-  plain.schedule = path;
-  c->quiet = true;
-  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), target_of(c, &plain, "native"), NULL);
-  c->quiet = quiet;
-  return p;
-}
-
 int verb_tune(Ctx *c, const Options *o) {
   double seconds = o->time ? duration(o->time) : SECONDS;
   cpu_set_t cpus;
-  Tuning u = { .o = o, .start = tune_clock() };
-  Tuner *t = &u.t;
   Options plain = *o;
+  Tuning u = { .o = o, .plain = &plain, .start = tune_clock() };
+  Tuner *t = &u.t;
   const bool job = o->job || o->import;
   Linking tools = { .o = o };
   const Target *target = target_of(c, o, "native");
@@ -445,11 +462,7 @@ int verb_tune(Ctx *c, const Options *o) {
   t->stateful = !job && !t->lab.backend->driver;
   tools.scratch = t->lab.scratch = scratch_new(c);
   u.signals = signals_hold();
-  int code = choose_decisions(c, &u, &plain);
-  if (!code && u.chosen.nchosen) u.plan = p = plan_chosen(c, &u, plain), t->lab.ir = p->ir;
-  if (!code && !job) tune_goals(t, p);
-  if (!code && o->verbose && t->stateful) print_states(t);
-  if (!code) code = ctx_try(c, job ? run_job : run, &u);
+  int code = ctx_try(c, job ? run_job : run, &u);
   if (u.validation) validate_close(u.validation);
   side_close(&u.choices.side);
   scratch_remove(t->lab.scratch);

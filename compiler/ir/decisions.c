@@ -42,6 +42,7 @@ static void forget_passes(Decisions *d) {
 
 void decisions_free(Decisions *d) {
   if (!d) return;
+  d->source = NULL;
   forget_passes(d);
   VEC_FREE(&d->given);
   VEC_FREE(&d->made);

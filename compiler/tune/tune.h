@@ -258,7 +258,7 @@ typedef struct Goal {
   char key[65];
   int count;               /* runs in the model */
   CacheState state;        /* where its data are in a run of the model */
-  Place place, screened_place; /* of its rows in the store: with the state */
+  Place place, screened_place; /* for its rows in the store: with the state */
   size_t ignored;          /* trials of the store without a state of the data, as an older tgc has written them */
   Trials trials;           /* by the compiler's code */
   Trials screened;         /* with the screen's code; times are scaled so that the incumbent has its time with the compiler's */

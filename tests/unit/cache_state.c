@@ -101,7 +101,7 @@ static void a_machine_without_a_third_level_has_memory_there(void **state) {
   plan_free(&p);
 }
 
-/* What is placed keeps its contents, at each level. */
+/* Data keep their contents when they are placed, at each level. */
 static void placing_keeps_contents(void **state) {
   enum { BYTES = 100001 };
   char *other = xmalloc((size_t)caches_other(&caches));
