@@ -167,7 +167,8 @@ Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives th
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: fixes dynamic dimensions by its shapes; may be NULL */
 /* Compiles g. Returns NULL when --stop-after was given; *stopped then holds the text to print. */
-const char *decisions_wanted(Ctx *c, const Options *o, const Target *t); /* the target and the options under which decisions are stored */
+/* the target and the options under which decisions are stored */
+const char *decisions_wanted(Ctx *c, const Options *o, const Target *t);
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
 /* The same, but continues from the dump `from`; NULL: starts from the model. If `to` is not NULL, *stopped becomes a dump. The
  * dump's long weights go to to->blob, a file that the dump calls to->blobname. */
@@ -210,7 +211,8 @@ typedef struct GraphChoices GraphChoices;                       /* lib/graph_cho
  * taken over. Lives in c->model */
 Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds,
                           GraphChoices *choices, Validated *result);
-double validate_seconds(const Validation *s);                   /* time that validate_model needs; call it after validate_survey */
+/* time that validate_model needs; call it after validate_survey */
+double validate_seconds(const Validation *s);
 int validate_survey(Ctx *c, Validation *s);                     /* sets the slack of the tuner's goals; returns an exit code */
 int validate_model(Ctx *c, Validation *s);                      /* the goals keep the schedules that are faster in the whole
                                                                    model; returns an exit code */

@@ -169,7 +169,8 @@ static bool add_side(Ctx *c, Trying *t, const Row *row) {
   const bool any = d.n > before;
   const Plan *p = any ? plan_with(c, t, d.p, d.n, NULL) : NULL;
   VEC_FREE(&d);
-  if (!p || (strcmp(row->pass, "winograd") && flops_of(p) > tunable(c, tune_more_flops) * flops_of(t->plan[0]))) return false;
+  const double most = strcmp(row->pass, "winograd") ? tunable(c, tune_more_flops) : INFINITY;
+  if (!p || flops_of(p) > most * flops_of(t->plan[0])) return false;
   t->plan[t->n] = p;
   t->row[t->n] = row;
   t->side[t->n] = side_open(c, &t->r, p);
@@ -187,7 +188,10 @@ static void judge(Trying *t) {
     for (int k = 1; k < t->n; k++) {
       if (strcmp(t->row[k]->pass, x->d.pass) || !matches(x->d.value, t->row[k]->from)) continue;
       const double ms = region_ms(t->plan[k], from[k], &t->side[k], &x->region);
-      if (ms < tunable(t->plan[0]->ir->ctx, tune_choice_gain) * x->ms && ms < x->best) x->best = ms, x->value = t->row[k]->to, x->side = k;
+      if (ms >= tunable(t->plan[0]->ir->ctx, tune_choice_gain) * x->ms || ms >= x->best) continue;
+      x->best = ms;
+      x->value = t->row[k]->to;
+      x->side = k;
     }
   }
 }
@@ -216,8 +220,8 @@ static void report(const Trying *t, bool kept) {
   for (size_t i = 0; i < t->all.n && t->r.o->verbose; i++) {
     const Tried *x = &t->all.p[i];
     if (x->value)
-      fprintf(stderr, "decided %s %s %s in place of %s: its kernels take %.4f ms, were %.4f: %s (%s)\n", x->d.pass, x->d.key, x->value,
-              x->d.value, x->best, x->ms, kept ? "kept" : "not", x->d.about);
+      fprintf(stderr, "decided %s %s %s in place of %s: its kernels take %.4f ms, were %.4f: %s (%s)\n", x->d.pass, x->d.key,
+              x->value, x->d.value, x->best, x->ms, kept ? "kept" : "not", x->d.about);
   }
 }
 
@@ -240,8 +244,8 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
     sides_measure(c, &t->r, (Side *const[]){ &t->side[0], &t->side[number] }, 2, LIVES, threads[i]);
     const double without = side_ms(&t->side[0]), with = side_ms(&t->side[number]);
     if (t->r.o->verbose)
-      fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without\n", threads[i], threads[i] > 1 ? "s" : "", with,
-              without);
+      fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without\n", threads[i],
+              threads[i] > 1 ? "s" : "", with, without);
     if (with >= (i ? tunable(c, validate_slack) : tunable(c, validate_gain)) * without) return false;
     if (!i) t->out->without = without, t->out->with = with;
   }

@@ -242,7 +242,12 @@ Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratc
   s->lives = t->lab.backend->device ? DEVICE_LIVES : LIVES;
   s->r.seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share));
   s->end = 1e3 * t->lab.deadline;
-  if (choices->plan) s->plan = choices->plan, s->side[0] = choices->side, s->build = choices->build, s->r.in = choices->in;
+  if (choices->plan) {
+    s->plan = choices->plan;
+    s->side[0] = choices->side;
+    s->build = choices->build;
+    s->r.in = choices->in;
+  }
   choices->side = (Side){ 0 };
   s->sides = s->threads > 1 ? SIDES - 1 : 2;
   for (size_t i = 0; i < t->goals.n; i++) VEC_PUSH(&s->choice, t->goals.p[i].base);

@@ -293,7 +293,8 @@ static void run(Ctx *c, void *arg) {
   const int surveyed = u->validation ? validate_survey(c, u->validation) : 0;
   if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* if the model cannot be built, no candidate can */
   if (u->validation) /* the runs of the whole model are part of the time */
-    t->lab.deadline = fmax(t->lab.deadline - validate_seconds(u->validation), tune_clock() + tunable(c, tune_search_share) * seconds);
+    t->lab.deadline = fmax(t->lab.deadline - validate_seconds(u->validation),
+                           tune_clock() + tunable(c, tune_search_share) * seconds);
   u->searched = -tune_clock();
   u->worked = -tune_work();
   tune_run(t);

@@ -20,7 +20,8 @@ const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, c
   sqlite3_stmt *q = prepared(s, "SELECT value FROM decision WHERE place = ?1 AND pass = ?2 AND key = ?3", p, pass, key);
   const char *value = q && sqlite3_step(q) == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
   const size_t n = value ? strlen(value) : 0;
-  if (value) value = n && n < MAX_VALUE && !value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-")] ? arena_str(&c->model, value, n) : NULL;
+  const bool word = n && n < MAX_VALUE && !value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-")];
+  value = word ? arena_str(&c->model, value, n) : NULL;
   sqlite3_finalize(q);
   return value;
 }
