@@ -237,7 +237,8 @@ double validate_seconds(const Validation *s) {
 Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, GraphChoices *choices,
                           Validated *result) {
   Validation *s = ARENA_NEW(&c->model, Validation, 1);
-  *s = (Validation){ .r = { .o = o, .scratch = scratch }, .t = t, .result = result, .choices = choices, .threads = o->threads ? (int)o->threads : 1 };
+  *s = (Validation){ .r = { .o = o, .scratch = scratch }, .t = t, .result = result, .choices = choices };
+  s->threads = o->threads ? (int)o->threads : 1;
   s->other = s->threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0;
   s->lives = t->lab.backend->device ? DEVICE_LIVES : LIVES;
   s->r.seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share));

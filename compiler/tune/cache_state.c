@@ -216,7 +216,10 @@ static void put_levels(const CacheState *s, bool written, const char *what, Sb *
   if (!one) return;
   sb_printf(out, "%s%s", out->n ? ", " : "", what);
   for (size_t i = 0; i < s->seen.n; i++)
-    if (s->seen.p[i].written == written && (first || !same)) sb_printf(out, " %s", cache_level_name[s->seen.p[i].level]), first = false;
+    if (s->seen.p[i].written == written && (first || !same)) {
+      sb_printf(out, " %s", cache_level_name[s->seen.p[i].level]);
+      first = false;
+    }
 }
 
 void cache_state_close(Ctx *c, CacheState *s) {

@@ -1,7 +1,8 @@
 /* candidate_caches.c: brings the data of a candidate to given levels of cache, before it is timed.
  *
  * Lines that shall be in memory are flushed. The first two levels are emptied by accesses to other memory, so that lines stay in
- * the third. Data that shall be near are accessed last. Values are written, as another kernel has just written them; weights are read.
+ * the third. Data that shall be near are accessed last. Values are written, as another kernel has just written them; weights
+ * are read.
  *
  * needs: memory of a candidate, a level for each buffer    gives: lines in the caches    keeps: the contents */
 #include "batch.h"

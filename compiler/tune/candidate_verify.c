@@ -75,7 +75,8 @@ static _Noreturn void compare(Batch *b) {
   const double cycles = program_cycles(b->lab->ir, &b->plan.kernels.p[0].prog, b->lab->target);
   for (int round = 0; round < 3; round++) {
     void **mem[2], **want, **got;
-    if (round == 1 && cycles > tunable(b->lab->ctx, tune_long_reference)) continue; /* one random input says enough of so many elements */
+    /* one random input says enough of so many elements */
+    if (round == 1 && cycles > tunable(b->lab->ctx, tune_long_reference)) continue;
     run_both(b, session, round, round == 2, mem);
     want = mem[0], got = mem[1];
     for (size_t i = 0; i < b->plan.kernels.p[0].written.n; i++) {

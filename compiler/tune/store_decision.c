@@ -30,7 +30,8 @@ bool store_put_decision(Store *s, const Place *p, const Decision *d) {
   static const char table[] = "CREATE TABLE IF NOT EXISTS decision (place TEXT, pass TEXT, key TEXT, value TEXT NOT NULL,"
                               " PRIMARY KEY (place, pass, key)) WITHOUT ROWID";
   if (!store_file(s) || sqlite3_exec(store_file(s), table, NULL, NULL, NULL)) return false;
-  sqlite3_stmt *q = prepared(s, "INSERT OR REPLACE INTO decision (place, pass, key, value) VALUES (?1, ?2, ?3, ?4)", p, d->pass, d->key);
+  sqlite3_stmt *q = prepared(s, "INSERT OR REPLACE INTO decision (place, pass, key, value) VALUES (?1, ?2, ?3, ?4)", p, d->pass,
+                             d->key);
   if (q) sqlite3_bind_text(q, 4, d->value, -1, SQLITE_STATIC);
   const bool done = q && sqlite3_step(q) == SQLITE_DONE;
   sqlite3_finalize(q);
@@ -60,7 +61,8 @@ static const char *find(DecisionSource *source, const char *pass, const char *ke
 
 DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *wanted) {
   sqlite3_stmt *q = NULL;
-  if (!s || b->driver || !store_file(s) || sqlite3_prepare_v2(store_file(s), "SELECT 1 FROM decision LIMIT 1", -1, &q, NULL)) return NULL;
+  static const char any_row[] = "SELECT 1 FROM decision LIMIT 1";
+  if (!s || b->driver || !store_file(s) || sqlite3_prepare_v2(store_file(s), any_row, -1, &q, NULL)) return NULL;
   const bool any = sqlite3_step(q) == SQLITE_ROW;
   sqlite3_finalize(q);
   Source *out = any ? ARENA_NEW(&c->model, Source, 1) : NULL;

@@ -1,9 +1,9 @@
 /* tune.h: schedules that were measured: lock files, the tuner and its store.
  *
  * machine_key.c says where measurements hold: this machine and compiler. cache_state.c says where data are in a run of the model.
- * store.c keeps measurements. neighbours.c varies a schedule. batch.c lowers, compiles and times many candidates in child processes (sandbox.c starts them; batch.h lists
- * the files of batches). search.c is the beam search over candidates. job.c writes candidates for another machine, and import.c
- * reads the measurements of that machine. */
+ * store.c keeps measurements. neighbours.c varies a schedule. batch.c lowers, compiles and times many candidates in child
+ * processes (sandbox.c starts them; batch.h lists the files of batches). search.c is the beam search over candidates. job.c
+ * writes candidates for another machine, and import.c reads the measurements of that machine. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
 #include "../driver.h"
