@@ -32,7 +32,8 @@ void *xrealloc(void *old, size_t bytes) {
 /* Weights of hundreds of MB in small pages make each fork of the tuner take milliseconds. */
 static void use_large_pages(void *p, size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  const uintptr_t page = (uintptr_t)2 << 20, at = (uintptr_t)p, first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
+  const uintptr_t page = (uintptr_t)2 << 20, at = (uintptr_t)p;
+  const uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
   if (end > first) madvise((void *)first, end - first, MADV_HUGEPAGE); /* a hint */
 #else
   (void)p, (void)bytes;
