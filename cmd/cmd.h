@@ -175,6 +175,8 @@ void changes_resume(Ctx *c, Options *o, const Setting *s, size_t n); /* takes th
 const IoOptions *io_options(Ctx *c, const Options *o);    /* NULL: none was given */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: fixes dynamic dimensions by its shapes; may be NULL */
 /* Compiles g. Returns NULL when --stop-after was given; *stopped then holds the text to print. */
+/* the target and the options under which decisions are stored */
+const char *decisions_wanted(Ctx *c, const Options *o, const Target *t);
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
 /* The same, but continues from the dump `from`; NULL: starts from the model. If `to` is not NULL, *stopped becomes a dump. The
  * dump's long weights go to to->blob, a file that the dump calls to->blobname. */
@@ -212,7 +214,13 @@ typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; 
  * times with the requested number of threads; other: times with another number */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
-Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Validated *result); /* lives in c->model */
+typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
+/* seconds: what the whole command may take; choices: decisions for all variants; their bundle is
+ * taken over. Lives in c->model */
+Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds,
+                          GraphChoices *choices, Validated *result);
+/* time that validate_model needs; call it after validate_survey */
+double validate_seconds(const Validation *s);
 int validate_survey(Ctx *c, Validation *s);                     /* sets the slack of the tuner's goals; returns an exit code */
 int validate_model(Ctx *c, Validation *s);                      /* the goals keep the schedules that are faster in the whole
                                                                    model; returns an exit code */

@@ -204,7 +204,7 @@ OPTION(0,   "import",           "LOG",                    TEXT,  import,        
        "measure nothing here: merge the log of a folder that --job wrote into the store, and write the lock file; with --job, "
        "the import is done first")
 OPTION(0,   "time",             "TIME",                   TEXT,  time,            "t",          TUNING,
-       "how long to search: 90, 90s, 5m or 1h (60s)")
+       "how long it may take, with the runs of the whole model: 90, 90s, 5m or 1h (60s)")
 OPTION(0,   "trials",           "N",                      SIZE,  trials,          "t",          TUNING,
        "stop after this many candidates; 0 (default): no limit; with --job: candidates per nest (16)")
 OPTION(0,   "no-validate",      0,                        FLAG,  no_validate,     "t",          TUNING,

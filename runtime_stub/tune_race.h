@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { RACE_ROUNDS = 5, RACE_FINALS = 6 };
+#define RACE_LONG 0.001 /* seconds; the first run of a shorter candidate says too little */
 
 typedef struct Meter { /* samples of one candidate */
   bool runs;
@@ -28,6 +29,8 @@ typedef struct Race {
   Meter *m;                /* zeros before the race */
   int rounds, finals;      /* rounds for all, then for the best: at most as many as a Meter has room for */
   int finalists;           /* number of candidates that run in the last rounds */
+  double worth;            /* factor on the incumbent's time; the last rounds take place only if a candidate is faster; 0: always */
+  double close;            /* factor on the leader's time; slower candidates have no second round; 0: as all rounds */
   double hopeless;         /* factor on the fastest candidate's time; slower candidates leave the race after their first run */
   double sample;           /* seconds that a warm sample takes at least */
   void *self;
@@ -81,9 +84,9 @@ static int race_line_up(Race *r) {
     memset(m, 0, sizeof *m);
     m->runs = true;
     tell("first %d", i);
-    r->once(r->self, i, 1);
-    tell("at %d", i);
     double once = r->once(r->self, i, 1);
+    tell("at %d", i);
+    if (once < RACE_LONG) once = r->once(r->self, i, 1);
     tell("ran %d %.9f", i, once);
     if (once < best) best = once;
     m->repeat = once < r->sample ? (int)(r->sample / (once + 1e-9)) : 1;
@@ -114,11 +117,12 @@ static void race_run(Race *r, Meter **order) {
   int left = race_line_up(r);
   /* the first sample after a flush takes up to three times as long */
   if (!m[0].out && m[0].runs) race_sample(r, 0), m[0].n = 0;
-  for (int i = 0; i < r->rounds; i++) race_turns(r, behind[i]);
+  for (int i = 0; i < r->rounds; i++) race_turns(r, r->close > 0 ? fmin(r->close, behind[i]) : behind[i]);
   for (int i = 0, k = 0; i < r->n; i++)
     if (m[i].runs) order[k++] = &m[i];
   qsort(order, (size_t)left, sizeof *order, race_by_score);
-  for (int k = 0; k < r->finals; k++)
+  const bool decided = r->worth > 0 && left && m[0].runs && race_score(order[0]) >= r->worth * race_score(m);
+  for (int k = 0; k < r->finals && !decided; k++)
     for (int i = 0; i < left; i++) {
       if ((i >= r->finalists && order[i] != m) || order[i]->out) continue;
       tell("at %d", (int)(order[i] - m));

@@ -116,6 +116,14 @@ bool keeps_denormals(const Options *o) {
   return o->denormals ? !strcmp(o->denormals, "keep") : o->precision && precision_named(o->precision) == PREC_STRICT;
 }
 
+const char *decisions_wanted(Ctx *c, const Options *o, const Target *t) {
+  const char *const more[] = { o->precision, o->optimize, o->weights, o->denormals, o->max_arena, o->max_weights, o->groups };
+  Sb s = { 0 };
+  sb_puts(&s, t->isa);
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++) sb_printf(&s, " %s", more[i] ? more[i] : "-");
+  return sb_keep(&s, &c->model);
+}
+
 /* The lock file given by --schedule, or the one beside the model. */
 static Lock *lock_of(Ctx *c, const Options *o) {
   const char *path = o->schedule ? o->schedule : arena_printf(&c->model, "%s.tgc-lock", o->model);
@@ -145,7 +153,9 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   Lock *lock = lock_of(c, o);
   Store *store = o->no_store ? NULL : store_open(c, store_path(c, o->tune_db), false);
   ScheduleSource *schedules = store ? store_source(store, backend_of(o, &emit), o->device) : NULL;
-  Decisions *decisions = lock ? lock->decisions : o->lock ? decisions_new(c) : NULL;
+  DecisionSource *measured = lock ? NULL : store_decisions(c, store, backend_of(o, &emit), decisions_wanted(c, o, t));
+  Decisions *decisions = lock ? lock->decisions : o->lock || measured ? decisions_new(c) : NULL;
+  if (measured) decisions_from(decisions, measured);
   if (lock) lock->source.next = schedules, schedules = &lock->source;
   int nsettings = 0;
   int64_t max_arena, max_weights;

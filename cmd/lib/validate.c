@@ -11,45 +11,30 @@
  * With threads there are more sides: all kernels in the same number of chunks, from which each nest takes the best. The
  * remaining schedules are built again and must beat the model without schedules. If they do not, schedules that do not win a
  * second time are dropped, and the rest is tried again. A bundle may run on any number of threads, and neither the store nor a
- * lock file depends on it. So on another number, 1 or 2, the model with schedules must not be slower either.
- *
- * The addresses of its memory make a process some percent faster or slower for its whole life, and affect each kernel
- * differently. So a side gets several processes, one after another. The time of a kernel is the 10th percentile of all its
- * runs. The sum of these is the model's time. */
-#include "../cmd.h"
+ * lock file depends on it. So on another number, 1 or 2, the model with schedules must not be slower either. */
+#include "graph_choices.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double BLOCK_SECONDS = 0.02;
-/* LIVES, FIRST_LIVES: processes of a side, after and before the search; DEVICE_LIVES: after it on a device. ROUNDS_LEAST,
- * BLOCK_RUNS: blocks of each process, runs of a block. TRIES: models built from remaining schedules */
-enum { LIVES = 8, FIRST_LIVES = 2, DEVICE_LIVES = 3, ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, TRIES = 3 };
-static const double QUANTILE = 0.1;
+/* processes of a side, after the search, before it, and after it on a device; models built from remaining schedules */
+enum { LIVES = 8, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
 
-typedef struct Side {
-  const char *dir, *so;
-  Interface f;
-  Worker worker;
-  Stamps stamps;
-  size_t stamped;
-  Reals runs, *kernels; /* ms; runs: whole runs; kernels: each kernel */
-} Side;
-
 struct Validation {
-  const Options *o;
+  Races r;
   Tuner *t;
-  const char *scratch;
   Validated *result;
+  const GraphChoices *choices; /* decisions for all sides */
   Side side[SIDES];
   int sides, threads, other; /* other: another number of threads that users may have; 0: none */
   int lives;       /* processes of a side after the search */
+  double build;    /* seconds that the build of a side takes */
+  double end;      /* when all shall be done, by clock_ms */
   bool stamped;    /* bundles record the times of kernels; bundles of objects have no hooks for it */
   const Plan *plan; /* the plan without schedules: tells the nests of a kernel */
-  Tensor *in;
   VEC(const char *) choice; /* a schedule for each goal */
 };
 
@@ -75,9 +60,10 @@ static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int s
 
 /* Makes a plan from a lock file with the choice. */
 static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
-  Options o = *s->o;
-  Lock l = { 0 };
-  const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->scratch, number);
+  Options o = *s->r.o;
+  Lock l = { .chosen = s->choices->chosen, .nchosen = s->choices->n };
+  const bool quiet = c->quiet;
+  const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->r.scratch, number);
   for (size_t i = 0; i < s->t->goals.n; i++) {
     LockLine x = { .opts = s->choice.p[i], .note = "" };
     memcpy(x.key, s->t->goals.p[i].key, sizeof x.key);
@@ -87,82 +73,29 @@ static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
   VEC_FREE(&l.lines);
   o.schedule = path;
   o.no_store = o.quiet = true;
-  return plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
+  c->quiet = true;
+  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
+  c->quiet = quiet;
+  return p;
 }
 
 static void open_side(Ctx *c, Validation *s, int number) {
-  Side *x = &s->side[number];
   const Plan *p = plan_by_pbqp(c, s, number);
-  const size_t n = p->kernels.n;
   if (!number) s->plan = p;
-  x->dir = plan_put(c, s->o, p, s->scratch);
-  x->f = interface_read(c, s->o, x->dir);
-  x->stamps = (Stamps){ .n = (int)n + 1,
-                        .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)),
-                        .room = BLOCK_RUNS,
-                        .spans = shared_memory(c, sizeof(Spans)) };
-  const bool device = p->in->backend->device;
-  if (device) x->stamps.kernel = kernel_of_launches(p, &x->stamps.launches);
-  x->kernels = ARENA_NEW(&c->model, Reals, n + 1);
-  if (!s->in) {
-    s->in = ARENA_NEW(&c->model, Tensor, p->g->inputs.n + 1);
-    feed_inputs(c, &(Feed){ 0 }, p->g->inputs.p, (int)p->g->inputs.n, s->o->seed, s->in);
-  }
-  x->so = bundle_build(c, s->o, x->dir, x->dir, &x->f, device ? NULL : hooks_write(c, s->scratch, (int)n + 1));
-}
-
-static void close_side(Side *x) {
-  if (!x->kernels) return;
-  worker_end(&x->worker);
-  interface_free(&x->f);
-  VEC_FREE(&x->runs);
-  for (int k = 0; k < x->stamps.n; k++) VEC_FREE(&x->kernels[k]);
-  *x = (Side){ 0 };
+  s->side[number] = side_open(c, &s->r, p);
 }
 
 void validate_close(Validation *s) {
-  for (int i = 0; i < SIDES; i++) close_side(&s->side[i]);
+  for (int i = 0; i < SIDES; i++) side_close(&s->side[i]);
   VEC_FREE(&s->choice);
 }
 
-/* ---- measuring ---- */
-static void block(Ctx *c, Side *x) {
-  const size_t before = x->runs.n;
-  worker_block(c, &x->worker, BLOCK_SECONDS, BLOCK_RUNS, &x->runs);
-  for (size_t r = before; r < x->runs.n; r++) {
-    const double *at = x->stamps.at + x->stamped++ % BLOCK_RUNS * (size_t)x->stamps.n;
-    for (int k = 0; k + 1 < x->stamps.n; k++) VEC_PUSH(&x->kernels[k], at[k + 1] - at[k]);
-  }
-}
-
-/* Runs the given sides in turn, for a life of each. */
-static void live(Ctx *c, Validation *s, const int *sides, int n, int threads) {
-  const double end = clock_ms() + tunable(c, validate_seconds) / s->lives * 1e3 * n;
-  for (int i = 0; i < n; i++) {
-    Side *x = &s->side[sides[i]];
-    worker_end(&x->worker);
-    worker_model(c, &x->worker, x->dir, x->so, &x->f, threads, s->in, &x->stamps);
-    x->stamped = 0;
-  }
-  for (int r = 0; r < ROUNDS_LEAST || clock_ms() < end; r++)
-    for (int i = 0; i < n; i++) block(c, &s->side[sides[i]]);
-}
-
-/* Measures from scratch, with `lives` processes per side. The first side has no schedules. */
+/* The first side has no schedules. */
 static void measure(Ctx *c, Validation *s, const int *sides, int n, int lives, int threads) {
-  for (int i = 0; i < n; i++) {
-    Side *x = &s->side[sides[i]];
-    x->runs.n = 0;
-    for (int k = 0; k < x->stamps.n; k++) x->kernels[k].n = 0;
-  }
-  for (int i = 0; i < lives; i++) live(c, s, sides, n, threads);
-  for (int i = 0; i < n; i++) {
-    Side *x = &s->side[sides[i]];
-    worker_end(&x->worker);
-    reals_sort(&x->runs);
-    for (int k = 0; k < x->stamps.n; k++) reals_sort(&x->kernels[k]);
-  }
-  for (int k = 0; k + 1 < s->side[0].stamps.n; k++) s->stamped |= quantile(&s->side[0].kernels[k], QUANTILE) > 0;
+  Side *side[SIDES];
+  for (int i = 0; i < n; i++) side[i] = &s->side[sides[i]];
+  sides_measure(c, &s->r, side, n, lives, threads);
+  s->stamped |= side_stamped(&s->side[0]);
 }
 
 /* ---- choosing ---- */
@@ -174,18 +107,12 @@ static double nest_ms(const Validation *s, const Goal *g, int side) {
     const Kernel *x = &s->plan->kernels.p[k];
     bool has = false;
     for (size_t i = 0; i < x->nests.n; i++) has |= !strcmp(x->nests.p[i].key, g->key);
-    if (has) ms += quantile(&s->side[side].kernels[k], QUANTILE);
+    if (has) ms += side_kernel_ms(&s->side[side], k);
   }
   return ms;
 }
 
-static double model_ms(Validation *s, int side) {
-  Side *x = &s->side[side];
-  double ms = 0;
-  if (!s->stamped) return quantile(&x->runs, QUANTILE);
-  for (int k = 0; k + 1 < x->stamps.n; k++) ms += quantile(&x->kernels[k], QUANTILE);
-  return ms;
-}
+static double model_ms(const Validation *s, int side) { return side_ms(&s->side[side]); }
 
 static int fastest_side(Validation *s) {
   int best = 0;
@@ -210,7 +137,7 @@ static int choose(Ctx *c, Validation *s) {
     if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, s, g, best);
     kept += best > 0;
-    if (s->o->verbose && has_found(g))
+    if (s->r.o->verbose && has_found(g))
       fprintf(stderr, "validated %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
               g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, nest_ms(s, g, 0) * 1e3, best ? "kept" : "not", g->best);
   }
@@ -221,7 +148,7 @@ static int choose(Ctx *c, Validation *s) {
 static bool holds(Ctx *c, Validation *s, int side, int threads, double worth, ValidatedAt *at) {
   measure(c, s, (int[]){ 0, side }, 2, s->lives, threads);
   *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side) };
-  if (s->o->verbose)
+  if (s->r.o->verbose)
     fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without\n", threads, threads > 1 ? "s" : "", at->tuned,
             at->untuned);
   return at->tuned < worth * at->untuned;
@@ -241,6 +168,16 @@ static int choose_again(Validation *s, int side, double worth) {
   return gone ? left : 0;
 }
 
+/* Whether the choice is what a side has. Side 1 has all schedules as found, so they need no further build if all are kept. */
+static bool is_side(Ctx *c, const Validation *s, int side) {
+  for (size_t i = 0; i < s->t->goals.n; i++)
+    if (strcmp(s->choice.p[i], schedule_on(c, s, &s->t->goals.p[i], side))) return false;
+  return true;
+}
+
+/* The build of the choice, and its runs beside the model without schedules, on each number of threads */
+static double comparison_seconds(const Validation *s) { return s->build + 2 * s->r.seconds * (s->other ? 2 : 1); }
+
 static void try_schedules(Ctx *c, void *arg) {
   Validation *s = arg;
   int order[SIDES], last = SIDES - 1, found = 0;
@@ -255,14 +192,15 @@ static void try_schedules(Ctx *c, void *arg) {
   ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
   int kept = choose(c, s);
   for (int i = 0; kept; i++) {
-    close_side(&s->side[last]);
-    open_side(c, s, last);
+    const int side = is_side(c, s, 1) ? 1 : last;
+    if (side == last) side_close(&s->side[last]), open_side(c, s, last);
     double worth = tunable(c, validate_gain);
-    if (holds(c, s, last, s->threads, worth, &at)) {
+    if (holds(c, s, side, s->threads, worth, &at)) {
       worth = tunable(c, validate_slack);
-      if (!s->other || holds(c, s, last, s->other, worth, &other)) break;
+      if (!s->other || holds(c, s, side, s->other, worth, &other)) break;
     }
-    kept = i < TRIES - 1 ? choose_again(s, last, worth) : 0;
+    const bool time = clock_ms() + 1e3 * comparison_seconds(s) < s->end;
+    kept = time && i < TRIES - 1 ? choose_again(s, side, worth) : 0;
   }
   if (!kept) at.tuned = at.untuned, other = (ValidatedAt){ 0 };
   *s->result = (Validated){ .done = true, .kept = kept, .found = found, .at = at, .other = other };
@@ -272,28 +210,47 @@ static void try_schedules(Ctx *c, void *arg) {
 
 static void survey(Ctx *c, void *arg) {
   Validation *s = arg;
-  open_side(c, s, 0);
+  const double begin = clock_ms();
+  if (!s->plan) {
+    open_side(c, s, 0);
+    s->build = (clock_ms() - begin) * 1e-3;
+  }
   measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES, s->threads);
   if (!s->stamped) return;
   const Side *x = &s->side[0];
   Peak peak = { INFINITY, INFINITY }; /* a device: its peak is not known */
   if (!s->plan->in->backend->device)
-    peak = peak_measure(c, s->o, s->scratch, s->plan->in->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
+    peak = peak_measure(c, s->r.o, s->r.scratch, s->plan->in->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
   double *us = ARENA_NEW(&c->model, double, s->plan->kernels.n + 1);
   for (size_t k = 0; k < s->plan->kernels.n; k++) {
     const Kernel *kernel = &s->plan->kernels.p[k];
     const double bytes = (double)(kernel->bytes_read + kernel->bytes_written);
     const double least = fmax((double)kernel->flops / peak.gflops, bytes / peak.read_gbs) * 1e-3;
-    us[k] = fmax(0, quantile(&x->kernels[k], QUANTILE) * 1e3 - least);
+    us[k] = fmax(0, side_kernel_ms(x, k) * 1e3 - least);
   }
   tune_slack(s->t, s->plan, us);
 }
 
-Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, Validated *result) {
+double validate_seconds(const Validation *s) {
+  return s->build + 2 * s->r.seconds + comparison_seconds(s); /* the side as found, its comparison, the choice and its own */
+}
+
+Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, GraphChoices *choices,
+                          Validated *result) {
   Validation *s = ARENA_NEW(&c->model, Validation, 1);
-  *s = (Validation){ .o = o, .t = t, .scratch = scratch, .result = result, .threads = o->threads ? (int)o->threads : 1 };
+  *s = (Validation){ .r = { .o = o, .scratch = scratch }, .t = t, .result = result, .choices = choices };
+  s->threads = o->threads ? (int)o->threads : 1;
   s->other = s->threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0;
   s->lives = t->lab.backend->device ? DEVICE_LIVES : LIVES;
+  s->r.seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share));
+  s->end = 1e3 * t->lab.deadline;
+  if (choices->plan) {
+    s->plan = choices->plan;
+    s->side[0] = choices->side;
+    s->build = choices->build;
+    s->r.in = choices->in;
+  }
+  choices->side = (Side){ 0 };
   s->sides = s->threads > 1 ? SIDES - 1 : 2;
   for (size_t i = 0; i < t->goals.n; i++) VEC_PUSH(&s->choice, t->goals.p[i].base);
   return s;

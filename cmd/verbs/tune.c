@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tune.c: tgc tune: searches schedules for the kernels of a model on this machine's CPU or one of its devices. Results go to
  * the store, and to a lock file beside the model. */
-#include "../cmd.h"
+#include "../lib/graph_choices.h"
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,13 +15,15 @@ enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24, JOB_KEEP = 16 };
 
 typedef struct Tuning {
   Tuner t;
-  const Options *o;
+  const Options *o, *plain; /* plain: for plans without schedules and decisions of the store or of a lock file */
   const Plan *plan;        /* with the heuristic's schedules */
   double start;
   double searched, worked; /* seconds of the search; CPU seconds of all its processes */
   int signal; /* the signal that asked to stop; 0: none */
   sigset_t signals; /* signal mask without tune, which handles the first signal itself */
   bool shown;
+  GraphChoices choices;    /* decisions of passes */
+  Lock chosen;             /* for lock files: the decisions */
   Validation *validation; /* NULL: not requested */
   Validated model;
 } Tuning;
@@ -50,11 +52,24 @@ static void progress(void *arg, const Tuner *t) {
 static void acknowledged(void *arg, const Goal *g, const Trial *x, bool screened) {
   Tuning *u = arg;
   if (!u->o->verbose) return;
-  if (screened) fprintf(stderr, "screened %.16s %s: %.3f us warm, %.3f us cold\n", g->key, x->opts, x->warm, x->cold);
-  else if (x->failed) fprintf(stderr, "failed %.16s %s: %s\n", g->key, x->opts, x->why);
-  else
-    fprintf(stderr, "measured %.16s %s: %.3f us warm, %.3f us cold, spread %.0f %%\n", g->key, x->opts, x->warm, x->cold,
-            x->spread * 100);
+  if (x->failed) {
+    fprintf(stderr, "failed %.16s %s: %s\n", g->key, x->opts, x->why);
+    return;
+  }
+  fprintf(stderr, "%s %.16s %s: %.3f us", screened ? "screened" : "measured", g->key, x->opts, x->warm);
+  if (!u->t.stateful) fprintf(stderr, " warm, %.3f us cold", x->cold);
+  if (screened) fputc('\n', stderr);
+  else fprintf(stderr, ", spread %.0f %%\n", x->spread * 100);
+}
+
+/* Where each nest finds its data in a run of the model, and so in the times of its candidates */
+static void print_states(const Tuner *t) {
+  for (size_t i = 0; i < t->goals.n; i++) {
+    const Goal *g = &t->goals.p[i];
+    fprintf(stderr, "state %.16s x %d: %s", g->key, g->count, g->state.text);
+    if (g->ignored) fprintf(stderr, "; %zu older measurements are not used, because they do not name the state", g->ignored);
+    fputc('\n', stderr);
+  }
 }
 
 /* Reports a schedule that passed the checks but computes something else. A lock file is left for the user to send with the
@@ -131,6 +146,13 @@ static void print_sum(Ctx *c, const Tuner *t) {
   printf("sum of kernels: %s, was %s\n", time_text(c, tune_total(t, false) / 1e3), time_text(c, tune_total(t, true) / 1e3));
 }
 
+static void print_choices(Ctx *c, const Tuning *u) {
+  const GraphChoices *g = &u->choices;
+  printf("%d decisions of passes tried in %d variants of the model: changed %d", g->tried, g->sides, g->kept);
+  if (g->kept) printf("; the model %s, was %s", time_text(c, g->with), time_text(c, g->without));
+  putchar('\n');
+}
+
 static void report(Tuning *u, const char *lock) {
   const Tuner *t = &u->t;
   Ctx *c = t->lab.ctx;
@@ -144,6 +166,9 @@ static void report(Tuning *u, const char *lock) {
                                         t->place.text, "seconds", seconds, "busy_seconds", u->worked, "candidates",
                                         (json_int_t)t->tried, "failed", (json_int_t)t->failed, "base_us", tune_total(t, true),
                                         "us", tune_total(t, false), "partial", open > 0, "nests", goals_json(t)));
+    if (u->choices.sides)
+      json_object_set_new(j, "decisions", json_pack("{s:i, s:i, s:i}", "variants", u->choices.sides, "tried", u->choices.tried,
+                                                    "changed", u->choices.kept));
     if (m->done)
       json_object_set_new(j, "model_check",
                           json_pack("{s:i, s:f, s:f, s:i, s:i}", "threads", m->at.threads, "untuned_ms", m->at.untuned,
@@ -159,6 +184,7 @@ static void report(Tuning *u, const char *lock) {
   printf("%zu nests, %d still open; %lld candidates in %.1f s, of which %lld failed\n", t->goals.n, open, (long long)t->tried,
          seconds, (long long)t->failed);
   print_rate(u);
+  if (u->choices.sides) print_choices(c, u);
   print_sum(c, t);
   if (m->done) {
     print_check(c, u, &m->at);
@@ -173,7 +199,10 @@ static void complete_lock(Ctx *c, const Options *given, const char *path) {
   Options o = *given;
   o.schedule = o.lock = path;
   o.no_store = o.quiet = true;
+  const bool quiet = c->quiet;
+  c->quiet = true; /* a decision may leave nothing to decide for another one */
   plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
+  c->quiet = quiet;
   c->file = NULL;
 }
 
@@ -182,7 +211,8 @@ static void complete_lock(Ctx *c, const Options *given, const char *path) {
 static const char *write_lock(Tuning *u, bool complete) {
   const Tuner *t = &u->t;
   Ctx *c = t->lab.ctx;
-  Lock l = { .path = u->o->out ? u->o->out : arena_printf(&c->model, "%s.tgc-lock", u->o->model) };
+  Lock l = u->chosen;
+  l.path = u->o->out ? u->o->out : arena_printf(&c->model, "%s.tgc-lock", u->o->model);
   const char *slash = strrchr(l.path, '/'), *folder = slash ? arena_str(&c->model, l.path, (size_t)(slash - l.path + 1)) : ".";
   if (u->o->out && !strcmp(u->o->out, "none")) return NULL;
   for (size_t i = 0; i < t->goals.n; i++) {
@@ -192,7 +222,7 @@ static const char *write_lock(Tuning *u, bool complete) {
     memcpy(x.key, g->key, sizeof x.key);
     VEC_PUSH(&l.lines, x);
   }
-  bool skip = !l.lines.n || (!u->o->out && access(folder, W_OK));
+  bool skip = (!l.lines.n && !l.nchosen) || (!u->o->out && access(folder, W_OK));
   if (skip && l.lines.n)
     warn_at(c, (Pos){ 0 }, "'%s' cannot be written; the schedules are in the store only (-o names another file)", l.path);
   if (!skip) lock_write(c, &l, l.path);
@@ -208,15 +238,64 @@ static void write_log(Ctx *c, Store *s, const char *path) {
   file_replace(c, path, sb_keep(&text, &c->model), n);
 }
 
+/* Decisions of passes change the nests, so they come before the search. */
+static void choose_decisions(Ctx *c, Tuning *u) {
+  const Tuner *t = &u->t;
+  const double seconds = t->lab.deadline - u->start;
+  if (!t->stateful || !t->lab.backend->is_c || u->o->no_validate || seconds <= 0) return; /* only C has hooks */
+  const int threads = u->o->threads ? (int)u->o->threads : 1;
+  const GraphAsk ask = { .o = u->plain,
+                         .scratch = t->lab.scratch,
+                         .store = t->store,
+                         .place = place_for(c, &t->place, decisions_wanted(c, u->o, t->lab.target)),
+                         .seconds = seconds * tunable(c, tune_choice_share),
+                         .run_seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share)),
+                         .threads = threads,
+                         .other = threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0 };
+  const int code = graph_choices(c, &ask, &u->choices);
+  if (code && code != EX_FAILED) fail_silent(c, code); /* a variant that cannot be built or run is none */
+  u->chosen = (Lock){ .chosen = u->choices.chosen, .nchosen = u->choices.n };
+}
+
+/* The plan with the decisions that were chosen */
+static const Plan *plan_chosen(Ctx *c, const Tuning *u) {
+  Options plain = *u->plain;
+  const char *path = arena_printf(&c->model, "%s/chosen.tgc-lock", u->t.lab.scratch);
+  const bool quiet = c->quiet;
+  Lock l = u->chosen;
+  lock_write(c, &l, path);
+  plain.schedule = path;
+  c->quiet = true;
+  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), target_of(c, &plain, "native"), NULL);
+  c->quiet = quiet;
+  return p;
+}
+
+static void find_goals(Ctx *c, Tuning *u) {
+  Tuner *t = &u->t;
+  choose_decisions(c, u);
+  if (u->chosen.nchosen) {
+    u->plan = plan_chosen(c, u);
+    t->lab.ir = u->plan->ir;
+    t->lab.target = u->plan->in->target;
+  }
+  tune_goals(t, u->plan);
+  if (u->o->verbose && t->stateful) print_states(t);
+}
+
 static void run(Ctx *c, void *arg) {
   Tuning *u = arg;
   Tuner *t = &u->t;
   const char *log = u->o->tune_log;
-  const double begin = tune_clock();
-  u->validation = t->lab.deadline > u->start && !u->o->no_validate ? validate_open(c, u->o, t, t->lab.scratch, &u->model) : NULL;
+  const double seconds = t->lab.deadline - u->start;
+  find_goals(c, u);
+  if (seconds > 0 && !u->o->no_validate)
+    u->validation = validate_open(c, u->o, t, t->lab.scratch, seconds, &u->choices, &u->model);
   const int surveyed = u->validation ? validate_survey(c, u->validation) : 0;
   if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* if the model cannot be built, no candidate can */
-  t->lab.deadline += tune_clock() - begin;
+  if (u->validation) /* the runs of the whole model are part of the time */
+    t->lab.deadline = fmax(t->lab.deadline - validate_seconds(u->validation),
+                           tune_clock() + tunable(c, tune_search_share) * seconds);
   u->searched = -tune_clock();
   u->worked = -tune_work();
   tune_run(t);
@@ -339,9 +418,9 @@ static Place find_place(Ctx *c, const Options *o, const Plan *p) {
 int verb_tune(Ctx *c, const Options *o) {
   double seconds = o->time ? duration(o->time) : SECONDS;
   cpu_set_t cpus;
-  Tuning u = { .o = o, .start = tune_clock() };
-  Tuner *t = &u.t;
   Options plain = *o;
+  Tuning u = { .o = o, .plain = &plain, .start = tune_clock() };
+  Tuner *t = &u.t;
   const bool job = o->job || o->import;
   Linking tools = { .o = o };
   const Target *target = target_of(c, o, "native");
@@ -382,11 +461,12 @@ int verb_tune(Ctx *c, const Options *o) {
   t->lab.jobs = t->lab.backend->driver || sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;
-  if (!job) tune_goals(t, p);
+  t->stateful = !job && !t->lab.backend->driver;
   tools.scratch = t->lab.scratch = scratch_new(c);
   u.signals = signals_hold();
   int code = ctx_try(c, job ? run_job : run, &u);
   if (u.validation) validate_close(u.validation);
+  side_close(&u.choices.side);
   scratch_remove(t->lab.scratch);
   signals_restore(&u.signals);
   store_close(t->store);

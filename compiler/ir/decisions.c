@@ -24,6 +24,7 @@ struct Decisions {
   Slots place, done;       /* by pass and key: index in given + 1, index in made + 1 */
   Slots equal;             /* by pass and digest: number of nodes so far */
   VEC(Pass) passes;
+  DecisionSource *source;  /* NULL: none */
 };
 
 Decisions *decisions_new(Ctx *c) {
@@ -42,6 +43,7 @@ static void forget_passes(Decisions *d) {
 
 void decisions_free(Decisions *d) {
   if (!d) return;
+  d->source = NULL;
   forget_passes(d);
   VEC_FREE(&d->given);
   VEC_FREE(&d->made);
@@ -49,6 +51,8 @@ void decisions_free(Decisions *d) {
   VEC_FREE(&d->done);
   VEC_FREE(&d->equal);
 }
+
+void decisions_from(Decisions *d, DecisionSource *s) { d->source = s; }
 
 void decisions_begin(Decisions *d) {
   forget_passes(d);
@@ -121,6 +125,7 @@ static Question open_question(const IR *ir, const char *pass, const char *key, R
   Question q = { .pass = pass, .about = ir->origins.p[x->origin].text, .at = ir_pos(ir, r) };
   snprintf(q.key, sizeof q.key, "%s", key);
   const uint32_t at = *slot_of(d, &d->place, pass, key);
+  if (!at && d->source) q.given = d->source->find(d->source, pass, key);
   if (!at) return q;
   d->given.p[at - 1].used = true;
   q.given = d->given.p[at - 1].value;

@@ -19,6 +19,11 @@ typedef struct Decisions Decisions;
 Decisions *decisions_new(Ctx *c);                    /* lives in c->model; decisions_free releases its tables */
 void decisions_free(Decisions *d);
 bool decisions_give(Decisions *d, const Decision *x);  /* adds a given decision; false: one with this pass and key exists */
+/* Answers that are looked up when a question is asked, and not given before: the tuner's store */
+typedef struct DecisionSource {
+  const char *(*find)(struct DecisionSource *s, const char *pass, const char *key); /* NULL: none */
+} DecisionSource;
+void decisions_from(Decisions *d, DecisionSource *s);
 void decisions_begin(Decisions *d);                  /* starts a compilation: no question was asked yet */
 const Decision *decisions_given(const Decisions *d, size_t *n);
 const Decision *decisions_made(const Decisions *d, size_t *n); /* in the order in which they were made */

@@ -3,6 +3,7 @@
 #include "support.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct ArenaBlock {
   ArenaBlock *next;
@@ -29,6 +30,17 @@ void *xrealloc(void *old, size_t bytes) {
   return p;
 }
 
+/* Weights of hundreds of MB in small pages make each fork of the tuner take milliseconds. */
+static void use_large_pages(void *p, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  const uintptr_t page = (uintptr_t)2 << 20, at = (uintptr_t)p;
+  const uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
+  if (end > first) madvise((void *)first, end - first, MADV_HUGEPAGE); /* a hint */
+#else
+  (void)p, (void)bytes;
+#endif
+}
+
 void *arena_alloc(Arena *a, size_t bytes) {
   if (bytes > SIZE_MAX / 2) out_of_memory(bytes);
   bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -40,6 +52,7 @@ void *arena_alloc(Arena *a, size_t bytes) {
     const size_t want = HEAD + (own || bytes > block ? bytes : block);
     ArenaBlock *b = calloc(1, want); /* calloc knows that fresh pages are zero, and does not write them again */
     if (!b) out_of_memory(want);
+    use_large_pages(b, want);
     b->bytes = want;
     if (own && a->blocks) {
       b->next = a->blocks->next;

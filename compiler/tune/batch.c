@@ -130,6 +130,7 @@ static void step_make(Batch *b, const Order *o) {
 static void tell_screened(const Batch *b, const Order *o) {
   const double raced = incumbent_us(b), incumbent = isfinite(raced) ? raced : o->known,
                worth = tunable(b->lab->ctx, tune_screened_gain) * fmax(incumbent, o->known);
+  if (isfinite(raced)) tell("incumbent %.4f", raced);
   for (int i = 0; i < (int)b->plan.kernels.n && incumbent > 0; i++) {
     const Time *x = &b->time[i];
     if (b->bad[i] || !b->kept.p[i]) continue;
@@ -215,6 +216,8 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
     lab->short_of_memory = true;
   } else if (starts_with(line, "gone ")) {
     lab->gone = arena_str(&lab->ctx->model, line + 5, strlen(line + 5));
+  } else if (sscanf(line, "incumbent %lf", &warm) == 1) {
+    if (t->screen_us <= 0) t->screen_us = warm;
   } else if (sscanf(line, "raced %d", &i) == 1) {
     lab->raced = i;
   } else if (sscanf(line, "spent %d %lf", &i, &warm) == 2 && i >= 0 && i < SPENT_KINDS) {
@@ -275,14 +278,15 @@ static void run_steps(Lab *lab, Task *t, Batch *b, bool *good, int n) {
   }
 }
 
-/* Converts times of the screen to times of the compiler's code. */
+/* Converts times of the screen to times of the compiler's code, if the incumbent's is known. */
 static void scale_screened(Task *t) {
+  const double incumbent = t->best > 0 ? t->best : t->screen_us;
   for (size_t i = 0; i < t->cand.n; i++) {
     Candidate *x = &t->cand.p[i];
     if (x->outcome != OUT_SCREENED) continue;
-    x->warm *= t->best;
-    x->cold *= t->best;
-    if (t->best <= 0) x->outcome = OUT_OPEN; /* without an incumbent the times say nothing */
+    x->warm *= incumbent;
+    x->cold *= incumbent;
+    if (incumbent <= 0) x->outcome = OUT_OPEN; /* without an incumbent the times say nothing */
   }
 }
 
@@ -312,10 +316,14 @@ bool lab_run(Lab *lab, Task *t) {
   deal(t, b, n);
   for (int k = 0; k < n; k++) start_batch(lab, &b[k]), good[k] = true;
   run_steps(lab, t, b, good, n);
-  for (int k = 0; k < SCREENED_KEEP; k++)
-    if (t->quickest[k].place) t->cand.p[t->quickest[k].place].outcome = OUT_OPEN; /* until the compiler's code is timed */
+  for (int k = 0; k < SCREENED_KEEP; k++) {
+    Quick *x = &t->quickest[k];
+    if (x->relative > tunable(lab->ctx, tune_second) * t->quickest[0].relative) x->place = 0;
+    if (x->place) t->cand.p[x->place].outcome = OUT_OPEN; /* until the compiler's code is timed */
+  }
   while (maker < n - 1 && !good[maker]) maker++;
-  if (lab->screen && (t->quickest[0].place || t->best <= 0)) run_steps(lab, t, &b[maker], &good[maker], 1);
+  const bool unknown = t->best <= 0 && (t->insists || t->screen_us <= 0);
+  if (lab->screen && (t->quickest[0].place || unknown)) run_steps(lab, t, &b[maker], &good[maker], 1);
   for (int k = 0; k < n; k++) end_batch(&b[k]);
   scale_screened(t);
   note_round(lab, begun);

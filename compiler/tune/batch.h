@@ -62,6 +62,16 @@ void *memory(int64_t bytes);       /* allocates; ends the process if there is to
 /* hard: some values are infinities, NaN, denormals and the like */
 void fill(void *p, DType d, int64_t elems, uint64_t seed, bool hard);
 
+/* ---- candidate_caches.c ---- */
+typedef struct Placed { /* a buffer of a candidate */
+  void *p;
+  int64_t bytes;
+  MemoryLevel level;
+  bool written;            /* other kernels write it */
+} Placed;
+int64_t caches_other(const Target *t); /* bytes of other memory that caches_place needs */
+void caches_place(const Target *t, void *other, const Placed *x, int n); /* each buffer at its level */
+
 /* ---- race.c ---- */
 /* Runs candidates in the timing process, which ends if one cannot run. */
 typedef struct Course {

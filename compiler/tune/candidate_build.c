@@ -90,16 +90,18 @@ static const char *compile_file(const Batch *b, int first, bool wants_header, co
   return run_compiler(lab, arena_printf(m, "-shared %s%s", level, read), source, so, log);
 }
 
-/* The same without a compiler: the kernels of a plan from `first` on, for this process and those that it forks. */
-static void build_here(const Lab *lab, const Plan *p, size_t first, RunFn *run) {
+/* The same without a compiler: n kernels of a plan from `first` on, for this process and those that it forks */
+static void build_here(const Lab *lab, const Plan *p, size_t first, size_t n, const Backend *by, RunFn *run) {
   Plan part = *p;
+  PlanInputs in = *p->in;
+  part.in = &in;
+  in.backend = by;
   part.kernels.p = p->kernels.p + first;
-  part.kernels.n = p->kernels.n - first;
-  if (!part.kernels.n) return;
-  const OptLevel level = p->in->backend == lab->backend ? OPT_FULL : OPT_FAST;
-  struct LoadedCode *code = p->in->backend->load(lab->ctx, &part, lab->target, level);
-  for (size_t i = 0; i < part.kernels.n; i++)
-    *(void **)&run[first + i] = p->in->backend->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
+  part.kernels.n = n;
+  if (!n) return;
+  const OptLevel level = by == lab->backend ? OPT_FULL : OPT_FAST;
+  struct LoadedCode *code = by->load(lab->ctx, &part, lab->target, level);
+  for (size_t i = 0; i < n; i++) *(void **)&run[first + i] = by->symbol(code, arena_printf(&lab->ctx->model, "c%zu", i));
 }
 
 static const Ready *ready_of(const Lab *lab, const Task *t) {
@@ -122,7 +124,7 @@ void ready_incumbent(Lab *lab, const Task *t) {
   plan_add(&p, t->nest, x.opts);
   lab->spent[SPENT_LOWERING] += tune_work() - start;
   start = tune_work();
-  if (p.kernels.p[0].prog.n <= (size_t)tunable(lab->ctx, tune_statements)) build_here(lab, &p, 0, &x.run);
+  if (p.kernels.p[0].prog.n <= (size_t)tunable(lab->ctx, tune_statements)) build_here(lab, &p, 0, 1, lab->screen, &x.run);
   lab->spent[SPENT_COMPILING] += tune_work() - start;
   x.kernel = p.kernels.p[0];
   VEC_PUSH(&lab->ready, x);
@@ -208,13 +210,18 @@ void build_all(Batch *b) {
   if (!b->plan.in->backend->is_c) {
     const Ready *ready = n ? find_ready(b) : NULL;
     if (ready) b->run.p[0] = ready->run;
-    build_here(b->lab, &b->plan, ready && ready->run, b->run.p);
+    const size_t made = ready && ready->run;
+    build_here(b->lab, &b->plan, made, n - made, b->plan.in->backend, b->run.p);
     return;
   }
   const size_t most = b->compares ? 1 : n, file = (size_t)tunable(b->lab->ctx, tune_file_statements); /* in a file */
   for (size_t first = 0, end; first < n; first = end) {
     size_t statements = 0;
     end = first + 1;
+    if (is_reference(b, place_in_task(b, (int)first)) && b->lab->screen) {
+      build_here(b->lab, &b->plan, first, 1, b->lab->screen, b->run.p);
+      continue;
+    }
     if (use_built(b, (int)first)) continue;
     for (end = first; end < n && end - first < most && (end == first || statements + b->plan.kernels.p[end].prog.n <= file);
          end++)

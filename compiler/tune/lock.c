@@ -176,15 +176,20 @@ void lock_complete(Ctx *c, Lock *l, const Plan *p) {
   VEC_FREE(&places);
 }
 
+static void put_decision(const Decision *d, Sb *s) {
+  sb_printf(s, "decide %s %s %s", d->pass, d->key, d->value);
+  if (d->about && *d->about) sb_printf(s, "%s%s", *d->about == ' ' ? "" : " ", d->about);
+  sb_puts(s, "\n");
+}
+
 void lock_write(Ctx *c, Lock *l, const char *path) {
   Sb s = { 0 };
   VEC_SORT(&l->lines, by_key);
   sb_printf(&s, "%s%d\n", header, VERSION);
   size_t decided = 0;
   const Decision *made = l->decisions ? decisions_made(l->decisions, &decided) : NULL;
-  for (size_t i = 0; i < decided; i++)
-    sb_printf(&s, "decide %s %s %s%s%s\n", made[i].pass, made[i].key, made[i].value, made[i].about ? " " : "",
-              made[i].about ? made[i].about : "");
+  for (size_t i = 0; i < l->nchosen; i++) put_decision(&l->chosen[i], &s);
+  for (size_t i = 0; i < decided; i++) put_decision(&made[i], &s);
   for (size_t i = 0; i < l->lines.n; i++) {
     const LockLine *x = &l->lines.p[i];
     sb_printf(&s, "%.64s %s %.3f %s%s%s\n", x->key, x->opts, x->micros, x->partial ? "partial" : x->model ? "model" : "done",

@@ -127,6 +127,20 @@ static int find_device(Ctx *c, const Backend *b, const tgcrt_net *net, const cha
   return p->text ? 0 : EX_MISSING;
 }
 
+static Place place_of_text(const char *text) {
+  Place p = { .text = text };
+  sha256_hex(text, strlen(text), p.id);
+  return p;
+}
+
+Place place_with(Ctx *c, const Place *p, const char *state) {
+  return place_of_text(arena_printf(&c->model, "%s; data: %s", p->text, state));
+}
+
+Place place_for(Ctx *c, const Place *p, const char *wanted) {
+  return place_of_text(arena_printf(&c->model, "%s; decisions for %s", p->text, wanted));
+}
+
 static int find(Ctx *c, const Backend *b, const char *device, Place *p, const char **why) {
   *p = (Place){ 0 };
   const tgcrt_net nothing = { .variable = DEVICE_VARIABLE, .guard_at = (size_t)-1 };

@@ -2,7 +2,8 @@
 /* race.c: times candidates in a child of their batch, so that a candidate can end only that child. tune_race.h says how they take
  * turns. A sample in which the system took the CPU away is taken again.
  *
- * needs: functions of candidates, memory of their buffers    gives: their times, with warm and with cold caches */
+ * needs: functions of candidates, memory of their buffers    gives: their times, with data where a run of the model finds
+ * them, or with warm and with cold caches */
 #include "batch.h"
 #include "../../runtime_stub/tune_race.h"
 #include <math.h>
@@ -54,22 +55,52 @@ typedef struct Here {
   Batch *b;
   Regions all;
   void ***mem;             /* by kernel; NULL: it has not run */
+  Placed **placed;         /* by kernel: levels of its buffers; NULL: there is no state, or all are in the first level */
   char *junk;
   int64_t bytes;           /* size of junk in bytes */
+  double clock;            /* seconds that the clock takes */
 } Here;
+
+/* The least of some readings */
+static double clock_cost(void) {
+  double least = INFINITY;
+  for (int i = 0; i < 20; i++) {
+    const double start = tune_clock();
+    least = fmin(least, tune_clock() - start);
+  }
+  return least;
+}
 
 static void *here_begin(Batch *b) {
   Here *h = ARENA_NEW(&b->lab->ctx->model, Here, 1);
   load_libraries(b);
-  *h = (Here){ .b = b, .bytes = 2 * (int64_t)b->lab->target->l2_bytes };
+  *h = (Here){ .b = b, .bytes = caches_other(b->lab->target), .clock = clock_cost() };
   h->mem = ARENA_NEW(&b->lab->ctx->model, void **, b->plan.kernels.n + 1);
+  h->placed = ARENA_NEW(&b->lab->ctx->model, Placed *, b->plan.kernels.n + 1);
   h->junk = memory(h->bytes);
   return h;
 }
 
+static void make_memory(Here *h, int kernel) {
+  const Batch *b = h->b;
+  const Kernel *k = &b->plan.kernels.p[kernel];
+  Placed *x = ARENA_NEW(&b->lab->ctx->model, Placed, k->bufs.n + 1);
+  bool far = false;
+  h->mem[kernel] = memory_of(b, kernel, &h->all);
+  for (size_t i = 0; i < k->bufs.n && b->task->state; i++) {
+    const Buf *buf = &b->lab->ir->bufs.p[k->bufs.p[i]];
+    x[i] = (Placed){ .p = h->mem[kernel][i],
+                     .bytes = buf->elems * dt_bytes(buf->dt),
+                     .level = cache_state_level(b->task->state, b->lab->ir, k->bufs.p[i]),
+                     .written = buf->kind != BUF_WEIGHT };
+    far |= x[i].level > LEVEL_L1;
+  }
+  if (far) h->placed[kernel] = x;
+}
+
 static double here_once(void *self, int kernel, int repeat) {
   Here *h = self;
-  if (!h->mem[kernel]) h->mem[kernel] = memory_of(h->b, kernel, &h->all);
+  if (!h->mem[kernel]) make_memory(h, kernel);
   const RunFn run = h->b->run.p[kernel];
   void **mem = h->mem[kernel];
   double start = tune_clock();
@@ -88,14 +119,36 @@ static long interruptions(void) {
   return getrusage(RUSAGE_SELF, &u) ? 0 : u.ru_nivcsw;
 }
 
+enum { LEAST_CLOCKS = 20 };
+
+/* Runs with the data where the state says */
+static double in_state(Here *h, int kernel, int repeat) {
+  const int most = tunable(h->b->lab->ctx, tune_placed_runs), n = repeat < most ? repeat : most;
+  double all = 0;
+  if (!h->placed[kernel]) {
+    const double once = here_once(h, kernel, repeat), least = LEAST_CLOCKS * h->clock; /* else the clock is measured */
+    return once * repeat >= least ? once : here_once(h, kernel, (int)fmin(least / fmax(once, 1e-9), 1e6) + 1);
+  }
+  for (int i = 0; i < n; i++) {
+    caches_place(h->b->lab->target, h->junk, h->placed[kernel], (int)h->b->plan.kernels.p[kernel].bufs.n);
+    all += here_once(h, kernel, 1) - h->clock;
+  }
+  return fmax(all / n, 1e-9);
+}
+
+/* Without a state of the data: in the caches, and after a flush. */
 static void here_sample(void *self, int kernel, int repeat, double *warm, double *cold) {
   Here *h = self;
   *warm = *cold = INFINITY;
   for (int i = 0; i < tunable(h->b->lab->ctx, tune_retries); i++) {
     const long before = interruptions();
-    *warm = fmin(*warm, here_once(h, kernel, repeat));
-    flush(h->junk, h->bytes);
-    *cold = fmin(*cold, here_once(h, kernel, 1));
+    if (h->b->task->state) {
+      *warm = *cold = fmin(*warm, in_state(h, kernel, repeat));
+    } else {
+      *warm = fmin(*warm, here_once(h, kernel, repeat));
+      flush(h->junk, h->bytes);
+      *cold = fmin(*cold, here_once(h, kernel, 1));
+    }
     if (interruptions() == before) break;
   }
 }
@@ -110,9 +163,11 @@ static _Noreturn void race(Batch *b, bool quick) {
              .bad = b->bad,
              .m = ARENA_NEW(&b->lab->ctx->model, Meter, n + 1),
              .rounds = quick ? u->tune_quick_rounds : RACE_ROUNDS,
-             .finals = quick ? 0 : RACE_FINALS,
-             .finalists = u->tune_finalists,
-             .hopeless = u->tune_hopeless,
+             .finals = quick ? u->tune_quick_finals : RACE_FINALS,
+             .finalists = quick ? SCREENED_KEEP : u->tune_finalists,
+             .worth = quick ? u->tune_screened_gain : 0,
+             .close = quick ? u->tune_close : INFINITY,
+             .hopeless = quick ? fmin(u->tune_hopeless, u->tune_quick_hopeless) : u->tune_hopeless,
              .sample = u->tune_sample,
              .once = course->once,
              .take = course->sample };

@@ -52,42 +52,73 @@ static void take_best(Goal *g, const char *opts, double warm, double cold) {
   g->best_us = (warm + cold) / 2;
 }
 
-static void add_goal(Tuner *t, Ref nest, const char *key) {
-  IR *ir = t->lab.ir;
-  for (size_t i = 0; i < t->goals.n; i++)
-    if (!strcmp(t->goals.p[i].key, key)) {
-      t->goals.p[i].count++;
-      return;
-    }
-  Goal g = { .nest = nest, .count = 1 };
-  Winner w;
-  Opts o;
-  memcpy(g.key, key, sizeof g.key);
-  o = default_opts(ir, nest, t->lab.target);
-  g.base = g.best = text_of(ir, nest, &o);
-  g.cycles = nest_cycles(&t->lab, nest, g.base);
-  g.base_us = g.best_us = g.cycles * rate(t->lab.target, CLOCK, TUNER);
-  store_trials(t->store, key, &t->place, &g.trials);
-  if (t->lab.screen) store_trials(t->store, key, &t->screened, &g.screened);
-  const Trial *base = trial_of(&g, g.base);
-  if (base && !base->failed) g.base_us = mean(base), take_best(&g, g.base, base->warm, base->cold), g.measured = true;
-  if (store_winner(t->store, key, &t->place, &w) && !opts_parse(ir, nest, t->lab.target, w.opts, strlen(w.opts), &o)) {
-    take_best(&g, text_of(ir, nest, &o), w.warm, w.cold);
-    g.done = w.beam >= t->beam;
-  }
-  VEC_PUSH(&t->goals, g);
-}
-
-void tune_goals(Tuner *t, const Plan *p) {
-  for (size_t k = 0; k < p->kernels.n; k++)
-    for (size_t i = 0; i < p->kernels.p[k].nests.n; i++)
-      add_goal(t, p->kernels.p[k].nests.p[i].nest, p->kernels.p[k].nests.p[i].key);
-}
-
 static Goal *goal_of(const Tuner *t, const char *key) {
   for (size_t i = 0; i < t->goals.n; i++)
     if (!strcmp(t->goals.p[i].key, key)) return &t->goals.p[i];
   return NULL;
+}
+
+static Goal *add_goal(Tuner *t, Ref nest, const char *key) {
+  IR *ir = t->lab.ir;
+  Goal *known = goal_of(t, key), g = { .nest = nest };
+  if (known) return known;
+  memcpy(g.key, key, sizeof g.key);
+  const Opts o = default_opts(ir, nest, t->lab.target);
+  g.base = g.best = text_of(ir, nest, &o);
+  g.cycles = nest_cycles(&t->lab, nest, g.base);
+  g.base_us = g.best_us = g.cycles * rate(t->lab.target, CLOCK, TUNER);
+  VEC_PUSH(&t->goals, g);
+  return &t->goals.p[t->goals.n - 1];
+}
+
+/* The schedule that won at a place; NULL: none that is legal */
+static const char *winner_at(const Tuner *t, const Goal *g, const Place *at, Winner *w) {
+  IR *ir = t->lab.ir;
+  Opts o;
+  if (!store_winner(t->store, g->key, at, w)) return NULL;
+  return opts_parse(ir, g->nest, t->lab.target, w->opts, strlen(w->opts), &o) ? NULL : text_of(ir, g->nest, &o);
+}
+
+static size_t count_trials(const Tuner *t, const Goal *g, const Place *at) {
+  Trials rows = { 0 };
+  store_trials(t->store, g->key, at, &rows);
+  const size_t n = rows.n;
+  VEC_FREE(&rows);
+  return n;
+}
+
+/* Rows of the store for the state of the goal's data. A winner in another state is a candidate: an older tgc has found it, or a
+ * search for another model. */
+static void read_rows(Tuner *t, Goal *g) {
+  Ctx *c = t->lab.ctx;
+  Winner w;
+  const char *won;
+  g->place = t->stateful ? place_with(c, &t->place, g->state.text) : t->place;
+  g->screened_place = t->stateful && t->lab.screen ? place_with(c, &t->screened, g->state.text) : t->screened;
+  if (t->stateful) g->ignored = count_trials(t, g, &t->place);
+  store_trials(t->store, g->key, &g->place, &g->trials);
+  if (t->lab.screen) store_trials(t->store, g->key, &g->screened_place, &g->screened);
+  const Trial *base = trial_of(g, g->base);
+  if (base && !base->failed) g->base_us = mean(base), take_best(g, g->base, base->warm, base->cold), g->measured = true;
+  if ((won = winner_at(t, g, &g->place, &w))) {
+    take_best(g, won, w.warm, w.cold);
+    g->done = w.beam >= t->beam;
+  } else if (t->stateful) g->elsewhere = winner_at(t, g, &t->place, &w);
+}
+
+void tune_goals(Tuner *t, const Plan *p) {
+  MemoryLevel **level = t->stateful ? cache_levels(p, t->lab.target) : NULL;
+  for (size_t k = 0; k < p->kernels.n; k++)
+    for (size_t i = 0; i < p->kernels.p[k].nests.n; i++) {
+      const NestSchedule *n = &p->kernels.p[k].nests.p[i];
+      Goal *g = add_goal(t, n->nest, n->key);
+      g->count++;
+      if (level) cache_state_see(&g->state, p, (int)k, n->nest, level[k]);
+    }
+  for (size_t i = 0; i < t->goals.n; i++) {
+    if (level) cache_state_close(t->lab.ctx, &t->goals.p[i].state);
+    read_rows(t, &t->goals.p[i]);
+  }
 }
 
 /* Nests of a kernel share by what counting says of them. */
@@ -114,6 +145,7 @@ void tuner_free(Tuner *t) {
     VEC_FREE(&t->goals.p[i].trials);
     VEC_FREE(&t->goals.p[i].screened);
     VEC_FREE(&t->goals.p[i].dropped);
+    VEC_FREE(&t->goals.p[i].state.seen);
   }
   VEC_FREE(&t->goals);
   VEC_FREE(&t->lab.built);
@@ -212,6 +244,7 @@ static void expand(Tuner *t, Goal *g, Task *task, size_t enough) {
   Fresh f = { .t = t, .g = g, .task = task, .random = (uint32_t)(g->trials.n + g->screened.n + g->dropped.n) };
   VEC_PUSH(&task->cand, ((Candidate){ .opts = g->best }));
   add_fresh(&f, g->base);
+  if (g->elsewhere) add_fresh(&f, g->elsewhere);
   borrow(&f);
   if (!g->begun) begin(&f);
   g->begun = true;
@@ -219,6 +252,13 @@ static void expand(Tuner *t, Goal *g, Task *task, size_t enough) {
   add_fresh(&f, "{ }");
   f.stay = (uint32_t)task->cand.n;
   vary_best(&f);
+}
+
+static Task task_of(const Tuner *t, const Goal *g) {
+  return (Task){ .nest = g->nest,
+                 .key = g->key,
+                 .best = g->measured ? g->best_us : 0,
+                 .state = t->stateful ? &g->state : NULL };
 }
 
 static Trial trial_from(const Candidate *x) {
@@ -242,13 +282,13 @@ static void keep(Tuner *t, Goal *g, const Task *task) {
     if (x->outcome == OUT_DROPPED) VEC_PUSH(&g->dropped, x->opts);
     if (x->outcome == OUT_SCREENED) {
       VEC_PUSH(&g->screened, trial);
-      store_put_trial(t->store, g->key, &t->screened, &trial);
+      store_put_trial(t->store, g->key, &g->screened_place, &trial);
     }
     if (x->outcome < OUT_MEASURED) continue;
     trial.varied = old && old->varied;
     if (old) *old = trial;
     else VEC_PUSH(&g->trials, trial);
-    store_put_trial(t->store, g->key, &t->place, &trial);
+    store_put_trial(t->store, g->key, &g->place, &trial);
   }
   store_commit(t->store);
   for (size_t i = known; i < g->trials.n; i++) {
@@ -274,7 +314,9 @@ static void promote(Tuner *t, Goal *g) {
     }
     const double start = tune_work();
     bool late = false;
-    const char *why = strcmp(x->opts, "{ }") && !t->compared ? lab_verify(&t->lab, g->nest, g->key, x->opts, &late) : NULL;
+    /* compile uses the heuristic's schedule in any case; on a device the driver may be wrong */
+    const bool known = !strcmp(x->opts, "{ }") || t->compared || (x == base && !t->lab.backend->driver);
+    const char *why = known ? NULL : lab_verify(&t->lab, g->nest, g->key, x->opts, &late);
     t->lab.spent[SPENT_CHECKING] += tune_work() - start;
     if (t->lab.gone || (!t->compared && t->lab.interrupted(t->lab.interrupted_arg))) return;
     if (!why) {
@@ -286,16 +328,17 @@ static void promote(Tuner *t, Goal *g) {
     x->failed = true;
     x->why = why;
     store_begin(t->store, true);
-    store_put_trial(t->store, g->key, &t->place, x);
+    store_put_trial(t->store, g->key, &g->place, x);
     store_commit(t->store);
   }
 }
 
 static void save_winner(Tuner *t, Goal *g) {
   if (!g->dirty || !g->verified) return;
+  const Winner w = { complete_text(t, g, g->best), g->best_warm, g->best_cold, g->done ? t->beam : 0 };
   store_begin(t->store, true);
-  store_put_winner(t->store, g->key, &t->place,
-                   &(Winner){ complete_text(t, g, g->best), g->best_warm, g->best_cold, g->done ? t->beam : 0 });
+  store_put_winner(t->store, g->key, &t->place, &w); /* for compile, which knows no state */
+  if (t->stateful) store_put_winner(t->store, g->key, &g->place, &w);
   store_commit(t->store);
   g->dirty = false;
 }
@@ -309,19 +352,42 @@ void goal_validated(Tuner *t, Goal *g, const char *opts) {
   save_winner(t, g);
 }
 
+/* The compiler's first time of a nest: until then, trials of the screen had the scale of the screen's code. */
+static void rescale_screened(Goal *g, double us) {
+  for (size_t i = 0; i < g->screened.n && g->screen_us > 0; i++) {
+    g->screened.p[i].warm *= us / g->screen_us;
+    g->screened.p[i].cold *= us / g->screen_us;
+  }
+  g->screen_us = 0;
+}
+
+/* Takes the times of a task's incumbent. Returns microseconds with which a new best is to be compared. */
+static double take_incumbent(Goal *g, const Task *task, double before) {
+  const Trial *base = trial_of(g, g->base), *best = trial_of(g, g->best);
+  const bool first = !g->measured;
+  if (base && !base->failed) g->base_us = mean(base);
+  if (best && !best->failed) g->measured = true;
+  if (!first) return before;
+  if (g->measured) {
+    rescale_screened(g, mean(best));
+    return mean(best);
+  }
+  if (g->screen_us <= 0) g->screen_us = task->screen_us;
+  if (g->screen_us > 0) g->base_us = g->best_us = g->screen_us;
+  return g->best_us;
+}
+
 static bool generation(Tuner *t, Goal *g) {
-  Task task = { .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0 };
+  Task task = task_of(t, g);
   double before = g->best_us;
   bool first = !g->measured;
   expand(t, g, &task, (size_t)tunable(t->lab.ctx, tune_few));
   bool fresh = task.cand.n > 1 || first, go_on = true;
+  task.insists = task.cand.n == 1 || g->stale + 1 >= tunable(t->lab.ctx, tune_patience); /* the search of the nest ends */
   if (fresh) {
     go_on = lab_run(&t->lab, &task);
     keep(t, g, &task);
-    const Trial *base = trial_of(g, g->base), *best = trial_of(g, g->best);
-    if (base && !base->failed) g->base_us = mean(base);
-    if (best && !best->failed) g->measured = true;
-    if (first && best && !best->failed) before = mean(best);
+    before = take_incumbent(g, &task, before);
     promote(t, g);
   }
   if (go_on) {
@@ -354,18 +420,40 @@ static bool over(const Tuner *t) {
   return t->lab.gone || t->lab.interrupted(t->lab.interrupted_arg) || tune_clock() >= t->lab.deadline || (t->trials && t->tried >= t->trials);
 }
 
+/* If no candidate has passed the screen in the whole search: the compiler's time of the nest that takes most of the model's */
+static void measure_one(Tuner *t) {
+  Goal *most = NULL;
+  for (size_t i = 0; i < t->goals.n; i++) {
+    Goal *g = &t->goals.p[i];
+    if (g->measured) return;
+    if (g->begun && (!most || g->count * g->best_us > most->count * most->best_us)) most = g;
+  }
+  if (!most || !t->lab.screen || t->lab.gone || t->lab.interrupted(t->lab.interrupted_arg)) return;
+  Task task = task_of(t, most);
+  task.insists = true;
+  t->lab.deadline = fmax(t->lab.deadline, tune_clock() + tunable(t->lab.ctx, tune_last_race));
+  VEC_PUSH(&task.cand, ((Candidate){ .opts = most->best }));
+  lab_run(&t->lab, &task);
+  keep(t, most, &task);
+  take_incumbent(most, &task, 0);
+  promote(t, most);
+  save_winner(t, most);
+  VEC_FREE(&task.cand);
+}
+
 bool tune_run(Tuner *t) {
   for (Goal *g; !over(t) && (g = next_goal(t));) {
     generation(t, g);
     if (t->progress) t->progress(t->progress_arg, t);
   }
+  measure_one(t);
   return !t->lab.interrupted(t->lab.interrupted_arg);
 }
 
 Goal *tune_take(Tuner *t, Task *task) {
   Goal *g = over(t) ? NULL : next_goal(t);
   if (!g) return NULL;
-  *task = (Task){ .nest = g->nest, .key = g->key, .best = g->measured ? g->best_us : 0 };
+  *task = task_of(t, g);
   expand(t, g, task, (size_t)tunable(t->lab.ctx, tune_new));
   g->taken = true;
   return g;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* tune.h: schedules that were measured: lock files, the tuner and its store.
  *
- * machine_key.c says where measurements hold: this machine and compiler. store.c keeps them. neighbours.c
- * varies a schedule. batch.c lowers, compiles and times many candidates in child processes (sandbox.c starts them; batch.h lists
- * the files of batches). search.c is the beam search over candidates. job.c writes candidates for another machine, and import.c
- * reads the measurements of that machine. */
+ * machine_key.c says where measurements hold: this machine and compiler. cache_state.c says where data are in a run of the model.
+ * store.c keeps measurements. neighbours.c varies a schedule. batch.c lowers, compiles and times many candidates in child
+ * processes (sandbox.c starts them; batch.h lists the files of batches). search.c is the beam search over candidates. job.c
+ * writes candidates for another machine, and import.c reads the measurements of that machine. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
 #include "../driver.h"
@@ -31,6 +31,8 @@ typedef struct Lock {
   int version;             /* version of the file that was read */
   VEC(LockLine) lines;     /* by key */
   Decisions *decisions;    /* decisions that the file gives; before lock_write, those that the passes made; NULL: none */
+  const Decision *chosen;  /* further decisions for lock_write */
+  size_t nchosen;
 } Lock;
 Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; lives in c->model */
 void lock_report(Ctx *c, const Lock *l);             /* warns of lines without a nest in the model */
@@ -53,11 +55,35 @@ Place place_here(Ctx *c, const Backend *b, const char *device); /* the same, but
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
 
+/* The place of decisions: keys of nodes do not cover the target and the options. wanted: these as text */
+Place place_for(Ctx *c, const Place *p, const char *wanted);
+Place place_with(Ctx *c, const Place *p, const char *state); /* the place of times with the data in this state */
 const char *cpu_identity(Arena *a);                  /* this CPU: its name, features and caches */
 
 /* ---- store_machine.c: facts of CPUs in the store ---- */
 const char *store_machine(Ctx *c, const char *path, const char *cpu); /* the text of cpu_facts.h; NULL: none is stored */
 bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* false: it cannot be written */
+
+/* ---- cache_state.c: where a nest finds its data in a run of the whole model ---- */
+typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
+extern const char *const cache_level_name[LEVELS];
+typedef struct DataSeen {
+  int buf;                 /* in the nest that was seen first */
+  bool written;
+  int at[LEVELS];          /* uses of the nest that find it there */
+  MemoryLevel level;       /* the median */
+} DataSeen;
+typedef struct CacheState {
+  VEC(DataSeen) seen;      /* buffers of the nest other than weights, in the order of their first access */
+  DataSeen weights;
+  const char *text;        /* "inputs L2 L3, weights memory, results L2" */
+} CacheState;
+/* A level for each buffer of each kernel, in their order, with the caches of t. The plan has places in memory. */
+MemoryLevel **cache_levels(const Plan *p, const Target *t);
+/* adds a use of the nest, in this kernel; level: of the kernel's buffers */
+void cache_state_see(CacheState *s, const Plan *p, int kernel, Ref nest, const MemoryLevel *level);
+void cache_state_close(Ctx *c, CacheState *s);       /* all uses were seen: makes the text */
+MemoryLevel cache_state_level(const CacheState *s, const IR *ir, int buf);
 
 /* ---- tool.c: compilers and linkers ---- */
 typedef struct Tool {
@@ -118,6 +144,13 @@ void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a
  * nest, measured in any place. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
+/* ---- store_decision.c: decisions of passes that were measured in whole models ---- */
+/* value: NULL, or what was decided about this node or kernel; it lives in c->model */
+const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, const char *key);
+bool store_put_decision(Store *s, const Place *p, const Decision *d); /* false: it cannot be written */
+/* The store as a source of decisions; NULL: it has none. It calls place_find when a pass first asks. */
+DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *wanted);
+
 /* ---- log.c: the store as text ---- */
 void store_export(Store *s, Sb *out);
 void store_import(Store *s, Ctx *c, const char *path); /* merges; warns of wrong lines */
@@ -162,9 +195,12 @@ typedef struct Task {
   Ref nest;
   const char *key;
   VEC(Candidate) cand;     /* the first one is the incumbent, the reference for the others */
-  double best;             /* microseconds of the incumbent; 0: unknown */
+  double best;             /* microseconds of the incumbent by the compiler's code; 0: unknown */
+  double screen_us;        /* by the screen's code, from its race; 0: unknown */
+  bool insists;            /* the incumbent goes to the compiler, even if no candidate does */
   Quick quickest[SCREENED_KEEP]; /* candidates for the compiler, best first */
   int number;              /* number of the nest in a job */
+  const CacheState *state; /* where its data are when it is timed; NULL: in the caches, then flushed */
 } Task;
 typedef struct Built {   /* compiled in this session */
   const char *key, *opts;
@@ -222,9 +258,13 @@ typedef struct Goal {
   Ref nest;
   char key[65];
   int count;               /* runs in the model */
+  CacheState state;        /* where its data are in a run of the model */
+  Place place, screened_place; /* for its rows in the store: with the state */
+  size_t ignored;          /* trials of the store without a state of the data, as an older tgc has written them */
   Trials trials;           /* by the compiler's code */
   Trials screened;         /* with the screen's code; times are scaled so that the incumbent has its time with the compiler's */
   const char *base, *best; /* schedules: the heuristic's, and the best known */
+  const char *elsewhere;   /* the best with the data elsewhere in the caches; NULL: none is known, or that of this state is */
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: unknown */
   double slack;            /* microseconds of the base's schedule in a run of the model beyond the roofline's; 0: unknown */
   double best_warm, best_cold;
@@ -232,7 +272,8 @@ typedef struct Goal {
   bool begun;              /* the heuristic's best were tried in this session */
   int stale;               /* generations without progress */
   VEC(const char *) dropped; /* rejected by the model's price */
-  bool measured;           /* best was measured; else its time is an estimate */
+  bool measured;           /* best was measured by the compiler's code; else its time is an estimate */
+  double screen_us;        /* scale of the screened trials, as long as nothing is measured: the incumbent's time there */
   bool verified;           /* results of best were compared in this session */
   bool done, dirty;        /* dirty: changed since it was stored */
   bool taken;              /* by tune_take */
@@ -242,6 +283,7 @@ typedef struct Tuner {
   Store *store;
   Place place;
   Place screened;          /* place under which the screen's times are stored */
+  bool stateful;           /* candidates are timed with their data where a run of the model finds them */
   int beam;
   int64_t trials;          /* most trials; 0: no limit */
   VEC(Goal) goals;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* graph_choices.h: decisions of passes that are measured in whole models. */
+#ifndef TGC_GRAPH_CHOICES_H
+#define TGC_GRAPH_CHOICES_H
+#include "sides.h"
+
+typedef struct GraphAsk {
+  const Options *o;
+  const char *scratch;
+  Store *store;
+  Place place;             /* under which decisions are stored */
+  double seconds;          /* for all of it */
+  double run_seconds;      /* run time of each variant of a comparison */
+  int threads, other;      /* other: another number of threads that users may have; 0: none */
+} GraphAsk;
+struct GraphChoices {
+  const Decision *chosen;  /* decisions other than those of the cost model */
+  size_t n;
+  int sides, tried, kept;  /* variants of the model; decisions they concern; changed decisions */
+  double with, without;    /* ms of a run, with the changes and without */
+  Side side;               /* the model with the decisions, built; empty: it was not built */
+  const Plan *plan;        /* its plan */
+  Tensor *in;              /* inputs for it */
+  double build;            /* seconds of a build */
+};
+int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out); /* an exit code */
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* sides.c: builds variants of a model and runs them in turn.
+ *
+ * The addresses of its memory make a process some percent faster or slower for its whole life, and affect each kernel
+ * differently. So a side gets several processes, one after another. The time of a kernel is the 10th percentile of all its
+ * runs. The sum of these is the model's time. */
+#include "sides.h"
+#include <string.h>
+
+static const double BLOCK_SECONDS = 0.02;
+enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000 }; /* blocks of each process; runs of a block */
+static const double QUANTILE = 0.1;
+
+Side side_open(Ctx *c, Races *r, const Plan *p) {
+  const size_t n = p->kernels.n;
+  const bool device = p->in->backend->device;
+  Side x = { .dir = plan_put(c, r->o, p, r->scratch) };
+  x.f = interface_read(c, r->o, x.dir);
+  x.stamps = (Stamps){ .n = (int)n + 1,
+                       .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)),
+                       .room = BLOCK_RUNS,
+                       .spans = shared_memory(c, sizeof(Spans)) };
+  if (device) x.stamps.kernel = kernel_of_launches(p, &x.stamps.launches);
+  x.kernels = ARENA_NEW(&c->model, Reals, n + 1);
+  if (!r->in) {
+    r->in = ARENA_NEW(&c->model, Tensor, p->g->inputs.n + 1);
+    feed_inputs(c, &(Feed){ 0 }, p->g->inputs.p, (int)p->g->inputs.n, r->o->seed, r->in);
+  }
+  x.so = bundle_build(c, r->o, x.dir, x.dir, &x.f, device ? NULL : hooks_write(c, r->scratch, (int)n + 1));
+  return x;
+}
+
+void side_close(Side *x) {
+  if (!x->kernels) return;
+  worker_end(&x->worker);
+  interface_free(&x->f);
+  VEC_FREE(&x->runs);
+  for (int k = 0; k < x->stamps.n; k++) VEC_FREE(&x->kernels[k]);
+  *x = (Side){ 0 };
+}
+
+static void block(Ctx *c, Side *x) {
+  const size_t before = x->runs.n;
+  worker_block(c, &x->worker, BLOCK_SECONDS, BLOCK_RUNS, &x->runs);
+  for (size_t r = before; r < x->runs.n; r++) {
+    const double *at = x->stamps.at + x->stamped++ % BLOCK_RUNS * (size_t)x->stamps.n;
+    for (int k = 0; k + 1 < x->stamps.n; k++) VEC_PUSH(&x->kernels[k], at[k + 1] - at[k]);
+  }
+}
+
+/* Runs the sides in turn, for a life of each. */
+static void live(Ctx *c, const Races *r, Side *const *side, int n, int lives, int threads) {
+  const double end = clock_ms() + r->seconds / lives * 1e3 * n;
+  for (int i = 0; i < n; i++) {
+    Side *x = side[i];
+    worker_end(&x->worker);
+    worker_model(c, &x->worker, x->dir, x->so, &x->f, threads, r->in, &x->stamps);
+    x->stamped = 0;
+  }
+  for (int k = 0; k < ROUNDS_LEAST || clock_ms() < end; k++)
+    for (int i = 0; i < n; i++) block(c, side[i]);
+}
+
+void sides_measure(Ctx *c, const Races *r, Side *const *side, int n, int lives, int threads) {
+  for (int i = 0; i < n; i++) {
+    side[i]->runs.n = 0;
+    for (int k = 0; k < side[i]->stamps.n; k++) side[i]->kernels[k].n = 0;
+  }
+  for (int i = 0; i < lives; i++) live(c, r, side, n, lives, threads);
+  for (int i = 0; i < n; i++) {
+    worker_end(&side[i]->worker);
+    reals_sort(&side[i]->runs);
+    for (int k = 0; k < side[i]->stamps.n; k++) reals_sort(&side[i]->kernels[k]);
+  }
+}
+
+double side_kernel_ms(const Side *x, size_t k) { return quantile(&x->kernels[k], QUANTILE); }
+
+bool side_stamped(const Side *x) {
+  for (int k = 0; k + 1 < x->stamps.n; k++)
+    if (side_kernel_ms(x, (size_t)k) > 0) return true;
+  return false;
+}
+
+double side_ms(const Side *x) {
+  double ms = 0;
+  if (!side_stamped(x)) return quantile((Reals *)(uintptr_t)&x->runs, QUANTILE);
+  for (int k = 0; k + 1 < x->stamps.n; k++) ms += side_kernel_ms(x, (size_t)k);
+  return ms;
+}
