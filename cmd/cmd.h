@@ -30,20 +30,21 @@ typedef enum {
 typedef Words Texts;
 typedef struct Options {       /* zero, false or NULL: the option was not given */
   Verb verb;
-  uint64_t given[2];           /* a bit for each row of options.h: the option was given */
+  uint64_t given[3];           /* a bit for each row of options.h: the option was given */
   char **words;                /* the command line, with the program first */
   const char *model;           /* the model or bundle */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
-  Texts inputs, dims, states, results, settings;
+  const char *original, *junit, *markdown; /* original: the model that a bundle was made from */
+  Texts inputs, dims, states, results, settings, metrics, requires;
   const char *dump, *stop_after, *start_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, hardlinks;
+  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, ort, hardlinks;
   bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
   const char *color;
 } Options;
@@ -51,6 +52,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
 /* Fills in o. Returns -1 when a verb is to be run. Else the exit code: the help was printed, or the command line is wrong. */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);
+bool option_given(const Options *o, const char *name);
 bool parse_size(const char *s, int64_t *out);             /* "4096", "4k", "4M", "4G"; false: not a size */
 /* An option that may be missing, as CompileOptions takes limits: 1 + bytes; 0: s is NULL. false: not a size */
 bool parse_limit(const char *s, int64_t *limit);
@@ -152,6 +154,7 @@ const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures th
 
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
+typedef struct Interface Interface;
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: no such backend, or it cannot emit what --emit asks for */
 Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives the default */
@@ -248,6 +251,15 @@ Tensor tensor_like(const GIO *v);                         /* a tensor with type,
 void tensor_summary(Ctx *c, const char *name, const Tensor *t); /* on stdout */
 json_t *tensor_json(const char *name, const Tensor *t);
 
+/* ---- sets.c: data sets ---- */
+/* The folders test_data_set_0, test_data_set_1, ... in --data, by number; without them one entry, --data itself or NULL. */
+void find_sets(Ctx *c, const Options *o, Texts *sets);
+/* A feed with the shapes of a bundle's inputs and no data: it fixes the dynamic dimensions of the bundle's model. */
+void feed_shapes(const Interface *f, Feed *feed);
+const char *ort_type(Ctx *c, const GIO *v);              /* type and dimensions as its scripts read them: "f32:1,3" */
+/* Runs ONNX Runtime on the inputs of some runs, `stride` tensors each. want receives its outputs, nout for each run. */
+void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs);
+
 /* ---- npy.c: NumPy's files ---- */
 Tensor npy_parse(Ctx *c, const char *what, Bytes b);
 void npy_write(const Tensor *t, Sb *out);
@@ -273,7 +285,7 @@ void *shared_memory(Ctx *c, size_t n);                    /* shared with childre
 double clock_ms(void);
 
 /* ---- interface.c: reads a bundle's manifest ---- */
-typedef struct Interface {                                /* facts that a caller of a built bundle needs */
+struct Interface {                                        /* facts that a caller of a built bundle needs */
   const char *name;
   VEC(GIO) inputs, outputs;                               /* GIO.ref is 0 */
   int64_t arena_bytes, weight_bytes;
@@ -287,13 +299,15 @@ typedef struct Interface {                                /* facts that a caller
   Texts sources;                                          /* all sources for the C compiler except tgcrt.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
                                                              need */
-} Interface;
+};
 /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless the weights file has the digest that the
                                                                     manifest states */
+/* Warns about each file that is not as the manifest says. */
+void files_compare(Ctx *c, const char *dir);
 
 /* ---- bundle_build.c: builds bundles on this machine ---- */
 /* writes the plan's bundle into a new folder of scratch; returns its path */
@@ -347,14 +361,16 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
                     const Tensor *in, Tensor *out);
 
 /* ---- execute.c: runs bundles on this machine ---- */
-/* Builds the bundle in dir and runs it `steps` times in a child process. in has `stride` tensors per run; out receives the
- * outputs, with data in c->model. Returns the runtime's status. Fails if the compiler fails or the child dies. */
-int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
+/* Builds the bundle in dir and runs it `steps` times in a child process. States begin again after each `per` runs. in has
+ * `stride` tensors per run; out receives the outputs, with data in c->model. Returns the runtime's status. Fails if the compiler
+ * fails or the child dies. */
+int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
 /* reports a status other than TGCRT_OK and TGCRT_INDEX, or -1 with why */
 _Noreturn void model_failed(Ctx *c, int status, const char *why);
-/* writes the plan's bundle into scratch and runs it */
-int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out);
+/* writes the plan's bundle into scratch and runs it; per: as above */
+int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, size_t per, const Tensor *in,
+                 Tensor *out);
 
 /* A built bundle loaded into this process. Use it in a child only: loaded code may crash. */
 typedef struct Loaded {
@@ -429,6 +445,30 @@ Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double a
 /* Error of reference data against the exact result: the largest absolute error. Infinity if it exceeds the rounding of a deep
  * network (f32: 5e-5 of the largest element). precision: type the reference was computed in. */
 double reference_error(const Tensor *want, const Tensor *exact, DType precision);
+/* ---- metrics.c ---- */
+enum { METRIC_MAX_ULP, METRIC_MAX_RELATIVE, METRIC_MAX_ABSOLUTE, METRIC_RMS, METRIC_COSINE, METRIC_SNR, METRIC_TOP1,
+       METRIC_OUTSIDE, METRIC_COUNT };
+const char *metric_name(int m);
+/* "cosine>=0.99" or "cosine@OUTPUT>=0.99". least: the limit is the least value that passes. false: not of this form */
+typedef struct RequireParts { size_t metric_n, output_n; const char *output; bool least; double limit; } RequireParts;
+bool requirement_parse(const char *text, RequireParts *r);
+bool metric_known(const Options *o, const char *name, size_t n);
+void metric_choices(const Options *o, Arena *a, Texts *words);
+/* All metrics of an output. got, want and d: those of the output in each run, `stride` apart */
+void metrics_measure(const Tensor *got, const Tensor *want, size_t runs, size_t stride, const Diff *d, double out[METRIC_COUNT]);
+/* The number that the command of --metric NAME=COMMAND prints for an output */
+double metric_command(Ctx *c, const Options *o, const char *scratch, const char *metric, const char *output, const Tensor *got,
+                      const Tensor *want, size_t runs, size_t stride);
+
+/* ---- checks.c ---- */
+typedef struct Finding { const char *name, *text; bool passed; } Finding;
+typedef struct Checks { VEC(Finding) list; int failed; } Checks;
+void checks_add(Ctx *c, Checks *k, bool passed, const char *name, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void checks_print(Ctx *c, const Options *o, const Checks *k, size_t from); /* the checks from this one on */
+json_t *checks_json(const Checks *k);
+void checks_write(Ctx *c, const Options *o, const Checks *k, double seconds); /* the files of --junit and --markdown */
+void checks_free(Checks *k);
+
 /* Finds the node that first goes wrong: prints suspects, the likeliest first. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif

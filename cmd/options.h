@@ -32,8 +32,9 @@ VERB(compile,    "MODEL -o DIR", "write a bundle: C source, weights, build files
      "tgc compile net.onnx -o net_so --backend=llvm --emit=so")
 VERB(run,        "MODEL|BUNDLE", "compile and build the model, run it on this machine and show the outputs",
      "tgc run net.onnx --input=image.npy -o outputs")
-VERB(verify,     "MODEL",        "run a bundle and compare its outputs with reference data or with the interpreter",
-     "tgc verify net.onnx --precision=bf16")
+VERB(verify,     "MODEL|BUNDLE", "run a bundle and compare its outputs with reference data or with the interpreter",
+     "tgc verify net.onnx --precision=bf16\n"
+     "tgc verify net_c --model=net.onnx --data=vectors --require 'cosine>=0.999'")
 VERB(inspect,    "MODEL",        "show inputs, outputs, operators, cost, kernels and memory",
      "tgc inspect net.onnx --explain")
 VERB(check,      "MODEL",        "say whether the model can be compiled and what is missing",
@@ -68,23 +69,28 @@ GROUP(GENERAL,   "General")
 
 /*     letter name              argument                 kind   field            verbs        group */
 
-OPTION(0,   "dim",              "NAME=N",                 LIST,  dims,            "crvikbptq",  INPUT,
+OPTION(0,   "dim",              "NAME=N",                 LIST,  dims,            "crVikbptq",  INPUT,
        "size of a dynamic dimension, named as in the model or as INPUT:AXIS; --data and --input set it as well; all=N sets "
        "the dimensions that have no size yet")
-OPTION(0,   "result",           "NAME",                   LIST,  results,         "crvikbpt",   INPUT,
+OPTION(0,   "result",           "NAME",                   LIST,  results,         "crVikbpt",   INPUT,
        "make this value an output in place of the model's outputs, and drop what it does not need; may be repeated")
-OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crvikbpt",   INPUT,
+OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crVikbpt",   INPUT,
        "rows reserved for results whose size depends on data; one more output says how many are valid")
-OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RvBp",       INPUT,
+OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RVBp",       INPUT,
        "input file: .npy, .npz, .pb, or raw bytes; without a name, inputs are taken in order")
-OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRvBpq",     INPUT,
-       "folder with input_0, input_1, ..., output_0, ... as .pb or .npy, or an .npz of inputs and outputs")
+OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRVBpq",     INPUT,
+       "folder with input_0, input_1, ..., output_0, ... as .pb or .npy, or an .npz of inputs and outputs; verify also takes a "
+       "folder of such folders test_data_set_0, test_data_set_1, ...")
 OPTION(0,   "percentile",       "P",                      REAL,  percentile,      "q",          INPUT,
        "calibration clips a value's range at this percentile of each sample's elements, at both ends (100: no clipping)")
-OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRvBp",      INPUT,
+OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRVBp",      INPUT,
        "seed of random inputs, for inputs without a file (0)")
-OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "v",          INPUT,
+OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "V",          INPUT,
        "compare these outputs, which the bundle's example saved with --save on any machine; run nothing here")
+OPTION(0,   "model",            "MODEL",                  TEXT,  original,        "V",          INPUT,
+       "the model that a bundle was made from: its exact results are the reference, and a failure names nodes")
+OPTION(0,   "ort",              0,                        FLAG,  ort,             "V",          INPUT,
+       "take the outputs of ONNX Runtime as the reference, through the Python named by TGC_PYTHON (python3)")
 
 OPTION('o', "output",           "DIR",                    TEXT,  out,             "c",          OUTPUT,
        "folder for the bundle; with --stop-after, file for the text")
@@ -107,8 +113,12 @@ OPTION(0,   "self-test",        0,                        FLAG,  self_test,     
        "add reference inputs and outputs, with which `make check` tests the bundle")
 OPTION(0,   "format",           "FORMAT",                 TEXT,  format,          "R",          OUTPUT,
        "format of output files: npy, pb or raw (npy)")
-OPTION(0,   "json",             0,                        FLAG,  json,            "RvikBptdoq", OUTPUT,
+OPTION(0,   "json",             0,                        FLAG,  json,            "RVikBptdoq", OUTPUT,
        "print a report as JSON")
+OPTION(0,   "junit",            "FILE",                   TEXT,  junit,           "V",          OUTPUT,
+       "write what was checked as JUnit's XML, for build servers")
+OPTION(0,   "markdown",         "FILE",                   TEXT,  markdown,        "V",          OUTPUT,
+       "append what was checked to this file, as a table in Markdown")
 OPTION(0,   "explain",          0,                        FLAG,  explain,         "ci",         OUTPUT,
        "show for each kernel its source nodes, schedule, operations and bytes")
 
@@ -130,7 +140,7 @@ OPTION(0,   "cpu",              "NAME",                   TEXT,  cpu,           
        "CPU for which LLVM schedules instructions, by LLVM's name")
 OPTION(0,   "backend",          "NAME",                   TEXT,  backend,         "crvikbpt",   TARGET,
        "backend that writes the kernels: c, llvm, opencl, cuda or metal (default: c); profile supports all but llvm")
-OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "RvBp",       TARGET,
+OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "RVBp",       TARGET,
        "device on which a bundle of --backend=opencl, cuda or metal runs: its number in tgc devices, or a part of its name")
 OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "t",          TARGET,
        "device to tune for: its number in tgc devices, or a part of its name")
@@ -151,10 +161,17 @@ OPTION(0,   "weights",          "HOW",                    TEXT,  weights,       
        "stay fp32")
 OPTION(0,   "denormals",        "HOW",                    TEXT,  denormals,       "crvbp",      PRECISION,
        "denormal floats in kernels: flush (to zero; default, except with fp32-strict), or keep, which may cost time")
-OPTION(0,   "rtol",             "X",                      REAL,  rtol,            "v",          PRECISION,
-       "relative tolerance (1e-3)")
-OPTION(0,   "atol",             "X",                      REAL,  atol,            "v",          PRECISION,
+OPTION(0,   "rtol",             "X",                      REAL,  rtol,            "V",          PRECISION,
+       "relative tolerance (1e-3); if --rtol or --atol is given, an error outside of them has no excuse")
+OPTION(0,   "atol",             "X",                      REAL,  atol,            "V",          PRECISION,
        "absolute tolerance (1e-7)")
+OPTION(0,   "require",          "METRIC>=X",              LIST,  requires,        "V",          PRECISION,
+       "least value of a metric, or with <= the greatest, over all runs; decides in place of the default tolerances; METRIC@OUTPUT "
+       "for one output. Metrics: max_ulp, max_relative, max_absolute, rms, cosine, snr (dB), top1 (share of rows with the same "
+       "greatest element), outside (elements outside the tolerances); may be repeated")
+OPTION(0,   "metric",           "NAME=COMMAND",           LIST,  metrics,         "V",          PRECISION,
+       "one more metric: a shell command that gets two .npy files, the outputs of all runs and their references, and the output's "
+       "name, and prints a number")
 
 OPTION(0,   "optimize",         "GOAL",                   TEXT,  optimize,        "crvikbpt",   MEMORY,
        "what may grow to make the code faster. speed: the arena and the weights; size: only the arena; ram: only the weights; "
@@ -164,9 +181,9 @@ OPTION(0,   "max-arena",        "SIZE",                   TEXT,  max_arena,     
 OPTION(0,   "max-weights",      "SIZE",                   TEXT,  max_weights,     "crvikbpt",   MEMORY,
        "most bytes of the weights, likewise")
 
-OPTION(0,   "state",            "IN=OUT[:KEY=VALUE,...]", LIST,  states,          "crvibpt",    STATE,
+OPTION(0,   "state",            "IN=OUT[:KEY=VALUE,...]", LIST,  states,          "crVibpt",    STATE,
        "keep OUT inside the bundle as IN of the next run; * matches part of the names. Keys: axis, capacity, init, grow")
-OPTION(0,   "steps",            "N",                      COUNT, steps,           "Rv",         STATE,
+OPTION(0,   "steps",            "N",                      COUNT, steps,           "RV",         STATE,
        "number of successive runs of a model with states (1)")
 
 OPTION(0,   "schedule",         "FILE",                   TEXT,  schedule,        "crvibp",     TUNING,
@@ -203,7 +220,7 @@ OPTION(0,   "tunables",         0,                        FLAG,  tunables,      
 
 OPTION(0,   "interpret",        0,                        FLAG,  interpret,       "v",          MEASURING,
        "run a device's kernels in the interpreter, without building a bundle, and report races between threads; slow")
-OPTION(0,   "threads",          "N",                      COUNT, threads,         "RvBpqt",     MEASURING,
+OPTION(0,   "threads",          "N",                      COUNT, threads,         "RVBpqt",     MEASURING,
        "threads that share the work of a run (1)")
 OPTION(0,   "runs",             "N",                      COUNT, runs,            "Bp",         MEASURING,
        "number of timed runs (as many as fit in --seconds)")
@@ -218,7 +235,7 @@ OPTION(0,   "trace",            "FILE",                   TEXT,  trace,         
 
 OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "t",          LIMITS,
        "time limit of the C compiler for one file, or of a device's compiler or driver for the kernels of a round (10s)")
-OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRvBpq",     LIMITS,
+OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRVBpq",     LIMITS,
        "time limit of the C compiler or the linker for one file (10m)")
 OPTION(0,   "max-nodes",        "N",                      COUNT, max_nodes,       "crvikbptq",  LIMITS,
        "limit of the model's nodes, after inlining functions (10000000)")

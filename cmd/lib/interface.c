@@ -2,6 +2,7 @@
 #include "../cmd.h"
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool is_bundle(const char *path) {
   struct stat st;
@@ -103,6 +104,26 @@ void weights_check(Ctx *c, const char *dir, const Interface *f) {
   if (strcmp(digest, f->weights_sha256))
     fail(c, EX_BADMODEL, "%s: SHA-256 is %s, the bundle's manifest says %s: these are not the weights of this bundle", path,
          digest, f->weights_sha256);
+}
+
+void files_compare(Ctx *c, const char *dir) {
+  const Bytes b = file_read(c, arena_printf(&c->model, "%s/manifest.json", dir), 0);
+  json_t *all = json_loadb((const char *)b.p, b.n, 0, NULL);
+  const char *name;
+  const json_t *file;
+  json_object_foreach(json_object_get(all, "files"), name, file) {
+    const char *path = arena_printf(&c->model, "%s/%s", dir, name), *want = text_of(file, "sha256");
+    char digest[65];
+    if (strchr(name, '/') || !want) continue;
+    if (access(path, F_OK)) {
+      warn_at(c, (Pos){ 0 }, "%s is missing, which the bundle's manifest lists", path);
+      continue;
+    }
+    const Bytes f = file_read(c, path, (size_t)1 << 40);
+    sha256_hex(f.p, f.n, digest);
+    if (strcmp(digest, want)) warn_at(c, (Pos){ 0 }, "%s was changed after tgc wrote it", path);
+  }
+  json_decref(all);
 }
 
 void interface_free(Interface *f) {

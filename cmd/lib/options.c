@@ -181,7 +181,7 @@ static int unknown_precision(const Options *o) {
 }
 
 /* ---- options that would have no effect ---- */
-static bool given(const Options *o, const char *name) {
+bool option_given(const Options *o, const char *name) {
   for (int i = 0; option_rows[i].name; i++)
     if (o->given[i / 64] >> i % 64 & 1 && !strcmp(option_rows[i].name, name)) return true;
   return false;
@@ -223,13 +223,13 @@ static int check_effect(const Options *o) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
   for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-    if (given(o, ignored[i].option) && given(o, ignored[i].beside) && !feeds_dump(o, ignored[i].option))
+    if (option_given(o, ignored[i].option) && option_given(o, ignored[i].beside) && !feeds_dump(o, ignored[i].option))
       return wrong(o, "--%s has no effect with --%s", ignored[i].option, ignored[i].beside);
   for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
     Sb names = { 0 };
-    bool any = !given(o, idle[i].option) || (!strcmp(idle[i].option, "seed") && o->verb != VERB_compile);
+    bool any = !option_given(o, idle[i].option) || (!strcmp(idle[i].option, "seed") && o->verb != VERB_compile);
     for (int k = 0; k < 3 && idle[i].without[k]; k++) {
-      any |= given(o, idle[i].without[k]);
+      any |= option_given(o, idle[i].without[k]);
       sb_printf(&names, "%s--%s", k ? " or " : "", idle[i].without[k]);
     }
     const int code = any ? -1 : wrong(o, "--%s has no effect without %s", idle[i].option, names.p);
@@ -317,6 +317,28 @@ static int unknown_backend(const Options *o) {
   return code;
 }
 
+static int check_metrics(const Options *o) {
+  Arena a = { 0 };
+  Texts names = { 0 };
+  int code = -1;
+  metric_choices(o, &a, &names);
+  for (size_t i = 0; i < o->metrics.n && code < 0; i++)
+    if (!strchr(o->metrics.p[i], '=') || o->metrics.p[i][0] == '=' || !strchr(o->metrics.p[i], '=')[1])
+      code = wrong(o, "--metric needs NAME=COMMAND, not '%s'", o->metrics.p[i]);
+  for (size_t i = 0; i < o->requires.n && code < 0; i++) {
+    const char *text = o->requires.p[i];
+    RequireParts r;
+    if (!requirement_parse(text, &r)) code = wrong(o, "--require needs METRIC>=X or METRIC<=X, not '%s'", text);
+    else if (!metric_known(o, text, r.metric_n)) {
+      const char *name = arena_str(&a, text, r.metric_n);
+      code = wrong(o, "unknown metric '%s' in --require%s", name, did_you_mean(&a, name, names.p, names.n));
+    }
+  }
+  VEC_FREE(&names);
+  arena_free(&a);
+  return code;
+}
+
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
@@ -350,7 +372,7 @@ static int check_values(const Options *o) {
     return wrong(o, "--time needs a number of seconds, or one with s, m or h, not '%s'", o->time);
   if (o->cc_limit && duration(o->cc_limit) < 0)
     return wrong(o, "--cc-limit needs a number of seconds, or one with s, m or h, not '%s'", o->cc_limit);
-  if (given(o, "percentile") && !(o->percentile > 0 && o->percentile <= 100))
+  if (option_given(o, "percentile") && !(o->percentile > 0 && o->percentile <= 100))
     return wrong(o, "--percentile must be above 0 and at most 100, not %g", o->percentile);
   if (o->seconds > MOST_SECONDS) return wrong(o, "--seconds must be at most %g", MOST_SECONDS);
   if (o->cc_limit && duration(o->cc_limit) == 0) return wrong(o, "--cc-limit 0 leaves the C compiler no time");
@@ -360,6 +382,7 @@ static int check_values(const Options *o) {
   int code = check_effect(o);
   if (code < 0 && o->stop_after) code = check_stop(o);
   if (code < 0) code = check_twice(o, "result", &o->results);
+  if (code < 0) code = check_metrics(o);
   for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);
   return code;
 }
@@ -393,4 +416,6 @@ void options_free(Options *o) {
   VEC_FREE(&o->states);
   VEC_FREE(&o->results);
   VEC_FREE(&o->settings);
+  VEC_FREE(&o->metrics);
+  VEC_FREE(&o->requires);
 }

@@ -40,12 +40,8 @@ static void start_ort(Ctx *c, Bench *b) {
     const Tensor *t = &b->in[i];
     const char *path = arena_printf(&c->model, "%s/input_%zu", b->scratch, i);
     file_put(c, path, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
-    Sb s = { 0 };
-    sb_printf(&s, "%s:", dtype_info[t->dt].text);
-    for (int k = 0; k < t->rank; k++) sb_printf(&s, "%s%lld", k ? "," : "", (long long)t->dims[k]);
-    sb_printf(&s, ":%s", path);
     VEC_PUSH(&argv, b->plan->g->inputs.p[i].name);
-    VEC_PUSH(&argv, sb_keep(&s, &c->model));
+    VEC_PUSH(&argv, arena_printf(&c->model, "%s:%s", ort_type(c, &b->plan->g->inputs.p[i]), path));
   }
   VEC_PUSH(&argv, NULL);
   b->ort = &b->side[b->sides++];
