@@ -37,6 +37,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
+  const char *limits, *baseline, *tolerance;
+  int64_t repeat;
   const char *original, *junit, *markdown; /* original: the model that a bundle was made from */
   Texts inputs, dims, states, results, settings, metrics, requires;
   const char *dump, *stop_after, *start_after, *trace;
@@ -289,6 +291,7 @@ struct Interface {                                        /* facts that a caller
   const char *name;
   VEC(GIO) inputs, outputs;                               /* GIO.ref is 0 */
   int64_t arena_bytes, weight_bytes;
+  size_t kernels;
   bool embedded;
   const char *weights_sha256;
   const char *cflags;
@@ -306,6 +309,7 @@ void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless the weights file has the digest that the
                                                                     manifest states */
+json_t *manifest_read(Ctx *c, const char *dir);           /* fails unless it is JSON; the caller releases it */
 /* Warns about each file that is not as the manifest says. */
 void files_compare(Ctx *c, const char *dir);
 
@@ -434,6 +438,38 @@ const char *probe_build(Ctx *c, const Options *o, const char *scratch, const cha
 typedef struct Peak { double gflops, read_gbs; } Peak;
 Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t, int threads, int64_t bytes);
 
+/* ---- layers.c: the kernels of a plan or a bundle, for reports ---- */
+typedef struct Layer {
+  int64_t flops, read, written;                           /* bytes */
+  const char *schedule;
+  const char *const *nodes;                               /* "node 17 'conv1' (Conv, opset 11)" */
+  size_t nnodes, launches;                                /* launches: on a device */
+} Layer;
+typedef struct Layers { Layer *p; size_t n; bool loops; } Layers; /* loops: some kernels run several times */
+Layers layers_of_plan(const Plan *p);
+Layers layers_of_manifest(Ctx *c, const json_t *manifest);
+const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* its nodes as one text */
+json_t *layer_nodes_json(const Layer *l);
+
+/* ---- timing.c: the time of each kernel ---- */
+/* roof: least time that the machine allows, divided by the time taken */
+typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof; } KernelTime;
+enum { TIMING_EXTRA = 20 };                               /* further runs that the stamps have room for */
+typedef struct Timing {
+  Layers layers;                                          /* set by the caller, and so are f and device */
+  Interface f;
+  bool device;
+  Worker worker;
+  Stamps stamps;
+  size_t runs;
+  KernelTime *rows;                                       /* by kernel */
+  double total, foreign;                                  /* ms; CPUs */
+  Peak peak;                                              /* 0: not known */
+} Timing;
+void timing_run(Ctx *c, const Options *o, Timing *t, const char *dir, const char *scratch, const Tensor *in);
+const double *stamps_of(const Timing *t, size_t run);
+void timing_end(Timing *t);
+
 /* ---- compare.c ---- */
 typedef struct Diff {
   int64_t bad;                 /* elements outside atol + rtol * |expected| */
@@ -469,6 +505,18 @@ json_t *checks_json(const Checks *k);
 void checks_write(Ctx *c, const Options *o, const Checks *k, double seconds); /* the files of --junit and --markdown */
 void checks_free(Checks *k);
 
+/* ---- limits.c: --limit and --baseline ---- */
+enum { LIMIT_LATENCY, LIMIT_ARENA, LIMIT_WEIGHTS, LIMIT_CODE, LIMIT_KERNELS, LIMIT_COUNT };
+/* latency in ms; note: how it was measured */
+typedef struct Measures { double value[LIMIT_COUNT]; bool known[LIMIT_COUNT]; const char *note; } Measures;
+/* "latency=5ms,arena=1MB" into limits; *why: what is wrong, or NULL. tolerance: the values are percents */
+const char *limits_parse(Arena *a, const char *text, bool tolerance, Measures *limits);
+/* The limits of --limit, the values of --baseline, and the machine that it names. false: neither is given */
+bool limits_read(Ctx *c, const Options *o, Measures *limits, Measures *old, const char **machine);
+bool limits_hold(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, int quantity);
+void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, Checks *k);
+
+/* ---- compare.c: suspects ---- */
 /* Finds the node that first goes wrong: prints suspects, the likeliest first. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif

@@ -35,13 +35,13 @@ VERB(run,        "MODEL|BUNDLE", "compile and build the model, run it on this ma
 VERB(verify,     "MODEL|BUNDLE", "run a bundle and compare its outputs with reference data or with the interpreter",
      "tgc verify net.onnx --precision=bf16\n"
      "tgc verify net_c --model=net.onnx --data=vectors --require 'cosine>=0.999'")
-VERB(inspect,    "MODEL",        "show inputs, outputs, operators, cost, kernels and memory",
+VERB(inspect,    "MODEL|BUNDLE", "show inputs, outputs, operators, cost, kernels and memory",
      "tgc inspect net.onnx --explain")
 VERB(check,      "MODEL",        "say whether the model can be compiled and what is missing",
      "tgc check net.onnx --backend=opencl")
 VERB(bench,      "MODEL|BUNDLE", "measure the latency on this machine; --vs-ort compares it with ONNX Runtime's",
      "tgc bench net.onnx --threads=2 --vs-untuned")
-VERB(profile,    "MODEL",        "show where the time goes, kernel by kernel",
+VERB(profile,    "MODEL|BUNDLE", "show where the time goes, kernel by kernel",
      "tgc profile net.onnx --trace=trace.json")
 VERB(tune,       "MODEL",        "search for faster schedules of its kernels on this machine, and keep them",
      "tgc tune net.onnx --time=5m")
@@ -76,14 +76,14 @@ OPTION(0,   "result",           "NAME",                   LIST,  results,       
        "make this value an output in place of the model's outputs, and drop what it does not need; may be repeated")
 OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crVikbpt",   INPUT,
        "rows reserved for results whose size depends on data; one more output says how many are valid")
-OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RVBp",       INPUT,
+OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RVBP",       INPUT,
        "input file: .npy, .npz, .pb, or raw bytes; without a name, inputs are taken in order")
-OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRVBpq",     INPUT,
+OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRVBPq",     INPUT,
        "folder with input_0, input_1, ..., output_0, ... as .pb or .npy, or an .npz of inputs and outputs; verify also takes a "
        "folder of such folders test_data_set_0, test_data_set_1, ...")
 OPTION(0,   "percentile",       "P",                      REAL,  percentile,      "q",          INPUT,
        "calibration clips a value's range at this percentile of each sample's elements, at both ends (100: no clipping)")
-OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRVBp",      INPUT,
+OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRVBP",      INPUT,
        "seed of random inputs, for inputs without a file (0)")
 OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "V",          INPUT,
        "compare these outputs, which the bundle's example saved with --save on any machine; run nothing here")
@@ -113,13 +113,13 @@ OPTION(0,   "self-test",        0,                        FLAG,  self_test,     
        "add reference inputs and outputs, with which `make check` tests the bundle")
 OPTION(0,   "format",           "FORMAT",                 TEXT,  format,          "R",          OUTPUT,
        "format of output files: npy, pb or raw (npy)")
-OPTION(0,   "json",             0,                        FLAG,  json,            "RVikBptdoq", OUTPUT,
+OPTION(0,   "json",             0,                        FLAG,  json,            "RVIkBPtdoq", OUTPUT,
        "print a report as JSON")
-OPTION(0,   "junit",            "FILE",                   TEXT,  junit,           "V",          OUTPUT,
+OPTION(0,   "junit",            "FILE",                   TEXT,  junit,           "VIB",         OUTPUT,
        "write what was checked as JUnit's XML, for build servers")
-OPTION(0,   "markdown",         "FILE",                   TEXT,  markdown,        "V",          OUTPUT,
+OPTION(0,   "markdown",         "FILE",                   TEXT,  markdown,        "VIB",         OUTPUT,
        "append what was checked to this file, as a table in Markdown")
-OPTION(0,   "explain",          0,                        FLAG,  explain,         "ci",         OUTPUT,
+OPTION(0,   "explain",          0,                        FLAG,  explain,         "cI",         OUTPUT,
        "show for each kernel its source nodes, schedule, operations and bytes")
 
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "c",          TARGET,
@@ -140,7 +140,7 @@ OPTION(0,   "cpu",              "NAME",                   TEXT,  cpu,           
        "CPU for which LLVM schedules instructions, by LLVM's name")
 OPTION(0,   "backend",          "NAME",                   TEXT,  backend,         "crvikbpt",   TARGET,
        "backend that writes the kernels: c, llvm, opencl, cuda or metal (default: c); profile supports all but llvm")
-OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "RVBp",       TARGET,
+OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "RVBP",       TARGET,
        "device on which a bundle of --backend=opencl, cuda or metal runs: its number in tgc devices, or a part of its name")
 OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "t",          TARGET,
        "device to tune for: its number in tgc devices, or a part of its name")
@@ -220,22 +220,31 @@ OPTION(0,   "tunables",         0,                        FLAG,  tunables,      
 
 OPTION(0,   "interpret",        0,                        FLAG,  interpret,       "v",          MEASURING,
        "run a device's kernels in the interpreter, without building a bundle, and report races between threads; slow")
-OPTION(0,   "threads",          "N",                      COUNT, threads,         "RVBpqt",     MEASURING,
+OPTION(0,   "threads",          "N",                      COUNT, threads,         "RVBPqt",     MEASURING,
        "threads that share the work of a run (1)")
-OPTION(0,   "runs",             "N",                      COUNT, runs,            "Bp",         MEASURING,
+OPTION(0,   "runs",             "N",                      COUNT, runs,            "BP",         MEASURING,
        "number of timed runs (as many as fit in --seconds)")
-OPTION(0,   "seconds",          "X",                      REAL,  seconds,         "Bp",         MEASURING,
+OPTION(0,   "seconds",          "X",                      REAL,  seconds,         "BP",         MEASURING,
        "how many seconds to measure; with --vs-ort or --vs-untuned, each compared program runs that long (2)")
+OPTION(0,   "limit",            "NAME=VALUE,...",         TEXT,  limits,          "IB",         MEASURING,
+       "greatest values that pass: latency (5ms), arena, weights and code (200kB, 1MiB), kernels; inspect knows arena, weights and "
+       "kernels")
+OPTION(0,   "baseline",         "FILE",                   TEXT,  baseline,        "IB",         MEASURING,
+       "compare with an earlier report, which --json printed")
+OPTION(0,   "tolerance",        "NAME=PERCENT,...",       TEXT,  tolerance,       "IB",         MEASURING,
+       "growth above --baseline that passes (latency=10,code=1; others 0)")
+OPTION(0,   "repeat",           "N",                      COUNT, repeat,          "B",          MEASURING,
+       "measure a latency above its limit again, at most N times in all; the least counts (3)")
 OPTION(0,   "vs-ort",           0,                        FLAG,  vs_ort,          "B",          MEASURING,
        "alternate with ONNX Runtime and compare times, through the Python named by TGC_PYTHON (python3)")
 OPTION(0,   "vs-untuned",       0,                        FLAG,  vs_untuned,      "B",          MEASURING,
        "alternate with the bundle without tuned schedules and compare times")
-OPTION(0,   "trace",            "FILE",                   TEXT,  trace,           "p",          MEASURING,
+OPTION(0,   "trace",            "FILE",                   TEXT,  trace,           "P",          MEASURING,
        "write a Chrome trace of a run near the median, with a lane per thread")
 
 OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "t",          LIMITS,
        "time limit of the C compiler for one file, or of a device's compiler or driver for the kernels of a round (10s)")
-OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRVBpq",     LIMITS,
+OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRVBPq",     LIMITS,
        "time limit of the C compiler or the linker for one file (10m)")
 OPTION(0,   "max-nodes",        "N",                      COUNT, max_nodes,       "crvikbptq",  LIMITS,
        "limit of the model's nodes, after inlining functions (10000000)")
@@ -271,7 +280,7 @@ OPTION('v', "verbose",          0,                        FLAG,  verbose,       
        "print what is being done")
 OPTION(0,   "color",            "WHEN",                   TEXT,  color,           "*",          GENERAL,
        "colours: auto (on a terminal, unless NO_COLOR is set; default), always or never")
-OPTION(0,   "wide",             0,                        FLAG,  wide,            "iBptdo",     GENERAL,
+OPTION(0,   "wide",             0,                        FLAG,  wide,            "IBPtdo",     GENERAL,
        "do not cut the lines of tables at the width of the terminal")
 OPTION('h', "help",             0,                        FLAG,  help,            "*",          GENERAL,
        "print this help")

@@ -57,6 +57,7 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   f->cflags = arena_str(&c->model, cflags, strlen(cflags));
   f->arena_bytes = json_integer_value(json_object_get(j, "arena_bytes"));
   f->weight_bytes = json_integer_value(json_object_get(j, "weight_bytes"));
+  f->kernels = json_array_size(json_object_get(j, "kernels"));
   f->code = arena_str(&c->model, code, strlen(code));
   const char *isa = text_of(options, "isa"), *why;
   if (!isa || !(f->target = target_find(&c->model, isa, &why))) return false;
@@ -106,9 +107,15 @@ void weights_check(Ctx *c, const char *dir, const Interface *f) {
          digest, f->weights_sha256);
 }
 
-void files_compare(Ctx *c, const char *dir) {
+json_t *manifest_read(Ctx *c, const char *dir) {
   const Bytes b = file_read(c, arena_printf(&c->model, "%s/manifest.json", dir), 0);
   json_t *all = json_loadb((const char *)b.p, b.n, 0, NULL);
+  if (!all) fail(c, EX_BADMODEL, "the manifest of '%s' is no JSON", dir);
+  return all;
+}
+
+void files_compare(Ctx *c, const char *dir) {
+  json_t *all = manifest_read(c, dir);
   const char *name;
   const json_t *file;
   json_object_foreach(json_object_get(all, "files"), name, file) {

@@ -210,6 +210,8 @@ static const struct { const char *option, *beside; } ignored[] = {
 static const struct { const char *option, *without[3]; } idle[] = {
   { "format", { "output" } },
   { "kernel", { "dump", "stop-after" } },
+  { "tolerance", { "baseline" } },
+  { "repeat", { "limit", "baseline" } },
   { "seed", { "self-test", "precision", "weights" } }, /* for compile */
 };
 /* clang-format on */
@@ -339,6 +341,17 @@ static int check_metrics(const Options *o) {
   return code;
 }
 
+static int check_budgets(const Options *o) {
+  Arena a = { 0 };
+  int code = -1;
+  const char *why = o->limits ? limits_parse(&a, o->limits, false, &(Measures){ 0 }) : NULL;
+  if (why) code = wrong(o, "--limit '%s': %s", o->limits, why);
+  why = !why && o->tolerance ? limits_parse(&a, o->tolerance, true, &(Measures){ 0 }) : NULL;
+  if (why) code = wrong(o, "--tolerance '%s': %s", o->tolerance, why);
+  arena_free(&a);
+  return code;
+}
+
 static int check_values(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
@@ -383,6 +396,7 @@ static int check_values(const Options *o) {
   if (code < 0 && o->stop_after) code = check_stop(o);
   if (code < 0) code = check_twice(o, "result", &o->results);
   if (code < 0) code = check_metrics(o);
+  if (code < 0) code = check_budgets(o);
   for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);
   return code;
 }

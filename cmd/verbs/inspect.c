@@ -323,8 +323,65 @@ static void print_contractions(Ctx *c, const Options *o, json_t *list) {
                               json_string_value(json_object_get(x, "ranges"))));
 }
 
+/* ---- budgets ---- */
+
+/* Compares what a command knows without running the model with --limit and --baseline. Returns the exit code. */
+static int check_limits(Ctx *c, const Options *o, int64_t arena, int64_t weights, size_t kernels, json_t *report) {
+  Checks k = { 0 };
+  Measures m = { .value = { [LIMIT_ARENA] = (double)arena, [LIMIT_WEIGHTS] = (double)weights, [LIMIT_KERNELS] = (double)kernels },
+                 .known = { [LIMIT_ARENA] = true, [LIMIT_WEIGHTS] = true, [LIMIT_KERNELS] = true }, .note = "" }, limits, old;
+  const char *machine;
+  if (limits_read(c, o, &limits, &old, &machine)) limits_check(c, o, &m, &limits, &old, &k);
+  if (report) json_object_set_new(report, "checks", checks_json(&k));
+  else checks_print(c, o, &k, 0);
+  checks_write(c, o, &k, 0);
+  const int code = k.failed ? EX_FAILED : EX_DONE;
+  checks_free(&k);
+  return code;
+}
+
+/* ---- a bundle ---- */
+/* What the manifest of a bundle says */
+static int inspect_bundle(Ctx *c, const Options *o) {
+  Interface f = interface_read(c, o, o->model);
+  json_t *manifest = manifest_read(c, o->model), *report = o->json ? json_report("inspect", o->model) : NULL;
+  const Layers l = layers_of_manifest(c, manifest);
+  Cost cost = { 0, 0, 0 };
+  for (size_t k = 0; k < l.n; k++) {
+    cost.flops += l.p[k].flops;
+    cost.read += l.p[k].read;
+    cost.written += l.p[k].written;
+  }
+  if (report) {
+    static const char *const copied[] = { "inputs", "outputs", "states", "kernels", "arena_bytes", "weight_bytes", "options", "errors",
+                                          "source", "files", "schedules", "bounds", "version" };
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+      if (json_object_get(manifest, copied[i])) json_object_set(report, copied[i], json_object_get(manifest, copied[i]));
+    json_object_update_new(report, json_pack("{s:s, s:I, s:I, s:I}", "isa", f.target->isa, "flops", (json_int_t)cost.flops,
+                                             "bytes_read", (json_int_t)cost.read, "bytes_written", (json_int_t)cost.written));
+  } else {
+    print_values(c, o, "input", f.inputs.p, f.inputs.n);
+    print_values(c, o, "output", f.outputs.p, f.outputs.n);
+    printf("kernels %zu for %s\ncost    %s, reads %s, writes %s\narena   %s\nweights %s\n", l.n, f.target->isa,
+           count_text(c, (double)cost.flops, "flop"), bytes_text(c, cost.read), bytes_text(c, cost.written),
+           bytes_text(c, f.arena_bytes), bytes_text(c, f.weight_bytes));
+    for (size_t k = 0; o->explain && k < l.n; k++) {
+      printf("k%zu: %lld flops, reads %s, writes %s\n", k, (long long)l.p[k].flops, bytes_text(c, l.p[k].read),
+             bytes_text(c, l.p[k].written));
+      for (size_t i = 0; i < l.p[k].nnodes; i++) print_cut(o, arena_printf(&c->model, "  from %s", l.p[k].nodes[i]));
+      if (*l.p[k].schedule) print_cut(o, arena_printf(&c->model, "  schedule %s", l.p[k].schedule));
+    }
+  }
+  const int code = check_limits(c, o, f.arena_bytes, f.weight_bytes, l.n, report);
+  if (report) json_print(report);
+  json_decref(manifest);
+  interface_free(&f);
+  return code;
+}
+
 int verb_inspect(Ctx *c, const Options *o) {
   if (o->tunables) return tunables_list(c, o);
+  if (is_bundle(o->model)) return inspect_bundle(c, o);
   const Target *t = target_of(c, o, "native");
   Graph *g = load_graph(c, o, NULL);
   int count[OP_COUNT];
@@ -348,8 +405,9 @@ int verb_inspect(Ctx *c, const Options *o) {
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
     if (p->in->target->dev) json_object_set_new(report, "products", products_json(p));
     if (least_seconds(p) > 0) json_object_set_new(report, "least_seconds", json_real(least_seconds(p)));
+    const int code = check_limits(c, o, p->memory.arena_bytes, p->weights.bytes, p->kernels.n, report);
     json_print(report);
-    return EX_DONE;
+    return code;
   }
   Sb ops = { 0 };
   for (int i = 0; i < OP_COUNT; i++)
@@ -372,5 +430,5 @@ int verb_inspect(Ctx *c, const Options *o) {
   }
   json_decref(contractions);
   json_decref(kernels);
-  return EX_DONE;
+  return check_limits(c, o, p->memory.arena_bytes, p->weights.bytes, p->kernels.n, NULL);
 }

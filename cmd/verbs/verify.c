@@ -369,9 +369,7 @@ static int read_sets(Ctx *c, Verify *v, Steps *s) {
 
 /* The options of a bundle, as far as a model that is compiled again needs them */
 static void take_options(Ctx *c, Options *o) {
-  json_t *all = NULL;
-  const Bytes b = file_read(c, arena_printf(&c->model, "%s/manifest.json", o->model), 0);
-  if (!(all = json_loadb((const char *)b.p, b.n, 0, NULL))) fail(c, EX_BADMODEL, "the manifest of '%s' is no JSON", o->model);
+  json_t *all = manifest_read(c, o->model);
   const json_t *options = json_object_get(all, "options");
   const struct { const char *key, **field, *none; } taken[] = {
     { "isa", &o->isa, "" }, { "backend", &o->backend, "" }, { "precision", &o->precision, "fp32" },
