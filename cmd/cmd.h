@@ -32,7 +32,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   Verb verb;
   uint64_t given[3];           /* a bit for each row of options.h: the option was given */
   char **words;                /* the command line, with the program first */
-  const char *model;           /* the model or bundle */
+  const char *model, *other;   /* the model or bundle; other: the second one */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
@@ -69,6 +69,7 @@ int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
 int verb_profile(Ctx *c, const Options *o);
 int verb_quantize(Ctx *c, const Options *o);
+int verb_diff(Ctx *c, const Options *o);
 int verb_devices(Ctx *c, const Options *o);
 int verb_tune(Ctx *c, const Options *o);
 int verb_ops(Ctx *c, const Options *o);

@@ -3,6 +3,7 @@
  * OPTION.
  *
  * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile; t tune, q quantize,
+ * x diff,
  * d devices, o ops, s completions, and * all of them. A capital letter: the option also applies when the verb is given a bundle,
  * which is already compiled. An option that means something else to another verb has a second row for it.
  *
@@ -47,6 +48,8 @@ VERB(tune,       "MODEL",        "search for faster schedules of its kernels on 
      "tgc tune net.onnx --time=5m")
 VERB(quantize,   "MODEL -o OUT", "write the model quantised to 8 bits, calibrated on sample inputs",
      "tgc quantize net.onnx --data=samples -o net8.onnx")
+VERB(diff,       "BUNDLE BUNDLE", "compare two bundles: interface, options, sizes, errors, kernels and schedules",
+     "tgc diff net_yesterday net_c")
 VERB(devices,    "",             "list this machine's features, and the machines for which bundles can be built and run here",
      "tgc devices --json")
 VERB(ops,        "",             "list the operators of the intermediate representation and of ONNX, and the passes",
@@ -113,7 +116,7 @@ OPTION(0,   "self-test",        0,                        FLAG,  self_test,     
        "add reference inputs and outputs, with which `make check` tests the bundle")
 OPTION(0,   "format",           "FORMAT",                 TEXT,  format,          "R",          OUTPUT,
        "format of output files: npy, pb or raw (npy)")
-OPTION(0,   "json",             0,                        FLAG,  json,            "RVIkBPtdoq", OUTPUT,
+OPTION(0,   "json",             0,                        FLAG,  json,            "RVIkBPtdoqX", OUTPUT,
        "print a report as JSON")
 OPTION(0,   "junit",            "FILE",                   TEXT,  junit,           "VIB",         OUTPUT,
        "write what was checked as JUnit's XML, for build servers")
@@ -280,7 +283,7 @@ OPTION('v', "verbose",          0,                        FLAG,  verbose,       
        "print what is being done")
 OPTION(0,   "color",            "WHEN",                   TEXT,  color,           "*",          GENERAL,
        "colours: auto (on a terminal, unless NO_COLOR is set; default), always or never")
-OPTION(0,   "wide",             0,                        FLAG,  wide,            "IBPtdo",     GENERAL,
+OPTION(0,   "wide",             0,                        FLAG,  wide,            "IBPtdoX",     GENERAL,
        "do not cut the lines of tables at the width of the terminal")
 OPTION('h', "help",             0,                        FLAG,  help,            "*",          GENERAL,
        "print this help")

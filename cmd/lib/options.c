@@ -135,6 +135,8 @@ static int parse_short(Options *o, char ***argv) {
   return -1;
 }
 
+static bool takes_two(Verb v) { return strchr(verb_rows[v].args, ' ') && strchr(verb_rows[v].args, ' ')[1] != '-'; }
+
 static int parse_word(Options *o, const char *word) {
   if (o->verb == VERB_COUNT) {
     if (!strcmp(word, "help")) return o->help = true, -1;
@@ -142,6 +144,7 @@ static int parse_word(Options *o, const char *word) {
       if (!strcmp(word, verb_rows[i].name)) o->verb = (Verb)i;
     return o->verb == VERB_COUNT ? unknown_verb(o, word) : -1;
   }
+  if (o->model && !o->other && takes_two(o->verb)) return o->other = word, -1;
   if (o->model || !*verb_rows[o->verb].args) return wrong(o, "unexpected argument '%s'", word);
   o->model = word;
   return -1;
@@ -418,6 +421,7 @@ int options_parse(Options *o, int argc, char **argv) {
   if (o->version) return puts("tgc " TGC_VERSION), EX_DONE;
   if (o->help) return print_help(o), EX_DONE;
   if (o->verb == VERB_COUNT) return wrong(o, "no verb given");
+  if (o->model && !o->other && takes_two(o->verb)) return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
   if (!o->model && !o->tunables && *verb_rows[o->verb].args)
     return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
   code = check_values(o);
