@@ -22,7 +22,7 @@ SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c fron
 CMD := $(wildcard cmd/*.c cmd/verbs/*.c cmd/lib/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a
-EMBED := $(sort $(wildcard runtime_stub/* cmd/probe/*))
+EMBED := $(sort $(wildcard runtime_stub/* cmd/probe/* cmd/page/*))
 GEN := $(BUILD)/gen/onnx.pb-c.o $(BUILD)/gen/templates.o
 UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c) tests/bad/load.c $(wildcard tests/device-programs/*.c))
 
@@ -113,6 +113,13 @@ run-tests: all $(UNIT) $(CASES) $(TESTS_CC)
 # every model by each compiler: minutes
 models: all
 	@TGC_COMPILERS="$${TGC_COMPILERS:-gcc clang}" BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/models/run | grep -v '^ok'
+
+# whole paths of users, from a model to numbers, and the page of report in a browser: minutes
+paths: deps-check
+	@tools/deps.sh paths
+	$(AGAIN) run-paths
+run-paths: all
+	@PATHS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(or $(TESTS),paths)
 
 # every official test of an operator through a real bundle: minutes
 nodes: all
@@ -247,5 +254,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
+.PHONY: paths run-paths site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -39,7 +39,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance;
   int64_t repeat;
-  const char *original, *junit, *markdown; /* original: the model that a bundle was made from */
+  const char *original, *junit, *markdown, *dot; /* original: the model that a bundle was made from */
   Texts inputs, dims, states, results, settings, metrics, requires;
   const char *dump, *stop_after, *start_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
@@ -69,6 +69,7 @@ int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
 int verb_profile(Ctx *c, const Options *o);
 int verb_quantize(Ctx *c, const Options *o);
+int verb_report(Ctx *c, const Options *o);
 int verb_diff(Ctx *c, const Options *o);
 int verb_devices(Ctx *c, const Options *o);
 int verb_tune(Ctx *c, const Options *o);
@@ -218,6 +219,8 @@ void error_print(const Plan *p, const OutputError *e);    /* on stdout */
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);
 void print_interface(Ctx *c, const Options *o, const Graph *g);
+typedef struct Life { int first, last; } Life;            /* kernels that access a buffer; -1: none */
+Life *buffer_lives(const Plan *p);
 /* --explain; kernels: as a manifest lists them, with what their compiled functions take, or NULL */
 void print_kernels(const Options *o, const Plan *p, const json_t *kernels);
 
@@ -332,6 +335,8 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
+/* Lets Graphviz draw a graph as SVG. Returns 0, or an exit code and why. */
+int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why);
 /* Links an object into a shared library. arg is a Linking. Fails with EX_MISSING without a linker. */
 typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
@@ -505,6 +510,18 @@ void checks_print(Ctx *c, const Options *o, const Checks *k, size_t from); /* th
 json_t *checks_json(const Checks *k);
 void checks_write(Ctx *c, const Options *o, const Checks *k, double seconds); /* the files of --junit and --markdown */
 void checks_free(Checks *k);
+void xml_text(Sb *s, const char *text);                   /* the text with entities; control characters and what is no UTF-8 become '?' */
+
+/* ---- dot.c: a plan as text for Graphviz ---- */
+typedef struct NodeEdge { uint32_t from, to; } NodeEdge; /* origins: one node of the model reads a value of the other */
+typedef VEC(NodeEdge) NodeEdges;
+void node_edges(const Graph *g, NodeEdges *out);
+/* ms: time by kernel, or NULL. nodes: with the model's nodes */
+void dot_print(const Plan *p, const NodeEdges *edges, const double *ms, bool nodes, Sb *out);
+
+/* ---- plots.c: drawings as SVG ---- */
+void plot_roofline(Ctx *c, const Timing *t, Sb *s);
+void plot_memory(Ctx *c, const Plan *p, Sb *s);
 
 /* ---- limits.c: --limit and --baseline ---- */
 enum { LIMIT_LATENCY, LIMIT_ARENA, LIMIT_WEIGHTS, LIMIT_CODE, LIMIT_KERNELS, LIMIT_COUNT };

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes sure that what tgc needs is on this machine: deps.sh SET...
 # Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated
-# machines), llvm (to test objects for WebAssembly), site (to write the documentation as HTML). LLVM itself is in check: tgc builds
+# machines), llvm (to test objects for WebAssembly), paths (to test whole paths of users), site (to write the documentation as HTML). LLVM itself is in check: tgc builds
 # without it.
 # As root on Debian the missing packages are installed through apt; otherwise this says which they are.
 # A package counts as present when its probe succeeds, so other systems and own builds are fine.
@@ -35,6 +35,7 @@ check oclgrind             has oclgrind
 check cmark-gfm            has cmark-gfm
 check zsh                  has zsh
 check fish                 has fish
+check graphviz             has dot
 check llvm-19-dev          has llvm-config-19
 check clang-19             has clang-19
 cross gcc-aarch64-linux-gnu     has aarch64-linux-gnu-gcc
@@ -48,6 +49,7 @@ cross libnewlib-arm-none-eabi   file /usr/include/newlib/stdio.h
 cross qemu-user                 has qemu-aarch64
 cross qemu-system-arm           has qemu-system-arm
 llvm lld                   has wasm-ld
+paths chromium             has chromium
 site cmark-gfm             has cmark-gfm
 llvm nodejs                has node
 '

@@ -199,6 +199,17 @@ int example_run(Ctx *c, const Options *o, const char *scratch, const char *emula
   return strstr(*why, tgcrt_strerror(TGCRT_CPU)) ? EX_MISSING : EX_FAILED;
 }
 
+int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why) {
+  Options patient = *o;
+  Texts argv = { 0 };
+  const char *const words[] = { "dot", "-Tsvg", "-o", to, from };
+  patient.cc_limit = "30";
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) VEC_PUSH(&argv, words[i]);
+  const int code = run_tool(c, &patient, scratch, (Tool){ .what = "drawing program", .variable = "PATH", .makes = to }, &argv, why);
+  VEC_FREE(&argv);
+  return code;
+}
+
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks) {
   const char *end = strrchr(f->code, '.'), *code = arena_printf(&c->model, "%s/%s", dir, f->code);
   if (!strcmp(end, ".so")) return code;

@@ -36,17 +36,19 @@ json_t *checks_json(const Checks *k) {
 
 /* ---- files ---- */
 
-/* The text as XML takes it between tags and in quotes. Names may hold any bytes: those that are no printable ASCII become '?'. */
-static void put_xml(Sb *s, const char *text) {
+/* The text as XML takes it between tags and in quotes. Names may hold any bytes. */
+void xml_text(Sb *s, const char *text) {
   static const struct { char ch; const char *entity; } entities[] = {
     { '&', "&amp;" }, { '<', "&lt;" }, { '>', "&gt;" }, { '"', "&quot;" }, { '\'', "&apos;" },
   };
-  for (; *text; text++) {
+  for (int n; *text; text += n ? n : 1) {
     const char *as = NULL;
+    n = utf8_length(text);
     for (size_t i = 0; i < sizeof entities / sizeof *entities; i++)
       if (*text == entities[i].ch) as = entities[i].entity;
     if (as) sb_puts(s, as);
-    else sb_printf(s, "%c", *text < 0x20 || *text > 0x7e ? '?' : *text);
+    else if (!n || (n == 1 && ((unsigned char)*text < 0x20 || *text == 0x7f))) sb_puts(s, "?");
+    else sb_put(s, text, (size_t)n);
   }
 }
 
@@ -62,20 +64,20 @@ static void write_junit(Ctx *c, const Options *o, const Checks *k, double second
   Sb s = { 0 };
   const char *verb = verb_rows[o->verb].name;
   sb_printf(&s, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"tgc %s ", verb);
-  put_xml(&s, o->model);
+  xml_text(&s, o->model);
   sb_printf(&s, "\" tests=\"%zu\" failures=\"%d\" errors=\"0\" skipped=\"0\" time=\"%.3f\">\n", k->list.n, k->failed, seconds);
   for (size_t i = 0; i < k->list.n; i++) {
     const Finding *x = &k->list.p[i];
     sb_printf(&s, "<testcase classname=\"tgc.%s\" name=\"", verb);
-    put_xml(&s, x->name);
+    xml_text(&s, x->name);
     sb_puts(&s, "\">");
     if (!x->passed) {
       sb_puts(&s, "<failure message=\"");
-      put_xml(&s, x->text);
+      xml_text(&s, x->text);
       sb_puts(&s, "\"/>");
     } else {
       sb_puts(&s, "<system-out>");
-      put_xml(&s, x->text);
+      xml_text(&s, x->text);
       sb_puts(&s, "</system-out>");
     }
     sb_puts(&s, "</testcase>\n");

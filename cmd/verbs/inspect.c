@@ -190,10 +190,7 @@ static void print_moves(const Plan *p, int64_t all) {
 }
 
 /* first and last kernel that accesses each buffer */
-typedef struct Life {
-  int first, last;
-} Life;
-static Life *lives(const Plan *p) {
+Life *buffer_lives(const Plan *p) {
   Life *l = ARENA_NEW(&p->ir->ctx->model, Life, p->ir->bufs.n + 1);
   for (size_t i = 0; i < p->ir->bufs.n; i++) l[i] = (Life){ -1, -1 };
   for (size_t k = 0; k < p->kernels.n; k++)
@@ -206,7 +203,7 @@ static Life *lives(const Plan *p) {
 }
 
 static void print_memory(const Options *o, const Plan *p) {
-  const Life *l = lives(p);
+  const Life *l = buffer_lives(p);
   Ctx *c = p->ir->ctx;
   Table t = { .c = c, .o = o, .format = ">><" };
   puts("memory plan (arena):");
@@ -227,7 +224,7 @@ static void print_memory(const Options *o, const Plan *p) {
 }
 
 static json_t *memory_json(const Plan *p) {
-  const Life *l = lives(p);
+  const Life *l = buffer_lives(p);
   json_t *j = json_array();
   for (size_t i = 0; i < p->ir->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[i];

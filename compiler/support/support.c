@@ -148,7 +148,7 @@ int word_index(const char *const *words, int n, const char *s) {
 /* ---- diagnostics ---- */
 
 /* Bytes of the UTF-8 character at s; 0: invalid (RFC 3629) */
-static int utf8_length(const char *s) {
+int utf8_length(const char *s) {
   const unsigned char *u = (const unsigned char *)s;
   const int n = *u < 0x80 ? 1 : *u < 0xc2 ? 0 : *u < 0xe0 ? 2 : *u < 0xf0 ? 3 : *u < 0xf5 ? 4 : 0;
   for (int i = 1; i < n; i++)

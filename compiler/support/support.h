@@ -141,6 +141,7 @@ typedef struct Pos {
   const char *src;      /* start of the line, for the caret; NULL: none */
 } Pos;
 
+int utf8_length(const char *s);      /* bytes of the character of UTF-8 at s; 0: there is none */
 /* Messages follow git's grammar: lower case, no full stop, first what is wrong, the subject quoted. Control characters are
  * escaped here, so callers may print strings of the model. A warning that was given before is not printed again: a verb may read
  * a model several times. */
