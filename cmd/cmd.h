@@ -219,8 +219,6 @@ void error_print(const Plan *p, const OutputError *e);    /* on stdout */
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);
 void print_interface(Ctx *c, const Options *o, const Graph *g);
-typedef struct Life { int first, last; } Life;            /* kernels that access a buffer; -1: none */
-Life *buffer_lives(const Plan *p);
 /* --explain; kernels: as a manifest lists them, with what their compiled functions take, or NULL */
 void print_kernels(const Options *o, const Plan *p, const json_t *kernels);
 
@@ -456,6 +454,9 @@ Layers layers_of_plan(const Plan *p);
 Layers layers_of_manifest(Ctx *c, const json_t *manifest);
 const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* its nodes as one text */
 json_t *layer_nodes_json(const Layer *l);
+
+typedef struct Life { int first, last; } Life;            /* kernels that access a buffer; -1: none */
+Life *buffer_lives(const Plan *p);
 
 /* ---- timing.c: the time of each kernel ---- */
 /* roof: least time that the machine allows, divided by the time taken */

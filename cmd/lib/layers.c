@@ -49,6 +49,19 @@ Layers layers_of_manifest(Ctx *c, const json_t *manifest) {
   return l;
 }
 
+/* first and last kernel that accesses each buffer */
+Life *buffer_lives(const Plan *p) {
+  Life *l = ARENA_NEW(&p->ir->ctx->model, Life, p->ir->bufs.n + 1);
+  for (size_t i = 0; i < p->ir->bufs.n; i++) l[i] = (Life){ -1, -1 };
+  for (size_t k = 0; k < p->kernels.n; k++)
+    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
+      Life *x = &l[p->kernels.p[k].bufs.p[i]];
+      if (x->first < 0) x->first = (int)k;
+      x->last = (int)k;
+    }
+  return l;
+}
+
 /* Opsets are left out, as lines are short. */
 const char *layer_nodes(Ctx *c, const Layer *l, size_t most) {
   Sb s = { 0 };

@@ -189,19 +189,6 @@ static void print_moves(const Plan *p, int64_t all) {
          all ? 100.0 * (double)bytes / (double)all : 0.0);
 }
 
-/* first and last kernel that accesses each buffer */
-Life *buffer_lives(const Plan *p) {
-  Life *l = ARENA_NEW(&p->ir->ctx->model, Life, p->ir->bufs.n + 1);
-  for (size_t i = 0; i < p->ir->bufs.n; i++) l[i] = (Life){ -1, -1 };
-  for (size_t k = 0; k < p->kernels.n; k++)
-    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
-      Life *x = &l[p->kernels.p[k].bufs.p[i]];
-      if (x->first < 0) x->first = (int)k;
-      x->last = (int)k;
-    }
-  return l;
-}
-
 static void print_memory(const Options *o, const Plan *p) {
   const Life *l = buffer_lives(p);
   Ctx *c = p->ir->ctx;
