@@ -48,7 +48,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   double rtol, atol, seconds, percentile;
   bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, ort, hardlinks;
   bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
-  const char *color;
+  const char *color, *messages;
 } Options;
 
 /* Fills in o. Returns -1 when a verb is to be run. Else the exit code: the help was printed, or the command line is wrong. */

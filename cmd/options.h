@@ -289,6 +289,8 @@ OPTION('v', "verbose",          0,                        FLAG,  verbose,       
        "print what is being done")
 OPTION(0,   "color",            "WHEN",                   TEXT,  color,           "*",          GENERAL,
        "colours: auto (on a terminal, unless NO_COLOR is set; default), always or never")
+OPTION(0,   "messages",         "FORM",                   TEXT,  messages,        "*",          GENERAL,
+       "form of messages on standard error: text (default), or json: a record on each line (docs/schema/message.schema.json)")
 OPTION(0,   "wide",             0,                        FLAG,  wide,            "IBPtdoX",     GENERAL,
        "do not cut the lines of tables at the width of the terminal")
 OPTION('h', "help",             0,                        FLAG,  help,            "*",          GENERAL,

@@ -1,5 +1,5 @@
-/* dot.c: a plan as text for Graphviz: its kernels and the values that pass between them, with or without the model's nodes that
- * each kernel was fused from.
+/* dot.c: a plan as text for Graphviz: its kernels, and the values that pass between them. The nodes of the model that a kernel was
+ * fused from may be drawn inside of it.
  *
  * needs: the edges between nodes of the model, taken before passes change the graph */
 #include "../cmd.h"
@@ -64,7 +64,7 @@ typedef struct Dot {
   Sb *out;
 } Dot;
 
-/* What stands for kernel k at the ends of its edges: with nodes, the first or the last of them */
+/* The box where edges of kernel k end: with nodes, the first or the last of them */
 static const char *kernel_end(const Dot *d, size_t k, bool last) {
   const int n = d->from[k].n;
   if (!d->nodes || !n) return arena_printf(&d->c->model, "k%zu", k);

@@ -16,8 +16,17 @@ double duration(const char *text) {
   return end == text || *end || !(v >= 0 && v < 1e7) ? -1 : v * unit;
 }
 
+static bool as_records(const Options *o) { return o->messages && !strcmp(o->messages, "json"); }
+
 static void say_wrong(const Options *o, const char *near, const char *fmt, va_list ap) {
   Arena a = { 0 };
+  if (as_records(o)) {
+    char text[1024];
+    vsnprintf(text, sizeof text, fmt, ap);
+    message_record(stderr, EX_USAGE_, NULL, (Pos){ 0 }, fmt, arena_printf(&a, "%s%s", text, near));
+    arena_free(&a);
+    return;
+  }
   fprintf(stderr, "%s ", paint(o, stderr, PAINT_ERROR, "tgc:", &a));
   arena_free(&a);
   vfprintf(stderr, fmt, ap);
@@ -383,6 +392,8 @@ static int check_values(const Options *o) {
     return wrong_value(o, "format", o->format, "--format must be npy, pb or raw, not '%s'", o->format);
   if (o->color && strcmp(o->color, "auto") && strcmp(o->color, "always") && strcmp(o->color, "never"))
     return wrong_value(o, "color", o->color, "--color must be auto, always or never, not '%s'", o->color);
+  if (o->messages && strcmp(o->messages, "text") && strcmp(o->messages, "json"))
+    return wrong_value(o, "messages", o->messages, "--messages must be text or json, not '%s'", o->messages);
   if (o->threads > 1024) return wrong(o, "--threads must be at most 1024");
   if (o->time && duration(o->time) < 0)
     return wrong(o, "--time needs a number of seconds, or one with s, m or h, not '%s'", o->time);
@@ -408,7 +419,9 @@ int options_parse(Options *o, int argc, char **argv) {
   *o = (Options){ .verb = VERB_COUNT, .words = argv, .kernel = -1, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
   bool words = false; /* after "--" */
   int code;
-  (void)argc;
+  for (int i = 1; i < argc; i++) /* so that it counts for what is wrong before it */
+    if (!strcmp(argv[i], "--messages=json") || (!strcmp(argv[i], "--messages") && i + 1 < argc && !strcmp(argv[i + 1], "json")))
+      o->messages = "json";
   for (char **at = argv + 1; *at; at++) {
     code = -1;
     if (words || (*at)[0] != '-' || !(*at)[1]) code = parse_word(o, *at);

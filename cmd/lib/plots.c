@@ -1,4 +1,4 @@
-/* plots.c: drawings of a report as SVG: the roofline of a machine with a point for each kernel, and the memory of the arena over
+/* plots.c: drawings of a report as SVG. The roofline of a machine has a point for each kernel. The memory of the arena is drawn over
  * the kernels of a run. */
 #include "../cmd.h"
 #include <math.h>

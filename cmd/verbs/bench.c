@@ -26,7 +26,7 @@ typedef struct Bench {
   int sides, threads;
   double tgc_s, cc_s, foreign; /* foreign: load of other processes in the kept windows, in CPUs */
   int disturbed;               /* disturbed windows that were kept */
-  Measures limits, old;        /* of --limit and --baseline */
+  Measures limits, old;        /* from --limit and --baseline */
   int repeated;                /* measurements of the latency: more than one if it was too long */
   Checks checks;
 } Bench;

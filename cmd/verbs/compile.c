@@ -67,6 +67,12 @@ static const char *quoted(Ctx *c, const char *path) { /* for a shell */
 /* Two lines on standard error: the bundle, and the command that uses it */
 static void summarize(Ctx *c, const Options *o, const Plan *p, const Writing *w) {
   const char *dir = quoted(c, o->out), *head = paint(o, stderr, PAINT_OK, arena_printf(&c->model, "%s:", dir), &c->model);
+  if (c->records) {
+    note(c, "%zu files in %s, code %s, weights %s, arena %s, %zu kernel%s for %s", w->files, o->out, bytes_text(c, (int64_t)w->code),
+         bytes_text(c, p->weights.bytes), bytes_text(c, p->memory.arena_bytes), p->kernels.n, p->kernels.n == 1 ? "" : "s",
+         p->in->target->isa);
+    return;
+  }
   fprintf(stderr, "%s %zu files, code %s, weights %s, arena %s, %zu kernel%s for %s\n", head, w->files,
           bytes_text(c, (int64_t)w->code), bytes_text(c, p->weights.bytes), bytes_text(c, p->memory.arena_bytes), p->kernels.n,
           p->kernels.n == 1 ? "" : "s", p->in->target->isa);
@@ -74,10 +80,9 @@ static void summarize(Ctx *c, const Options *o, const Plan *p, const Writing *w)
 }
 
 /* One line on standard error: the CPU that costs are for, where it is not that of the table */
-static void tell_machine(const Options *o, const Target *t) {
+static void tell_machine(Ctx *c, const Options *o, const Target *t) {
   if (!t->facts) return;
-  fprintf(stderr, "tgc: costs are those of the machine '%s'%s\n", t->facts->name,
-          o->machine ? "" : ": this CPU, as the tuner's store has it");
+  note(c, "costs are those of the machine '%s'%s", t->facts->name, o->machine ? "" : ": this CPU, as the tuner's store has it");
 }
 
 /* One line on standard error: what takes more memory than it must, and why */
@@ -87,12 +92,12 @@ static void tell_growth(Ctx *c, const Plan *p) {
                arena = (double)p->memory.arena_bytes / (double)(g->arena > 0 ? g->arena : 1);
   const bool more_weights = weights > 1.01, more_arena = g->arena > 0 && arena > 1.01;
   if (!g->layers || (!more_weights && !more_arena)) return;
-  fputs("tgc: ", stderr);
-  if (more_weights) fprintf(stderr, "weights grow from %s to %s", bytes_text(c, g->weights), bytes_text(c, p->weights.bytes));
+  const char *text = more_weights ? arena_printf(&c->model, "weights grow from %s to %s", bytes_text(c, g->weights),
+                                                 bytes_text(c, p->weights.bytes)) : "the arena grows";
   if (more_arena)
-    fprintf(stderr, "%s from %s to %s", more_weights ? ", the arena" : "the arena grows", bytes_text(c, g->arena),
-            bytes_text(c, p->memory.arena_bytes));
-  fprintf(stderr, ", for speed: %s; --optimize=small prevents it\n", g->forms);
+    text = arena_printf(&c->model, "%s%s from %s to %s", text, more_weights ? ", the arena" : "", bytes_text(c, g->arena),
+                        bytes_text(c, p->memory.arena_bytes));
+  note(c, "%s, for speed: %s; --optimize=small prevents it", text, g->forms);
 }
 
 static void write_bundle(Ctx *c, void *arg) {
@@ -157,7 +162,7 @@ int verb_compile(Ctx *c, const Options *given) {
   feed_free(&feed);
   if (inexact && !o->quiet) error_print(p, errors);
   if (o->explain) print_kernels(o, p, NULL);
-  if (!o->quiet) tell_machine(o, t);
+  if (!o->quiet) tell_machine(c, o, t);
   if (!o->quiet) tell_growth(c, p);
   if (!o->quiet) summarize(c, o, p, &w);
   return EX_DONE;

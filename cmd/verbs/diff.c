@@ -13,7 +13,7 @@ typedef struct Half {
 typedef struct DiffJob {
   const Options *o;
   Half half[2];
-  Table table;                 /* what differs: name, then the value of each */
+  Table table;                 /* differences: a name, then the value of each */
   json_t *report;
   int differences;
 } DiffJob;

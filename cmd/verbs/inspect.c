@@ -325,7 +325,7 @@ static int check_limits(Ctx *c, const Options *o, int64_t arena, int64_t weights
 }
 
 /* ---- a bundle ---- */
-/* What the manifest of a bundle says */
+/* The facts that the manifest of a bundle has */
 static int inspect_bundle(Ctx *c, const Options *o) {
   Interface f = interface_read(c, o, o->model);
   json_t *manifest = manifest_read(c, o->model), *report = o->json ? json_report("inspect", o->model) : NULL;

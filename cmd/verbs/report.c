@@ -1,6 +1,6 @@
-/* report.c: tgc report: one page of HTML about a model, which needs no other file: its graph with fused kernels (drawn by
- * Graphviz's dot), the roofline, the memory of the arena, a table of kernels, the error of outputs. Times and errors are measured
- * on this machine, where it can run the code. */
+/* report.c: tgc report: one page of HTML about a model, which needs no other file. It has the graph with fused kernels, the
+ * roofline, the memory of the arena, a table of kernels and the error of outputs. Graphviz's dot draws the graph. Times and errors
+ * are measured on this machine, if it can run the code. */
 #include "../cmd.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <math.h>

@@ -155,6 +155,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
   Images images;           /* the code, compiled for a device */
   Bytes code;              /* the code file, for words of later files */
 };
+void bundle_sbom(const Rendering *r, Bundle *b); /* sbom.c: adds sbom.cdx.json */
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
