@@ -70,6 +70,7 @@ int verb_bench(Ctx *c, const Options *o);
 int verb_profile(Ctx *c, const Options *o);
 int verb_quantize(Ctx *c, const Options *o);
 int verb_report(Ctx *c, const Options *o);
+int verb_audit(Ctx *c, const Options *o);
 int verb_diff(Ctx *c, const Options *o);
 int verb_devices(Ctx *c, const Options *o);
 int verb_tune(Ctx *c, const Options *o);
@@ -333,6 +334,10 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
+/* Compiles a source of the bundle, and lets gcc write its calls and stacks beside the object. Fails with EX_MISSING without gcc. */
+const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *source);
+/* Writes the symbols that an object needs to a file. Returns 0, or an exit code and why. */
+int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why);
 /* Lets Graphviz draw a graph as SVG. Returns 0, or an exit code and why. */
 int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why);
 /* Links an object into a shared library. arg is a Linking. Fails with EX_MISSING without a linker. */
@@ -523,6 +528,18 @@ void dot_print(const Plan *p, const NodeEdges *edges, const double *ms, bool nod
 /* ---- plots.c: drawings as SVG ---- */
 void plot_roofline(Ctx *c, const Timing *t, Sb *s);
 void plot_memory(Ctx *c, const Plan *p, Sb *s);
+
+/* ---- callgraph.c: calls and stacks, as gcc writes them ---- */
+/* bytes: its own frame; -1: not known. red: with a red zone. deepest: with those below. next: the function below, on the deepest path; -1: none */
+typedef struct Function { const char *name; int64_t bytes, deepest, assumed; bool unbounded, reached, red; int state, next; } Function;
+typedef struct Call { size_t from, to; } Call;
+typedef struct CallGraph { VEC(Function) functions; VEC(Call) calls; bool recursive, unbounded, follow; } CallGraph;
+void callgraph_read(Ctx *c, CallGraph *g, const char *path);
+void callgraph_add(CallGraph *g, int64_t vector_bytes, int64_t red_zone); /* adds bytes that the compiler does not count */
+/* Bytes of the deepest path; -1: no such function. follow: with functions that are called by pointer */
+int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
+bool is_indirect(const Function *f);                      /* stands for calls by pointer */
+void callgraph_free(CallGraph *g);
 
 /* ---- limits.c: --limit and --baseline ---- */
 enum { LIMIT_LATENCY, LIMIT_ARENA, LIMIT_WEIGHTS, LIMIT_CODE, LIMIT_KERNELS, LIMIT_COUNT };

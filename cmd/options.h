@@ -3,7 +3,7 @@
  * OPTION.
  *
  * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile; t tune, q quantize,
- * w report, x diff,
+ * w report, a audit, x diff,
  * d devices, o ops, s completions, and * all of them. A capital letter: the option also applies when the verb is given a bundle,
  * which is already compiled. An option that means something else to another verb has a second row for it.
  *
@@ -50,6 +50,8 @@ VERB(quantize,   "MODEL -o OUT", "write the model quantised to 8 bits, calibrate
      "tgc quantize net.onnx --data=samples -o net8.onnx")
 VERB(report,     "MODEL -o FILE", "write a page of HTML: graph, roofline, memory, kernels and accuracy",
      "tgc report net.onnx -o report.html")
+VERB(audit,      "BUNDLE",       "bound its stack, and check that a run allocates nothing, locks nothing and calls no system",
+     "tgc audit net_c")
 VERB(diff,       "BUNDLE BUNDLE", "compare two bundles: interface, options, sizes, errors, kernels and schedules",
      "tgc diff net_yesterday net_c")
 VERB(devices,    "",             "list this machine's features, and the machines for which bundles can be built and run here",
@@ -122,11 +124,11 @@ OPTION(0,   "self-test",        0,                        FLAG,  self_test,     
        "add reference inputs and outputs, with which `make check` tests the bundle")
 OPTION(0,   "format",           "FORMAT",                 TEXT,  format,          "R",          OUTPUT,
        "format of output files: npy, pb or raw (npy)")
-OPTION(0,   "json",             0,                        FLAG,  json,            "RVIkBPtdoqX", OUTPUT,
+OPTION(0,   "json",             0,                        FLAG,  json,            "RVIkBPtdoqXA", OUTPUT,
        "print a report as JSON")
-OPTION(0,   "junit",            "FILE",                   TEXT,  junit,           "VIB",         OUTPUT,
+OPTION(0,   "junit",            "FILE",                   TEXT,  junit,           "VIBA",        OUTPUT,
        "write what was checked as JUnit's XML, for build servers")
-OPTION(0,   "markdown",         "FILE",                   TEXT,  markdown,        "VIB",         OUTPUT,
+OPTION(0,   "markdown",         "FILE",                   TEXT,  markdown,        "VIBA",        OUTPUT,
        "append what was checked to this file, as a table in Markdown")
 OPTION(0,   "explain",          0,                        FLAG,  explain,         "cI",         OUTPUT,
        "show for each kernel its source nodes, schedule, operations and bytes")
@@ -253,7 +255,7 @@ OPTION(0,   "trace",            "FILE",                   TEXT,  trace,         
 
 OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "t",          LIMITS,
        "time limit of the C compiler for one file, or of a device's compiler or driver for the kernels of a round (10s)")
-OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRVBPqw",    LIMITS,
+OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRVBPqwA",    LIMITS,
        "time limit of the C compiler or the linker for one file (10m)")
 OPTION(0,   "max-nodes",        "N",                      COUNT, max_nodes,       "crvikbptqw", LIMITS,
        "limit of the model's nodes, after inlining functions (10000000)")

@@ -20,7 +20,7 @@ const char *const group_titles[GROUP_COUNT] = {
 };
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows - 1 };
-static const char verb_letter[] = "crvikbptqwxdos"; /* ORDER VERB: letters of verbs in options.h */
+static const char verb_letter[] = "crvikbptqwaxdos"; /* ORDER VERB: letters of verbs in options.h */
 _Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
 _Static_assert(OPTIONS <= 64 * (int)(sizeof((Options *)0)->given / sizeof *((Options *)0)->given), "a bit for each option");
 

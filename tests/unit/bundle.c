@@ -51,7 +51,7 @@ static void row_decides(void **state) {
   assert_null(memmem(b.files.p[1].p, b.files.p[1].n, "/* kernel 0", 11));
   assert_non_null(memmem(b.files.p[2].p, b.files.p[2].n, "RULE", 4));
   assert_non_null(memmem(b.files.p[2].p, b.files.p[2].n, "OBJECT", 6));
-  assert_non_null(memmem(b.files.p[3].p, b.files.p[3].n, "\"code\": \"x.cl\"", 14));
+  assert_non_null(memmem(b.files.p[4].p, b.files.p[4].n, "\"code\": \"x.cl\"", 14));
   bundle_free(&b);
   ir_free(p->ir);
 }
