@@ -37,7 +37,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
-  const char *limits, *baseline, *tolerance;
+  const char *limits, *baseline, *tolerance, *cpus, *csv;
+  double rate;
   int64_t repeat;
   const char *original, *junit, *markdown, *dot; /* original: the model that a bundle was made from */
   Texts inputs, dims, states, results, settings, metrics, requires;
@@ -46,7 +47,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, ort, hardlinks;
+  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, ort, cold, hardlinks;
   bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
   const char *color, *messages;
 } Options;
@@ -423,6 +424,13 @@ typedef struct Stamps {
  * shared memory that the runs write to, or NULL. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps);
+/* Runs at a rate, per second, or one after another (0); with cold caches; on some CPUs only, or on all (none is set). With a rate or
+ * with cold caches a block has two times for each run: how long it took, and how late it began. */
+enum { PACE_CPUS = 1024 };
+typedef struct Pace { double rate; bool cold, cpus[PACE_CPUS]; } Pace;
+bool pace_cpus(const char *text, Pace *p);                /* "0,2-3"; false: not of this form */
+void worker_paced(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
+                  const Stamps *stamps, const Pace *pace);
 const int *kernel_of_launches(const Plan *p, size_t *n);  /* kernel of each launch of a device plan, for its stamps */
 const char *hooks_write(Ctx *c, const char *scratch, int steps); /* writes a header for TGC_HOOKS that records stamps; returns
                                                                     its path */

@@ -51,7 +51,7 @@ VERB(quantize,   "MODEL -o OUT", "write the model quantised to 8 bits, calibrate
 VERB(report,     "MODEL -o FILE", "write a page of HTML: graph, roofline, memory, kernels and accuracy",
      "tgc report net.onnx -o report.html")
 VERB(audit,      "BUNDLE",       "bound its stack, and check that a run allocates nothing, locks nothing and calls no system",
-     "tgc audit net_c")
+     "tgc audit net_rt --json")
 VERB(diff,       "BUNDLE BUNDLE", "compare two bundles: interface, options, sizes, errors, kernels and schedules",
      "tgc diff net_yesterday net_c")
 VERB(devices,    "",             "list this machine's features, and the machines for which bundles can be built and run here",
@@ -246,6 +246,14 @@ OPTION(0,   "tolerance",        "NAME=PERCENT,...",       TEXT,  tolerance,     
        "growth above --baseline that passes (latency=10,code=1; others 0)")
 OPTION(0,   "repeat",           "N",                      COUNT, repeat,          "B",          MEASURING,
        "measure a latency above its limit again, at most N times in all; the least counts (3)")
+OPTION(0,   "rate",             "HZ",                     REAL,  rate,            "B",          MEASURING,
+       "run at this rate, and report the greatest time, the jitter, how late runs begin, and a histogram")
+OPTION(0,   "cold",             0,                        FLAG,  cold,            "B",          MEASURING,
+       "empty the caches before each run")
+OPTION(0,   "cpus",             "LIST",                   TEXT,  cpus,            "B",          MEASURING,
+       "CPUs on which the model may run, such as 0,2-3")
+OPTION(0,   "csv",              "FILE",                   TEXT,  csv,             "B",          MEASURING,
+       "with --rate or --cold: write the time of each run, and how late it began")
 OPTION(0,   "vs-ort",           0,                        FLAG,  vs_ort,          "B",          MEASURING,
        "alternate with ONNX Runtime and compare times, through the Python named by TGC_PYTHON (python3)")
 OPTION(0,   "vs-untuned",       0,                        FLAG,  vs_untuned,      "B",          MEASURING,

@@ -213,6 +213,7 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "machine", "outputs" },        { "machine", "measure" },
   { "optimize", "outputs" },       { "max-arena", "outputs" },     { "max-weights", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
+  { "vs-ort", "rate" },            { "vs-untuned", "rate" },       { "vs-ort", "cold" },            { "vs-untuned", "cold" },
   { "interpret", "outputs" },      { "device", "interpret" },      { "arch", "interpret" },           { "threads", "interpret" },
   { "cc-limit", "interpret" },     { "start-after", "outputs" },
   { "tune-log", "job" },           { "threads", "job" },           { "no-validate", "job" },       { "device", "job" },
@@ -223,6 +224,7 @@ static const struct { const char *option, *without[3]; } idle[] = {
   { "format", { "output" } },
   { "kernel", { "dump", "stop-after" } },
   { "tolerance", { "baseline" } },
+  { "csv", { "rate", "cold" } },
   { "repeat", { "limit", "baseline" } },
   { "seed", { "self-test", "precision", "weights" } }, /* for compile */
 };
@@ -401,6 +403,9 @@ static int check_values(const Options *o) {
     return wrong(o, "--cc-limit needs a number of seconds, or one with s, m or h, not '%s'", o->cc_limit);
   if (option_given(o, "percentile") && !(o->percentile > 0 && o->percentile <= 100))
     return wrong(o, "--percentile must be above 0 and at most 100, not %g", o->percentile);
+  if (o->cpus && !pace_cpus(o->cpus, &(Pace){ .rate = 0 }))
+    return wrong(o, "--cpus needs numbers of CPUs, such as 0,2-3, not '%s'", o->cpus);
+  if (o->rate > 1e6) return wrong(o, "--rate must be at most 1e6");
   if (o->seconds > MOST_SECONDS) return wrong(o, "--seconds must be at most %g", MOST_SECONDS);
   if (o->cc_limit && duration(o->cc_limit) == 0) return wrong(o, "--cc-limit 0 leaves the C compiler no time");
   if (o->beam > 1000) return wrong(o, "--beam must be at most 1000");

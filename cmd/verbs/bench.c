@@ -29,6 +29,9 @@ typedef struct Bench {
   Measures limits, old;        /* from --limit and --baseline */
   int repeated;                /* measurements of the latency: more than one if it was too long */
   Checks checks;
+  Pace pace;
+  bool paced;                  /* with a rate or cold caches */
+  Reals late;                  /* by run: ms after its time, with --rate */
 } Bench;
 
 /* ---- competitors ---- */
@@ -70,7 +73,7 @@ static void start_all(Ctx *c, Bench *b) {
   double start = clock_ms();
   const char *so = bundle_build(c, b->o, b->dir, b->scratch, &b->f, NULL);
   b->cc_s = (clock_ms() - start) * 1e-3;
-  worker_model(c, &b->side[b->sides++].worker, b->dir, so, &b->f, b->threads, b->in, NULL);
+  worker_paced(c, &b->side[b->sides++].worker, b->dir, so, &b->f, b->threads, b->in, NULL, &b->pace);
   if (b->o->vs_ort) start_ort(c, b);
   if (b->untuned) start_untuned(c, b);
 }
@@ -113,7 +116,37 @@ static double window(Ctx *c, Bench *b) {
   return load_foreign(&from, &to);
 }
 
+/* One block of runs with their lateness. Runs in order are written to --csv. */
+static void measure_paced(Ctx *c, Bench *b) {
+  Reals both = { 0 };
+  Sb csv = { 0 };
+  Side *s = &b->side[0];
+  Worker *own[] = { &s->worker };
+  const Load from = load_now(own, 1);
+  worker_block(c, &s->worker, b->o->runs ? 1e9 : b->o->seconds, b->o->runs ? b->o->runs : INT32_MAX, &both);
+  const Load to = load_now(own, 1);
+  b->foreign = load_foreign(&from, &to);
+  b->late.n = 0;
+  sb_puts(&csv, "run,ms,late_ms\n");
+  for (size_t i = 0; i + 1 < both.n; i += 2) {
+    VEC_PUSH(&s->times, both.p[i]);
+    VEC_PUSH(&b->late, both.p[i + 1]);
+    sb_printf(&csv, "%zu,%.6f,%.6f\n", i / 2, both.p[i], both.p[i + 1]);
+  }
+  VEC_FREE(&both);
+  reals_sort(&s->times);
+  reals_sort(&b->late);
+  c->file = NULL; /* the model is not to blame */
+  if (b->o->csv) file_replace(c, b->o->csv, csv.p, csv.n);
+  c->file = b->o->model;
+  sb_free(&csv);
+}
+
 static void measure(Ctx *c, Bench *b) {
+  if (b->paced) {
+    measure_paced(c, b);
+    return;
+  }
   int windows = 0, repeats = 0;
   double foreign = 0, start = clock_ms();
   for (int64_t shown = 1; !enough(c, b); windows++) {
@@ -135,6 +168,12 @@ static void measure(Ctx *c, Bench *b) {
 }
 
 /* ---- reporting ---- */
+static size_t overruns(const Bench *b) {
+  size_t n = 0;
+  for (size_t i = 0; i < b->side[0].times.n; i++) n += b->side[0].times.p[i] > 1e3 / b->o->rate;
+  return n;
+}
+
 static double ratio(Bench *b, Side *other) { return quantile(&other->times, 0.5) / quantile(&b->side[0].times, 0.5); }
 
 static const struct {
@@ -148,6 +187,28 @@ static void add_latency(Ctx *c, Table *t, Side *s, const char *name) {
   const char *cell[COLUMNS];
   for (int i = 0; i < COLUMNS; i++) cell[i] = time_text(c, quantile(&s->times, columns[i].q));
   table_row(t, name, cell[0], cell[1], cell[2], cell[3], arena_printf(&c->model, "%zu", s->times.n));
+}
+
+/* Times of paced runs: the greatest, the jitter, runs that missed the next one's time, and how many took how long */
+static void print_paced(Ctx *c, Bench *b) {
+  enum { BINS = 12, BAR = 50 };
+  Reals *t = &b->side[0].times;
+  const double lo = quantile(t, 0), hi = quantile(t, 1), width = (hi - lo) / BINS;
+  size_t count[BINS] = { 0 }, most = 1;
+  printf("max       %s, jitter %s (99 %% of runs: %s)\n", time_text(c, hi), time_text(c, hi - lo),
+         time_text(c, quantile(t, 0.99) - lo));
+  if (b->o->rate > 0)
+    printf("start     late by %s in the median, at most %s; %zu of %zu runs took longer than their %s\n",
+           time_text(c, quantile(&b->late, 0.5)), time_text(c, quantile(&b->late, 1)), overruns(b), t->n,
+           time_text(c, 1e3 / b->o->rate));
+  for (size_t i = 0; i < t->n; i++) {
+    const size_t bin = width > 0 ? (size_t)((t->p[i] - lo) / width) : 0;
+    size_t *n = &count[bin < BINS ? bin : BINS - 1];
+    if (++*n > most) most = *n;
+  }
+  for (int i = 0; i < BINS && width > 0; i++)
+    printf("%10s  %6zu %.*s\n", time_text(c, lo + width * i), count[i], (int)(count[i] * BAR / most),
+           "##################################################");
 }
 
 static void print_bench(Ctx *c, Bench *b) {
@@ -171,6 +232,7 @@ static void print_bench(Ctx *c, Bench *b) {
   if (b->ort) add_latency(c, &t, b->ort, "ort");
   if (b->plain) add_latency(c, &t, b->plain, "untuned");
   table_print(&t);
+  if (b->paced) print_paced(c, b);
   if (b->ort)
     printf("ratio     %.2f: median of ONNX Runtime over the bundle's, with %d thread%s each\n", ratio(b, b->ort), b->threads,
            b->threads > 1 ? "s" : "");
@@ -196,6 +258,13 @@ static json_t *bench_json(Ctx *c, Bench *b) {
   json_object_update_new(j, json_pack("{s:I, s:s, s:o, s:i, s:o}", "kernels", (json_int_t)b->f.kernels, "isa", b->f.target->isa,
                                       "machine", json_text(cpu_identity(&c->model)), "repeated", b->repeated, "checks",
                                       checks_json(&b->checks)));
+  if (b->paced) {
+    Reals *r = &b->side[0].times;
+    json_object_set_new(j, "paced", json_pack("{s:f, s:b, s:f, s:f, s:f, s:f, s:I}", "rate", b->o->rate, "cold", b->o->cold, "max_ms",
+                                              quantile(r, 1), "jitter_ms", quantile(r, 1) - quantile(r, 0), "late_median_ms",
+                                              quantile(&b->late, 0.5), "late_max_ms", quantile(&b->late, 1), "overruns",
+                                              (json_int_t)(b->o->rate > 0 ? overruns(b) : 0)));
+  }
   if (b->plan)
     json_object_update_new(j, json_pack("{s:f, s:s}", "tgc_s", b->tgc_s, "optimize", optimize_name[b->plan->in->optimize]));
   if (b->ort)
@@ -251,6 +320,9 @@ static void run_bench(Ctx *c, void *arg) {
   const char *machine;
   const bool limited = limits_read(c, b->o, &b->limits, &b->old, &machine);
   const double start = clock_ms();
+  b->pace = (Pace){ .rate = b->o->rate, .cold = b->o->cold };
+  if (b->o->cpus && !pace_cpus(b->o->cpus, &b->pace)) BUG("--cpus was not checked");
+  b->paced = b->o->rate > 0 || b->o->cold;
   start_all(c, b);
   measure(c, b);
   if (limited) measure_again(c, b);
@@ -299,6 +371,7 @@ int verb_bench(Ctx *c, const Options *o) {
   scratch_remove(b.scratch);
   if (!code && b.checks.failed) code = EX_FAILED;
   checks_free(&b.checks);
+  VEC_FREE(&b.late);
   interface_free(&b.f);
   interface_free(&b.untuned_f);
   feed_free(&feed);
