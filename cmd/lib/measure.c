@@ -170,23 +170,6 @@ static void run_paced(const Loaded *m, const Pace *pace, const void *const *in, 
   free(junk);
 }
 
-bool pace_cpus(const char *text, Pace *p) {
-  for (const char *at = text;; at++) {
-    char *end;
-    const long from = strtol(at, &end, 10);
-    if (end == at || from < 0 || from >= PACE_CPUS) return false;
-    long to = from;
-    if (*end == '-') {
-      at = end + 1;
-      to = strtol(at, &end, 10);
-      if (end == at || to < from || to >= PACE_CPUS) return false;
-    }
-    for (long i = from; i <= to; i++) p->cpus[i] = true;
-    if (!*end) return true;
-    if (*(at = end) != ',') return false;
-  }
-}
-
 static void pin(const Pace *pace) {
   cpu_set_t set;
   CPU_ZERO(&set);

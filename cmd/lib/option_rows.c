@@ -43,3 +43,20 @@ bool parse_limit(const char *s, int64_t *limit) {
   *limit += *limit < INT64_MAX;
   return true;
 }
+
+bool pace_cpus(const char *text, Pace *p) {
+  for (const char *at = text;; at++) {
+    char *end;
+    const long from = strtol(at, &end, 10);
+    if (end == at || from < 0 || from >= PACE_CPUS) return false;
+    long to = from;
+    if (*end == '-') {
+      at = end + 1;
+      to = strtol(at, &end, 10);
+      if (end == at || to < from || to >= PACE_CPUS) return false;
+    }
+    for (long i = from; i <= to; i++) p->cpus[i] = true;
+    if (!*end) return true;
+    if (*(at = end) != ',') return false;
+  }
+}
