@@ -47,7 +47,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, ort, cold, hardlinks;
+  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
+  bool ort, cold, hardlinks;
   bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
   const char *color, *messages;
 } Options;
@@ -262,6 +263,7 @@ json_t *tensor_json(const char *name, const Tensor *t);
 void find_sets(Ctx *c, const Options *o, Texts *sets);
 /* A feed with the shapes of a bundle's inputs and no data: it fixes the dynamic dimensions of the bundle's model. */
 void feed_shapes(const Interface *f, Feed *feed);
+const char *ort_script(Ctx *c, const char *name);         /* a script of cmd/probe for ONNX Runtime, as python -c takes it */
 const char *ort_type(Ctx *c, const GIO *v);              /* type and dimensions as its scripts read them: "f32:1,3" */
 /* Runs ONNX Runtime on the inputs of some runs, `stride` tensors each. want receives its outputs, nout for each run. */
 void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs);
@@ -335,8 +337,10 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
-/* Compiles a source of the bundle, and lets gcc write its calls and stacks beside the object. Fails with EX_MISSING without gcc. */
-const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *source);
+/* Compiles a source of the bundle, and lets gcc write its calls and stacks beside the object. Fails with EX_MISSING without
+ * gcc. */
+const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
+                           const char *source);
 /* Writes the symbols that an object needs to a file. Returns 0, or an exit code and why. */
 int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why);
 /* Lets Graphviz draw a graph as SVG. Returns 0, or an exit code and why. */
@@ -424,8 +428,8 @@ typedef struct Stamps {
  * shared memory that the runs write to, or NULL. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps);
-/* Runs at a rate, per second, or one after another (0); with cold caches; on some CPUs only, or on all (none is set). With a rate or
- * with cold caches a block has two times for each run: how long it took, and how late it began. */
+/* Runs at a rate, per second, or one after another (0); with cold caches; on some CPUs only, or on all (none is set). With a rate
+ * or with cold caches a block has two times for each run: how long it took, and how late it began. */
 enum { PACE_CPUS = 1024 };
 typedef struct Pace { double rate; bool cold, cpus[PACE_CPUS]; } Pace;
 bool pace_cpus(const char *text, Pace *p);                /* "0,2-3"; false: not of this form */
@@ -524,7 +528,8 @@ void checks_print(Ctx *c, const Options *o, const Checks *k, size_t from); /* th
 json_t *checks_json(const Checks *k);
 void checks_write(Ctx *c, const Options *o, const Checks *k, double seconds); /* the files of --junit and --markdown */
 void checks_free(Checks *k);
-void xml_text(Sb *s, const char *text);                   /* the text with entities; control characters and what is no UTF-8 become '?' */
+/* Appends the text with entities. Control characters, and bytes that are no UTF-8, become '?'. */
+void xml_text(Sb *s, const char *text);
 
 /* ---- dot.c: a plan as text for Graphviz ---- */
 typedef struct NodeEdge { uint32_t from, to; } NodeEdge; /* origins: one node of the model reads a value of the other */
@@ -538,8 +543,14 @@ void plot_roofline(Ctx *c, const Timing *t, Sb *s);
 void plot_memory(Ctx *c, const Plan *p, Sb *s);
 
 /* ---- callgraph.c: calls and stacks, as gcc writes them ---- */
-/* bytes: its own frame; -1: not known. red: with a red zone. deepest: with those below. next: the function below, on the deepest path; -1: none */
-typedef struct Function { const char *name; int64_t bytes, deepest, assumed; bool unbounded, reached, red; int state, next; } Function;
+/* bytes: its own frame; -1: not known. red: with a red zone. deepest: with those below. next: the function below, on the deepest
+ * path; -1: none */
+typedef struct Function {
+  const char *name;
+  int64_t bytes, deepest, assumed;
+  bool unbounded, reached, red;
+  int state, next;
+} Function;
 typedef struct Call { size_t from, to; } Call;
 typedef struct CallGraph { VEC(Function) functions; VEC(Call) calls; bool recursive, unbounded, follow; } CallGraph;
 void callgraph_read(Ctx *c, CallGraph *g, const char *path);

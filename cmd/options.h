@@ -177,12 +177,12 @@ OPTION(0,   "rtol",             "X",                      REAL,  rtol,          
 OPTION(0,   "atol",             "X",                      REAL,  atol,            "V",          PRECISION,
        "absolute tolerance (1e-7)")
 OPTION(0,   "require",          "METRIC>=X",              LIST,  requires,        "V",          PRECISION,
-       "least value of a metric, or with <= the greatest, over all runs; decides in place of the default tolerances; METRIC@OUTPUT "
-       "for one output. Metrics: max_ulp, max_relative, max_absolute, rms, cosine, snr (dB), top1 (share of rows with the same "
-       "greatest element), outside (elements outside the tolerances); may be repeated")
+       "least value of a metric, or with <= the greatest, over all runs; decides in place of the default tolerances; "
+       "METRIC@OUTPUT for one output. Metrics: max_ulp, max_relative, max_absolute, rms, cosine, snr (dB), top1 (share of rows with "
+       "the same greatest element), outside (elements outside the tolerances); may be repeated")
 OPTION(0,   "metric",           "NAME=COMMAND",           LIST,  metrics,         "V",          PRECISION,
-       "one more metric: a shell command that gets two .npy files, the outputs of all runs and their references, and the output's "
-       "name, and prints a number")
+       "one more metric: a shell command that gets two .npy files, the outputs of all runs and their references, and the "
+       "output's name, and prints a number")
 
 OPTION(0,   "optimize",         "GOAL",                   TEXT,  optimize,        "crvikbptw",  MEMORY,
        "what may grow to make the code faster. speed: the arena and the weights; size: only the arena; ram: only the weights; "
@@ -238,8 +238,8 @@ OPTION(0,   "runs",             "N",                      COUNT, runs,          
 OPTION(0,   "seconds",          "X",                      REAL,  seconds,         "BPw",        MEASURING,
        "how many seconds to measure; with --vs-ort or --vs-untuned, each compared program runs that long (2)")
 OPTION(0,   "limit",            "NAME=VALUE,...",         TEXT,  limits,          "IB",         MEASURING,
-       "greatest values that pass: latency (5ms), arena, weights and code (200kB, 1MiB), kernels; inspect knows arena, weights and "
-       "kernels")
+       "greatest values that pass: latency (5ms), arena, weights and code (200kB, 1MiB), kernels; inspect knows arena, weights "
+       "and kernels")
 OPTION(0,   "baseline",         "FILE",                   TEXT,  baseline,        "IB",         MEASURING,
        "compare with an earlier report, which --json printed")
 OPTION(0,   "tolerance",        "NAME=PERCENT,...",       TEXT,  tolerance,       "IB",         MEASURING,

@@ -199,7 +199,8 @@ int example_run(Ctx *c, const Options *o, const char *scratch, const char *emula
   return strstr(*why, tgcrt_strerror(TGCRT_CPU)) ? EX_MISSING : EX_FAILED;
 }
 
-const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *source) {
+const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
+                           const char *source) {
   static const char kind[] = "-c -fPIC -O3 -fstack-usage -fcallgraph-info=su";
   const char *object = arena_printf(&c->model, "%s/audited_%.*s.o", scratch, (int)strcspn(source, "."), source), *why;
   Texts more = { 0 };
@@ -229,7 +230,8 @@ int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, 
   const char *const words[] = { "dot", "-Tsvg", "-o", to, from };
   patient.cc_limit = "30";
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) VEC_PUSH(&argv, words[i]);
-  const int code = run_tool(c, &patient, scratch, (Tool){ .what = "drawing program", .variable = "PATH", .makes = to }, &argv, why);
+  const int code = run_tool(c, &patient, scratch, (Tool){ .what = "drawing program", .variable = "PATH", .makes = to }, &argv,
+                            why);
   VEC_FREE(&argv);
   return code;
 }

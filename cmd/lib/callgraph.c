@@ -1,5 +1,5 @@
-/* callgraph.c: the calls between functions and the stack of each, from the files that gcc writes with -fcallgraph-info=su. A function
- * outside of the compiled files has no stack of its own here: the caller assumes one. */
+/* callgraph.c: the calls between functions and the stack of each, from the files that gcc writes with -fcallgraph-info=su. A
+ * function outside of the compiled files has no stack of its own here: the caller assumes one. */
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static size_t function_named(CallGraph *g, const char *name) {
   return g->functions.n - 1;
 }
 
-/* A label ends with "48 bytes (static)", "48 bytes (dynamic,bounded)" or "48 bytes (dynamic)". Functions of other files have none. */
+/* A label ends with "48 bytes (static)", "48 bytes (dynamic,bounded)" or "48 bytes (dynamic)". Functions of other files have
+ * none. */
 static void read_node(Ctx *c, CallGraph *g, const char *line) {
   const size_t i = function_named(g, quoted_after(c, line, "title: \""));
   const char *label = quoted_after(c, line, "label: \""), *bytes = strstr(label, " bytes (");
@@ -85,8 +86,8 @@ static int64_t deepest(CallGraph *g, size_t i, int depth) {
 }
 
 /* Adds two things that the compiler does not count.
- * A frame that holds vectors begins at a multiple of their size: it may skip almost a vector, and copies the return address. Vectors
- * are in the static functions, kernels and their helpers. The system aligns frames to 16 bytes.
+ * A frame that holds vectors begins at a multiple of their size: it may skip almost a vector, and copies the return address.
+ * Vectors are in the static functions, kernels and their helpers. The system aligns frames to 16 bytes.
  * A function that calls no other may use the red zone, bytes below its frame. */
 void callgraph_add(CallGraph *g, int64_t vector_bytes, int64_t red_zone) {
   enum { ALIGNED = 16 };

@@ -28,8 +28,8 @@ json_t *checks_json(const Checks *k) {
   json_t *list = json_array();
   for (size_t i = 0; i < k->list.n; i++) {
     const Finding *x = &k->list.p[i];
-    json_array_append_new(list, json_pack("{s:o, s:b, s:o}", "name", json_text(x->name), "passed", x->passed, "text",
-                                          json_text(x->text)));
+    json_array_append_new(
+        list, json_pack("{s:o, s:b, s:o}", "name", json_text(x->name), "passed", x->passed, "text", json_text(x->text)));
   }
   return list;
 }
@@ -38,7 +38,10 @@ json_t *checks_json(const Checks *k) {
 
 /* The text as XML takes it between tags and in quotes. Names may hold any bytes. */
 void xml_text(Sb *s, const char *text) {
-  static const struct { char ch; const char *entity; } entities[] = {
+  static const struct {
+    char ch;
+    const char *entity;
+  } entities[] = {
     { '&', "&amp;" }, { '<', "&lt;" }, { '>', "&gt;" }, { '"', "&quot;" }, { '\'', "&apos;" },
   };
   for (int n; *text; text += n ? n : 1) {

@@ -50,9 +50,8 @@ static void add_tunables(Arena *a, Texts *words) {
 static const struct {
   const char *option, *words[4];
 } fixed[] = {
-  { "embed-weights", { "incbin", "c" } },  { "denormals", { "flush", "keep" } },       { "format", { "npy", "pb", "raw" } },
-  { "messages", { "text", "json" } },
-  { "color", { "auto", "always", "never" } },
+  { "embed-weights", { "incbin", "c" } }, { "denormals", { "flush", "keep" } },       { "format", { "npy", "pb", "raw" } },
+  { "messages", { "text", "json" } },     { "color", { "auto", "always", "never" } },
 };
 
 void option_choices(Arena *a, const char *option, Texts *words) {

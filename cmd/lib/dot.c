@@ -1,5 +1,5 @@
-/* dot.c: a plan as text for Graphviz: its kernels, and the values that pass between them. The nodes of the model that a kernel was
- * fused from may be drawn inside of it.
+/* dot.c: a plan as text for Graphviz: its kernels, and the values that pass between them. The nodes of the model that a kernel
+ * was fused from may be drawn inside of it.
  *
  * needs: the edges between nodes of the model, taken before passes change the graph */
 #include "../cmd.h"
@@ -59,8 +59,8 @@ typedef struct Dot {
   Ctx *c;
   const KernelOrigins *from;
   const NodeEdges *edges;
-  const double *ms;                    /* time by kernel; NULL: not measured */
-  bool nodes;                          /* with the model's nodes */
+  const double *ms; /* time by kernel; NULL: not measured */
+  bool nodes;       /* with the model's nodes */
   Sb *out;
 } Dot;
 
@@ -98,7 +98,8 @@ static void put_cluster(const Dot *d, size_t k) {
   }
   for (size_t e = 0; e < d->edges->n; e++)
     if (in_kernel(from, d->edges->p[e].from) && in_kernel(from, d->edges->p[e].to))
-      sb_printf(s, "    k%zu_%u -> k%zu_%u [color=\"#8c959f\"];\n", k, (unsigned)d->edges->p[e].from, k, (unsigned)d->edges->p[e].to);
+      sb_printf(s, "    k%zu_%u -> k%zu_%u [color=\"#8c959f\"];\n", k, (unsigned)d->edges->p[e].from, k,
+                (unsigned)d->edges->p[e].to);
   sb_puts(s, "  }\n");
 }
 
@@ -159,7 +160,8 @@ static void put_edges(const Dot *d) {
       if (writes) continue;
       if (buf->kind == BUF_INPUT && (size_t)buf->slot < graph_nin(p->g))
         put_edge(d, arena_printf(&d->c->model, "input%lld", (long long)buf->slot), kernel_end(d, k, false), buf);
-      else if (writer[r] && (size_t)writer[r] - 1 != k) put_edge(d, kernel_end(d, (size_t)writer[r] - 1, true), kernel_end(d, k, false), buf);
+      else if (writer[r] && (size_t)writer[r] - 1 != k)
+        put_edge(d, kernel_end(d, (size_t)writer[r] - 1, true), kernel_end(d, k, false), buf);
     }
     for (size_t j = 0; j < x->written.n; j++) {
       const Buf *buf = &p->ir->bufs.p[x->written.p[j]];
@@ -172,8 +174,10 @@ static void put_edges(const Dot *d) {
 
 void dot_print(const Plan *p, const NodeEdges *edges, const double *ms, bool nodes, Sb *out) {
   Dot d = { p, p->ir->ctx, kernel_origins(p), edges, ms, nodes, out };
-  sb_puts(out, "digraph model {\n  graph [rankdir=TB fontname=\"sans-serif\" fontsize=11];\n  node [shape=box style=\"rounded,filled\" "
-               "fillcolor=\"#ddf4ff\" fontname=\"sans-serif\" fontsize=11];\n  edge [fontname=\"sans-serif\" fontsize=9];\n");
+  sb_puts(
+      out,
+      "digraph model {\n  graph [rankdir=TB fontname=\"sans-serif\" fontsize=11];\n  node [shape=box style=\"rounded,filled\" "
+      "fillcolor=\"#ddf4ff\" fontname=\"sans-serif\" fontsize=11];\n  edge [fontname=\"sans-serif\" fontsize=9];\n");
   for (size_t i = 0; i < graph_nin(p->g); i++) put_value(&d, "input", &p->g->inputs.p[i], i);
   for (size_t i = 0; i < graph_nout(p->g); i++) put_value(&d, "output", &p->g->outputs.p[i], i);
   for (size_t k = 0; k < p->kernels.n; k++) put_kernel(&d, k);

@@ -14,9 +14,13 @@ Layers layers_of_plan(const Plan *p) {
     for (int i = 0; i < from[k].n; i++) nodes[i] = p->ir->origins.p[from[k].origin[i]].text;
     Launches launches = { 0 };
     if (p->in->target->dev) kernel_launches(p, x, &launches);
-    l.p[k] = (Layer){ .flops = x->flops, .read = x->bytes_read, .written = x->bytes_written,
-                      .schedule = x->schedule ? x->schedule + (*x->schedule == ' ') : "", .nodes = nodes,
-                      .nnodes = (size_t)from[k].n, .launches = launches.n };
+    l.p[k] = (Layer){ .flops = x->flops,
+                      .read = x->bytes_read,
+                      .written = x->bytes_written,
+                      .schedule = x->schedule ? x->schedule + (*x->schedule == ' ') : "",
+                      .nodes = nodes,
+                      .nnodes = (size_t)from[k].n,
+                      .launches = launches.n };
     launches_free(&launches);
   }
   return l;

@@ -1,10 +1,11 @@
-/* limits.c: budgets of a model: --limit gives them, --baseline takes them from an earlier report. Times vary, so a time that is too
- * long is measured again by the caller, and the baseline has a tolerance for each quantity. */
+/* limits.c: budgets of a model: --limit gives them, --baseline takes them from an earlier report. Times vary, so a time that is
+ * too long is measured again by the caller, and the baseline has a tolerance for each quantity. */
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef enum { TIMES, BYTES, NUMBERS } Unit;
+/* clang-format off */
 /* key: of the report; tolerance: in percent, above the baseline */
 static const struct { const char *name, *key; Unit unit; double tolerance; } quantities[LIMIT_COUNT] = {
   [LIMIT_LATENCY] = { "latency", "latency", TIMES, 10 },      [LIMIT_ARENA] = { "arena", "arena_bytes", BYTES, 0 },
@@ -17,6 +18,7 @@ static const struct { const char *text; Unit unit; double scale; } units[] = {
   { "kB", BYTES, 1e3 }, { "MB", BYTES, 1e6 }, { "GB", BYTES, 1e9 }, { "k", BYTES, 1024 }, { "M", BYTES, 1 << 20 },
   { "G", BYTES, 1 << 30 }, { "KiB", BYTES, 1024 }, { "MiB", BYTES, 1 << 20 }, { "GiB", BYTES, 1 << 30 }, { "", NUMBERS, 1 },
 };
+/* clang-format on */
 
 static bool parse_value(const char *text, size_t n, Unit unit, bool tolerance, double *out) {
   char *end;
@@ -108,9 +110,13 @@ void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *l
     const char *name = quantities[q].name, *value = quantity_text(c, q, m->value[q]), *note = q == LIMIT_LATENCY ? m->note : "";
     if (limits->known[q] && !m->known[q]) fail(c, EX_USAGE_, "--limit %s: this command does not measure it", name);
     if (limits->known[q])
-      checks_add(c, k, m->value[q] <= limits->value[q], name, "%s, limit %s%s", value, quantity_text(c, q, limits->value[q]), note);
+      checks_add(c, k, m->value[q] <= limits->value[q], name, "%s, limit %s%s", value, quantity_text(c, q, limits->value[q]),
+                 note);
     if (!old->known[q] || !m->known[q]) continue;
-    const double change = old->value[q] > 0 ? m->value[q] / old->value[q] - 1 : m->value[q] > 0 ? 1 : 0, most = tolerance_of(c, o, q);
+    const double change = old->value[q] > 0 ? m->value[q] / old->value[q] - 1
+                          : m->value[q] > 0 ? 1
+                                            : 0,
+                 most = tolerance_of(c, o, q);
     checks_add(c, k, limits_hold(c, o, m, &(Measures){ 0 }, old, q), arena_printf(&c->model, "%s since baseline", name),
                "%s, was %s: %+.1f %%, tolerance %g %%%s", value, quantity_text(c, q, old->value[q]), change * 100, most, note);
   }

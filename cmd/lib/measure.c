@@ -214,16 +214,16 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
     if (pace && (pace->cold || pace->rate > 0)) run_paced(&m, pace, in, out, seconds, runs, &times), runs = 0;
     double end = clock_ms() + seconds * 1e3;
     if (!times.n) do {
-      double began = clock_ms();
-      if (profile) run_launches(&m, profile, stamps, in, out, took, own_steps);
-      else m.run(m.ctx, in, out);
-      VEC_PUSH(&times, clock_ms() - began);
-      if (steps) {
-        size_t place = stamps->room ? stamped % stamps->room : stamped;
-        memcpy(stamps->at + place * (size_t)stamps->n, steps, (size_t)stamps->n * sizeof *steps);
-        stamped++;
-      }
-    } while (--runs > 0 && clock_ms() < end);
+        double began = clock_ms();
+        if (profile) run_launches(&m, profile, stamps, in, out, took, own_steps);
+        else m.run(m.ctx, in, out);
+        VEC_PUSH(&times, clock_ms() - began);
+        if (steps) {
+          size_t place = stamps->room ? stamped % stamps->room : stamped;
+          memcpy(stamps->at + place * (size_t)stamps->n, steps, (size_t)stamps->n * sizeof *steps);
+          stamped++;
+        }
+      } while (--runs > 0 && clock_ms() < end);
     if (spans) memcpy(stamps->spans, spans, offsetof(Spans, span) + (size_t)(spans->lanes < LANES ? spans->lanes : LANES) *
                                                                        sizeof *spans->span);
     fputs("times", stdout);

@@ -38,8 +38,7 @@ bool metric_known(const Options *o, const char *name, size_t n) {
 
 void metric_choices(const Options *o, Arena *a, Texts *words) {
   for (int m = 0; m < METRIC_COUNT; m++) VEC_PUSH(words, metric_names[m]);
-  for (size_t i = 0; i < o->metrics.n; i++)
-    VEC_PUSH(words, arena_str(a, o->metrics.p[i], strcspn(o->metrics.p[i], "=")));
+  for (size_t i = 0; i < o->metrics.n; i++) VEC_PUSH(words, arena_str(a, o->metrics.p[i], strcspn(o->metrics.p[i], "=")));
 }
 
 /* ---- the built-in ones ---- */

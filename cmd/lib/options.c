@@ -439,7 +439,8 @@ int options_parse(Options *o, int argc, char **argv) {
   if (o->version) return puts("tgc " TGC_VERSION), EX_DONE;
   if (o->help) return print_help(o), EX_DONE;
   if (o->verb == VERB_COUNT) return wrong(o, "no verb given");
-  if (o->model && !o->other && takes_two(o->verb)) return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
+  if (o->model && !o->other && takes_two(o->verb))
+    return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
   if (!o->model && !o->tunables && *verb_rows[o->verb].args)
     return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
   code = check_values(o);

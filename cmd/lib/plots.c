@@ -1,5 +1,5 @@
-/* plots.c: drawings of a report as SVG. The roofline of a machine has a point for each kernel. The memory of the arena is drawn over
- * the kernels of a run. */
+/* plots.c: drawings of a report as SVG. The roofline of a machine has a point for each kernel. The memory of the arena is drawn
+ * over the kernels of a run. */
 #include "../cmd.h"
 #include <math.h>
 #include <string.h>
@@ -9,8 +9,8 @@ enum { WIDTH = 900, HEIGHT = 360, LEFT = 80, TOP = 15, BOTTOM = 40, RIGHT = 20 }
 #define PLOT_H (HEIGHT - TOP - BOTTOM)
 
 static void begin(Sb *s, const char *id, const char *what) {
-  sb_printf(s, "<svg id=\"%s\" role=\"img\" aria-label=\"%s\" viewBox=\"0 0 %d %d\" width=\"100%%\" font-size=\"11\">\n", id, what,
-            WIDTH, HEIGHT);
+  sb_printf(s, "<svg id=\"%s\" role=\"img\" aria-label=\"%s\" viewBox=\"0 0 %d %d\" width=\"100%%\" font-size=\"11\">\n", id,
+            what, WIDTH, HEIGHT);
 }
 
 static void line(Sb *s, double x0, double y0, double x1, double y1, const char *style) {
@@ -24,7 +24,9 @@ static void label(Sb *s, double x, double y, const char *anchor, const char *tex
 }
 
 /* ---- roofline ---- */
-typedef struct Axis { double lo, hi, at, length; } Axis; /* logarithmic; lo and hi: exponents of 10 */
+typedef struct Axis {
+  double lo, hi, at, length;
+} Axis; /* logarithmic; lo and hi: exponents of 10 */
 
 static double along(const Axis *a, double v) {
   const double e = fmin(fmax(log10(v), a->lo), a->hi);
@@ -42,7 +44,8 @@ static void put_roof(Ctx *c, Sb *s, const Timing *t, const Axis *x, const Axis *
   line(s, along(x, from), along(y, from * t->peak.read_gbs), along(x, ridge), along(y, t->peak.gflops), roof);
   line(s, along(x, ridge), along(y, t->peak.gflops), x->at + x->length, along(y, t->peak.gflops), roof);
   label(s, x->at + x->length, along(y, t->peak.gflops) - 5, "end", arena_printf(&c->model, "%.4g GFLOP/s", t->peak.gflops));
-  label(s, along(x, from) + 6, along(y, from * t->peak.read_gbs) - 24, "start", arena_printf(&c->model, "%.4g GB/s", t->peak.read_gbs));
+  label(s, along(x, from) + 6, along(y, from * t->peak.read_gbs) - 24, "start",
+        arena_printf(&c->model, "%.4g GB/s", t->peak.read_gbs));
 }
 
 void plot_roofline(Ctx *c, const Timing *t, Sb *s) {
@@ -71,11 +74,14 @@ void plot_roofline(Ctx *c, const Timing *t, Sb *s) {
     const Layer *l = &t->layers.p[k];
     const double share = t->rows[k].ms / t->total;
     if (!l->flops || l->read + l->written <= 0) continue;
-    sb_printf(s, "<a href=\"#k%zu\"><circle class=\"point\" data-kernel=\"k%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"#0969da\" "
-              "fill-opacity=\".55\"><title>", k, k, along(&x, (double)l->flops / (double)(l->read + l->written)),
-              along(&y, t->rows[k].gflops), 3 + 14 * sqrt(share > 0 ? share : 0));
-    xml_text(s, arena_printf(&c->model, "k%zu: %s, %.1f %% of the run, %.4g GFLOP/s; %s", k, time_text(c, t->rows[k].ms), share * 100,
-                             t->rows[k].gflops, layer_nodes(c, l, 4)));
+    sb_printf(
+        s,
+        "<a href=\"#k%zu\"><circle class=\"point\" data-kernel=\"k%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"#0969da\" "
+        "fill-opacity=\".55\"><title>",
+        k, k, along(&x, (double)l->flops / (double)(l->read + l->written)), along(&y, t->rows[k].gflops),
+        3 + 14 * sqrt(share > 0 ? share : 0));
+    xml_text(s, arena_printf(&c->model, "k%zu: %s, %.1f %% of the run, %.4g GFLOP/s; %s", k, time_text(c, t->rows[k].ms),
+                             share * 100, t->rows[k].gflops, layer_nodes(c, l, 4)));
     sb_puts(s, "</title></circle></a>\n");
   }
   sb_puts(s, "</svg>\n");
@@ -86,10 +92,11 @@ static void put_block(Ctx *c, Sb *s, const Plan *p, int b, const Life *l, double
   static const char *const fills[] = { "#54aeff", "#4ac26b", "#d4a72c", "#ff8182", "#c297ff" };
   const Buf *buf = &p->ir->bufs.p[b];
   const int64_t bytes = buf->elems * dt_bytes(buf->dt);
-  sb_printf(s, "<rect class=\"block\" data-kernel=\"k%d\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" "
-            "stroke=\"#fff\" stroke-width=\".5\"><title>", l->first, LEFT + column * l->first,
-            TOP + PLOT_H - row * (double)(buf->offset + bytes), fmax(column * (l->last - l->first + 1), 0.5),
-            fmax(row * (double)bytes, 0.5), fills[b % 5]);
+  sb_printf(s,
+            "<rect class=\"block\" data-kernel=\"k%d\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" "
+            "stroke=\"#fff\" stroke-width=\".5\"><title>",
+            l->first, LEFT + column * l->first, TOP + PLOT_H - row * (double)(buf->offset + bytes),
+            fmax(column * (l->last - l->first + 1), 0.5), fmax(row * (double)bytes, 0.5), fills[b % 5]);
   xml_text(s, arena_printf(&c->model, "%s at %lld, k%d to k%d", bytes_text(c, bytes), (long long)buf->offset, l->first, l->last));
   sb_puts(s, "</title></rect>\n");
 }
@@ -109,9 +116,11 @@ void plot_memory(Ctx *c, const Plan *p, Sb *s) {
   for (size_t i = 0; i < p->ir->bufs.n; i++)
     if (p->ir->bufs.p[i].kind == BUF_ARENA && l[i].first >= 0) put_block(c, s, p, (int)i, &l[i], column, row);
   if (p->memory.states.n) {
-    sb_printf(s, "<rect class=\"block\" x=\"%d\" y=\"%.2f\" width=\"%d\" height=\"%.2f\" fill=\"#afb8c1\"><title>states</title></rect>\n",
-              LEFT, TOP + PLOT_H - row * (double)(p->memory.state_at + p->memory.state_bytes), PLOT_W,
-              row * (double)p->memory.state_bytes);
+    sb_printf(
+        s,
+        "<rect class=\"block\" x=\"%d\" y=\"%.2f\" width=\"%d\" height=\"%.2f\" fill=\"#afb8c1\"><title>states</title></rect>\n",
+        LEFT, TOP + PLOT_H - row * (double)(p->memory.state_at + p->memory.state_bytes), PLOT_W,
+        row * (double)p->memory.state_bytes);
   }
   sb_puts(s, "</svg>\n");
 }

@@ -44,13 +44,21 @@ const char *ort_type(Ctx *c, const GIO *v) {
   return sb_keep(&s, &c->model);
 }
 
+const char *ort_script(Ctx *c, const char *name) {
+  const Embedded *head = embedded_file("ort_head.py"), *body = embedded_file(name);
+  return arena_printf(&c->model, "%.*s%.*s", (int)head->n, head->p, (int)body->n, body->p);
+}
+
 /* The words of the script; the data are files in the folder. */
 static void ort_words(Ctx *c, const char *model, const char *folder, const Steps *s, size_t runs, Texts *argv) {
   const char *python = getenv("TGC_PYTHON");
-  const Embedded *script = embedded_file("ort_run.py");
-  const char *const first[] = { python && *python ? python : "python3", "-c",
-                                arena_str(&c->model, script->p, script->n), model, folder,
-                                arena_printf(&c->model, "%zu", runs), arena_printf(&c->model, "%zu", s->nin) };
+  const char *const first[] = { python && *python ? python : "python3",
+                                "-c",
+                                ort_script(c, "ort_run.py"),
+                                model,
+                                folder,
+                                arena_printf(&c->model, "%zu", runs),
+                                arena_printf(&c->model, "%zu", s->nin) };
   for (size_t i = 0; i < sizeof first / sizeof *first; i++) VEC_PUSH(argv, first[i]);
   for (size_t i = 0; i < s->nin + s->nout; i++) {
     const GIO *v = i < s->nin ? &s->in[i] : &s->out[i - s->nin];

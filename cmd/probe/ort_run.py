@@ -1,16 +1,5 @@
 """ONNX Runtime as the reference of tgc verify: MODEL FOLDER RUNS NIN [NAME TYPE:DIMS]..., with raw inputs in the files
 FOLDER/ort_in_RUN_J. Writes the outputs to FOLDER/ort_out_RUN_J and says "ready RUNS VERSION"."""
-import sys
-
-try:
-    import numpy as np
-    import onnxruntime
-except ImportError as e:
-    print(f"missing {e.name or e}: TGC_PYTHON names a Python that has onnxruntime and numpy", flush=True)
-    sys.exit()
-
-TYPES = {"bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8",
-         "f16": "f2", "f32": "f4", "f64": "f8"}
 
 
 def main():

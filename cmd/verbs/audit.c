@@ -11,21 +11,26 @@
 #include <unistd.h>
 
 typedef enum { KIND_UNKNOWN, KIND_MEMORY, KIND_MATH, KIND_HEAP, KIND_LOCK, KIND_SYSTEM, KIND_COUNT } SymbolKind;
+/* clang-format off */
 /* assumed: bytes of stack of a function outside of the bundle; words: its names, or beginnings that end with '*' */
 static const struct { const char *name; int64_t assumed; const char *words; } kinds[KIND_COUNT] = {
   [KIND_UNKNOWN] = { "unknown", 1024, "" },
   [KIND_MEMORY] = { "memory", 32, "memcpy memset memmove memcmp strlen strcmp strncmp" },
-  [KIND_MATH] = { "math", 256, "expf exp logf log sinf cosf tanf sin cos tan tanhf tanh erff erf powf pow sqrtf sqrt floorf floor ceilf "
-                  "ceil roundf round rintf rint nearbyintf nearbyint truncf trunc fmodf fmod fmaf fma fmaxf fmax fminf fmin fabsf fabs "
-                  "asinf acosf atanf asin acos atan asinhf acoshf atanhf sinhf coshf log1pf expm1f exp2f log2f log10f ldexpf frexpf "
-                  "atan2f copysignf copysign sinh cosh asinh acosh atanh expm1 log1p exp2 log2 ldexp frexp" },
+  [KIND_MATH] = { "math", 256,
+                  "expf exp logf log sinf cosf tanf sin cos tan tanhf tanh erff erf powf pow sqrtf sqrt floorf floor "
+                  "ceilf ceil roundf round rintf rint nearbyintf nearbyint truncf trunc fmodf fmod fmaf fma fmaxf fmax "
+                  "fminf fmin fabsf fabs asinf acosf atanf asin acos atan asinhf acoshf atanhf sinhf coshf log1pf "
+                  "expm1f exp2f log2f log10f ldexpf frexpf atan2f copysignf copysign sinh cosh asinh acosh atanh expm1 "
+                  "log1p exp2 log2 ldexp frexp" },
   [KIND_HEAP] = { "heap", 1024, "malloc calloc realloc free aligned_alloc posix_memalign memalign strdup" },
   [KIND_LOCK] = { "lock", 1024, "pthread_* mtx_* cnd_* sem_* futex thrd_*" },
-  [KIND_SYSTEM] = { "system", 1024, "open* close read write mmap* munmap fstat* stat* lseek* ioctl syscall sysconf usleep nanosleep "
+  [KIND_SYSTEM] = { "system", 1024,
+                    "open* close read write mmap* munmap fstat* stat* lseek* ioctl syscall sysconf usleep nanosleep "
                     "clock_gettime time getenv fopen* fread fwrite printf fprintf puts exit abort sched_*" },
 };
+/* clang-format on */
 
-enum { RED_ZONE = 128 };       /* bytes; System V ABI of x86-64 */
+enum { RED_ZONE = 128 }; /* bytes; System V ABI of x86-64 */
 
 typedef struct Audit {
   const Options *o;
@@ -35,7 +40,7 @@ typedef struct Audit {
   CallGraph graph;
   Checks checks;
   json_t *report;
-  int64_t bound, measured;     /* measured -1: this machine cannot run the code */
+  int64_t bound, measured; /* measured -1: this machine cannot run the code */
   const Tensor *in;
 } Audit;
 
@@ -76,11 +81,12 @@ static void add_symbol(Ctx *c, Audit *a, json_t *list, const char *name, const c
   json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I}", "name", name, "kind", kinds[kind].name, "found_by", how,
                                         "assumed_stack", (json_int_t)kinds[kind].assumed));
   if (kind != KIND_MEMORY && kind != KIND_MATH)
-    checks_add(c, &a->checks, false, arena_printf(&c->model, "no %s", kinds[kind].name), "a run may call '%s' (by %s)", name, how);
+    checks_add(c, &a->checks, false, arena_printf(&c->model, "no %s", kinds[kind].name), "a run may call '%s' (by %s)", name,
+               how);
 }
 
-/* Symbols that the code's object needs and that no file of the bundle defines. The compiler calls some functions of its own accord,
- * such as memcpy, which its call graph does not show. */
+/* Symbols that the code's object needs and that no file of the bundle defines. The compiler calls some functions of its own
+ * accord, such as memcpy, which its call graph does not show. */
 static void check_symbols(Ctx *c, Audit *a, const char *object) {
   json_t *list = json_array();
   const char *out = arena_printf(&c->model, "%s/nm.txt", a->scratch), *why;
@@ -110,7 +116,14 @@ static void check_symbols(Ctx *c, Audit *a, const char *object) {
 
 /* ---- the stack ---- */
 enum { STACK = 16 << 20, PAINT = 0xa5 };
-typedef struct Painted { Loaded m; const void *const *in; void *const *out; const unsigned char *stack; int64_t clean, used; int status; } Painted;
+typedef struct Painted {
+  Loaded m;
+  const void *const *in;
+  void *const *out;
+  const unsigned char *stack;
+  int64_t clean, used;
+  int status;
+} Painted;
 
 /* The stack pointer, from which the called function's stack counts. Elsewhere the frame's address, which is a little above it */
 static inline __attribute__((always_inline)) const unsigned char *stack_pointer(void) {
@@ -129,7 +142,8 @@ static void *run_painted(void *arg) {
   Painted *p = arg;
   const unsigned char *at = stack_pointer();
   p->status = p->m.run(p->m.ctx, p->in, p->out);
-  for (p->clean = 0; p->stack && p->clean < STACK && p->stack[p->clean] == PAINT;) p->clean++; /* before the thread's end uses it */
+  for (p->clean = 0; p->stack && p->clean < STACK && p->stack[p->clean] == PAINT;)
+    p->clean++; /* before the thread's end uses it */
   p->used = p->stack ? at - (p->stack + p->clean) : 0;
   return NULL;
 }
@@ -158,7 +172,8 @@ static _Noreturn void measure_child(Audit *a, const char *so, int64_t *result) {
   void **out = xmalloc((a->f.outputs.n + 1) * sizeof *out);
   for (size_t i = 0; i < a->f.inputs.n; i++) in[i] = a->in[i].data;
   for (size_t i = 0; i < a->f.outputs.n; i++)
-    out[i] = xmalloc((size_t)dims_elems(a->f.outputs.p[i].dims, a->f.outputs.p[i].rank) * (size_t)dt_bytes(a->f.outputs.p[i].dt) + 64);
+    out[i] = xmalloc((size_t)dims_elems(a->f.outputs.p[i].dims, a->f.outputs.p[i].rank) * (size_t)dt_bytes(a->f.outputs.p[i].dt) +
+                     64);
   if (model_open(a->o->model, so, &a->f, 1, &p.m, why)) _exit(1);
   p.in = in, p.out = out;
   run_painted(&p); /* the first run binds symbols */
@@ -201,13 +216,19 @@ static void check_stack(Ctx *c, Audit *a) {
   for (int next = (int)at; next >= 0; next = a->graph.functions.p[next].next) {
     const Function *f = &a->graph.functions.p[next];
     const int64_t bytes = f->bytes > 0 ? f->bytes : 0;
-    json_array_append_new(path, json_pack("{s:s, s:I, s:b}", "function", f->name, "bytes", (json_int_t)bytes, "assumed", f->assumed > 0));
+    json_array_append_new(
+        path, json_pack("{s:s, s:I, s:b}", "function", f->name, "bytes", (json_int_t)bytes, "assumed", f->assumed > 0));
     sb_printf(&text, "%s%s %lld%s", text.n ? ", " : "", is_indirect(f) ? "(by pointer)" : f->name, (long long)bytes,
-              f->assumed ? " (assumed)" : f->red ? " (with a red zone)" : "");
+              f->assumed ? " (assumed)"
+              : f->red   ? " (with a red zone)"
+                         : "");
   }
   json_object_set_new(a->report, "path", path);
   checks_add(c, &a->checks, !a->graph.recursive && !a->graph.unbounded, "stack bound", "%lld bytes%s: %s", (long long)a->bound,
-             a->graph.recursive ? ", but functions are recursive" : a->graph.unbounded ? ", but a frame has no bound" : "", text.p);
+             a->graph.recursive   ? ", but functions are recursive"
+             : a->graph.unbounded ? ", but a frame has no bound"
+                                  : "",
+             text.p);
   sb_free(&text);
   json_object_set_new(a->report, "stack_bound_threads", json_integer(threads));
   checks_add(c, &a->checks, true, "stack bound with threads", "%lld bytes, and those of the executor that the caller sets",
@@ -269,14 +290,14 @@ int verb_audit(Ctx *c, const Options *o) {
   }
   if (!code && !o->json) {
     checks_print(c, o, &a.checks, 0);
-    printf("work   %zu kernels, %s, %s moved in each run%s\n", a.layers.n, count_text(c, (double)flops, "flop"), bytes_text(c, bytes),
-           a.layers.loops ? ", times the trips of loops" : "");
+    printf("work   %zu kernels, %s, %s moved in each run%s\n", a.layers.n, count_text(c, (double)flops, "flop"),
+           bytes_text(c, bytes), a.layers.loops ? ", times the trips of loops" : "");
   }
   if (!code) checks_write(c, o, &a.checks, (clock_ms() - start) * 1e-3);
   if (!code && a.checks.failed) code = EX_FAILED;
-  json_object_update_new(a.report, json_pack("{s:I, s:I, s:I, s:I, s:b, s:o}", "stack_bound", (json_int_t)a.bound, "stack_measured",
-                                             (json_int_t)a.measured, "flops", (json_int_t)flops, "bytes_moved", (json_int_t)bytes,
-                                             "passed", !code, "checks", checks_json(&a.checks)));
+  json_object_update_new(a.report, json_pack("{s:I, s:I, s:I, s:I, s:b, s:o}", "stack_bound", (json_int_t)a.bound,
+                                             "stack_measured", (json_int_t)a.measured, "flops", (json_int_t)flops, "bytes_moved",
+                                             (json_int_t)bytes, "passed", !code, "checks", checks_json(&a.checks)));
   if (o->json && (!code || code == EX_FAILED)) json_print(a.report);
   else json_decref(a.report);
   checks_free(&a.checks);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEAT = 3 };   /* default of --repeat */
+enum { REPEAT = 3 }; /* default of --repeat */
 
 typedef struct Side {
   Worker worker;
@@ -30,18 +30,17 @@ typedef struct Bench {
   int repeated;                /* measurements of the latency: more than one if it was too long */
   Checks checks;
   Pace pace;
-  bool paced;                  /* with a rate or cold caches */
-  Reals late;                  /* by run: ms after its time, with --rate */
+  bool paced; /* with a rate or cold caches */
+  Reals late; /* by run: ms after its time, with --rate */
 } Bench;
 
 /* ---- competitors ---- */
 static void start_ort(Ctx *c, Bench *b) {
   const char *python = getenv("TGC_PYTHON");
-  const Embedded *script = embedded_file("ort.py");
   Texts argv = { 0 };
   VEC_PUSH(&argv, python && *python ? python : "python3");
   VEC_PUSH(&argv, "-c");
-  VEC_PUSH(&argv, arena_str(&c->model, script->p, script->n));
+  VEC_PUSH(&argv, ort_script(c, "ort.py"));
   VEC_PUSH(&argv, b->o->model);
   VEC_PUSH(&argv, arena_printf(&c->model, "%d", b->threads));
   for (size_t i = 0; i < b->plan->g->inputs.n; i++) { /* states too: ONNX Runtime takes and returns them */
@@ -260,10 +259,11 @@ static json_t *bench_json(Ctx *c, Bench *b) {
                                       checks_json(&b->checks)));
   if (b->paced) {
     Reals *r = &b->side[0].times;
-    json_object_set_new(j, "paced", json_pack("{s:f, s:b, s:f, s:f, s:f, s:f, s:I}", "rate", b->o->rate, "cold", b->o->cold, "max_ms",
-                                              quantile(r, 1), "jitter_ms", quantile(r, 1) - quantile(r, 0), "late_median_ms",
-                                              quantile(&b->late, 0.5), "late_max_ms", quantile(&b->late, 1), "overruns",
-                                              (json_int_t)(b->o->rate > 0 ? overruns(b) : 0)));
+    json_object_set_new(j, "paced",
+                        json_pack("{s:f, s:b, s:f, s:f, s:f, s:f, s:I}", "rate", b->o->rate, "cold", b->o->cold, "max_ms",
+                                  quantile(r, 1), "jitter_ms", quantile(r, 1) - quantile(r, 0), "late_median_ms",
+                                  quantile(&b->late, 0.5), "late_max_ms", quantile(&b->late, 1), "overruns",
+                                  (json_int_t)(b->o->rate > 0 ? overruns(b) : 0)));
   }
   if (b->plan)
     json_object_update_new(j, json_pack("{s:f, s:s}", "tgc_s", b->tgc_s, "optimize", optimize_name[b->plan->in->optimize]));
@@ -280,8 +280,10 @@ static json_t *bench_json(Ctx *c, Bench *b) {
 /* ---- budgets ---- */
 static Measures measures_of(Ctx *c, Bench *b) {
   Measures m = { .note = "" };
-  const double value[LIMIT_COUNT] = { [LIMIT_LATENCY] = quantile(&b->side[0].times, 0.5), [LIMIT_ARENA] = (double)b->f.arena_bytes,
-                                      [LIMIT_WEIGHTS] = (double)b->f.weight_bytes, [LIMIT_CODE] = b->side[0].worker.ready.p[3],
+  const double value[LIMIT_COUNT] = { [LIMIT_LATENCY] = quantile(&b->side[0].times, 0.5),
+                                      [LIMIT_ARENA] = (double)b->f.arena_bytes,
+                                      [LIMIT_WEIGHTS] = (double)b->f.weight_bytes,
+                                      [LIMIT_CODE] = b->side[0].worker.ready.p[3],
                                       [LIMIT_KERNELS] = (double)b->f.kernels };
   memcpy(m.value, value, sizeof value);
   for (int i = 0; i < LIMIT_COUNT; i++) m.known[i] = true;

@@ -68,9 +68,9 @@ static const char *quoted(Ctx *c, const char *path) { /* for a shell */
 static void summarize(Ctx *c, const Options *o, const Plan *p, const Writing *w) {
   const char *dir = quoted(c, o->out), *head = paint(o, stderr, PAINT_OK, arena_printf(&c->model, "%s:", dir), &c->model);
   if (c->records) {
-    note(c, "%zu files in %s, code %s, weights %s, arena %s, %zu kernel%s for %s", w->files, o->out, bytes_text(c, (int64_t)w->code),
-         bytes_text(c, p->weights.bytes), bytes_text(c, p->memory.arena_bytes), p->kernels.n, p->kernels.n == 1 ? "" : "s",
-         p->in->target->isa);
+    note(c, "%zu files in %s, code %s, weights %s, arena %s, %zu kernel%s for %s", w->files, o->out,
+         bytes_text(c, (int64_t)w->code), bytes_text(c, p->weights.bytes), bytes_text(c, p->memory.arena_bytes), p->kernels.n,
+         p->kernels.n == 1 ? "" : "s", p->in->target->isa);
     return;
   }
   fprintf(stderr, "%s %zu files, code %s, weights %s, arena %s, %zu kernel%s for %s\n", head, w->files,
@@ -93,7 +93,8 @@ static void tell_growth(Ctx *c, const Plan *p) {
   const bool more_weights = weights > 1.01, more_arena = g->arena > 0 && arena > 1.01;
   if (!g->layers || (!more_weights && !more_arena)) return;
   const char *text = more_weights ? arena_printf(&c->model, "weights grow from %s to %s", bytes_text(c, g->weights),
-                                                 bytes_text(c, p->weights.bytes)) : "the arena grows";
+                                                 bytes_text(c, p->weights.bytes))
+                                  : "the arena grows";
   if (more_arena)
     text = arena_printf(&c->model, "%s%s from %s to %s", text, more_weights ? ", the arena" : "", bytes_text(c, g->arena),
                         bytes_text(c, p->memory.arena_bytes));

@@ -7,13 +7,13 @@
 typedef struct Half {
   json_t *manifest;
   Layers layers;
-  const char **nodes;          /* by kernel: its nodes as one text */
-  int *other;                  /* by kernel: the other bundle's kernel; -1: none */
+  const char **nodes; /* by kernel: its nodes as one text */
+  int *other;         /* by kernel: the other bundle's kernel; -1: none */
 } Half;
 typedef struct DiffJob {
   const Options *o;
   Half half[2];
-  Table table;                 /* differences: a name, then the value of each */
+  Table table; /* differences: a name, then the value of each */
   json_t *report;
   int differences;
 } DiffJob;
@@ -49,15 +49,15 @@ static void compare(Ctx *c, DiffJob *d, const char *group, const char *name, con
   d->differences++;
   if (!list) json_object_set_new(d->report, group, list = json_object());
   json_object_set_new(list, name, json_pack("[O?, O?]", a, b));
-  table_row(&d->table, arena_printf(&c->model, "%s", name), cut_text(c, value_text(c, a)), cut_text(c, value_text(c, b)), growth_text(c, a, b));
+  table_row(&d->table, arena_printf(&c->model, "%s", name), cut_text(c, value_text(c, a)), cut_text(c, value_text(c, b)),
+            growth_text(c, a, b));
 }
 
 static void compare_members(Ctx *c, DiffJob *d, const char *group, const json_t *a, const json_t *b) {
   const char *key;
   const json_t *x;
   json_object_foreach((json_t *)(uintptr_t)a, key, x) compare(c, d, group, key, x, json_object_get(b, key));
-  json_object_foreach((json_t *)(uintptr_t)b, key, x)
-    if (!json_object_get(a, key)) compare(c, d, group, key, NULL, x);
+  json_object_foreach((json_t *)(uintptr_t)b, key, x) if (!json_object_get(a, key)) compare(c, d, group, key, NULL, x);
 }
 
 static const json_t *member(const DiffJob *d, int half, const char *key) { return json_object_get(d->half[half].manifest, key); }
@@ -100,15 +100,15 @@ static bool same_work(const Layer *x, const Layer *y) {
 }
 
 static json_t *kernel_json(const Layer *l, int number) {
-  return json_pack("{s:i, s:I, s:I, s:I, s:o}", "kernel", number, "flops", (json_int_t)l->flops, "bytes_read", (json_int_t)l->read,
-                   "bytes_written", (json_int_t)l->written, "schedule", json_text(l->schedule));
+  return json_pack("{s:i, s:I, s:I, s:I, s:o}", "kernel", number, "flops", (json_int_t)l->flops, "bytes_read",
+                   (json_int_t)l->read, "bytes_written", (json_int_t)l->written, "schedule", json_text(l->schedule));
 }
 
 static void add_kernel(DiffJob *d, const char *nodes, const Layer *a, int ka, const Layer *b, int kb) {
   json_t *list = json_object_get(d->report, "kernels");
   d->differences++;
-  json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "nodes", json_text(nodes), "first", a ? kernel_json(a, ka) : json_null(),
-                                        "second", b ? kernel_json(b, kb) : json_null()));
+  json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "nodes", json_text(nodes), "first",
+                                        a ? kernel_json(a, ka) : json_null(), "second", b ? kernel_json(b, kb) : json_null()));
 }
 
 /* "k4 1.2 Mflop, 3 KiB", and the other only where it differs */
@@ -163,8 +163,8 @@ int verb_diff(Ctx *c, const Options *o) {
   else table_free(&d.table);
   compare_kernels(c, &d);
   if (!o->json && !d.differences) puts("equal: interface, options, sizes, errors, kernels and schedules");
-  json_object_update_new(d.report, json_pack("{s:o, s:i, s:b}", "other", json_text(o->other), "differences", d.differences, "equal",
-                                             !d.differences));
+  json_object_update_new(d.report, json_pack("{s:o, s:i, s:b}", "other", json_text(o->other), "differences", d.differences,
+                                             "equal", !d.differences));
   if (o->json) json_print(d.report);
   else json_decref(d.report);
   for (int i = 0; i < 2; i++) json_decref(d.half[i].manifest);

@@ -313,7 +313,9 @@ static void print_contractions(Ctx *c, const Options *o, json_t *list) {
 static int check_limits(Ctx *c, const Options *o, int64_t arena, int64_t weights, size_t kernels, json_t *report) {
   Checks k = { 0 };
   Measures m = { .value = { [LIMIT_ARENA] = (double)arena, [LIMIT_WEIGHTS] = (double)weights, [LIMIT_KERNELS] = (double)kernels },
-                 .known = { [LIMIT_ARENA] = true, [LIMIT_WEIGHTS] = true, [LIMIT_KERNELS] = true }, .note = "" }, limits, old;
+                 .known = { [LIMIT_ARENA] = true, [LIMIT_WEIGHTS] = true, [LIMIT_KERNELS] = true },
+                 .note = "" },
+           limits, old;
   const char *machine;
   if (limits_read(c, o, &limits, &old, &machine)) limits_check(c, o, &m, &limits, &old, &k);
   if (report) json_object_set_new(report, "checks", checks_json(&k));
@@ -337,8 +339,8 @@ static int inspect_bundle(Ctx *c, const Options *o) {
     cost.written += l.p[k].written;
   }
   if (report) {
-    static const char *const copied[] = { "inputs", "outputs", "states", "kernels", "arena_bytes", "weight_bytes", "options", "errors",
-                                          "source", "files", "schedules", "bounds", "version" };
+    static const char *const copied[] = { "inputs", "outputs", "states", "kernels",   "arena_bytes", "weight_bytes", "options",
+                                          "errors", "source",  "files",  "schedules", "bounds",      "version" };
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
       if (json_object_get(manifest, copied[i])) json_object_set(report, copied[i], json_object_get(manifest, copied[i]));
     json_object_update_new(report, json_pack("{s:s, s:I, s:I, s:I}", "isa", f.target->isa, "flops", (json_int_t)cost.flops,

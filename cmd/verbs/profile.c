@@ -48,14 +48,14 @@ static json_t *profile_json(const Profile *p) {
   for (size_t i = 0; i < m->layers.n; i++) {
     const KernelTime *r = &m->rows[i];
     const Layer *k = &m->layers.p[r->kernel];
-    json_array_append_new(
-        list, json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "kernel", r->kernel, "ms", r->ms, "share",
-                        r->ms / m->total, "gflops", r->gflops, "gbs", r->gbs, "roofline", r->roof, "flops",
-                        (json_int_t)k->flops, "bytes_read", (json_int_t)k->read, "bytes_written",
-                        (json_int_t)k->written, "schedule", json_text(k->schedule), "nodes", layer_nodes_json(k)));
+    json_array_append_new(list,
+                          json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "kernel", r->kernel, "ms", r->ms,
+                                    "share", r->ms / m->total, "gflops", r->gflops, "gbs", r->gbs, "roofline", r->roof, "flops",
+                                    (json_int_t)k->flops, "bytes_read", (json_int_t)k->read, "bytes_written",
+                                    (json_int_t)k->written, "schedule", json_text(k->schedule), "nodes", layer_nodes_json(k)));
   }
-  json_object_update_new(j, json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:o}", "isa", m->f.target->isa, "ms", m->total,
-                                      "runs", (json_int_t)m->runs, "peak_gflops", m->peak.gflops, "read_gbs", m->peak.read_gbs,
+  json_object_update_new(j, json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:o}", "isa", m->f.target->isa, "ms", m->total, "runs",
+                                      (json_int_t)m->runs, "peak_gflops", m->peak.gflops, "read_gbs", m->peak.read_gbs,
                                       "foreign_cpus", m->foreign, "kernels", list));
   return j;
 }

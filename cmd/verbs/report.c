@@ -1,6 +1,6 @@
 /* report.c: tgc report: one page of HTML about a model, which needs no other file. It has the graph with fused kernels, the
- * roofline, the memory of the arena, a table of kernels and the error of outputs. Graphviz's dot draws the graph. Times and errors
- * are measured on this machine, if it can run the code. */
+ * roofline, the memory of the arena, a table of kernels and the error of outputs. Graphviz's dot draws the graph. Times and
+ * errors are measured on this machine, if it can run the code. */
 #include "../cmd.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <math.h>
@@ -16,12 +16,12 @@ typedef struct Page {
   const Target *target;
   Plan *plan;
   const Tensor *in;
-  const Sample *sample;        /* NULL: the exact outputs take too long */
+  const Sample *sample; /* NULL: the exact outputs take too long */
   const char *scratch;
-  bool timed;                  /* this machine runs the code */
+  bool timed; /* this machine runs the code */
   Timing t;
   NodeEdges edges;
-  const Tensor *got;           /* outputs of a run; NULL: not made */
+  const Tensor *got; /* outputs of a run; NULL: not made */
   Sb html;
 } Page;
 
@@ -58,7 +58,8 @@ static void put_cell(Page *p, double v, const char *text) {
 
 /* The drawing of dot, from its element svg on */
 static bool put_drawing(Ctx *c, Page *p, const char *text, size_t n, const char *id) {
-  const char *in = arena_printf(&c->model, "%s/graph.dot", p->scratch), *out = arena_printf(&c->model, "%s/graph.svg", p->scratch), *why;
+  const char *in = arena_printf(&c->model, "%s/graph.dot", p->scratch),
+             *out = arena_printf(&c->model, "%s/graph.svg", p->scratch), *why;
   file_put(c, in, text, n);
   const int code = graph_draw(c, p->o, p->scratch, in, out, &why);
   if (code) {
@@ -102,7 +103,9 @@ static void put_graphs(Ctx *c, Page *p) {
 /* ---- the table ---- */
 
 /* Bytes of the arena in use while a kernel runs, and bytes of the weights that it reads */
-typedef struct Uses { int64_t ram, flash; } Uses;
+typedef struct Uses {
+  int64_t ram, flash;
+} Uses;
 static Uses uses_of(const Plan *p, const Life *l, size_t k) {
   Uses u = { 0, 0 };
   for (size_t i = 0; i < p->ir->bufs.n; i++) {
@@ -140,9 +143,12 @@ static void put_row(Ctx *c, Page *p, const Life *l, size_t k) {
 }
 
 static void put_table(Ctx *c, Page *p) {
-  static const struct { const char *name; bool timed, text; } columns[] = {
-    { "kernel", false, false }, { "nodes", false, true }, { "time", true, false }, { "share", true, false },
-    { "GFLOP/s", true, false }, { "of roof", true, false }, { "MACs", false, false }, { "RAM", false, false },
+  static const struct {
+    const char *name;
+    bool timed, text;
+  } columns[] = {
+    { "kernel", false, false },  { "nodes", false, true },    { "time", true, false },  { "share", true, false },
+    { "GFLOP/s", true, false },  { "of roof", true, false },  { "MACs", false, false }, { "RAM", false, false },
     { "weights", false, false }, { "schedule", false, true },
   };
   const Life *l = buffer_lives(p->plan);
@@ -189,7 +195,8 @@ static void put_head(Ctx *c, Page *p) {
   const char *slash = strrchr(p->o->model, '/'), *name = slash ? slash + 1 : p->o->model;
   int64_t flops = 0;
   for (size_t k = 0; k < p->t.layers.n; k++) flops += p->t.layers.p[k].flops;
-  sb_puts(&p->html, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><link rel=\"icon\" href=\"data:,\"><title>");
+  sb_puts(&p->html,
+          "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><link rel=\"icon\" href=\"data:,\"><title>");
   xml_text(&p->html, name);
   sb_printf(&p->html, "</title><style>\n%.*s</style></head><body>\n", (int)css->n, css->p);
   put(p, "h1", name);
@@ -230,8 +237,10 @@ static void write_page(Ctx *c, void *arg) {
   put(p, "h2", "Roofline");
   if (p->timed && p->t.peak.gflops > 0) {
     plot_roofline(c, &p->t, &p->html);
-    put_note(p, "A point for each kernel with arithmetic, larger for a larger share of the run. The lines are the peaks of this machine, "
-                "measured just before.");
+    put_note(
+        p,
+        "A point for each kernel with arithmetic, larger for a larger share of the run. The lines are the peaks of this machine, "
+        "measured just before.");
   } else put_note(p, "Not measured: this machine cannot run the code, or its peak is not known.");
   put(p, "h2", "Memory of the arena");
   plot_memory(c, p->plan, &p->html);

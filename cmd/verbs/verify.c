@@ -13,17 +13,17 @@ enum { SIGMAS = 8 };     /* standard deviations by which an element may be off *
 typedef struct Verify {
   const Options *o;
   const Target *target;
-  Graph *g;                 /* NULL: a bundle without its model */
-  Interface bundle;         /* .name NULL: the bundle is made here */
+  Graph *g;         /* NULL: a bundle without its model */
+  Interface bundle; /* .name NULL: the bundle is made here */
   const char *scratch;
   Texts sets;               /* a folder for each data set, or one entry NULL */
   const GIO *out;           /* outputs of a run */
   size_t steps, runs, nout; /* steps of a data set; runs of all sets; outputs per run */
   size_t stride;            /* inputs of a run, with the states */
   Tensor *in, *want, *got;  /* tensors of all runs; in includes the states */
-  bool from_data;  /* want comes from the user or ONNX Runtime, not from the interpreter */
-  bool judged;     /* the tolerances decide; else only requirements do */
-  bool strict;     /* the user gave the tolerances: an error outside of them has no excuse */
+  bool from_data;           /* want comes from the user or ONNX Runtime, not from the interpreter */
+  bool judged;              /* the tolerances decide; else only requirements do */
+  bool strict;              /* the user gave the tolerances: an error outside of them has no excuse */
   Tensor *exact;   /* the interpreter's outputs; NULL: not computed yet */
   double *excused; /* by output of a run: error of the data that explains a difference; 0: none */
   json_t *report;
@@ -182,11 +182,10 @@ static void report_output(Ctx *c, Verify *v, size_t i, const Diff *d, json_t *li
   const GIO *out = &v->out[i % v->nout];
   bool passed = !d->bad || v->excused[i] > 0;
   const OutputError e = output_error(&v->got[i], &v->want[i]);
-  json_t *j = json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(out->name),
-                        "passed", passed, "elements", (json_int_t)v->want[i].elems, "outside", (json_int_t)d->bad,
-                        "max_ulp", real_json(d->max_ulp), "max_relative", real_json(d->max_rel), "max_absolute",
-                        real_json(d->max_abs), "rms", real_json(e.rms), "largest", real_json(e.largest),
-                        "reference_error", real_json(v->excused[i]));
+  json_t *j = json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(out->name), "passed", passed,
+                        "elements", (json_int_t)v->want[i].elems, "outside", (json_int_t)d->bad, "max_ulp", real_json(d->max_ulp),
+                        "max_relative", real_json(d->max_rel), "max_absolute", real_json(d->max_abs), "rms", real_json(e.rms),
+                        "largest", real_json(e.largest), "reference_error", real_json(v->excused[i]));
   if (v->sets.n > 1) json_object_set_new(j, "set", json_text(v->sets.p[i / v->nout / v->steps]));
   json_array_append_new(list, j);
   const char *run = run_text(c, v, i / v->nout), *text = diff_text(c, v, i, d, passed || !v->judged);
@@ -209,7 +208,8 @@ static void require(Ctx *c, Verify *v, const RequireParts *r, const char *text, 
   for (int m = 0; m < METRIC_COUNT; m++)
     if (strlen(metric_name(m)) == r->metric_n && !memcmp(metric_name(m), text, r->metric_n)) value = metric[m];
   for (size_t m = 0; m < v->o->metrics.n; m++)
-    if (!strncmp(v->o->metrics.p[m], text, r->metric_n) && v->o->metrics.p[m][r->metric_n] == '=') value = metric[METRIC_COUNT + m];
+    if (!strncmp(v->o->metrics.p[m], text, r->metric_n) && v->o->metrics.p[m][r->metric_n] == '=')
+      value = metric[METRIC_COUNT + m];
   checks_add(c, &v->checks, r->least ? value >= r->limit : value <= r->limit, arena_printf(&c->model, "%s %s", name, text),
              "%.6g over %zu run%s", value, v->runs, v->runs == 1 ? "" : "s");
 }
@@ -226,7 +226,8 @@ static void measure_metrics(Ctx *c, Verify *v, const Diff *d, json_t *list) {
     metrics_measure(v->got + i, v->want + i, v->runs, v->nout, d + i, metric);
     for (int m = 0; m < METRIC_COUNT; m++) json_object_set_new(j, metric_name(m), real_json(metric[m]));
     for (size_t m = 0; m < o->metrics.n; m++) {
-      const double value = metric_command(c, o, v->scratch, o->metrics.p[m], v->out[i].name, v->got + i, v->want + i, v->runs, v->nout);
+      const double value = metric_command(c, o, v->scratch, o->metrics.p[m], v->out[i].name, v->got + i, v->want + i, v->runs,
+                                          v->nout);
       metric[METRIC_COUNT + m] = value;
       json_object_set_new(j, arena_str(&c->model, o->metrics.p[m], strcspn(o->metrics.p[m], "=")), real_json(value));
     }
@@ -258,7 +259,8 @@ static void tell_rebuilt(const Verify *v) {
   json_object_set_new(v->report, "rebuilt_is_right", json_boolean(right));
   if (right && !v->o->json)
     print_lines("compiled again with the bundle's options, the model is right: files of the bundle were changed, or it was made "
-                "from another model, with other options or by another version", 2);
+                "from another model, with other options or by another version",
+                2);
 }
 
 static void blame(Ctx *c, Verify *v) {
@@ -338,7 +340,7 @@ static void build_and_compare(Ctx *c, void *arg) {
   measure_metrics(c, v, d, metrics);
   fflush(stdout); /* the search for suspects takes a while */
   const bool same_code = !v->o->outputs && !v->o->interpret && !v->from; /* in bundles that end at inner values */
-  for (size_t i = 0; i < n && !v->failed && v->checks.failed; i++) /* a requirement fails: the worst output is examined */
+  for (size_t i = 0; i < n && !v->failed && v->checks.failed; i++)       /* a requirement fails: the worst output is examined */
     if (d[i].bad > d[v->first_failed].bad) v->first_failed = i;
   if (v->checks.failed && same_code && v->g) blame(c, v);
 }
@@ -371,9 +373,15 @@ static int read_sets(Ctx *c, Verify *v, Steps *s) {
 static void take_options(Ctx *c, Options *o) {
   json_t *all = manifest_read(c, o->model);
   const json_t *options = json_object_get(all, "options");
-  const struct { const char *key, **field, *none; } taken[] = {
-    { "isa", &o->isa, "" }, { "backend", &o->backend, "" }, { "precision", &o->precision, "fp32" },
-    { "weights_as", &o->weights, "fp32" }, { "optimize", &o->optimize, "" }, { "denormals", &o->denormals, "flush" },
+  const struct {
+    const char *key, **field, *none;
+  } taken[] = {
+    { "isa", &o->isa, "" },
+    { "backend", &o->backend, "" },
+    { "precision", &o->precision, "fp32" },
+    { "weights_as", &o->weights, "fp32" },
+    { "optimize", &o->optimize, "" },
+    { "denormals", &o->denormals, "flush" },
   };
   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
     const char *text = json_string_value(json_object_get(options, taken[i].key));
@@ -444,8 +452,10 @@ static void open_model(Ctx *c, Verify *v, Options *o) {
 
 static void say_reference(const Verify *v) {
   if (v->g || v->o->json || v->o->quiet) return;
-  print_lines("only tolerances are checked: without --model it is not known whether the data or the bundle is nearer to the exact "
-              "result", 2);
+  print_lines(
+      "only tolerances are checked: without --model it is not known whether the data or the bundle is nearer to the exact "
+      "result",
+      2);
 }
 
 int verb_verify(Ctx *c, const Options *given) {
@@ -462,8 +472,11 @@ int verb_verify(Ctx *c, const Options *given) {
   else open_model(c, &v, &then);
   if (o->ort && v.stride > (is_built ? v.bundle.inputs.n : graph_nin(v.g)))
     fail(c, EX_USAGE_, "--ort makes no references for a model with states");
-  Steps s = { .in = is_built ? v.bundle.inputs.p : v.g->inputs.p, .nin = is_built ? v.bundle.inputs.n : graph_nin(v.g),
-              .out = v.out, .nout = v.nout, .stride = v.stride };
+  Steps s = { .in = is_built ? v.bundle.inputs.p : v.g->inputs.p,
+              .nin = is_built ? v.bundle.inputs.n : graph_nin(v.g),
+              .out = v.out,
+              .nout = v.nout,
+              .stride = v.stride };
   s.given = v.in = ARENA_NEW(&c->model, Tensor, size_mul(v.runs, s.stride + 1));
   s.want = v.want = ARENA_NEW(&c->model, Tensor, size_mul(v.runs, v.nout + 1));
   v.got = ARENA_NEW(&c->model, Tensor, size_mul(v.runs, v.nout + 1));
@@ -482,9 +495,11 @@ int verb_verify(Ctx *c, const Options *given) {
   if (!code) checks_write(c, o, &v.checks, (clock_ms() - start) * 1e-3);
   if (!code && (v.failed || v.faulty || v.checks.failed)) code = EX_FAILED;
   json_object_update_new(v.report, json_pack("{s:s, s:s, s:f, s:f, s:b, s:i, s:i, s:o}", "reference",
-                                             o->ort ? "onnxruntime" : v.from_data ? "data" : "interpreter", "isa", v.target->isa,
-                                             "rtol", o->rtol, "atol", o->atol, "passed", !code, "status", code, "sets",
-                                             (int)v.sets.n, "checks", checks_json(&v.checks)));
+                                             o->ort        ? "onnxruntime"
+                                             : v.from_data ? "data"
+                                                           : "interpreter",
+                                             "isa", v.target->isa, "rtol", o->rtol, "atol", o->atol, "passed", !code, "status",
+                                             code, "sets", (int)v.sets.n, "checks", checks_json(&v.checks)));
   if (o->json) json_print(v.report);
   else json_decref(v.report);
   checks_free(&v.checks);

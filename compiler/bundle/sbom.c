@@ -1,5 +1,6 @@
-/* sbom.c: the file sbom.cdx.json of a bundle: its parts and where they come from, as CycloneDX lists them. It names the model with
- * its digest, the version of tgc, and each file with digest and licence. It has no date, since equal commands give equal bytes.
+/* sbom.c: the file sbom.cdx.json of a bundle: its parts and where they come from, as CycloneDX lists them. It names the model
+ * with its digest, the version of tgc, and each file with digest and licence. It has no date, since equal commands give equal
+ * bytes.
  *
  * needs: all files but the manifest    gives: one more file    breaks: nothing */
 #include "bundle.h"
@@ -23,8 +24,8 @@ static bool is_ours(const char *file, const char *net) {
 }
 
 static json_t *file(const BundleFile *f, const char *net) {
-  json_t *j = json_pack("{s:s, s:o, s:s, s:o}", "type", "file", "bom-ref", json_sprintf("file-%s", f->name), "name", f->name, "hashes",
-                        hashes(f->sha256));
+  json_t *j = json_pack("{s:s, s:o, s:s, s:o}", "type", "file", "bom-ref", json_sprintf("file-%s", f->name), "name", f->name,
+                        "hashes", hashes(f->sha256));
   if (is_ours(f->name, net)) json_object_set_new(j, "licenses", json_pack("[{s:{s:s}}]", "license", "id", "0BSD"));
   return j;
 }
@@ -53,11 +54,12 @@ void bundle_sbom(const Rendering *r, Bundle *b) {
   }
   for (size_t i = 0; i < json_array_size(parts); i++)
     json_array_append(refs, json_object_get(json_array_get(parts, i), "bom-ref"));
-  json_t *j = json_pack("{s:s, s:s, s:s, s:o, s:i, s:{s:{s:[{s:s, s:s, s:s}]}, s:{s:s, s:s, s:s, s:s}}, s:o, s:[{s:s, s:o}]}", "$schema",
-                        "http://cyclonedx.org/schema/bom-1.6.schema.json", "bomFormat", "CycloneDX", "specVersion", "1.6",
-                        "serialNumber", serial(b), "version", 1, "metadata", "tools", "components", "type", "application", "name",
-                        "tgc", "version", TGC_VERSION, "component", "type", "library", "bom-ref", "bundle", "name", r->o->name,
-                        "version", r->interface, "components", parts, "dependencies", "ref", "bundle", "dependsOn", refs);
+  json_t *j = json_pack("{s:s, s:s, s:s, s:o, s:i, s:{s:{s:[{s:s, s:s, s:s}]}, s:{s:s, s:s, s:s, s:s}}, s:o, s:[{s:s, s:o}]}",
+                        "$schema", "http://cyclonedx.org/schema/bom-1.6.schema.json", "bomFormat", "CycloneDX", "specVersion",
+                        "1.6", "serialNumber", serial(b), "version", 1, "metadata", "tools", "components", "type", "application",
+                        "name", "tgc", "version", TGC_VERSION, "component", "type", "library", "bom-ref", "bundle", "name",
+                        r->o->name, "version", r->interface, "components", parts, "dependencies", "ref", "bundle", "dependsOn",
+                        refs);
   char *text = json_dumps(j, JSON_INDENT(1) | JSON_SORT_KEYS);
   json_decref(j);
   const size_t n = strlen(text);

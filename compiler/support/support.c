@@ -208,10 +208,13 @@ static void put_json_int(FILE *f, const char *key, int64_t v, bool known) {
 
 /* Names of the kinds of messages: of errors, by exit status */
 static const char *message_code(int code) {
-  static const struct { int code; const char *name; } names[] = {
-    { EX_FAILED, "failed" }, { EX_USAGE_, "usage" }, { EX_BADMODEL, "bad-model" }, { EX_NOINPUT_, "no-input" },
-    { EX_MISSING, "missing" }, { EX_NOWRITE, "no-write" }, { EX_RETRY, "retry" }, { MESSAGE_WARNING, "warning" },
-    { MESSAGE_NOTE, "note" },
+  static const struct {
+    int code;
+    const char *name;
+  } names[] = {
+    { EX_FAILED, "failed" },     { EX_USAGE_, "usage" },         { EX_BADMODEL, "bad-model" },
+    { EX_NOINPUT_, "no-input" }, { EX_MISSING, "missing" },      { EX_NOWRITE, "no-write" },
+    { EX_RETRY, "retry" },       { MESSAGE_WARNING, "warning" }, { MESSAGE_NOTE, "note" },
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (names[i].code == code) return names[i].name;

@@ -146,7 +146,8 @@ int utf8_length(const char *s);      /* bytes of the character of UTF-8 at s; 0:
 /* Messages follow git's grammar: lower case, no full stop, first what is wrong, the subject quoted. Control characters are
  * escaped here, so callers may print strings of the model. A warning that was given before is not printed again: a verb may read
  * a model several times. */
-void note(Ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* no error, and unlike a warning not about the input */
+/* Says something that is no error and, unlike a warning, not about the input */
+void note(Ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One message as a record. fmt: the text before names were put into it; code: exit status, or one of the two below */
 enum { MESSAGE_WARNING = -1, MESSAGE_NOTE = -2 };
 void message_record(FILE *f, int code, const char *file, Pos at, const char *fmt, const char *text);
