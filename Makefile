@@ -4,10 +4,11 @@ BUILD    ?= build
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 OPT      ?= -O2 -g
+PIC      := -fPIC -fno-semantic-interposition# the objects of the program are those of libtgc.so
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wimplicit-fallthrough
 CSTD     := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fno-strict-aliasing
 PKGS     := libprotobuf-c jansson nettle zlib sqlite3
-CFLAGS   += $(OPT) $(CSTD) $(WARN) $(SANFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -I$(BUILD)/gen
+CFLAGS   += $(OPT) $(PIC) $(CSTD) $(WARN) $(SANFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -I$(BUILD)/gen
 LLVM_CONFIG ?= llvm-config-19
 LLVM     := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)# headers only: the library is opened when it is needed
 CFLAGS   += $(if $(LLVM),-DTGC_LLVM -I$(LLVM))
@@ -19,7 +20,7 @@ TESTS    ?=# words of which a test's path must contain one; empty: all
 BENCH    ?=# the same for the models of bench
 
 SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c frontends/*/*/*.c backends/*.c runtime_stub/*.c)
-CMD := $(wildcard cmd/*.c cmd/verbs/*.c cmd/lib/*.c)
+CMD := $(wildcard cmd/*.c cmd/verbs/*.c cmd/lib/*.c libtgc/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a
 EMBED := $(sort $(wildcard runtime_stub/* cmd/probe/* cmd/page/*))
@@ -40,6 +41,19 @@ $(BUILD)/%.o: %.c | $(BUILD)/gen/onnx.pb-c.c $(BUILD)/gen/accessors.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# libtgc as it is installed. The archive above has only the compiler, for the tests.
+ABI := 1# TGC_ABI
+, := ,
+SHARED := $(BUILD)/libtgc.so.$(ABI)
+WHOLE := $(if $(SANFLAGS),,-Wl$(,)-z$(,)defs)# a program has the functions of sanitizers
+CLIENT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard libtgc/*.c cmd/lib/*.c))
+$(SHARED): $(CLIENT) $(LIB) libtgc/exports.map
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=libtgc/exports.map $(WHOLE) -o $@ $(CLIENT) $(LIB) $(LDLIBS)
+$(BUILD)/static/libtgc.a: $(CLIENT) $(OBJ) $(GEN)
+	@mkdir -p $(@D) && rm -f $@
+	ar rcs $@ $^
+lib: $(SHARED) $(BUILD)/static/libtgc.a
+
 # what was built without LLVM, or with the headers of another one, is built again
 $(BUILD)/backends/llvm_build.o: $(BUILD)/llvm
 $(BUILD)/llvm: again
@@ -55,7 +69,7 @@ $(BUILD)/gen/onnx.pb-c.c: $(ONNX_PROTO)
 	@mkdir -p $(@D)
 	protoc-c --c_out=$(@D) -I$(dir $<) $<
 $(BUILD)/gen/onnx.pb-c.o: $(BUILD)/gen/onnx.pb-c.c
-	$(CC) $(OPT) $(SANFLAGS) -I$(BUILD)/gen -w -c -o $@ $<
+	$(CC) $(OPT) $(PIC) $(SANFLAGS) -I$(BUILD)/gen -w -c -o $@ $<
 
 # the arguments of nodes by name
 $(BUILD)/gen/accessors.h: tools/accessors.sh compiler/ir/ops.h
@@ -95,7 +109,7 @@ demo: deps
 	$(AGAIN) run-demo
 run-demo: all
 	@mkdir -p $(DEMO)
-	$(BUILD)/tgc compile examples/digits/digits.onnx -o $(DEMO)/net --name digits --embed-weights
+	$(BUILD)/tgc compile examples/digits/digits.onnx -o $(DEMO)/net --name digits --embed-weights --bindings=cpp
 	@$(MAKE) --no-print-directory -C examples/digits NET="$(abspath $(DEMO))/net" OUT="$(abspath $(DEMO))" "$(abspath $(DEMO))/demo"
 	$(DEMO)/demo examples/digits/samples/3.pgm
 
@@ -107,19 +121,19 @@ deps-check:
 
 check: deps-check
 	$(AGAIN) depcheck run-tests
-run-tests: all $(UNIT) $(CASES) $(TESTS_CC)
+run-tests: all lib $(UNIT) $(CASES) $(TESTS_CC)
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
+
+# what users do, each from an empty folder to numbers: minutes
+paths: deps-check
+	@tools/deps.sh paths
+	$(AGAIN) run-paths
+run-paths: all lib
+	@PATHS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)
 
 # every model by each compiler: minutes
 models: all
 	@TGC_COMPILERS="$${TGC_COMPILERS:-gcc clang}" BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/models/run | grep -v '^ok'
-
-# whole paths of users, from a model to numbers, and the page of report in a browser: minutes
-paths: deps-check
-	@tools/deps.sh paths
-	$(AGAIN) run-paths
-run-paths: all
-	@PATHS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(or $(TESTS),paths)
 
 # every official test of an operator through a real bundle: minutes
 nodes: all
@@ -241,8 +255,21 @@ site:
 format:
 	git clang-format --extensions c,h HEAD
 
+# what find_package and pkg-config read
+FILLED = sed -e 's|@prefix@|$(PREFIX)|; s|@version@|$(VERSION)|; s|@abi@|$(ABI)|; s|@packages@|$(PKGS)|'
+VERSION := $(shell sed -n 's/^\#define TGC_VERSION "\(.*\)"/\1/p' compiler/support/support.h)
 COMPLETIONS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
-install: all
+install-lib: lib
+	install -Dm644 libtgc/tgc.h $(DESTDIR)$(PREFIX)/include/tgc.h
+	install -Dm644 $(SHARED) $(DESTDIR)$(PREFIX)/lib/libtgc.so.$(ABI)
+	ln -sf libtgc.so.$(ABI) $(DESTDIR)$(PREFIX)/lib/libtgc.so
+	install -Dm644 $(BUILD)/static/libtgc.a $(DESTDIR)$(PREFIX)/lib/libtgc.a
+	mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/tgc
+	$(FILLED) libtgc/tgc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tgc.pc
+	$(FILLED) libtgc/tgcConfig.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/tgc/tgcConfig.cmake
+	$(FILLED) libtgc/tgcConfigVersion.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/tgc/tgcConfigVersion.cmake
+
+install: all install-lib
 	install -Dm755 $(BUILD)/tgc $(DESTDIR)$(PREFIX)/bin/tgc
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1
 	$(BUILD)/tgc --man > $(DESTDIR)$(PREFIX)/share/man/man1/tgc.1
@@ -254,5 +281,5 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: paths run-paths site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
+.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -5,6 +5,7 @@
 extern const Backend c_backend, llvm_backend, opencl_backend, cuda_backend, metal_backend;
 extern const FileRow host_files[]; /* files.c: files of a bundle for a CPU */
 extern const FileRow device_files[]; /* files.c: files of a bundle for a device */
+extern const FileRow web_files[];    /* files.c: files of a bundle for JavaScript */
 /* Rules of a device bundle's Makefile that compile the sources for the host: %.c and tgcrt_API.c */
 #define DEVICE_OBJECTS(api) \
   "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n" \

@@ -756,6 +756,7 @@ static const CodeForm forms[] = {
   { "obj", EMIT_OBJ, "%.o",      "", "%.o ", "rm -f $@",    "", "%.o ", "EXTERNAL_OBJECT ON", "", "" },
   { "lib", EMIT_LIB, "lib%.a",   "", "",     "cp lib%.a $@", "", "",    "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.a", "" },
   { "so",  EMIT_SO,  "lib%.so",  "", "",     "rm -f $@", "lib%.so -Wl,-rpath,'$$ORIGIN/..' ", "", "EXTERNAL_OBJECT ON", " ${CMAKE_CURRENT_SOURCE_DIR}/lib%.so", "" },
+  { "wasm", EMIT_WASM, "%.wasm", "", "", "", "", "", "", "", "" },
   { .word = NULL },
 };
 /* clang-format on */
@@ -767,6 +768,7 @@ const Backend llvm_backend = { .name = "llvm",
                                .forms = forms,
                                .makes = EMIT_OBJ,
                                .files = host_files,
+                               .module_files = web_files,
                                .schedules = true,
                                .supports = llvm_supports,
                                .kernel = llvm_kernel,

@@ -31,10 +31,11 @@ typedef Words Texts;
 typedef struct Options {       /* zero, false or NULL: the option was not given */
   Verb verb;
   uint64_t given[3];           /* a bit for each row of options.h: the option was given */
-  char **words;                /* the command line, with the program first */
+  char *const *words;           /* the command line, with the program first */
   const char *model, *other;   /* the model or bundle; other: the second one */
   const char *out;
-  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *embed, *precision, *weights, *denormals, *groups;
+  const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed;
+  const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance, *cpus, *csv;
@@ -51,8 +52,15 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   bool ort, cold, hardlinks;
   bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
   const char *color, *messages;
+  void (*say)(void *arg, const char *text); /* gets what is wrong with an option; NULL: it is printed */
+  void *say_arg;
 } Options;
 
+void options_init(Options *o, Verb verb);                 /* all options at their defaults */
+/* Sets an option of the verb by its name, without "--". value NULL: none was given. It must outlive o. Returns -1, or
+ * EX_USAGE_ */
+int option_set(Options *o, const char *name, const char *value);
+int options_check(const Options *o);                      /* values and their combinations: -1, or EX_USAGE_ */
 /* Fills in o. Returns -1 when a verb is to be run. Else the exit code: the help was printed, or the command line is wrong. */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);
@@ -66,6 +74,7 @@ double duration(const char *text);                        /* "90", "90s", "1.5m"
 int verb_compile(Ctx *c, const Options *o);
 int verb_run(Ctx *c, const Options *o);
 int verb_verify(Ctx *c, const Options *o);
+int verify_model(Ctx *c, const Options *o, json_t **report); /* verify without printing its report, which the caller releases */
 int verb_inspect(Ctx *c, const Options *o);
 int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
@@ -345,8 +354,8 @@ const char *audited_object(Ctx *c, const Options *o, const char *dir, const char
 int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why);
 /* Lets Graphviz draw a graph as SVG. Returns 0, or an exit code and why. */
 int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why);
-/* Links an object into a shared library. arg is a Linking. Fails with EX_MISSING without a linker. */
-typedef struct Linking { const Options *o; const char *scratch, *soname; } Linking;
+/* Links an object into a shared library or a module of WebAssembly. arg is a Linking. Fails with EX_MISSING without a linker. */
+typedef struct Linking { const Options *o; const char *scratch, *soname; bool module; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
 /* A function for Compiling.run; its arg is a Linking. Returns EX_BUG if the compiler refuses the text. */
@@ -551,8 +560,8 @@ typedef struct Function {
   bool unbounded, reached, red;
   int state, next;
 } Function;
-typedef struct Call { size_t from, to; } Call;
-typedef struct CallGraph { VEC(Function) functions; VEC(Call) calls; bool recursive, unbounded, follow; } CallGraph;
+typedef struct FunctionCall { size_t from, to; } FunctionCall;
+typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
 void callgraph_read(Ctx *c, CallGraph *g, const char *path);
 void callgraph_add(CallGraph *g, int64_t vector_bytes, int64_t red_zone); /* adds bytes that the compiler does not count */
 /* Bytes of the deepest path; -1: no such function. follow: with functions that are called by pointer */

@@ -114,8 +114,10 @@ OPTION(0,   "dot",              "FILE",                   TEXT,  dot,           
 OPTION(0,   "name",             "NAME",                   TEXT,  name,            "c",          OUTPUT,
        "prefix of the bundle's files and C symbols (net)")
 OPTION(0,   "emit",             "KIND",                   TEXT,  emit,            "c",          OUTPUT,
-       "form of the bundle's code, by backend. c: c; llvm: ir, asm, obj (default), lib, or so, which needs a linker; opencl: cl; "
-       "metal: metal; cuda: cu, ptx, cubin or fatbin (default; cubins where nvFatbin is missing)")
+       "form of the bundle's code, by backend. c: c; llvm: ir, asm, obj (default), lib, so or wasm, which need a linker; opencl: "
+       "cl; metal: metal; cuda: cu, ptx, cubin or fatbin (default; cubins where nvFatbin is missing)")
+OPTION(0,   "bindings",         "LIST",                   TEXT,  bindings,        "c",          OUTPUT,
+       "also write the interface in these languages, separated by commas: cpp, python, rust (JavaScript: --emit=wasm)")
 OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,           "c",          OUTPUT,
        "put the weights into the program: incbin (by the assembler, default) or c (an array; slow to compile above about 10 MB)")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes sure that what tgc needs is on this machine: deps.sh SET...
 # Sets: build (to compile tgc), check (to run its tests), cross (to run bundles on emulated
-# machines), llvm (to test objects for WebAssembly), paths (to test whole paths of users), site (to write the documentation as HTML). LLVM itself is in check: tgc builds
+# machines), llvm (to test objects for WebAssembly), paths (what users do, in
+# other languages and in a browser), site (to write the documentation as HTML). LLVM itself is in check: tgc builds
 # without it.
 # As root on Debian the missing packages are installed through apt; otherwise this says which they are.
 # A package counts as present when its probe succeeds, so other systems and own builds are fine.
@@ -24,6 +25,7 @@ check clang                has clang
 check g++                  has c++
 check libcmocka-dev        module cmocka
 check python3              has python3
+check python3-numpy        module_of_python numpy
 check zstd                 has zstd
 check binutils             has nm
 check cmake                has cmake
@@ -52,12 +54,17 @@ llvm lld                   has wasm-ld
 paths chromium             has chromium
 site cmark-gfm             has cmark-gfm
 llvm nodejs                has node
+paths lld                  has wasm-ld
+paths nodejs               has node
+paths rustc                has rustc
+paths python3-venv         module_of_python ensurepip
 '
 
 has() { command -v "$1" >/dev/null 2>&1; }
 file() { [ -e "$1" ]; }
 module() { pkg-config --exists "$1" 2>/dev/null; }
 library() { PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -q "$1"; }
+module_of_python() { "${TGC_PYTHON:-python3}" -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null; }
 header() { printf '#include <%s>\n' "$1" | cc -E - >/dev/null 2>&1; }
 
 missing=

@@ -130,11 +130,17 @@ static const char *variant_object(Ctx *c, const Options *o, const char *dir, con
   return object;
 }
 
+/* The linker: LD, else the one given */
+static void add_linker(Ctx *c, const char *otherwise, Texts *argv) {
+  const char *ld = getenv("LD");
+  split_words(c, ld && strspn(ld, " ") < strlen(ld) ? ld : otherwise, argv);
+}
+
 /* An object, or a library of objects, needs a linker but no C compiler: this machine's linker, or LLVM's for others. */
 static const char *link_files(Ctx *c, const Options *o, const char *object, const char *soname, const char *scratch) {
-  const char *ld = getenv("LD"), *ours = o->target ? "ld.lld" : "ld", *so = arena_printf(&c->model, "%s/model.so", scratch);
+  const char *so = arena_printf(&c->model, "%s/model.so", scratch);
   Texts argv = { 0 };
-  split_words(c, ld && strspn(ld, " ") < strlen(ld) ? ld : ours, &argv);
+  add_linker(c, o->target ? "ld.lld" : "ld", &argv);
   const char *const rest[] = { "-shared", "-o", so, "-soname", soname, "--whole-archive", object, "--no-whole-archive" };
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) VEC_PUSH(&argv, rest[i]);
   if (!o->target) VEC_PUSH(&argv, "-lm");
@@ -147,10 +153,27 @@ static const char *link_files(Ctx *c, const Options *o, const char *object, cons
   return so;
 }
 
+/* A module exports all functions of the object, and imports those of libm and of the runtime. Its stack of 1 MiB lies below its
+ * data, so that an overflow traps. */
+static const char *link_module(Ctx *c, const Options *o, const char *object, const char *scratch) {
+  const char *out = arena_printf(&c->model, "%s/model.wasm", scratch), *why;
+  Texts argv = { 0 };
+  add_linker(c, "wasm-ld", &argv);
+  const char *const rest[] = { "--no-entry", "--export-dynamic", "--export=__heap_base", "--allow-undefined", "--strip-all",
+                               "--stack-first", "-z", "stack-size=1048576", "-o", out, object };
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) VEC_PUSH(&argv, rest[i]);
+  int code = run_tool(c, o, scratch, (Tool){ .what = "linker", .variable = "LD", .makes = out }, &argv, &why);
+  VEC_FREE(&argv);
+  if (!code) return out;
+  c->file = NULL;
+  fail(c, code == EX_BUG ? EX_MISSING : code, "%s", why);
+}
+
 Bytes link_shared(Ctx *c, void *arg, Bytes object) {
   const Linking *l = arg;
   const char *in = arena_printf(&c->model, "%s/model.o", l->scratch);
   file_put(c, in, object.p, object.n);
+  if (l->module) return file_read(c, link_module(c, l->o, in, l->scratch), (size_t)1 << 40);
   return file_read(c, link_files(c, l->o, in, l->soname, l->scratch), (size_t)1 << 40);
 }
 
@@ -249,7 +272,7 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 }
 
 static void render_here(const Options *o, const Plan *p, const char *scratch, Bundle *out) {
-  Linking tools = { o, scratch, NULL };
+  Linking tools = { .o = o, .scratch = scratch };
   const BundleOptions all = { .backend = p->in->backend, .name = "net", .emit = p->in->backend->makes, .archs = o->archs,
                               .compiler = { compile_text, &tools }, .keep_denormals = keeps_denormals(o) };
   bundle_render(p, &all, out);

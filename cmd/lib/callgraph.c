@@ -41,7 +41,7 @@ void callgraph_read(Ctx *c, CallGraph *g, const char *path) {
     if (!starts_with(line, "edge: ")) continue;
     const size_t from = function_named(g, quoted_after(c, line, "sourcename: \"")),
                  to = function_named(g, quoted_after(c, line, "targetname: \""));
-    VEC_PUSH(&g->calls, ((Call){ from, to }));
+    VEC_PUSH(&g->calls, ((FunctionCall){ from, to }));
   }
 }
 

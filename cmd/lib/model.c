@@ -67,7 +67,7 @@ static const Target *with_costs(Ctx *c, const Options *o, const Target *t, const
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
-  const char *isa = b && b->isa ? b->isa : otherwise, *why;
+  const char *isa = emit == EMIT_WASM ? "wasm-simd" : b && b->isa ? b->isa : otherwise, *why;
   Arch arch = o->target ? triple_arch(o->target, &isa) : ARCH_ANY;
   if (o->target && arch == ARCH_ANY)
     fail(c, EX_USAGE_, "--target '%s' has an unknown architecture (tgc devices lists the known ones)%s", o->target,
@@ -83,6 +83,8 @@ const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
     fail(c, EX_USAGE_, "--isa '%s' is a device; compile for it with --backend=%s", isa, device);
   if (b && b->device && !t->dev)
     fail(c, EX_USAGE_, "--isa '%s' is not a machine of --backend '%s' (tgc devices lists both)", isa, b->name);
+  if (emit == EMIT_WASM && t->arch != ARCH_WASM)
+    fail(c, EX_USAGE_, "--emit=wasm is for WebAssembly, and --isa '%s' is another machine (wasm-simd and wasm32 are right)", isa);
   if (t->variants && b && !b->variant)
     fail(c, EX_USAGE_, "--isa '%s' is several machines; only --backend=c makes one bundle for them", isa);
   if (o->target && t->arch != arch)

@@ -19,19 +19,19 @@ double duration(const char *text) {
 static bool as_records(const Options *o) { return o->messages && !strcmp(o->messages, "json"); }
 
 static void say_wrong(const Options *o, const char *near, const char *fmt, va_list ap) {
+  va_list again;
+  va_copy(again, ap);
+  const int n = vsnprintf(NULL, 0, fmt, again);
+  va_end(again);
   Arena a = { 0 };
-  if (as_records(o)) {
-    char text[1024];
-    vsnprintf(text, sizeof text, fmt, ap);
-    message_record(stderr, EX_USAGE_, NULL, (Pos){ 0 }, fmt, arena_printf(&a, "%s%s", text, near));
-    arena_free(&a);
-    return;
-  }
-  fprintf(stderr, "%s ", paint(o, stderr, PAINT_ERROR, "tgc:", &a));
+  char *text = arena_alloc(&a, (size_t)n + 1);
+  vsnprintf(text, (size_t)n + 1, fmt, ap);
+  if (as_records(o)) message_record(stderr, EX_USAGE_, NULL, (Pos){ 0 }, fmt, arena_printf(&a, "%s%s", text, near));
+  else if (o->say) o->say(o->say_arg, arena_printf(&a, "%s%s", text, near));
+  else
+    fprintf(stderr, "%s %s%s (tgc help%s%s)\n", paint(o, stderr, PAINT_ERROR, "tgc:", &a), text, near,
+            o->verb == VERB_COUNT ? "" : " ", o->verb == VERB_COUNT ? "" : verb_rows[o->verb].name);
   arena_free(&a);
-  vfprintf(stderr, fmt, ap);
-  fprintf(stderr, "%s (tgc help%s%s)\n", near, o->verb == VERB_COUNT ? "" : " ",
-          o->verb == VERB_COUNT ? "" : verb_rows[o->verb].name);
 }
 
 static int wrong(const Options *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -114,16 +114,33 @@ static const OptionRow *find_option(Verb v, char letter, const char *name, size_
   return found;
 }
 
-static int parse_long(Options *o, char ***argv) {
-  const char *text = **argv + 2, *eq = strchr(text, '='), *value = eq ? eq + 1 : NULL;
-  const size_t n = eq ? (size_t)(eq - text) : strlen(text);
-  const OptionRow *r = find_option(o->verb, 0, text, n);
+/* The row of an option of this verb by the first n bytes of its text. Returns -1, or the exit code if there is none. */
+static int named_option(const Options *o, const char *text, size_t n, const OptionRow **row) {
+  const OptionRow *r = *row = find_option(o->verb, 0, text, n);
   if (!r) return unknown_option(o, text, n);
   if (o->verb != VERB_COUNT && !option_of(r, o->verb))
     return wrong(o, "%s takes no option --%s", verb_rows[o->verb].name, r->name);
+  return -1;
+}
+
+static int needs_value(const Options *o, const OptionRow *r) { return wrong(o, "--%s needs a value: %s", r->name, r->arg); }
+
+static int parse_long(Options *o, char ***argv) {
+  const char *text = **argv + 2, *eq = strchr(text, '='), *value = eq ? eq + 1 : NULL;
+  const OptionRow *r;
+  const int code = named_option(o, text, eq ? (size_t)(eq - text) : strlen(text), &r);
+  if (code >= 0) return code;
   if (r->kind == FLAG && eq) return wrong(o, "--%s takes no value", r->name);
-  if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv))
-    return wrong(o, "--%s needs a value: %s", r->name, r->arg);
+  if (!value && r->kind != FLAG && r->kind != MAYBE && !(value = *++*argv)) return needs_value(o, r);
+  return store(o, r, value);
+}
+
+int option_set(Options *o, const char *name, const char *value) {
+  const OptionRow *r;
+  const int code = named_option(o, name, strlen(name), &r);
+  if (code >= 0) return code;
+  if (r->kind == FLAG && value) return wrong(o, "--%s takes no value", r->name);
+  if (r->kind != FLAG && r->kind != MAYBE && !value) return needs_value(o, r);
   return store(o, r, value);
 }
 
@@ -203,7 +220,7 @@ bool option_given(const Options *o, const char *name) {
 /* The first option of a pair is ignored beside the second. */
 static const struct { const char *option, *beside; } ignored[] = {
   { "name", "stop-after" },         { "emit", "stop-after" },      { "embed-weights", "stop-after" },
-  { "no-cpu-check", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
+  { "no-cpu-check", "stop-after" }, { "bindings", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
   { "cc-limit", "stop-after" },     { "seconds", "runs" },
   { "self-test", "start-after" },   { "dim", "start-after" },      { "result", "start-after" },
   { "capacity", "start-after" },    { "state", "start-after" },    { "data", "start-after" },
@@ -281,7 +298,8 @@ static int check_effect(const Options *o) {
   if (o->verb == VERB_tune && b->device && o->threads)
     return wrong(o, "--threads has no effect with the backend %s: the device itself divides the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;
-  if (o->cc_limit && emit != EMIT_SO) return wrong(o, "--cc-limit has no effect without --emit=so, since nothing is linked");
+  if (o->cc_limit && emit != EMIT_SO && emit != EMIT_WASM)
+    return wrong(o, "--cc-limit has no effect without --emit=so or wasm, since nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && emit != EMIT_TEXT && !b->images)
     return wrong(o, "--embed-weights=%s has no effect with --emit=%s: the weights are in the object", o->embed,
                  o->emit ? o->emit : "obj");
@@ -366,10 +384,30 @@ static int check_budgets(const Options *o) {
   return code;
 }
 
-static int check_values(const Options *o) {
+static int unknown_binding(const Options *o, const char *word, int n) {
+  Sb names = { 0 };
+  for (const Binding *b = bindings; b->word; b++) add_choice(&names, b->word, !b[1].word);
+  const bool js = (n == 2 && !memcmp(word, "js", 2)) || (n == 10 && !memcmp(word, "javascript", 10));
+  const int code = js ? wrong(o, "--bindings has no '%.*s': --emit=wasm writes a module and net.mjs, which loads it", n, word)
+                      : wrong(o, "--bindings must be %s, not '%.*s'", names.p, n, word);
+  sb_free(&names);
+  return code;
+}
+
+static int check_bindings(const Options *o, Emit emit) {
+  unsigned bits;
+  const char *word, *name = o->name ? o->name : "net";
+  int n;
+  if (!o->bindings) return -1;
+  if (!bindings_parse(o->bindings, &bits, &word, &n)) return unknown_binding(o, word, n);
+  if (emit == EMIT_WASM) return wrong(o, "--bindings has no effect with --emit=wasm, whose interface is in JavaScript");
+  const Binding *b = binding_refuses(bits, name);
+  return b ? wrong(o, "--name=%s cannot be with --bindings=%s: the name has a meaning in %s", name, b->word, b->gloss) : -1;
+}
+
+int options_check(const Options *o) {
   for (const char *s = o->dump ? o->dump : ""; *s; s++)
     if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
-  if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile needs -o DIR");
   if (groups_named(o->groups) == GROUPS_COUNT)
     return wrong_value(o, "kernel-groups", o->groups, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
   if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
@@ -412,6 +450,7 @@ static int check_values(const Options *o) {
   if (o->name && !bundle_name_ok(o->name))
     return wrong(o, "--name needs a C identifier of at most 40 characters, not '%s'", o->name);
   int code = check_effect(o);
+  if (code < 0) code = check_bindings(o, emit);
   if (code < 0 && o->stop_after) code = check_stop(o);
   if (code < 0) code = check_twice(o, "result", &o->results);
   if (code < 0) code = check_metrics(o);
@@ -420,8 +459,14 @@ static int check_values(const Options *o) {
   return code;
 }
 
+void options_init(Options *o, Verb verb) {
+  static char *const none[] = { NULL };
+  *o = (Options){ .verb = verb, .words = none, .kernel = -1, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
+}
+
 int options_parse(Options *o, int argc, char **argv) {
-  *o = (Options){ .verb = VERB_COUNT, .words = argv, .kernel = -1, .rtol = 1e-3, .atol = 1e-7, .seconds = 2 };
+  options_init(o, VERB_COUNT);
+  o->words = argv;
   bool words = false; /* after "--" */
   int code;
   for (int i = 1; i < argc; i++) /* so that it counts for what is wrong before it */
@@ -443,7 +488,8 @@ int options_parse(Options *o, int argc, char **argv) {
     return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
   if (!o->model && !o->tunables && *verb_rows[o->verb].args)
     return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
-  code = check_values(o);
+  if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile needs -o DIR");
+  code = options_check(o);
   return code < 0 && strstr(verb_rows[o->verb].args, "BUNDLE") && is_bundle(o->model) ? check_bundle(o) : code;
 }
 

@@ -39,7 +39,7 @@ static void become_child(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
+  pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 pid_t child_start(Ctx *c) {
@@ -66,7 +66,7 @@ int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
   struct timespec second = { 1, 0 };
   int status, ended = 0;
   int64_t seconds = 0;
-  sigprocmask(SIG_BLOCK, &s, &was);
+  pthread_sigmask(SIG_BLOCK, &s, &was);
   while (waitpid(pid, &status, WNOHANG) != pid) {
     int sig = sigtimedwait(&s, NULL, &second);
     if (sig < 0 && errno == EAGAIN) progress_show(o, stage, -1, ++seconds);
@@ -76,7 +76,7 @@ int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage) {
     ended = sig;
     break;
   }
-  sigprocmask(SIG_SETMASK, &was, NULL);
+  pthread_sigmask(SIG_SETMASK, &was, NULL);
   if (ended) fail(c, EX_SIGNAL + ended, "interrupted");
   if (seconds) progress_show(o, NULL, -1, 0);
   return status;

@@ -1,13 +1,13 @@
 /* check.c: tgc check: whether a model can be compiled, and if not, why. Checks everything short of compiling: the file, its
  * operators, types and shapes. With --backend, --isa or a limit of memory it also makes the kernels, and a device given
  * by --device must have what they need. */
-#include "../cmd.h"
+#include "../../libtgc/session.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Check {
   const Options *o;
-  Graph *g;
+  tgc session;
   Place place;             /* the device that it runs on */
 } Check;
 
@@ -15,11 +15,11 @@ static void load(Ctx *c, void *arg) {
   Check *k = arg;
   const char *why;
   const bool plans = k->o->backend || k->o->isa || k->o->max_arena || k->o->max_weights;
-  const Target *t = plans ? target_of(c, k->o, "native") : NULL; /* before the model has anything to say */
-  k->g = load_graph(c, k->o, NULL);
-  if (!plans) return;
-  const Plan *p = plan_of(k->o, k->g, t, NULL);
-  const int code = k->o->device ? device_for_plan(c, p, k->o->archs, k->o->device, &k->place, &why) : 0;
+  session_over(&k->session, c, k->o);
+  int code = tgc_load(&k->session, k->o->model);
+  if (!code && plans) code = session_plan(&k->session);
+  if (code) fail_silent(c, code);
+  if (plans && k->o->device) code = device_for_plan(c, k->session.p, k->o->archs, k->o->device, &k->place, &why);
   if (code) fail(c, code, "the model cannot run on the device: %s", why);
 }
 
@@ -53,13 +53,14 @@ int verb_check(Ctx *c, const Options *o) {
     json_object_set_new(j, "compilable", json_boolean(!code));
     json_object_set_new(j, "messages", messages(text));
     free(text);
-    if (!code) json_object_update_new(j, graph_json(k.g));
+    if (!code) json_object_update_new(j, graph_json(k.session.g));
     if (!code && k.place.text) json_object_set_new(j, "runs_on", json_text(k.place.text));
     json_print(j);
   } else if (!code && !o->quiet) {
     printf("%s: %s\n", o->model, paint(o, stdout, PAINT_OK, "can be compiled", &c->model));
     if (k.place.text) printf("%s: runs on %s\n", o->model, k.place.text);
-    if (o->verbose) print_interface(c, o, k.g);
+    if (o->verbose) print_interface(c, o, k.session.g);
   }
+  session_end(&k.session);
   return code;
 }

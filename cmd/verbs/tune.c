@@ -243,7 +243,7 @@ static const char *import_command(Ctx *c, const Options *o) {
   Sb s = { 0 };
   bool skip = false, plain = true;
   sb_puts(&s, "tgc");
-  for (char **at = o->words + 1; *at; at++) {
+  for (char *const *at = o->words + 1; *at; at++) {
     bool other = !skip;
     skip = false;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {

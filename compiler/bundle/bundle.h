@@ -26,7 +26,8 @@ typedef struct BundleOptions {
   const char *name;        /* prefix of files and symbols; bundle_name_ok holds */
   WeightsMode weights;
   Emit emit;               /* form of the code */
-  Bytes (*link)(Ctx *c, void *arg, Bytes object); /* for EMIT_SO: links an object into a shared library */
+  unsigned bindings;       /* a bit for each row of the table of bindings: its file is part of the bundle */
+  Bytes (*link)(Ctx *c, void *arg, Bytes object); /* links an object into a library (EMIT_SO) or a module (EMIT_WASM) */
   void *link_arg;
   const char *archs;       /* architectures to compile for, as in --arch; NULL: the machine's own */
   Compiling compiler;      /* compiles images, where the backend has no library for it; .run NULL: none */
@@ -59,11 +60,15 @@ static inline const char *word_if(bool is) { return is ? "yes" : ""; } /* value 
 /* A word computed each time a template mentions it. So a template decides what is computed for it. */
 typedef struct Rendering Rendering;
 typedef struct MadeWord { const char *name; const char *(*make)(const Rendering *r); } MadeWord;
-typedef struct WordSet {
+typedef struct WordSet WordSet;
+struct WordSet {
   const Word *fixed;
   const MadeWord *made;    /* NULL: none */
   const Rendering *from;
-} WordSet;
+  /* Words of row i of the list that a line "@each LIST" names; NULL: the list has no such row. NULL here: there are no lists */
+  const Word *(*row)(const Rendering *r, const char *list, size_t n, size_t i);
+  const WordSet *outer;    /* where other words are looked up; NULL: nowhere */
+};
 void template_fill(const char *name, const WordSet *words, Sb *out);
 void template_expand(const char *name, const Word *words, Sb *out); /* for fixed words */
 
@@ -147,7 +152,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
   const char *NET;         /* the bundle's name in capitals */
   const char *interface;   /* digest of the interface */
   const char *weights_sha256;
-  const char **in, **out;  /* names of fields */
+  const char **in, **out, **state; /* names of fields */
   int64_t arena;           /* host memory of a context, in bytes */
   Repeats repeats;       /* repeated calls of base */
   bool groups;             /* some kernels run in groups */
@@ -184,6 +189,25 @@ void archive_put(Sb *out, const char *member, const char *const *symbols, int n,
 /* ---- values.c: inputs, outputs and states as data, for callers that do not read the header ---- */
 /* text of values.ENDING.in, filled in for each kind of value */
 const char *values_text(const Plan *p, const char *net, const char *ending);
+const char *value_name(const GIO *v, const char *field); /* the model's name, or the field's if that is endless */
+/* Text of a literal in C or, with hexadecimal escapes, in LLVM IR. It stays a literal, whatever the model's name contains. */
+void put_literal(Sb *s, const char *name, const char *escape);
+
+/* ---- bindings.c: the interface in other languages than C ---- */
+typedef struct Binding {
+  const char *word;        /* value of --bindings; NULL ends a list */
+  const char *template, *file; /* % is the bundle's name */
+  const char *const *taken;/* names that a bundle with this binding must not have; NULL ends the list */
+  const char *gloss;       /* "C++17" */
+} Binding;
+extern const Binding bindings[];
+/* The bindings of a list such as "cpp,python", as bits by their row. false: *wrong is a word of the list that names none */
+bool bindings_parse(const char *list, unsigned *bits, const char **wrong, int *n);
+bool binding_named(unsigned bits, const char *word);   /* whether the bits have this one */
+/* The first binding with which a bundle cannot have this name; NULL: none */
+const Binding *binding_refuses(unsigned bits, const char *name);
+/* Words of value i of the list "input", "output" or "state", for templates. NULL: there is no such value. */
+const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i);
 
 /* ---- manifest.c ---- */
 json_t *json_text(const char *s);              /* escapes bytes that are not UTF-8 */

@@ -44,7 +44,7 @@ Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
   if (o->emit == EMIT_TEXT || o->backend->images) return (Bytes){ (const uint8_t *)code.text, code.n };
   c->file = NULL; /* later errors are not about the model */
   Bytes object = o->backend->build(c, p->in->target, &code, o->emit == EMIT_ASM);
-  if (o->emit == EMIT_SO) return o->link(c, o->link_arg, object);
+  if (o->emit == EMIT_SO || o->emit == EMIT_WASM) return o->link(c, o->link_arg, object);
   if (o->emit != EMIT_LIB) return object;
   static const char *const functions[] = {
     "%_arena_bytes", "%_weights_bytes", "%_interface", "%_strerror", "%_init", "%_set_executor", "%_run", "%_run_v",

@@ -280,6 +280,13 @@ static json_t *machine_json(const Target *t) {
   return j;
 }
 
+static json_t *bindings_json(unsigned bits) {
+  json_t *list = json_array();
+  for (int i = 0; bindings[i].word; i++)
+    if (bits >> i & 1) json_array_append_new(list, json_string(bindings[i].word));
+  return list;
+}
+
 static json_t *options_json(const Plan *p, const BundleOptions *o) {
   static const char *const mode[] = {
     [WEIGHTS_FILE] = "file", [WEIGHTS_INCBIN] = "incbin", [WEIGHTS_ARRAY] = "c", [WEIGHTS_OBJECT] = "object"
@@ -292,6 +299,7 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
                         mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL,
                         "cpu_check", in->target->features && !o->no_cpu_check);
   json_object_set_new(j, "optimize", json_string(optimize_name[in->optimize]));
+  if (o->bindings) json_object_set_new(j, "bindings", bindings_json(o->bindings));
   if (in->max_arena) json_object_set_new(j, "max_arena", json_integer(in->max_arena - 1));
   if (in->max_weights) json_object_set_new(j, "max_weights", json_integer(in->max_weights - 1));
   if (tunables) json_object_set_new(j, "tunables", tunables);

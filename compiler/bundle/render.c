@@ -119,8 +119,10 @@ static int64_t longest_past(const Graph *g) {
   return most;
 }
 
-/* Text about the states for the header ("h") or the source ("c"); empty without states. */
-static const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *kind) {
+/* Text about the states for the header ("h"), the source ("c") or the module ("ll"); empty without states. whole: the module has
+ * the functions of tgcrt.c that update states */
+static const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *kind,
+                              bool whole) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
   if (!p->memory.states.n) return "";
@@ -144,11 +146,17 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "ir_size", module_size(p) },
     { "ir_state_rows", module_states(p, module_size(p)) },
     { "code_section", module_section(p, ".text", "values") },
+    { "whole", word_if(whole) },
+    { "to_i64", strcmp(module_size(p), "i64") ? "zext" : "bitcast" },
     { "length_state", arena_printf(m, "%d", n - 1) },
     { "length_most", arena_printf(m, "%lld", (long long)longest_past(p->g)) },
     { NULL, NULL },
   };
-  template_expand(arena_printf(m, "state.%s.in", kind), words, &text);
+  Sb work = { 0 };
+  if (whole) template_expand("state_work.ll.in", words, &work);
+  const Word with[] = { { "state_work", sb_keep(&work, m) }, { NULL, NULL } };
+  const WordSet outer = { .fixed = words };
+  template_fill(arena_printf(m, "state.%s.in", kind), &(WordSet){ .fixed = with, .outer = &outer }, &text);
   if (p->g->grows) template_expand(arena_printf(m, "length.%s.in", kind), words, &text);
   return sb_keep(&text, &c->model);
 }
@@ -219,7 +227,7 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
     { "job", job_text(v, &repeats, &(JobForm){ net, in, out, true, "", run }) },
     { NULL, NULL },
   };
-  add_file(c, b, arena_printf(&c->model, "%s.c", name), &(WordSet){ words, NULL, NULL }, v->in->backend->variant);
+  add_file(c, b, arena_printf(&c->model, "%s.c", name), &(WordSet){ .fixed = words }, v->in->backend->variant);
   VEC_FREE(&repeats);
 }
 
@@ -279,6 +287,12 @@ static void add_images(Rendering *r, const WordSet *words, Bundle *b) {
   add_file(c, b, arena_printf(&c->model, "%s_images.S", r->o->name), words, "images.S.in");
 }
 
+static void add_bindings(const Rendering *r, const WordSet *words, Bundle *b) {
+  Ctx *c = r->p->ir->ctx;
+  for (int i = 0; bindings[i].word; i++)
+    if (r->o->bindings >> i & 1) add_file(c, b, code_named(c, bindings[i].file, r->o->name), words, bindings[i].template);
+}
+
 static void add_copy(const char *name, Bundle *b) {
   const Embedded *t = embedded_file(name);
   VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = t->p, .n = t->n }));
@@ -288,7 +302,8 @@ static void add_copy(const char *name, Bundle *b) {
 static void add_files(Rendering *r, const WordSet *words, const char *weights, Bundle *b) {
   const Plan *p = r->p;
   Ctx *c = p->ir->ctx;
-  for (const FileRow *f = r->o->backend->files; f->kind != FILE_END; f++) {
+  const FileRow *f = r->o->emit == EMIT_WASM ? r->o->backend->module_files : r->o->backend->files;
+  for (; f->kind != FILE_END; f++) {
     switch (f->kind) {
     case FILE_END: break;
     case FILE_COPIED: add_copy(f->from, b); break;
@@ -309,6 +324,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     case FILE_SCRIPT:
       if (r->o->backend->script) add_file(c, b, "build.sh", words, r->o->backend->script);
       break;
+    case FILE_BINDINGS: add_bindings(r, words, b); break;
     case FILE_WEIGHTS: add_weights(r, words, weights, b); break;
     }
   }
@@ -338,9 +354,12 @@ static const char *job_word(const Rendering *r) {
 static const char *values_h(const Rendering *r) { return values_text(r->p, r->o->name, "h"); }
 static const char *values_c(const Rendering *r) { return values_text(r->p, r->o->name, "c"); }
 static const char *values_ll(const Rendering *r) { return values_text(r->p, r->o->name, "ll"); }
-static const char *states_h(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "h"); }
-static const char *states_c(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "c"); }
-static const char *states_ll(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "ll"); }
+static const char *states_h(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "h", false); }
+static const char *states_c(const Rendering *r) { return state_text(r->p, r->o->name, r->NET, r->interface, "c", false); }
+static const char *states_ll(const Rendering *r) {
+  const bool whole = r->o->emit == EMIT_SO || r->o->emit == EMIT_WASM;
+  return state_text(r->p, r->o->name, r->NET, r->interface, "ll", whole);
+}
 
 /* ---- words of a device bundle ---- */
 static const char *number_text(const Rendering *r, int64_t n) { return arena_printf(&r->p->ir->ctx->model, "%lld", (long long)n); }
@@ -446,6 +465,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const Plan *base = fat ? p->variants.p[p->variants.n - 1] : p; /* the kernels of the model's own file */
   const VariantTexts variant = variant_texts(p, net);
   Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .repeats = reroll_calls(base),
+                  .state = bundle_fields(c, g->inputs.p + nin, (int)p->memory.states.n, "state"),
                   .groups = has_groups(p) };
   check_places(base, &r.repeats, p->weights.bytes);
   if (o->backend->device) r.device = device_tables(p);
@@ -457,7 +477,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
              *out_fields = fields_text(c, g->outputs.p, nout, out, false);
   const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s", in_fields, out_fields, (long long)arena,
-                                     (long long)p->weights.bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h"),
+                                     (long long)p->weights.bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h", false),
                                      fat ? "|fat" : "");
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
@@ -545,9 +565,13 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "weights_source", weights_file },
     { "weights_files", o->weights == WEIGHTS_INCBIN ? arena_printf(m, "%s %s_weights.bin", weights_file, net) : weights_file },
     { "test", word_if(test) },
+    { "shared", word_if(o->emit == EMIT_SO) },
+    { "python_library", word_if(binding_named(o->bindings, "python") && o->emit != EMIT_SO) },
+    { "grows", word_if(g->grows) },
+    { "state_bytes", arena_printf(m, "%lld", (long long)p->memory.state_bytes) },
     { NULL, NULL },
   };
-  add_files(&r, &(WordSet){ words, made_words, &r }, weights_file, b);
+  add_files(&r, &(WordSet){ words, made_words, &r, value_row, NULL }, weights_file, b);
   bundle_sbom(&r, b);
   bundle_manifest(&r, b);
   VEC_FREE(&r.repeats);

@@ -9,15 +9,14 @@ static bool plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_.:/-", c));
 }
 
-/* Text of a literal in C or, with hexadecimal escapes, in LLVM IR. It stays a literal, whatever the model's name contains. */
-static void put_name(Sb *s, const char *name, const char *escape) {
+void put_literal(Sb *s, const char *name, const char *escape) {
   for (; *name; name++) {
     if (plain(*name)) sb_put(s, name, 1);
     else sb_printf(s, escape, (unsigned char)*name);
   }
 }
 
-static const char *name_of(const GIO *v, const char *field) { return strlen(v->name) > LONGEST ? field : v->name; }
+const char *value_name(const GIO *v, const char *field) { return strlen(v->name) > LONGEST ? field : v->name; }
 
 static void put_values(const Plan *p, const char *net, const char *kind, const GIO *v, int n, const char *ending, Sb *out) {
   Ctx *c = p->ir->ctx;
@@ -27,10 +26,10 @@ static void put_values(const Plan *p, const char *net, const char *kind, const G
   int64_t at = 0;
   size_t width = 1;
   for (int i = 0; i < n; i++)
-    if (strlen(name_of(&v[i], field[i])) >= width) width = strlen(name_of(&v[i], field[i])) + 1;
+    if (strlen(value_name(&v[i], field[i])) >= width) width = strlen(value_name(&v[i], field[i])) + 1;
   for (int i = 0; i < n; i++) {
     const DTypeInfo *d = &dtype_info[v[i].dt];
-    const char *name = name_of(&v[i], field[i]);
+    const char *name = value_name(&v[i], field[i]);
     const long long bytes = (long long)dims_elems(v[i].dims, v[i].rank) * dt_bytes(v[i].dt);
     sb_puts(&values, "  { TGCRT_");
     for (const char *t = d->text; *t; t++) sb_printf(&values, "%c", *t >= 'a' && *t <= 'z' ? *t & ~0x20 : *t);
@@ -43,10 +42,10 @@ static void put_values(const Plan *p, const char *net, const char *kind, const G
     }
     at += v[i].rank;
     sb_puts(&names, "\"");
-    put_name(&names, name, "\\%03o");
+    put_literal(&names, name, "\\%03o");
     sb_puts(&names, "\", ");
     sb_printf(&ir_names, "  [%zu x i8] c\"", width);
-    put_name(&ir_names, name, "\\%02X");
+    put_literal(&ir_names, name, "\\%02X");
     for (size_t k = strlen(name); k < width; k++) sb_puts(&ir_names, "\\00");
     sb_puts(&ir_names, "\",\n");
   }

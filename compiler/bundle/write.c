@@ -127,7 +127,7 @@ void bundle_write(Ctx *c, const Bundle *b, const char *out) {
     fail(c, EX_NOWRITE, "cannot create a folder in '%s': %s", parent, strerror(errno));
   }
   w.temp = temp;
-  sigprocmask(SIG_SETMASK, NULL, &w.signals);
+  pthread_sigmask(SIG_SETMASK, NULL, &w.signals);
   int code = ctx_try(c, write_and_swap, &w);
   if (code) discard(c, b, temp);
   else if (w.exists) retire(c, w.temp, w.old, dir);

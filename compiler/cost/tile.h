@@ -12,14 +12,14 @@ typedef struct Access {
   int64_t coef[MAX_RANGES];    /* coefficient of each range in the index; only where affine */
   bool depends[MAX_RANGES];
   bool affine[MAX_RANGES];
-  /* Where it is not affine: `run` consecutive values of the range read one element, then the index moves by `step` elements.
-   * 0: the index has another form. */
+  /* For a range in which the index is not affine: `run` consecutive values of the range read one element, then the index moves
+   * by `step` elements. run is 0: the index has another form. */
   int64_t run[MAX_RANGES], step[MAX_RANGES];
   int bytes;
   int group;                   /* elements read at a time for a dot-product instruction; else 1 */
   int along[MAX_RANGES];       /* for a range of a window: the nest's range along which the window slides; else -1 */
-  double elements, reuse;      /* elements: number of distinct elements read. reuse: reads per element, since windows overlap */
-  double pieces;               /* loads per vector */
+  double elements, reuse;      /* elements: number of distinct elements read. reuse: reads of each; above 1 if windows overlap */
+  double pieces;               /* loads that a vector takes on average; above 1 if vectors lie across two cache lines */
 } Access;
 
 typedef struct Model {
@@ -36,50 +36,50 @@ typedef struct Model {
    * results. */
   double steps;
   Ref red;                     /* the reduction that costs most; 0: none */
-  bool ordered;                /* its terms must be taken in order */
-  bool stages;                 /* panels may be copied */
-  /* The value that is reduced, or the whole value without a reduction, varies with the range. */
-  bool varies[MAX_RANGES];
+  bool ordered;                /* the terms of red must be taken in order */
+  bool stages;                 /* the schedule may copy panels */
+  bool varies[MAX_RANGES];     /* the main reduction depends on the range; true if there is no reduction */
   bool selects[MAX_RANGES];    /* a short range whose value selects what is computed; it is unrolled completely */
   int widest;                  /* bytes of the widest element type in the computation */
   int group;                   /* terms of the main reduction that an instruction takes at a time; else 1 */
 } Model;
 
 typedef struct Tile {
-  int v, lanes, p, q, up, uq;  /* v: range in lanes; p, q: ranges unrolled up and uq times; as indices, or -1 */
+  int v, lanes;                /* v: index of the range in lanes; -1: none */
+  int p, q, up, uq;            /* p, q: indices of the ranges unrolled up and uq times; -1: none */
   bool outer;                  /* the loop of the range in lanes is outermost */
   uint32_t whole;              /* mask of ranges of the reduction that are unrolled completely */
-  int terms;                   /* product of their extents */
+  int terms;                   /* product of the extents of these ranges */
   bool stage;                  /* tiles read panels, copied from operands that lanes would otherwise gather */
 } Tile;
 
-void model_lanes(Model *m, int v, int lanes);               /* call before pricing tiles with lanes along range v */
+void model_lanes(Model *m, int v, int lanes); /* sets Access.pieces; call it before pricing tiles with these lanes */
 
 double tile_cycles(const Model *m, Tile t);                 /* cycles of the whole nest, divided by m->steps */
-int cost_registers(const Model *m, const Tile *t);
-int model_registers(const Model *m);                        /* registers for a tile; 0: unknown */
-int group_words(const Model *m);                            /* registers of a group of terms of one operand */
-bool tile_copies(const Model *m, const Tile *t);            /* it could read a panel from a copy (stage.c) */
-/* copies of range i are n elements apart, while lanes along v are further apart */
+int cost_registers(const Model *m, const Tile *t);          /* registers that the tile needs */
+int model_registers(const Model *m);                        /* registers that a tile may use; 0: unknown */
+int group_words(const Model *m);                            /* registers that a group of terms of one operand takes */
+bool tile_copies(const Model *m, const Tile *t);            /* the tile could read a panel from a copy (stage.c) */
+/* consecutive values of range i access elements that lie n apart, and lanes along range v are not adjacent */
 bool lies_beside(const Access *a, int v, int i, int64_t n);
 bool model_spreads(const Model *m, int v); /* in a reduction, several consecutive lanes along range v read the same element */
-bool walks_outermost(const Model *m, int v);
-/* number of values of the range in lanes that one block has; outer loops run inside of a block's loop. 0: all values */
+bool walks_outermost(const Model *m, int v); /* the loop of range v should be outermost, if v is the range in lanes */
+/* Number of values of the range in lanes that a block has. The loop over blocks stands outside of the others. 0: no blocks */
 int lane_block(const Model *m, const Tile *t);
 double access_cost(const Access *a, const Target *t, int v, int lanes); /* instructions to load or store a vector along range v */
 
 /* Number of distinct values of a * i + b * j for i < n, j < k. */
 double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
-/* Distinct elements that an access reads for n[i] values of each range i, given that windows overlap. apart: a range counted in
+/* Distinct elements that an access reads for n[i] values of each range i; windows may overlap. apart: a range whose n counts
  * vectors, which do not overlap; -1: none. */
 double access_elements(const Model *m, const Access *a, const int64_t *n, int apart);
 
-/* ---- vectors whose lanes are a stride apart; runs of `beside` lanes are adjacent ---- */
-/* SHUFFLE_STRIDE: largest stride in elements that shuffles handle. SHUFFLE_BLOCK: bytes in which most instruction sets shuffle
- * at once. */
+/* ---- vectors whose lanes are a stride apart, where a tile accesses `beside` adjacent elements from each lane on ---- */
+/* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: most bytes of a vector's part within
+ * which one instruction shuffles, in most instruction sets. */
 enum { SHUFFLE_STRIDE = 8, SHUFFLE_BLOCK = 16 };
-/* a shuffle can pick the lanes from vectors in memory, or for a store put them there */
+/* Shuffles can pick the lanes from vectors that are loaded. For a store, they can put the lanes into vectors that are stored. */
 bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);
-int shuffle_row(int bytes, int lanes, int64_t beside);      /* otherwise the number of elements that move at a time; 1: one by
-                                                               one */
+/* if shuffle_picks is false: number of adjacent elements that move at a time; 1: each element moves alone */
+int shuffle_row(int bytes, int lanes, int64_t beside);
 #endif

@@ -1,9 +1,9 @@
 /* ir.h: the intermediate representation. One kind of node serves three levels: graphs of tensors, kernels of scalar expressions
  * over ranges, and linear programs. ops.h says which op belongs to which level.
  *
- * Nodes are immutable and hash-consed: equal op, type, sources, arguments and shape give the same Ref. So equality is equality
- * of Refs, and common subexpressions are shared by construction. Every node keeps the origin of the first request that made it,
- * so that messages can name the user's node or line. */
+ * Nodes are immutable and hash-consed: equal op, type, sources, arguments and shape give the same Ref. So nodes are equal if
+ * their Refs are equal, and common subexpressions are shared by construction. A node keeps the origin for which it was first
+ * made, so that messages can name the user's node or line. */
 #ifndef TGC_IR_H
 #define TGC_IR_H
 #include "../support/support.h"
@@ -43,7 +43,7 @@ typedef struct SmallType {
 const SmallType *small_type(int onnx);                   /* NULL: not one of these types */
 const SmallType *small_type_named(const char *name, size_t n);
 double small_value(const SmallType *t, unsigned bits);
-DType small_bytes(const SmallType *t);                   /* type of the bytes that hold an element each at a bundle's interface */
+DType small_bytes(const SmallType *t);                   /* U8 or I8: a byte of a bundle's input or output holds one element */
 
 static inline int dt_bytes(DType d) { return dtype_info[d].bits / 8; }
 static inline bool dt_float(DType d) { return dtype_info[d].cls == 'f'; }
@@ -58,14 +58,14 @@ typedef enum {
   OP_COUNT
 } Op;
 
-typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* L_NEST: a level of texts only; no op has it */
+typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* L_NEST: for dumps of nests; no op has it */
 enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 };
 typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes;
 /* Class by which an op is priced. ALU: one instruction on a register. DIV: a division, a reciprocal or a root. MOD: a
  * remainder, or a quotient rounded down. FUNC: a function that lower/libm.c expands to arithmetic. LIBM: a function left to the
  * C library. MEM: a load or a store. GATHER: a load at an index from data. PAD: the comparisons and the select of a border. */
 typedef enum { COST_NONE, COST_ALU, COST_DIV, COST_MOD, COST_FUNC, COST_LIBM, COST_MEM, COST_GATHER, COST_PAD } CostClass;
-enum { ARITY_ANY = -1, ARITY_SOME = -2 }; /* S and V in ops.h */
+enum { ARITY_ANY = -1, ARITY_SOME = -2 }; /* in ops.h: S, any number; V, one or more */
 
 typedef struct OpInfo {
   const char *name;   /* lower case: "add" */
@@ -84,8 +84,9 @@ bool op_takes(Op op, DType d);                   /* an elementwise op is defined
 
 /* ---- nodes ---- */
 typedef uint32_t Ref;      /* 0: none */
-enum { MAX_RANK = 12, MAX_RANGES = 24 }; /* MAX_RANK: axes of a value. MAX_RANGES: ranges of a nest. Rule: arrays of these
-                                            sizes stand in many structures */
+/* MAX_RANK: axes of a value. MAX_RANGES: ranges of a nest. Rule: both are small, since many structures have arrays of these
+ * sizes. */
+enum { MAX_RANK = 12, MAX_RANGES = 24 };
 
 typedef enum {             /* how a range is executed; docs/ir.md */
   RK_LOOP, RK_REDUCE,      /* a loop: of a nest, of a reduction */
@@ -137,7 +138,7 @@ typedef struct Tensor {
   const void *data;        /* NULL: all elements equal splat */
   int64_t splat;           /* bits as in CONST, when data is NULL */
   const char *name;        /* name in the model; may be NULL */
-  int narrow;              /* SmallType.onnx: dt holds values of that type, or is small_bytes and holds their bits. 0: none */
+  int narrow;              /* SmallType.onnx: elements are values of that type, or their bits if dt is small_bytes. 0: none */
 } Tensor;
 
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */
@@ -160,11 +161,12 @@ typedef struct Buf {
   int64_t slot;            /* input or output number; tensor id of a weight; state number */
   int64_t offset;          /* bytes from the start of the arena, the weights blob or the state; -1: not placed */
   int packed;              /* for a weight: 1 + row of WeightPlan.packed; 0: the tensor itself */
-  int of;                  /* 1 + buffer in whose memory it lies, as a loop needs it; 0: it has memory of its own. Memory of kind
-                              ARENA only */
+  int of;                  /* 1 + buffer of kind ARENA in whose memory this one lies, as a slice or a carried value of a loop; 0:
+                              it has memory of its own */
   int64_t at, step;        /* with of: elements from the start of that buffer in iteration 0; elements to the next iteration */
-  int turn;                /* with of: 1 or 2: it lies `step` elements behind the start in odd or in even iterations; 0: neither */
-  int64_t piece;           /* bytes per share of a group's chunks (group/group.c); 0: one piece serves all shares */
+  int turn;                /* with of: two places alternate. 1: it lies `step` elements after the first place in odd iterations;
+                              2: in even iterations; 0: places do not alternate */
+  int64_t piece;           /* bytes for each share of a kernel group's chunks (group/group.c); 0: all shares use one piece */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
 
@@ -182,7 +184,7 @@ typedef struct IR {
   bool in_loop;            /* a front end is building the body of a loop */
   int loops;               /* number of the next loop; at most GRAPH_LOOPS */
   struct Decisions *decisions; /* decisions.h: decisions of the passes; NULL: not recorded */
-  struct MemoryGoal *memory; /* cost/growth.h: whether passes may take memory for speed; NULL: they may */
+  struct MemoryGoal *memory; /* cost/growth.h: whether passes may use more memory to gain speed; NULL: they may */
   const Pos *dump;         /* line of the dump that is being read: errors are then the user's, not bugs; NULL: no dump is read */
 } IR;
 
@@ -191,7 +193,7 @@ void ir_free(IR *ir);
 static inline const Node *node(const IR *ir, Ref r) { return &ir->chunk[r >> 12][r & 4095]; }
 
 /* Accessors for arguments and operands, named as in ops.h: range_extent(x), pad_lo(x, axis), load_buffer(x), red_range(x, i).
- * An absent operand is 0: load_gate(x). With -DTGC_CHECK_ARGS a node of another op is a BUG. */
+ * If an operand such as load_gate(x) is absent, its accessor gives 0. With -DTGC_CHECK_ARGS a node of another op is a BUG. */
 static inline const int64_t *args_of(const Node *x, Op op) {
 #ifdef TGC_CHECK_ARGS
   CHECK(x->op == op);
@@ -235,7 +237,7 @@ static inline Ref access_gate(const Node *x) { return x->op == OP_STORE ? store_
 static inline Ref variable_of(const Node *x) { return operand_named(x, 0, "acc"); } /* SET GET */
 
 uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds an origin; assign it to ir->origin */
-/* A result of a pass breaks a promise: a BUG. If passes went on from a dump, an error in the dump. */
+/* Reports that the result of a pass breaks a promise: as a BUG, or as an error in the dump from which the passes continued. */
 _Noreturn void ir_wrong(const IR *ir, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
 
@@ -295,11 +297,11 @@ Ref g_gather(IR *ir, Ref x, Ref index, int axis);
 /* 1: all elements of index are known to lie in [0, extent); 0: not known; -1: one is known to lie outside, and *wrong gets it */
 int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
 /* Writes updates into x at index along axis, in order, joined by op (OP_NONE: replaces). Indices out of range write nothing.
- * Other axes of index and updates equal those of x or broadcast; along axis, both have one extent or broadcast. */
+ * Other axes of index and updates equal those of x or broadcast. Along axis, index and updates are equally long or broadcast. */
 Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis);
-/* src: data, floats[rows, columns]; for each position its feature, split and next; for each tree its start */
+/* src: data, a matrix of floats; feature, split and next, with an element for each position; start, one for each tree */
 Ref g_walk(IR *ir, const Ref src[5], int64_t steps);
-const char *g_walk_refuses(const IR *ir, const Ref src[5], int64_t steps); /* why it could leave its tables; NULL: it cannot */
+const char *g_walk_refuses(const IR *ir, const Ref src[5], int64_t steps); /* why src cannot be walked; NULL: it can */
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* reduced axes stay, with extent 1 */
 
 typedef VEC(Ref) Refs;
@@ -309,7 +311,7 @@ enum { GRAPH_LOOPS = 250 };
 static inline bool op_is_of_loops(Op op) {
   return op == OP_STORED || op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_ITERATE || op == OP_RESULT;
 }
-/* r is computed in each iteration; the initial value of a CARRIED is not */
+/* 1 + number of the loop whose iterations compute x; 0: none, as for the initial value of a CARRIED */
 static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->loop; }
 Ref g_stored(IR *ir, Ref x);
 Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse);
@@ -319,11 +321,11 @@ Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips
 Ref g_iterate(IR *ir, int loop, int64_t trips, int n, const Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at);
 const char *g_iterate_refuses(const IR *ir, Ref iterate); /* why it is no loop; NULL: it is one */
-/* Replaces loops below the roots by copies of their bodies: those with fewer than `least` trips. True: there were any. */
+/* Replaces loops below the roots that have fewer than `least` trips by copies of their bodies. True: there were such loops. */
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before its ITERATE */
 void order_bodies(const IR *ir, Refs *order);
-bool *sliced_buffers(const IR *ir); /* by buffer: another one lies in its memory (Buf.of). The caller frees it */
+bool *sliced_buffers(const IR *ir); /* for each buffer: another one lies in its memory (Buf.of). The caller frees the array */
 
 /* ---- a graph: front ends make it, the bundle exposes its inputs and outputs ---- */
 typedef struct GIO {
@@ -354,12 +356,12 @@ static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.
 /* outputs that the caller gets */
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; }
 
-/* Topological order: appends all nodes below roots to out, sources before users. The caller frees out with VEC_FREE. Iterative.
- * With one root the IR keeps the order, since nodes never change; asking again copies it. */
 /* Total order of nodes by structure (node_order.c): negative, 0 or positive as a stands before, equals or stands after b. It
- * does not depend on the order in which nodes were made: numbers of ranges and buffers only count relative to each other. */
+ * does not depend on the order in which nodes were made. It compares numbers of ranges and buffers by their order only. */
 int node_order(const IR *ir, Ref a, Ref b);
 int node_order_r(const void *a, const void *b, void *ir); /* for qsort_r over Refs */
+/* Topological order: appends all nodes below roots to out, sources before users. The caller frees out with VEC_FREE. Iterative.
+ * The IR stores the order below a single root, since nodes never change. A second call with this root copies it. */
 void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
 
 /* ---- index algebra (algebra.c): i64 scalar expressions of CONST RANGE ADD SUB MUL FLDIV FLMOD MIN MAX compares AND OR NOT
@@ -389,7 +391,7 @@ bool op_is_movement(Op op);
 Ref view_base(const IR *ir, Ref r);            /* the node below all views */
 Ref view_over(IR *ir, Ref r, Ref base, Ref other); /* r rebuilt with other in place of base; base is reached from r by first
                                                       sources */
-/* at: indices, one per axis, of the element of view's source that element idx of view is */
+/* Element idx of view is an element of view's source. at receives the indices of that element, one per axis. */
 void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 
 /* ---- text form (literal.c, print.c, scan.c, parse.c, parse_graph.c; grammar in docs/text-format.md). Reading a printed text
@@ -399,15 +401,15 @@ void ir_print_graph(const Graph *g, Sb *out);                 /* weights in the 
 void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname);
 void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out); /* kernel level; roots are SINKs */
 void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out);
-/* The line of list[at] in that text, without its indent; empty where it has none of its own */
+/* The line that ir_print_program prints for list[at], without its indent; empty if list[at] has no line of its own */
 void ir_print_op(const IR *ir, const Ref *list, size_t n, size_t at, Sb *out);
 
 typedef struct TextHooks { /* callbacks for references in a graph's text; NULL: such a reference is an error */
   void *arg;
-  /* Returns bytes of the weight file that the text names; the file lies beneath the text's directory. sha256: expected digest,
-   * or NULL */
+  /* Returns bytes of the weight file that the text names. The file lies below the directory of the text. sha256: expected
+   * digest, or NULL */
   Bytes (*blob)(Ctx *c, void *arg, Pos at, const char *file, int64_t offset, int64_t bytes, const char *sha256);
-  /* value of the named dimension, which stands at this axis of a type of these elements */
+  /* Returns the extent of the dimension that the text names. It is the extent of axis `axis` of a value of type dt. */
   int64_t (*dim)(Ctx *c, void *arg, Pos at, const char *name, int axis, DType dt);
 } TextHooks;
 Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path); /* fails with EX_BADMODEL, line, column, caret */
@@ -415,8 +417,8 @@ Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path,
 Ref ir_parse_kernel(IR *ir, const char *text, size_t n);      /* the SINK */
 void ir_parse_program(IR *ir, const char *text, size_t n, Refs *out);
 
-/* The same graph in a new IR that holds only nodes the outputs reach. They are numbered in the order in which its text would be
- * read, and origins are ordinals. So graphs that print alike get equal Refs. */
+/* The same graph in a new IR that holds only the nodes below the outputs. Nodes are numbered in the order in which the graph's
+ * text lists them, and origins in the order of Origin.index. So graphs with the same text get equal Refs. */
 Graph *ir_compact(const Graph *g);
 
 /* Whether source i of an op may be a literal, and where the literal gets its type from */
@@ -439,10 +441,10 @@ typedef struct Rule { Op op; const char *name; RuleFn fn; } Rule; /* op OP_NONE 
  * NULL. Returns true if anything changed. */
 bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits);
 bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* all nodes below the outputs */
-/* The same for rules that must not duplicate work. users maps each node to its number of uses before the rewriting. A node that
- * is absent was made by a rule, and is used by what the rule made. */
+/* The same for rules that must not duplicate work. users maps each node to its number of uses before the rewriting. If a node is
+ * absent from users, a rule made it, and only nodes that the rule made use it. */
 struct RefMap;
 bool ir_rewrite_users(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits, struct RefMap *users);
-/* only: maps each node of order (users after their sources) to its only reader; 0: it has several, or it is a root */
+/* Makes `only` map each node of order (users after their sources) to its only reader; to 0 if it has several or is a root */
 void ir_only_users(const IR *ir, const Refs *order, const Refs *roots, struct RefMap *only);
 #endif

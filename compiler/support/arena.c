@@ -10,11 +10,6 @@ struct ArenaBlock {
 /* bytes. Block sizes grow from FIRST_BLOCK to LAST_BLOCK, so an arena for one kernel stays cheap. */
 enum { FIRST_BLOCK = 1 << 10, LAST_BLOCK = 1 << 16, ALIGN = 16, HEAD = (sizeof(ArenaBlock) + ALIGN - 1) / ALIGN * ALIGN };
 
-static _Noreturn void out_of_memory(size_t bytes) {
-  fprintf(stderr, "tgc: out of memory (%zu bytes)\n", bytes);
-  exit(EX_BADMODEL); /* only a model larger than the machine gets here */
-}
-
 void *xmalloc(size_t bytes) {
   void *p = malloc(bytes ? bytes : 1);
   if (!p) out_of_memory(bytes);

@@ -62,8 +62,20 @@ void files_check(Ctx *c) {
   if (pages_lost) fail(c, EX_NOINPUT_, "a file of weights became shorter while being read");
 }
 
+static Bytes copy_part(Ctx *c, int fd, size_t off, size_t n) {
+  char *p = arena_alloc(&c->model, n);
+  for (size_t at = 0; at < n;) {
+    const ssize_t got = pread(fd, p + at, n - at, (off_t)(off + at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) fail(c, EX_NOINPUT_, "cannot read %zu bytes: %s", n, got ? strerror(errno) : "the file became shorter");
+    at += (size_t)got;
+  }
+  return (Bytes){ (const uint8_t *)p, n };
+}
+
 Bytes file_map(Ctx *c, int fd, size_t off, size_t n) {
   if (!n) return (Bytes){ (const uint8_t *)"", 0 };
+  if (c->copies) return copy_part(c, fd, off, n);
   size_t page = (size_t)sysconf(_SC_PAGESIZE), skew = off % page;
   char *p = mmap(NULL, n + skew, PROT_READ, MAP_PRIVATE, fd, (off_t)(off - skew));
   if (p == MAP_FAILED) fail(c, EX_NOINPUT_, "cannot map %zu bytes: %s", n, strerror(errno));

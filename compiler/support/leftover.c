@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,11 @@ sigset_t signals_that_end(void) {
 
 sigset_t signals_hold(void) {
   sigset_t s = signals_that_end(), was;
-  sigprocmask(SIG_BLOCK, &s, &was);
+  pthread_sigmask(SIG_BLOCK, &s, &was);
   return was;
 }
 
-void signals_restore(const sigset_t *was) { sigprocmask(SIG_SETMASK, was, NULL); }
+void signals_restore(const sigset_t *was) { pthread_sigmask(SIG_SETMASK, was, NULL); }
 
 /* ---- removing ---- */
 
@@ -75,6 +76,7 @@ void path_remove(const char *path) {
 
 /* ---- the list ---- */
 bool leftover_add(const char *path) {
+  if (!list.owner) return true; /* nobody would remove it: the library changes no global variable */
   sigset_t was = signals_hold();
   bool added = false;
   for (int i = 0; i < PATHS && !added && strlen(path) < PATH_MAX; i++)
@@ -84,6 +86,7 @@ bool leftover_add(const char *path) {
 }
 
 void leftover_forget(const char *path) {
+  if (!list.owner) return;
   sigset_t was = signals_hold();
   for (int i = 0; i < PATHS; i++)
     if (!strcmp(list.path[i], path)) *list.path[i] = 0;
@@ -91,6 +94,7 @@ void leftover_forget(const char *path) {
 }
 
 void leftover_group(pid_t group, bool lives) {
+  if (!list.owner) return;
   sigset_t was = signals_hold();
   int i = 0;
   while (i < GROUPS && list.group[i] != (lives ? 0 : group)) i++;

@@ -147,7 +147,6 @@ int word_index(const char *const *words, int n, const char *s) {
 
 /* ---- diagnostics ---- */
 
-/* Bytes of the UTF-8 character at s; 0: invalid (RFC 3629) */
 int utf8_length(const char *s) {
   const unsigned char *u = (const unsigned char *)s;
   const int n = *u < 0x80 ? 1 : *u < 0xc2 ? 0 : *u < 0xe0 ? 2 : *u < 0xf0 ? 3 : *u < 0xf5 ? 4 : 0;
@@ -286,6 +285,11 @@ static void say(Ctx *c, int code, Pos at, const char *fmt, va_list ap) {
     free(text);
     return;
   }
+  if (c->say) {
+    c->say(c->say_arg, warning, at, text);
+    free(text);
+    return;
+  }
   say_where(c, warning, at);
   put_escaped(c->err, text);
   fputc('\n', c->err);
@@ -318,7 +322,7 @@ void warn_at(Ctx *c, Pos at, const char *fmt, ...) {
 
 void note(Ctx *c, const char *fmt, ...) {
   const char *file = c->file;
-  if (c->quiet) return;
+  if (c->quiet || c->say) return; /* a library is silent about what is in order */
   va_list ap;
   va_start(ap, fmt);
   c->file = NULL;
@@ -357,15 +361,43 @@ _Noreturn void fail(Ctx *c, int code, const char *fmt, ...) {
   fail_silent(c, code);
 }
 
+/* ---- ends that have no context ---- */
+/* The context of the library's call that this thread is in; NULL: none, and the thread is the program's */
+static _Thread_local Ctx *entered;
+
+Ctx *ctx_enter(Ctx *c) {
+  Ctx *before = entered;
+  entered = c;
+  return before;
+}
+
+static void end_call(int code, const char *text) {
+  Ctx *c = entered;
+  if (!c || !c->trap) return;
+  c->file = NULL; /* the model is not to blame */
+  if (c->say) c->say(c->say_arg, false, (Pos){ 0 }, text);
+  fail_silent(c, code);
+}
+
 _Noreturn void bug(const char *file, int line, const char *fmt, ...) {
+  char text[1000];
   va_list ap;
+  int n = snprintf(text, sizeof text, "a bug in tgc, please report it: %s:%d: ", file, line);
   va_start(ap, fmt);
-  fprintf(stderr, "tgc: a bug in tgc, please report it: %s:%d: ", file, line);
-  vfprintf(stderr, fmt, ap);
-  fputc('\n', stderr);
+  if (n >= 0 && (size_t)n < sizeof text) vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
   va_end(ap);
   if (getenv("TGC_ABORT")) abort();
+  end_call(EX_BUG, text);
+  fprintf(stderr, "tgc: %s\n", text);
   exit(EX_BUG);
+}
+
+_Noreturn void out_of_memory(size_t bytes) {
+  char text[80];
+  snprintf(text, sizeof text, "out of memory (%zu bytes)", bytes);
+  end_call(EX_BADMODEL, text); /* only a model larger than the machine gets here */
+  fprintf(stderr, "tgc: %s\n", text);
+  exit(EX_BADMODEL);
 }
 
 const Embedded *embedded_file(const char *name) {

@@ -63,6 +63,7 @@ void sb_puts(Sb *s, const char *str);
 void sb_free(Sb *s);
 char *sb_keep(Sb *s, Arena *a);                        /* moves the text into an arena; s is empty afterwards */
 bool starts_with(const char *s, const char *word);
+int utf8_length(const char *s);                        /* bytes of the character at s; 0: invalid (RFC 3629) */
 
 typedef struct Ctx Ctx;
 /* ---- interned strings: equal texts have equal ids; id 0 is "", also for a NULL pointer of length 0 ---- */
@@ -102,6 +103,13 @@ typedef struct SourceFile {
   char sha256[65];         /* "": not computed yet */
 } SourceFile;
 
+/* A position in the user's input; zero means unknown. */
+typedef struct Pos {
+  const char *node;     /* "node 17 'conv1' (Conv, opset 11)" or NULL */
+  int line, col;        /* text input, 1-based; 0: none */
+  const char *src;      /* start of the line, for the caret; NULL: none */
+} Pos;
+
 struct Ctx {
   Arena model;          /* lives as long as the compilation */
   Interner *strings;
@@ -114,6 +122,10 @@ struct Ctx {
   bool quiet, verbose;
   bool records;         /* messages are lines of JSON (docs/schema/message.schema.json) */
   FILE *err;            /* diagnostics go here: stderr, unless a test redirects them */
+  /* Gets each message in place of err; it may not call fail(). NULL: they go to err */
+  void (*say)(void *arg, bool warning, Pos at, const char *text);
+  void *say_arg;
+  bool copies;          /* files are copied, not mapped: no handler of SIGBUS is installed */
   bool over_progress;   /* err is a terminal, where a progress line may stand that a message overwrites */
   bool colored;         /* messages to err have colours */
   Interner *warned;     /* the warnings so far: each is printed once */
@@ -129,20 +141,16 @@ struct Ctx {
 static inline void ctx_progress(const Ctx *c, const char *stage, double share) {
   if (c->progress) c->progress(c->progress_arg, stage, share);
 }
+_Noreturn void out_of_memory(size_t bytes);
 void ctx_init(Ctx *c);
 void ctx_free(Ctx *c);
 
+/* From here on a bug or a lack of memory in this thread ends the innermost ctx_try of c, not the program; NULL: the program.
+ * Returns the context before */
+Ctx *ctx_enter(Ctx *c);
 /* Runs fn(c, arg). Returns 0, or the exit code given to fail(). Calls may nest. */
 int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
 
-/* A position in the user's input; zero means unknown. */
-typedef struct Pos {
-  const char *node;     /* "node 17 'conv1' (Conv, opset 11)" or NULL */
-  int line, col;        /* text input, 1-based; 0: none */
-  const char *src;      /* start of the line, for the caret; NULL: none */
-} Pos;
-
-int utf8_length(const char *s);      /* bytes of the character of UTF-8 at s; 0: there is none */
 /* Messages follow git's grammar: lower case, no full stop, first what is wrong, the subject quoted. Control characters are
  * escaped here, so callers may print strings of the model. A warning that was given before is not printed again: a verb may read
  * a model several times. */

@@ -7,7 +7,7 @@
 struct Plan;
 /* In a device kernel's text, this stands for the kernel's number. No language uses this character. */
 enum { KERNEL_NUMBER = 1 };
-typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO } Emit; /* form of the code in a bundle */
+typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO, EMIT_WASM } Emit; /* form of the code in a bundle */
 typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* FULL as in bundles; FAST compiles in less time to slightly slower code */
 typedef struct Code {
   const char *text;        /* n bytes, and a NUL behind them */
@@ -71,6 +71,7 @@ typedef enum {
   FILE_IMAGES,             /* the code, compiled by the backend's `images`, and a file that embeds it; nothing without `images` */
   FILE_RUNTIME,            /* tgcrt_DEVICE.c of runtime_stub, named by the backend's `device` */
   FILE_SCRIPT,             /* the backend's `script`, filled in */
+  FILE_BINDINGS,           /* the interface in the languages of --bindings */
   FILE_WEIGHTS,            /* the weights, and a file that embeds them; nothing if the code holds them */
 } FileKind;
 typedef struct FileRow {
@@ -88,6 +89,7 @@ typedef struct Backend {
   const CodeForm *forms;   /* forms of the code; .word NULL ends the list */
   Emit makes;              /* form of the code without --emit */
   const FileRow *files;    /* files of a bundle, in order, with one FILE_CODE; FILE_END ends the list. manifest.json comes last */
+  const FileRow *module_files; /* the same for EMIT_WASM */
   const char *variant;     /* template of a file with one machine's kernels; NULL: a bundle is for one machine */
   const char *script;      /* build.sh.in, a template of build.sh; NULL: the bundle has no script */
   const char *isa;         /* the machine without --isa; NULL: the command line's default */

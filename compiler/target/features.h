@@ -1,6 +1,11 @@
-/* features.h: features of CPUs beyond the baseline of their architecture, one row each. FEATURE has these columns: id of
- * TGCRT_CPU_id and FEAT_id; architecture; name in --isa; needed features; flags added to the row's cflags; LLVM's names;
- * preprocessor condition that holds if the C compiler uses it. Needed features come first. */
+/* features.h: a row for each feature of a CPU beyond the baseline of its architecture. The columns of FEATURE are:
+ *   - the id in TGCRT_CPU_id and FEAT_id
+ *   - the architecture
+ *   - the name in --isa
+ *   - the features that it needs; their rows stand above
+ *   - flags that it adds to the C compiler's flags for the machine (Target.cflags)
+ *   - LLVM's names
+ *   - a condition of the preprocessor that holds if the C compiler's flags allow the feature */
 /* clang-format off */
 FEATURE(AVX2,       X86_64,  "avx2",     0,                   " -march=x86-64-v3", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe", "defined __AVX2__ && defined __FMA__ && defined __F16C__")
 FEATURE(AVX512,     X86_64,  "avx512",   FEAT_AVX2,           " -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512", "+avx512f,+avx512bw,+avx512dq,+avx512vl,-prefer-256-bit", "defined __AVX512F__ && defined __AVX512BW__ && defined __AVX512DQ__ && defined __AVX512VL__")

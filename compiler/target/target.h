@@ -1,4 +1,5 @@
-/* target.h: facts about a machine. The compiler asks these facts and never a name. backend.h describes backends. */
+/* target.h: facts about a machine. The compiler decides by these facts, never by a machine's name. backend.h describes
+ * backends. */
 #ifndef TGC_TARGET_H
 #define TGC_TARGET_H
 #include "../../runtime_stub/tgcrt.h"
@@ -7,7 +8,7 @@
 
 typedef enum Arch { ARCH_ANY, ARCH_X86_64, ARCH_AARCH64, ARCH_RISCV64, ARCH_ARM, ARCH_WASM } Arch;
 
-enum { TGCRT_CPU_MVE = 1 << 21 }; /* Helium. Its machines have no operating system, so the runtime never asks for it */
+enum { TGCRT_CPU_MVE = 1 << 21 }; /* Helium. CPUs with it run no operating system, so the runtime does not detect it */
 
 enum { /* values as in bundles */
 #define FEATURE(id, arch, name, needs, cflags, llvm, macros) FEAT_##id = TGCRT_CPU_##id,
@@ -15,11 +16,12 @@ enum { /* values as in bundles */
 #undef FEATURE
 };
 
-/* Caches of all machines so far: bytes of a line; sets of the first level, so that a way is one page; least ways of the second
- * level. */
+/* Caches of all machines so far. LINE_BYTES: bytes of a line. L1_SETS: sets of the first level; a way then has 4096 bytes, a
+ * page. L2_WAYS: least number of ways of the second level. */
 enum { LINE_BYTES = 64, L1_SETS = 64, L2_WAYS = 8 };
 
-/* Most vectors of a row that a kernel keeps from its reductions to its stores; beyond the registers they are on the stack. */
+/* Most vectors of a row that a kernel keeps in variables from its reductions to its stores. Variables that get no register are
+ * on the stack. */
 enum { ROW_VECTORS = 32 };
 
 typedef struct Target {
@@ -27,7 +29,7 @@ typedef struct Target {
   Arch arch;
   int pointer_bits;        /* a CPU's: 64 or 32; 0: unknown */
   uint32_t features;       /* FEAT_ bits: features that code may use beyond the architecture's baseline */
-  int vector_bytes;        /* widest vector that pays; 0: scalar code only */
+  int vector_bytes;        /* widest vector that makes code faster; 0: scalar code only */
   int vector_regs;         /* architectural vector registers, or float registers if there are no vectors; 0: unknown */
   int int_regs;            /* integer registers that a compiler may use; 0: they limit nothing */
   bool fma;                /* multiply-add is one instruction */
@@ -41,12 +43,12 @@ typedef struct Target {
   const char *cpu;         /* LLVM's name of a CPU, on request only; NULL: any */
   const struct Rates *rates; /* cost/cost.h; NULL: the rates for all machines */
   const char *source;      /* source of the cache sizes */
-  const struct CpuFacts *facts; /* cpu_facts.h: the CPU that costs are for; NULL: that of the row */
+  const struct CpuFacts *facts; /* cpu_facts.h: the CPU for which costs are predicted; NULL: none was chosen */
   const Device *dev;       /* device.h; NULL: a CPU */
   bool in_order;           /* request, not fact: sums of floats add term by term, in the same order on all machines */
-  bool flushes;            /* request, not fact: denormals are zero, so instructions that flush them may be used */
-  /* machines of one bundle, the richest first and the baseline last, then NULL; schedules are made for this Target. NULL: there
-   * is only this machine */
+  bool flushes;            /* request, not fact: results may have 0 for denormals, so instructions that flush them may be used */
+  /* The machines of one bundle: the one with most features first, the baseline last, then NULL. Schedules are made for the
+   * Target that has the list. NULL: the bundle is for this machine only */
   const struct Target *const *variants;
 } Target;
 
@@ -56,13 +58,13 @@ extern const int feature_count;
 extern const Target targets[];                        /* .isa NULL ends it */
 
 /* Finds the machine for a text: the name of a row of targets, or "native". The latter is the best row that this CPU runs, with
- * the CPU's other features. "+name" and "-name" add and remove features ("native-amx"). The result lives in a. NULL: *why says
- * what is wrong with the text. */
+ * the CPU's other features. "+name" and "-name" add and remove features ("native-amx"). The result lives in arena `a`. NULL:
+ * *why says what is wrong with the text. */
 const Target *target_find(Arena *a, const char *text, const char **why);
 /* The architecture of an LLVM triple, and the row for it without --isa; ARCH_ANY: unknown to tgc. */
 Arch triple_arch(const char *triple, const char **isa);
 const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu); /* triple, cpu: NULL: as in the row */
-const Target *target_in_order(Arena *a, const Target *t); /* t with in_order; the C compiler may not contract either */
+const Target *target_in_order(Arena *a, const Target *t); /* t with in_order; the C compiler may not fuse multiply-adds either */
 const Target *target_flushing(Arena *a, const Target *t); /* t with flushes */
 void target_facts(const Target *t, Sb *o);            /* all facts that schedules may depend on, as one line */
 /* Writes lines of C that stop compilation with a message if the compiler's flags are for another machine. */
@@ -70,30 +72,31 @@ void target_guard(const Target *t, const char *file, Sb *o);
 const char *arch_name(Arch a);
 int target_least_vector(const Target *t);             /* bytes of the shortest vectors that instructions exist for */
 bool target_is_bare(const Target *t);                 /* it has no operating system */
-/* converts that many floats to bf16 in one instruction, which flushes denormals */
+/* One instruction converts this number of floats to bf16. It flushes denormals. */
 bool target_rounds(const Target *t, int lanes);
 /* Registers have 32 bits, so indices are computed in 32 bits if their bounds allow it (lower/narrow.c). */
 bool target_counts_in_32(const Target *t);
-DType target_count(const Target *t);                  /* the type in which a CPU's code numbers chunks */
-/* One instruction rounds a scalar to the nearest integer and converts it to i32, and few more saturate it to the type `to`. */
+DType target_count(const Target *t);                  /* the type of chunk numbers in code for a CPU */
+/* One instruction rounds a scalar to the nearest integer and converts it to i32. A few more saturate the integer to type `to`. */
 bool target_rounds_to_int(const Target *t, DType from, DType to);
-/* multiplies that many lanes by powers of two (SCALB) in one instruction */
+/* One instruction multiplies this number of lanes by powers of two (SCALB). */
 bool target_scales(const Target *t, DType d, int lanes);
 
 /* ---- device.c ---- */
 extern const Target device_targets[];                 /* .isa NULL ends it; each has .dev */
 const Target *device_target(const char *isa);         /* NULL: there is no device of that name */
-/* The row with features, given as text ("+f16-dotprod") or as DEVF_ bits; it lives in a. NULL: *why says what is wrong */
+/* The row with features added or removed, by text ("+f16-dotprod"), or with only those of DEVF_ bits. The result lives in
+ * arena `a`. NULL: *why says what is wrong */
 const Target *device_named(Arena *a, const Target *row, const char *more, const char **why);
 const Target *device_with(Arena *a, const Target *row, uint32_t set);
-/* Whether the device's instructions may convert halves. They may flush denormals; where that is wrong, integer arithmetic
- * converts. */
+/* Whether the device's own instructions may convert halves, although they may flush denormals. Otherwise integer arithmetic
+ * converts halves. */
 bool target_converts_halves(const Target *t);
 bool target_has_threads(const Target *t);             /* many threads run its programs (docs/ir.md, "Device programs") */
-void device_facts(const Device *d, Sb *o);            /* its part of target_facts */
+void device_facts(const Device *d, Sb *o);            /* the device's part of target_facts */
 
 /* ---- host.c ---- */
-Arch host_arch(void);                                 /* ARCH_ANY: tgc has no rows for it */
+Arch host_arch(void);                                 /* ARCH_ANY: tgc has no rows for this machine */
 uint32_t host_features(void);                         /* FEAT_ bits that the CPU and the operating system have */
 void host_sizes(Target *t);                           /* caches and cores; unknown sizes stay as they are */
 #endif

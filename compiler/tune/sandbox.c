@@ -65,7 +65,7 @@ void child_signals(void) {
   signal(SIGHUP, SIG_DFL);
   signal(SIGPIPE, SIG_DFL);
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
+  pthread_sigmask(SIG_SETMASK, &none, NULL);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 

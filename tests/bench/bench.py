@@ -280,7 +280,9 @@ def machine(peer, has_onednn):
 
 NETWORKS_NOTE = """Each row is `tgc bench MODEL --vs-ort --threads=N --seconds={seconds}{more}`, which alternates between the bundle
 and ONNX Runtime in blocks of 30 ms. Latencies are medians; speed is ONNX Runtime's over tgc's, so above 1 tgc is
-faster. Start is mapping the weights and `net_init`. Schedules come from the compiler's own model (`--no-tune-store --schedule=none`),
+faster. Code is the read-only memory of the bundle's shared library for this CPU (`--isa=native`): instructions, constants, and
+tables of the dynamic linker. Start is mapping the weights and `net_init`.
+Schedules come from the compiler's own model (`--no-tune-store --schedule=none`),
 in the columns `tuned` from `tgc tune`. Gain is the time of a bundle without tuned schedules over the time with them, both in turn in
 one run (`--vs-untuned`). Networks from squeezenet to gpt2_decode have random weights.
 A star marks a row that other processes disturbed."""

@@ -22,7 +22,7 @@ typedef struct Line {
 static const Line lines[] = {
   /* elementwise */
   { "Add 14 f[2,3] f[3]", "[2,3]" },
-  { "Add 14 f[2,3] f[4]", "shape [4] of input 1 does not broadcast with the inputs before it: 4 against 3" },
+  { "Add 14 f[2,3] f[4]", "shape [4] of input 1 does not broadcast with the inputs before it: extents 4 and 3 differ" },
   { "Add 14 f[2] h[2]", "input 1, 'x1', is f16, but input 0 is f32" },
   { "Add 6 f[2,3,4] f[3] axis=1 broadcast=1", "[2,3,4]" },
   { "Sigmoid 13 i[2]", "input 0, 'x0', is i64, expected a float type" },
@@ -54,67 +54,135 @@ static const Line lines[] = {
   { "ScatterElements 18 f[4,5] i[2,3] f[2,3] axis=1", "[4,5]" },
   { "ScatterElements 18 f[3] i{3:1} f[1] axis=0", "index 3 is outside axis 0 of extent 3" },
   /* n-grams of integers; weights are those of n-grams, not of places in the result */
-  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1]", "=0,1,1,2,1,0,1,1" },
-  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=2 max_skip_count=0 mode='TF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1]", "=0,1,1,0,0,0,1,0" },
-  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TFIDF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1] weights=[2.0,3.0,5.0,7.0]", "=0,5,7,4,3,0,7,2" },
-  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1] weights=[2.0,3.0,5.0,7.0]", "=0,5,7,2,3,0,7,2" },
-  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0,2] ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1]", "=0,1,1,1,1,0,1,1" },
-  { "TfIdfVectorizer 9 i{1,9,2,9,1} max_gram_length=2 min_gram_length=1 max_skip_count=1 mode='TF' ngram_counts=[0,1] ngram_indexes=[0,1,2] pool_int64s=[9,1,2,9,9]", "=2,1,1" },
-  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0] ngram_indexes=[0,4] pool_int64s=[9,9]", "attribute 'pool_int64s' has an n-gram of 1 elements twice" },
-  { "TfIdfVectorizer 9 i[5] max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0,2] ngram_indexes=[0,1] pool_int64s=[9,8,7]", "puts n-grams of 2 elements at 2 to 3 of a pool of 3" },
-  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0] ngram_indexes=[0,1] pool_int64s=[9,8] weights=[1.0]", "have 2 and 1 entries, fewer than there are n-grams" },
-  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0] ngram_indexes=[0] pool_strings=['a']", "a pool of strings is not supported" },
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0,2] "
+    "ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1]",
+    "=0,1,1,2,1,0,1,1" },
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=2 max_skip_count=0 mode='TF' ngram_counts=[0,2] "
+    "ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1]",
+    "=0,1,1,0,0,0,1,0" },
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TFIDF' ngram_counts=[0,2] "
+    "ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1] weights=[2.0,3.0,5.0,7.0]",
+    "=0,5,7,4,3,0,7,2" },
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0,2] "
+    "ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1] weights=[2.0,3.0,5.0,7.0]",
+    "=0,5,7,2,3,0,7,2" },
+  { "TfIdfVectorizer 9 j{1,2,1,3,2,1:2,3} max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0,2] "
+    "ngram_indexes=[3,0,1,2] pool_int64s=[1,3,1,2,2,1]",
+    "=0,1,1,1,1,0,1,1" },
+  { "TfIdfVectorizer 9 i{1,9,2,9,1} max_gram_length=2 min_gram_length=1 max_skip_count=1 mode='TF' ngram_counts=[0,1] "
+    "ngram_indexes=[0,1,2] pool_int64s=[9,1,2,9,9]",
+    "=2,1,1" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0] ngram_indexes=[0,4] "
+    "pool_int64s=[9,9]",
+    "attribute 'pool_int64s' has an n-gram of 1 elements twice" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=2 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0,2] "
+    "ngram_indexes=[0,1] pool_int64s=[9,8,7]",
+    "puts n-grams of 2 elements at 2 to 3 of a pool of 3" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='IDF' ngram_counts=[0] ngram_indexes=[0,1] "
+    "pool_int64s=[9,8] weights=[1.0]",
+    "have 2 and 1 entries, fewer than there are n-grams" },
+  { "TfIdfVectorizer 9 i[5] max_gram_length=1 min_gram_length=1 max_skip_count=0 mode='TF' ngram_counts=[0] ngram_indexes=[0] "
+    "pool_strings=['a']",
+    "a pool of strings is not supported" },
   /* learned */
   { "ai.onnx.ml.Scaler 1 f[4,3] offset=[1.0] scale=[2.0,2.0]", "attribute 'scale' has 2 entries for 3 columns" },
   { "ai.onnx.ml.Normalizer 1 f[2,3,4]", "the input has rank 3, expected 1 or 2" },
   { "ai.onnx.ml.OneHotEncoder 1 i[2,3] cats_int64s=[4,5]", "[2,3,2]" },
   { "ai.onnx.ml.ZipMap 1 f[2,3] classlabels_int64s=[4,5]", "there are 2 labels for 3 columns" },
   { "ai.onnx.ml.ZipMap 1 f[3] classlabels_strings=['a','b','c']", "[1,3]" },
-  { "ai.onnx.ml.LinearClassifier 1 f[4,3] coefficients=[1.0,2.0] classlabels_ints=[0,1]", "attribute 'coefficients' has 2 entries, expected 6" },
+  { "ai.onnx.ml.LinearClassifier 1 f[4,3] coefficients=[1.0,2.0] classlabels_ints=[0,1]",
+    "attribute 'coefficients' has 2 entries, expected 6" },
   { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF']", "attribute 'nodes_values' has 0 entries, expected 1" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_nodeids=[0] target_ids=[0] target_weights=[2.5]", "[4,1]" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_nodeids=[2] target_ids=[0] target_weights=[2.5]", "tree 0 has no node 2" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_ids=[5] target_weights=[2.5] n_targets=2", "a leaf has a weight for target 5, but there are 2 targets" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH_LT','LEAF'] nodes_nodeids=[0,1] nodes_values=[0.0,0.0] nodes_truenodeids=[0,0] nodes_falsenodeids=[1,0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_nodeids=[0] target_ids=[0] "
+    "target_weights=[2.5]",
+    "[4,1]" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_nodeids=[2] target_ids=[0] "
+    "target_weights=[2.5]",
+    "tree 0 has no node 2" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['LEAF'] nodes_values=[0.0] target_ids=[5] target_weights=[2.5] "
+    "n_targets=2",
+    "a leaf has a weight for target 5, but there are 2 targets" },
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH_LT','LEAF'] nodes_nodeids=[0,1] nodes_values=[0.0,0.0] "
+    "nodes_truenodeids=[0,0] nodes_falsenodeids=[1,0]",
     "the nodes of a tree form a cycle" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH_LT','LEAF'] nodes_nodeids=[0,1] nodes_values=[0.0,0.0] nodes_truenodeids=[1,0] nodes_falsenodeids=[1,0] nodes_featureids=[3,0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH_LT','LEAF'] nodes_nodeids=[0,1] nodes_values=[0.0,0.0] "
+    "nodes_truenodeids=[1,0] nodes_falsenodeids=[1,0] nodes_featureids=[3,0]",
     "node 0 of the trees compares column 3, but the input has 3 columns" },
   /* every comparison, at its threshold and for NaN, with and without a missing value */
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_LEQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_LEQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=1,1,2,2" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_LEQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_LEQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=1,1,2,1" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_LT','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_LT','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=1,2,2,2" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_LT','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_LT','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=1,2,2,1" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_GTE','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_GTE','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=2,1,1,2" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_GTE','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_GTE','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=2,1,1,1" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_GT','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_GT','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=2,2,1,2" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_GT','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_GT','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=2,2,1,1" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_EQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_EQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=2,1,2,2" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_EQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_EQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=2,1,2,1" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_NEQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_NEQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[0,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=1,2,1,1" },
-  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_NEQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] target_weights=[1.0,2.0]",
+  { "ai.onnx.ml.TreeEnsembleRegressor 3 f{-1,0.5,2,nan:4,1} nodes_modes=['BRANCH_NEQ','LEAF','LEAF'] nodes_nodeids=[0,1,2] "
+    "nodes_featureids=[0,0,0] nodes_values=[0.5,0.0,0.0] nodes_truenodeids=[1,0,0] nodes_falsenodeids=[2,0,0] "
+    "nodes_missing_value_tracks_true=[1,0,0] nodes_treeids=[0,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+    "target_weights=[1.0,2.0]",
     "=1,2,1,1" },
   { "ai.onnx.ml.TreeEnsembleRegressor 3 f[4,3] nodes_modes=['BRANCH'] nodes_values=[0.0]", "a node's mode is 'BRANCH'" },
   /* sizes that no memory has: of results, on the way to them, of tables */
   { "CumSum 14 f[8589934592] i{0}", "needs a temporary value of shape [8589934592,8589934592]" },
   { "LRN 13 f[1,1073741824] size=1099511627776", "needs a temporary value of shape" },
   { "Conv 11 f[1,1,1099511627776] f[1099511627776,1,1]", "needs a temporary value of shape" },
-  { "Conv 11 f[1,0,4] f[0,4,1] group=4611686018427387904", "a size of 4 times 4611686018427387904 elements is over the limit of 2^40" },
+  { "Conv 11 f[1,0,4] f[0,4,1] group=4611686018427387904",
+    "a size of 4 times 4611686018427387904 elements is over the limit of 2^40" },
   { "Col2Im 18 f[1,4,4] i{1073741824,1073741824,1073741824,1073741824} i{65536,65536,65536,65536}", "is over the limit of 2^40" },
   { "MaxUnpool 11 f[1,1,4] i[1,1,4] kernel_shape=[1048576]", "--max-unroll" },
   { "MaxUnpool 11 f[1,1,4,4] i[1,1,4,4] kernel_shape=[1099511627776,1099511627776]", "is over the limit of 2^40" },
-  { "MaxUnpool 11 f[1,1,1099511627776] i[1,1,1099511627776] kernel_shape=[2] strides=[1099511627776]", "the result is too large on spatial axis 0" },
-  { "RoiAlign 16 f[1,1,4,4] f[1,4] i{0} output_height=4294967296 output_width=4294967296 sampling_ratio=1", "is over the limit of 2^40" },
+  { "MaxUnpool 11 f[1,1,1099511627776] i[1,1,1099511627776] kernel_shape=[2] strides=[1099511627776]",
+    "the result is too large on spatial axis 0" },
+  { "RoiAlign 16 f[1,1,4,4] f[1,4] i{0} output_height=4294967296 output_width=4294967296 sampling_ratio=1",
+    "is over the limit of 2^40" },
   { "Resize 13 f[8589934592] - - i{16777216} antialias=1 mode='linear'", "each computed from 1024 of them, is over the limit" },
   { "RNN 14 f[8589934592,1,1] f[1,1,1] f[1,1,1]", "--max-unroll" },
   { "HannWindow 17 i{4294967296:1}", "input 'size' must be one integer from 0 to 2^28, found 4294967296" },
@@ -128,23 +196,32 @@ static const Line lines[] = {
   { "Det 11 f{0,0,0,0:2,2}", "=0" },
   { "Det 11 f[2,3]", "the input must hold square matrices in its last two axes" },
   { "RoiAlign 16 f[1,2,8,8] f[5,4] i[5]", "attribute 'sampling_ratio' is 0" },
-  { "RoiAlign 16 f[1,2,8,8] f[5,4] i[4] sampling_ratio=2", "input 'batch_indices' must be a vector of 5 elements, one for each region" },
+  { "RoiAlign 16 f[1,2,8,8] f[5,4] i[4] sampling_ratio=2",
+    "input 'batch_indices' must be a vector of 5 elements, one for each region" },
   { "RoiAlign 10 f[1,2,8,8] f[5,4] i[5] sampling_ratio=2 output_height=3", "[5,2,3,1]" },
   { "MaxRoiPool 1 f[1,2,8,8] f[5,4] pooled_shape=[2,2]", "input 'rois' must be a matrix of 5 columns" },
   { "MaxUnpool 11 f[1,2,4,4] i[1,2,4,3] kernel_shape=[2,2]", "values and indices must have the same shape" },
   { "MaxUnpool 11 f[1,2,4,4] i[1,2,4,4] i{1,2,9,7} kernel_shape=[2,2] strides=[2,2]", "[1,2,9,7]" },
-  { "LinearAttention 27 f[1,4,6] f[1,4,6] f[1,4,6] q_num_heads=2 kv_num_heads=2 >2", "input 'decay' is omitted, but attribute 'update_rule' needs it" },
-  { "LinearAttention 27 f[1,4,6] f[1,4,4] f[1,4,4] q_num_heads=3 kv_num_heads=2 update_rule='linear'", "2 heads of keys do not divide 3 heads of queries" },
+  { "LinearAttention 27 f[1,4,6] f[1,4,6] f[1,4,6] q_num_heads=2 kv_num_heads=2 >2",
+    "input 'decay' is omitted, but attribute 'update_rule' needs it" },
+  { "LinearAttention 27 f[1,4,6] f[1,4,4] f[1,4,4] q_num_heads=3 kv_num_heads=2 update_rule='linear'",
+    "2 heads of keys do not divide 3 heads of queries" },
   { "CausalConvWithState 27 f[1,4,6] f[4,2,3]", "the weights must be [channels,1,taps]" },
   /* operators of com.microsoft and of first opsets */
   { "com.microsoft.MoE 1 f[2,3] f[2,4] f[4,5,3] - f[4,3,5] k=2", "[2,3]" },
   { "com.microsoft.MoE 1 f{2:1,1} f{0:1,1} f{3:1,1,1} - f{1:1,1,1} - f{5:1,1,1} activation_type='identity'", "=60" },
-  { "com.microsoft.MoE 1 f{2:1,1} f{0:1,1} f{3:1,1,1} - f{1:1,1,1} - f{5:1,1,1} activation_type='swiglu' activation_beta=-10.0", "=0" },
-  { "com.microsoft.MoE 1 f{2:1,1} f{0:1,1} f{3:1,1,1} - f{1:1,1,1} activation_type='swiglu'", "attribute 'swiglu_fusion' is 0, expected 1 or 2 without a third layer" },
-  { "com.microsoft.MoE 1 f{2:1,1} f{0:1,1} f{3,1:1,2,1} - f{1:1,1,1} activation_type='swiglu' swiglu_fusion=2 activation_beta=-2.0", "=0" },
-  { "com.microsoft.MoE 1 f[2,3] f[2,4] f[4,5,3] - f[4,3,5] k=5", "must be a matrix of 2 rows, with scores of at least 5 experts" },
+  { "com.microsoft.MoE 1 f{2:1,1} f{0:1,1} f{3:1,1,1} - f{1:1,1,1} - f{5:1,1,1} activation_type='swiglu' activation_beta=-10.0",
+    "=0" },
+  { "com.microsoft.MoE 1 f{2:1,1} f{0:1,1} f{3:1,1,1} - f{1:1,1,1} activation_type='swiglu'",
+    "attribute 'swiglu_fusion' is 0, expected 1 or 2 without a third layer" },
+  { "com.microsoft.MoE 1 f{2:1,1} f{0:1,1} f{3,1:1,2,1} - f{1:1,1,1} activation_type='swiglu' swiglu_fusion=2 "
+    "activation_beta=-2.0",
+    "=0" },
+  { "com.microsoft.MoE 1 f[2,3] f[2,4] f[4,5,3] - f[4,3,5] k=5",
+    "must be a matrix of 2 rows, with scores of at least 5 experts" },
   { "com.microsoft.MoE 1 f[2,3] f[2,4] f[4,5,2] - f[4,3,5]", "input 2 must have 5 x 3 elements for each of 4 experts" },
-  { "com.microsoft.QMoE 1 f[2,4] f[2,4] u[4,8,2] f[4,8] - u[4,4,4] f[4,4] - expert_weight_bits=3", "weights of 3 bits, expected 2, 4 or 8" },
+  { "com.microsoft.QMoE 1 f[2,4] f[2,4] u[4,8,2] f[4,8] - u[4,4,4] f[4,4] - expert_weight_bits=3",
+    "weights of 3 bits, expected 2, 4 or 8" },
   { "com.microsoft.QMoE 1 f[2,4] f[2,4] u[4,8,2] f[4,8] - u[4,4,4] f[4,4] -", "[2,4]" },
   { "com.microsoft.Inverse 1 f{0,2,4,1:2,2}", "=-0.125,0.25,0.5,0" },
   { "com.microsoft.Inverse 1 f[2,3]", "the input must hold square matrices in its last two axes" },
@@ -168,20 +245,26 @@ static const Line lines[] = {
   { "Attention 23 f{0,0:1,1,1,2} f{1,2,3,4:1,1,2,2} d{1,2,3,4:1,1,2,2}", "=2,3" },
   { "Attention 23 d{0,0:1,1,1,2} d{1,2,3,4:1,1,2,2} h{1,2,3,4:1,1,2,2}", "=2,3" },
   { "Attention 23 h{0,0:1,1,1,2} h{1,2,3,4:1,1,2,2} f{1,2,3,4:1,1,2,2} d{0,-inf}", "=1,2" },
-  { "Attention 23 f{1,0:1,1,1,2} f{9,0,9,0:1,1,2,2} f{1,2,3,4:1,1,2,2} softcap=-1.0 scale=1.0 qk_matmul_output_mode=1 >4", "=9,9" },
+  { "Attention 23 f{1,0:1,1,1,2} f{9,0,9,0:1,1,2,2} f{1,2,3,4:1,1,2,2} softcap=-1.0 scale=1.0 qk_matmul_output_mode=1 >4",
+    "=9,9" },
   { "Attention 23 f[2,3,4,8] f[2,3,6,8] f[2,3,6,8] f[1,2,3,4,6]", "the shape of the mask does not broadcast to [2,3,4,6]" },
-  { "Attention 23 f[2,3,4,8] f[2,3,6,8] f[2,3,6,8] b[2,3,4] is_causal=1", "the shape of the mask does not broadcast to [2,3,4,6]" },
+  { "Attention 23 f[2,3,4,8] f[2,3,6,8] f[2,3,6,8] b[2,3,4] is_causal=1",
+    "the shape of the mask does not broadcast to [2,3,4,6]" },
   { "Attention 23 f[2,3,4,8] f[2,3,6,8] f[2,3,6,8] f[3,4] is_causal=1", "the shape of the mask does not broadcast to [2,3,4,6]" },
-  { "com.microsoft.MultiHeadAttention 1 f[2,4,6] f[2,5,6] f[2,5,6] - i[2,5] f[3,4,5] num_heads=2", "the shape of the bias does not broadcast to [2,2,4,5]" },
-  { "com.microsoft.GroupQueryAttention 1 f[2,1,8] f[2,0,4] f[2,0,4] f[2,1,6,4] f[2,1,6,4] i[2] i{7} num_heads=2 kv_num_heads=1", "keys and values must have 2 sequences and at least one step, found 2 and 0" },
-  { "com.microsoft.GroupQueryAttention 1 f[2,1,8] f[2,1,4] f[2,1,4] f[2,1,6,4] f[2,1,9,4] i[2] i{7} num_heads=2 kv_num_heads=1", "the past keys and values differ in length" },
+  { "com.microsoft.MultiHeadAttention 1 f[2,4,6] f[2,5,6] f[2,5,6] - i[2,5] f[3,4,5] num_heads=2",
+    "the shape of the bias does not broadcast to [2,2,4,5]" },
+  { "com.microsoft.GroupQueryAttention 1 f[2,1,8] f[2,0,4] f[2,0,4] f[2,1,6,4] f[2,1,6,4] i[2] i{7} num_heads=2 kv_num_heads=1",
+    "keys and values must have 2 sequences and at least one step, found 2 and 0" },
+  { "com.microsoft.GroupQueryAttention 1 f[2,1,8] f[2,1,4] f[2,1,4] f[2,1,6,4] f[2,1,9,4] i[2] i{7} num_heads=2 kv_num_heads=1",
+    "the past keys and values differ in length" },
   /* the graph's constructors check what builders do not, and the error names the node */
   { "com.microsoft.MatMulBnb4 1 f[2,4] i[8] f[1] K=4 N=4 block_size=16 quant_type=1", "input 1, 'x1', is i64, expected u8" },
-  { "com.microsoft.QMoE 1 f[2,4] f[2,4] i[4,8,2] f[4,8] - u[4,4,4] f[4,4] -", "its inputs do not fit together: an operand is u8, expected i64" },
+  { "com.microsoft.QMoE 1 f[2,4] f[2,4] i[4,8,2] f[4,8] - u[4,4,4] f[4,4] -",
+    "its inputs do not fit together: an operand is u8, expected i64" },
   /* windows */
   { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=2", "[1,6,3,3]" },
   { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=0", "attribute 'group' is 0, expected at least 1" },
-  { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=3", "group 3 does not divide 4 channels" },
+  { "Conv 11 f[1,4,5,5] f[6,2,3,3] group=3", "attribute 'group' is 3, which does not divide 4 channels" },
   { "Conv 11 f[1,4,5,5] f[6,2,3,3]", "the weights have 2 channels in 1 groups, but the input has 4" },
   { "Conv 11 f[1,4,5,5] f[6,4,3,3] strides=[0,1]", "attribute 'strides' is 0, expected at least 1" },
   { "Conv 11 f[1,4,5,5] f[6,4,3,3] dilations=[1,0]", "attribute 'dilations' is 0, expected at least 1" },
@@ -208,7 +291,8 @@ static const Line lines[] = {
   { "MaxPool 12 f{4,5,6:1,1,3} kernel_shape=[2] dilations=[3] strides=[2] ceil_mode=1 >2", "=0" },
   { "MaxPool 12 f{4,5:1,1,2} kernel_shape=[2] dilations=[3] pads=[2,2] >2", "=1,-1,0" },
   { "AveragePool 19 f{4,5,6:1,1,3} kernel_shape=[2] dilations=[3] strides=[2] ceil_mode=1", "=4" },
-  { "MaxPool 12 f[1,1,3] kernel_shape=[2] dilations=[3] strides=[1] ceil_mode=1", "the kernel covers 4 elements on spatial axis 0, but the padded input has 3" },
+  { "MaxPool 12 f[1,1,3] kernel_shape=[2] dilations=[3] strides=[1] ceil_mode=1",
+    "the kernel covers 4 elements on spatial axis 0, but the padded input has 3" },
   { "AveragePool 12 f[1,2,5,5] kernel_shape=[3,3] pads=[1,1,1,1]", "[1,2,5,5]" },
   /* movement */
   { "Reshape 14 f[2,3] i{3,-1}", "[3,2]" },
@@ -291,7 +375,7 @@ static const Line lines[] = {
   { "Resize 13 f[1,1,2,2] - f{1,1,nan,2}", "entry 2 of the scales is nan" },
   { "Resize 13 f[1,1,2,2] - f{1,1,2}", "input 'scales' has 3 entries for 4 axes" },
   { "Upsample 9 f[1,1,2,2] f{1,1,2,3} mode='linear'", "[1,1,4,6]" },
-  { "Upsample 10 f[1,1,2,2] f{1,1,2,3}", "operator 'Upsample' is not supported in opset 10; inputs: float[1,1,2,2], f32[4]" },
+  { "Upsample 10 f[1,1,2,2] f{1,1,2,3}", "operator 'Upsample' is not supported in opset 10; inputs: float[1,1,2,2], float[4]" },
   /* reductions */
   { "ReduceSum 13 f[2,3] i{1} keepdims=0", "[2]" },
   { "ReduceMean 11 f[2,3] axes=[-1]", "[2,1]" },
@@ -420,7 +504,8 @@ static const Line lines[] = {
   { "ConvTranspose 11 f{1,2:1,1,2} f{1,10:1,1,2} dilations=[3] strides=[2]", "=1,0,2,10,0,20" },
   { "ConvTranspose 11 f{1,2:1,1,2} f{1,10,100,1000:1,1,4} strides=[3] pads=[1,1]", "=10,100,1002,20,200" },
   { "ConvTranspose 11 f{3:1,1,1} f{1,10,100:1,1,3} strides=[2] pads=[1,0]", "=30,300" },
-  { "ConvTranspose 11 f{3,5:1,1,2} f{1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2:1,16,2} strides=[2] pads=[1,1]",
+  { "ConvTranspose 11 f{3,5:1,1,2} f{1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2:1,16,2} strides=[2] "
+    "pads=[1,1]",
     "=6,5,6,5,6,5,6,5,6,5,6,5,6,5,6,5,6,5,6,5,6,5,6,5,6,5,6,5,6,5,6,5" },
   { "LRN 13 f{1,2,3:1,3,1} size=3 alpha=3.0 beta=0.5 bias=0.0", "=0.447214,0.534522,0.83205" },
   /* movement of values */
@@ -444,7 +529,7 @@ static const Line lines[] = {
   { "Softmax 11 f{0,0,0,0:2,2} axis=0", "=0.25,0.25,0.25,0.25" },
   { "Shape 15 f[2,3,4] start=-2", "=3,4" },
   /* lookup */
-  { "Frobnicate 13 f[2] i{1}", "operator 'Frobnicate' of 'ai.onnx' is not supported; inputs: float[2], i64[]" },
+  { "Frobnicate 13 f[2] i{1}", "operator 'Frobnicate' of 'ai.onnx' is not supported; inputs: float[2], int64[]" },
   { "Relu 99 f[2]", "opset 99 is newer than" },
   { "Add 14 f[1,1,1,1,1,1,1,1,1] f[1]", "input 'x0' has rank 9, over the limit of 8" },
 };

@@ -130,7 +130,8 @@ void adapt_batch_norm(Build *b) {
 void adapt_group_norm(Build *b) {
   const Node *x = in_node(b, 0);
   int64_t groups = attr_int(b, "num_groups");
-  if (x->rank < 2 || x->dims[1] % groups) bad(b, "num_groups %lld does not divide the channels", (long long)groups);
+  if (x->rank < 2 || x->dims[1] % groups)
+    bad(b, "attribute 'num_groups' is %lld, which does not divide the channels", (long long)groups);
   for (int k = 1; k <= 2; k++) {
     const Node *v = in_node(b, k);
     if (v->rank != 1 || v->dims[0] != groups)

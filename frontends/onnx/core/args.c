@@ -69,8 +69,10 @@ const char *input_behind(const Build *b, Ref r) {
 static Tensor need_const(Build *b, int k, const char *name) {
   Tensor t;
   if (!const_tensor(b, b->in[k], &t))
-    bad(b, "input '%s' must be constant, but it depends on input '%s' of the graph; replace it by a constant, "
-        "or end the model before this node with --result NAME", name, input_behind(b, b->in[k]));
+    bad(b,
+        "input '%s' must be constant, but it depends on input '%s' of the graph; replace '%s' by a constant, "
+        "or end the model before this node with --result NAME",
+        name, input_behind(b, b->in[k]), name);
   return t;
 }
 

@@ -7,11 +7,10 @@
 #include <string.h>
 
 enum {
-  ANY = 1 << 30,      /* any number of inputs or outputs */
-  SOME = ANY - 1,     /* any number of inputs, of which some may be omitted */
-  USER_RANK = 8,      /* largest rank of a value of the model; rule: below MAX_RANK, since builders add axes of their own */
-  MAX_ATTRS = 24,     /* most attributes of an operator of optable.h */
-  FOLD_ELEMS = 4096   /* elements; integer constants up to this size are evaluated as soon as they are built */
+  ANY = 1 << 30,    /* any number of inputs or outputs */
+  SOME = ANY - 1,   /* any number of inputs, of which some may be omitted */
+  MAX_ATTRS = 24,   /* most attributes of an operator of optable.h */
+  FOLD_ELEMS = 4096 /* elements; integer constants up to this size are evaluated as soon as they are built */
 };
 #define MAX_ELEMS ((int64_t)1 << 40) /* elements; limit of a tensor, of a single extent and of a padding */
 

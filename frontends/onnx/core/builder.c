@@ -36,7 +36,8 @@ static void describe_value(const OnnxModel *m, OnnxId id, Sb *s) {
     return;
   }
   const OnnxValue *v = &m->values.p[id];
-  const char *type = v->init ? dtype_info[v->init->dt].text : v->type.elem ? onnx_type_name(v->type.elem) : NULL;
+  const int elem = !v->init ? v->type.elem : v->init->narrow ? v->init->narrow : dtype_info[v->init->dt].onnx;
+  const char *type = elem ? onnx_type_name(elem) : NULL;
   int rank = v->init ? v->init->rank : v->type.kind == ON_TENSOR ? v->type.rank : -1;
   sb_printf(s, "%s", type ? type : "unknown type");
   for (int i = 0; i < rank; i++) {
@@ -525,7 +526,7 @@ static void check_declared(Build *b, OnnxId id, bool shapes) {
   const int elem = b->narrow[id];
   if (t->elem && (elem ? elem != t->elem : dtype_from_onnx(t->elem) != (DType)x->dt))
     bad(b, "'%s' is declared as %s, but it is %s", v->name, onnx_type_name(t->elem),
-        elem ? onnx_type_name(elem) : dtype_info[x->dt].text);
+        onnx_type_name(elem ? elem : dtype_info[x->dt].onnx));
   bool fits = !shapes || t->rank < 0 || t->rank == x->rank;
   for (int a = 0; shapes && fits && a < t->rank; a++) fits = t->dims[a].value < 0 || t->dims[a].value == x->dims[a];
   if (fits) return;

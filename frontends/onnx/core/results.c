@@ -51,7 +51,7 @@ void check_broadcast(Build *b, int n, const Ref *xs) {
       int64_t d = x->dims[x->rank - 1 - i];
       if (i >= rank) dims[rank++] = 1;
       if (d != 1 && dims[i] != 1 && d != dims[i])
-        bad(b, "shape %s of input %d does not broadcast with the inputs before it: %lld against %lld",
+        bad(b, "shape %s of input %d does not broadcast with the inputs before it: extents %lld and %lld differ",
             dims_text(b, x->dims, x->rank), k, (long long)d, (long long)dims[i]);
       if (d != 1) dims[i] = d;
     }

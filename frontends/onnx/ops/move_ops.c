@@ -77,7 +77,8 @@ void op_reshape(Build *b) {
   for (int i = 0; i < rank; i++) {
     dims[i] = want[i];
     if (want[i] == 0 && !attr_int(b, "allowzero")) {
-      if (i >= x->rank) bad(b, "entry %d of the shape is 0, but the input has rank %d", i, x->rank);
+      if (i >= x->rank)
+        bad(b, "entry %d of the shape is 0, which copies that axis of the input, but the input has rank %d", i, x->rank);
       dims[i] = x->dims[i];
     }
     if (dims[i] < -1) bad(b, "entry %d of the shape is %lld, expected at least -1", i, (long long)dims[i]);
@@ -162,7 +163,7 @@ void op_tile(Build *b) {
   int n, rank = x->rank;
   const int64_t *times = const_ints(b, 1, "repeats", &n);
   int64_t dims[USER_RANK];
-  if (n != rank) bad(b, "input 'repeats' has %d entries, but the input has rank %d", n, rank);
+  if (n != rank) bad(b, "input 'repeats' has %d entries for %d axes", n, rank);
   for (int i = 0; i < n; i++)
     if (times[i] < 0 || !i64_mul(x->dims[i], times[i], &dims[i]))
       bad(b, "entry %d of input 'repeats' is %lld, which is negative or too large", i, (long long)times[i]);
@@ -223,7 +224,7 @@ void op_slice(Build *b) {
                 *steps = has_in(b, 4) ? const_ints(b, 4, "steps", &ns) : NULL;
   if (m != n || (axes && na != n) || (steps && ns != n))
     bad(b, "the inputs 'starts', 'ends', 'axes' and 'steps' differ in length");
-  if (!axes && n > x->rank) bad(b, "input 'starts' has %d entries, but the input has rank %d", n, x->rank);
+  if (!axes && n > x->rank) bad(b, "input 'starts' has %d entries for %d axes", n, x->rank);
   if (axes) axes_of(b, axes, n, x->rank);
   Ref r = b->in[0];
   for (int i = 0; i < n; i++) {

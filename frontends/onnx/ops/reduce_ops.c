@@ -237,7 +237,8 @@ void op_group_norm(Build *b) {
   const Node *n = in_node(b, 0);
   int64_t groups = attr_int(b, "num_groups"), dims[MAX_RANK];
   if (n->rank < 2) bad(b, "the input has rank %d, expected at least 2", n->rank);
-  if (n->dims[1] % groups) bad(b, "num_groups %lld does not divide %lld channels", (long long)groups, (long long)n->dims[1]);
+  if (n->dims[1] % groups)
+    bad(b, "attribute 'num_groups' is %lld, which does not divide %lld channels", (long long)groups, (long long)n->dims[1]);
   for (int i = 2; i < n->rank; i++) dims[i + 1] = n->dims[i];
   dims[0] = n->dims[0];
   dims[1] = groups;

@@ -154,8 +154,9 @@ void op_deform_conv(Build *b) {
   if (elems_mul(b, w->dims[1], group) != channels)
     bad(b, "the weights have %lld channels in %lld groups, but the input has %lld", (long long)w->dims[1], (long long)group,
         (long long)channels);
-  if (maps % group) bad(b, "group %lld does not divide %lld filters", (long long)group, (long long)maps);
-  if (channels % groups) bad(b, "offset_group %lld does not divide %lld channels", (long long)groups, (long long)channels);
+  if (maps % group) bad(b, "attribute 'group' is %lld, which does not divide %lld filters", (long long)group, (long long)maps);
+  if (channels % groups)
+    bad(b, "attribute 'offset_group' is %lld, which does not divide %lld channels", (long long)groups, (long long)channels);
   if (off->dims[0] != n || off->dims[1] != 2 * elems_mul(b, groups, taps))
     bad(b, "input 'offset' must have %lld images and 2 x %lld x %lld channels", (long long)n, (long long)groups, (long long)taps);
   DType acc = acc_type(in_dt(b, 0));

@@ -134,8 +134,10 @@ static void check_weights(Build *b, const Node *x, const Node *w, bool transpose
   int64_t group = attr_int(b, "group");
   if (x->rank < 3) bad(b, "the input has rank %d, expected at least 3", x->rank);
   if (w->rank != x->rank) bad(b, "the weights have rank %d, but the input has rank %d", w->rank, x->rank);
-  if (x->dims[1] % group) bad(b, "group %lld does not divide %lld channels", (long long)group, (long long)x->dims[1]);
-  if (w->dims[0] % group) bad(b, "group %lld does not divide %lld filters", (long long)group, (long long)w->dims[0]);
+  if (x->dims[1] % group)
+    bad(b, "attribute 'group' is %lld, which does not divide %lld channels", (long long)group, (long long)x->dims[1]);
+  if (w->dims[0] % group)
+    bad(b, "attribute 'group' is %lld, which does not divide %lld filters", (long long)group, (long long)w->dims[0]);
   int64_t channels = transposed ? w->dims[0] : elems_mul(b, w->dims[1], group);
   if (channels != x->dims[1])
     bad(b, "the weights have %lld channels in %lld groups, but the input has %lld", (long long)channels, (long long)group,

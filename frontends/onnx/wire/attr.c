@@ -75,8 +75,8 @@ static OnnxAttrKind attr_kind(Ctx *c, const AttrProto *a, Pos at) {
   for (int k = 1; k < AT_COUNT; k++) {
     if (!n[k] || k == kind) continue;
     if (kind != AT_NONE)
-      fail_at(c, EX_BADMODEL, at, "attribute '%s' has type '%s', but a value of type '%s'", a->name, onnx_attr_kind_name[kind],
-              onnx_attr_kind_name[k]);
+      fail_at(c, EX_BADMODEL, at, "attribute '%s' is declared as '%s', but its value is of type '%s'", a->name,
+              onnx_attr_kind_name[kind], onnx_attr_kind_name[k]);
     kind = k;
   }
   if (kind == AT_NONE) fail_at(c, EX_BADMODEL, at, "attribute '%s' has no value", a->name);

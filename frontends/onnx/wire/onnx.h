@@ -15,6 +15,7 @@
 #include "../../frontends.h"
 
 enum { OPSET_NOW = 28 };      /* newest opset of ai.onnx that tgc reads; rule: optable.h has rows up to it */
+enum { USER_RANK = 8 }; /* largest rank of a value of the model; rule: below MAX_RANK, since builders add axes of their own */
 
 typedef uint32_t OnnxId;      /* index into OnnxModel.values; 0: an omitted optional input or output */
 

@@ -93,7 +93,7 @@ static OnnxId define(Reader *r, const char *name, uint32_t node) {
     return b->id;
   }
   if (b->scope == scope(r))
-    fail_at(r->c, EX_BADMODEL, node ? node_pos(r, node - 1) : frame_pos(r), "value '%.200s' is defined twice, before by %s", name,
+    fail_at(r->c, EX_BADMODEL, node ? node_pos(r, node - 1) : frame_pos(r), "value '%.200s' is defined twice, first by %s", name,
             b->node ? node_pos(r, b->node - 1).node : "an input or initializer");
   OnnxId v = new_value(r, id);
   bind(r, id, (Binding){ .id = v, .scope = scope(r), .node = node });
@@ -110,7 +110,7 @@ typedef struct Again { const char *name, *first, *last; size_t n; } Again;
 static void warn_again(Reader *r, const Again *a) {
   const char *more = a->n > 1 ? arena_printf(&r->scratch, "; %zu more constants are defined twice", a->n - 1) : "";
   if (!a->n) return;
-  warn_at(r->c, (Pos){ .node = a->last }, "value '%.200s' is defined twice, before by %s; the last definition counts%s", a->name,
+  warn_at(r->c, (Pos){ .node = a->last }, "value '%.200s' is defined twice, first by %s; the last definition counts%s", a->name,
           a->first, more);
 }
 
@@ -156,7 +156,7 @@ static void check_input(Reader *r, const OnnxValue *v) {
   }
   if (v->type.rank < 0) fail(r->c, EX_BADMODEL, "input '%s' has no shape", v->name);
   if (v->type.rank > MAX_RANK)
-    fail(r->c, EX_BADMODEL, "input '%s' has %d dimensions, tgc supports %d", v->name, v->type.rank, MAX_RANK);
+    fail(r->c, EX_BADMODEL, "input '%s' has %d dimensions, tgc supports %d", v->name, v->type.rank, USER_RANK);
 }
 
 /* ---- attributes ---- */

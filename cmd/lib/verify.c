@@ -1,6 +1,7 @@
 /* verify.c: tgc verify: builds and runs a real bundle and compares its outputs with reference data, or with the graph
  * interpreter on seeded inputs. The bundle is made from a model here, or was made before. After a failure it runs the graph
- * again with inner values as outputs, to find the node where it first goes wrong. */
+ * again with inner values as outputs, to find the node where it first goes wrong. The verb is here because libtgc
+ * verifies, too. */
 #include "../cmd.h"
 #include "../../compiler/graph/graph.h"
 #include "../../runtime_stub/tgcrt.h"
@@ -458,7 +459,7 @@ static void say_reference(const Verify *v) {
       2);
 }
 
-int verb_verify(Ctx *c, const Options *given) {
+int verify_model(Ctx *c, const Options *given, json_t **report) {
   Options then = *given;
   const Options *o = &then;
   Verify v = { .o = o, .steps = steps_of(o) };
@@ -500,10 +501,17 @@ int verb_verify(Ctx *c, const Options *given) {
                                                            : "interpreter",
                                              "isa", v.target->isa, "rtol", o->rtol, "atol", o->atol, "passed", !code, "status",
                                              code, "sets", (int)v.sets.n, "checks", checks_json(&v.checks)));
-  if (o->json) json_print(v.report);
-  else json_decref(v.report);
+  *report = v.report;
   checks_free(&v.checks);
   if (is_built) interface_free(&v.bundle);
   VEC_FREE(&v.sets);
+  return code;
+}
+
+int verb_verify(Ctx *c, const Options *o) {
+  json_t *report;
+  const int code = verify_model(c, o, &report);
+  if (o->json) json_print(report);
+  else json_decref(report);
   return code;
 }
