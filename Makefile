@@ -25,7 +25,7 @@ SRC := $(wildcard compiler/*.c compiler/*/*.c frontends/*.c frontends/*/*.c fron
 CMD := $(wildcard cmd/*.c cmd/verbs/*.c cmd/lib/*.c libtgc/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB := $(BUILD)/libtgc.a
-EMBED := $(sort $(wildcard runtime_stub/* cmd/probe/*))
+EMBED := $(sort $(wildcard runtime_stub/* cmd/probe/* cmd/page/*))
 GEN := $(BUILD)/gen/onnx.pb-c.o $(BUILD)/gen/templates.o
 UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c) tests/bad/load.c $(wildcard tests/device-programs/*.c))
 

@@ -31,23 +31,29 @@ typedef enum {
 typedef Words Texts;
 typedef struct Options {       /* zero, false or NULL: the option was not given */
   Verb verb;
-  uint64_t given[2];           /* a bit for each row of options.h: the option was given */
-  char *const *words;          /* the command line, with the program first */
-  const char *model;           /* the model or bundle */
+  uint64_t given[3];           /* a bit for each row of options.h: the option was given */
+  char *const *words;           /* the command line, with the program first */
+  const char *model, *other;   /* the model or bundle; other: the second one */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
-  Texts inputs, dims, states, results, settings, froms, consts, renames, prologues, epilogues, converts;
+  const char *limits, *baseline, *tolerance, *cpus, *csv;
+  double rate;
+  int64_t repeat;
+  const char *original, *junit, *markdown, *dot; /* original: the model that a bundle was made from */
+  Texts inputs, dims, states, results, settings, metrics, requires;
+  Texts froms, consts, renames, prologues, epilogues, converts;
   const char *dump, *stop_after, *start_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
-  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, hardlinks;
+  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
+  bool ort, cold, hardlinks;
   bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
-  const char *color;
+  const char *color, *messages;
   void (*say)(void *arg, const char *text); /* gets what is wrong with an option; NULL: it is printed */
   void *say_arg;
 } Options;
@@ -60,6 +66,7 @@ int options_check(const Options *o);                      /* values and their co
 /* Fills in o. Returns -1 when a verb is to be run. Else the exit code: the help was printed, or the command line is wrong. */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);
+bool option_given(const Options *o, const char *name);
 bool parse_size(const char *s, int64_t *out);             /* "4096", "4k", "4M", "4G"; false: not a size */
 /* An option that may be missing, as CompileOptions takes limits: 1 + bytes; 0: s is NULL. false: not a size */
 bool parse_limit(const char *s, int64_t *limit);
@@ -75,6 +82,9 @@ int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
 int verb_profile(Ctx *c, const Options *o);
 int verb_quantize(Ctx *c, const Options *o);
+int verb_report(Ctx *c, const Options *o);
+int verb_audit(Ctx *c, const Options *o);
+int verb_diff(Ctx *c, const Options *o);
 int verb_devices(Ctx *c, const Options *o);
 int verb_tune(Ctx *c, const Options *o);
 int verb_ops(Ctx *c, const Options *o);
@@ -162,6 +172,7 @@ const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures th
 
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
+typedef struct Interface Interface;
 const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: no such backend, or it cannot emit what --emit asks for */
 Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives the default */
@@ -273,6 +284,16 @@ Tensor tensor_like(const GIO *v);                         /* a tensor with type,
 void tensor_summary(Ctx *c, const char *name, const Tensor *t); /* on stdout */
 json_t *tensor_json(const char *name, const Tensor *t);
 
+/* ---- sets.c: data sets ---- */
+/* The folders test_data_set_0, test_data_set_1, ... in --data, by number; without them one entry, --data itself or NULL. */
+void find_sets(Ctx *c, const Options *o, Texts *sets);
+/* A feed with the shapes of a bundle's inputs and no data: it fixes the dynamic dimensions of the bundle's model. */
+void feed_shapes(const Interface *f, Feed *feed);
+const char *ort_script(Ctx *c, const char *name);         /* a script of cmd/probe for ONNX Runtime, as python -c takes it */
+const char *ort_type(Ctx *c, const GIO *v);              /* type and dimensions as its scripts read them: "f32:1,3" */
+/* Runs ONNX Runtime on the inputs of some runs, `stride` tensors each. want receives its outputs, nout for each run. */
+void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs);
+
 /* ---- npy.c: NumPy's files ---- */
 Tensor npy_parse(Ctx *c, const char *what, Bytes b);
 void npy_write(const Tensor *t, Sb *out);
@@ -298,10 +319,11 @@ void *shared_memory(Ctx *c, size_t n);                    /* shared with childre
 double clock_ms(void);
 
 /* ---- interface.c: reads a bundle's manifest ---- */
-typedef struct Interface {                                /* facts that a caller of a built bundle needs */
+struct Interface {                                        /* facts that a caller of a built bundle needs */
   const char *name;
   VEC(GIO) inputs, outputs;                               /* GIO.ref is 0 */
   int64_t arena_bytes, weight_bytes;
+  size_t kernels;
   bool embedded;
   const char *weights_sha256;
   const char *cflags;
@@ -312,13 +334,16 @@ typedef struct Interface {                                /* facts that a caller
   Texts sources;                                          /* all sources for the C compiler except tgcrt.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
                                                              need */
-} Interface;
+};
 /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless the weights file has the digest that the
                                                                     manifest states */
+json_t *manifest_read(Ctx *c, const char *dir);           /* fails unless it is JSON; the caller releases it */
+/* Warns about each file that is not as the manifest says. */
+void files_compare(Ctx *c, const char *dir);
 
 /* ---- bundle_build.c: builds bundles on this machine ---- */
 /* writes the plan's bundle into a new folder of scratch; returns its path */
@@ -338,6 +363,14 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
+/* Compiles a source of the bundle, and lets gcc write its calls and stacks beside the object. Fails with EX_MISSING without
+ * gcc. */
+const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
+                           const char *source);
+/* Writes the symbols that an object needs to a file. Returns 0, or an exit code and why. */
+int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why);
+/* Lets Graphviz draw a graph as SVG. Returns 0, or an exit code and why. */
+int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why);
 /* Links an object into a shared library or a module of WebAssembly. arg is a Linking. Fails with EX_MISSING without a linker. */
 typedef struct Linking { const Options *o; const char *scratch, *soname; bool module; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
@@ -372,14 +405,16 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
                     const Tensor *in, Tensor *out);
 
 /* ---- execute.c: runs bundles on this machine ---- */
-/* Builds the bundle in dir and runs it `steps` times in a child process. in has `stride` tensors per run; out receives the
- * outputs, with data in c->model. Returns the runtime's status. Fails if the compiler fails or the child dies. */
-int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
+/* Builds the bundle in dir and runs it `steps` times in a child process. States begin again after each `per` runs. in has
+ * `stride` tensors per run; out receives the outputs, with data in c->model. Returns the runtime's status. Fails if the compiler
+ * fails or the child dies. */
+int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
 /* reports a status other than TGCRT_OK and TGCRT_INDEX, or -1 with why */
 _Noreturn void model_failed(Ctx *c, int status, const char *why);
-/* writes the plan's bundle into scratch and runs it */
-int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out);
+/* writes the plan's bundle into scratch and runs it; per: as above */
+int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, size_t per, const Tensor *in,
+                 Tensor *out);
 
 /* A built bundle loaded into this process. Use it in a child only: loaded code may crash. */
 typedef struct Loaded {
@@ -419,6 +454,13 @@ typedef struct Stamps {
  * shared memory that the runs write to, or NULL. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps);
+/* Runs at a rate, per second, or one after another (0); with cold caches; on some CPUs only, or on all (none is set). With a rate
+ * or with cold caches a block has two times for each run: how long it took, and how late it began. */
+enum { PACE_CPUS = 1024 };
+typedef struct Pace { double rate; bool cold, cpus[PACE_CPUS]; } Pace;
+bool pace_cpus(const char *text, Pace *p);                /* "0,2-3"; false: not of this form */
+void worker_paced(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
+                  const Stamps *stamps, const Pace *pace);
 const int *kernel_of_launches(const Plan *p, size_t *n);  /* kernel of each launch of a device plan, for its stamps */
 const char *hooks_write(Ctx *c, const char *scratch, int steps); /* writes a header for TGC_HOOKS that records stamps; returns
                                                                     its path */
@@ -443,6 +485,41 @@ const char *probe_build(Ctx *c, const Options *o, const char *scratch, const cha
 typedef struct Peak { double gflops, read_gbs; } Peak;
 Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t, int threads, int64_t bytes);
 
+/* ---- layers.c: the kernels of a plan or a bundle, for reports ---- */
+typedef struct Layer {
+  int64_t flops, read, written;                           /* bytes */
+  const char *schedule;
+  const char *const *nodes;                               /* "node 17 'conv1' (Conv, opset 11)" */
+  size_t nnodes, launches;                                /* launches: on a device */
+} Layer;
+typedef struct Layers { Layer *p; size_t n; bool loops; } Layers; /* loops: some kernels run several times */
+Layers layers_of_plan(const Plan *p);
+Layers layers_of_manifest(Ctx *c, const json_t *manifest);
+const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* its nodes as one text */
+json_t *layer_nodes_json(const Layer *l);
+
+typedef struct Life { int first, last; } Life;            /* kernels that access a buffer; -1: none */
+Life *buffer_lives(const Plan *p);
+
+/* ---- timing.c: the time of each kernel ---- */
+/* roof: least time that the machine allows, divided by the time taken */
+typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof; } KernelTime;
+enum { TIMING_EXTRA = 20 };                               /* further runs that the stamps have room for */
+typedef struct Timing {
+  Layers layers;                                          /* set by the caller, and so are f and device */
+  Interface f;
+  bool device;
+  Worker worker;
+  Stamps stamps;
+  size_t runs;
+  KernelTime *rows;                                       /* by kernel */
+  double total, foreign;                                  /* ms; CPUs */
+  Peak peak;                                              /* 0: not known */
+} Timing;
+void timing_run(Ctx *c, const Options *o, Timing *t, const char *dir, const char *scratch, const Tensor *in);
+const double *stamps_of(const Timing *t, size_t run);
+void timing_end(Timing *t);
+
 /* ---- compare.c ---- */
 typedef struct Diff {
   int64_t bad;                 /* elements outside atol + rtol * |expected| */
@@ -454,6 +531,73 @@ Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double a
 /* Error of reference data against the exact result: the largest absolute error. Infinity if it exceeds the rounding of a deep
  * network (f32: 5e-5 of the largest element). precision: type the reference was computed in. */
 double reference_error(const Tensor *want, const Tensor *exact, DType precision);
+/* ---- metrics.c ---- */
+enum { METRIC_MAX_ULP, METRIC_MAX_RELATIVE, METRIC_MAX_ABSOLUTE, METRIC_RMS, METRIC_COSINE, METRIC_SNR, METRIC_TOP1,
+       METRIC_OUTSIDE, METRIC_COUNT };
+const char *metric_name(int m);
+/* "cosine>=0.99" or "cosine@OUTPUT>=0.99". least: the limit is the least value that passes. false: not of this form */
+typedef struct RequireParts { size_t metric_n, output_n; const char *output; bool least; double limit; } RequireParts;
+bool requirement_parse(const char *text, RequireParts *r);
+bool metric_known(const Options *o, const char *name, size_t n);
+void metric_choices(const Options *o, Arena *a, Texts *words);
+/* All metrics of an output. got, want and d: those of the output in each run, `stride` apart */
+void metrics_measure(const Tensor *got, const Tensor *want, size_t runs, size_t stride, const Diff *d, double out[METRIC_COUNT]);
+/* The number that the command of --metric NAME=COMMAND prints for an output */
+double metric_command(Ctx *c, const Options *o, const char *scratch, const char *metric, const char *output, const Tensor *got,
+                      const Tensor *want, size_t runs, size_t stride);
+
+/* ---- checks.c ---- */
+typedef struct Finding { const char *name, *text; bool passed; } Finding;
+typedef struct Checks { VEC(Finding) list; int failed; } Checks;
+void checks_add(Ctx *c, Checks *k, bool passed, const char *name, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void checks_print(Ctx *c, const Options *o, const Checks *k, size_t from); /* the checks from this one on */
+json_t *checks_json(const Checks *k);
+void checks_write(Ctx *c, const Options *o, const Checks *k, double seconds); /* the files of --junit and --markdown */
+void checks_free(Checks *k);
+/* Appends the text with entities. Control characters, and bytes that are no UTF-8, become '?'. */
+void xml_text(Sb *s, const char *text);
+
+/* ---- dot.c: a plan as text for Graphviz ---- */
+typedef struct NodeEdge { uint32_t from, to; } NodeEdge; /* origins: one node of the model reads a value of the other */
+typedef VEC(NodeEdge) NodeEdges;
+void node_edges(const Graph *g, NodeEdges *out);
+/* ms: time by kernel, or NULL. nodes: with the model's nodes */
+void dot_print(const Plan *p, const NodeEdges *edges, const double *ms, bool nodes, Sb *out);
+
+/* ---- plots.c: drawings as SVG ---- */
+void plot_roofline(Ctx *c, const Timing *t, Sb *s);
+void plot_memory(Ctx *c, const Plan *p, Sb *s);
+
+/* ---- callgraph.c: calls and stacks, as gcc writes them ---- */
+/* bytes: its own frame; -1: not known. red: with a red zone. deepest: with those below. next: the function below, on the deepest
+ * path; -1: none */
+typedef struct Function {
+  const char *name;
+  int64_t bytes, deepest, assumed;
+  bool unbounded, reached, red;
+  int state, next;
+} Function;
+typedef struct FunctionCall { size_t from, to; } FunctionCall;
+typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
+void callgraph_read(Ctx *c, CallGraph *g, const char *path);
+void callgraph_add(CallGraph *g, int64_t vector_bytes, int64_t red_zone); /* adds bytes that the compiler does not count */
+/* Bytes of the deepest path; -1: no such function. follow: with functions that are called by pointer */
+int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
+bool is_indirect(const Function *f);                      /* stands for calls by pointer */
+void callgraph_free(CallGraph *g);
+
+/* ---- limits.c: --limit and --baseline ---- */
+enum { LIMIT_LATENCY, LIMIT_ARENA, LIMIT_WEIGHTS, LIMIT_CODE, LIMIT_KERNELS, LIMIT_COUNT };
+/* latency in ms; note: how it was measured */
+typedef struct Measures { double value[LIMIT_COUNT]; bool known[LIMIT_COUNT]; const char *note; } Measures;
+/* "latency=5ms,arena=1MB" into limits; *why: what is wrong, or NULL. tolerance: the values are percents */
+const char *limits_parse(Arena *a, const char *text, bool tolerance, Measures *limits);
+/* The limits of --limit, the values of --baseline, and the machine that it names. false: neither is given */
+bool limits_read(Ctx *c, const Options *o, Measures *limits, Measures *old, const char **machine);
+bool limits_hold(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, int quantity);
+void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, Checks *k);
+
+/* ---- compare.c: suspects ---- */
 /* Finds the node that first goes wrong: prints suspects, the likeliest first. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif

@@ -40,6 +40,7 @@ static void apply_limits(Ctx *c, const Options *o) {
   if (o->max_fold_steps) c->limits.fold_steps = o->max_fold_steps;
   c->quiet = o->quiet;
   c->verbose = o->verbose;
+  c->records = o->messages && !strcmp(o->messages, "json");
   c->colored = terminal_colored(o, stderr);
   c->over_progress = terminal_has_progress(o);
 }

@@ -4,6 +4,7 @@
  * OPTION.
  *
  * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile; t tune, q quantize,
+ * w report, a audit, x diff,
  * d devices, o ops, s completions, and * all of them. A capital letter: the option also applies when the verb is given a bundle,
  * which is already compiled. An option that means something else to another verb has a second row for it.
  *
@@ -33,20 +34,27 @@ VERB(compile,    "MODEL -o DIR", "write a bundle: C source, weights, build files
      "tgc compile net.onnx -o net_so --backend=llvm --emit=so")
 VERB(run,        "MODEL|BUNDLE", "compile and build the model, run it on this machine and show the outputs",
      "tgc run net.onnx --input=image.npy -o outputs")
-VERB(verify,     "MODEL",        "run a bundle and compare its outputs with reference data or with the interpreter",
-     "tgc verify net.onnx --precision=bf16")
-VERB(inspect,    "MODEL",        "show inputs, outputs, operators, cost, kernels and memory",
+VERB(verify,     "MODEL|BUNDLE", "run a bundle and compare its outputs with reference data or with the interpreter",
+     "tgc verify net.onnx --precision=bf16\n"
+     "tgc verify net_c --model=net.onnx --data=vectors --require 'cosine>=0.999'")
+VERB(inspect,    "MODEL|BUNDLE", "show inputs, outputs, operators, cost, kernels and memory",
      "tgc inspect net.onnx --explain")
 VERB(check,      "MODEL",        "say whether the model can be compiled and what is missing",
      "tgc check net.onnx --backend=opencl")
 VERB(bench,      "MODEL|BUNDLE", "measure the latency on this machine; --vs-ort compares it with ONNX Runtime's",
      "tgc bench net.onnx --threads=2 --vs-untuned")
-VERB(profile,    "MODEL",        "show where the time goes, kernel by kernel",
+VERB(profile,    "MODEL|BUNDLE", "show where the time goes, kernel by kernel",
      "tgc profile net.onnx --trace=trace.json")
 VERB(tune,       "MODEL",        "search for faster schedules of its kernels on this machine, and keep them",
      "tgc tune net.onnx --time=5m")
 VERB(quantize,   "MODEL -o OUT", "write the model quantised to 8 bits, calibrated on sample inputs",
      "tgc quantize net.onnx --data=samples -o net8.onnx")
+VERB(report,     "MODEL -o FILE", "write a page of HTML: graph, roofline, memory, kernels and accuracy",
+     "tgc report net.onnx -o report.html")
+VERB(audit,      "BUNDLE",       "bound its stack, and check that a run allocates nothing, locks nothing and calls no system",
+     "tgc audit net_rt --json")
+VERB(diff,       "BUNDLE BUNDLE", "compare two bundles: interface, options, sizes, errors, kernels and schedules",
+     "tgc diff net_yesterday net_c")
 VERB(devices,    "",             "list this machine's features, and the machines for which bundles can be built and run here",
      "tgc devices --json")
 VERB(ops,        "",             "list the operators of the intermediate representation and of ONNX, and the passes",
@@ -69,36 +77,41 @@ GROUP(GENERAL,   "General")
 
 /*     letter name              argument                 kind   field            verbs        group */
 
-OPTION(0,   "dim",              "NAME=N",                 LIST,  dims,            "crvikbptq",  INPUT,
+OPTION(0,   "dim",              "NAME=N",                 LIST,  dims,            "crVikbptqw", INPUT,
        "size of a dynamic dimension, named as in the model or as INPUT:AXIS; --data and --input set it as well; all=N sets "
        "the dimensions that have no size yet")
-OPTION(0,   "result",           "NAME",                   LIST,  results,         "crvikbpt",   INPUT,
+OPTION(0,   "result",           "NAME",                   LIST,  results,         "crVikbptw",  INPUT,
        "make this value an output in place of the model's outputs, and drop what it does not need; may be repeated")
-OPTION(0,   "from",             "NAME",                   LIST,  froms,           "crvikbpt",   INPUT,
+OPTION(0,   "from",             "NAME",                   LIST,  froms,           "crVikbptw",  INPUT,
        "make this value an input, and drop the nodes and inputs that only lead to it; may be repeated")
-OPTION(0,   "const",            "NAME=VALUE",             LIST,  consts,          "crvikbpt",   INPUT,
+OPTION(0,   "const",            "NAME=VALUE",             LIST,  consts,          "crVikbptw",  INPUT,
        "bind an input to a number, to numbers separated by commas, or to @FILE.npy; may be repeated")
-OPTION(0,   "rename",           "OLD=NEW",                LIST,  renames,         "crvikbpt",   INPUT,
+OPTION(0,   "rename",           "OLD=NEW",                LIST,  renames,         "crVikbptw",  INPUT,
        "give an input or output another name, which the options below then use; may be repeated")
-OPTION(0,   "prologue",         "FILE.tg",                LIST,  prologues,       "crvikbpt",   INPUT,
+OPTION(0,   "prologue",         "FILE.tg",                LIST,  prologues,       "crVikbptw",  INPUT,
        "put this graph before the model: its outputs become the inputs of the same names; may be repeated")
-OPTION(0,   "epilogue",         "FILE.tg",                LIST,  epilogues,       "crvikbpt",   INPUT,
+OPTION(0,   "epilogue",         "FILE.tg",                LIST,  epilogues,       "crVikbptw",  INPUT,
        "put this graph after the model: its inputs are the outputs of the same names; may be repeated")
-OPTION(0,   "convert",          "NAME=FORM[,KEY...]",     LIST,  converts,        "crvikbpt",   INPUT,
+OPTION(0,   "convert",          "NAME=FORM[,KEY...]",     LIST,  converts,        "crVikbptw",  INPUT,
        "take the input, or give the output, in another form: u8 or i16 elements, pictures in rgb, nv12 or yuyv, sound, argmax, "
        "topk, masks (docs/pictures.md); may be repeated")
-OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crvikbpt",   INPUT,
+OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crVikbptw",  INPUT,
        "rows reserved for results whose size depends on data; one more output says how many are valid")
-OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RvBp",       INPUT,
+OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RVBPw",      INPUT,
        "input file: .npy, .npz, .pb, or raw bytes; without a name, inputs are taken in order")
-OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRvBpq",     INPUT,
-       "folder with input_0, input_1, ..., output_0, ... as .pb or .npy, or an .npz of inputs and outputs")
+OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRVBPqw",    INPUT,
+       "folder with input_0, input_1, ..., output_0, ... as .pb or .npy, or an .npz of inputs and outputs; verify also takes a "
+       "folder of such folders test_data_set_0, test_data_set_1, ...")
 OPTION(0,   "percentile",       "P",                      REAL,  percentile,      "q",          INPUT,
        "calibration clips a value's range at this percentile of each sample's elements, at both ends (100: no clipping)")
-OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRvBp",      INPUT,
+OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRVBPw",     INPUT,
        "seed of random inputs, for inputs without a file (0)")
-OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "v",          INPUT,
+OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "V",          INPUT,
        "compare these outputs, which the bundle's program check saved with --save on any machine; run nothing here")
+OPTION(0,   "model",            "MODEL",                  TEXT,  original,        "V",          INPUT,
+       "the model that a bundle was made from: its exact results are the reference, and a failure names nodes")
+OPTION(0,   "ort",              0,                        FLAG,  ort,             "V",          INPUT,
+       "take the outputs of ONNX Runtime as the reference, through the Python named by TGC_PYTHON (python3)")
 
 OPTION('o', "output",           "DIR",                    TEXT,  out,             "c",          OUTPUT,
        "folder for the bundle; with --stop-after, file for the text")
@@ -108,6 +121,10 @@ OPTION('o', "output",           "FILE",                   TEXT,  out,           
        "lock file to write (MODEL.tgc-lock), or none")
 OPTION('o', "output",           "FILE",                   TEXT,  out,             "q",          OUTPUT,
        "file for the new model")
+OPTION('o', "output",           "FILE",                   TEXT,  out,             "w",          OUTPUT,
+       "file for the page")
+OPTION(0,   "dot",              "FILE",                   TEXT,  dot,             "w",          OUTPUT,
+       "also write the graph as text for Graphviz")
 OPTION(0,   "name",             "NAME",                   TEXT,  name,            "c",          OUTPUT,
        "prefix of the bundle's files and C symbols (net)")
 OPTION(0,   "emit",             "KIND",                   TEXT,  emit,            "c",          OUTPUT,
@@ -126,17 +143,21 @@ OPTION(0,   "self-test",        0,                        FLAG,  self_test,     
        "add reference inputs and outputs, with which `make check` tests the bundle")
 OPTION(0,   "format",           "FORMAT",                 TEXT,  format,          "R",          OUTPUT,
        "format of output files: npy, pb or raw (npy)")
-OPTION(0,   "json",             0,                        FLAG,  json,            "RvikBptdoq", OUTPUT,
+OPTION(0,   "json",             0,                        FLAG,  json,            "RVIkBPtdoqXA", OUTPUT,
        "print a report as JSON")
-OPTION(0,   "explain",          0,                        FLAG,  explain,         "ci",         OUTPUT,
+OPTION(0,   "junit",            "FILE",                   TEXT,  junit,           "VIBA",        OUTPUT,
+       "write what was checked as JUnit's XML, for build servers")
+OPTION(0,   "markdown",         "FILE",                   TEXT,  markdown,        "VIBA",        OUTPUT,
+       "append what was checked to this file, as a table in Markdown")
+OPTION(0,   "explain",          0,                        FLAG,  explain,         "cI",         OUTPUT,
        "show for each kernel its source nodes, schedule, operations and bytes")
 
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "c",          TARGET,
        "machine to compile for: portable, native or a level that `tgc devices` lists, with +FEATURE and -FEATURE appended "
        "(native-amx), or fat: all levels of x86-64 in one bundle (default: " DEFAULT_ISA ", or the backend's own row)")
-OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "rvikbpt",    TARGET,
+OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "rvikbptw",   TARGET,
        "machine to compile for, as compile takes it (default: native, or the backend's own row)")
-OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "crvikbpt",   TARGET,
+OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "crvikbptw",  TARGET,
        "CPU that costs are for: a name that `tgc devices --machine=list` lists, or a file that `tgc devices --measure` printed; "
        "without --isa also the machine to compile for (default: with native this CPU, if it was measured)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "d",          TARGET,
@@ -147,9 +168,9 @@ OPTION(0,   "target",           "TRIPLE",                 TEXT,  target,        
        "system to cross-compile for, as an LLVM triple (default: that of --isa)")
 OPTION(0,   "cpu",              "NAME",                   TEXT,  cpu,             "crvibt",     TARGET,
        "CPU for which LLVM schedules instructions, by LLVM's name")
-OPTION(0,   "backend",          "NAME",                   TEXT,  backend,         "crvikbpt",   TARGET,
+OPTION(0,   "backend",          "NAME",                   TEXT,  backend,         "crvikbptw",  TARGET,
        "backend that writes the kernels: c, llvm, opencl, cuda or metal (default: c); profile supports all but llvm")
-OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "RvBp",       TARGET,
+OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "RVBPw",      TARGET,
        "device on which a bundle of --backend=opencl, cuda or metal runs: its number in tgc devices, or a part of its name")
 OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "t",          TARGET,
        "device to tune for: its number in tgc devices, or a part of its name")
@@ -157,44 +178,51 @@ OPTION(0,   "device",           "DEVICE",                 TEXT,  device,        
        "check that this device has what the kernels need: its number or a part of its name")
 OPTION(0,   "device",           "DEVICE",                 TEXT,  device,          "ci",         TARGET,
        "device whose schedules are taken from the tuner's store: its number or a part of its name")
-OPTION(0,   "arch",             "LIST",                   TEXT,  archs,           "crvibpt",    TARGET,
+OPTION(0,   "arch",             "LIST",                   TEXT,  archs,           "crvibptw",   TARGET,
        "architectures that --backend=cuda compiles for, such as sm_75,sm_90 (default: that of --isa); inspect shows "
        "which resources kernels use on them")
 
-OPTION(0,   "precision",        "HOW",                    TEXT,  precision,       "crvibpt",    PRECISION,
+OPTION(0,   "precision",        "HOW",                    TEXT,  precision,       "crvibptw",   PRECISION,
        "arithmetic precision: fp32 (default); fp32-strict: sums in one order everywhere; fp32-fast: products with relative "
        "errors up to 2^-14; bf16x6 or bf16x3: factors split into sums of bf16; bf16 or fp16: large weights are "
        "rounded to that type, and with bf16 also the factors that bf16 instructions multiply by them")
-OPTION(0,   "weights",          "HOW",                    TEXT,  weights,         "crvibpt",    PRECISION,
+OPTION(0,   "weights",          "HOW",                    TEXT,  weights,         "crvibptw",   PRECISION,
        "weight-only quantisation: fp32 (none; default), bf16, fp16, int8 or int4; weights that a run reads more than a few times "
        "stay fp32")
-OPTION(0,   "denormals",        "HOW",                    TEXT,  denormals,       "crvbp",      PRECISION,
+OPTION(0,   "denormals",        "HOW",                    TEXT,  denormals,       "crvbpw",     PRECISION,
        "denormal floats in kernels: flush (to zero; default, except with fp32-strict), or keep, which may cost time")
-OPTION(0,   "rtol",             "X",                      REAL,  rtol,            "v",          PRECISION,
-       "relative tolerance (1e-3)")
-OPTION(0,   "atol",             "X",                      REAL,  atol,            "v",          PRECISION,
+OPTION(0,   "rtol",             "X",                      REAL,  rtol,            "V",          PRECISION,
+       "relative tolerance (1e-3); if --rtol or --atol is given, an error outside of them has no excuse")
+OPTION(0,   "atol",             "X",                      REAL,  atol,            "V",          PRECISION,
        "absolute tolerance (1e-7)")
+OPTION(0,   "require",          "METRIC>=X",              LIST,  requires,        "V",          PRECISION,
+       "least value of a metric, or with <= the greatest, over all runs; decides in place of the default tolerances; "
+       "METRIC@OUTPUT for one output. Metrics: max_ulp, max_relative, max_absolute, rms, cosine, snr (dB), top1 (share of rows with "
+       "the same greatest element), outside (elements outside the tolerances); may be repeated")
+OPTION(0,   "metric",           "NAME=COMMAND",           LIST,  metrics,         "V",          PRECISION,
+       "one more metric: a shell command that gets two .npy files, the outputs of all runs and their references, and the "
+       "output's name, and prints a number")
 
-OPTION(0,   "optimize",         "GOAL",                   TEXT,  optimize,        "crvikbpt",   MEMORY,
+OPTION(0,   "optimize",         "GOAL",                   TEXT,  optimize,        "crvikbptw",  MEMORY,
        "what may grow to make the code faster. speed: the arena and the weights; size: only the arena; ram: only the weights; "
        "small: neither (default: speed, but small for machines without an operating system)")
-OPTION(0,   "max-arena",        "SIZE",                   TEXT,  max_arena,       "crvikbpt",   MEMORY,
+OPTION(0,   "max-arena",        "SIZE",                   TEXT,  max_arena,       "crvikbptw",  MEMORY,
        "most bytes of the arena, with k M G for powers of 1024; a model that needs more is refused")
-OPTION(0,   "max-weights",      "SIZE",                   TEXT,  max_weights,     "crvikbpt",   MEMORY,
+OPTION(0,   "max-weights",      "SIZE",                   TEXT,  max_weights,     "crvikbptw",  MEMORY,
        "most bytes of the weights, likewise")
 
-OPTION(0,   "state",            "IN=OUT[:KEY=VALUE,...]", LIST,  states,          "crvibpt",    STATE,
+OPTION(0,   "state",            "IN=OUT[:KEY=VALUE,...]", LIST,  states,          "crVibptw",   STATE,
        "keep OUT inside the bundle as IN of the next run; * matches part of the names. Keys: axis, capacity, init, grow")
-OPTION(0,   "steps",            "N",                      COUNT, steps,           "Rv",         STATE,
+OPTION(0,   "steps",            "N",                      COUNT, steps,           "RV",         STATE,
        "number of successive runs of a model with states (1)")
 
-OPTION(0,   "schedule",         "FILE",                   TEXT,  schedule,        "crvibp",     TUNING,
+OPTION(0,   "schedule",         "FILE",                   TEXT,  schedule,        "crvibpw",    TUNING,
        "lock file with schedules (MODEL.tgc-lock, if it exists), or none")
 OPTION(0,   "lock",             "FILE",                   TEXT,  lock,            "ci",         TUNING,
        "write all decisions of the compilation to a lock file, for --schedule")
-OPTION(0,   "no-tune-store",    0,                        FLAG,  no_store,        "crvibp",     TUNING,
+OPTION(0,   "no-tune-store",    0,                        FLAG,  no_store,        "crvibpw",    TUNING,
        "do not use schedules from the tuner's store")
-OPTION(0,   "tune-db",          "FILE",                   TEXT,  tune_db,         "crvibptd",   TUNING,
+OPTION(0,   "tune-db",          "FILE",                   TEXT,  tune_db,         "crvibptdw",  TUNING,
        "file of the tuner's store ($XDG_CACHE_HOME/tgc/tune.db)")
 OPTION(0,   "tune-log",         "FILE",                   TEXT,  tune_log,        "t",          TUNING,
        "merge this log, if it exists, into the store; at the end write the store to it")
@@ -211,10 +239,10 @@ OPTION(0,   "no-validate",      0,                        FLAG,  no_validate,   
        "keep the schedules found without testing them in the whole model")
 OPTION(0,   "beam",             "N",                      COUNT, beam,            "t",          TUNING,
        "beam width: schedules per nest that the search keeps and varies in each round (4)")
-OPTION(0,   "kernel-groups",    "WHICH",                  TEXT,  groups,          "crvibpt",    TUNING,
+OPTION(0,   "kernel-groups",    "WHICH",                  TEXT,  groups,          "crvibptw",   TUNING,
        "kernels to run chunk by chunk in groups: faster (default: those for which the cost model predicts a gain), none, or all "
        "(those that can)")
-OPTION(0,   "tunable",          "NAME=VALUE",             LIST,  settings,        "crvibpt",    TUNING,
+OPTION(0,   "tunable",          "NAME=VALUE",             LIST,  settings,        "crvibptw",   TUNING,
        "set a threshold, limit or rate of the compiler, as inspect --tunables lists them; rates=0.8 scales all rates; may be "
        "repeated")
 OPTION(0,   "tunables",         0,                        FLAG,  tunables,        "i",          TUNING,
@@ -222,38 +250,55 @@ OPTION(0,   "tunables",         0,                        FLAG,  tunables,      
 
 OPTION(0,   "interpret",        0,                        FLAG,  interpret,       "v",          MEASURING,
        "run a device's kernels in the interpreter, without building a bundle, and report races between threads; slow")
-OPTION(0,   "threads",          "N",                      COUNT, threads,         "RvBpqt",     MEASURING,
+OPTION(0,   "threads",          "N",                      COUNT, threads,         "RVBPqtw",    MEASURING,
        "threads that share the work of a run (1)")
-OPTION(0,   "runs",             "N",                      COUNT, runs,            "Bp",         MEASURING,
+OPTION(0,   "runs",             "N",                      COUNT, runs,            "BPw",        MEASURING,
        "number of timed runs (as many as fit in --seconds)")
-OPTION(0,   "seconds",          "X",                      REAL,  seconds,         "Bp",         MEASURING,
+OPTION(0,   "seconds",          "X",                      REAL,  seconds,         "BPw",        MEASURING,
        "how many seconds to measure; with --vs-ort or --vs-untuned, each compared program runs that long (2)")
+OPTION(0,   "limit",            "NAME=VALUE,...",         TEXT,  limits,          "IB",         MEASURING,
+       "greatest values that pass: latency (5ms), arena, weights and code (200kB, 1MiB), kernels; inspect knows arena, weights "
+       "and kernels")
+OPTION(0,   "baseline",         "FILE",                   TEXT,  baseline,        "IB",         MEASURING,
+       "compare with an earlier report, which --json printed")
+OPTION(0,   "tolerance",        "NAME=PERCENT,...",       TEXT,  tolerance,       "IB",         MEASURING,
+       "growth above --baseline that passes (latency=10,code=1; others 0)")
+OPTION(0,   "repeat",           "N",                      COUNT, repeat,          "B",          MEASURING,
+       "measure a latency above its limit again, at most N times in all; the least counts (3)")
+OPTION(0,   "rate",             "HZ",                     REAL,  rate,            "B",          MEASURING,
+       "run at this rate, and report the greatest time, the jitter, how late runs begin, and a histogram")
+OPTION(0,   "cold",             0,                        FLAG,  cold,            "B",          MEASURING,
+       "empty the caches before each run")
+OPTION(0,   "cpus",             "LIST",                   TEXT,  cpus,            "B",          MEASURING,
+       "CPUs on which the model may run, such as 0,2-3")
+OPTION(0,   "csv",              "FILE",                   TEXT,  csv,             "B",          MEASURING,
+       "with --rate or --cold: write the time of each run, and how late it began")
 OPTION(0,   "vs-ort",           0,                        FLAG,  vs_ort,          "B",          MEASURING,
        "alternate with ONNX Runtime and compare times, through the Python named by TGC_PYTHON (python3)")
 OPTION(0,   "vs-untuned",       0,                        FLAG,  vs_untuned,      "B",          MEASURING,
        "alternate with the bundle without tuned schedules and compare times")
-OPTION(0,   "trace",            "FILE",                   TEXT,  trace,           "p",          MEASURING,
+OPTION(0,   "trace",            "FILE",                   TEXT,  trace,           "P",          MEASURING,
        "write a Chrome trace of a run near the median, with a lane per thread")
 
 OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "t",          LIMITS,
        "time limit of the C compiler for one file, or of a device's compiler or driver for the kernels of a round (10s)")
-OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRvBpq",     LIMITS,
+OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRVBPqwA",    LIMITS,
        "time limit of the C compiler or the linker for one file (10m)")
-OPTION(0,   "max-nodes",        "N",                      COUNT, max_nodes,       "crvikbptq",  LIMITS,
+OPTION(0,   "max-nodes",        "N",                      COUNT, max_nodes,       "crvikbptqw", LIMITS,
        "limit of the model's nodes, after inlining functions (10000000)")
-OPTION(0,   "max-unroll",       "N",                      COUNT, max_unroll,      "crvikbptq",  LIMITS,
+OPTION(0,   "max-unroll",       "N",                      COUNT, max_unroll,      "crvikbptqw", LIMITS,
        "limit of nodes made by unrolling loops, scans, sequences and recurrent operators (1000000)")
-OPTION(0,   "max-nesting",      "N",                      COUNT, max_nesting,     "crvikbptq",  LIMITS,
+OPTION(0,   "max-nesting",      "N",                      COUNT, max_nesting,     "crvikbptqw", LIMITS,
        "limit of nested messages in the file (100)")
-OPTION(0,   "max-decoded",      "BYTES",                  COUNT, max_decoded,     "crvikbptq",  LIMITS,
+OPTION(0,   "max-decoded",      "BYTES",                  COUNT, max_decoded,     "crvikbptqw", LIMITS,
        "memory limit for the decoded file (32 times its size, plus 64 MiB)")
-OPTION(0,   "max-fold",         "BYTES",                  COUNT, max_fold,        "crvikbptq",  LIMITS,
+OPTION(0,   "max-fold",         "BYTES",                  COUNT, max_fold,        "crvikbptqw", LIMITS,
        "memory limit for results of constant folding (4 times the model, at least 256 MiB)")
-OPTION(0,   "max-fold-steps",   "N",                      COUNT, max_fold_steps,  "crvikbptq",  LIMITS,
+OPTION(0,   "max-fold-steps",   "N",                      COUNT, max_fold_steps,  "crvikbptqw", LIMITS,
        "limit of operations spent on constant folding (4000000000)")
-OPTION(0,   "allow-hardlinks",  0,                        FLAG,  hardlinks,       "crvikbptq",  LIMITS,
+OPTION(0,   "allow-hardlinks",  0,                        FLAG,  hardlinks,       "crvikbptqw", LIMITS,
        "accept external data files with more than one hard link")
-OPTION(0,   "no-index-status",  0,                        FLAG,  no_index_status, "crvikbpt",   LIMITS,
+OPTION(0,   "no-index-status",  0,                        FLAG,  no_index_status, "crvikbptw",  LIMITS,
        "do not report indices out of range in a run's status; they are clamped either way")
 
 OPTION('d', "dump",             "LETTERS",                TEXT,  dump,            "crvibp",     DEBUG,
@@ -273,7 +318,9 @@ OPTION('v', "verbose",          0,                        FLAG,  verbose,       
        "print what is being done")
 OPTION(0,   "color",            "WHEN",                   TEXT,  color,           "*",          GENERAL,
        "colours: auto (on a terminal, unless NO_COLOR is set; default), always or never")
-OPTION(0,   "wide",             0,                        FLAG,  wide,            "iBptdo",     GENERAL,
+OPTION(0,   "messages",         "FORM",                   TEXT,  messages,        "*",          GENERAL,
+       "form of messages on standard error: text (default), or json: a record on each line (docs/schema/message.schema.json)")
+OPTION(0,   "wide",             0,                        FLAG,  wide,            "IBPtdoX",     GENERAL,
        "do not cut the lines of tables at the width of the terminal")
 OPTION('h', "help",             0,                        FLAG,  help,            "*",          GENERAL,
        "print this help")

@@ -39,6 +39,7 @@ check oclgrind             has oclgrind
 check cmark-gfm            has cmark-gfm
 check zsh                  has zsh
 check fish                 has fish
+check graphviz             has dot
 check llvm-19-dev          has llvm-config-19
 check clang-19             has clang-19
 cross gcc-aarch64-linux-gnu     has aarch64-linux-gnu-gcc
@@ -71,12 +72,12 @@ packages bazel-bootstrap       has bazel
 packages bazel-rules-java      file /usr/share/bazel/rules/java
 packages bazel-rules-proto     file /usr/share/bazel/rules/proto
 llvm lld                   has wasm-ld
+paths chromium             has chromium
 site cmark-gfm             has cmark-gfm
 llvm nodejs                has node
 paths lld                  has wasm-ld
 paths nodejs               has node
 paths rustc                has rustc
-paths chromium             has chromium
 paths python3-venv         module_of_python ensurepip
 '
 

@@ -223,6 +223,43 @@ int example_run(Ctx *c, const Options *o, const char *scratch, const char *emula
   return strstr(*why, tgcrt_strerror(TGCRT_CPU)) ? EX_MISSING : EX_FAILED;
 }
 
+const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
+                           const char *source) {
+  static const char kind[] = "-c -fPIC -O3 -fstack-usage -fcallgraph-info=su";
+  const char *object = arena_printf(&c->model, "%s/audited_%.*s.o", scratch, (int)strcspn(source, "."), source), *why;
+  Texts more = { 0 };
+  if (compiler_probe(c, o, scratch, compiler_for(c, f->target), kind, f->cflags, f->target, &why)) {
+    c->file = NULL;
+    fail(c, EX_MISSING, "%s; audit needs gcc, whose option -fcallgraph-info it uses", why);
+  }
+  VEC_PUSH(&more, arena_printf(&c->model, "-I%s", dir));
+  VEC_PUSH(&more, arena_printf(&c->model, "%s/%s", dir, source));
+  compile_to(c, o, scratch, object, kind, f->cflags, f->target, &more);
+  VEC_FREE(&more);
+  return object;
+}
+
+int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why) {
+  Texts argv = { 0 };
+  const char *const words[] = { "/bin/sh", "-c", "${NM:-nm} -u \"$1\" > \"$2\"", "sh", object, to };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) VEC_PUSH(&argv, words[i]);
+  const int code = run_tool(c, o, scratch, (Tool){ .what = "lister of symbols", .variable = "NM", .makes = to }, &argv, why);
+  VEC_FREE(&argv);
+  return code;
+}
+
+int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why) {
+  Options patient = *o;
+  Texts argv = { 0 };
+  const char *const words[] = { "dot", "-Tsvg", "-o", to, from };
+  patient.cc_limit = "30";
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) VEC_PUSH(&argv, words[i]);
+  const int code = run_tool(c, &patient, scratch, (Tool){ .what = "drawing program", .variable = "PATH", .makes = to }, &argv,
+                            why);
+  VEC_FREE(&argv);
+  return code;
+}
+
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks) {
   const char *end = strrchr(f->code, '.'), *code = arena_printf(&c->model, "%s/%s", dir, f->code);
   if (!strcmp(end, ".so")) return code;

@@ -52,7 +52,7 @@ static const struct {
   const char *option, *words[4];
 } fixed[] = {
   { "embed-weights", { "incbin", "c", "file" } },  { "denormals", { "flush", "keep" } },
-  { "format", { "npy", "pb", "raw" } },
+  { "format", { "npy", "pb", "raw" } },            { "messages", { "text", "json" } },
   { "color", { "auto", "always", "never" } },
 };
 

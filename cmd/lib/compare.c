@@ -120,7 +120,7 @@ static void probe(const Probe *q, Point *p, size_t n, const Tensor *want) {
   Options quiet = *q->o;
   quiet.dump = quiet.stop_after = NULL;
   quiet.kernel = -1;
-  plan_execute(q->c, &quiet, plan_of(&quiet, h, q->t, NULL), q->scratch, 1, q->in, got);
+  plan_execute(q->c, &quiet, plan_of(&quiet, h, q->t, NULL), q->scratch, 1, 1, q->in, got);
   for (size_t i = 0; i < n; i++) {
     Diff d = tensor_compare(&got[i], &want[i], q->o->rtol, q->o->atol);
     double y = d.worst < 0 ? 0 : fabs(tensor_at(&want[i], d.worst));

@@ -165,7 +165,7 @@ static Tensor fitted(Ctx *c, const NamedTensor *t, const GIO *want, const char *
 }
 
 /* splitmix64: floats between -1 and 1, bytes of any value, other integers 0 or 1, which are valid indices for most tables. The
- * bundle's main.c draws the same numbers. */
+ * bundle's check.c draws the same numbers. */
 static void seeded_data(DType d, void *out, int64_t n, uint64_t state) {
   uint8_t *p = out;
   int size = dt_bytes(d);

@@ -29,7 +29,7 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
   const Toolchain *x = emulator_for(c, f, arch);
   if (steps > 1) cannot_run(c, f, arch, "emulators run one step only");
   const char *program = example_build(c, o, dir, scratch, f), *saved = arena_printf(&c->model, "%s/outputs", scratch), *why;
-  if (!o->quiet) fprintf(stderr, "tgc: running in %s, since this machine is %s\n", x->emulator, arch_name(host_arch()));
+  note(c, "running in %s, since this machine is %s", x->emulator, arch_name(host_arch()));
   Texts argv = { 0 };
   VEC_PUSH(&argv, x->emulator);
   if (f->target->features & FEAT_RVV) VEC_PUSH(&argv, "-cpu"), VEC_PUSH(&argv, "rv64,v=true,vlen=128");

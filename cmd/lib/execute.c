@@ -125,12 +125,20 @@ static size_t place_of(const GIO *v) { /* in bytes; every value begins aligned *
   return ((size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt) + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN;
 }
 
-int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps,
+/* Gives each state its first value. */
+static int restart(const Loaded *m, const Interface *f) {
+  int (*reset)(void *ctx);
+  *(void **)&reset = symbol(m->so, f->name, "_state_reset");
+  return reset ? reset(m->ctx) : TGCRT_ARGUMENT;
+}
+
+int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out) {
   const char *so = is_foreign(f->target) ? NULL : bundle_build(c, o, dir, scratch, f, NULL);
   const Arch arch = so ? elf_arch(so) : f->target->arch; /* portable code is for the compiler's machine */
   if (arch != ARCH_ANY && arch != host_arch()) {
-    bundle_emulate(c, o, dir, scratch, f, arch, steps, in, out);
+    for (size_t s = 0; s < steps; s += per)
+      bundle_emulate(c, o, dir, scratch, f, arch, per, in + s * stride, out + s * f->outputs.n);
     return TGCRT_OK;
   }
   size_t bytes = 0, nin = f->inputs.n, nout = f->outputs.n;
@@ -153,6 +161,7 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
     Loaded m;
     r->status = model_open(dir, so, f, (int)o->threads, &m, r->why);
     for (size_t s = 0; s < steps && !r->status; s++) {
+      if (s && s % per == 0 && f->states && (r->status = restart(&m, f))) break;
       r->status = m.run(m.ctx, src + s * nin, dst + s * nout);
       if (r->status != TGCRT_INDEX) continue;
       r->clamped = true;
@@ -174,10 +183,11 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   return status;
 }
 
-int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, const Tensor *in, Tensor *out) {
+int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, size_t per, const Tensor *in,
+                 Tensor *out) {
   const char *dir = plan_put(c, o, p, scratch);
   Interface f = interface_read(c, o, dir);
-  int status = bundle_execute(c, o, dir, scratch, &f, steps, p->g->inputs.n, in, out);
+  int status = bundle_execute(c, o, dir, scratch, &f, steps, per, p->g->inputs.n, in, out);
   interface_free(&f);
   return status;
 }

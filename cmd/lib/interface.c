@@ -3,6 +3,7 @@
 #include "../cmd.h"
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool is_bundle(const char *path) {
   struct stat st;
@@ -57,6 +58,7 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   f->cflags = arena_str(&c->model, cflags, strlen(cflags));
   f->arena_bytes = json_integer_value(json_object_get(j, "arena_bytes"));
   f->weight_bytes = json_integer_value(json_object_get(j, "weight_bytes"));
+  f->kernels = json_array_size(json_object_get(j, "kernels"));
   f->code = arena_str(&c->model, code, strlen(code));
   const char *isa = text_of(options, "isa"), *why;
   if (!isa || !(f->target = target_find(&c->model, isa, &why))) return false;
@@ -104,6 +106,32 @@ void weights_check(Ctx *c, const char *dir, const Interface *f) {
   if (strcmp(digest, f->weights_sha256))
     fail(c, EX_BADMODEL, "%s: SHA-256 is %s, the bundle's manifest says %s: these are not the weights of this bundle", path,
          digest, f->weights_sha256);
+}
+
+json_t *manifest_read(Ctx *c, const char *dir) {
+  const Bytes b = file_read(c, arena_printf(&c->model, "%s/manifest.json", dir), 0);
+  json_t *all = json_loadb((const char *)b.p, b.n, 0, NULL);
+  if (!all) fail(c, EX_BADMODEL, "the manifest of '%s' is no JSON", dir);
+  return all;
+}
+
+void files_compare(Ctx *c, const char *dir) {
+  json_t *all = manifest_read(c, dir);
+  const char *name;
+  const json_t *file;
+  json_object_foreach(json_object_get(all, "files"), name, file) {
+    const char *path = arena_printf(&c->model, "%s/%s", dir, name), *want = text_of(file, "sha256");
+    char digest[65];
+    if (strchr(name, '/') || !want) continue;
+    if (access(path, F_OK)) {
+      warn_at(c, (Pos){ 0 }, "%s is missing, which the bundle's manifest lists", path);
+      continue;
+    }
+    const Bytes f = file_read(c, path, (size_t)1 << 40);
+    sha256_hex(f.p, f.n, digest);
+    if (strcmp(digest, want)) warn_at(c, (Pos){ 0 }, "%s was changed after tgc wrote it", path);
+  }
+  json_decref(all);
 }
 
 void interface_free(Interface *f) {

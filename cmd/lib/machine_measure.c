@@ -74,6 +74,6 @@ const CpuFacts *machine_measure(Ctx *c, const Options *o) {
   const bool kept = store_put_machine(c, path, cpu_identity(&c->model), text.p);
   sb_free(&text);
   if (!kept) fail(c, EX_NOWRITE, "the facts cannot be kept in '%s'", path ? path : "the tuner's store");
-  if (!o->quiet) fprintf(stderr, "tgc: kept in '%s': --isa=native uses these facts from now on\n", path);
+  note(c, "kept in '%s': --isa=native uses these facts from now on", path);
   return f;
 }

@@ -10,6 +10,7 @@
 #include <link.h>
 #include <math.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,9 +141,51 @@ static void run_launches(const Loaded *m, ProfileFn profile, const Stamps *s, co
   for (int k = 1; k < s->n; k++) steps[k] += steps[k - 1];
 }
 
+/* ---- runs at a rate, and runs with cold caches ---- */
+enum { COLD_BYTES = 64 << 20 }; /* more than the caches of a core; writing it leaves nothing of the model in them */
+
+static void make_cold(unsigned char *junk) {
+  for (size_t i = 0; i < COLD_BYTES; i += 64) ((volatile unsigned char *)junk)[i]++;
+}
+
+static void sleep_until(double ms) {
+  const struct timespec t = { (time_t)(ms * 1e-3), (long)((ms - 1e3 * (double)(time_t)(ms * 1e-3)) * 1e6) };
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {}
+}
+
+/* Times of paced runs: for each how long it took, and how long after its time it began. A run whose time has passed begins at
+ * once; the next ones keep to the rate. */
+static void run_paced(const Loaded *m, const Pace *pace, const void *const *in, void *const *out, double seconds, int64_t runs,
+                      Reals *times) {
+  unsigned char *junk = pace->cold ? xcalloc(COLD_BYTES, 1) : NULL;
+  const double period = pace->rate > 0 ? 1e3 / pace->rate : 0, start = clock_ms() + period;
+  for (int64_t i = 0; i < runs && (clock_ms() - start < seconds * 1e3 || !i); i++) {
+    const double due = period > 0 ? start + (double)i * period : clock_ms();
+    if (junk) make_cold(junk);
+    if (period > 0 && clock_ms() < due) sleep_until(due);
+    const double began = clock_ms();
+    m->run(m->ctx, in, out);
+    VEC_PUSH(times, clock_ms() - began);
+    VEC_PUSH(times, period > 0 ? began - due : 0);
+  }
+  free(junk);
+}
+
+static void pin(const Pace *pace) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int i = 0; i < CPU_SETSIZE && i < PACE_CPUS; i++)
+    if (pace->cpus[i]) CPU_SET(i, &set);
+  if (CPU_COUNT(&set) && sched_setaffinity(0, sizeof set, &set)) {
+    printf("failed: cannot run on these CPUs: %s\n", strerror(errno));
+    exit(0);
+  }
+}
+
 static _Noreturn void serve_model(const char *dir, const char *so, const Interface *f, int threads, const void *const *in,
-                                  void *const *out, const Stamps *stamps) {
+                                  void *const *out, const Stamps *stamps, const Pace *pace) {
   Loaded m;
+  if (pace) pin(pace);
   char why[252] = "", line[64];
   int status = model_open(dir, so, f, threads, &m, why);
   double start = clock_ms();
@@ -169,18 +212,19 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
     Reals times = { 0 };
     do m.run(m.ctx, in, out);
     while (clock_ms() < warm);
+    if (pace && (pace->cold || pace->rate > 0)) run_paced(&m, pace, in, out, seconds, runs, &times), runs = 0;
     double end = clock_ms() + seconds * 1e3;
-    do {
-      double began = clock_ms();
-      if (profile) run_launches(&m, profile, stamps, in, out, took, own_steps);
-      else m.run(m.ctx, in, out);
-      VEC_PUSH(&times, clock_ms() - began);
-      if (steps) {
-        size_t place = stamps->room ? stamped % stamps->room : stamped;
-        memcpy(stamps->at + place * (size_t)stamps->n, steps, (size_t)stamps->n * sizeof *steps);
-        stamped++;
-      }
-    } while (--runs > 0 && clock_ms() < end);
+    if (!times.n) do {
+        double began = clock_ms();
+        if (profile) run_launches(&m, profile, stamps, in, out, took, own_steps);
+        else m.run(m.ctx, in, out);
+        VEC_PUSH(&times, clock_ms() - began);
+        if (steps) {
+          size_t place = stamps->room ? stamped % stamps->room : stamped;
+          memcpy(stamps->at + place * (size_t)stamps->n, steps, (size_t)stamps->n * sizeof *steps);
+          stamped++;
+        }
+      } while (--runs > 0 && clock_ms() < end);
     if (spans) memcpy(stamps->spans, spans, offsetof(Spans, span) + (size_t)(spans->lanes < LANES ? spans->lanes : LANES) *
                                                                        sizeof *spans->span);
     fputs("times", stdout);
@@ -194,6 +238,11 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
 
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps) {
+  worker_paced(c, w, dir, so, f, threads, in, stamps, NULL);
+}
+
+void worker_paced(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
+                  const Stamps *stamps, const Pace *pace) {
   const void **src = ARENA_NEW(&c->model, const void *, f->inputs.n + 1);
   void **dst = ARENA_NEW(&c->model, void *, f->outputs.n + 1);
   for (size_t i = 0; i < f->inputs.n; i++) src[i] = in[i].data;
@@ -201,7 +250,7 @@ void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
     const GIO *v = &f->outputs.p[i];
     dst[i] = shared_memory(c, (size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt));
   }
-  if (!start(c, w, "the compiled model")) serve_model(dir, so, f, threads, src, dst, stamps);
+  if (!start(c, w, "the compiled model")) serve_model(dir, so, f, threads, src, dst, stamps, pace);
   const char *why = answer(c, w, "ready", &w->ready);
   const int status = (int)w->ready.p[0];
   if (status) model_failed(c, status, arena_str(&c->model, why + strspn(why, " "), strlen(why + strspn(why, " "))));

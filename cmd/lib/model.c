@@ -191,10 +191,11 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   decisions_free(decisions);
   store_close(store);
   if (p && p->in->precision == PREC_BF16 && bf16_rate(t) > 0 && !narrow_pairs(PREC_BF16, t) && !o->quiet)
-    fprintf(stderr, "tgc: --precision=bf16 multiplies in fp32 for %s: its bf16 instructions make %.2g times as many products; "
-            "large weights are rounded all the same\n", t->facts ? t->facts->name : t->isa, bf16_rate(t));
+    note(c,
+         "--precision=bf16 multiplies in fp32 for %s: its bf16 instructions make %.2g times as many products; "
+         "large weights are rounded all the same",
+         t->facts ? t->facts->name : t->isa, bf16_rate(t));
   if (p && p->in->precision == PREC_FAST && !split_faster(PREC_FAST, t) && !o->quiet)
-    fprintf(stderr, "tgc: fp32-fast is fp32 for %s: three products of bf16 take at least as long there as one of fp32\n",
-            p->in->target->isa);
+    note(c, "fp32-fast is fp32 for %s: three products of bf16 take at least as long there as one of fp32", p->in->target->isa);
   return p;
 }

@@ -21,7 +21,7 @@ const char *const group_titles[GROUP_COUNT] = {
 };
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows - 1 };
-static const char verb_letter[] = "crvikbptqdos"; /* ORDER VERB: letters of verbs in options.h */
+static const char verb_letter[] = "crvikbptqwaxdos"; /* ORDER VERB: letters of verbs in options.h */
 _Static_assert(sizeof verb_letter == VERB_COUNT + 1, "a letter for each verb");
 _Static_assert(OPTIONS <= 64 * (int)(sizeof((Options *)0)->given / sizeof *((Options *)0)->given), "a bit for each option");
 
@@ -43,4 +43,21 @@ bool parse_limit(const char *s, int64_t *limit) {
   if (!parse_size(s, limit)) return false;
   *limit += *limit < INT64_MAX;
   return true;
+}
+
+bool pace_cpus(const char *text, Pace *p) {
+  for (const char *at = text;; at++) {
+    char *end;
+    const long from = strtol(at, &end, 10);
+    if (end == at || from < 0 || from >= PACE_CPUS) return false;
+    long to = from;
+    if (*end == '-') {
+      at = end + 1;
+      to = strtol(at, &end, 10);
+      if (end == at || to < from || to >= PACE_CPUS) return false;
+    }
+    for (long i = from; i <= to; i++) p->cpus[i] = true;
+    if (!*end) return true;
+    if (*(at = end) != ',') return false;
+  }
 }

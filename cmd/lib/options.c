@@ -17,6 +17,8 @@ double duration(const char *text) {
   return end == text || *end || !(v >= 0 && v < 1e7) ? -1 : v * unit;
 }
 
+static bool as_records(const Options *o) { return o->messages && !strcmp(o->messages, "json"); }
+
 static void say_wrong(const Options *o, const char *near, const char *fmt, va_list ap) {
   va_list again;
   va_copy(again, ap);
@@ -25,7 +27,8 @@ static void say_wrong(const Options *o, const char *near, const char *fmt, va_li
   Arena a = { 0 };
   char *text = arena_alloc(&a, (size_t)n + 1);
   vsnprintf(text, (size_t)n + 1, fmt, ap);
-  if (o->say) o->say(o->say_arg, arena_printf(&a, "%s%s", text, near));
+  if (as_records(o)) message_record(stderr, EX_USAGE_, NULL, (Pos){ 0 }, fmt, arena_printf(&a, "%s%s", text, near));
+  else if (o->say) o->say(o->say_arg, arena_printf(&a, "%s%s", text, near));
   else
     fprintf(stderr, "%s %s%s (tgc help%s%s)\n", paint(o, stderr, PAINT_ERROR, "tgc:", &a), text, near,
             o->verb == VERB_COUNT ? "" : " ", o->verb == VERB_COUNT ? "" : verb_rows[o->verb].name);
@@ -159,6 +162,8 @@ static int parse_short(Options *o, char ***argv) {
   return -1;
 }
 
+static bool takes_two(Verb v) { return strchr(verb_rows[v].args, ' ') && strchr(verb_rows[v].args, ' ')[1] != '-'; }
+
 static int parse_word(Options *o, const char *word) {
   if (o->verb == VERB_COUNT) {
     if (!strcmp(word, "help")) return o->help = true, -1;
@@ -166,6 +171,7 @@ static int parse_word(Options *o, const char *word) {
       if (!strcmp(word, verb_rows[i].name)) o->verb = (Verb)i;
     return o->verb == VERB_COUNT ? unknown_verb(o, word) : -1;
   }
+  if (o->model && !o->other && takes_two(o->verb)) return o->other = word, -1;
   if (o->model || !*verb_rows[o->verb].args) return wrong(o, "unexpected argument '%s'", word);
   o->model = word;
   return -1;
@@ -205,7 +211,7 @@ static int unknown_precision(const Options *o) {
 }
 
 /* ---- options that would have no effect ---- */
-static bool given(const Options *o, const char *name) {
+bool option_given(const Options *o, const char *name) {
   for (int i = 0; option_rows[i].name; i++)
     if (o->given[i / 64] >> i % 64 & 1 && !strcmp(option_rows[i].name, name)) return true;
   return false;
@@ -228,6 +234,7 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "machine", "outputs" },        { "machine", "measure" },
   { "optimize", "outputs" },       { "max-arena", "outputs" },     { "max-weights", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
+  { "vs-ort", "rate" },            { "vs-untuned", "rate" },       { "vs-ort", "cold" },            { "vs-untuned", "cold" },
   { "interpret", "outputs" },      { "device", "interpret" },      { "arch", "interpret" },           { "threads", "interpret" },
   { "cc-limit", "interpret" },     { "start-after", "outputs" },
   { "tune-log", "job" },           { "threads", "job" },           { "no-validate", "job" },       { "device", "job" },
@@ -237,6 +244,9 @@ static const struct { const char *option, *beside; } ignored[] = {
 static const struct { const char *option, *without[3]; } idle[] = {
   { "format", { "output" } },
   { "kernel", { "dump", "stop-after" } },
+  { "tolerance", { "baseline" } },
+  { "csv", { "rate", "cold" } },
+  { "repeat", { "limit", "baseline" } },
   { "seed", { "self-test", "precision", "weights" } }, /* for compile */
 };
 /* clang-format on */
@@ -250,13 +260,13 @@ static int check_effect(const Options *o) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
   for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-    if (given(o, ignored[i].option) && given(o, ignored[i].beside) && !feeds_dump(o, ignored[i].option))
+    if (option_given(o, ignored[i].option) && option_given(o, ignored[i].beside) && !feeds_dump(o, ignored[i].option))
       return wrong(o, "--%s has no effect with --%s", ignored[i].option, ignored[i].beside);
   for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
     Sb names = { 0 };
-    bool any = !given(o, idle[i].option) || (!strcmp(idle[i].option, "seed") && o->verb != VERB_compile);
+    bool any = !option_given(o, idle[i].option) || (!strcmp(idle[i].option, "seed") && o->verb != VERB_compile);
     for (int k = 0; k < 3 && idle[i].without[k]; k++) {
-      any |= given(o, idle[i].without[k]);
+      any |= option_given(o, idle[i].without[k]);
       sb_printf(&names, "%s--%s", k ? " or " : "", idle[i].without[k]);
     }
     const int code = any ? -1 : wrong(o, "--%s has no effect without %s", idle[i].option, names.p);
@@ -345,6 +355,39 @@ static int unknown_backend(const Options *o) {
   return code;
 }
 
+static int check_metrics(const Options *o) {
+  Arena a = { 0 };
+  Texts names = { 0 };
+  int code = -1;
+  metric_choices(o, &a, &names);
+  for (size_t i = 0; i < o->metrics.n && code < 0; i++)
+    if (!strchr(o->metrics.p[i], '=') || o->metrics.p[i][0] == '=' || !strchr(o->metrics.p[i], '=')[1])
+      code = wrong(o, "--metric needs NAME=COMMAND, not '%s'", o->metrics.p[i]);
+  for (size_t i = 0; i < o->requires.n && code < 0; i++) {
+    const char *text = o->requires.p[i];
+    RequireParts r;
+    if (!requirement_parse(text, &r)) code = wrong(o, "--require needs METRIC>=X or METRIC<=X, not '%s'", text);
+    else if (!metric_known(o, text, r.metric_n)) {
+      const char *name = arena_str(&a, text, r.metric_n);
+      code = wrong(o, "unknown metric '%s' in --require%s", name, did_you_mean(&a, name, names.p, names.n));
+    }
+  }
+  VEC_FREE(&names);
+  arena_free(&a);
+  return code;
+}
+
+static int check_budgets(const Options *o) {
+  Arena a = { 0 };
+  int code = -1;
+  const char *why = o->limits ? limits_parse(&a, o->limits, false, &(Measures){ 0 }) : NULL;
+  if (why) code = wrong(o, "--limit '%s': %s", o->limits, why);
+  why = !why && o->tolerance ? limits_parse(&a, o->tolerance, true, &(Measures){ 0 }) : NULL;
+  if (why) code = wrong(o, "--tolerance '%s': %s", o->tolerance, why);
+  arena_free(&a);
+  return code;
+}
+
 static int unknown_binding(const Options *o, const char *word, int n) {
   Sb names = { 0 };
   for (const Binding *b = bindings; b->word; b++) add_choice(&names, b->word, !b[1].word);
@@ -410,13 +453,18 @@ int options_check(const Options *o) {
     return wrong_value(o, "format", o->format, "--format must be npy, pb or raw, not '%s'", o->format);
   if (o->color && strcmp(o->color, "auto") && strcmp(o->color, "always") && strcmp(o->color, "never"))
     return wrong_value(o, "color", o->color, "--color must be auto, always or never, not '%s'", o->color);
+  if (o->messages && strcmp(o->messages, "text") && strcmp(o->messages, "json"))
+    return wrong_value(o, "messages", o->messages, "--messages must be text or json, not '%s'", o->messages);
   if (o->threads > 1024) return wrong(o, "--threads must be at most 1024");
   if (o->time && duration(o->time) < 0)
     return wrong(o, "--time needs a number of seconds, or one with s, m or h, not '%s'", o->time);
   if (o->cc_limit && duration(o->cc_limit) < 0)
     return wrong(o, "--cc-limit needs a number of seconds, or one with s, m or h, not '%s'", o->cc_limit);
-  if (given(o, "percentile") && !(o->percentile > 0 && o->percentile <= 100))
+  if (option_given(o, "percentile") && !(o->percentile > 0 && o->percentile <= 100))
     return wrong(o, "--percentile must be above 0 and at most 100, not %g", o->percentile);
+  if (o->cpus && !pace_cpus(o->cpus, &(Pace){ .rate = 0 }))
+    return wrong(o, "--cpus needs numbers of CPUs, such as 0,2-3, not '%s'", o->cpus);
+  if (o->rate > 1e6) return wrong(o, "--rate must be at most 1e6");
   if (o->seconds > MOST_SECONDS) return wrong(o, "--seconds must be at most %g", MOST_SECONDS);
   if (o->cc_limit && duration(o->cc_limit) == 0) return wrong(o, "--cc-limit 0 leaves the C compiler no time");
   if (o->beam > 1000) return wrong(o, "--beam must be at most 1000");
@@ -427,6 +475,8 @@ int options_check(const Options *o) {
   if (code < 0 && o->stop_after) code = check_stop(o);
   if (code < 0) code = check_twice(o, "result", &o->results);
   if (code < 0) code = check_twice(o, "from", &o->froms);
+  if (code < 0) code = check_metrics(o);
+  if (code < 0) code = check_budgets(o);
   for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);
   return code;
 }
@@ -441,7 +491,9 @@ int options_parse(Options *o, int argc, char **argv) {
   o->words = argv;
   bool words = false; /* after "--" */
   int code;
-  (void)argc;
+  for (int i = 1; i < argc; i++) /* so that it counts for what is wrong before it */
+    if (!strcmp(argv[i], "--messages=json") || (!strcmp(argv[i], "--messages") && i + 1 < argc && !strcmp(argv[i + 1], "json")))
+      o->messages = "json";
   for (char **at = argv + 1; *at; at++) {
     code = -1;
     if (words || (*at)[0] != '-' || !(*at)[1]) code = parse_word(o, *at);
@@ -454,6 +506,8 @@ int options_parse(Options *o, int argc, char **argv) {
   if (o->version) return puts("tgc " TGC_VERSION), EX_DONE;
   if (o->help) return print_help(o), EX_DONE;
   if (o->verb == VERB_COUNT) return wrong(o, "no verb given");
+  if (o->model && !o->other && takes_two(o->verb))
+    return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
   if (!o->model && !o->tunables && *verb_rows[o->verb].args)
     return wrong(o, "%s needs %s", verb_rows[o->verb].name, verb_rows[o->verb].args);
   if (o->verb == VERB_compile && !o->out && !o->stop_after) return wrong(o, "compile needs -o DIR");
@@ -468,4 +522,6 @@ void options_free(Options *o) {
   VEC_FREE(&o->results);
   VEC_FREE(&o->settings);
   for (int i = 0; i < CHANGES; i++) VEC_FREE(change_texts(o, i));
+  VEC_FREE(&o->metrics);
+  VEC_FREE(&o->requires);
 }

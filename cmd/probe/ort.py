@@ -2,18 +2,6 @@
 """ONNX Runtime as a worker of tgc bench: MODEL THREADS [NAME TYPE:DIMS:FILE]... with the inputs as raw files.
 Says "ready CREATE FIRST" (ms) when the session has run once; then answers each line "SECONDS RUNS" with "times" and
 those of the runs, in ms. Weights that the model also lists as inputs are taken as constants, as tgc does."""
-import sys
-import time
-
-try:
-    import numpy as np
-    import onnxruntime
-except ImportError as e:
-    print(f"missing {e.name or e}: TGC_PYTHON names a Python that has onnxruntime and numpy", flush=True)
-    sys.exit()
-
-TYPES = {"bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8",
-         "f16": "f2", "f32": "f4", "f64": "f8"}
 
 
 def clock():

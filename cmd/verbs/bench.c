@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REPEAT = 3 }; /* default of --repeat */
+
 typedef struct Side {
   Worker worker;
   Reals times, window; /* ms; window: of the current window */
@@ -25,6 +27,12 @@ typedef struct Bench {
   int sides, threads;
   double tgc_s, cc_s, foreign; /* foreign: load of other processes in the kept windows, in CPUs */
   int disturbed;               /* disturbed windows that were kept */
+  Measures limits, old;        /* from --limit and --baseline */
+  int repeated;                /* measurements of the latency: more than one if it was too long */
+  Checks checks;
+  Pace pace;
+  bool paced; /* with a rate or cold caches */
+  Reals late; /* by run: ms after its time, with --rate */
 } Bench;
 
 /* ---- competitors ---- */
@@ -32,23 +40,18 @@ static void start_ort(Ctx *c, Bench *b) {
   if (first_change(b->o))
     fail(c, EX_USAGE_, "--vs-ort has no effect with --%s: ONNX Runtime has other inputs or outputs then", first_change(b->o));
   const char *python = getenv("TGC_PYTHON");
-  const Embedded *script = embedded_file("ort.py");
   Texts argv = { 0 };
   VEC_PUSH(&argv, python && *python ? python : "python3");
   VEC_PUSH(&argv, "-c");
-  VEC_PUSH(&argv, arena_str(&c->model, script->p, script->n));
+  VEC_PUSH(&argv, ort_script(c, "ort.py"));
   VEC_PUSH(&argv, b->o->model);
   VEC_PUSH(&argv, arena_printf(&c->model, "%d", b->threads));
   for (size_t i = 0; i < b->plan->g->inputs.n; i++) { /* states too: ONNX Runtime takes and returns them */
     const Tensor *t = &b->in[i];
     const char *path = arena_printf(&c->model, "%s/input_%zu", b->scratch, i);
     file_put(c, path, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
-    Sb s = { 0 };
-    sb_printf(&s, "%s:", dtype_info[t->dt].text);
-    for (int k = 0; k < t->rank; k++) sb_printf(&s, "%s%lld", k ? "," : "", (long long)t->dims[k]);
-    sb_printf(&s, ":%s", path);
     VEC_PUSH(&argv, b->plan->g->inputs.p[i].name);
-    VEC_PUSH(&argv, sb_keep(&s, &c->model));
+    VEC_PUSH(&argv, arena_printf(&c->model, "%s:%s", ort_type(c, &b->plan->g->inputs.p[i]), path));
   }
   VEC_PUSH(&argv, NULL);
   b->ort = &b->side[b->sides++];
@@ -72,7 +75,7 @@ static void start_all(Ctx *c, Bench *b) {
   double start = clock_ms();
   const char *so = bundle_build(c, b->o, b->dir, b->scratch, &b->f, NULL);
   b->cc_s = (clock_ms() - start) * 1e-3;
-  worker_model(c, &b->side[b->sides++].worker, b->dir, so, &b->f, b->threads, b->in, NULL);
+  worker_paced(c, &b->side[b->sides++].worker, b->dir, so, &b->f, b->threads, b->in, NULL, &b->pace);
   if (b->o->vs_ort) start_ort(c, b);
   if (b->untuned) start_untuned(c, b);
 }
@@ -115,7 +118,37 @@ static double window(Ctx *c, Bench *b) {
   return load_foreign(&from, &to);
 }
 
+/* One block of runs with their lateness. Runs in order are written to --csv. */
+static void measure_paced(Ctx *c, Bench *b) {
+  Reals both = { 0 };
+  Sb csv = { 0 };
+  Side *s = &b->side[0];
+  Worker *own[] = { &s->worker };
+  const Load from = load_now(own, 1);
+  worker_block(c, &s->worker, b->o->runs ? 1e9 : b->o->seconds, b->o->runs ? b->o->runs : INT32_MAX, &both);
+  const Load to = load_now(own, 1);
+  b->foreign = load_foreign(&from, &to);
+  b->late.n = 0;
+  sb_puts(&csv, "run,ms,late_ms\n");
+  for (size_t i = 0; i + 1 < both.n; i += 2) {
+    VEC_PUSH(&s->times, both.p[i]);
+    VEC_PUSH(&b->late, both.p[i + 1]);
+    sb_printf(&csv, "%zu,%.6f,%.6f\n", i / 2, both.p[i], both.p[i + 1]);
+  }
+  VEC_FREE(&both);
+  reals_sort(&s->times);
+  reals_sort(&b->late);
+  c->file = NULL; /* the model is not to blame */
+  if (b->o->csv) file_replace(c, b->o->csv, csv.p, csv.n);
+  c->file = b->o->model;
+  sb_free(&csv);
+}
+
 static void measure(Ctx *c, Bench *b) {
+  if (b->paced) {
+    measure_paced(c, b);
+    return;
+  }
   int windows = 0, repeats = 0;
   double foreign = 0, start = clock_ms();
   for (int64_t shown = 1; !enough(c, b); windows++) {
@@ -137,6 +170,12 @@ static void measure(Ctx *c, Bench *b) {
 }
 
 /* ---- reporting ---- */
+static size_t overruns(const Bench *b) {
+  size_t n = 0;
+  for (size_t i = 0; i < b->side[0].times.n; i++) n += b->side[0].times.p[i] > 1e3 / b->o->rate;
+  return n;
+}
+
 static double ratio(Bench *b, Side *other) { return quantile(&other->times, 0.5) / quantile(&b->side[0].times, 0.5); }
 
 static const struct {
@@ -150,6 +189,28 @@ static void add_latency(Ctx *c, Table *t, Side *s, const char *name) {
   const char *cell[COLUMNS];
   for (int i = 0; i < COLUMNS; i++) cell[i] = time_text(c, quantile(&s->times, columns[i].q));
   table_row(t, name, cell[0], cell[1], cell[2], cell[3], arena_printf(&c->model, "%zu", s->times.n));
+}
+
+/* Times of paced runs: the greatest, the jitter, runs that missed the next one's time, and how many took how long */
+static void print_paced(Ctx *c, Bench *b) {
+  enum { BINS = 12, BAR = 50 };
+  Reals *t = &b->side[0].times;
+  const double lo = quantile(t, 0), hi = quantile(t, 1), width = (hi - lo) / BINS;
+  size_t count[BINS] = { 0 }, most = 1;
+  printf("max       %s, jitter %s (99 %% of runs: %s)\n", time_text(c, hi), time_text(c, hi - lo),
+         time_text(c, quantile(t, 0.99) - lo));
+  if (b->o->rate > 0)
+    printf("start     late by %s in the median, at most %s; %zu of %zu runs took longer than their %s\n",
+           time_text(c, quantile(&b->late, 0.5)), time_text(c, quantile(&b->late, 1)), overruns(b), t->n,
+           time_text(c, 1e3 / b->o->rate));
+  for (size_t i = 0; i < t->n; i++) {
+    const size_t bin = width > 0 ? (size_t)((t->p[i] - lo) / width) : 0;
+    size_t *n = &count[bin < BINS ? bin : BINS - 1];
+    if (++*n > most) most = *n;
+  }
+  for (int i = 0; i < BINS && width > 0; i++)
+    printf("%10s  %6zu %.*s\n", time_text(c, lo + width * i), count[i], (int)(count[i] * BAR / most),
+           "##################################################");
 }
 
 static void print_bench(Ctx *c, Bench *b) {
@@ -173,6 +234,7 @@ static void print_bench(Ctx *c, Bench *b) {
   if (b->ort) add_latency(c, &t, b->ort, "ort");
   if (b->plain) add_latency(c, &t, b->plain, "untuned");
   table_print(&t);
+  if (b->paced) print_paced(c, b);
   if (b->ort)
     printf("ratio     %.2f: median of ONNX Runtime over the bundle's, with %d thread%s each\n", ratio(b, b->ort), b->threads,
            b->threads > 1 ? "s" : "");
@@ -187,7 +249,7 @@ static json_t *latency_json(Side *s) {
   return j;
 }
 
-static json_t *bench_json(Bench *b) {
+static json_t *bench_json(Ctx *c, Bench *b) {
   const double *at = b->side[0].worker.ready.p;
   json_t *j = json_report("bench", b->o->model);
   json_object_update_new(
@@ -195,10 +257,19 @@ static json_t *bench_json(Bench *b) {
                    b->threads, "cc_s", b->cc_s, "map_ms", at[0], "init_ms", at[1], "first_ms", at[2], "code_bytes",
                    (json_int_t)at[3], "arena_bytes", (json_int_t)b->f.arena_bytes, "weight_bytes",
                    (json_int_t)b->f.weight_bytes, "foreign_cpus", b->foreign, "disturbed", b->disturbed > 0));
+  json_object_update_new(j, json_pack("{s:I, s:s, s:o, s:i, s:o}", "kernels", (json_int_t)b->f.kernels, "isa", b->f.target->isa,
+                                      "machine", json_text(cpu_identity(&c->model)), "repeated", b->repeated, "checks",
+                                      checks_json(&b->checks)));
+  if (b->paced) {
+    Reals *r = &b->side[0].times;
+    json_object_set_new(j, "paced",
+                        json_pack("{s:f, s:b, s:f, s:f, s:f, s:f, s:I}", "rate", b->o->rate, "cold", b->o->cold, "max_ms",
+                                  quantile(r, 1), "jitter_ms", quantile(r, 1) - quantile(r, 0), "late_median_ms",
+                                  quantile(&b->late, 0.5), "late_max_ms", quantile(&b->late, 1), "overruns",
+                                  (json_int_t)(b->o->rate > 0 ? overruns(b) : 0)));
+  }
   if (b->plan)
-    json_object_update_new(
-        j, json_pack("{s:f, s:i, s:s, s:s}", "tgc_s", b->tgc_s, "kernels", (int)b->plan->kernels.n, "isa",
-                     b->plan->in->target->isa, "optimize", optimize_name[b->plan->in->optimize]));
+    json_object_update_new(j, json_pack("{s:f, s:s}", "tgc_s", b->tgc_s, "optimize", optimize_name[b->plan->in->optimize]));
   if (b->ort)
     json_object_update_new(j, json_pack("{s:{s:s, s:f, s:f, s:o}, s:f}", "ort", "version", b->ort->worker.version, "session_ms",
                                         b->ort->worker.ready.p[0], "first_ms", b->ort->worker.ready.p[1], "latency",
@@ -209,12 +280,62 @@ static json_t *bench_json(Bench *b) {
   return j;
 }
 
+/* ---- budgets ---- */
+static Measures measures_of(Ctx *c, Bench *b) {
+  Measures m = { .note = "" };
+  const double value[LIMIT_COUNT] = { [LIMIT_LATENCY] = quantile(&b->side[0].times, 0.5),
+                                      [LIMIT_ARENA] = (double)b->f.arena_bytes,
+                                      [LIMIT_WEIGHTS] = (double)b->f.weight_bytes,
+                                      [LIMIT_CODE] = b->side[0].worker.ready.p[3],
+                                      [LIMIT_KERNELS] = (double)b->f.kernels };
+  memcpy(m.value, value, sizeof value);
+  for (int i = 0; i < LIMIT_COUNT; i++) m.known[i] = true;
+  m.note = arena_printf(&c->model, ", median of %zu runs, %s", b->side[0].times.n,
+                        b->repeated > 1 ? arena_printf(&c->model, "least of %d measurements", b->repeated) : "measured once");
+  return m;
+}
+
+/* Another process may have slowed the measurement. So a latency above its limit is measured again, and the least one counts. */
+static void measure_again(Ctx *c, Bench *b) {
+  const int64_t most = b->o->repeat ? b->o->repeat : REPEAT;
+  for (b->repeated = 1; b->repeated < most; b->repeated++) {
+    const Measures m = measures_of(c, b);
+    if (limits_hold(c, b->o, &m, &b->limits, &b->old, LIMIT_LATENCY)) return;
+    Reals best = { 0 };
+    for (size_t i = 0; i < b->side[0].times.n; i++) VEC_PUSH(&best, b->side[0].times.p[i]);
+    for (int i = 0; i < b->sides; i++) b->side[i].times.n = 0, b->side[i].spent = 0;
+    measure(c, b);
+    if (quantile(&best, 0.5) < quantile(&b->side[0].times, 0.5)) {
+      b->side[0].times.n = 0;
+      for (size_t i = 0; i < best.n; i++) VEC_PUSH(&b->side[0].times, best.p[i]);
+    }
+    VEC_FREE(&best);
+  }
+}
+
+static void check_limits(Ctx *c, Bench *b, const char *machine) {
+  const Measures m = measures_of(c, b);
+  if (machine && b->old.known[LIMIT_LATENCY] && strcmp(machine, cpu_identity(&c->model)))
+    warn_at(c, (Pos){ 0 }, "the baseline '%s' was measured on another machine: its latency may not compare", b->o->baseline);
+  limits_check(c, b->o, &m, &b->limits, &b->old, &b->checks);
+}
+
 static void run_bench(Ctx *c, void *arg) {
   Bench *b = arg;
+  const char *machine;
+  const bool limited = limits_read(c, b->o, &b->limits, &b->old, &machine);
+  const double start = clock_ms();
+  b->pace = (Pace){ .rate = b->o->rate, .cold = b->o->cold };
+  if (b->o->cpus && !pace_cpus(b->o->cpus, &b->pace)) BUG("--cpus was not checked");
+  b->paced = b->o->rate > 0 || b->o->cold;
   start_all(c, b);
   measure(c, b);
-  if (b->o->json) json_print(bench_json(b));
+  if (limited) measure_again(c, b);
+  if (limited) check_limits(c, b, machine);
+  if (b->o->json) json_print(bench_json(c, b));
   else print_bench(c, b);
+  if (!b->o->json) checks_print(c, b->o, &b->checks, 0);
+  checks_write(c, b->o, &b->checks, (clock_ms() - start) * 1e-3);
 }
 
 int verb_bench(Ctx *c, const Options *o) {
@@ -253,6 +374,9 @@ int verb_bench(Ctx *c, const Options *o) {
     VEC_FREE(&b.side[i].window);
   }
   scratch_remove(b.scratch);
+  if (!code && b.checks.failed) code = EX_FAILED;
+  checks_free(&b.checks);
+  VEC_FREE(&b.late);
   interface_free(&b.f);
   interface_free(&b.untuned_f);
   feed_free(&feed);

@@ -55,6 +55,12 @@ static void summarize(const tgc *t) {
   const Options *o = &t->o;
   const Plan *p = t->p;
   const char *name = o->name ? o->name : "net", *dir = quoted(c, o->out), *here = strchr("./", *o->out) ? "" : "./";
+  if (c->records) {
+    note(c, "%zu files in %s, code %s, weights %s, arena %s, %zu kernel%s for %s", t->bundle.files.n, o->out,
+         bytes_text(c, (int64_t)code_bytes(&t->bundle, name)), bytes_text(c, p->weights.bytes),
+         bytes_text(c, p->memory.arena_bytes), p->kernels.n, p->kernels.n == 1 ? "" : "s", p->in->target->isa);
+    return;
+  }
   fprintf(stderr, "%s %zu files, code %s, weights %s, arena %s, %zu kernel%s for %s\n",
           paint(o, stderr, PAINT_OK, arena_printf(&c->model, "%s:", dir), &c->model), t->bundle.files.n,
           bytes_text(c, (int64_t)code_bytes(&t->bundle, name)), bytes_text(c, p->weights.bytes),
@@ -66,10 +72,9 @@ static void summarize(const tgc *t) {
 }
 
 /* One line on standard error: the CPU that costs are for, where it is not that of the table */
-static void tell_machine(const Options *o, const Target *t) {
+static void tell_machine(Ctx *c, const Options *o, const Target *t) {
   if (!t->facts) return;
-  fprintf(stderr, "tgc: costs are those of the machine '%s'%s\n", t->facts->name,
-          o->machine ? "" : ": this CPU, as the tuner's store has it");
+  note(c, "costs are those of the machine '%s'%s", t->facts->name, o->machine ? "" : ": this CPU, as the tuner's store has it");
 }
 
 /* One line on standard error: what takes more memory than it must, and why */
@@ -79,12 +84,13 @@ static void tell_growth(Ctx *c, const Plan *p) {
                arena = (double)p->memory.arena_bytes / (double)(g->arena > 0 ? g->arena : 1);
   const bool more_weights = weights > 1.01, more_arena = g->arena > 0 && arena > 1.01;
   if (!g->layers || (!more_weights && !more_arena)) return;
-  fputs("tgc: ", stderr);
-  if (more_weights) fprintf(stderr, "weights grow from %s to %s", bytes_text(c, g->weights), bytes_text(c, p->weights.bytes));
+  const char *text = more_weights ? arena_printf(&c->model, "weights grow from %s to %s", bytes_text(c, g->weights),
+                                                 bytes_text(c, p->weights.bytes))
+                                  : "the arena grows";
   if (more_arena)
-    fprintf(stderr, "%s from %s to %s", more_weights ? ", the arena" : "the arena grows", bytes_text(c, g->arena),
-            bytes_text(c, p->memory.arena_bytes));
-  fprintf(stderr, ", for speed: %s; --optimize=small prevents it\n", g->forms);
+    text = arena_printf(&c->model, "%s%s from %s to %s", text, more_weights ? ", the arena" : "", bytes_text(c, g->arena),
+                        bytes_text(c, p->memory.arena_bytes));
+  note(c, "%s, for speed: %s; --optimize=small prevents it", text, g->forms);
 }
 
 /* Compiles and writes the bundle, or stops before. Returns an exit code, or calls fail() */
@@ -104,7 +110,7 @@ int verb_compile(Ctx *c, const Options *given) {
   if (!code && !o->stop_after) {
     if ((o->precision || o->weights) && !o->quiet) error_print(t.p, t.errors);
     if (o->explain) print_kernels(o, t.p, NULL);
-    if (!o->quiet) tell_machine(o, t.target);
+    if (!o->quiet) tell_machine(c, o, t.target);
     if (!o->quiet) tell_growth(c, t.p);
     if (!o->quiet) summarize(&t);
   }

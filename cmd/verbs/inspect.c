@@ -190,24 +190,8 @@ static void print_moves(const Plan *p, int64_t all) {
          all ? 100.0 * (double)bytes / (double)all : 0.0);
 }
 
-/* first and last kernel that accesses each buffer */
-typedef struct Life {
-  int first, last;
-} Life;
-static Life *lives(const Plan *p) {
-  Life *l = ARENA_NEW(&p->ir->ctx->model, Life, p->ir->bufs.n + 1);
-  for (size_t i = 0; i < p->ir->bufs.n; i++) l[i] = (Life){ -1, -1 };
-  for (size_t k = 0; k < p->kernels.n; k++)
-    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
-      Life *x = &l[p->kernels.p[k].bufs.p[i]];
-      if (x->first < 0) x->first = (int)k;
-      x->last = (int)k;
-    }
-  return l;
-}
-
 static void print_memory(const Options *o, const Plan *p) {
-  const Life *l = lives(p);
+  const Life *l = buffer_lives(p);
   Ctx *c = p->ir->ctx;
   Table t = { .c = c, .o = o, .format = ">><" };
   puts("memory plan (arena):");
@@ -228,7 +212,7 @@ static void print_memory(const Options *o, const Plan *p) {
 }
 
 static json_t *memory_json(const Plan *p) {
-  const Life *l = lives(p);
+  const Life *l = buffer_lives(p);
   json_t *j = json_array();
   for (size_t i = 0; i < p->ir->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[i];
@@ -324,8 +308,67 @@ static void print_contractions(Ctx *c, const Options *o, json_t *list) {
                               json_string_value(json_object_get(x, "ranges"))));
 }
 
+/* ---- budgets ---- */
+
+/* Compares what a command knows without running the model with --limit and --baseline. Returns the exit code. */
+static int check_limits(Ctx *c, const Options *o, int64_t arena, int64_t weights, size_t kernels, json_t *report) {
+  Checks k = { 0 };
+  Measures m = { .value = { [LIMIT_ARENA] = (double)arena, [LIMIT_WEIGHTS] = (double)weights, [LIMIT_KERNELS] = (double)kernels },
+                 .known = { [LIMIT_ARENA] = true, [LIMIT_WEIGHTS] = true, [LIMIT_KERNELS] = true },
+                 .note = "" },
+           limits, old;
+  const char *machine;
+  if (limits_read(c, o, &limits, &old, &machine)) limits_check(c, o, &m, &limits, &old, &k);
+  if (report) json_object_set_new(report, "checks", checks_json(&k));
+  else checks_print(c, o, &k, 0);
+  checks_write(c, o, &k, 0);
+  const int code = k.failed ? EX_FAILED : EX_DONE;
+  checks_free(&k);
+  return code;
+}
+
+/* ---- a bundle ---- */
+/* The facts that the manifest of a bundle has */
+static int inspect_bundle(Ctx *c, const Options *o) {
+  Interface f = interface_read(c, o, o->model);
+  json_t *manifest = manifest_read(c, o->model), *report = o->json ? json_report("inspect", o->model) : NULL;
+  const Layers l = layers_of_manifest(c, manifest);
+  Cost cost = { 0, 0, 0 };
+  for (size_t k = 0; k < l.n; k++) {
+    cost.flops += l.p[k].flops;
+    cost.read += l.p[k].read;
+    cost.written += l.p[k].written;
+  }
+  if (report) {
+    static const char *const copied[] = { "inputs", "outputs", "states", "kernels",   "arena_bytes", "weight_bytes", "options",
+                                          "errors", "source",  "files",  "schedules", "bounds",      "version" };
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+      if (json_object_get(manifest, copied[i])) json_object_set(report, copied[i], json_object_get(manifest, copied[i]));
+    json_object_update_new(report, json_pack("{s:s, s:I, s:I, s:I}", "isa", f.target->isa, "flops", (json_int_t)cost.flops,
+                                             "bytes_read", (json_int_t)cost.read, "bytes_written", (json_int_t)cost.written));
+  } else {
+    print_values(c, o, "input", f.inputs.p, f.inputs.n);
+    print_values(c, o, "output", f.outputs.p, f.outputs.n);
+    printf("kernels %zu for %s\ncost    %s, reads %s, writes %s\narena   %s\nweights %s\n", l.n, f.target->isa,
+           count_text(c, (double)cost.flops, "flop"), bytes_text(c, cost.read), bytes_text(c, cost.written),
+           bytes_text(c, f.arena_bytes), bytes_text(c, f.weight_bytes));
+    for (size_t k = 0; o->explain && k < l.n; k++) {
+      printf("k%zu: %lld flops, reads %s, writes %s\n", k, (long long)l.p[k].flops, bytes_text(c, l.p[k].read),
+             bytes_text(c, l.p[k].written));
+      for (size_t i = 0; i < l.p[k].nnodes; i++) print_cut(o, arena_printf(&c->model, "  from %s", l.p[k].nodes[i]));
+      if (*l.p[k].schedule) print_cut(o, arena_printf(&c->model, "  schedule %s", l.p[k].schedule));
+    }
+  }
+  const int code = check_limits(c, o, f.arena_bytes, f.weight_bytes, l.n, report);
+  if (report) json_print(report);
+  json_decref(manifest);
+  interface_free(&f);
+  return code;
+}
+
 int verb_inspect(Ctx *c, const Options *o) {
   if (o->tunables) return tunables_list(c, o);
+  if (is_bundle(o->model)) return inspect_bundle(c, o);
   const Target *t = target_of(c, o, "native");
   Graph *g = load_graph(c, o, NULL);
   int count[OP_COUNT];
@@ -349,8 +392,9 @@ int verb_inspect(Ctx *c, const Options *o) {
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
     if (p->in->target->dev) json_object_set_new(report, "products", products_json(p));
     if (least_seconds(p) > 0) json_object_set_new(report, "least_seconds", json_real(least_seconds(p)));
+    const int code = check_limits(c, o, p->memory.arena_bytes, p->weights.bytes, p->kernels.n, report);
     json_print(report);
-    return EX_DONE;
+    return code;
   }
   Sb ops = { 0 };
   for (int i = 0; i < OP_COUNT; i++)
@@ -373,5 +417,5 @@ int verb_inspect(Ctx *c, const Options *o) {
   }
   json_decref(contractions);
   json_decref(kernels);
-  return EX_DONE;
+  return check_limits(c, o, p->memory.arena_bytes, p->weights.bytes, p->kernels.n, NULL);
 }

@@ -1,122 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* profile.c: tgc profile: where the time of a run goes. The bundle is compiled with a header for its hooks (docs/bundle.md)
- * that records when each kernel begins. Each kernel's median is compared with the machine's peak. Multiply-adds count at the
- * rate of registers, bytes at the rate of repeatedly reading as many bytes as the model has. Both rates are measured just
- * before. On a device the driver takes the times of launches, and the peak is not known. */
+/* profile.c: tgc profile: where the time of a run goes, kernel by kernel (cmd/lib/timing.c measures). */
 #include "../cmd.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 1000, TRIES = 20,  STAMPS_MOST = 1 << 23, NODES_SHOWN = 4 };
+enum { NODES_SHOWN = 4 };
 
-typedef struct Row {
-  int kernel;
-  double ms, gflops, gbs, roof; /* roof: least time that the machine allows, divided by the time taken */
-} Row;
 typedef struct Profile {
   const Options *o;
-  Plan *plan;
+  Plan *plan; /* NULL: the argument is a bundle */
   const char *scratch;
-  Interface f;
-  Worker worker;
-  Tensor *in;
-  Stamps stamps;
-  size_t runs;
-  Row *rows;
-  double total, foreign; /* ms; CPUs */
-  Peak peak;
-  const KernelOrigins *from;
+  const Tensor *in;
+  Timing t;
 } Profile;
 
-static const double *stamps_of(const Profile *p, size_t run) { return p->stamps.at + run * (size_t)p->stamps.n; }
-
 static int slowest_first(const void *a, const void *b) {
-  const Row *x = a, *y = b;
+  const KernelTime *x = a, *y = b;
   return x->ms != y->ms ? (x->ms < y->ms) - (x->ms > y->ms) : x->kernel - y->kernel;
 }
 
-static void fill_rows(Ctx *c, Profile *p) {
-  size_t n = p->plan->kernels.n;
-  Reals times = { 0 };
-  p->rows = ARENA_NEW(&c->model, Row, n + 1);
-  for (size_t k = 0; k <= n; k++) { /* the last one: the whole run */
-    times.n = 0;
-    for (size_t r = 0; r < p->runs; r++) {
-      const double *s = stamps_of(p, r);
-      VEC_PUSH(&times, k < n ? s[k + 1] - s[k] : s[n] - s[0]);
-    }
-    reals_sort(&times);
-    double ms = quantile(&times, 0.5);
-    if (k == n) {
-      p->total = ms;
-      continue;
-    }
-    const Kernel *x = &p->plan->kernels.p[k];
-    double bytes = (double)(x->bytes_read + x->bytes_written), flops = (double)x->flops;
-    double least = p->peak.gflops > 0 ? fmax(flops / p->peak.gflops, bytes / p->peak.read_gbs) * 1e-6 : 0;
-    p->rows[k] = (Row){ (int)k, ms, flops / ms * 1e-6, bytes / ms * 1e-6, least / ms };
-  }
-  VEC_FREE(&times);
-  qsort(p->rows, n, sizeof *p->rows, slowest_first);
-}
-
 /* ---- reporting ---- */
-/* The nodes of a kernel. Their opsets are left out, as lines are short. */
-static const char *origins_text(Ctx *c, const Profile *p, const KernelOrigins *from) {
-  Sb s = { 0 };
-  for (int j = 0; j < from->n && j < NODES_SHOWN; j++) {
-    const char *text = p->plan->ir->origins.p[from->origin[j]].text, *opset = strstr(text, ", opset ");
-    const size_t n = opset ? (size_t)(opset - text) : strlen(text);
-    sb_printf(&s, "%s%.*s%s", j ? "; " : "", (int)n, text, opset ? ")" : "");
-  }
-  if (from->n > NODES_SHOWN) sb_printf(&s, "; and %d more", from->n - NODES_SHOWN);
-  return s.n ? sb_keep(&s, &c->model) : "";
-}
-
 static void print_profile(Ctx *c, const Profile *p) {
-  const size_t n = p->plan->kernels.n;
-  const bool peak = p->peak.gflops > 0;
+  const Timing *m = &p->t;
+  const size_t n = m->layers.n;
+  const bool peak = m->peak.gflops > 0;
   Table t = { c, p->o, ">>>>><<", .headed = true };
-  printf("%zu kernel%s, %s for %s\n", n, n == 1 ? "" : "s", time_text(c, p->total), p->plan->in->target->isa);
-  if (peak) printf("peak %.4g GFLOP/s, reads %.4g GB/s; ", p->peak.gflops, p->peak.read_gbs);
+  printf("%zu kernel%s, %s for %s\n", n, n == 1 ? "" : "s", time_text(c, m->total), m->f.target->isa);
+  if (peak) printf("peak %.4g GFLOP/s, reads %.4g GB/s; ", m->peak.gflops, m->peak.read_gbs);
   else printf("times by its driver; ");
-  printf("other processes kept %.2f CPUs busy\n", p->foreign);
+  printf("other processes kept %.2f CPUs busy\n", m->foreign);
   table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", "kernel", "nodes (next line: schedule)");
   for (size_t i = 0; i < n; i++) {
-    const Row *r = &p->rows[i];
-    const char *schedule = p->plan->kernels.p[r->kernel].schedule;
-    const KernelOrigins *from = &p->from[r->kernel];
-    table_row(&t, time_text(c, r->ms), arena_printf(&c->model, "%.1f %%", r->ms / p->total * 100),
+    const KernelTime *r = &m->rows[i];
+    const Layer *x = &m->layers.p[r->kernel];
+    table_row(&t, time_text(c, r->ms), arena_printf(&c->model, "%.1f %%", r->ms / m->total * 100),
               arena_printf(&c->model, "%.1f", r->gflops), arena_printf(&c->model, "%.1f", r->gbs),
               peak ? arena_printf(&c->model, "%.0f %%", r->roof * 100) : "-", arena_printf(&c->model, "k%d", r->kernel),
-              from->n ? origins_text(c, p, from) : schedule);
-    if (from->n && schedule && *schedule) table_under(&t, schedule + (*schedule == ' '));
+              x->nnodes ? layer_nodes(c, x, NODES_SHOWN) : x->schedule);
+    if (x->nnodes && *x->schedule) table_under(&t, x->schedule);
   }
   table_print(&t);
 }
 
-static json_t *origins_json(const Profile *p, int kernel) {
-  json_t *j = json_array();
-  for (int i = 0; i < p->from[kernel].n; i++)
-    json_array_append_new(j, json_text(p->plan->ir->origins.p[p->from[kernel].origin[i]].text));
-  return j;
-}
-
 static json_t *profile_json(const Profile *p) {
+  const Timing *m = &p->t;
   json_t *j = json_report("profile", p->o->model), *list = json_array();
-  for (size_t i = 0; i < p->plan->kernels.n; i++) {
-    const Row *r = &p->rows[i];
-    const Kernel *k = &p->plan->kernels.p[r->kernel];
-    json_array_append_new(
-        list, json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "kernel", r->kernel, "ms", r->ms, "share",
-                        r->ms / p->total, "gflops", r->gflops, "gbs", r->gbs, "roofline", r->roof, "flops",
-                        (json_int_t)k->flops, "bytes_read", (json_int_t)k->bytes_read, "bytes_written",
-                        (json_int_t)k->bytes_written, "schedule", json_text(k->schedule), "nodes", origins_json(p, r->kernel)));
+  for (size_t i = 0; i < m->layers.n; i++) {
+    const KernelTime *r = &m->rows[i];
+    const Layer *k = &m->layers.p[r->kernel];
+    json_array_append_new(list,
+                          json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "kernel", r->kernel, "ms", r->ms,
+                                    "share", r->ms / m->total, "gflops", r->gflops, "gbs", r->gbs, "roofline", r->roof, "flops",
+                                    (json_int_t)k->flops, "bytes_read", (json_int_t)k->read, "bytes_written",
+                                    (json_int_t)k->written, "schedule", json_text(k->schedule), "nodes", layer_nodes_json(k)));
   }
-  json_object_update_new(j, json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:o}", "isa", p->plan->in->target->isa, "ms", p->total,
-                                      "runs", (json_int_t)p->runs, "peak_gflops", p->peak.gflops, "read_gbs", p->peak.read_gbs,
-                                      "foreign_cpus", p->foreign, "kernels", list));
+  json_object_update_new(j, json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:o}", "isa", m->f.target->isa, "ms", m->total, "runs",
+                                      (json_int_t)m->runs, "peak_gflops", m->peak.gflops, "read_gbs", m->peak.read_gbs,
+                                      "foreign_cpus", m->foreign, "kernels", list));
   return j;
 }
 
@@ -128,22 +69,23 @@ static void add_event(json_t *events, const char *name, int lane, double begin, 
 /* Writes one more run, of about median length, in the format of chrome://tracing and Perfetto. Lane 0 has the kernels, further
  * lanes the chunks of each thread. */
 static void write_trace(Ctx *c, Profile *p) {
-  size_t n = p->plan->kernels.n, best = p->runs;
+  Timing *m = &p->t;
+  size_t n = m->layers.n, best = m->runs;
   Spans *spans = ARENA_NEW(&c->model, Spans, 1);
   Reals times = { 0 };
   double off = INFINITY;
-  for (size_t r = p->runs; r < p->runs + TRIES && off > 0.02 * p->total; r++) {
-    worker_block(c, &p->worker, 0, 1, &times);
-    double d = fabs(stamps_of(p, r)[n] - stamps_of(p, r)[0] - p->total);
-    if (d < off) off = d, best = r, *spans = *p->stamps.spans;
+  for (size_t r = m->runs; r < m->runs + TIMING_EXTRA && off > 0.02 * m->total; r++) {
+    worker_block(c, &m->worker, 0, 1, &times);
+    double d = fabs(stamps_of(m, r)[n] - stamps_of(m, r)[0] - m->total);
+    if (d < off) off = d, best = r, *spans = *m->stamps.spans;
   }
   VEC_FREE(&times);
-  const double *s = stamps_of(p, best);
+  const double *s = stamps_of(m, best);
   json_t *events = json_array();
   for (size_t i = 0; i < n; i++) {
-    const Row *r = &p->rows[i];
+    const KernelTime *r = &m->rows[i];
     json_t *args = json_pack("{s:f, s:f, s:f, s:o, s:o}", "gflops", r->gflops, "gbs", r->gbs, "roofline", r->roof, "schedule",
-                             json_text(p->plan->kernels.p[r->kernel].schedule), "nodes", origins_json(p, r->kernel));
+                             json_text(m->layers.p[r->kernel].schedule), "nodes", layer_nodes_json(&m->layers.p[r->kernel]));
     add_event(events, arena_printf(&c->model, "k%d", r->kernel), 0, s[r->kernel] - s[0], s[r->kernel + 1] - s[0], args);
   }
   for (int lane = 0; lane < spans->lanes && lane < LANES; lane++)
@@ -159,48 +101,53 @@ static void write_trace(Ctx *c, Profile *p) {
 
 static void run_profile(Ctx *c, void *arg) {
   Profile *p = arg;
-  const char *dir = plan_put(c, p->o, p->plan, p->scratch);
-  int threads = p->o->threads ? (int)p->o->threads : 1;
-  p->f = interface_read(c, p->o, dir);
-  size_t n = p->plan->kernels.n + 1, runs = p->o->runs ? (size_t)p->o->runs : RUNS;
-  if (runs > STAMPS_MOST / n) runs = STAMPS_MOST / n + 1;
-  p->stamps = (Stamps){ .n = (int)n,
-                        .at = shared_memory(c, (runs + TRIES) * n * sizeof(double)),
-                        .spans = shared_memory(c, sizeof(Spans)) };
-  const bool device = p->plan->in->backend->device;
-  if (device) p->stamps.kernel = kernel_of_launches(p->plan, &p->stamps.launches);
-  const char *hooks = device ? NULL : hooks_write(c, p->scratch, p->stamps.n);
-  const char *so = bundle_build(c, p->o, dir, p->scratch, &p->f, hooks);
-  if (!device) p->peak = peak_measure(c, p->o, p->scratch, p->plan->in->target, threads, p->f.arena_bytes + p->f.weight_bytes);
-  worker_model(c, &p->worker, dir, so, &p->f, threads, p->in, &p->stamps);
-  Reals times = { 0 };
-  Load from = load_now((Worker *[]){ &p->worker }, 1);
-  worker_block(c, &p->worker, p->o->runs ? 1e9 : p->o->seconds, (int64_t)runs, &times);
-  Load to = load_now((Worker *[]){ &p->worker }, 1);
-  p->runs = times.n;
-  p->foreign = load_foreign(&from, &to);
-  VEC_FREE(&times);
-  p->from = kernel_origins(p->plan);
-  fill_rows(c, p);
+  const char *dir = p->plan ? plan_put(c, p->o, p->plan, p->scratch) : p->o->model;
+  if (p->plan) p->t.f = interface_read(c, p->o, dir);
+  timing_run(c, p->o, &p->t, dir, p->scratch, p->in);
+  qsort(p->t.rows, p->t.layers.n, sizeof *p->t.rows, slowest_first);
   if (p->o->json) json_print(profile_json(p));
   else print_profile(c, p);
   if (p->o->trace) write_trace(c, p);
 }
 
+/* Reads a bundle. Its kernels are timed by hooks, which its C code calls. */
+static void open_bundle(Ctx *c, Profile *p) {
+  p->t.f = interface_read(c, p->o, p->o->model);
+  json_t *manifest = manifest_read(c, p->o->model);
+  p->t.layers = layers_of_manifest(c, manifest);
+  p->t.device = json_object_get(manifest, "device") != NULL;
+  json_decref(manifest);
+  native_only(c, p->t.f.target);
+  weights_check(c, p->o->model, &p->t.f);
+  const char *end = strrchr(p->t.f.code, '.');
+  if (!p->t.device && strcmp(end, ".c"))
+    fail(c, EX_USAGE_, "'%s' has no C code, whose kernels could be timed; profile its model", p->o->model);
+  if (p->t.layers.loops) fail(c, EX_USAGE_, "'%s' has kernels in loops; profile its model", p->o->model);
+}
+
 int verb_profile(Ctx *c, const Options *o) {
   Feed feed = { 0 };
   Profile p = { .o = o };
-  native_only(c, target_of(c, o, "native"));
+  const GIO *in;
+  size_t n;
   feed_read(c, o, &feed);
-  p.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
-  size_t n = p.plan->g->inputs.n;
-  p.in = ARENA_NEW(&c->model, Tensor, n + 1);
-  feed_inputs(c, &feed, p.plan->g->inputs.p, (int)n, o->seed, p.in);
+  if (is_bundle(o->model)) {
+    open_bundle(c, &p);
+    in = p.t.f.inputs.p, n = p.t.f.inputs.n;
+  } else {
+    native_only(c, target_of(c, o, "native"));
+    p.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
+    p.t.layers = layers_of_plan(p.plan);
+    p.t.device = p.plan->in->backend->device != NULL;
+    in = p.plan->g->inputs.p, n = p.plan->g->inputs.n;
+  }
+  Tensor *given = ARENA_NEW(&c->model, Tensor, n + 1);
+  feed_inputs(c, &feed, in, (int)n, o->seed, given);
+  p.in = given;
   p.scratch = scratch_new(c);
   int code = ctx_try(c, run_profile, &p);
-  worker_end(&p.worker);
+  timing_end(&p.t);
   scratch_remove(p.scratch);
-  interface_free(&p.f);
   feed_free(&feed);
   return code;
 }

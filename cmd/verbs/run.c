@@ -19,8 +19,8 @@ typedef struct Run {
 static void execute(Ctx *c, void *arg) {
   Run *r = arg;
   size_t n = steps_of(r->o);
-  if (r->plan) r->status = plan_execute(c, r->o, r->plan, r->scratch, n, r->in, r->out);
-  else r->status = bundle_execute(c, r->o, r->o->model, r->scratch, &r->bundle, n, r->bundle.inputs.n, r->in, r->out);
+  if (r->plan) r->status = plan_execute(c, r->o, r->plan, r->scratch, n, n, r->in, r->out);
+  else r->status = bundle_execute(c, r->o, r->o->model, r->scratch, &r->bundle, n, n, r->bundle.inputs.n, r->in, r->out);
 }
 
 /* saves each of several steps into its own folder */

@@ -191,6 +191,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
   Images images;           /* the code, compiled for a device */
   Bytes code;              /* the code file, for words of later files */
 };
+void bundle_sbom(const Rendering *r, Bundle *b); /* sbom.c: adds sbom.cdx.json */
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
 const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes", and those of files with weights */
 const char *options_line(const Rendering *r);  /* manifest.c: the manifest's options, for a comment */

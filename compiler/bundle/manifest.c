@@ -323,12 +323,13 @@ const char *model_digest(const Rendering *r) {
   return s.n ? sb_keep(&s, &c->model) : "not from a file";
 }
 
-/* No text in it ends a comment or begins a line. */
+/* Options with one value; the manifest also has the rates and facts. No text in the line ends a comment or begins a line. */
 const char *options_line(const Rendering *r) {
   json_t *options = options_json(r->p, r->o), *value;
   const char *key;
   Sb s = { 0 };
   json_object_foreach(options, key, value) {
+    if (json_is_object(value)) continue;
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
     const char *t = text + (*text == '"');
     sb_printf(&s, "%s%s=", s.n ? ", " : "", key);

@@ -677,6 +677,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { NULL, NULL },
   };
   add_files(&r, &(WordSet){ words, made_words, &r, value_row, NULL }, weights_file, b);
+  bundle_sbom(&r, b);
   bundle_manifest(&r, b);
   VEC_FREE(&r.repeats);
   device_tables_free(&r.device);

@@ -181,6 +181,76 @@ static bool is_new(Ctx *c, Pos at, const char *text) {
   return c->warned->text.n > before;
 }
 
+/* ---- messages as records ---- */
+static void put_json(FILE *f, const char *key, const char *s, size_t n) {
+  fprintf(f, ", \"%s\": ", key);
+  if (!s) {
+    fputs("null", f);
+    return;
+  }
+  fputc('"', f);
+  for (size_t i = 0, bytes; i < n && s[i]; i += bytes) {
+    const unsigned char ch = (unsigned char)s[i];
+    bytes = (size_t)utf8_length(s + i);
+    if (ch == '"' || ch == '\\') fprintf(f, "\\%c", ch);
+    else if (ch < 0x20 || ch == 0x7f) fprintf(f, "\\u%04x", ch);
+    else if (!bytes) fprintf(f, "\\\\x%02x", ch);
+    else fwrite(s + i, 1, bytes, f);
+    bytes += !bytes;
+  }
+  fputc('"', f);
+}
+
+static void put_json_int(FILE *f, const char *key, int64_t v, bool known) {
+  if (known) fprintf(f, ", \"%s\": %lld", key, (long long)v);
+  else fprintf(f, ", \"%s\": null", key);
+}
+
+/* Names of the kinds of messages: of errors, by exit status */
+static const char *message_code(int code) {
+  static const struct {
+    int code;
+    const char *name;
+  } names[] = {
+    { EX_FAILED, "failed" },     { EX_USAGE_, "usage" },         { EX_BADMODEL, "bad-model" },
+    { EX_NOINPUT_, "no-input" }, { EX_MISSING, "missing" },      { EX_NOWRITE, "no-write" },
+    { EX_RETRY, "retry" },       { MESSAGE_WARNING, "warning" }, { MESSAGE_NOTE, "note" },
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (names[i].code == code) return names[i].name;
+  return code > EX_SIGNAL ? "interrupted" : "failed";
+}
+
+/* The parts of "node 17 'conv1' (Conv, opset 11)". Names may hold quotes, so the operator is sought from the end. */
+static void put_node(FILE *f, const char *node) {
+  int number = 0, opset = 0;
+  const bool numbered = node && sscanf(node, "node %d", &number) == 1;
+  const char *quote = node ? strchr(node, '\'') : NULL, *end = quote ? strrchr(node, '\'') : NULL;
+  const char *paren = node ? strrchr(node, '(') : NULL, *comma = paren ? strstr(paren, ", opset ") : NULL;
+  const bool versioned = comma && sscanf(comma, ", opset %d", &opset) == 1;
+  const bool named = end && end > quote;
+  put_json(f, "node", named ? quote + 1 : node, named ? (size_t)(end - quote) - 1 : node ? strlen(node) : 0);
+  put_json_int(f, "number", number, numbered);
+  put_json(f, "op", versioned ? paren + 1 : NULL, versioned ? (size_t)(comma - paren) - 1 : 0);
+  put_json_int(f, "opset", opset, versioned);
+}
+
+void message_record(FILE *f, int code, const char *file, Pos at, const char *fmt, const char *text) {
+  uint32_t id = 2166136261u; /* FNV-1a */
+  const char *hint = strstr(text, "; ");
+  for (const char *s = fmt; *s; s++) id = (id ^ (unsigned char)*s) * 16777619u;
+  fprintf(f, "{\"severity\": \"%s\", \"code\": \"%s\"", code > 0 ? "error" : message_code(code), message_code(code));
+  put_json_int(f, "status", code, code > 0);
+  fprintf(f, ", \"id\": \"%08x\"", (unsigned)id);
+  put_json(f, "text", text, strlen(text));
+  put_json(f, "hint", hint ? hint + 2 : NULL, hint ? strlen(hint + 2) : 0);
+  put_json(f, "file", file, file ? strlen(file) : 0);
+  put_json_int(f, "line", at.line, at.line > 0);
+  put_json_int(f, "column", at.col, at.line > 0);
+  put_node(f, at.node);
+  fputs("}\n", f);
+}
+
 /* Errors have their first part in red, warnings the word. */
 static void say_where(Ctx *c, bool warning, Pos at) {
   const char *red = c->colored && !warning ? "\033[1;31m" : "", *yellow = c->colored ? "\033[1;33m" : "",
@@ -197,7 +267,8 @@ static void say_where(Ctx *c, bool warning, Pos at) {
   }
 }
 
-static void say(Ctx *c, bool warning, Pos at, const char *fmt, va_list ap) {
+static void say(Ctx *c, int code, Pos at, const char *fmt, va_list ap) {
+  const bool warning = code == MESSAGE_WARNING;
   char *text = NULL;
   va_list again;
   va_copy(again, ap);
@@ -206,6 +277,12 @@ static void say(Ctx *c, bool warning, Pos at, const char *fmt, va_list ap) {
   vsnprintf(text, (size_t)n + 1, fmt, again);
   va_end(again);
   if (warning && !is_new(c, at, text)) {
+    free(text);
+    return;
+  }
+  if (c->records) {
+    fputs(c->over_progress ? "\r\033[K" : "", c->err);
+    message_record(c->err, code, c->file, at, fmt, text);
     free(text);
     return;
   }
@@ -240,7 +317,18 @@ void warn_at(Ctx *c, Pos at, const char *fmt, ...) {
   if (c->quiet) return;
   va_list ap;
   va_start(ap, fmt);
-  say(c, true, at, fmt, ap);
+  say(c, MESSAGE_WARNING, at, fmt, ap);
+  va_end(ap);
+}
+
+void note(Ctx *c, const char *fmt, ...) {
+  const char *file = c->file;
+  if (c->quiet || c->say) return; /* a library is silent about what is in order */
+  va_list ap;
+  va_start(ap, fmt);
+  c->file = NULL;
+  say(c, MESSAGE_NOTE, (Pos){ 0 }, fmt, ap);
+  c->file = file;
   va_end(ap);
 }
 
@@ -248,7 +336,7 @@ void error_at(Ctx *c, Pos at, const char *fmt, ...) {
   c->errors++;
   va_list ap;
   va_start(ap, fmt);
-  say(c, false, at, fmt, ap);
+  say(c, EX_BADMODEL, at, fmt, ap);
   va_end(ap);
 }
 
@@ -261,7 +349,7 @@ _Noreturn void fail_silent(Ctx *c, int code) {
 _Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  say(c, false, at, fmt, ap);
+  say(c, code, at, fmt, ap);
   va_end(ap);
   fail_silent(c, code);
 }
@@ -269,7 +357,7 @@ _Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) {
 _Noreturn void fail(Ctx *c, int code, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  say(c, false, (Pos){ 0 }, fmt, ap);
+  say(c, code, (Pos){ 0 }, fmt, ap);
   va_end(ap);
   fail_silent(c, code);
 }

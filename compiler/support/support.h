@@ -121,6 +121,7 @@ struct Ctx {
   int errors;           /* diagnostics of level error so far */
   int warnings;
   bool quiet, verbose;
+  bool records;         /* messages are lines of JSON (docs/schema/message.schema.json) */
   FILE *err;            /* diagnostics go here: stderr, unless a test redirects them */
   /* Gets each message in place of err; it may not call fail(). NULL: they go to err */
   void (*say)(void *arg, bool warning, Pos at, const char *text);
@@ -154,6 +155,11 @@ int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
 /* Messages follow git's grammar: lower case, no full stop, first what is wrong, the subject quoted. Control characters are
  * escaped here, so callers may print strings of the model. A warning that was given before is not printed again: a verb may read
  * a model several times. */
+/* Says something that is no error and, unlike a warning, not about the input */
+void note(Ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* One message as a record. fmt: the text before names were put into it; code: exit status, or one of the two below */
+enum { MESSAGE_WARNING = -1, MESSAGE_NOTE = -2 };
+void message_record(FILE *f, int code, const char *file, Pos at, const char *fmt, const char *text);
 void warn_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void error_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4))); /* counts, returns */
 _Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

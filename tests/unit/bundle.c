@@ -42,16 +42,17 @@ static void row_decides(void **state) {
   Graph *g = model_load(c, "examples/digits/digits.onnx", &(LoadOptions){ .ndims = 0 });
   Plan *p = compile_graph(g, &(CompileOptions){ .target = target_find(&c->model, "portable", &why), .backend = &row });
   bundle_render(p, &(BundleOptions){ .backend = &row, .name = "x", .emit = EMIT_TEXT }, &b);
-  assert_int_equal(b.files.n, 4);
+  assert_int_equal(b.files.n, 5);
   assert_string_equal(b.files.p[0].name, "tgcrt.h");
   assert_string_equal(b.files.p[1].name, "x.cl");
   assert_string_equal(b.files.p[2].name, "make-x.mk");
-  assert_string_equal(b.files.p[3].name, "manifest.json");
+  assert_string_equal(b.files.p[3].name, "sbom.cdx.json");
+  assert_string_equal(b.files.p[4].name, "manifest.json");
   assert_non_null(memmem(b.files.p[1].p, b.files.p[1].n, "\n// kernel 0: ", 14));
   assert_null(memmem(b.files.p[1].p, b.files.p[1].n, "/* kernel 0", 11));
   assert_non_null(memmem(b.files.p[2].p, b.files.p[2].n, "RULE", 4));
   assert_non_null(memmem(b.files.p[2].p, b.files.p[2].n, "OBJECT", 6));
-  assert_non_null(memmem(b.files.p[3].p, b.files.p[3].n, "\"code\": \"x.cl\"", 14));
+  assert_non_null(memmem(b.files.p[4].p, b.files.p[4].n, "\"code\": \"x.cl\"", 14));
   bundle_free(&b);
   ir_free(p->ir);
 }

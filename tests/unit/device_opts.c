@@ -456,7 +456,7 @@ typedef struct Around {
   VEC(const char *) text;
 } Around;
 
-static void note(void *arg, const char *text) {
+static void take_note(void *arg, const char *text) {
   Around *a = arg;
   VEC_PUSH(&a->text, arena_str(&a->c->model, text, strlen(text)));
 }
@@ -490,7 +490,7 @@ static void neighbours_are_legal(void **state) {
     void **want, **got;
     const char *wrong = opts_parse(p->ir, nest, p->in->target, cases[i].from, strlen(cases[i].from), &o);
     if (wrong) fail_msg("%s: %s", cases[i].from, wrong);
-    opts_neighbours(p->ir, nest, p->in->target, &o, note, &a);
+    opts_neighbours(p->ir, nest, p->in->target, &o, take_note, &a);
     for (int k = 0; k < 8 && cases[i].wants[k]; k++) {
       bool found = false;
       for (size_t j = 0; j < a.text.n; j++) found |= !strcmp(a.text.p[j], cases[i].wants[k]);

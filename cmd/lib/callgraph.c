@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* callgraph.c: the calls between functions and the stack of each, from the files that gcc writes with -fcallgraph-info=su. A
+ * function outside of the compiled files has no stack of its own here: the caller assumes one. */
+#include "../cmd.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *quoted_after(Ctx *c, const char *line, const char *key) {
+  const char *at = strstr(line, key);
+  if (!at) return "";
+  at += strlen(key);
+  return arena_str(&c->model, at, strcspn(at, "\""));
+}
+
+static size_t function_named(CallGraph *g, const char *name) {
+  for (size_t i = 0; i < g->functions.n; i++)
+    if (!strcmp(g->functions.p[i].name, name)) return i;
+  VEC_PUSH(&g->functions, ((Function){ .name = name, .bytes = -1 }));
+  return g->functions.n - 1;
+}
+
+/* A label ends with "48 bytes (static)", "48 bytes (dynamic,bounded)" or "48 bytes (dynamic)". Functions of other files have
+ * none. */
+static void read_node(Ctx *c, CallGraph *g, const char *line) {
+  const size_t i = function_named(g, quoted_after(c, line, "title: \""));
+  const char *label = quoted_after(c, line, "label: \""), *bytes = strstr(label, " bytes (");
+  if (!bytes) return;
+  while (bytes > label && bytes[-1] >= '0' && bytes[-1] <= '9') bytes--;
+  g->functions.p[i].bytes = strtoll(bytes, NULL, 10);
+  g->functions.p[i].unbounded = strstr(label, "(dynamic)") != NULL;
+}
+
+void callgraph_read(Ctx *c, CallGraph *g, const char *path) {
+  const Bytes b = file_read(c, path, (size_t)1 << 30);
+  char *text = arena_alloc(&c->model, b.n + 1), *end;
+  memcpy(text, b.p, b.n);
+  text[b.n] = 0;
+  for (char *line = text; line; line = end ? end + 1 : NULL) {
+    end = strchr(line, '\n');
+    if (end) *end = 0;
+    if (starts_with(line, "node: ")) read_node(c, g, line);
+    if (!starts_with(line, "edge: ")) continue;
+    const size_t from = function_named(g, quoted_after(c, line, "sourcename: \"")),
+                 to = function_named(g, quoted_after(c, line, "targetname: \""));
+    VEC_PUSH(&g->calls, ((FunctionCall){ from, to }));
+  }
+}
+
+void callgraph_free(CallGraph *g) {
+  VEC_FREE(&g->functions);
+  VEC_FREE(&g->calls);
+}
+
+bool is_indirect(const Function *f) { return !strcmp(f->name, "__indirect_call"); }
+
+/* Static functions that nothing calls by name: their addresses are taken. Titles of static functions have their file. */
+static bool is_callback(const CallGraph *g, size_t i) {
+  if (g->functions.p[i].bytes < 0 || !strchr(g->functions.p[i].name, ':')) return false;
+  for (size_t k = 0; k < g->calls.n; k++)
+    if (g->calls.p[k].to == i) return false;
+  return true;
+}
+
+/* The largest stack below function i, with its own. Functions are finished once; a call of an unfinished one is a recursion. */
+static int64_t deepest(CallGraph *g, size_t i, int depth) {
+  enum { MOST_DEPTH = 1000 };
+  Function *f = &g->functions.p[i];
+  if (f->state == 2) return f->deepest;
+  if (f->state == 1 || depth > MOST_DEPTH) {
+    g->recursive = true;
+    return 0;
+  }
+  f->state = 1;
+  f->next = -1;
+  int64_t most = 0;
+  for (size_t k = 0; k < (!is_indirect(f) ? g->calls.n : g->follow ? g->functions.n : 0); k++) {
+    if (is_indirect(f) ? !is_callback(g, k) : g->calls.p[k].from != i) continue;
+    const size_t to = is_indirect(f) ? k : g->calls.p[k].to;
+    const int64_t below = deepest(g, to, depth + 1);
+    f = &g->functions.p[i];
+    if (below > most || f->next < 0) most = below > most ? below : most, f->next = (int)to;
+  }
+  g->unbounded |= f->unbounded;
+  f->deepest = most + (f->bytes > 0 ? f->bytes : 0);
+  f->state = 2;
+  return f->deepest;
+}
+
+/* Adds two things that the compiler does not count.
+ * A frame that holds vectors begins at a multiple of their size: it may skip almost a vector, and copies the return address.
+ * Vectors are in the static functions, kernels and their helpers. The system aligns frames to 16 bytes.
+ * A function that calls no other may use the red zone, bytes below its frame. */
+void callgraph_add(CallGraph *g, int64_t vector_bytes, int64_t red_zone) {
+  enum { ALIGNED = 16 };
+  for (size_t i = 0; i < g->functions.n; i++) {
+    Function *f = &g->functions.p[i];
+    f->red = red_zone && f->bytes >= 0;
+    for (size_t k = 0; k < g->calls.n && f->red; k++) f->red = g->calls.p[k].from != i;
+    if (vector_bytes > ALIGNED && f->bytes > vector_bytes && strchr(f->name, ':')) f->bytes += vector_bytes;
+    if (f->red) f->bytes += red_zone;
+  }
+}
+
+int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow) {
+  g->follow = follow;
+  for (size_t i = 0; i < g->functions.n; i++) g->functions.p[i].state = 0;
+  for (size_t i = 0; i < g->functions.n; i++)
+    if (!strcmp(g->functions.p[i].name, entry) && g->functions.p[i].bytes >= 0) return deepest(g, i, 0);
+  return -1;
+}
