@@ -8,15 +8,19 @@
 #include "../compiler/bundle/bundle.h"
 #include "../compiler/driver.h"
 #include "../compiler/graph/graph.h"
+#include "../compiler/cost/program_time.h"
 #include "../compiler/interp/interp.h"
 #include "../compiler/support/leftover.h"
 #include "../compiler/tune/tune.h"
 #include <sys/types.h>
 
 enum { SCHEMA_VERSION = 1 };   /* version of the layout of the reports that --json prints */
+/* The default --isa of all verbs is a fixed one. So equal commands give equal bytes on all machines, and the other verbs run
+ * what compile writes. */
 #if defined __x86_64__
-#define DEFAULT_ISA "x86-64-v3" /* default --isa of compile: a fixed one, so that equal commands give equal bytes on all
-                                   machines */
+#define DEFAULT_ISA "x86-64-v3"
+#elif defined __aarch64__
+#define DEFAULT_ISA "neon" /* every CPU of the architecture has it */
 #else
 #define DEFAULT_ISA "portable"
 #endif
@@ -46,7 +50,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile;
   bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned, hardlinks;
-  bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
+  bool json, explain, tunables, measure, predict, quiet, verbose, help, man, version, wide;
   const char *color;
   void (*say)(void *arg, const char *text); /* gets what is wrong with an option; NULL: it is printed */
   void *say_arg;
@@ -159,10 +163,15 @@ int machine_print(const Options *o, const struct CpuFacts *f);
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */
+/* One line on standard error where the machine is DEFAULT_ISA because nothing else was asked for, and this CPU differs from it.
+ * run and verify tell only of features that this CPU lacks. */
+void machine_tell_default(Ctx *c, const Options *o);
+/* For verbs that time code: tells of the default machine, and measures this CPU where its facts are wanted and not stored yet */
+void machine_prepare(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
-const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
+const Target *target_of(Ctx *c, const Options *o); /* --isa, else that of --machine, --target or the backend, else DEFAULT_ISA */
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: no such backend, or it cannot emit what --emit asks for */
 Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives the default */
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
@@ -359,6 +368,9 @@ bool is_foreign(const Target *t);                         /* t has another archi
  * if no cross compiler is installed. */
 const char *compiler_for(Ctx *c, const Target *t);
 Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: unknown to tgc */
+const CpuFacts *predict_facts(Ctx *c, const Target *t); /* the CPU that predictions are for */
+const ProgramTime *predict_ms(Ctx *c, const Plan *p); /* predicted time of each kernel on one core, in the model's arena */
+json_t *predicted_json(const ProgramTime *ms);
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if this machine cannot run code for t */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */

@@ -13,6 +13,8 @@ enum { RUNS = 1000, TRIES = 20,  STAMPS_MOST = 1 << 23, NODES_SHOWN = 4 };
 typedef struct Row {
   int kernel;
   double ms, gflops, gbs, roof; /* roof: least time that the machine allows, divided by the time taken */
+  double least;          /* ms: of the fastest run, in which other processes mattered least */
+  const ProgramTime *predicted; /* ms; NULL: not asked for */
 } Row;
 typedef struct Profile {
   const Options *o;
@@ -39,6 +41,7 @@ static int slowest_first(const void *a, const void *b) {
 static void fill_rows(Ctx *c, Profile *p) {
   size_t n = p->plan->kernels.n;
   Reals times = { 0 };
+  const ProgramTime *predicted = p->o->predict ? predict_ms(c, p->plan) : NULL;
   p->rows = ARENA_NEW(&c->model, Row, n + 1);
   for (size_t k = 0; k <= n; k++) { /* the last one: the whole run */
     times.n = 0;
@@ -55,7 +58,8 @@ static void fill_rows(Ctx *c, Profile *p) {
     const Kernel *x = &p->plan->kernels.p[k];
     double bytes = (double)(x->bytes_read + x->bytes_written), flops = (double)x->flops;
     double least = p->peak.gflops > 0 ? fmax(flops / p->peak.gflops, bytes / p->peak.read_gbs) * 1e-6 : 0;
-    p->rows[k] = (Row){ (int)k, ms, flops / ms * 1e-6, bytes / ms * 1e-6, least / ms };
+    p->rows[k] = (Row){ .kernel = (int)k, .ms = ms, .gflops = flops / ms * 1e-6, .gbs = bytes / ms * 1e-6, .roof = least / ms,
+                        .least = times.p[0], .predicted = predicted ? &predicted[k] : NULL };
   }
   VEC_FREE(&times);
   qsort(p->rows, n, sizeof *p->rows, slowest_first);
@@ -77,20 +81,24 @@ static const char *origins_text(Ctx *c, const Profile *p, const KernelOrigins *f
 static void print_profile(Ctx *c, const Profile *p) {
   const size_t n = p->plan->kernels.n;
   const bool peak = p->peak.gflops > 0;
-  Table t = { c, p->o, ">>>>><<", .headed = true };
+  const bool also = p->o->predict;
+  Table t = { c, p->o, also ? ">>>>>><<" : ">>>>><<", .headed = true };
   printf("%zu kernel%s, %s for %s\n", n, n == 1 ? "" : "s", time_text(c, p->total), p->plan->in->target->isa);
   if (peak) printf("peak %.4g GFLOP/s, reads %.4g GB/s; ", p->peak.gflops, p->peak.read_gbs);
   else printf("times by its driver; ");
   printf("other processes kept %.2f CPUs busy\n", p->foreign);
-  table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", "kernel", "nodes (next line: schedule)");
+  if (also) printf("predicted for one thread of the machine '%s'\n", predict_facts(c, p->plan->in->target)->name);
+  table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", also ? "predicted" : "kernel",
+            also ? "kernel" : "nodes (next line: schedule)", "nodes (next line: schedule)");
   for (size_t i = 0; i < n; i++) {
     const Row *r = &p->rows[i];
     const char *schedule = p->plan->kernels.p[r->kernel].schedule;
     const KernelOrigins *from = &p->from[r->kernel];
+    const char *name = arena_printf(&c->model, "k%d", r->kernel), *nodes = from->n ? origins_text(c, p, from) : schedule;
     table_row(&t, time_text(c, r->ms), arena_printf(&c->model, "%.1f %%", r->ms / p->total * 100),
               arena_printf(&c->model, "%.1f", r->gflops), arena_printf(&c->model, "%.1f", r->gbs),
-              peak ? arena_printf(&c->model, "%.0f %%", r->roof * 100) : "-", arena_printf(&c->model, "k%d", r->kernel),
-              from->n ? origins_text(c, p, from) : schedule);
+              peak ? arena_printf(&c->model, "%.0f %%", r->roof * 100) : "-",
+              also ? time_text(c, r->predicted->total) : name, also ? name : nodes, nodes);
     if (from->n && schedule && *schedule) table_under(&t, schedule + (*schedule == ' '));
   }
   table_print(&t);
@@ -108,11 +116,16 @@ static json_t *profile_json(const Profile *p) {
   for (size_t i = 0; i < p->plan->kernels.n; i++) {
     const Row *r = &p->rows[i];
     const Kernel *k = &p->plan->kernels.p[r->kernel];
-    json_array_append_new(
-        list, json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "kernel", r->kernel, "ms", r->ms, "share",
+    json_t *row =
+        json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "kernel", r->kernel, "ms", r->ms, "share",
                         r->ms / p->total, "gflops", r->gflops, "gbs", r->gbs, "roofline", r->roof, "flops",
                         (json_int_t)k->flops, "bytes_read", (json_int_t)k->bytes_read, "bytes_written",
-                        (json_int_t)k->bytes_written, "schedule", json_text(k->schedule), "nodes", origins_json(p, r->kernel)));
+                        (json_int_t)k->bytes_written, "schedule", json_text(k->schedule), "nodes", origins_json(p, r->kernel));
+    if (r->predicted) {
+      json_object_set_new(row, "least_ms", json_real(r->least));
+      json_object_set_new(row, "predicted", predicted_json(r->predicted));
+    }
+    json_array_append_new(list, row);
   }
   json_object_update_new(j, json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:o}", "isa", p->plan->in->target->isa, "ms", p->total,
                                       "runs", (json_int_t)p->runs, "peak_gflops", p->peak.gflops, "read_gbs", p->peak.read_gbs,
@@ -190,9 +203,11 @@ static void run_profile(Ctx *c, void *arg) {
 int verb_profile(Ctx *c, const Options *o) {
   Feed feed = { 0 };
   Profile p = { .o = o };
-  native_only(c, target_of(c, o, "native"));
+  machine_prepare(c, o);
+  const Target *t = target_of(c, o);
+  native_only(c, t);
   feed_read(c, o, &feed);
-  p.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
+  p.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
   size_t n = p.plan->g->inputs.n;
   p.in = ARENA_NEW(&c->model, Tensor, n + 1);
   feed_inputs(c, &feed, p.plan->g->inputs.p, (int)n, o->seed, p.in);
