@@ -164,7 +164,7 @@ int machine_print(const Options *o, const struct CpuFacts *f);
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */
 /* One line on standard error where the machine is DEFAULT_ISA because nothing else was asked for, and this CPU differs from it.
- * run and verify tell only of features that this CPU lacks. */
+ * run tells only of features that this CPU lacks. */
 void machine_tell_default(Ctx *c, const Options *o);
 /* For verbs that time code: tells of the default machine, and measures this CPU where its facts are wanted and not stored yet */
 void machine_prepare(Ctx *c, const Options *o);

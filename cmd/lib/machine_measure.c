@@ -98,7 +98,7 @@ void machine_tell_default(Ctx *c, const Options *o) {
   const Target *t = target_find(&c->model, DEFAULT_ISA, &why);
   const uint32_t have = host_features(), lacks = t->features & ~have, more = have & ~t->features;
   if (t->arch != host_arch()) return;
-  const bool fast = o->verb != VERB_run && o->verb != VERB_verify && o->verb != VERB_quantize; /* for the others, speed matters */
+  const bool fast = o->verb != VERB_run; /* for the others, speed matters */
   const char *text = features_text(c, t->arch, lacks ? lacks : more);
   if (lacks) fprintf(stderr, "tgc: " DEFAULT_ISA " by default; this CPU lacks %s: use --isa=native\n", text);
   else if (more && fast) fprintf(stderr, "tgc: " DEFAULT_ISA " by default; this CPU also has %s: --isa=native uses them\n", text);

@@ -241,7 +241,6 @@ int verify_model(Ctx *c, const Options *given, json_t **report) {
   const Options *o = &then;
   Verify v = { .o = o, .from = o->start_after ? resume_read(c, &then) : NULL };
   v.target = target_of(c, o);
-  machine_tell_default(c, o);
   if (o->interpret && !v.target->dev)
     fail(c, EX_USAGE_, "--interpret is for kernels of devices, and --isa '%s' is a CPU", v.target->isa);
   feed_read(c, o, &feed);

@@ -266,7 +266,7 @@ static const Plan *plan_chosen(Ctx *c, const Tuning *u) {
   lock_write(c, &l, path);
   plain.schedule = path;
   c->quiet = true;
-  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), target_of(c, &plain, "native"), NULL);
+  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), target_of(c, &plain), NULL);
   c->quiet = quiet;
   return p;
 }
