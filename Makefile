@@ -239,6 +239,10 @@ same: BASE ?= HEAD
 same: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tools/same.py $(BASE) $(TESTS)
 
+# predicted times of kernels and candidates beside measured ones: ten minutes
+predict: all
+	@TGC="$(abspath $(BUILD))/tgc" BUILD="$(abspath $(BUILD))" tests/bench/predict.py
+
 bench: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/bench.py $(BENCH)
 # ensembles of trees; PYTHON needs the packages that tests/bench/trees.py lists
@@ -325,5 +329,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages
+.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -8,15 +8,19 @@
 #include "../compiler/bundle/bundle.h"
 #include "../compiler/driver.h"
 #include "../compiler/graph/graph.h"
+#include "../compiler/cost/program_time.h"
 #include "../compiler/interp/interp.h"
 #include "../compiler/support/leftover.h"
 #include "../compiler/tune/tune.h"
 #include <sys/types.h>
 
 enum { SCHEMA_VERSION = 1 };   /* version of the layout of the reports that --json prints */
+/* The default --isa of all verbs is a fixed one. So equal commands give equal bytes on all machines, and the other verbs run
+ * what compile writes. */
 #if defined __x86_64__
-#define DEFAULT_ISA "x86-64-v3" /* default --isa of compile: a fixed one, so that equal commands give equal bytes on all
-                                   machines */
+#define DEFAULT_ISA "x86-64-v3"
+#elif defined __aarch64__
+#define DEFAULT_ISA "neon" /* every CPU of the architecture has it */
 #else
 #define DEFAULT_ISA "portable"
 #endif
@@ -52,7 +56,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   double rtol, atol, seconds, percentile;
   bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
   bool ort, cold, hardlinks;
-  bool json, explain, tunables, measure, quiet, verbose, help, man, version, wide;
+  bool json, explain, tunables, measure, predict, quiet, verbose, help, man, version, wide;
   const char *color, *messages;
   void (*say)(void *arg, const char *text); /* gets what is wrong with an option; NULL: it is printed */
   void *say_arg;
@@ -169,11 +173,16 @@ int machine_print(const Options *o, const struct CpuFacts *f);
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */
+/* One line on standard error where the machine is DEFAULT_ISA because nothing else was asked for, and this CPU differs from it.
+ * run tells only of features that this CPU lacks. */
+void machine_tell_default(Ctx *c, const Options *o);
+/* For verbs that time code: tells of the default machine, and measures this CPU where its facts are wanted and not stored yet */
+void machine_prepare(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
 typedef struct Interface Interface;
-const Target *target_of(Ctx *c, const Options *o, const char *otherwise);
+const Target *target_of(Ctx *c, const Options *o); /* --isa, else that of --machine, --target or the backend, else DEFAULT_ISA */
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: no such backend, or it cannot emit what --emit asks for */
 Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives the default */
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
@@ -392,6 +401,9 @@ bool is_foreign(const Target *t);                         /* t has another archi
  * if no cross compiler is installed. */
 const char *compiler_for(Ctx *c, const Target *t);
 Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: unknown to tgc */
+const CpuFacts *predict_facts(Ctx *c, const Target *t); /* the CPU that predictions are for */
+const ProgramTime *predict_ms(Ctx *c, const Plan *p); /* predicted time of each kernel on one core, in the model's arena */
+json_t *predicted_json(const ProgramTime *ms);
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if this machine cannot run code for t */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */
@@ -503,7 +515,8 @@ Life *buffer_lives(const Plan *p);
 
 /* ---- timing.c: the time of each kernel ---- */
 /* roof: least time that the machine allows, divided by the time taken */
-typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof; } KernelTime;
+/* least: ms of the fastest run, in which other processes mattered least */
+typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof, least; } KernelTime;
 enum { TIMING_EXTRA = 20 };                               /* further runs that the stamps have room for */
 typedef struct Timing {
   Layers layers;                                          /* set by the caller, and so are f and device */

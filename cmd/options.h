@@ -156,12 +156,14 @@ OPTION(0,   "isa",              "ISA",                    TEXT,  isa,           
        "machine to compile for: portable, native or a level that `tgc devices` lists, with +FEATURE and -FEATURE appended "
        "(native-amx), or fat: all levels of x86-64 in one bundle (default: " DEFAULT_ISA ", or the backend's own row)")
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "rvikbptw",   TARGET,
-       "machine to compile for, as compile takes it (default: native, or the backend's own row)")
+       "machine to compile for, as compile takes it (default: as with compile, " DEFAULT_ISA " or the backend's own row)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "crvikbptw",  TARGET,
        "CPU that costs are for: a name that `tgc devices --machine=list` lists, or a file that `tgc devices --measure` printed; "
        "without --isa also the machine to compile for (default: with native this CPU, if it was measured)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "d",          TARGET,
        "print the facts of this CPU, which compile --machine takes; list: the names of the known ones")
+OPTION(0,   "predict",          0,                        FLAG,  predict,         "ip",         MEASURING,
+       "show the time that the cost model predicts for one core, from the facts of the CPU (--machine)")
 OPTION(0,   "measure",          0,                        FLAG,  measure,         "d",          MEASURING,
        "measure this CPU for three seconds, print its facts, and keep them in the tuner's store")
 OPTION(0,   "target",           "TRIPLE",                 TEXT,  target,          "crvib",      TARGET,

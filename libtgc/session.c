@@ -183,7 +183,7 @@ static void load(Ctx *c, void *arg) {
   Options *o = &t->o;
   if (!t->guest) tunables_apply(c, o);
   t->from = o->start_after ? resume_read(c, o) : NULL;
-  t->target = target_of(c, o, o->verb == VERB_compile ? DEFAULT_ISA : "native");
+  t->target = target_of(c, o);
   if (!t->from) feed_read(c, o, &t->feed);
   t->g = t->from ? resumed_graph(t->from) : load_graph(c, o, &t->feed);
   t->loaded = true;

@@ -64,7 +64,7 @@ static const Plan *plan_with(Ctx *c, const Trying *t, const Decision *d, size_t 
   o.lock = lock;
   o.no_store = o.quiet = true;
   c->quiet = true; /* a decision that is not legal is none */
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
+  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o), NULL);
   c->quiet = quiet;
   return p;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* machine_measure.c: measures this CPU by cmd/probe/facts.c, built with the flags of --isa=native. The facts are kept in the
- * tuner's store. */
+ * tuner's store. Also what this CPU has beyond the default machine. */
 #include "../cmd.h"
 #include "../../compiler/target/cpu_facts.h"
 #include <dlfcn.h>
@@ -76,4 +76,36 @@ const CpuFacts *machine_measure(Ctx *c, const Options *o) {
   if (!kept) fail(c, EX_NOWRITE, "the facts cannot be kept in '%s'", path ? path : "the tuner's store");
   note(c, "kept in '%s': --isa=native uses these facts from now on", path);
   return f;
+}
+
+/* ---- the default machine ---- */
+static bool is_default(const Options *o) {
+  Emit emit;
+  const Backend *b = backend_of(o, &emit);
+  return !o->isa && !o->machine && !o->target && b && !b->isa && emit != EMIT_WASM;
+}
+
+static const char *features_text(Ctx *c, Arch arch, uint32_t set) {
+  Sb s = { 0 };
+  for (const Feature *f = features; f->name; f++)
+    if (f->arch == arch && f->bit & set) sb_printf(&s, "%s%s", s.n ? ", " : "", f->name);
+  return sb_keep(&s, &c->model);
+}
+
+void machine_tell_default(Ctx *c, const Options *o) {
+  const char *why;
+  if (o->quiet || !is_default(o)) return;
+  const Target *t = target_find(&c->model, DEFAULT_ISA, &why);
+  const uint32_t have = host_features(), lacks = t->features & ~have, more = have & ~t->features;
+  if (t->arch != host_arch()) return;
+  const bool fast = o->verb != VERB_run; /* for the others, speed matters */
+  const char *text = features_text(c, t->arch, lacks ? lacks : more);
+  if (lacks) fprintf(stderr, "tgc: " DEFAULT_ISA " by default; this CPU lacks %s: use --isa=native\n", text);
+  else if (more && fast) fprintf(stderr, "tgc: " DEFAULT_ISA " by default; this CPU also has %s: --isa=native uses them\n", text);
+}
+
+void machine_prepare(Ctx *c, const Options *o) {
+  machine_tell_default(c, o);
+  const bool wanted = o->isa && starts_with(o->isa, "native") && !o->machine && !o->no_store && host_arch() != ARCH_ANY;
+  if (wanted && !machine_stored(c, o)) machine_measure(c, o);
 }

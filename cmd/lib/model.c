@@ -68,10 +68,10 @@ static const Target *with_costs(Ctx *c, const Options *o, const Target *t, const
   return c->tunables ? target_with_rates(&c->model, t, &c->tunables->rates) : t;
 }
 
-const Target *target_of(Ctx *c, const Options *o, const char *otherwise) {
+const Target *target_of(Ctx *c, const Options *o) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
-  const char *isa = emit == EMIT_WASM ? "wasm-simd" : b && b->isa ? b->isa : otherwise, *why;
+  const char *isa = emit == EMIT_WASM ? "wasm-simd" : b && b->isa ? b->isa : DEFAULT_ISA, *why;
   Arch arch = o->target ? triple_arch(o->target, &isa) : ARCH_ANY;
   if (o->target && arch == ARCH_ANY)
     fail(c, EX_USAGE_, "--target '%s' has an unknown architecture (tgc devices lists the known ones)%s", o->target,

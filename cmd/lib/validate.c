@@ -74,7 +74,7 @@ static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
   o.schedule = path;
   o.no_store = o.quiet = true;
   c->quiet = true;
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
+  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o), NULL);
   c->quiet = quiet;
   return p;
 }

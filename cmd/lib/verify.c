@@ -440,7 +440,7 @@ static void open_model(Ctx *c, Verify *v, Options *o) {
   Options first = *o;
   if (o->original) fail(c, EX_USAGE_, "--model has no effect with '%s', which is no bundle", o->model);
   v->from = o->start_after ? resume_read(c, o) : NULL;
-  v->target = target_of(c, o, "native");
+  v->target = target_of(c, o);
   if (o->interpret && !v->target->dev)
     fail(c, EX_USAGE_, "--interpret is for kernels of devices, and --isa '%s' is a CPU", v->target->isa);
   first.data = v->sets.p[0];

@@ -5,9 +5,6 @@
 #include "probe.h"
 #include <sched.h>
 #include <unistd.h>
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
 
 void facts_measure(double *fact, int cores, double seconds);
 
@@ -134,38 +131,12 @@ INSTRUCTION(run_int8, "%{vex%} vpdpbusd %1, %2, %0")
 INSTRUCTION(run_int8, "sdot %0.4s, %1.16b, %2.16b")
 #define INT8_PRODUCTS 16
 #endif
-#if defined __AVX512FP16__ && LANES == 16
-INSTRUCTION(run_fp16, "vfmadd231ph %1, %2, %0")
-#define FP16_PRODUCTS 32
-#elif defined __ARM_FEATURE_FP16_VECTOR_ARITHMETIC && LANES == 4
-INSTRUCTION(run_fp16, "fmla %0.8h, %1.8h, %2.8h")
-#define FP16_PRODUCTS 8
-#endif
 #if defined __AVX2__ && LANES >= 8
-INSTRUCTION(run_shuffle, "vshufps $27, %1, %2, %0")
+INSTRUCTION(run_shuffle, "vpermps %1, %2, %0")
 #define SHUFFLES
 #elif defined __aarch64__ && LANES == 4
 INSTRUCTION(run_shuffle, "zip1 %0.4s, %1.4s, %2.4s")
 #define SHUFFLES
-#endif
-#if defined __AVX512F__ && LANES == 16
-#define GATHER(p, at) (Vec) _mm512_i32gather_ps((__m512i)(at), p, 4)
-#elif defined __AVX2__ && LANES == 8
-#define GATHER(p, at) (Vec) _mm256_i32gather_ps(p, (__m256i)(at), 4)
-#endif
-#ifdef GATHER
-static void run_gather(const Test *t, long n) {
-  static float from[1024];
-  Words at = { 0 };
-  Vec sum = { 0 };
-  (void)t;
-  for (int i = 0; i < LANES; i++) at[i] = (uint32_t)(i * 37 % 1024);
-  for (long k = 0; k < n; k++) {
-    sum += GATHER(from, at);
-    __asm__ volatile("" : "+" IN(at));
-  }
-  keep(&sum, 1);
-}
 #endif
 
 /* ---- memory ---- */
@@ -199,8 +170,24 @@ static void run_write(const Test *t, long n) {
   }
 }
 
+/* Walks the whole memory in slices. A slice is so short that some are undisturbed, and comes again after all others. */
+static double slices_rate(void (*run)(const Test *, long), char *at, size_t bytes, double of_all) {
+  const size_t slice = bytes / 8;
+  const double end = now() + budget * of_all;
+  double rate = 0;
+  for (size_t from = 0;; from = from + 2 * slice > bytes ? 0 : from + slice) {
+    const Test t = { run, (Words *)(void *)(at + from), slice / sizeof(Words), 0 };
+    const double start = now();
+    run(&t, 1);
+    const double took = now() - start;
+    if ((double)slice / took > rate) rate = (double)slice / took;
+    if (now() > end) return rate;
+  }
+}
+
 static double bytes_rate(void (*run)(const Test *, long), void *at, size_t bytes, double of_all) {
   const Test t = { run, at, bytes / sizeof(Words), of_all };
+  if (bytes > (size_t)8 << 20) return slices_rate(run, at, bytes, of_all);
   return best(&t) * (double)bytes; /* per second */
 }
 
@@ -221,12 +208,12 @@ typedef struct Core { Test test; pthread_barrier_t *gate; double rate; } Core;
 static void *on_core(void *arg) {
   Core *c = arg;
   pthread_barrier_wait(c->gate);
-  c->rate = best(&c->test);
+  c->rate = bytes_rate(c->test.run, c->test.at, c->test.n * sizeof(Words), c->test.of_all) / (double)(c->test.n * sizeof(Words));
   return NULL;
 }
 
-/* The share of a core in bytes per second, while all work */
-static double shared_rate(void (*run)(const Test *, long), char *at, size_t bytes, int cores) {
+/* The share of a core in bytes per second, while all work; alone: the rate of one core */
+static double shared_rate(void (*run)(const Test *, long), char *at, size_t bytes, int cores, double alone) {
   enum { MOST = 64 };
   pthread_t thread[MOST];
   Core core[MOST];
@@ -243,14 +230,12 @@ static double shared_rate(void (*run)(const Test *, long), char *at, size_t byte
   for (int i = 1; i < cores; i++) pthread_join(thread[i], NULL);
   for (int i = 0; i < cores; i++) sum += core[i].rate * (double)part;
   pthread_barrier_destroy(&gate);
-  return sum / cores;
+  return sum / cores < alone ? sum / cores : alone; /* the best of each may have been at different times */
 }
 
 /* ---- two threads ---- */
 static struct { _Alignas(64) volatile long asked; _Alignas(64) volatile long answered; } flag;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
-static volatile int sleeps, over;
+static volatile int over;
 
 /* The two threads are on two cores, or a spinning one would keep the other from its core. */
 static void go_to_core(int number) {
@@ -266,11 +251,6 @@ static void *answer(void *arg) {
   (void)arg;
   go_to_core(1);
   for (long seen = 0; !over;) {
-    if (sleeps) {
-      pthread_mutex_lock(&lock);
-      while (__atomic_load_n(&flag.asked, __ATOMIC_ACQUIRE) == seen && !over && sleeps) pthread_cond_wait(&woken, &lock);
-      pthread_mutex_unlock(&lock);
-    }
     const long asked = __atomic_load_n(&flag.asked, __ATOMIC_ACQUIRE);
     if (asked != seen) __atomic_store_n(&flag.answered, seen = asked, __ATOMIC_RELEASE);
   }
@@ -281,37 +261,31 @@ static void *answer(void *arg) {
 static double asked(int n) {
   const double start = now();
   for (int i = 0; i < n; i++) {
-    if (sleeps) pthread_mutex_lock(&lock);
     const long number = flag.asked + 1;
     __atomic_store_n(&flag.asked, number, __ATOMIC_RELEASE);
-    if (sleeps) pthread_cond_signal(&woken), pthread_mutex_unlock(&lock);
     while (__atomic_load_n(&flag.answered, __ATOMIC_ACQUIRE) != number)
       ;
   }
   return (now() - start) * 1e6 / n;
 }
 
-static void two_threads(double *barrier, double *wake) {
+static void two_threads(double *barrier) {
   pthread_t t;
-  *barrier = *wake = 1e9;
+  double least = 1e9;
+  cpu_set_t may;
+  sched_getaffinity(0, sizeof may, &may);
+  over = 0;
+  flag.asked = flag.answered = 0;
   if (pthread_create(&t, NULL, answer, NULL)) exit(1);
   go_to_core(0);
-  for (double end = now() + 0.04 * budget; now() < end;) {
+  for (double end = now() + 0.1 * budget; now() < end;) {
     const double took = asked(20);
-    if (took < *barrier) *barrier = took;
+    if (took < least) least = took;
   }
-  sleeps = 1;
-  for (double end = now() + 0.06 * budget; now() < end;) {
-    usleep(300); /* it sleeps by now */
-    const double took = asked(1);
-    if (took < *wake) *wake = took;
-  }
-  pthread_mutex_lock(&lock);
   over = 1;
-  pthread_cond_signal(&woken);
-  pthread_mutex_unlock(&lock);
   pthread_join(t, NULL);
-  if (*barrier > 100) *barrier = 0; /* they never ran at the same time */
+  sched_setaffinity(0, sizeof may, &may);
+  if (least < 100) *barrier = least; /* else they never ran at the same time */
 }
 
 /* ---- all facts ---- */
@@ -329,25 +303,16 @@ static void measure_arithmetic(double *fact) {
 #ifdef INT8_PRODUCTS
   fact[FACT_int8] = repeats(run_int8) * CHAINS * INT8_PRODUCTS / hz;
 #endif
-#ifdef FP16_PRODUCTS
-  fact[FACT_fp16] = repeats(run_fp16) * CHAINS * FP16_PRODUCTS / hz;
-#endif
 #ifdef SHUFFLES
   fact[FACT_shuffle] = repeats(run_shuffle) * CHAINS * LANES / hz;
-#endif
-#ifdef GATHER
-  fact[FACT_gather] = repeats(run_gather) * LANES / hz;
 #endif
 }
 
 /* fact has the sizes of the first two levels. */
-static void measure_memory(double *fact, int cores) {
-  const size_t l1 = (size_t)(fact[FACT_l1] * 1024), l2 = (size_t)(fact[FACT_l2] * 1024), all = (size_t)256 << 20;
+static void measure_memory(double *fact, int cores, void *at, size_t all) {
+  const size_t l1 = (size_t)(fact[FACT_l1] * 1024), l2 = (size_t)(fact[FACT_l2] * 1024);
   const double hz = fact[FACT_clock] * 1e9;
-  void *at;
   double near;
-  if (posix_memalign(&at, 4096, all)) exit(1);
-  memset(at, 1, all);
   fact[FACT_l1_read] = bytes_rate(run_read, at, l1 / 2, 0.025) / hz;
   fact[FACT_l1_write] = bytes_rate(run_write, at, l1 / 2, 0.025) / hz;
   fact[FACT_l2_read] = bytes_rate(run_read, at, l2 / 2, 0.04) / hz;
@@ -358,14 +323,35 @@ static void measure_memory(double *fact, int cores) {
   const size_t l3 = third_level(at, l2, all / 2, memory, &near);
   fact[FACT_l3] = (double)(l3 / 1024);
   if (l3) fact[FACT_l3_read] = near / hz, fact[FACT_l3_write] = bytes_rate(run_write, at, 4 * l2, 0.03) / hz;
-  fact[FACT_all_read] = shared_rate(run_read, at, all, cores) / hz;
-  fact[FACT_all_write] = shared_rate(run_write, at, all, cores) / hz;
-  free(at);
+  fact[FACT_all_read] = shared_rate(run_read, at, all, cores, memory) / hz;
 }
 
+static int by_size(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* In several passes, so that a neighbour who is busy for a second disturbs only some of them */
 void facts_measure(double *fact, int cores, double seconds) {
-  budget = seconds;
-  measure_arithmetic(fact);
-  measure_memory(fact, cores);
-  if (cores > 1) two_threads(&fact[FACT_barrier], &fact[FACT_wake]);
+  enum { PASSES = 5 };
+  double third[PASSES];
+  const size_t all = (size_t)256 << 20;
+  void *at;
+  if (posix_memalign(&at, 4096, all)) exit(1);
+  memset(at, 1, all);
+  budget = seconds / PASSES;
+  for (int pass = 0; pass < PASSES; pass++) {
+    double now_fact[FACT_COUNT] = { [FACT_l1] = fact[FACT_l1], [FACT_l2] = fact[FACT_l2] };
+    measure_arithmetic(now_fact);
+    measure_memory(now_fact, cores, at, all);
+    if (cores > 1) two_threads(&now_fact[FACT_barrier]);
+    third[pass] = now_fact[FACT_l3];
+    for (int i = 0; i < FACT_COUNT; i++) {
+      const int less = i == FACT_barrier || i == FACT_latency; /* these are times; the others are rates and sizes */
+      if (!fact[i] || (now_fact[i] && (less ? now_fact[i] < fact[i] : now_fact[i] > fact[i]))) fact[i] = now_fact[i];
+    }
+  }
+  qsort(third, PASSES, sizeof *third, by_size);
+  fact[FACT_l3] = third[PASSES / 2]; /* a disturbed pass finds another size */
+  free(at);
 }

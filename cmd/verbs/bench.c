@@ -353,15 +353,17 @@ int verb_bench(Ctx *c, const Options *o) {
     weights_check(c, o->model, &b.f);
     in = b.f.inputs.p, n = b.f.inputs.n;
   } else {
-    native_only(c, target_of(c, o, "native"));
-    b.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
+    machine_prepare(c, o);
+    const Target *t = target_of(c, o);
+    native_only(c, t);
+    b.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
     in = b.plan->g->inputs.p, n = b.plan->g->inputs.n;
     b.tgc_s = (clock_ms() - start) * 1e-3;
     if (o->vs_untuned) {
       Options plain = *o;
       plain.schedule = "none";
       plain.no_store = plain.quiet = true;
-      b.untuned = plan_of(&plain, load_graph(c, &plain, &feed), target_of(c, o, "native"), NULL);
+      b.untuned = plan_of(&plain, load_graph(c, &plain, &feed), t, NULL);
     }
   }
   b.in = ARENA_NEW(&c->model, Tensor, n + 1);

@@ -111,6 +111,7 @@ int verb_compile(Ctx *c, const Options *given) {
     if ((o->precision || o->weights) && !o->quiet) error_print(t.p, t.errors);
     if (o->explain) print_kernels(o, t.p, NULL);
     if (!o->quiet) tell_machine(c, o, t.target);
+    machine_tell_default(c, o);
     if (!o->quiet) tell_growth(c, t.p);
     if (!o->quiet) summarize(&t);
   }

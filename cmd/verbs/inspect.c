@@ -366,10 +366,23 @@ static int inspect_bundle(Ctx *c, const Options *o) {
   return code;
 }
 
+static double sum_of(const Plan *p, const ProgramTime *ms) {
+  double sum = 0;
+  for (size_t k = 0; k < p->kernels.n; k++) sum += ms[k].total;
+  return sum;
+}
+
+static void add_predicted(Ctx *c, const Plan *p, const ProgramTime *ms, json_t *report) {
+  for (size_t k = 0; k < p->kernels.n; k++)
+    json_object_set_new(json_array_get(json_object_get(report, "kernels"), k), "predicted", predicted_json(&ms[k]));
+  json_object_set_new(report, "predicted", json_pack("{s:s, s:f}", "machine", predict_facts(c, p->in->target)->name, "ms",
+                                                     sum_of(p, ms)));
+}
+
 int verb_inspect(Ctx *c, const Options *o) {
   if (o->tunables) return tunables_list(c, o);
   if (is_bundle(o->model)) return inspect_bundle(c, o);
-  const Target *t = target_of(c, o, "native");
+  const Target *t = target_of(c, o);
   Graph *g = load_graph(c, o, NULL);
   int count[OP_COUNT];
   size_t n = count_ops(g, count); /* before any pass */
@@ -378,6 +391,7 @@ int verb_inspect(Ctx *c, const Options *o) {
   if (report) json_object_update_new(report, graph_json(g));
   const Plan *p = plan_of(o, g, t, NULL);
   Cost cost = cost_of(p);
+  const ProgramTime *predicted = o->predict ? predict_ms(c, p) : NULL;
   json_t *kernels = o->archs ? compiled_kernels(c, o, p) : report ? json_kernels(p) : NULL;
   if (report) {
     json_object_update_new(
@@ -387,6 +401,7 @@ int verb_inspect(Ctx *c, const Options *o) {
                           "arena_bytes", (json_int_t)p->memory.arena_bytes, "arena_bound", (json_int_t)p->memory.arena_bound,
                           "weight_bytes", (json_int_t)p->weights.bytes, "kernels", kernels, "buffers", memory_json(p)));
     add_traffic(p, json_object_get(report, "kernels"));
+    if (predicted) add_predicted(c, p, predicted, report);
     json_object_set_new(report, "contractions", contractions);
     json_object_set_new(report, "layouts", layouts_json(p));
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
@@ -406,6 +421,9 @@ int verb_inspect(Ctx *c, const Options *o) {
          p->in->target->isa, count_text(c, (double)cost.flops, "flop"), bytes_text(c, cost.read), bytes_text(c, cost.written),
          bytes_text(c, p->memory.arena_bytes), bytes_text(c, p->memory.arena_bound), bytes_text(c, p->weights.bytes));
   print_products(p);
+  if (predicted)
+    printf("time    %s predicted for one core of the machine '%s'\n", time_text(c, sum_of(p, predicted)),
+           predict_facts(c, t)->name);
   if (least_seconds(p) > 0)
     printf("bound   %s by %d GB/s and %d GFLOP/s\n", time_text(c, least_seconds(p) * 1e3), t->dev->gigabytes, t->dev->gigaflops);
   if (o->explain) {

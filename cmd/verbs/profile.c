@@ -13,6 +13,7 @@ typedef struct Profile {
   const char *scratch;
   const Tensor *in;
   Timing t;
+  const ProgramTime *predicted; /* by kernel; NULL: not asked for */
 } Profile;
 
 static int slowest_first(const void *a, const void *b) {
@@ -24,20 +25,23 @@ static int slowest_first(const void *a, const void *b) {
 static void print_profile(Ctx *c, const Profile *p) {
   const Timing *m = &p->t;
   const size_t n = m->layers.n;
-  const bool peak = m->peak.gflops > 0;
-  Table t = { c, p->o, ">>>>><<", .headed = true };
+  const bool peak = m->peak.gflops > 0, also = p->o->predict;
+  Table t = { c, p->o, also ? ">>>>>><<" : ">>>>><<", .headed = true };
   printf("%zu kernel%s, %s for %s\n", n, n == 1 ? "" : "s", time_text(c, m->total), m->f.target->isa);
   if (peak) printf("peak %.4g GFLOP/s, reads %.4g GB/s; ", m->peak.gflops, m->peak.read_gbs);
   else printf("times by its driver; ");
   printf("other processes kept %.2f CPUs busy\n", m->foreign);
-  table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", "kernel", "nodes (next line: schedule)");
+  if (also) printf("predicted for one thread of the machine '%s'\n", predict_facts(c, p->plan->in->target)->name);
+  table_row(&t, "time", "share", "GFLOP/s", "GB/s", "roof", also ? "predicted" : "kernel",
+            also ? "kernel" : "nodes (next line: schedule)", "nodes (next line: schedule)");
   for (size_t i = 0; i < n; i++) {
     const KernelTime *r = &m->rows[i];
     const Layer *x = &m->layers.p[r->kernel];
+    const char *name = arena_printf(&c->model, "k%d", r->kernel), *nodes = x->nnodes ? layer_nodes(c, x, NODES_SHOWN) : x->schedule;
     table_row(&t, time_text(c, r->ms), arena_printf(&c->model, "%.1f %%", r->ms / m->total * 100),
               arena_printf(&c->model, "%.1f", r->gflops), arena_printf(&c->model, "%.1f", r->gbs),
-              peak ? arena_printf(&c->model, "%.0f %%", r->roof * 100) : "-", arena_printf(&c->model, "k%d", r->kernel),
-              x->nnodes ? layer_nodes(c, x, NODES_SHOWN) : x->schedule);
+              peak ? arena_printf(&c->model, "%.0f %%", r->roof * 100) : "-",
+              also ? time_text(c, p->predicted[r->kernel].total) : name, also ? name : nodes, nodes);
     if (x->nnodes && *x->schedule) table_under(&t, x->schedule);
   }
   table_print(&t);
@@ -49,11 +53,15 @@ static json_t *profile_json(const Profile *p) {
   for (size_t i = 0; i < m->layers.n; i++) {
     const KernelTime *r = &m->rows[i];
     const Layer *k = &m->layers.p[r->kernel];
-    json_array_append_new(list,
-                          json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "kernel", r->kernel, "ms", r->ms,
+    json_t *row = json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o}", "kernel", r->kernel, "ms", r->ms,
                                     "share", r->ms / m->total, "gflops", r->gflops, "gbs", r->gbs, "roofline", r->roof, "flops",
                                     (json_int_t)k->flops, "bytes_read", (json_int_t)k->read, "bytes_written",
-                                    (json_int_t)k->written, "schedule", json_text(k->schedule), "nodes", layer_nodes_json(k)));
+                                    (json_int_t)k->written, "schedule", json_text(k->schedule), "nodes", layer_nodes_json(k));
+    if (p->predicted) {
+      json_object_set_new(row, "least_ms", json_real(r->least));
+      json_object_set_new(row, "predicted", predicted_json(&p->predicted[r->kernel]));
+    }
+    json_array_append_new(list, row);
   }
   json_object_update_new(j, json_pack("{s:s, s:f, s:I, s:f, s:f, s:f, s:o}", "isa", m->f.target->isa, "ms", m->total, "runs",
                                       (json_int_t)m->runs, "peak_gflops", m->peak.gflops, "read_gbs", m->peak.read_gbs,
@@ -135,8 +143,11 @@ int verb_profile(Ctx *c, const Options *o) {
     open_bundle(c, &p);
     in = p.t.f.inputs.p, n = p.t.f.inputs.n;
   } else {
-    native_only(c, target_of(c, o, "native"));
-    p.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
+    machine_prepare(c, o);
+    const Target *t = target_of(c, o);
+    native_only(c, t);
+    p.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
+    if (o->predict) p.predicted = predict_ms(c, p.plan);
     p.t.layers = layers_of_plan(p.plan);
     p.t.device = p.plan->in->backend->device != NULL;
     in = p.plan->g->inputs.p, n = p.plan->g->inputs.n;

@@ -108,7 +108,7 @@ static void calibrate(Ctx *c, void *arg) {
   o.model = arena_printf(&c->model, "%s/observing.onnx", k->scratch);
   file_put(c, o.model, k->observing.p, k->observing.n);
   feed_read(c, &o, &first); /* its shapes fix the model's dynamic dimensions */
-  Plan *p = plan_of(&o, load_graph(c, &o, &first), target_of(c, &o, "native"), NULL);
+  Plan *p = plan_of(&o, load_graph(c, &o, &first), target_of(c, &o), NULL);
   feed_free(&first);
   c->file = k->o->model;
   const char *dir = plan_put(c, &o, p, k->scratch);

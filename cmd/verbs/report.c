@@ -254,7 +254,7 @@ static void write_page(Ctx *c, void *arg) {
 
 int verb_report(Ctx *c, const Options *o) {
   Feed feed = { 0 };
-  Page p = { .o = o, .target = target_of(c, o, "native") };
+  Page p = { .o = o, .target = target_of(c, o) };
   Sample sample = { 0 };
   if (!o->out) fail(c, EX_USAGE_, "report needs a file for the page: -o FILE.html");
   feed_read(c, o, &feed);

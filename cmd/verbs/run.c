@@ -43,7 +43,8 @@ int verb_run(Ctx *c, const Options *o) {
     s.in = r.bundle.inputs.p, s.nin = s.stride = r.bundle.inputs.n;
     s.out = r.bundle.outputs.p, s.nout = r.bundle.outputs.n;
   } else {
-    const Target *t = target_of(c, o, "native");
+    const Target *t = target_of(c, o);
+    machine_tell_default(c, o);
     r.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
     s.in = r.plan->g->inputs.p, s.nin = graph_nin(r.plan->g), s.stride = r.plan->g->inputs.n;
     s.out = r.plan->g->outputs.p, s.nout = graph_nout(r.plan->g);

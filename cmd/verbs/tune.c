@@ -201,7 +201,7 @@ static void complete_lock(Ctx *c, const Options *given, const char *path) {
   o.no_store = o.quiet = true;
   const bool quiet = c->quiet;
   c->quiet = true; /* a decision may leave nothing to decide for another one */
-  plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o, "native"), NULL);
+  plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o), NULL);
   c->quiet = quiet;
   c->file = NULL;
 }
@@ -266,7 +266,7 @@ static const Plan *plan_chosen(Ctx *c, const Tuning *u) {
   lock_write(c, &l, path);
   plain.schedule = path;
   c->quiet = true;
-  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), target_of(c, &plain, "native"), NULL);
+  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), target_of(c, &plain), NULL);
   c->quiet = quiet;
   return p;
 }
@@ -423,7 +423,8 @@ int verb_tune(Ctx *c, const Options *o) {
   Tuner *t = &u.t;
   const bool job = o->job || o->import;
   Linking tools = { .o = o };
-  const Target *target = target_of(c, o, "native");
+  if (!job) machine_prepare(c, o);
+  const Target *target = target_of(c, o);
   if (!job) native_only(c, target);
   else if (target_is_bare(target))
     fail(c, EX_USAGE_, "--isa '%s' has no operating system that could run a job", o->isa);

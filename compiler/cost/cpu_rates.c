@@ -31,17 +31,32 @@ static void put_arithmetic(Rates *r, const CpuFacts *f, const Target *t, const T
   put(r, R_FMA_WIDEST, fma);
   put(r, R_BF16_AMX, f->at[FACT_BF16_TILES] / fma);
   put(r, R_BF16_DOT, f->at[FACT_BF16] / fma);
+  put(r, R_DIV, fmax(1, fma / f->at[FACT_DIVIDE]));
+  put(r, R_SHUFFLE, fmax(1, fma / f->at[FACT_SHUFFLE]));
+  put(r, R_DOT, fmax(1, 4 * fma / f->at[FACT_INT8]));
 }
 
-static void put_memory(Rates *r, const CpuFacts *f) {
+/* Ports take vectors of any width, so a port's rate is that of the widest. */
+static void put_first_level(Rates *r, const CpuFacts *f, const Target *widest) {
+  const double bytes = fmax(4, widest->vector_bytes), loads = fmax(1, round(f->at[FACT_L1_READ] / bytes));
+  put(r, R_LOADS, loads);
+  put(r, R_ROW_STORE, fmax(1, loads / fmax(0.5, f->at[FACT_L1_WRITE] / bytes)));
+}
+
+static void put_memory(Rates *r, const CpuFacts *f, const Target *t) {
+  const double vector = fmax(4, t->vector_bytes);
   const double l2 = f->at[FACT_L2_READ], l2_both = both(l2, f->at[FACT_L2_WRITE]);
-  const double l3 = f->at[FACT_L3_READ], l3_both = both(l3, f->at[FACT_L3_WRITE]), memory = f->at[FACT_MEMORY_READ];
+  const bool third = f->at[FACT_L3] > 0; /* else memory lies behind the second level */
+  const double memory = f->at[FACT_MEMORY_READ], l3 = third ? f->at[FACT_L3_READ] : memory;
+  const double l3_both = both(l3, f->at[third ? FACT_L3_WRITE : FACT_MEMORY_WRITE]);
   put(r, R_L2_BYTES, l2_both);
   r->at[R_L2_BYTES][BY_TILE] = r->at[R_L2_BYTES][BY_PADDING] = r->at[R_L2_BYTES][BY_SPLIT] = l2;
   put(r, R_FAR_BYTES, l3_both);
   r->at[R_FAR_BYTES][BY_TILE] = l3;
   r->at[R_FAR_BYTES][BY_SPLIT] = memory;
   put(r, R_MEMORY_BYTES, fmin(memory, f->at[FACT_ALL_READ]));
+  put(r, R_L2_VECTOR, vector / l2);
+  put(r, R_FAR_VECTOR, vector / l3);
   put(r, R_BARRIER, 1000 * f->at[FACT_CLOCK] * f->at[FACT_BARRIER]);
 }
 
@@ -58,7 +73,8 @@ const Target *target_for_cpu(Arena *a, const Target *t, const CpuFacts *f, const
   Rates *r = arena_dup(a, &rates_default, sizeof *r);
   CHECK(widest != NULL);
   put_arithmetic(r, f, t, widest);
-  put_memory(r, f);
+  put_first_level(r, f, widest);
+  put_memory(r, f, t);
   put_requested(r, set);
   Target *to = target_with_facts(a, t, f);
   to->rates = r;

@@ -340,7 +340,8 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   /* shuffles use their own port, and one of the two that multiply */
   if (in_turn) mem *= group_words(m) > 1 ? 1 + group_words(m) : 1; /* a word of bytes becomes words of halves */
   double cycles = in_turn ? ops + mem
-                          : fmax(fmax(ops, mem) / rate(m->t, ISSUE, TILE), (ops + shuffles) / (rate(m->t, ISSUE, TILE) + 1));
+                          : fmax(fmax(ops / rate(m->t, ISSUE, TILE), mem / rate(m->t, LOADS, TILE)),
+                                 (ops + shuffles) / (rate(m->t, ISSUE, TILE) + 1));
   if (far > cycles) cycles = far;
   /* spread data is multiplied often while the next of it arrives */
   const bool lost = apart > tunable(m->ir->ctx, streams) && !model_spreads(m, t->v);

@@ -3,6 +3,7 @@
  * its accesses. */
 #ifndef TGC_LOWER_H
 #define TGC_LOWER_H
+#include "../cost/program_time.h"
 #include "../cost/tile.h"
 #include "../nest/nest.h"
 #include "../target/isa_ops.h"
@@ -45,6 +46,9 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* adds the nest
 typedef struct Products { double all, staged, matrix; } Products;
 Products program_products(const IR *ir, const Ref *list, size_t n);
 Products plan_products(const Plan *p);
+
+/* ---- plan_time.c: predicted time of each kernel on one core with these facts: out has an element for each ---- */
+void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
 
 /* ---- blocks_apart.c ---- */
 /* Whether it is proved that no block of a launch touches an element of global memory that another block stores to. mem[i]:

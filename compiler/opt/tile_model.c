@@ -136,7 +136,7 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   }
   for (size_t i = 0; i < m->access.n; i++) find_windows(m, &m->access.p[i]);
   if (m->ops + m->cold < 1) m->ops = 1 - m->cold;
-  if (m->group > 1) m->ops *= group_words(m);
+  if (m->group > 1) m->ops *= group_words(m) * rate(t, DOT, TILE);
   VEC_FREE(&all);
   VEC_FREE(&body);
 }

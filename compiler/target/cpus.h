@@ -27,8 +27,13 @@ KNOWN(ZEN4, CLOCK, 3.6, "measured") KNOWN(ZEN4, BF16, 32, "measured") KNOWN(ZEN4
 KNOWN(ZEN4, L2_READ, 32, "measured")
 KNOWN(ZEN4, L3_READ, 28, "measured") KNOWN(ZEN4, MEMORY_READ, 7.2, "measured")
 CPU(ZEN5, "zen5", "x86-64-v4+vbmi+vnni+bf16+avxvnni", "AMD Zen 5, with data paths of 512 bits")
-KNOWN(ZEN5, FMA, 32, "unchecked") KNOWN(ZEN5, LATENCY, 4, "unchecked") CACHES(ZEN5, 48, 1024, 32768)
-FIRST(ZEN5, 128, 64, "unchecked")
+KNOWN(ZEN5, CLOCK, 4.3, "measured") KNOWN(ZEN5, FMA, 32, "measured") KNOWN(ZEN5, LATENCY, 4, "measured")
+KNOWN(ZEN5, BF16, 60, "measured") KNOWN(ZEN5, INT8, 130, "measured") KNOWN(ZEN5, DIVIDE, 6.4, "measured")
+KNOWN(ZEN5, SHUFFLE, 32, "measured") KNOWN(ZEN5, L1, 48, "measured") KNOWN(ZEN5, L2, 1024, "measured")
+KNOWN(ZEN5, L3, 32768, "measured") FIRST(ZEN5, 120, 64, "measured")
+KNOWN(ZEN5, L2_READ, 51, "measured") KNOWN(ZEN5, L2_WRITE, 42, "measured")
+KNOWN(ZEN5, L3_READ, 30, "measured") KNOWN(ZEN5, L3_WRITE, 28, "measured") KNOWN(ZEN5, MEMORY_READ, 9.7, "measured")
+KNOWN(ZEN5, MEMORY_WRITE, 8, "measured") KNOWN(ZEN5, ALL_READ, 9.1, "measured") KNOWN(ZEN5, BARRIER, 0.14, "measured")
 CPU(HASWELL, "haswell", "x86-64-v3", "Intel Haswell and Broadwell")
 ISSUE(HASWELL, 16, 5, 0.57, 8, "mca") CACHES(HASWELL, 32, 256, 8192) FIRST(HASWELL, 64, 32, "mca")
 CPU(SKYLAKE_X, "skylake-x", "x86-64-v4", "Intel Skylake server and Cascade Lake, two units of 512 bits")
@@ -39,27 +44,27 @@ KNOWN(ICE_LAKE, SHUFFLE, 16, "mca")
 CACHES(ICE_LAKE, 48, 1280, 0) FIRST(ICE_LAKE, 130, 64, "unchecked") KNOWN(ICE_LAKE, INT8, 130, "mca")
 #define GOLDEN_COVE(cpu) \
   KNOWN(cpu, CLOCK, 2.8, "measured") KNOWN(cpu, FMA, 32, "measured") KNOWN(cpu, LATENCY, 4, "mca") \
-  KNOWN(cpu, BF16, 16, "measured") KNOWN(cpu, INT8, 140, "measured") KNOWN(cpu, FP16, 64, "measured") \
+  KNOWN(cpu, BF16, 16, "measured") KNOWN(cpu, INT8, 140, "measured") \
   CACHES(cpu, 48, 2048, 65536) FIRST(cpu, 127, 45, "measured") \
   KNOWN(cpu, L2_READ, 53, "measured") KNOWN(cpu, L2_WRITE, 16, "measured") \
   KNOWN(cpu, L3_READ, 10, "measured") KNOWN(cpu, L3_WRITE, 8, "measured") KNOWN(cpu, MEMORY_READ, 5.5, "measured") \
   KNOWN(cpu, MEMORY_WRITE, 3, "measured") KNOWN(cpu, ALL_READ, 5.5, "measured") \
-  KNOWN(cpu, BARRIER, 0.33, "measured") KNOWN(cpu, WAKE, 85, "measured")
+  KNOWN(cpu, BARRIER, 0.33, "measured")
 CPU(SAPPHIRE_RAPIDS, "sapphire-rapids", "x86-64-amx+vbmi+fp16+avxvnni", "Intel Sapphire and Emerald Rapids")
 GOLDEN_COVE(SAPPHIRE_RAPIDS) KNOWN(SAPPHIRE_RAPIDS, BF16_TILES, 380, "unchecked")
 CPU(SAPPHIRE_RAPIDS_V4, "sapphire-rapids-no-amx", "x86-64-v4+vbmi+vnni+bf16+fp16+avxvnni", "the same in a guest without AMX")
 GOLDEN_COVE(SAPPHIRE_RAPIDS_V4)
 CPU(GRAVITON2, "graviton2", "armv8.2", "Arm Neoverse N1")
 ISSUE(GRAVITON2, 8, 4, 0.57, 8, "mca") CACHES(GRAVITON2, 64, 1024, 32768) FIRST(GRAVITON2, 32, 16, "mca")
-KNOWN(GRAVITON2, INT8, 32, "mca") KNOWN(GRAVITON2, FP16, 16, "mca")
+KNOWN(GRAVITON2, INT8, 32, "mca")
 CPU(GRAVITON3, "graviton3", "armv8.6", "Arm Neoverse V1")
 ISSUE(GRAVITON3, 16, 4, 1.1, 16, "mca") CACHES(GRAVITON3, 64, 1024, 32768) FIRST(GRAVITON3, 47, 32, "mca")
 KNOWN(GRAVITON3, INT8, 64, "mca")
-KNOWN(GRAVITON3, BF16, 51, "mca") KNOWN(GRAVITON3, FP16, 32, "mca")
+KNOWN(GRAVITON3, BF16, 51, "mca")
 CPU(GRAVITON4, "graviton4", "armv8.6", "Arm Neoverse V2")
 ISSUE(GRAVITON4, 16, 4, 0.8, 16, "mca") CACHES(GRAVITON4, 64, 2048, 36864) FIRST(GRAVITON4, 47, 32, "mca")
 KNOWN(GRAVITON4, INT8, 64, "mca")
-KNOWN(GRAVITON4, BF16, 63, "mca") KNOWN(GRAVITON4, FP16, 32, "mca")
+KNOWN(GRAVITON4, BF16, 63, "mca")
 CPU(APPLE_M1, "apple-m1", "armv8.2", "Apple M1, a fast core")
 KNOWN(APPLE_M1, CLOCK, 3.2, "unchecked") CACHES(APPLE_M1, 128, 12288, 0)
 CPU(CORTEX_A53, "cortex-a53", "neon", "Arm Cortex-A53")

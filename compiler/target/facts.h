@@ -10,10 +10,8 @@ FACT(BF16,         "bf16",         "per cycle",     has_bf16(t) ? at(FMA) : 0, "
 FACT(BF16_TILES,   "bf16_tiles",   "per cycle",     has_amx(t) ? 12 * at(FMA) : 0, "multiply-adds of bf16 by tiles; 0: none")
 FACT(INT8,         "int8",         "per cycle",     has_int8(t) ? 4 * at(FMA) : at(FMA),
       "multiply-adds of bytes by the best instruction")
-FACT(FP16,         "fp16",         "per cycle",     has_fp16(t) ? 2 * at(FMA) : 0, "multiply-adds of halves; 0: none")
 FACT(DIVIDE,       "divide",       "per cycle",     at(FMA) / 10, "quotients of floats, widest vectors")
 FACT(SHUFFLE,      "shuffle",      "per cycle",     lanes, "floats moved between lanes")
-FACT(GATHER,       "gather",       "per cycle",     1, "floats loaded at indices, from the first level")
 FACT(L1,           "l1",           "KB",            t->l1_bytes / 1024.0, "first-level data cache; 1 KB = 1024 bytes")
 FACT(L2,           "l2",           "KB",            t->l2_bytes / 1024.0, "second-level cache, as far as one core can use it")
 FACT(L3,           "l3",           "KB",            t->l3_bytes / 1024.0,
@@ -29,7 +27,5 @@ FACT(L3_READ,      "l3_read",      "bytes/cycle",   at(L3) > 0 ? fmax(at(L2_READ
       "reading what lies in the third level, else memory")
 FACT(L3_WRITE,     "l3_write",     "bytes/cycle",   at(L3) > 0 ? 0.8 * at(L3_READ) : at(MEMORY_WRITE), "writing to it")
 FACT(ALL_READ,     "all_read",     "bytes/cycle",   at(MEMORY_READ), "all cores reading memory at once: each one's share")
-FACT(ALL_WRITE,    "all_write",    "bytes/cycle",   at(MEMORY_WRITE), "all cores writing memory at once: each one's share")
 FACT(BARRIER,      "barrier",      "microseconds",  1500 / (1000 * at(CLOCK)), "a barrier of two spinning threads")
-FACT(WAKE,         "wake",         "microseconds",  50, "until a thread that sleeps has answered")
 /* clang-format on */

@@ -39,6 +39,7 @@ ROUNDS, SECONDS = int(os.environ.get("ROUNDS", 1)), os.environ.get("SECONDS", "0
 THREADS = [int(n) for n in os.environ.get("THREADS", "1 2").split()]
 TUNE = os.environ.get("TUNE")
 MORE = os.environ.get("TGC_BENCH_ARGS", "").split()
+MORE = MORE if any(a.startswith(("--isa", "--machine")) for a in MORE) else ["--isa=native", *MORE]
 BUILT = "mobilenetv2 resnet18 resnet18_qdq bert_base gpt2_decode".split()
 OTHERS = ("unet efficientnet resnext convnext style_transfer deeplab dcgan vit swin mlp_mixer whisper_encoder llama_decode "
           "wavenet bilstm yolov8 diffusion_unet conformer hifigan t5_decoder seq2seq dgcnn graph_network").split()
