@@ -69,9 +69,9 @@ GROUP(GENERAL,   "General")
 
 /*     letter name              argument                 kind   field            verbs        group */
 
-OPTION(0,   "dim",              "NAME=N",                 LIST,  dims,            "crvikbptq",  INPUT,
+OPTION(0,   "dim",              "NAME=N[:N]",             LIST,  dims,            "crvikbptq",  INPUT,
        "size of a dynamic dimension, named as in the model or as INPUT:AXIS; --data and --input set it as well; all=N sets "
-       "the dimensions that have no size yet")
+       "the dimensions that have no size yet. A range LOW:HIGH makes one bundle for all of its sizes")
 OPTION(0,   "result",           "NAME",                   LIST,  results,         "crvikbpt",   INPUT,
        "make this value an output in place of the model's outputs, and drop what it does not need; may be repeated")
 OPTION(0,   "from",             "NAME",                   LIST,  froms,           "crvikbpt",   INPUT,
@@ -97,6 +97,9 @@ OPTION(0,   "percentile",       "P",                      REAL,  percentile,    
        "calibration clips a value's range at this percentile of each sample's elements, at both ends (100: no clipping)")
 OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRvBp",      INPUT,
        "seed of random inputs, for inputs without a file (0)")
+OPTION(0,   "size",             "N[,N...]",               TEXT,  size,            "RvBp",       INPUT,
+       "size of the run, where --dim NAME=LOW:HIGH gives a range; else --data and --input set it, or it is HIGH; verify and bench "
+       "take several")
 OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "v",          INPUT,
        "compare these outputs, which the bundle's program check saved with --save on any machine; run nothing here")
 

@@ -15,6 +15,7 @@ typedef struct Verify {
   const Options *o;
   const Target *target;
   Graph *g;
+  Graph *range;    /* the graph of a range of sizes, which is compiled in place of g; NULL: no range */
   const char *scratch;
   size_t steps, nout;       /* number of runs; outputs per run */
   Tensor *in, *want, *got;  /* tensors of all runs; in includes the states */
@@ -214,8 +215,8 @@ static void build_and_compare(Ctx *c, void *arg) {
   size_t n = v->steps * v->nout;
   if (v->o->outputs) read_outputs(c, v);
   else {
-    Plan *p = plan_from(v->o, v->from ? v->g : same_graph(c, v->g), v->target, v->from, NULL, NULL);
-    v->compiled = p->g;
+    Plan *p = plan_from(v->o, v->range ? v->range : v->from ? v->g : same_graph(c, v->g), v->target, v->from, NULL, NULL);
+    v->compiled = v->range ? NULL : p->g;
     int status = 0;
     if (v->o->interpret) run_interpreted(c, v, p);
     else status = plan_execute(c, v->o, p, v->scratch, v->steps, v->in, v->got);
@@ -231,7 +232,7 @@ static void build_and_compare(Ctx *c, void *arg) {
   }
   json_object_set_new(v->report, "outputs", list);
   fflush(stdout); /* the search for suspects takes a while */
-  const bool same_code = !v->o->outputs && !v->o->interpret && !v->from; /* in bundles that end at inner values */
+  const bool same_code = !v->o->outputs && !v->o->interpret && !v->from && !v->range; /* in bundles that end at inner values */
   if (v->failed && same_code) blame(c, v);
 }
 
@@ -245,6 +246,13 @@ int verify_model(Ctx *c, const Options *given, json_t **report) {
     fail(c, EX_USAGE_, "--interpret is for kernels of devices, and --isa '%s' is a CPU", v.target->isa);
   feed_read(c, o, &feed);
   v.g = v.from ? resumed_graph(v.from) : load_graph(c, o, &feed);
+  const Symbol *symbol = &v.g->ir->symbol;
+  if (symbol->name || o->run_size) { /* the reference is the graph of one size */
+    then.run_size = feed_size(c, o, symbol, &feed, v.g->inputs.p, graph_nin(v.g));
+    v.range = v.g;
+    const Options one = one_size(c, o, symbol, then.run_size);
+    v.g = load_graph(c, &one, &feed);
+  }
   Steps s = { .in = v.g->inputs.p, .out = v.g->outputs.p, .nin = graph_nin(v.g), .stride = v.g->inputs.n };
   v.steps = steps_of(o);
   s.nout = v.nout = graph_nout(v.g);
@@ -268,10 +276,12 @@ int verify_model(Ctx *c, const Options *given, json_t **report) {
   return code;
 }
 
-int verb_verify(Ctx *c, const Options *o) {
+static int verify_once(Ctx *c, const Options *o) {
   json_t *report;
   const int code = verify_model(c, o, &report);
   if (o->json) json_print(report);
   else json_decref(report);
   return code;
 }
+
+int verb_verify(Ctx *c, const Options *o) { return over_sizes(c, o, verify_once); }

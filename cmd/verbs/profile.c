@@ -187,15 +187,18 @@ static void run_profile(Ctx *c, void *arg) {
   if (p->o->trace) write_trace(c, p);
 }
 
-int verb_profile(Ctx *c, const Options *o) {
+static int profile_once(Ctx *c, const Options *given) {
   Feed feed = { 0 };
+  Options then = *given;
+  const Options *o = &then;
   Profile p = { .o = o };
   native_only(c, target_of(c, o, "native"));
   feed_read(c, o, &feed);
   p.plan = plan_of(o, load_graph(c, o, &feed), target_of(c, o, "native"), NULL);
   size_t n = p.plan->g->inputs.n;
   p.in = ARENA_NEW(&c->model, Tensor, n + 1);
-  feed_inputs(c, &feed, p.plan->g->inputs.p, (int)n, o->seed, p.in);
+  then.run_size = feed_size(c, o, &p.plan->ir->symbol, &feed, p.plan->g->inputs.p, graph_nin(p.plan->g));
+  feed_inputs(c, &feed, values_of_run(c, p.plan->g->inputs.p, n, then.run_size), (int)n, o->seed, p.in);
   p.scratch = scratch_new(c);
   int code = ctx_try(c, run_profile, &p);
   worker_end(&p.worker);
@@ -204,3 +207,5 @@ int verb_profile(Ctx *c, const Options *o) {
   feed_free(&feed);
   return code;
 }
+
+int verb_profile(Ctx *c, const Options *o) { return over_sizes(c, o, profile_once); }
