@@ -332,5 +332,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages
+.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models sizes bench-sizes nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d
