@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sized.c: a graph for a range of sizes of one dimension, and the proof that it is one.
  *
  * The front ends build a graph for one size. So the graph of the greatest size is built, and what runs of n need of each value

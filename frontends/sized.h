@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sized.h: models with a range of sizes in place of one (LoadOptions.range). */
 #ifndef TGC_SIZED_H
 #define TGC_SIZED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sizes.c: the sizes of runs, for models and bundles that serve a range of them (--dim NAME=LOW:HIGH, --size). */
 #include "../cmd.h"
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* needs.c: how much of each value a run needs, if a run sets the outermost extent n of inputs and outputs.
  *
  * All shapes have the greatest n. A run needs the first n entries of such outputs. The walk goes from users to sources. A rule per

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sizes.c: the table of sizes that a run of a range of sizes has, and ranges that end at one of them.
  *
  * A size is a formula of the number n that a run is told (runtime_stub/tgcrt_sizes.h). In kernels it is the leaf SIZE, whose

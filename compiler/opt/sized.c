@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sized.c: loops of nests that end at a size of the run.
  *
  * If a run needs only the first values of a range (Buf.needed of the buffer that the nest stores to), the range gets a limit. A

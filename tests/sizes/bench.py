@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A bundle for n from 1 to 128 beside a bundle for each size: medians of runs in turns, one and two threads. Prints tables in
 Markdown. Arguments: ISA (native), pairs of turns (31), threads (1,2)."""
 import math

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* every.c: runs a bundle for a range of sizes ("net") at every size, beside one for the greatest size ("top"). If FIX_N is defined,
  * it also runs one for that size ("fix"). Inputs and outputs end at a page that cannot be touched. Before each run the arena and the
  * outputs are filled with other bytes: 0, 0xff and NaN. Prints "ok N sizes", or what is wrong.

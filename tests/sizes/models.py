@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Small models of layers whose outermost extent is a number n of the run, as text (docs/text-format.md)."""
 
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* race.c: times a bundle for a range of sizes ("net") at one size beside a bundle for that size ("fix"), in turns. Arguments: the
  * library and weights of each, the size, threads, pairs of turns. Prints the medians in microseconds, and that of the ratios. */
 #define _GNU_SOURCE

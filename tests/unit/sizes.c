@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranges of sizes: the formulas of tiles, refusals, and random graphs, whose programs run in the interpreter at every size of a
  * range. SIZES_GRAPHS: number of graphs; SIZES_SEED: of the first one. */
 #include "../../backends/backends.h"
