@@ -137,6 +137,13 @@ run-paths: all lib
 models: all
 	@TGC_COMPILERS="$${TGC_COMPILERS:-gcc clang}" BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/models/run | grep -v '^ok'
 
+# layers and models with an open batch, for a range of sizes: every size through a real bundle: minutes
+sizes: all
+	@SIZES=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/run
+# a bundle for a range beside bundles for single sizes: minutes; ISA=x86-64-v3 for another machine than this one
+bench-sizes: all
+	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/bench.py $(or $(ISA),native)
+
 # every official test of an operator through a real bundle: minutes
 nodes: all
 	@NODES=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" tests/nodes/run | grep -v '^ok'
@@ -329,5 +336,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages
+.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes bench-sizes
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

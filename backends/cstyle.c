@@ -150,11 +150,21 @@ static bool put_tile(Render *w, size_t at) {
 /* Variables are numbered by position, loops and accumulators in order of appearance. */
 static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFER || x->op == OP_GET; }
 
+/* A size of the run */
+static const char *size_text(Render *w, int64_t number, DType d) {
+  const char *cast = d == DT_I64 ? "" : arena_printf(&w->a, "(%s)", w->l->type[d]);
+  return arena_printf(&w->a, "%sn[%lld]", cast, (long long)number);
+}
+
 /* Where a loop begins or ends: a constant, or the current chunks' share of its units. */
 static const char *bound(Render *w, const char *chunk, const char *constant, const Node *range) {
   const long long units = (long long)range_extent(range), chunks = w->k->chunks;
   if (range_kind(range) != RK_THREAD) return constant;
   if (range->dt != target_count(w->t)) chunk = arena_printf(&w->a, "(%s)%s", w->l->type[range->dt], chunk); /* a wider one */
+  if (range_limit(range)) {
+    const char *limit = size_text(w, range_limit(range) - 1, (DType)range->dt);
+    return arena_printf(&w->a, "%s * %s / %lld", chunk, limit, chunks);
+  }
   if (units == 1) return arena_printf(&w->a, "%s / %lld", chunk, chunks);
   if (units % chunks) return arena_printf(&w->a, "%s * %lld / %lld", chunk, units, chunks);
   return units == chunks ? chunk : arena_printf(&w->a, "%s * %lld", chunk, units / chunks);
@@ -195,8 +205,9 @@ static void open_loop(Render *w, const Node *x) {
     return;
   }
   char *name = arena_printf(&w->a, "r%d", w->nloops++);
-  const char *begin = bound(w, "begin", "0", r),
-             *end = bound(w, "end", arena_printf(&w->a, "%lld", (long long)range_extent(r)), r);
+  const char *last = range_limit(r) ? size_text(w, range_limit(r) - 1, (DType)r->dt)
+                                    : arena_printf(&w->a, "%lld", (long long)range_extent(r));
+  const char *begin = bound(w, "begin", "0", r), *end = bound(w, "end", last, r);
   w->text[refmap_get(&w->at, loop_range(x)) - 1] = name;
   sb_printf(w->o, "%*s%s", w->indent, "", gate);
   put_loop_head(w, w->o, (DType)r->dt, name, begin, end);
@@ -225,6 +236,7 @@ static bool put_statement(Render *w, size_t at) {
   char type[32];
   switch ((Op)x->op) {
   case OP_RANGE: return true;
+  case OP_SIZE: w->text[at] = (char *)(uintptr_t)size_text(w, size_id(x), (DType)x->dt); return true;
   case OP_LOOP: open_loop(w, x); return true;
   case OP_END: close_loop(w, at); return true;
   case OP_BARRIER: sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->barrier); return true;
@@ -331,8 +343,10 @@ void clike_kernel(const Plan *p, int index, const Target *t, Sb *o) {
               k->may_alias ? "" : l->restricted, i);
   }
   const char *count = l->type[target_count(t)];
-  if (k->chunks > 1) sb_printf(o, "%s%s begin, %s end) {\n", k->bufs.n ? ", " : "", count, count);
-  else sb_puts(o, k->bufs.n ? ") {\n" : "void) {\n");
+  const bool sized = kernel_sized(ir, k), any = k->bufs.n || sized;
+  if (sized) sb_printf(o, "%sconst %s *n", k->bufs.n ? ", " : "", l->type[DT_I64]);
+  if (k->chunks > 1) sb_printf(o, "%s%s begin, %s end) {\n", any ? ", " : "", count, count);
+  else sb_puts(o, any ? ") {\n" : "void) {\n");
   for (size_t i = 0; i < k->locals.n; i++) {
     const Buf *b = &ir->bufs.p[k->locals.p[i]];
     sb_printf(o, "  %s%s p%zu[%lld];\n", l->local, l->type[b->dt], i, (long long)b->elems);

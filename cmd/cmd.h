@@ -42,6 +42,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
+  const char *size;             /* --size: numbers, separated by commas */
+  int64_t run_size;            /* the one of them that is worked on; 0: not given */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance, *cpus, *csv;
   double rate;
@@ -203,6 +205,18 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
 typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } DumpTo;
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
+/* ---- sizes.c: sizes of runs, where a model serves a range of them ---- */
+bool parse_sizes(const char *text, int64_t *sizes, int *n); /* "1,2,8": at most 64 numbers from 1 on */
+const char *range_of_dims(const Options *o, int64_t *low, int64_t *high); /* the --dim that has a range; NULL: none */
+/* Calls `one` for each number of --size, with Options.run_size. Without --size, verify takes the least, the middle and the
+ * greatest size of a range. Returns the last exit code that is not 0. */
+int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
+void values_at(GIO *v, size_t n, int64_t size);           /* sets the extents that the size decides */
+const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, int64_t size); /* a copy with these extents; size 0: as they are */
+/* the size, or the greatest one for 0; fails if it is outside of the range, or if there is none. 0: there is no range */
+int64_t size_in_range(Ctx *c, const Options *o, const Symbol *s, int64_t size);
+Options one_size(Ctx *c, const Options *o, const Symbol *s, int64_t size); /* o with the size in place of the range */
+
 /* ---- interpret.c ---- */
 /* Evaluates `steps` runs in the interpreter. in: all inputs of the graph for each run; the states among them are filled in
  * here. out: for each run the outputs that the caller gets. exact: floats are computed in double; else each op rounds to its
@@ -271,6 +285,8 @@ typedef struct NamedTensor {
   bool raw;                    /* plain bytes; the model gives type and shape */
 } NamedTensor;
 struct Feed { VEC(NamedTensor) inputs, outputs; };
+/* The size of the run: --size, else from the shapes of the data, else the greatest one; 0: the model is for one size */
+int64_t feed_size(Ctx *c, const Options *o, const Symbol *s, const Feed *f, const GIO *in, size_t n);
 void feed_read(Ctx *c, const Options *o, Feed *f);        /* reads --input, and the first step of --data */
 typedef struct Steps {
   const GIO *in, *out;         /* inputs and outputs of one step, as declared */
@@ -339,6 +355,8 @@ struct Interface {                                        /* facts that a caller
   const Target *target;                                   /* parsed from the bundle's --isa */
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
+  Symbol symbol;                                          /* the range of sizes that the bundle serves */
+  int64_t size;                                           /* the size of its runs, and of the shapes above; 0: no range */
   bool states;                                            /* the bundle has states, which the runtime advances */
   Texts sources;                                          /* all sources for the C compiler except tgcrt.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
@@ -346,6 +364,7 @@ struct Interface {                                        /* facts that a caller
 };
 /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
+void interface_at(Interface *f, int64_t size);            /* sets the size of its runs */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless the weights file has the digest that the

@@ -335,7 +335,20 @@ static void check_variants(const Plan *p, const Resumed *r) {
       fail(p->ir->ctx, EX_BADMODEL, "variant %zu has %zu kernels, not %zu", i, p->variants.p[i]->kernels.n, p->kernels.n);
 }
 
-static const PlanInputs *plan_inputs(Ctx *c, const CompileOptions *o) {
+/* A run of any size of a range needs a backend whose kernels take sizes. */
+static void check_symbol(const Graph *g, const CompileOptions *o) {
+  Ctx *c = g->ir->ctx;
+  const char *name = g->ir->symbol.name;
+  if (!name) return;
+  if (!o->backend->sizes)
+    fail(c, EX_USAGE_, "--dim %s: --backend=%s makes bundles for one size; only --backend=c serves a range", name,
+         o->backend->name);
+  if (g->states.n) fail(c, EX_USAGE_, "--dim %s: a range does not go with --state", name);
+  if (o->blob) fail(c, EX_USAGE_, "--dim %s: a range does not go with a dump from which to go on", name);
+}
+
+static const PlanInputs *plan_inputs(const Graph *g, const CompileOptions *o) {
+  Ctx *c = g->ir->ctx;
   PlanInputs *in = ARENA_NEW(&c->model, PlanInputs, 1);
   *in = (PlanInputs){ .target = o->target,
                       .optimize = optimize_for(o->optimize, o->target),
@@ -345,7 +358,7 @@ static const PlanInputs *plan_inputs(Ctx *c, const CompileOptions *o) {
                       .precision = o->precision,
                       .weights_as = o->weights,
                       .schedules = o->schedules,
-                      .groups = o->groups };
+                      .groups = g->ir->symbol.name ? GROUPS_NONE : o->groups };
   if (o->precision == PREC_STRICT) in->target = target_in_order(&c->model, o->target);
   else if (!o->keep_denormals) in->target = target_flushing(&c->model, o->target);
   return in;
@@ -360,7 +373,8 @@ static Plan *compile_once(Graph *g, const CompileOptions *o, MemoryGoal *m, int 
   double took[PASSES];
   p->g = g;
   p->ir = g->ir;
-  p->in = plan_inputs(c, o);
+  check_symbol(g, o);
+  p->in = plan_inputs(g, o);
   m->optimize = p->in->optimize;
   g->ir->memory = m;
   if (!o->resumed) g->ir->bufs.n = 0; /* remove buffers of an earlier compilation of the graph */

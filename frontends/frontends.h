@@ -22,6 +22,8 @@ typedef struct LoadOptions {
   const char *part;        /* name of the file in the manifest's list of sources; NULL: the model */
   bool any_dims;           /* accept values of dimensions and constants that are for no input */
   int64_t capacity;        /* rows reserved for results whose size depends on data; 0: no --capacity */
+  const DimValue *range;   /* the one of dims that is the greatest of a range of sizes, for sized_load (sized.h); NULL: none */
+  int64_t low;             /* the least size of that range */
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model. Failures go through fail(): EX_BADMODEL (invalid,
@@ -47,6 +49,7 @@ bool onnx_op(int i, OpForm *form);
 extern const Frontend frontends[];              /* .name NULL ends it; the suffix of the path decides, ONNX is the default */
 /* Loads by the front end for the path's suffix, and compacts the graph (ir_compact): equal files give graphs with equal Refs. */
 Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
+
 
 /* ONNX TensorProto files (input_0.pb). The tensor lives in c->model; strings are refused. */
 Tensor onnx_tensor_load(Ctx *c, const char *path);

@@ -23,6 +23,7 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_BUILD: return "the driver's compiler refuses the kernels";
   case TGCRT_LOST: return "the device or its queue failed; close the context and initialise it again";
   case TGCRT_BUSY: return "the time limit has passed, and the work goes on";
+  case TGCRT_SIZE: return "a size is outside of the range that the model was compiled for";
   }
   return "unknown status";
 }

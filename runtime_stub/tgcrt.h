@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define TGCRT_ABI_MAJOR 1 /* changes if old callers break */
-#define TGCRT_ABI_MINOR 4 /* grows with each addition */
+#define TGCRT_ABI_MINOR 5 /* grows with each addition */
 
 /* The numbers never change; new ones are added at the end. */
 enum {
@@ -43,7 +43,8 @@ enum {
   TGCRT_MEMORY = 13,  /* the device has too little memory */
   TGCRT_BUILD = 14,   /* the driver's compiler refuses the kernels */
   TGCRT_LOST = 15,    /* the device or its queue failed: the context is unusable until NAME_close and NAME_init */
-  TGCRT_BUSY = 16     /* the time limit has passed, and the work goes on */
+  TGCRT_BUSY = 16,    /* the time limit has passed, and the work goes on */
+  TGCRT_SIZE = 17     /* a size is outside of the range that the model was compiled for */
 };
 #define TGCRT_ALIGN 64 /* alignment of the arena and of the weights, in bytes */
 /* the first aligned address in memory that is TGCRT_ALIGN bytes larger than needed */

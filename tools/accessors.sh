@@ -16,7 +16,8 @@ sed -n 's/^OP(\([A-Z0-9]*\), *[A-Z]*, *\([0-9SV]\), *"[^"]*", *"\([^"]*\)", *"\(
       t = a[2] in type ? type[a[2]] : "int64_t"
       at = is_list ? (lists == 1 ? "x->rank + i" : lists ? lists " * x->rank + i" : "i") : i - 1
       printf "static inline %s %s_%s(const Node *x%s) ", t, op, a[1], is_list ? ", int i" : ""
-      printf "{ return (%s)args_of(x, OP_%s)[%s]; }\n", t, $1, at
+      if (a[2] == "u") printf "{ return x->narg > %s ? args_of(x, OP_%s)[%s] : 0; }\n", at, $1, at
+      else printf "{ return (%s)args_of(x, OP_%s)[%s]; }\n", t, $1, at
       lists += is_list
     }
     n = split($3, names, " ")

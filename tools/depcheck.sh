@@ -31,6 +31,7 @@ grep -n '^ *# *include *"' $(find cmd libtgc compiler frontends backends runtime
       return from == "compiler/bundle" || from == "compiler/target" || from == "backends" || top(from) == "cmd"
     if (file == "runtime_stub/tune_machine.h" || file == "runtime_stub/tune_race.h")
       return from == "compiler/target" || from == "compiler/tune" # the tuner and its jobs measure by the same code
+    if (file == "runtime_stub/tgcrt_sizes.h") return from == "compiler/ir" # bundles and the compiler compute sizes by the same code
     if (to == "runtime_stub") return file == "runtime_stub/tgcrt.h" && (from == "compiler/target" || top(from) == "cmd")
     if (top(from) == "cmd" || top(from) == "libtgc") return 1 # the verbs are clients of libtgc, which uses what they share
     if (top(from) == "frontends")

@@ -119,6 +119,21 @@ static const NamedTensor *find_tensor(const NamedTensor *v, size_t n, const GIO 
   return NULL;
 }
 
+/* The extent that data gives to an open value; 0: none */
+static int64_t size_given(const NamedTensor *t, const GIO *v) {
+  int64_t row = dt_bytes(v->dt);
+  if (!t || !v->open) return 0;
+  if (!t->raw) return v->open <= t->t.rank ? t->t.dims[v->open - 1] : 0;
+  for (int a = 0; a < v->rank; a++) row *= a == v->open - 1 ? 1 : v->dims[a];
+  return t->t.elems / row;
+}
+
+int64_t feed_size(Ctx *c, const Options *o, const Symbol *s, const Feed *f, const GIO *in, size_t n) {
+  int64_t size = o->run_size;
+  for (size_t i = 0; i < n && !size; i++) size = size_given(find_tensor(f->inputs.p, f->inputs.n, &in[i], (int)i), &in[i]);
+  return size_in_range(c, o, s, size);
+}
+
 /* Each file that the user gave must belong to an input, and each to a different one. */
 static void check_given(Ctx *c, const Feed *f, const GIO *want, int n) {
   const NamedTensor **taken = ARENA_NEW(&c->model, const NamedTensor *, n + 1);

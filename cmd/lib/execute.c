@@ -19,6 +19,7 @@ typedef struct Result {
 typedef size_t (*BytesFn)(void);
 typedef int (*InitFn)(void *, void *, size_t, const void *, size_t);
 typedef int (*MapFn)(const char *, size_t, const void **);
+typedef int (*SizesFn)(void *, const int64_t *);
 typedef int (*ExecutorFn)(void *, const tgcrt_executor *);
 typedef int (*OpenFn)(void *, const tgcrt_device *);
 typedef int (*PoolFn)(tgcrt_pool **, void *, size_t, const tgcrt_pool_options *);
@@ -94,6 +95,9 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   *(void **)&open_device = symbol(m->so, f->name, "_open");
   if (!status && open_device) status = open_device(m->ctx, &(tgcrt_device){ .name = f->device, .log = note_log, .log_arg = why, .wait_ms = DRIVER_MS });
   if (!status) status = init(m->ctx, arena, arena_bytes, weights, weight_bytes);
+  SizesFn set_sizes;
+  *(void **)&set_sizes = symbol(m->so, f->name, "_set_sizes");
+  if (!status && f->size) status = set_sizes ? set_sizes(m->ctx, &f->size) : TGCRT_SIZE;
   m->init_ms = clock_ms() - start - m->map_ms;
   if (!status && threads > 1) status = use_threads(m->so, f, m->ctx, threads);
   return status;

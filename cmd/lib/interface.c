@@ -26,11 +26,20 @@ static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
     const SmallType *small = holds ? small_type_named(holds, strlen(holds)) : NULL;
     if (holds && (!small || small_bytes(small) != out[i].dt)) return false;
     out[i].narrow = small ? small->onnx : 0;
+    out[i].open = (int)json_integer_value(json_object_get(j, "open"));
+    if (out[i].open < 0 || out[i].open > (int)rank) return false;
     for (size_t k = 0; k < rank; k++) out[i].dims[k] = json_integer_value(json_array_get(shape, k));
     int64_t elems = dims_elems(out[i].dims, out[i].rank);
     if (!out[i].dt || elems < 0 || elems > INT64_MAX / 64) return false;
   }
   return true;
+}
+
+/* Shapes in a manifest are those of the greatest size. */
+static bool shapes_are_greatest(const Symbol *s, const GIO *v, size_t n) {
+  bool all = true;
+  for (size_t i = 0; i < n && all; i++) all = !v[i].open || (s->name && v[i].dims[v[i].open - 1] == s->high);
+  return all;
 }
 
 static bool read_variants(Ctx *c, const json_t *list, Interface *f) {
@@ -75,10 +84,25 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   if (!sources) VEC_PUSH(&f->sources, f->code);
   if (f->embedded && strcmp(weights, "object"))
     VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
+  const json_t *size = json_array_get(json_object_get(j, "sizes"), 0);
+  if (size) {
+    const char *symbol = text_of(size, "name");
+    f->symbol.low = json_integer_value(json_object_get(size, "low"));
+    f->symbol.high = json_integer_value(json_object_get(size, "high"));
+    if (!symbol || f->symbol.low < 1 || f->symbol.high <= f->symbol.low) return false;
+    f->symbol.name = arena_str(&c->model, symbol, strlen(symbol));
+  }
   if (!read_variants(c, json_object_get(j, "variants"), f)) return false;
   vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
   vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);
-  return read_values(c, in, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->outputs.n, f->outputs.p);
+  return read_values(c, in, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->outputs.n, f->outputs.p) &&
+         shapes_are_greatest(&f->symbol, f->inputs.p, f->inputs.n) && shapes_are_greatest(&f->symbol, f->outputs.p, f->outputs.n);
+}
+
+void interface_at(Interface *f, int64_t size) {
+  f->size = size;
+  values_at(f->inputs.p, f->inputs.n, size);
+  values_at(f->outputs.p, f->outputs.n, size);
 }
 
 Interface interface_read(Ctx *c, const Options *o, const char *dir) {
@@ -88,6 +112,7 @@ Interface interface_read(Ctx *c, const Options *o, const char *dir) {
   Interface f = { .device = o->device };
   bool good = read_interface(c, j, &f);
   json_decref(j);
+  if (good && (f.symbol.name || o->run_size)) interface_at(&f, size_in_range(c, o, &f.symbol, o->run_size));
   if (good && o->device && !f.target->dev)
     fail(c, EX_USAGE_, "--device has no effect: '%s' is a bundle for the CPU", dir);
   if (!good) {

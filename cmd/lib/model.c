@@ -3,6 +3,7 @@
 #include "../cmd.h"
 #include "../../compiler/cost/tunable.h"
 #include "../../compiler/target/cpu_facts.h"
+#include "../../frontends/sized.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,9 +29,14 @@ static const char *command_line(Ctx *c, const Options *o) {
 static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
   Arena *m = &c->model;
   VEC(DimValue) dims = { 0 };
+  size_t range = SIZE_MAX; /* the one that has a range */
+  int64_t low = 0, high;
   for (size_t i = 0; i < o->dims.n; i++) {
     const char *eq = strrchr(o->dims.p[i], '=');
-    VEC_PUSH(&dims, ((DimValue){ arena_str(m, o->dims.p[i], (size_t)(eq - o->dims.p[i])), strtoll(eq + 1, NULL, 10) }));
+    const char *colon = strchr(eq, ':');
+    if (colon) range = dims.n;
+    const char *name = arena_str(m, o->dims.p[i], (size_t)(eq - o->dims.p[i]));
+    VEC_PUSH(&dims, ((DimValue){ name, strtoll((colon ? colon : eq) + 1, NULL, 10) }));
   }
   for (size_t i = 0; feed && !first_change(o) && i < feed->inputs.n; i++) {
     const NamedTensor *t = &feed->inputs.p[i];
@@ -43,6 +49,7 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
                     .allow_hardlinks = o->hardlinks, .unguarded = o->no_index_status, .results = o->results.p,
                     .nresults = (int)o->results.n, .command = command_line(c, o), .interface = io_options(c, o),
                     .capacity = o->capacity };
+  if (range_of_dims(o, &low, &high)) l.range = l.dims + range, l.low = low;
   VEC_FREE(&dims);
   return l;
 }
@@ -50,7 +57,7 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
   LoadOptions l = load_options(c, o, feed);
   c->file = o->model;
-  Graph *g = model_load(c, o->model, &l);
+  Graph *g = l.range ? sized_load(c, o->model, &l) : model_load(c, o->model, &l);
   apply_states(c, o, g);
   return g;
 }

@@ -325,11 +325,39 @@ static int check_twice(const Options *o, const char *name, const Texts *list) {
   return -1;
 }
 
+enum { SIZES_OF_DIM = 4096 }; /* the compiler looks at each of them */
+
+/* --dim NAME=LOW:HIGH */
+static int check_range_of_dim(const Options *o, size_t i, const char *value) {
+  const char *text = o->dims.p[i], *colon = strchr(value, ':');
+  char low[24];
+  int64_t first, last;
+  snprintf(low, sizeof low, "%.*s", (int)(colon - value), value);
+  if (!parse_size(low, &first) || !parse_size(colon + 1, &last) || first < 1 || last <= first)
+    return wrong(o, "--dim %s: a range is two whole numbers LOW:HIGH with 1 <= LOW < HIGH", text);
+  if (last > SIZES_OF_DIM) return wrong(o, "--dim %s: a range must end at %d or before", text, SIZES_OF_DIM);
+  for (size_t k = 0; k < o->dims.n; k++)
+    if (k != i && strchr(strrchr(o->dims.p[k], '='), ':'))
+      return wrong(o, "--dim %s and --dim %s: only one dimension may have a range", o->dims.p[k < i ? k : i],
+                   o->dims.p[k < i ? i : k]);
+  return -1;
+}
+
+static int check_sizes(const Options *o) {
+  int64_t sizes[64];
+  int n;
+  if (!o->size) return -1;
+  if (!parse_sizes(o->size, sizes, &n)) return wrong(o, "--size %s: needs whole numbers from 1 on, separated by commas", o->size);
+  if (n > 1 && o->verb != VERB_verify && o->verb != VERB_bench) return wrong(o, "--size %s: give one number", o->size);
+  return -1;
+}
+
 static int check_dim(const Options *o, size_t i) {
   const char *text = o->dims.p[i], *eq = strrchr(text, '=');
   const size_t n = eq ? (size_t)(eq - text) : 0;
   int64_t v;
   if (!n) return wrong(o, "--dim needs NAME=N, not '%s'", text);
+  if (strchr(eq, ':')) return check_range_of_dim(o, i, eq + 1);
   if (!parse_size(eq + 1, &v)) return wrong(o, "--dim %s: the size must be a whole number, not '%s'", text, eq + 1);
   if (v < 1) return wrong(o, "--dim %s: the size must be at least 1", text);
   if (v > MOST_ELEMS) return wrong(o, "--dim %s: the size must be at most 2^40", text);
@@ -478,6 +506,7 @@ int options_check(const Options *o) {
   if (code < 0) code = check_metrics(o);
   if (code < 0) code = check_budgets(o);
   for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);
+  if (code < 0) code = check_sizes(o);
   return code;
 }
 

@@ -17,6 +17,7 @@ typedef struct Verify {
   const Target *target;
   Graph *g;         /* NULL: a bundle without its model */
   Interface bundle; /* .name NULL: the bundle is made here */
+  Graph *range;     /* the graph of a range of sizes, which is compiled in place of g; NULL: no range */
   const char *scratch;
   Texts sets;               /* a folder for each data set, or one entry NULL */
   const GIO *out;           /* outputs of a run */
@@ -314,8 +315,8 @@ static void produce(Ctx *c, Verify *v) {
   if (v->bundle.name)
     status = bundle_execute(c, v->o, v->o->model, v->scratch, &v->bundle, v->runs, v->steps, v->stride, v->in, v->got);
   else {
-    Plan *p = plan_from(v->o, v->from ? v->g : same_graph(c, v->g), v->target, v->from, NULL, NULL);
-    v->compiled = p->g;
+    Plan *p = plan_from(v->o, v->range ? v->range : v->from ? v->g : same_graph(c, v->g), v->target, v->from, NULL, NULL);
+    v->compiled = v->range ? NULL : p->g;
     if (v->o->interpret) run_interpreted(c, v, p);
     else status = plan_execute(c, v->o, p, v->scratch, v->runs, v->steps, v->in, v->got);
   }
@@ -341,7 +342,7 @@ static void build_and_compare(Ctx *c, void *arg) {
   json_object_set_new(v->report, "metrics", metrics);
   measure_metrics(c, v, d, metrics);
   fflush(stdout); /* the search for suspects takes a while */
-  const bool same_code = !v->o->outputs && !v->o->interpret && !v->from; /* in bundles that end at inner values */
+  const bool same_code = !v->o->outputs && !v->o->interpret && !v->from && !v->range; /* in bundles that end at inner values */
   for (size_t i = 0; i < n && !v->failed && v->checks.failed; i++)       /* a requirement fails: the worst output is examined */
     if (d[i].bad > d[v->first_failed].bad) v->first_failed = i;
   if (v->checks.failed && same_code && v->g) blame(c, v);
@@ -416,6 +417,14 @@ static void open_bundle(Ctx *c, Verify *v, Options *o) {
   for (size_t i = 0; i < sizeof of_model / sizeof *of_model && !o->original; i++)
     if (option_given(o, of_model[i])) fail(c, EX_USAGE_, "--%s needs the bundle's model: --model=MODEL", of_model[i]);
   weights_check(c, o->model, &v->bundle);
+  if (v->bundle.size) { /* the data decide about the size */
+    Feed first = { 0 };
+    Options one = *o;
+    one.data = v->sets.p[0];
+    feed_read(c, &one, &first);
+    interface_at(&v->bundle, feed_size(c, o, &v->bundle.symbol, &first, v->bundle.inputs.p, v->bundle.inputs.n));
+    feed_free(&first);
+  }
   files_compare(c, o->model);
   take_options(c, o);
   v->target = v->bundle.target;
@@ -434,6 +443,15 @@ static void open_bundle(Ctx *c, Verify *v, Options *o) {
   v->stride = v->g->inputs.n;
 }
 
+/* A bundle for a range of sizes is compiled; its reference is the graph of one size. */
+static void take_one_size(Ctx *c, Verify *v, Options *o, const Feed *feed) {
+  const Symbol *symbol = &v->g->ir->symbol;
+  o->run_size = feed_size(c, o, symbol, feed, v->g->inputs.p, graph_nin(v->g));
+  v->range = v->g;
+  const Options one = one_size(c, o, symbol, o->run_size);
+  v->g = load_graph(c, &one, feed);
+}
+
 /* Opens a model or a dump. */
 static void open_model(Ctx *c, Verify *v, Options *o) {
   Feed feed = { 0 };
@@ -446,6 +464,7 @@ static void open_model(Ctx *c, Verify *v, Options *o) {
   first.data = v->sets.p[0];
   feed_read(c, &first, &feed);
   v->g = v->from ? resumed_graph(v->from) : load_graph(c, o, &feed);
+  if (v->g->ir->symbol.name || o->run_size) take_one_size(c, v, o, &feed);
   feed_free(&feed);
   v->out = v->g->outputs.p;
   v->nout = graph_nout(v->g);
@@ -509,10 +528,12 @@ int verify_model(Ctx *c, const Options *given, json_t **report) {
   return code;
 }
 
-int verb_verify(Ctx *c, const Options *o) {
+static int verify_once(Ctx *c, const Options *o) {
   json_t *report;
   const int code = verify_model(c, o, &report);
   if (o->json) json_print(report);
   else json_decref(report);
   return code;
 }
+
+int verb_verify(Ctx *c, const Options *o) { return over_sizes(c, o, verify_once); }

@@ -338,8 +338,10 @@ static void run_bench(Ctx *c, void *arg) {
   checks_write(c, b->o, &b->checks, (clock_ms() - start) * 1e-3);
 }
 
-int verb_bench(Ctx *c, const Options *o) {
+static int bench_once(Ctx *c, const Options *given) {
   Feed feed = { 0 };
+  Options then = *given;
+  const Options *o = &then;
   Bench b = { .o = o, .threads = o->threads ? (int)o->threads : 1, .dir = o->model };
   const GIO *in;
   size_t n;
@@ -351,13 +353,16 @@ int verb_bench(Ctx *c, const Options *o) {
     b.f = interface_read(c, o, o->model);
     native_only(c, b.f.target);
     weights_check(c, o->model, &b.f);
+    if (b.f.size) interface_at(&b.f, feed_size(c, o, &b.f.symbol, &feed, b.f.inputs.p, b.f.inputs.n));
     in = b.f.inputs.p, n = b.f.inputs.n;
   } else {
     machine_prepare(c, o);
     const Target *t = target_of(c, o);
     native_only(c, t);
     b.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
-    in = b.plan->g->inputs.p, n = b.plan->g->inputs.n;
+    n = b.plan->g->inputs.n;
+    then.run_size = feed_size(c, o, &b.plan->ir->symbol, &feed, b.plan->g->inputs.p, graph_nin(b.plan->g));
+    in = values_of_run(c, b.plan->g->inputs.p, n, then.run_size);
     b.tgc_s = (clock_ms() - start) * 1e-3;
     if (o->vs_untuned) {
       Options plain = *o;
@@ -384,3 +389,5 @@ int verb_bench(Ctx *c, const Options *o) {
   feed_free(&feed);
   return code;
 }
+
+int verb_bench(Ctx *c, const Options *o) { return over_sizes(c, o, bench_once); }

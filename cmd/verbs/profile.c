@@ -133,14 +133,17 @@ static void open_bundle(Ctx *c, Profile *p) {
   if (p->t.layers.loops) fail(c, EX_USAGE_, "'%s' has kernels in loops; profile its model", p->o->model);
 }
 
-int verb_profile(Ctx *c, const Options *o) {
+static int profile_once(Ctx *c, const Options *given) {
   Feed feed = { 0 };
+  Options then = *given;
+  const Options *o = &then;
   Profile p = { .o = o };
   const GIO *in;
   size_t n;
   feed_read(c, o, &feed);
   if (is_bundle(o->model)) {
     open_bundle(c, &p);
+    if (p.t.f.size) interface_at(&p.t.f, feed_size(c, o, &p.t.f.symbol, &feed, p.t.f.inputs.p, p.t.f.inputs.n));
     in = p.t.f.inputs.p, n = p.t.f.inputs.n;
   } else {
     machine_prepare(c, o);
@@ -150,11 +153,13 @@ int verb_profile(Ctx *c, const Options *o) {
     if (o->predict) p.predicted = predict_ms(c, p.plan);
     p.t.layers = layers_of_plan(p.plan);
     p.t.device = p.plan->in->backend->device != NULL;
-    in = p.plan->g->inputs.p, n = p.plan->g->inputs.n;
+    n = p.plan->g->inputs.n;
+    then.run_size = feed_size(c, o, &p.plan->ir->symbol, &feed, p.plan->g->inputs.p, graph_nin(p.plan->g));
+    in = values_of_run(c, p.plan->g->inputs.p, n, then.run_size);
   }
-  Tensor *given = ARENA_NEW(&c->model, Tensor, n + 1);
-  feed_inputs(c, &feed, in, (int)n, o->seed, given);
-  p.in = given;
+  Tensor *tensors = ARENA_NEW(&c->model, Tensor, n + 1);
+  feed_inputs(c, &feed, in, (int)n, o->seed, tensors);
+  p.in = tensors;
   p.scratch = scratch_new(c);
   int code = ctx_try(c, run_profile, &p);
   timing_end(&p.t);
@@ -162,3 +167,5 @@ int verb_profile(Ctx *c, const Options *o) {
   feed_free(&feed);
   return code;
 }
+
+int verb_profile(Ctx *c, const Options *o) { return over_sizes(c, o, profile_once); }

@@ -31,8 +31,10 @@ static void save_all(Ctx *c, const Options *o, const char *dir, const GIO *v, co
     tensor_save(c, arena_printf(&c->model, "%s/output_%zu.%s", dir, i, format), format, v[i].name, &t[i]);
 }
 
-int verb_run(Ctx *c, const Options *o) {
+static int run_once(Ctx *c, const Options *given) {
   Feed feed = { 0 };
+  Options then = *given;
+  const Options *o = &then;
   Run r = { .o = o };
   feed_read(c, o, &feed);
   Steps s = { 0 };
@@ -40,13 +42,16 @@ int verb_run(Ctx *c, const Options *o) {
   if (is_bundle(o->model)) {
     r.bundle = interface_read(c, o, o->model);
     weights_check(c, o->model, &r.bundle);
+    if (r.bundle.size) interface_at(&r.bundle, feed_size(c, o, &r.bundle.symbol, &feed, r.bundle.inputs.p, r.bundle.inputs.n));
     s.in = r.bundle.inputs.p, s.nin = s.stride = r.bundle.inputs.n;
     s.out = r.bundle.outputs.p, s.nout = r.bundle.outputs.n;
   } else {
     const Target *t = target_of(c, o);
     machine_tell_default(c, o);
     r.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
-    s.in = r.plan->g->inputs.p, s.nin = graph_nin(r.plan->g), s.stride = r.plan->g->inputs.n;
+    then.run_size = feed_size(c, o, &r.plan->ir->symbol, &feed, r.plan->g->inputs.p, graph_nin(r.plan->g));
+    s.in = values_of_run(c, r.plan->g->inputs.p, r.plan->g->inputs.n, then.run_size), s.nin = graph_nin(r.plan->g);
+    s.stride = r.plan->g->inputs.n;
     s.out = r.plan->g->outputs.p, s.nout = graph_nout(r.plan->g);
   }
   const GIO *out = s.out;
@@ -80,3 +85,5 @@ int verb_run(Ctx *c, const Options *o) {
   feed_free(&feed);
   return EX_DONE;
 }
+
+int verb_run(Ctx *c, const Options *o) { return over_sizes(c, o, run_once); }

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 /* ABI and ALIGN (bytes): as in tgcrt.h; FORMAT: version of manifest.json */
-enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 4, BUNDLE_ALIGN = 64 };
+enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 4, BUNDLE_ABI_SIZES = 5, BUNDLE_ALIGN = 64 };
 
 typedef enum {
   WEIGHTS_FILE,            /* NAME_weights.bin, which the caller maps or passes */

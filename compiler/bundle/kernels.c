@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kernels.c: kernels of a plan as text, their origins, and the C function that calls a kernel by its number. Repeated calls
  * (reroll.c) share one case for all iterations. */
+#include "../lower/lower.h"
 #include "bundle.h"
 #include <string.h>
 
@@ -173,7 +174,9 @@ static void put_call(const Calls *c, int k, const char *from, const char *to) {
     if (i) sb_puts(c->o, ", ");
     put_buffer(c, s, k, i);
   }
-  if (kernel->chunks > 1) sb_printf(c->o, "%s%s, %s", kernel->bufs.n ? ", " : "", from, to);
+  const bool sized = kernel_sized(c->p->ir, kernel);
+  if (sized) sb_puts(c->o, kernel->bufs.n ? ", n" : "n");
+  if (kernel->chunks > 1) sb_printf(c->o, "%s%s, %s", kernel->bufs.n || sized ? ", " : "", from, to);
   sb_puts(c->o, ");");
 }
 
@@ -290,6 +293,7 @@ static void put_function(const Calls *c, const Function *f, Sb *o) {
     { "count", count_type(c->p) },
     { "run_kernel", f->name },
     { "states", word_if(c->p->memory.states.n) },
+    { "sizes", word_if(c->p->ir->symbol.name != NULL) },
     { "call", repeats && f->block ? "int k, int64_t i, " : "" },
     { "number", repeats ? "k" : "job->kernel" },
     { "iterations", repeats && !f->block ? iterations_text(c->p, c->repeats) : "" },
@@ -303,7 +307,8 @@ static void put_function(const Calls *c, const Function *f, Sb *o) {
 
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f) {
   Arena *m = &p->ir->ctx->model;
-  const Word words[] = { { "net", f->net }, { "fat", word_if(f->fat) }, { NULL, NULL } };
+  const bool sizes = p->ir->symbol.name;
+  const Word words[] = { { "net", f->net }, { "fat", word_if(f->fat) }, { "sizes", word_if(sizes) }, { NULL, NULL } };
   const size_t most = (size_t)tunable(p->ir->ctx, calls_of_function);
   const size_t blocks = p->kernels.n ? (p->kernels.n + most - 1) / most : 1;
   Sb s = { 0 }, calls = { 0 }, cases = { 0 };

@@ -256,15 +256,15 @@ const char *module_check_weights(const Rendering *r) {
 /* tgcrt_strerror, as a weak symbol. The texts are constants that need no relocation. */
 const char *module_messages(const Rendering *r) {
   Sb texts = { 0 }, labels = { 0 }, blocks = { 0 };
-  const char *unknown = tgcrt_strerror(-1);
   int n = 0;
-  for (; strcmp(tgcrt_strerror(n), unknown); n++) {
+  for (; n < TGCRT_SIZE; n++) { /* without those of ranges of sizes, which have no such bundles */
     sb_printf(&labels, " i32 %d, label %%s%d", n, n);
     sb_printf(&blocks, "s%d:\n  ret ptr @status.%d\n", n, n);
   }
-  for (int i = 0; i <= n; i++)
-    sb_printf(&texts, "@status.%d = private unnamed_addr constant [%zu x i8] c\"%s\\00\"\n", i, strlen(tgcrt_strerror(i)) + 1,
-              tgcrt_strerror(i));
+  for (int i = 0; i <= n; i++) {
+    const char *text = tgcrt_strerror(i < n ? i : -1);
+    sb_printf(&texts, "@status.%d = private unnamed_addr constant [%zu x i8] c\"%s\\00\"\n", i, strlen(text) + 1, text);
+  }
   sb_printf(&texts,
             "define weak ptr @tgcrt_strerror(i32 %%status) #3 {\n"
             "  switch i32 %%status, label %%other [%s ]\n%sother:\n  ret ptr @status.%d\n}\n",

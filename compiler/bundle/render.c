@@ -20,17 +20,29 @@ static void add_file(Ctx *c, Bundle *b, const char *name, const WordSet *words, 
 }
 
 /* ---- pieces ---- */
-static void put_dims(Sb *s, const char *dt, int rank, const int64_t *dims) {
-  sb_printf(s, "%s[", dt);
-  for (int i = 0; i < rank; i++) sb_printf(s, "%s%lld", i ? "," : "", (long long)dims[i]);
+/* The name of a dimension: its characters that a string and a comment of C may have */
+static void put_identifier(Sb *s, const char *name) {
+  for (; *name; name++) {
+    const bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || (*name >= '0' && *name <= '9');
+    sb_put(s, plain ? name : "_", 1);
+  }
+}
+
+static void put_dims(Sb *s, const GIO *v, const Symbol *symbol) {
+  sb_printf(s, "%s[", dtype_info[v->dt].text);
+  for (int i = 0; i < v->rank; i++) {
+    if (i) sb_puts(s, ",");
+    if (i + 1 == v->open) put_identifier(s, symbol->name);
+    else sb_printf(s, "%lld", (long long)v->dims[i]);
+  }
   sb_puts(s, "]");
 }
 
-static const char *fields_text(Ctx *c, const GIO *v, int n, const char **name, bool is_const) {
+static const char *fields_text(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbol *symbol) {
   Sb s = { 0 };
   for (int i = 0; i < n; i++) {
     sb_printf(&s, "  %s%s *%s; /* ", is_const ? "const " : "", dtype_info[v[i].dt].ctype, name[i]);
-    put_dims(&s, dtype_info[v[i].dt].text, v[i].rank, v[i].dims);
+    put_dims(&s, &v[i], symbol);
     if (v[i].narrow) sb_printf(&s, ", each an element of type %s", small_type(v[i].narrow)->name);
     sb_puts(&s, " */\n");
   }
@@ -50,16 +62,18 @@ static void put_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, 
   }
 }
 
-static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name) {
+static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name, const Symbol *symbol) {
   Sb s = { 0 };
   for (int i = 0; i < n; i++) {
     const DTypeInfo *d = &dtype_info[v[i].dt];
     sb_printf(&s, "  { \"%s\", \"", name[i]);
-    put_dims(&s, d->text, v[i].rank, v[i].dims);
-    sb_printf(&s, "\", '%c', %d, %lld },\n", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8,
-              (long long)dims_elems(v[i].dims, v[i].rank));
+    put_dims(&s, &v[i], symbol);
+    const long long elems = (long long)dims_elems(v[i].dims, v[i].rank);
+    sb_printf(&s, "\", '%c', %d, %lld", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8, elems);
+    if (symbol->name) sb_printf(&s, ", %lld", v[i].open ? elems / (long long)symbol->high : 0);
+    sb_puts(&s, " },\n");
   }
-  if (!n) sb_puts(&s, "  { \"\", \"\", 'f', 4, 0 },\n");
+  if (!n) sb_printf(&s, "  { \"\", \"\", 'f', 4, 0%s },\n", symbol->name ? ", 0" : "");
   return sb_keep(&s, &c->model);
 }
 
@@ -395,6 +409,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     case FILE_CODE: {
       r->code = code_make(p, r->o, words);
       VEC_PUSH(&b->files, ((BundleFile){ .name = code_file(c, r->o), .p = r->code.p, .n = r->code.n }));
+      if (p->ir->symbol.name) add_copy("tgcrt_sizes.h", b);
       break;
     }
     case FILE_VARIANTS:
@@ -437,6 +452,23 @@ static const char *ir_groups_word(const Rendering *r) { return r->groups ? group
 static const char *job_word(const Rendering *r) {
   return job_text(r->base, &r->repeats, &(JobForm){ r->o->name, r->in, r->out, r->p->variants.n, "static ", "run_kernel" });
 }
+static const char *size_rows_word(const Rendering *r) {
+  static const char *const rule[TGCRT_SIZE_RULES] = { "ALL", "TILES", "LOWER", "ANY", "START", "WHOLE", "BEGIN", "PARTS" };
+  const IR *ir = r->p->ir;
+  Sb s = { 0 };
+  for (size_t i = 0; i < ir->sizes.n; i++)
+    sb_printf(&s, "%s  { %lld, %d, %d, TGCRT_SIZE_%s },", i ? "\n" : "", (long long)ir->sizes.p[i].times, (int)ir->sizes.p[i].tile,
+              (int)ir->sizes.p[i].height, rule[ir->sizes.p[i].rule]);
+  if (!ir->sizes.n) sb_puts(&s, "  { 1, 1, 1, TGCRT_SIZE_ALL },");
+  return sb_keep(&s, &ir->ctx->model);
+}
+static const char *open_text(const Rendering *r, const GIO *v, size_t n) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < n; i++) sb_printf(&s, "%d, ", v[i].open);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+static const char *open_inputs_word(const Rendering *r) { return open_text(r, r->p->g->inputs.p, graph_nin(r->p->g)); }
+static const char *open_outputs_word(const Rendering *r) { return open_text(r, r->p->g->outputs.p, graph_nout(r->p->g)); }
 static const char *values_h(const Rendering *r) { return values_text(r->p, r->o->name, "h"); }
 static const char *values_c(const Rendering *r) { return values_text(r->p, r->o->name, "c"); }
 static const char *values_ll(const Rendering *r) { return values_text(r->p, r->o->name, "ll"); }
@@ -509,6 +541,9 @@ static const MadeWord made_words[] = {
   { "chunks", chunks_word },
   { "groups", groups_word },
   { "job", job_word },
+  { "size_rows", size_rows_word },
+  { "open_inputs", open_inputs_word },
+  { "open_outputs", open_outputs_word },
   { "value_declarations", values_h },
   { "value_functions", values_c },
   { "state_declarations", states_h },
@@ -543,6 +578,19 @@ static int64_t bundle_arena(const Plan *p, const Rendering *r) {
   return p->memory.arena_bytes ? p->memory.arena_bytes : BUNDLE_ALIGN;
 }
 
+static char *upper(Ctx *c, const char *text) {
+  char *up = arena_str(&c->model, text, strlen(text));
+  for (char *s = up; *s; s++)
+    if (*s >= 'a' && *s <= 'z') *s = (char)(*s & ~0x20);
+  return up;
+}
+
+/* The name of the symbol as a field of C */
+static const char *identifier(Ctx *c, const char *name) {
+  const GIO v = { .name = name };
+  return bundle_fields(c, &v, 1, "size")[0];
+}
+
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
@@ -550,9 +598,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const char *net = o->name;
   int nin = (int)graph_nin(g), nout = (int)graph_nout(g);
   const char **in = bundle_fields(c, g->inputs.p, nin, "input"), **out = bundle_fields(c, g->outputs.p, nout, "output");
-  char *NET = arena_str(m, net, strlen(net));
-  for (char *s = NET; *s; s++)
-    if (*s >= 'a' && *s <= 'z') *s = (char)(*s & ~0x20);
+  char *NET = upper(c, net);
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
   const CodeForm *form = code_form(o);
   const bool fat = p->variants.n, asks = p->in->target->features && !o->no_cpu_check; /* check the CPU features */
@@ -565,11 +611,13 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   if (o->backend->device) r.device = device_tables(p);
   const int64_t arena = r.arena = bundle_arena(p, &r);
 
+  const char *symbol = p->ir->symbol.name ? identifier(c, p->ir->symbol.name) : "";
+  char *SYMBOL = upper(c, symbol);
   Sb shapes = { 0 };
   put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
   put_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
-  const char *in_fields = fields_text(c, g->inputs.p, nin, in, true),
-             *out_fields = fields_text(c, g->outputs.p, nout, out, false);
+  const char *in_fields = fields_text(c, g->inputs.p, nin, in, true, &p->ir->symbol),
+             *out_fields = fields_text(c, g->outputs.p, nout, out, false, &p->ir->symbol);
   const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s", in_fields, out_fields, (long long)arena,
                                      (long long)p->weights.bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h", false),
                                      fat ? "|fat" : "");
@@ -592,7 +640,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "isa", p->in->target->isa },
     { "guard", guard_text(base, arena_printf(m, "%s.c", net)) },
     { "abi_major", arena_printf(m, "%d", BUNDLE_ABI_MAJOR) },
-    { "abi_minor", arena_printf(m, "%d", BUNDLE_ABI_MINOR) },
+    { "abi_minor", arena_printf(m, "%d", p->ir->symbol.name ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR) },
     { "interface", digest },
     { "arena_bytes", arena_printf(m, "%lld", (long long)arena) },
     { "weight_bytes", arena_printf(m, "%lld", (long long)p->weights.bytes) },
@@ -604,8 +652,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "shapes", sb_keep(&shapes, &c->model) },
     { "input_fields", in_fields },
     { "output_fields", out_fields },
-    { "input_slots", slots_text(c, g->inputs.p, nin, in) },
-    { "output_slots", slots_text(c, g->outputs.p, nout, out) },
+    { "input_slots", slots_text(c, g->inputs.p, nin, in, &p->ir->symbol) },
+    { "output_slots", slots_text(c, g->outputs.p, nout, out, &p->ir->symbol) },
     { "assign", assign_text(c, g, in, out, (const char *const[]){ "in", "input", "out", "output" }) },
     { "assign_v", assign_text(c, g, in, out, (const char *const[]){ "inputs", "in", "outputs", "out" }) },
     { "takes", word_if(nin) },
@@ -620,6 +668,12 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "nstates", arena_printf(m, "%zu", p->memory.states.n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
     { "guarded", word_if(g->guarded) },
+    { "sizes", word_if(p->ir->symbol.name != NULL) },
+    { "symbol", symbol },
+    { "SYMBOL", SYMBOL },
+    { "size_low", arena_printf(m, "%lld", (long long)p->ir->symbol.low) },
+    { "size_high", arena_printf(m, "%lld", (long long)p->ir->symbol.high) },
+    { "nsizes", arena_printf(m, "%zu", p->ir->sizes.n + !p->ir->sizes.n) },
     { "guard_at", arena_printf(m, "%lld", (long long)p->memory.guard_at) },
     { "fat", word_if(fat) },
     { "variants", variant.declarations },

@@ -16,6 +16,14 @@ typedef struct StateSpec {  /* options of a state, or of several states by a pat
 void graph_states(Graph *g, const StateSpec *specs, int n); /* run once, before other passes; fails with EX_USAGE_ */
 void graph_grow(Graph *g, const bool *grows); /* grow.c; grows: by state, whether its window starts empty */
 
+/* needs.c: how much of a value a run of n needs: the first n * per entries along an axis. axis NEED_ALL: all of it; NEED_NOTHING:
+ * none of it */
+enum { NEED_NOTHING = -2, NEED_ALL = -1 };
+typedef struct Need { int axis; int64_t per; } Need;
+/* By Ref, in the model's arena; for a graph with IR.symbol. If a run needs entries of an input that it is not given, fails and
+ * names the node because of which. */
+const Need *graph_needs(const Graph *g);
+
 void graph_loops(Graph *g, const Target *t); /* unroll_loops.c: unrolls short loops, and all where the target is a device */
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */

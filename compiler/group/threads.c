@@ -247,6 +247,8 @@ static void count_units(const Plan *p, int chunks, Share *s) {
   s->units = 1;
   while (s->from + s->loops < s->most) {
     int64_t e = range_extent(node(ir, s->nest.ranges[s->from + s->loops]));
+    const bool ends = range_limit(node(ir, s->nest.ranges[s->from + s->loops])); /* at a size of the run: a unit by itself */
+    if (ends && s->loops) return;
     bool fine = s->cost / (double)s->units <=
                 s->kernel / (chunks < u->units_few ? chunks : u->units_few); /* small parts of the whole */
     bool repeats = s->from + s->loops >= s->panels && fine;
@@ -255,6 +257,7 @@ static void count_units(const Plan *p, int chunks, Share *s) {
     if (enough || (s->units > 1 && s->cost / (double)s->units / (double)e < least)) return;
     s->units *= e;
     s->loops++;
+    if (ends) return;
   }
 }
 
@@ -290,15 +293,15 @@ static void note_affinity(const Plan *p, const Nest *n, Ref loop, bool stores) {
 /* ---- applying the choice ---- */
 /* Also for one unit, which one chunk runs. The range takes the number of the outermost loop in it, so that it keeps its place
  * in sums. */
-static Ref thread_range(IR *ir, int64_t units, int64_t number) {
-  const int64_t arg[3] = { units, number, RK_THREAD };
-  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 3, arg, 0, NULL);
+static Ref thread_range(IR *ir, int64_t units, int64_t number, int64_t limit) {
+  const int64_t arg[4] = { units, number, RK_THREAD, limit };
+  return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, limit ? 4 : 3, arg, 0, NULL);
 }
 
 static Ref close_share(IR *ir, Share *s) {
   Nest *n = &s->nest;
   const int64_t number = s->loops ? range_id(node(ir, n->ranges[s->from])) : ir->next_range++;
-  Ref unit = thread_range(ir, s->units, number), rest = unit;
+  Ref unit = thread_range(ir, s->units, number, s->loops ? range_limit(node(ir, n->ranges[s->from])) : 0), rest = unit;
   if (!s->loops) {
     CHECK(n->n < MAX_RANGES);
     memmove(n->ranges + 1, n->ranges, (size_t)n->n++ * sizeof *n->ranges);
@@ -381,7 +384,11 @@ static int given_chunks(const IR *ir, const Refs *nests, const char *text, Share
       return 0;
     end += length;
     x->units = 1;
-    for (int k = 0; k < x->loops; k++) x->units *= range_extent(node(ir, x->nest.ranges[x->from + k]));
+    for (int k = 0; k < x->loops; k++) {
+      const Node *r = node(ir, x->nest.ranges[x->from + k]);
+      if (x->loops > 1 && range_limit(r)) return 0;
+      x->units *= range_extent(r);
+    }
   }
   return text[end] ? 0 : chunks;
 }

@@ -32,4 +32,7 @@ void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem);
  * e / chunks). shift: by buffer, the element from which indices count (pass rebase); NULL: the first one. */
 void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, const int64_t *shift, int64_t begin, int64_t end,
                    int64_t chunks);
+/* The same in a run that is told the number `size`; interp_chunks takes the greatest one. */
+void interp_run(const IR *ir, const Ref *list, size_t n, int64_t size, void *const *mem, const int64_t *shift, int64_t begin,
+                int64_t end, int64_t chunks);
 #endif

@@ -24,6 +24,7 @@ struct Machine {
   RefMap place;            /* node to its index in v + 1 */
   uint32_t places;
   int64_t *v;              /* values, by index */
+  int64_t size;            /* the number that the run is told, for sizes; 0: there are none */
   int64_t begin, end, chunks; /* the part of ranges of kind thread to run */
   /* Address of element at of buffer id, which step s is about to access; NULL: it must not. If touch is NULL, an access outside
    * is a BUG. */

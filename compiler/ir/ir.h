@@ -7,6 +7,7 @@
  * made, so that messages can name the user's node or line. */
 #ifndef TGC_IR_H
 #define TGC_IR_H
+#include "../../runtime_stub/tgcrt_sizes.h"
 #include "../support/support.h"
 #include <string.h>
 
@@ -142,6 +143,15 @@ typedef struct Tensor {
   int narrow;              /* SmallType.onnx: elements are values of that type, or their bits if dt is small_bytes. 0: none */
 } Tensor;
 
+/* ---- sizes of a run: the outermost extent of inputs may be any number of a range, which each run is told (sizes.c) ---- */
+enum { SIZES_MOST = 4096 }; /* most rows of the table */
+typedef struct Symbol {
+  const char *name;        /* name of the dimension; NULL: all sizes are constants */
+  int64_t low, high;       /* shapes of nodes have `high` in place of it */
+} Symbol;
+/* A run of n needs the elements i of a buffer with i / inner % extent < n * (extent / symbol.high). extent 0: all of them */
+typedef struct Needed { int64_t inner, extent; } Needed;
+
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */
 typedef enum {
   BUF_INPUT, BUF_OUTPUT,   /* memory of the caller */
@@ -165,11 +175,15 @@ typedef struct Buf {
   int of;                  /* 1 + buffer of kind ARENA in whose memory this one lies, as a slice or a carried value of a loop; 0:
                               it has memory of its own */
   int64_t at, step;        /* with of: elements from the start of that buffer in iteration 0; elements to the next iteration */
+  Needed needed;
   int turn;                /* with of: two places alternate. 1: it lies `step` elements after the first place in odd iterations;
                               2: in even iterations; 0: places do not alternate */
   int64_t piece;           /* bytes for each share of a kernel group's chunks (group/group.c); 0: all shares use one piece */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
+
+/* memory of the caller, which a run of less than the greatest size does not have whole */
+static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.extent; }
 
 typedef struct IR {
   Ctx *ctx;
@@ -179,6 +193,8 @@ typedef struct IR {
   VEC(Tensor) tensors;
   VEC(Buf) bufs;
   VEC(Origin) origins;
+  Symbol symbol;
+  VEC(tgcrt_size) sizes;   /* the sizes that kernels ask for */
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
   int64_t next_range;      /* number of the next range or accumulator */
@@ -336,6 +352,7 @@ typedef struct GIO {
   int rank;
   int64_t dims[MAX_RANK];
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
+  int open;                /* 1 + the axis whose extent is IR.symbol; 0: none */
 } GIO;
 /* A state: an output that the bundle keeps as an input of the next run. */
 typedef struct GState {
@@ -371,6 +388,14 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * ---- */
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for extent 1 */
+/* sizes.c: the number of a size in the table; the size as a value; the greatest and the given run's value. limit: of a RANGE */
+int size_number(IR *ir, tgcrt_size s);
+Ref size_value(IR *ir, int number);
+int64_t greatest_size(const IR *ir, int number);
+static inline int64_t size_in_run(const IR *ir, int number, int64_t n) { return tgcrt_size_of(&ir->sizes.p[number], n); }
+/* a RANGE over the first values of `extent`, as many as size `number` says */
+Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
+Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of this one */
 Ref ix_const(IR *ir, int64_t v);
 Ref ix_add(IR *ir, Ref a, Ref b);
 Ref ix_sub(IR *ir, Ref a, Ref b);

@@ -54,7 +54,8 @@ static void verify_node(const IR *ir, Ref r) {
   const OpInfo *op = &op_info[x->op];
   for (int i = 0; i < x->nsrc; i++) NEED(x->src[i] && x->src[i] < r, "a source is missing or younger than the node");
   NEED(op->arity < 0 ? op->arity == ARITY_ANY || x->nsrc > 0 : x->nsrc == op->arity, "wrong number of sources");
-  NEED(x->narg == args_wanted(x, x->nsrc ? node(ir, x->src[0]) : NULL), "wrong number of arguments");
+  const bool shorter = x->op == OP_RANGE && x->narg == 3; /* without a limit */
+  NEED(shorter || x->narg == args_wanted(x, x->nsrc ? node(ir, x->src[0]) : NULL), "wrong number of arguments");
   NEED(x->lanes >= 1, "no lanes");
   NEED(!x->flags, "flags left set");
   NEED(op->level > L_GRAPH || x->dt != DT_NONE, "no type");
@@ -247,6 +248,13 @@ static void verify_access(const IR *ir, Ref r, const Node *x) {
   NEED(other->dt == x->dt && other->lanes == x->lanes, "the alternative is of another type");
 }
 
+/* Size number - 1 is at most `most` in every run. Texts of kernels have no table, so only the number is known there. */
+static void verify_size(const IR *ir, Ref r, int64_t number, int64_t most) {
+  if (!number || !ir->symbol.name) return;
+  NEED(number <= (int64_t)ir->sizes.n, "no such size");
+  NEED(greatest_size(ir, (int)number - 1) <= most, "a size may be greater than its bound");
+}
+
 static void verify_inner(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   verify_node(ir, r);
@@ -259,6 +267,12 @@ static void verify_inner(const IR *ir, Ref r) {
   case OP_RANGE:
     NEED(x->dt == DT_I64 || (x->dt == DT_I32 && x->arg[0] <= INT32_MAX), "not i64, or too long for i32");
     NEED(x->arg[0] >= 0 && x->arg[2] >= 0 && x->arg[2] < RK_COUNT, "no such extent or kind");
+    NEED(!range_limit(x) || x->arg[2] == RK_LOOP || x->arg[2] == RK_THREAD, "only a loop has a limit");
+    verify_size(ir, r, range_limit(x), x->arg[0]);
+    break;
+  case OP_SIZE:
+    NEED(x->arg[0] >= 0 && x->arg[1] >= 0 && (x->dt == DT_I64 || (x->dt == DT_I32 && x->arg[1] <= INT32_MAX)), "no such size");
+    verify_size(ir, r, x->arg[0] + 1, x->arg[1]);
     break;
   case OP_LOAD: case OP_STORE: verify_access(ir, r, x); break;
   case OP_TILE: case OP_PREFETCH:
@@ -432,7 +446,7 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
   case OP_SHFLXOR:
     NEED(x->lanes == 1 && s->lanes == 1 && x->arg[0] > 0 && !(x->arg[0] & (x->arg[0] - 1)), "a vector, or a mask of not one bit");
     return;
-  case OP_CONST: case OP_BUFFER: case OP_RANGE: NEED(x->lanes == 1, "not a scalar"); return;
+  case OP_CONST: case OP_BUFFER: case OP_RANGE: case OP_SIZE: NEED(x->lanes == 1, "not a scalar"); return;
   default:
     if (op_by_lane((Op)x->op))
       for (int i = 0; i < x->nsrc; i++) NEED(node(ir, x->src[i])->lanes == x->lanes, "lanes of sources differ");

@@ -222,6 +222,7 @@ void ir_free(IR *ir) {
   VEC_FREE(&ir->tensors);
   VEC_FREE(&ir->bufs);
   VEC_FREE(&ir->origins);
+  VEC_FREE(&ir->sizes);
   free(ir->chunk);
 }
 
@@ -261,6 +262,7 @@ static Span bounds(const IR *ir, const Node *x) {
   switch ((Op)x->op) {
   case OP_CONST: r = (Span){ x->arg[0], x->arg[0] }; break;
   case OP_RANGE: return (Span){ 0, x->arg[0] - 1 };
+  case OP_SIZE: return (Span){ 0, x->arg[1] };
   case OP_IOTA: r = (Span){ 0, x->dims[0] > 0 ? x->dims[0] - 1 : 0 }; break;
   case OP_CAST: if (!dt_float(s0->dt) && known(a)) r = a; break;
   case OP_NEG: if (known(a)) r = (Span){ -a.hi, -a.lo }; break;

@@ -10,7 +10,7 @@
  *          Empty: one operand, two without roles of their own, or none
  * args     the integer arguments, name:kind, separated by blanks. Kinds: i one integer; l one integer per dimension of the
  *          (first) source; v one per lane; m bit mask of axes, printed as a list; c bits of a constant of the node's type;
- *          o an op; O an op or none; s an interned string; k a RangeKind
+ *          u one integer, the last, absent for 0; o an op; O an op or none; s an interned string; k a RangeKind
  * alg      algebra of the op over the integers: COMM ASSOC IDEM; MOVE: only moves elements
  * takes    operand types of an elementwise op: ANY; NUM, floats and integers; INT; BITS, integers and bools; FLT
  * cost     price class (CostClass in ir.h); each cost model has its own price for a class
@@ -99,7 +99,8 @@ OP(ITERATE,   GRAPH,  S,  "*()",      "yield...",                 "loop:i trips:
 OP(RESULT,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "the last value of yield number `at` of an ITERATE")
 /* kernels: scalar expressions over ranges */
 OP(BUFFER,    KERNEL, 0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "memory: row id of the buffer table; the type is that of an element")
-OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i kind:k",  0,               ANY,  NONE,   NO,   NO,            "a loop variable 0 <= r < extent: i64, and in programs also i32")
+OP(SIZE,      KERNEL, 0,  "*()",      "",                         "id:i most:i",           0,               ANY,  NONE,   NO,   NO,            "number `id` of the sizes of a run: i64, from 0 to most")
+OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i kind:k limit:u", 0,        ANY,  NONE,   NO,   NO,            "a loop variable 0 <= r < extent: i64, and in programs also i32. With a limit, it ends before size number limit - 1 of the run")
 OP(LOAD,      KERNEL, S,  "*()",      "buffer index gate? else?", "",                      0,               ANY,  MEM,    NO,   NO,            "LOAD(buffer, index) or LOAD(buffer, index, gate, else): an element; the value else where the gate is false")
 OP(STORE,     KERNEL, S,  "*()",      "buffer index value gate?", "",                      0,               ANY,  MEM,    NO,   NO,            "STORE(buffer, index, value) or STORE(buffer, index, value, gate)")
 OP(RED,       KERNEL, S,  "T(T)",     "value range...",           "op:o",                  0,               ANY,  NONE,   NO,   NO,            "RED(value, range...): combines value by op over all the ranges")

@@ -115,7 +115,8 @@ static void parts(Parser *p) {
     scan_expect(p, '=', "after the name of an argument");
     argument(p, s, n);
   }
-  if (scan_accept(p, ':') && !scan_type(p, &p->type, false)) scan_bad(p, p->at, "expected a type, found %s", scan_found(p));
+  const bool symbols = p->level == L_GRAPH && p->hooks && p->hooks->dim;
+  if (scan_accept(p, ':') && !scan_type(p, &p->type, symbols)) scan_bad(p, p->at, "expected a type, found %s", scan_found(p));
 }
 
 /* ---- arguments, by the op's row ---- */
@@ -159,10 +160,11 @@ int parse_args(Parser *p, const char *at, Op op, int64_t *v) {
     char kind = s[n + 1];
     int width = kind == 'l' ? rank : kind == 'v' ? p->type.lanes : 1;
     Arg *a = find_arg(p, s, n);
+    if (!a && kind == 'u') break; /* the last one */
     if (a) {
       a->used = true;
       switch (kind) {
-      case 'i':
+      case 'i': case 'u':
         want_kind(p, a, ARG_INT, "an integer");
         v[nv] = a->v;
         break;
@@ -360,6 +362,12 @@ static Ref kernel_op(Parser *p, const char *at, Op op) {
   switch (op) {
   case OP_RANGE:
     if (arg[0] < 0 || arg[1] < 0 || arg[1] == INT64_MAX) scan_bad(p, at, "extent and id must not be negative");
+    if (narg > 3 && (arg[3] < 1 || arg[3] > SIZES_MOST)) scan_bad(p, at, "limit must be in 1..%d", SIZES_MOST);
+    dt = dt ? dt : DT_I64;
+    break;
+  case OP_SIZE:
+    if (arg[0] < 0 || arg[0] >= SIZES_MOST || arg[1] < 0)
+      scan_bad(p, at, "id must be in 0..%d, and most not negative", SIZES_MOST - 1);
     dt = dt ? dt : DT_I64;
     break;
   case OP_LOAD: dt = dt ? dt : shared; break;

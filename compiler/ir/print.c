@@ -140,6 +140,7 @@ static void put_args(Printer *p, const Node *x) {
   for (const char *s = op_info[x->op].args; *s;) {
     const char *colon = strchr(s, ':');
     const int64_t *v = x->arg + at;
+    if (colon[1] == 'u' && at == x->narg) return;
     sb_puts(p->out, " ");
     if (colon[1] != 'c') {
       sb_put(p->out, s, (size_t)(colon - s));
@@ -147,7 +148,7 @@ static void put_args(Printer *p, const Node *x) {
     }
     at += colon[1] == 'l' ? rank : colon[1] == 'v' ? x->lanes : 1;
     switch (colon[1]) {
-    case 'i': sb_printf(p->out, "%lld", (long long)v[0]); break;
+    case 'i': case 'u': sb_printf(p->out, "%lld", (long long)v[0]); break;
     case 'l': put_list(p->out, v, rank); break;
     case 'v': put_list(p->out, v, x->lanes); break;
     case 'm': put_mask(p->out, (uint64_t)v[0]); break;

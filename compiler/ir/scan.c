@@ -226,7 +226,10 @@ static int64_t symbolic_dim(Parser *p, const Type *t) {
   size_t n = scan_word(p, &s);
   if (!n) scan_bad(p, p->at, "expected a dimension, found %s", scan_found(p));
   if (!p->hooks || !p->hooks->dim) scan_bad(p, s, "the dimension '%.*s' has no value", shown(n), s);
-  return p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n), t->rank, t->dt);
+  int64_t v = p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n), t->rank, t->dt);
+  const char *at = p->at;
+  if (scan_accept(p, '*') && !i64_mul(v, scan_integer(p, "a factor"), &v)) scan_bad(p, at, "the dimension is too large");
+  return v;
 }
 
 static void type_dims(Parser *p, Type *t, bool symbols) {

@@ -17,6 +17,15 @@ uint32_t kernel_signature(const Plan *p, size_t k) {
   return kn->signature;
 }
 
+bool kernel_sized(const IR *ir, const Kernel *k) {
+  bool any = false;
+  for (size_t i = 0; i < k->prog.n && !any; i++) {
+    const Node *x = node(ir, k->prog.p[i]);
+    any = x->op == OP_SIZE || (x->op == OP_LOOP && range_limit(node(ir, loop_range(x))));
+  }
+  return any;
+}
+
 void kernel_launches(const Plan *p, const Kernel *k, Launches *out) {
   Launch tasks = { .grid = { k->chunks, 1, 1 }, .block = { 1, 1, 1 } };
   if (target_has_threads(p->in->target)) {

@@ -51,6 +51,7 @@ typedef struct Linear {
   IR *ir;
   Refs *prog;
   int nloops;
+  int limited;                   /* the innermost loop of the nest that ends at a size of the run; 0: none */
   int threads;                   /* the innermost loop over threads, which contains all variables; 0: none */
   Refs nodes;                    /* nodes of the nest, sources first */
   int *scope;                    /* by position in nodes: loop */
@@ -183,7 +184,7 @@ static void make_loops(Linear *l, Apart *apart) {
   for (size_t i = n; i-- > 0;) {
     const Node *x = node(ir, l->nodes.p[i]);
     if (x->op != OP_RED || over_threads(l, x)) continue;
-    int at = l->threads;
+    int at = deeper(l, l->threads, l->limited);
     for (size_t w = 0; w < ranges.n; w++)
       if (open[i * words + w / 64] >> w % 64 & 1) {
         int o = loop_of(l, ranges.p[w]);
@@ -204,6 +205,8 @@ static int red_parent(Linear *l, const Node *red) {
 }
 
 /* Finds the loop of each node. Exceptions move loads inwards:
+ * - An input or output may end early. It is loaded inside of the sized loops, because they may not run at all. make_loops puts
+ *   reductions there for the same reason.
  * - Loads for the epilogue stay in the innermost loop if that contains a reduction: across the reduction they would take
  *   registers from accumulators.
  * - A nest that one of a kernel's chunks runs (group.c) loads nothing outside of that chunk, because another one may have
@@ -234,6 +237,7 @@ static void find_scopes(Linear *l, int innermost, bool serial) {
     if (x->op == OP_LOAD && busy && !feeds[i] && within(l, innermost, s)) s = innermost; /* not in loops that make copies */
     if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
     if (x->op == OP_LOAD && load_buffer(x) == changed) s = innermost;
+    if (x->op == OP_LOAD && buf_ends_early(&ir->bufs.p[buffer_id(node(ir, load_buffer(x)))])) s = deeper(l, s, l->limited);
     l->scope[i] = s;
     for (Ref mma = x->op == OP_RED ? red_value(x) : 0; mma && node(ir, mma)->op == OP_MMA; mma = mma_sum(node(ir, mma)))
       for (int k = 0; k < 3; k++) l->scope[pos_of(l, k ? node(ir, mma)->src[k] : mma)] = loop_of(l, x->src[x->nsrc - 1]);
@@ -790,6 +794,7 @@ static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
   for (int k = 0; k < n->n; k++) {
     at = loop_add(l, n->ranges[k], at);
     if (range_is_thread(range_kind(node(ir, n->ranges[k])))) l->threads = at;
+    if (range_limit(node(ir, n->ranges[k]))) l->limited = at;
     panel_loops(l, n, k, at);
   }
   find_copies(l, n);

@@ -46,7 +46,7 @@ static void want(Narrowing *n, Ref r) {
 static void want_ranges(Narrowing *n, const Refs *prog) {
   for (size_t i = 0; i < prog->n; i++) {
     const Node *x = node(n->ir, prog->p[i]);
-    bool pure = x->op == OP_RANGE || (is_arithmetic(x) && index_type(x));
+    bool pure = x->op == OP_RANGE || x->op == OP_SIZE || (is_arithmetic(x) && index_type(x));
     for (int k = 0; k < x->nsrc && pure; k++)
       pure = node(n->ir, x->src[k])->op == OP_CONST || refmap_get(&n->wanted, x->src[k]);
     if (pure) want(n, prog->p[i]);
@@ -80,6 +80,7 @@ static bool narrows(const Narrowing *n, Ref r) {
   bool any = x->dt == DT_I64;
   if (!refmap_get(&n->wanted, r) || !index_type(x) || !fits(x)) return false;
   if (x->op == OP_RANGE) return range_extent(x) <= INT32_MAX / (range_kind(x) == RK_THREAD ? n->chunks : 1);
+  if (x->op == OP_SIZE) return true;
   for (int k = 0; k < x->nsrc && !any; k++) any = node(n->ir, x->src[k])->dt == DT_I64;
   return any && is_arithmetic(x) && sources_fit(n->ir, x) && (x->op != OP_CAST || x->dt == DT_I64);
 }

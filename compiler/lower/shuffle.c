@@ -243,8 +243,9 @@ static size_t dense_run(const Strips *s, size_t i, int64_t *end) {
 
 static bool within(const IR *ir, const Strip *s, int64_t end) { /* whether all elements before `end` are in the buffer */
   const Node *b = s->base ? node(ir, s->base) : NULL;
-  const int64_t last = b ? b->vmax : 0, elems = ir->bufs.p[buffer_id(node(ir, s->buffer))].elems;
-  return last <= elems && end <= elems - last;
+  const Buf *buf = &ir->bufs.p[buffer_id(node(ir, s->buffer))];
+  const int64_t last = b ? b->vmax : 0;
+  return !buf_ends_early(buf) && last <= buf->elems && end <= buf->elems - last;
 }
 
 /* Lanes of a vector load for the elements between the strips' ends: as many as the strips have, or a part of them. 0: a vector

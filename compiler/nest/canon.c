@@ -46,8 +46,7 @@ static Ref number_ranges(IR *ir, Ref nest) {
   ranges_by_place(ir, nest, &old);
   for (size_t i = 1; i < old.n && ordered; i++) ordered = node_order(ir, old.p[i - 1], old.p[i]) < 0;
   for (size_t i = 0; i < old.n && !ordered; i++) {
-    const Node *x = node(ir, old.p[i]);
-    VEC_PUSH(&new, range_new(ir, range_extent(x), range_kind(x)));
+    VEC_PUSH(&new, range_again(ir, node(ir, old.p[i])));
   }
   if (!ordered) nest = ix_subst(ir, nest, (int)old.n, old.p, new.p);
   VEC_FREE(&old);

@@ -72,7 +72,14 @@ static Digest digest_node(Keys *k, Ref r) {
     add_number(&h, x->arg[0]);
     if (x->arg[2] == RK_THREAD || x->arg[2] == RK_SERIAL) add_number(&h, x->arg[2]);
   } else if (x->op == OP_BUFFER) {
-    add_number(&h, ir->bufs.p[x->arg[0]].kind == BUF_WEIGHT);
+    const Buf *b = &ir->bufs.p[x->arg[0]];
+    add_number(&h, b->kind == BUF_WEIGHT);
+    if (b->needed.extent) { /* the schedule has nests for rests of runs */
+      add_number(&h, b->needed.inner);
+      add_number(&h, b->needed.extent);
+      add_number(&h, ir->symbol.low);
+      add_number(&h, ir->symbol.high);
+    }
   } else if (x->op == OP_LOAD && is_packed(ir, r)) {
     for (size_t i = 0; i < k->ranges.n; i++) add_number(&h, ix_uses(ir, load_index(x), k->ranges.p[i]));
     VEC_PUSH(&in, *digest_of(k, load_buffer(x)));

@@ -83,7 +83,7 @@ const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Re
   if (u->depth > 1 && isa_op_depth(u, (extent + more) / u->group) == 1)
     return "no depth of the instruction's tiles divides the range";
   if (u->depth > 1 && reductions(ir, nest) > 1) return "the nest has another reduction";
-  if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems))
+  if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems || buf_ends_early(buffer_of(ir, x))))
     return "a group would read past the end of the operand";
   return NULL;
 }

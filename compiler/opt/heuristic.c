@@ -485,9 +485,38 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   return o;
 }
 
+static const Opt *opt_of(const Opts *o, Ref r) {
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == r) return &o->opt[i];
+  return NULL;
+}
+
+/* For a range of sizes, one schedule serves all of them, and its tiles' other side is the width of the packed weights. The
+ * cheapest tile for the greatest size may have few rows. Then a run with a few more rows reads all weights twice. So the schedule
+ * is that of a nest with as many rows as a square tile has. If the greatest size has lanes along the range, a smaller one may fill
+ * none. Then lanes go along another range, if there is one. */
+static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
+  int64_t times;
+  const Ref r = sized_range(ir, nest, &times);
+  const Opt *rows = r ? opt_of(&most, r) : NULL;
+  const bool lanes = rows && rows->lanes > 1 && times < (int64_t)rows->lanes * rows->unroll;
+  const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
+  const int64_t few = lanes ? 2 : square;
+  if (!rows || (rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || ir->symbol.low * times >= few ||
+      range_extent(node(ir, r)) < 2 * few)
+    return most;
+  Ref part;
+  const Nest n = nest_open(ir, range_part(ir, nest, r, 0, few, &part));
+  Opts o = heuristic_opts(ir, &n, t);
+  rows = opt_of(&o, part);
+  if (rows ? rows->lanes > 1 : !lanes) return most;
+  opts_replace(&o, part, r);
+  return opts_check(ir, nest, t, &o) ? most : o;
+}
+
 Opts default_opts(IR *ir, Ref nest, const Target *t) {
   const Nest n = nest_open(ir, nest);
-  return target_has_threads(t) ? device_opts(ir, nest, t) : heuristic_opts(ir, &n, t);
+  return target_has_threads(t) ? device_opts(ir, nest, t) : sized_default(ir, nest, t, heuristic_opts(ir, &n, t));
 }
 
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {
@@ -505,10 +534,19 @@ static Opts in_order(IR *ir, Ref nest, const Opts *o) {
   return again;
 }
 
+/* Sums are not in parts (sized.c). */
+static void add_in_order(Opts *o) {
+  int n = 0;
+  for (int i = 0; i < o->n; i++)
+    if (!o->opt[i].partial) o->opt[n++] = o->opt[i];
+  o->n = n;
+}
+
 static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
   Remnants parts = { 0 };
   CHECK(depth < 16);
   if (target_has_threads(t) && !o->split) return; /* devices have gates in place of borders and rests */
+  sized_opts(ir, nest, o);
   *o = in_order(ir, nest, o);
   opts_parts(ir, nest, o, &parts);
   const bool given = o->nparts == (int)parts.n;
@@ -517,6 +555,7 @@ static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
     const Remnant *p = &parts.p[i];
     Opts part = given ? opts_read(ir, p->nest, o->part[i]) : p->own ? default_opts(ir, p->nest, t) : p->opts;
     Sb text = { 0 };
+    if (!given && t->in_order) add_in_order(&part);
     complete(ir, p->nest, t, depth + 1, &part);
     opts_print(ir, p->nest, &part, &text);
     CHECK(o->nparts < MAX_PARTS);

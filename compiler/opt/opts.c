@@ -194,6 +194,7 @@ static void narrow_lanes(Opt *p, int64_t rest) {
 static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   bool tiles = false;
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
+  const Ref sized = sized_range(ir, nest, &(int64_t){ 0 });
   for (int i = 0; i < o->n; i++) {
     Opt *p = &o->opt[i];
     const Ref r = p->range;
@@ -201,7 +202,8 @@ static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
     int64_t extent = range_extent(node(ir, r)), tile = (int64_t)p->unroll * p->lanes, step = block ? block : tile,
             whole = extent / step * step;
     const bool walks_panels = o->staged && o->staged != r && !block && extent > tile;
-    if (whole == extent || !opens_range(ir, nest, r) || p->rows || walks_panels || reduction_repeats(ir, nest, r)) continue;
+    const bool apart = p->rows || walks_panels || reduction_repeats(ir, nest, r);
+    if (r == sized || whole == extent || !opens_range(ir, nest, r) || apart) continue;
     Remnant rest = { .opts = *o };
     rest.opts.threads = 0;
     rest.nest = range_part(ir, nest, r, whole, extent, &rest.opts.opt[i].range);
@@ -218,7 +220,7 @@ static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
     nest = range_part(ir, nest, r, 0, whole, &part);
     opts_replace(o, r, part);
   }
-  return nest;
+  return sized_cut(ir, nest, o, parts);
 }
 
 /* Cuts all remnants: borders of peeled ranges, then rests. Returns the main nest; o is about it afterwards. */
@@ -292,6 +294,7 @@ void step_rests(Plan *p, Kernel *k) {
     p->ir->origin = node(p->ir, k->states.p[at].nest)->origin;
     o->nparts = 0;
     k->states.p[at].nest = cut_rests(p->ir, k->states.p[at].nest, o, &parts);
+    sized_check(p->ir, k->states.p[at].nest);
     if ((int)parts.n != wanted) ir_wrong(p->ir, "the schedule has %d parts, but leaves %zu nests", wanted, parts.n);
     for (int i = 0; i < wanted; i++) prepare(p, k, rest_add(p, k, at, parts.p[i].nest, o->part[i]));
     VEC_FREE(&parts);

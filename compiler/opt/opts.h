@@ -23,7 +23,7 @@ typedef struct Move { Ref range; int block; } Move; /* block 0: the range's own 
 enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* most values of a tile; most chunks of a kernel */
 enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* most levels of nested schedules in a text; most schedules in it */
 enum { SPLIT_MOST = 1 << 24 }; /* most parts of the sums of a nest */
-enum { MAX_MOVES = 8, MAX_PEELED = 4, MAX_PARTS = 16 };
+enum { MAX_MOVES = 8, MAX_PEELED = 4, MAX_PARTS = 24 };
 typedef struct Opts {
   int n;
   Opt opt[MAX_RANGES];
@@ -68,6 +68,13 @@ Opts opts_read(IR *ir, Ref nest, const char *text);               /* parses a sc
 const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: it is legal; otherwise why not */
 const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o); /* NULL, or an error message */
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound of statements after expansion */
+
+/* ---- sized.c: ranges that end at a size of the run ---- */
+Ref sized_range(IR *ir, Ref nest, int64_t *times); /* a run of n needs the first n * times values of it; 0: all of each range */
+void sized_opts(IR *ir, Ref nest, Opts *o);        /* removes what such a range cannot have */
+/* Gives the nest's range a limit, and adds nests for the rests of its tiles. Changes o to name the new ranges. */
+Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
+void sized_check(const IR *ir, Ref nest);          /* fails if a run would reach past memory of the caller */
 
 /* ---- opts.c ---- */
 void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends the nests that o leaves */

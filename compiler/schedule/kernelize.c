@@ -375,7 +375,10 @@ void sched_lower(Sched *s) {
     Place p = { .buf = (int)ir->bufs.n };
     int64_t n = 1;
     for (int a = x->rank - 1; a >= 0; n *= x->dims[a], a--) p.stride[a] = n;
-    VEC_PUSH(&ir->bufs, ((Buf){ .kind = kind, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .value = r }));
+    const int open = s->g->outputs.p[i].open;
+    const Needed needed = open ? (Needed){ p.stride[open - 1], x->dims[open - 1] } : (Needed){ 0 };
+    const Buf b = { .kind = kind, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .needed = needed, .value = r };
+    VEC_PUSH(&ir->bufs, b);
     value_nest(l, &p, r, &nests);
     add_kernel(l, &nests, x->origin, body_of(x));
   }

@@ -8,6 +8,7 @@
  * breaks: Place.reads_halo where the source cannot have the halo: the pad is stored then */
 #include "../target/isa_ops.h"
 #include "sched.h"
+#include <stdlib.h>
 #include <string.h>
 
 static const int64_t MOST_BYTES = (int64_t)1 << 60; /* bytes; limit of a value with its halo */
@@ -271,11 +272,38 @@ static void lay_out_loops(Sched *s) {
   VEC_FREE(&all.list);
 }
 
+/* Finds the part of each buffer that a run needs. Values that share a buffer must need the same part. */
+static void find_needed(Sched *s) {
+  IR *ir = s->ir;
+  const Need *needs = s->needs;
+  bool *mixed = xcalloc(ir->bufs.n + 1, sizeof *mixed), *known = xcalloc(ir->bufs.n + 1, sizeof *known);
+  for (size_t i = 0; i < s->order.n; i++) {
+    const Ref r = s->order.p[i];
+    const Place *p = &s->place[r];
+    if (p->buf < 0 || needs[r].axis == NEED_NOTHING) continue;
+    const int a = needs[r].axis;
+    const Needed now = a < 0 ? (Needed){ 0 } : (Needed){ p->stride[a], node(ir, r)->dims[a] };
+    Needed *had = &ir->bufs.p[p->buf].needed;
+    mixed[p->buf] |= known[p->buf] && (had->inner != now.inner || had->extent != now.extent);
+    known[p->buf] = true;
+    *had = mixed[p->buf] ? (Needed){ 0 } : now;
+  }
+  for (size_t i = 0; i < ir->bufs.n; i++) { /* a kernel would take the memory of the caller for that of the greatest size */
+    const Buf *b = &ir->bufs.p[i];
+    if (mixed[i] && (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT))
+      fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, b->value), "--dim %s: its memory holds another value, so its size must be one number",
+              ir->symbol.name);
+  }
+  free(mixed);
+  free(known);
+}
+
 void sched_layout(Sched *s) {
   IR *ir = s->ir;
   size_t nin = graph_nin(s->g), nout = graph_nout(s->g);
   for (size_t k = 0; k < s->g->states.n; k++)
     if (is_state_window(s, k)) s->place[s->g->outputs.p[nout + k].ref].state = (int)k + 1;
+  if (ir->symbol.name) s->needs = graph_needs(s->g);
   find_halos(s);
   find_insides(s);
   sched_layout_pbqp(s);
@@ -325,6 +353,7 @@ void sched_layout(Sched *s) {
     if (dtype_info[x->dt].bits == 8 && dt_int((DType)x->dt)) n += DOT_OVERREAD;
     p->buf = new_buf(ir, BUF_ARENA, (DType)x->dt, n, -1, r);
   }
+  if (s->needs) find_needed(s);
   sched_layouts(s);
 }
 

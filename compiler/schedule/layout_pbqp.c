@@ -61,17 +61,19 @@ static int last_axis(const Node *x) {
   return a;
 }
 
-/* Axes that may be innermost, the row-major choice first; returns their number */
-static int axes_of(const Node *x, int *axis) {
+/* Axes that may be innermost, the row-major choice first; returns their number. An axis that a run needs in part stays outside:
+ * lanes along it would have rests. */
+static int axes_of(const Sched *s, Ref r, int *axis) {
+  const Node *x = node(s->ir, r);
   int n = 1;
   axis[0] = last_axis(x);
   for (int a = 0; a < axis[0]; a++)
-    if (x->dims[a] > 1) axis[n++] = a;
+    if (x->dims[a] > 1 && !(s->needs && s->needs[r].axis == a)) axis[n++] = a;
   return n;
 }
 
-static int alternative_of(const Node *x, int inner) {
-  int axis[MAX_RANK], n = axes_of(x, axis);
+static int alternative_of(const Sched *s, Ref r, int inner) {
+  int axis[MAX_RANK], n = axes_of(s, r, axis);
   for (int i = 0; i < n; i++)
     if (axis[i] == inner) return i;
   return 0;
@@ -87,7 +89,7 @@ static void make_variables(Problem *o) {
     int axis[MAX_RANK];
     if (!p->materialized || p->inside || p->state || x->rank < 3) continue;
     if ((o->var[r] && !p->has_halo) || op_is_of_loops((Op)x->op)) continue;
-    o->var[r] = pbqp_node(o->c, axes_of(x, axis)) + 1;
+    o->var[r] = pbqp_node(o->c, axes_of(s, r, axis)) + 1;
   }
 }
 
@@ -355,7 +357,7 @@ static double access_cost(const Problem *o, const Body *b, const Access *a, int 
 
 static void price_access(Problem *o, const Body *b, const Access *a, const double *wasted) {
   const Node *w = node(o->ir, whole(o->s, a->value));
-  int axis[MAX_RANK], var = o->var[whole(o->s, a->value)], n = var > 0 ? axes_of(w, axis) : 1;
+  int axis[MAX_RANK], var = o->var[whole(o->s, a->value)], n = var > 0 ? axes_of(o->s, whole(o->s, a->value), axis) : 1;
   double cost[(MAX_LOOPS + 1) * MAX_RANK];
   if (var <= 0) axis[0] = last_axis(w);
   for (int i = -1; i < b->n; i++)
@@ -459,10 +461,9 @@ static void apply(const Problem *o, const int *alternative) {
   Sched *s = o->s;
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
-    const Node *x = node(o->ir, r);
     int axis[MAX_RANK];
     if (o->var[r] <= 0) continue;
-    axes_of(x, axis);
+    axes_of(s, r, axis);
     int l = alternative[o->var[r] - 1];
     s->place[r].inner = l ? axis[l] : -1;
   }
@@ -479,7 +480,7 @@ static void decide_orders(Sched *s, const int *var) {
     int axis[MAX_RANK], at = 0;
     if (!p->materialized || p->inside || x->rank < 3 || op_is_of_loops((Op)x->op) || (var && var[r] <= 0)) continue;
     const Question q = ask_node(ir, "layout", r);
-    const int n = axes_of(x, axis), alternative = alternative_of(x, p->inner < 0 ? axis[0] : p->inner);
+    const int n = axes_of(s, r, axis), alternative = alternative_of(s, r, p->inner < 0 ? axis[0] : p->inner);
     const char *name[MAX_RANK];
     for (int k = 0; k < n; k++) name[k] = arena_printf(&ir->ctx->model, "axis-%d", axis[k]);
     at = q.given ? word_index(name, n, q.given) : alternative;
@@ -510,7 +511,7 @@ void sched_layout_pbqp(Sched *s) {
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
     const Place *p = &s->place[r];
-    if (o.var[r] > 0) fixed[o.var[r] - 1] = p->inner < 0 ? 0 : alternative_of(node(s->ir, r), p->inner);
+    if (o.var[r] > 0) fixed[o.var[r] - 1] = p->inner < 0 ? 0 : alternative_of(s, r, p->inner);
   }
   double *cost = s->plan->layouts.cost;
   cost[0] = pbqp_solve(o.c, fixed, alternative);

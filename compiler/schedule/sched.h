@@ -6,6 +6,7 @@
 #ifndef TGC_SCHED_H
 #define TGC_SCHED_H
 #include "../cost/tunable.h"
+#include "../graph/graph.h"
 #include "schedule.h"
 
 /* Placement of a stored value: element idx is element offset + sum(idx[a] * stride[a]) of the buffer. */
@@ -31,6 +32,7 @@ typedef struct Sched {
   Plan *plan;
   Place *place;            /* by Ref of the graph; nplace entries */
   uint32_t nplace;
+  const Need *needs; /* by Ref: what a run needs (graph/needs.c); NULL: all sizes are constants */
   Refs order;              /* nodes of the graph, sources first */
 } Sched;
 

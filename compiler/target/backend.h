@@ -111,6 +111,7 @@ typedef struct Backend {
   /* lines before the kernels, and options of the driver's compiler; NULL: none. needs: TGCRT_NEEDS_ bits */
   void (*pragmas)(const Target *t, uint32_t needs, Sb *out);
   void (*options)(const Target *t, bool keep_denormals, Sb *out);
+  bool sizes;              /* its kernels can end at sizes of a run */
   bool is_c;               /* its text is C: the tuner compiles candidates with the C compiler */
   bool schedules;          /* its compiler can order instructions for one CPU: --cpu */
   /* ---- support of operations ---- */

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Small models of layers whose outermost extent is a number n of the run, as text (docs/text-format.md)."""
+
+
+def weight(name, shape, scale=0.1, phase=0.37):
+    """a weight with values of a sine"""
+    elems = 1
+    for d in shape:
+        elems *= d
+    return (f"{name}_i = iota : i64[{elems}]\n{name}_f = cast {name}_i : f32\n{name}_m = mul {name}_f, {phase}\n"
+            f"{name}_s = sin {name}_m\n{name}_w = mul {name}_s, {scale}\n{name} = reshape {name}_w : [{','.join(map(str, shape))}]\n")
+
+
+def product(out, x, w, k, m):
+    """out[n,m] = x[n,k] times w[1,k,m]"""
+    return (f"{out}_x = reshape {x} : [n,{k},1]\n{out}_p = mul {out}_x, {w}\n{out}_r = reduce {out}_p op=add axes=[1]\n"
+            f"{out} = reshape {out}_r : [n,{m}]\n")
+
+
+def ffn(d=384, h=1536):
+    return (f'x = input f32[n,{d}] "x"\n' + weight("a", [1, d, h], 0.05) + weight("b", [1, h, d], 0.05) + product("u", "x", "a", d, h)
+            + "t = tanh u\ng = mul u, t\n" + product("v", "g", "b", h, d) + 'y = add v, x\noutput y "y"\n')
+
+
+def softmax(d=100):
+    return (f'x = input f32[n,{d}] "x"\nm = reduce x op=max axes=[1]\nd = sub x, m\ne = exp d\ns = reduce e op=add axes=[1]\n'
+            'y = div e, s\noutput y "y"\n')
+
+
+def layer_norm(d=50):
+    return (f'x = input f32[n,{d}] "x"\n' + weight("g", [1, d], 1) + f's = reduce x op=add axes=[1]\nm = div s, {d}.0\nc = sub x, m\n'
+            f'q = mul c, c\nv = reduce q op=add axes=[1]\nw = div v, {d}.0\na = add w, 0.00001\nr = sqrt a\nz = div c, r\ny = mul z, g\n'
+            'output y "y"\n')
+
+
+def attention(t=10, d=24):
+    text = f'x = input f32[n,{t},{d}] "x"\nf = reshape x : [n*{t},{d},1]\n'
+    for name in "qkv":
+        text += weight("w" + name, [1, d, d], 0.2, {"q": 0.37, "k": 0.59, "v": 0.83}[name])
+        text += f"{name}_p = mul f, w{name}\n{name}_r = reduce {name}_p op=add axes=[1]\n"
+    return (text + f"q = reshape q_r : [n,{t},1,{d}]\nk = reshape k_r : [n,1,{t},{d}]\nv = reshape v_r : [n,1,{t},{d}]\n"
+            f"p = mul q, k\ns_r = reduce p op=add axes=[3]\ns = reshape s_r : [n,{t},{t}]\nm = reduce s op=max axes=[2]\ne_d = sub s, m\n"
+            f"e = exp e_d\nz = reduce e op=add axes=[2]\na_d = div e, z\na = reshape a_d : [n,{t},{t},1]\no_p = mul a, v\n"
+            f'o_r = reduce o_p op=add axes=[2]\no = reshape o_r : [n,{t},{d}]\ny = add o, x\noutput y "y"\n')
+
+
+def lstm_cell(d=20, h=24):
+    text = (f'x = input f32[n,{d}] "x"\nh = input f32[n,{h}] "h"\nc = input f32[n,{h}] "c"\n' + weight("w", [1, d, 4 * h]) +
+            weight("r", [1, h, 4 * h], 0.1, 0.59) + product("a", "x", "w", d, 4 * h) + product("b", "h", "r", h, 4 * h) + "g = add a, b\n")
+    for i, gate in enumerate("iofz"):
+        text += f"{gate}_g = shrink g begin=[0,{i * h}] step=[1,1] : [n,{h}]\n"
+        if gate == "z":
+            text += "z = tanh z_g\n"
+        else:
+            text += f"{gate}_n = neg {gate}_g\n{gate}_e = exp {gate}_n\n{gate}_1 = add {gate}_e, 1.0\n{gate} = recip {gate}_1\n"
+    return text + 'm = mul f, c\nk = mul i, z\nd = add m, k\nt = tanh d\ny = mul o, t\noutput y "y"\noutput d "d"\n'
+
+
+def convolution(channels=32, side=14):
+    c, s = channels, side
+    return (f'x = input f32[n,{c},{s},{s}] "x"\n' + weight("w", [1, c, c, 1, 1, 3, 3], 0.05) +
+            f"g = pad x, 0 lo=[0,0,1,1] hi=[0,0,1,1]\na = window g axis=2 stride=1 dilation=1 : [n,{c},{s},{s + 2},3]\n"
+            f"b = window a axis=3 stride=1 dilation=1 : [n,{c},{s},{s},3,3]\nd = reshape b : [n,1,{c},{s},{s},3,3]\np = mul d, w\n"
+            f'r = reduce p op=add axes=[2,5,6]\nz = reshape r : [n,{c},{s},{s}]\ny = max z, 0.0\noutput y "y"\n')
+
+
+ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranges of sizes: the formulas of tiles, refusals, and random graphs, whose programs run in the interpreter at every size of a
+ * range. SIZES_GRAPHS: number of graphs; SIZES_SEED: of the first one. */
+#include "../../backends/backends.h"
+#include "../../compiler/driver.h"
+#include "../../compiler/interp/interp.h"
+#include "../../frontends/sized.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* ---- formulas ---- */
+/* Tiles of all heights cover the values 0 .. n * times - 1, each once. */
+static void tiles_cover(void **state) {
+  (void)state;
+  for (int64_t n = 1; n <= 40; n++)
+    for (int times = 1; times <= 3; times++)
+      for (int tile = 1; tile <= 16; tile++) {
+        char seen[200] = { 0 };
+        tgcrt_size s = { times, tile, 1, TGCRT_SIZE_TILES };
+        const int64_t full = tgcrt_size_of(&s, n);
+        for (int64_t i = 0; i < full * tile; i++) seen[i]++;
+        for (s.height = 1; s.height < tile; s.height++) {
+          s.rule = TGCRT_SIZE_LOWER;
+          const int64_t lower = tgcrt_size_of(&s, n);
+          s.rule = TGCRT_SIZE_ANY;
+          assert_int_equal(tgcrt_size_of(&s, n), lower > 0);
+          s.rule = TGCRT_SIZE_START;
+          for (int64_t i = 0; i < lower * s.height; i++) seen[tgcrt_size_of(&s, n) + i]++;
+        }
+        for (int64_t i = 0; i < 200; i++) assert_int_equal(seen[i], i < n * times);
+        s = (tgcrt_size){ times, tile, 1, TGCRT_SIZE_WHOLE };
+        const int64_t whole = tgcrt_size_of(&s, n);
+        s.rule = TGCRT_SIZE_BEGIN;
+        assert_int_equal(tgcrt_size_of(&s, n), whole * tile);
+        s.rule = TGCRT_SIZE_PARTS;
+        assert_int_equal(whole * tile + tgcrt_size_of(&s, n), n * times);
+      }
+}
+
+/* ---- models ---- */
+typedef struct Job {
+  const char *path;
+  int64_t low, high, n;    /* n: the only size; 0: the range */
+  Graph *g;
+} Job;
+
+static void load(Ctx *c, void *arg) {
+  Job *j = arg;
+  const DimValue dim = { "n", j->n ? j->n : j->high };
+  const LoadOptions o = { .dims = &dim, .ndims = 1, .unguarded = true, .range = &dim, .low = j->low };
+  c->file = j->path;
+  j->g = j->n ? model_load(c, j->path, &o) : sized_load(c, j->path, &o);
+}
+
+static void write_model(char path[64], const char *text) {
+  snprintf(path, 64, "/tmp/tgc_sizes_%ld.tg", (long)getpid());
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fputs(text, f);
+  fclose(f);
+}
+
+/* ---- refusals ---- */
+static void refuses(const char *text, const char *part) {
+  char path[64], line[512] = "";
+  Ctx c;
+  write_model(path, text);
+  ctx_init(&c);
+  c.err = tmpfile();
+  Job j = { path, 1, 4, 0, NULL };
+  const int code = ctx_try(&c, load, &j);
+  rewind(c.err);
+  const size_t n = fread(line, 1, sizeof line - 1, c.err);
+  line[n] = 0;
+  if (!code || !strstr(line, part)) fail_msg("expected '%s', got status %d and '%s'", part, code, line);
+  fclose(c.err);
+  ctx_free(&c);
+  unlink(path);
+}
+
+static void refusals(void **state) {
+  (void)state;
+  refuses("x = input f32[n,3] \"x\"\ny = reduce x op=add axes=[0]\noutput y \"y\"\n", "so its size must be one number");
+  refuses("x = input f32[n,3] \"x\"\ny = shrink x begin=[0,0] step=[1,1] : [1,3]\nz = add x, y\noutput z \"z\"\n",
+          "combines entries along that dimension");
+  refuses("x = input f32[n,3] \"x\"\ny = cat x, x axis=0\noutput y \"y\"\n", "no other extent may depend on it");
+  refuses("x = input f32[3,n] \"x\"\ny = exp x\noutput y \"y\"\n", "must have that dimension outermost");
+  refuses("x = input f32[n,4] \"x\"\ni = iota : i64[n]\nf = cast i : f32\nm = reduce f op=max axes=[0]\nr = reshape m : [1,1]\n"
+          "y = mul x, r\noutput y \"y\"\n", "depends on the size in a way");
+  refuses("x = input f32[n,4] \"x\"\nk = input f32[4] \"k\"\ny = add k, k\noutput y \"y\"\noutput x \"z\"\n"
+          "q = reduce x op=max axes=[0,1]\noutput q \"q\"\n", "so its size must be one number");
+}
+
+/* ---- random graphs ---- */
+typedef struct Random { uint64_t state; } Random;
+static int below(Random *r, int n) {
+  r->state = r->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (int)((r->state >> 33) % (uint64_t)n);
+}
+
+/* A value of the graph: [n * times, a] or [n, a, b]; b 0: of rank 2 */
+typedef struct Shape { int times, a, b; } Shape;
+
+static void put_shape(Sb *s, const Shape *v) {
+  if (v->times > 1) sb_printf(s, "[n*%d,%d", v->times, v->a);
+  else sb_printf(s, "[n,%d", v->a);
+  if (v->b) sb_printf(s, ",%d", v->b);
+  sb_puts(s, "]");
+}
+
+static int constants(Sb *s, int at, int elems, const char *shape) {
+  sb_printf(s, "i%d = iota : i64[%d]\nf%d = cast i%d : f32\nm%d = mul f%d, %d.37\ns%d = sin m%d\nc%d = reshape s%d : %s\n", at, elems,
+            at, at, at, at, at % 7, at, at, at, at, shape);
+  return at;
+}
+
+/* Adds an op on value v`at`; -> the shape of v`at + 1` */
+static Shape add_op(Sb *s, Random *r, int at, Shape v) {
+  static const char *const unary[] = { "tanh", "abs", "neg", "exp" };
+  char shape[64];
+  Shape w = v;
+  switch (below(r, 13)) {
+  case 0: case 1: sb_printf(s, "t%d = mul v%d, 0.25\nv%d = %s t%d\n", at, at, at + 1, unary[below(r, 4)], at); return v;
+  case 2: /* a product with constants */
+    if (v.b) break;
+    w.a = 1 + below(r, 20);
+    snprintf(shape, sizeof shape, "[1,%d,%d]", v.a, w.a);
+    constants(s, at, v.a * w.a, shape);
+    sb_printf(s, "x%d = reshape v%d : [n*%d,%d,1]\np%d = mul x%d, c%d\nr%d = reduce p%d op=add axes=[1]\nv%d = reshape r%d : ", at, at,
+              v.times, v.a, at, at, at, at, at, at + 1, at);
+    put_shape(s, &w);
+    sb_puts(s, "\n");
+    return w;
+  case 3: /* softmax over the last axis */
+    sb_printf(s, "q%d = reduce v%d op=max axes=[%d]\nd%d = sub v%d, q%d\ne%d = exp d%d\nz%d = reduce e%d op=add axes=[%d]\n"
+              "v%d = div e%d, z%d\n", at, at, v.b ? 2 : 1, at, at, at, at, at, at, at, v.b ? 2 : 1, at + 1, at, at);
+    return v;
+  case 4: /* the inner axes swapped */
+    if (!v.b) break;
+    w.a = v.b, w.b = v.a;
+    sb_printf(s, "v%d = permute v%d perm=[0,2,1]\n", at + 1, at);
+    return w;
+  case 5: /* the open axis inside, and back */
+    if (!v.b) sb_printf(s, "a%d = permute v%d perm=[1,0]\nb%d = tanh a%d\nv%d = permute b%d perm=[1,0]\n", at, at, at, at, at + 1, at);
+    else sb_printf(s, "a%d = permute v%d perm=[2,0,1]\nb%d = tanh a%d\nv%d = permute b%d perm=[1,2,0]\n", at, at, at, at, at + 1, at);
+    return v;
+  case 6: /* merged with the open axis, or split from it */
+    if (v.b) w = (Shape){ v.times * v.a, v.b, 0 };
+    else if (v.times > 1) w = (Shape){ 1, v.times, v.a };
+    else break;
+    sb_printf(s, "v%d = reshape v%d : ", at + 1, at);
+    put_shape(s, &w);
+    sb_puts(s, "\n");
+    return w;
+  case 7: /* an axis split in two */
+    if (v.b || v.times > 1 || v.a % 2) break;
+    w.a = 2, w.b = v.a / 2;
+    sb_printf(s, "v%d = reshape v%d : ", at + 1, at);
+    put_shape(s, &w);
+    sb_puts(s, "\n");
+    return w;
+  case 8: /* put together with itself */
+    if (v.a > 24) break;
+    w.a *= 2;
+    sb_printf(s, "o%d = tanh v%d\nv%d = cat v%d, o%d axis=1\n", at, at, at + 1, at, at);
+    return w;
+  case 9: /* padding and windows */
+    if (v.b || v.a < 3) break;
+    constants(s, at, 3, "[1,1,3]");
+    sb_printf(s, "g%d = pad v%d, 0 lo=[0,1] hi=[0,1]\nw%d = window g%d axis=1 stride=1 dilation=1 : [n*%d,%d,3]\np%d = mul w%d, c%d\n"
+              "r%d = reduce p%d op=add axes=[2]\nv%d = reshape r%d : ", at, at, at, at, v.times, v.a, at, at, at, at, at, at + 1, at);
+    put_shape(s, &w);
+    sb_puts(s, "\n");
+    return w;
+  case 10: /* part of an axis */
+    if (v.a < 2) break;
+    w.a = v.a - 1;
+    sb_printf(s, "v%d = shrink v%d begin=[0,1%s] step=[1,1%s] : ", at + 1, at, v.b ? ",0" : "", v.b ? ",1" : "");
+    put_shape(s, &w);
+    sb_puts(s, "\n");
+    return w;
+  case 11: /* a reduction that is spread again */
+    sb_printf(s, "r%d = reduce v%d op=add axes=[1]\nt%d = mul r%d, 0.125\nv%d = sub v%d, t%d\n", at, at, at, at, at + 1, at, at);
+    return v;
+  default: /* another row of constants */
+    snprintf(shape, sizeof shape, v.b ? "[1,%d,1]" : "[1,%d]", v.a);
+    constants(s, at, v.a, shape);
+    sb_printf(s, "v%d = add v%d, c%d\n", at + 1, at, at);
+    return v;
+  }
+  sb_printf(s, "v%d = abs v%d\n", at + 1, at);
+  return v;
+}
+
+static char *random_graph(uint64_t seed) {
+  Random r = { seed * 7919 + 1 };
+  Sb s = { 0 };
+  const int ops = 2 + below(&r, 7);
+  Shape v = { 1, 1 + below(&r, 24), below(&r, 3) ? 0 : 1 + below(&r, 6) };
+  sb_puts(&s, "v0 = input f32");
+  put_shape(&s, &v);
+  sb_puts(&s, " \"x\"\n");
+  for (int i = 0; i < ops; i++) v = add_op(&s, &r, i, v);
+  if (v.times > 1) { /* the open axis alone again */
+    const Shape w = { 1, v.times, v.a };
+    sb_printf(&s, "y = reshape v%d : ", ops);
+    put_shape(&s, &w);
+    sb_puts(&s, "\noutput y \"y\"\n");
+  } else sb_printf(&s, "output v%d \"y\"\n", ops);
+  char *text = strdup(s.p);
+  sb_free(&s);
+  return text;
+}
+
+/* ---- running ---- */
+static char *room(Ctx *c, int64_t bytes, int how) {
+  static const unsigned char nan[4] = { 0, 0, 0xc0, 0x7f };
+  char *p = arena_alloc(&c->model, (size_t)bytes + 128);
+  p += -(uintptr_t)p % 64;
+  for (int64_t i = 0; i < bytes; i++) p[i] = how == 2 ? (char)nan[i % 4] : how == 1 ? (char)0xff : 0;
+  return p;
+}
+
+/* Runs the plan's programs at size n. Inputs and outputs have exactly the elements of n: any other access is a BUG. */
+static void run_at(Plan *p, int64_t n, const void *const *in, void *const *out, int how) {
+  Ctx *c = p->ir->ctx;
+  char *arena = room(c, p->memory.arena_bytes, how);
+  void **at = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
+  int64_t *shift = ARENA_NEW(&c->model, int64_t, p->ir->bufs.n + 1), *all = ARENA_NEW(&c->model, int64_t, p->ir->bufs.n + 1);
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
+    memset(shift, 0, p->ir->bufs.n * sizeof *shift);
+    for (size_t i = 0; i < x->bufs.n + x->locals.n; i++) {
+      const int id = i < x->bufs.n ? x->bufs.p[i] : x->locals.p[i - x->bufs.n], to = i < x->bufs.n && x->named ? x->named[i] : id;
+      const Buf *b = &p->ir->bufs.p[id];
+      at[to] = b->kind == BUF_INPUT    ? (void *)(uintptr_t)in[b->slot]
+               : b->kind == BUF_OUTPUT ? out[b->slot]
+               : b->kind == BUF_WEIGHT ? (char *)p->weights.p + b->offset
+               : b->kind == BUF_LOCAL  ? room(c, b->elems * dt_bytes(b->dt), how)
+                                       : arena + b->offset;
+      if (x->shift && i < x->bufs.n) shift[to] = x->shift[i];
+    }
+    for (size_t i = 0; i < p->ir->bufs.n; i++) {
+      Buf *b = &p->ir->bufs.p[i];
+      all[i] = b->elems;
+      if ((b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.extent) b->elems = b->elems / p->ir->symbol.high * n;
+    }
+    for (int chunk = x->chunks; chunk-- > 0;)
+      interp_run(p->ir, x->prog.p, x->prog.n, n, at, shift, chunk, chunk + 1, x->chunks);
+    for (size_t i = 0; i < p->ir->bufs.n; i++) p->ir->bufs.p[i].elems = all[i];
+  }
+}
+
+typedef struct Model { Job job; const char *isa, *text; bool strict; } Model;
+
+static void check_size(Ctx *c, const Model *m, Plan *p, int64_t n) {
+  Ctx own;
+  ctx_init(&own);
+  Job one = { m->job.path, 0, 0, n, NULL };
+  if (ctx_try(&own, load, &one)) fail_msg("the model cannot be loaded at %d", (int)n);
+  const GIO *x = &one.g->inputs.p[0], *y = &one.g->outputs.p[0];
+  Tensor in = { .dt = DT_F32, .rank = x->rank, .elems = dims_elems(x->dims, x->rank) }, want;
+  memcpy(in.dims, x->dims, sizeof in.dims);
+  float *data = arena_alloc(&own.model, (size_t)in.elems * 4 + 4);
+  for (int64_t i = 0; i < in.elems; i++) data[i] = (float)((i * 7919 + n * 31) % 201 - 100) / 64;
+  in.data = data;
+  const Tensor *params[1] = { &in };
+  if (!interp_graph(one.g->ir, &y->ref, 1, params, &own.model, false, 0, &want)) fail_msg("the reference is too large");
+  char *first = NULL;
+  for (int how = 0; how < 3; how++) {
+    char *out = room(c, want.elems * 4, how);
+    run_at(p, n, (const void *const[]){ data }, (void *const[]){ out }, how);
+    if (first && memcmp(first, out, (size_t)want.elems * 4))
+      fail_msg("%s at %d for %s: the result depends on memory behind the values", m->text, (int)n, m->isa);
+    first = out;
+  }
+  double most = 0, off = 0;
+  for (int64_t i = 0; i < want.elems; i++) {
+    const double w = data_f32(want.data, i), g = data_f32(first, i);
+    most = fmax(most, fabs(w));
+    if (!(fabs(w - g) <= off)) off = fabs(w - g);
+  }
+  if (!(off <= 1e-4 * most + 1e-30)) /* sums may cancel; an element from outside would be off by much more */ fail_msg("%s at %d for %s: off by %g of %g", m->text, (int)n, m->isa, off, most);
+  ir_free(one.g->ir);
+  ctx_free(&own);
+}
+
+/* The text of a program, with sizes and limits, gives the same program. */
+static void reads_back(Ctx *c, const Plan *p, const Kernel *k) {
+  IR *ir = ir_new(c);
+  Sb text = { 0 }, again = { 0 };
+  Refs list = { 0 };
+  ir_print_program(p->ir, k->prog.p, k->prog.n, &text);
+  ir_parse_program(ir, text.p, text.n, &list);
+  ir_verify_program(ir, list.p, list.n);
+  ir_print_program(ir, list.p, list.n, &again);
+  assert_string_equal(text.p, again.p);
+  sb_free(&text);
+  sb_free(&again);
+  VEC_FREE(&list);
+  ir_free(ir);
+}
+
+static void run_model(Ctx *c, void *arg) {
+  Model *m = arg;
+  const char *why;
+  Job range = m->job;
+  load(c, &range);
+  Plan *p = compile_graph(range.g, &(CompileOptions){ .target = target_find(&c->model, m->isa, &why),
+                                                      .backend = backends[0],
+                                                      .precision = m->strict ? PREC_STRICT : PREC_FP32,
+                                                      .groups = GROUPS_FASTER });
+  for (size_t k = 0; k < p->kernels.n; k++) reads_back(c, p, &p->kernels.p[k]);
+  for (int64_t n = range.low; n <= range.high; n++) check_size(c, m, p, n);
+  VEC_FREE(&p->weights.packed);
+  ir_free(range.g->ir);
+}
+
+static void random_graphs(void **state) {
+  static const char *const isa[] = { "x86-64-v3", "x86-64-v4", "portable", "armv8.2" };
+  const char *count = getenv("SIZES_GRAPHS"), *first = getenv("SIZES_SEED");
+  const long graphs = count ? atol(count) : 60, seed = first ? atol(first) : 1;
+  (void)state;
+  for (long i = seed; i < seed + graphs; i++) {
+    char path[64];
+    char *text = random_graph((uint64_t)i);
+    Ctx c;
+    write_model(path, text);
+    Model m = { { path, 1 + i % 3, 5 + i % 3 + i % 13, 0, NULL }, isa[i % 4], text, i % 7 == 0 };
+    if (graphs == 1) printf("%sfor %s, sizes %d to %d\n", text, m.isa, (int)m.job.low, (int)m.job.high), fflush(stdout);
+    ctx_init(&c);
+    if (ctx_try(&c, run_model, &m)) fail_msg("graph %ld cannot be compiled for a range:\n%s", i, text);
+    ctx_free(&c);
+    free(text);
+    unlink(path);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(tiles_cover),
+    cmocka_unit_test(refusals),
+    cmocka_unit_test(random_graphs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
