@@ -100,8 +100,8 @@ void machine_tell_default(Ctx *c, const Options *o) {
   if (t->arch != host_arch()) return;
   const bool fast = o->verb != VERB_run; /* for the others, speed matters */
   const char *text = features_text(c, t->arch, lacks ? lacks : more);
-  if (lacks) fprintf(stderr, "tgc: " DEFAULT_ISA " by default; this CPU lacks %s: use --isa=native\n", text);
-  else if (more && fast) fprintf(stderr, "tgc: " DEFAULT_ISA " by default; this CPU also has %s: --isa=native uses them\n", text);
+  if (lacks) note(c, DEFAULT_ISA " by default; this CPU lacks %s: use --isa=native", text);
+  else if (more && fast) note(c, DEFAULT_ISA " by default; this CPU also has %s: --isa=native uses them", text);
 }
 
 void machine_prepare(Ctx *c, const Options *o) {
