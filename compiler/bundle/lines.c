@@ -40,7 +40,8 @@ static size_t break_of(const char *p, size_t n, size_t from, size_t most, Place 
   size_t best = n;
   Place now = *place;
   for (size_t i = 0; i < n;) {
-    const bool open = now == IN_CODE || now == IN_COMMENT;
+    const bool ends = now == IN_COMMENT && i + 2 < n && p[i + 1] == '*' && p[i + 2] == '/'; /* its end stays with its last word */
+    const bool open = (now == IN_CODE || now == IN_COMMENT) && !ends;
     if (i > from && p[i] == ' ' && open && (best == n || i <= most)) best = i, *place = now;
     if (best != n && i > most) break;
     i += step(p + i, p + n, &now);
