@@ -51,7 +51,7 @@ VERB(quantize,   "MODEL -o OUT", "write the model quantised to 8 bits, calibrate
      "tgc quantize net.onnx --data=samples -o net8.onnx")
 VERB(report,     "MODEL -o FILE", "write a page of HTML: graph, roofline, memory, kernels and accuracy",
      "tgc report net.onnx -o report.html")
-VERB(audit,      "BUNDLE",       "bound its stack, and check that a run allocates nothing, locks nothing and calls no system",
+VERB(audit,      "BUNDLE",       "bound its stack, and check that a run allocates nothing, takes no lock and makes no system call",
      "tgc audit net_rt --json")
 VERB(diff,       "BUNDLE BUNDLE", "compare two bundles: interface, options, sizes, errors, kernels and schedules",
      "tgc diff net_yesterday net_c")

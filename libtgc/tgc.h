@@ -3,12 +3,12 @@
  * manual, with an example.
  *
  * A tgc is a compilation: its options, its model, its bundle. Several may exist at the same time. Different threads may use
- * different ones at the same time; one of them is for one thread at a time. The library never ends the process, prints nothing,
+ * different ones at the same time, but each is for one thread at a time. The library never ends the process, prints nothing,
  * and installs no signal handler.
  *
- * Functions that can fail return a status, TGC_OK or another one of the list below. Before that, the function that tgc_listen set
- * gets at least one error message. A tgc may be used again after a failure. Exceptions are TGC_BUG and a lack of
- * memory: after these call tgc_free, which then may leave some memory behind.
+ * Functions that can fail return a status, TGC_OK or another one of the list below. Before a function returns a failure, the
+ * function that tgc_listen set gets at least one error message. A tgc may be used again after a failure. Exceptions are TGC_BUG
+ * and a lack of memory: after these call tgc_free, which then may leave some memory behind.
  *
  * All texts end with a zero byte, and are UTF-8 unless a name of the model is not. A pointer that a function returns or fills in
  * belongs to the tgc. It is valid until the next call of the function that its comment names, or until tgc_free.
@@ -70,11 +70,11 @@ TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
 /* ---- input ---- */
 /* Sets an option by its name on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and `tgc help verify` list
  * them. value: NULL for an option that takes none. An option that may be repeated gets one more value each time; any other one
- * gets a new value. Options that only print, and output, json and explain, are refused. Texts are copied. Values that exclude each
- * other are found later, by tgc_load, tgc_compile and tgc_verify. */
+ * gets a new value. Options that only print are refused, and so are `output`, `json` and `explain`. Texts are copied. Values that
+ * exclude each other are found later, by tgc_load, tgc_compile and tgc_verify. */
 TGC_PUBLIC int tgc_set(tgc *t, const char *option, const char *value);
 
-/* Reads a model, .onnx or .tg, and checks all but the making of its code. It drops the model and the bundle before. */
+/* Reads a model, .onnx or .tg, and checks all but the making of its code. It drops the previous model and bundle. */
 TGC_PUBLIC int tgc_load(tgc *t, const char *path);
 
 enum { TGC_INPUT, TGC_OUTPUT, TGC_STATE };
@@ -90,7 +90,7 @@ typedef struct tgc_value {
 TGC_PUBLIC int tgc_describe(const tgc *t, int kind, size_t i, tgc_value *v);
 
 /* ---- output ---- */
-/* Compiles the model to a bundle in memory. It drops the bundle before. */
+/* Compiles the model to a bundle in memory. It drops the previous bundle. */
 TGC_PUBLIC int tgc_compile(tgc *t);
 
 typedef struct tgc_file {
@@ -108,7 +108,7 @@ TGC_PUBLIC int tgc_bundle_file(const tgc *t, size_t i, tgc_file *f);
 TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
-/* Compiles the model, for this machine unless the option isa was set. Builds it with the C compiler and runs it in a child
+/* Compiles the model, for the machine that tgc_compile would take. Builds it with the C compiler and runs it in a child
  * process. Compares its outputs with those of the option data, or of the interpreter. TGC_FAILED: they differ. *report gets the
  * report of `tgc verify --json` as text, valid until tgc_free; NULL after any other failure. report may be NULL. The bundle of
  * tgc_compile stays as it is. */

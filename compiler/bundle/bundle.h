@@ -9,7 +9,8 @@
 #include "../target/launch.h"
 #include <jansson.h>
 
-/* ABI and ALIGN (bytes): as in tgcrt.h; FORMAT: version of manifest.json */
+/* ABI: version of tgcrt.h that a bundle needs; ABI_SIZES: the minor version for a bundle with a range of sizes.
+ * ALIGN (bytes): as in tgcrt.h; FORMAT: version of manifest.json */
 enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 4, BUNDLE_ABI_SIZES = 5, BUNDLE_ALIGN = 64 };
 
 typedef enum {
@@ -79,7 +80,8 @@ struct WordSet {
   const Word *fixed;
   const MadeWord *made;    /* NULL: none */
   const Rendering *from;
-  /* Words of row i of the list that a line "@each LIST" names; NULL: the list has no such row. NULL here: there are no lists */
+  /* Returns the words of row i of the list that a line "@each LIST" names; NULL: the list has no such row. The pointer `row` itself
+   * is NULL if there are no lists. */
   const Word *(*row)(const Rendering *r, const char *list, size_t n, size_t i);
   const WordSet *outer;    /* where other words are looked up; NULL: nowhere */
 };
@@ -222,7 +224,7 @@ void archive_put(Sb *out, const char *member, const char *const *symbols, int n,
 /* ---- values.c: inputs, outputs and states as data, for callers that do not read the header ---- */
 /* text of values.ENDING.in, filled in for each kind of value */
 const char *values_text(const Plan *p, const char *net, const char *ending);
-const char *value_name(const GIO *v, const char *field); /* the model's name, or the field's if that is endless */
+const char *value_name(const GIO *v, const char *field); /* the model's name; if that is too long, the field's */
 /* Text of a literal in C or, with hexadecimal escapes, in LLVM IR. It stays a literal, whatever the model's name contains. */
 void put_literal(Sb *s, const char *name, const char *escape);
 

@@ -10,11 +10,11 @@ typedef struct StateSpec {  /* options of a state, or of several states by a pat
   const char *past, *present;
   int axis;                 /* -1: from the graph */
   int64_t capacity;         /* 0: the default */
-  bool grow;                /* the window starts empty */
+  bool grow;                /* a new state has no valid positions; each run appends some */
   const Tensor *init;       /* NULL: zeros */
 } StateSpec;
 void graph_states(Graph *g, const StateSpec *specs, int n); /* run once, before other passes; fails with EX_USAGE_ */
-void graph_grow(Graph *g, const bool *grows); /* grow.c; grows: by state, whether its window starts empty */
+void graph_grow(Graph *g, const bool *grows); /* grow.c; grows: StateSpec.grow of each state */
 
 /* needs.c: how much of a value a run of n needs: the first n * per entries along an axis. axis NEED_ALL: all of it; NEED_NOTHING:
  * none of it */

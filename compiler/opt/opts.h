@@ -17,7 +17,7 @@ typedef struct Opt {
   bool grid;               /* GRID, on a device: the remaining loop over the range becomes blocks */
   int threads;             /* threads of a block that share the range: LOCAL in a nest, GROUP in a reduction; 0: none */
 } Opt;
-/* ORDER moves a range's loop outside the other loops of its nest or reduction. TILE does so with a loop over blocks of `block`
+/* OUTER moves a range's loop outside the other loops of its nest or reduction. TILE does so with a loop over blocks of `block`
  * values. */
 typedef struct Move { Ref range; int block; } Move; /* block 0: the range's own loop */
 enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* most values of a tile; most chunks of a kernel */
@@ -32,7 +32,7 @@ typedef struct Opts {
   int npeeled;
   Ref peeled[MAX_PEELED];  /* PEEL: ranges cut into borders and an interior; the other opts apply to the interior */
   Ref staged;              /* STAGE: operands are copied in panels, one for each tile of this range; 0: none */
-  Ref split;               /* SPLIT, on a device: range of a reduction whose parts separate blocks sum; 0: none */
+  Ref split;               /* SPLIT, on a device: range of a reduction; a block of its own sums each part; 0: none */
   int sum_parts;           /* number of parts; `part` has one schedule then, for the nest that adds them */
   int depth;               /* on a device: terms in a round of the reduction that `staged` belongs to; 0 on a CPU */
   Ref grouped;             /* range whose values an instruction takes in groups; numbers of its opt count groups; 0: none */
@@ -55,7 +55,7 @@ typedef VEC(Remnant) Remnants;
 /* ---- opts_list.c ---- */
 void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` wherever o names it */
 int unit_side(const Opts *o, Ref range);      /* extent of the range in a matrix of o->unit; 1: it is no side of one */
-/* adds `nest` with the schedule `opts` to the states of k, behind the state at `at` and its rests; -> its index */
+/* adds `nest` with the schedule `opts` to k->states, behind entry `at` and its rests; -> its index */
 size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *opts);
 
 /* ---- opts_text.c: schedules as text. A range's name is its place (nest_ranges) ---- */
@@ -82,7 +82,7 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all r
 
 /* ---- device_opts.c: schedules for devices ---- */
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* why opts of ranges are illegal; NULL: legal */
-/* for a nest to which o has been applied: NULL, or the limit of the device that it exceeds; panels: their bytes */
+/* for a nest to which its opts have been applied: NULL, or the limit of the device that it exceeds; panels: their bytes */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
 /* splits a range into blocks or loops, copies, threads, and matrices of `side` values; gates skip values past its end */
 Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
@@ -152,7 +152,7 @@ enum { HEURISTIC_MOST = 16 };
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
 Opts default_opts(IR *ir, Ref nest, const Target *t); /* heuristic_opts; device_opts for devices */
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* heuristic_best; device_best for devices */
-/* adds schedules for remnants, if o has none: those that follow from o, else the model's choice */
+/* adds schedules for remnants, if o has none: those that follow from o, else the cost model's choice */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
 /* ---- retile.c: rewrites a schedule for the vectors of another target, with tiles of the same size; false: impossible ---- */

@@ -109,6 +109,7 @@ Bytes external_range(Ctx *c, External *x, const char *location, uint64_t offset,
   /* tensors may share bytes, but a small model must not blow up by using one file many times */
   x->used += need;
   if (x->used / 4 > x->file_bytes + (16u << 20))
-    fail_at(c, EX_BADMODEL, at, "%s: the tensors refer to more than 4 times the bytes of the external data files", subject);
+    fail_at(c, EX_BADMODEL, at, "%s: all tensors together need more than 4 times as many bytes as the external data files have",
+            subject);
   return (Bytes){ f->all.p + offset, need };
 }

@@ -136,12 +136,11 @@ typedef struct Scan {
 } Scan;
 
 static _Noreturn void bad(const Scan *s, const uint8_t *at, const char *what) {
-  fail(s->c, EX_BADMODEL, "not valid ONNX: %s at byte %zu, in %s", what, (size_t)(at - s->start),
-       s->level->type->short_name);
+  fail(s->c, EX_BADMODEL, "not valid ONNX: %s (byte %zu, in %s)", what, (size_t)(at - s->start), s->level->type->short_name);
 }
 
 static _Noreturn void bad_field(const Scan *s, const uint8_t *at, const ProtobufCFieldDescriptor *f, const char *what) {
-  fail(s->c, EX_BADMODEL, "not valid ONNX: field '%s' %s at byte %zu, in %s", f->name, what, (size_t)(at - s->start),
+  fail(s->c, EX_BADMODEL, "not valid ONNX: field '%s' %s (byte %zu, in %s)", f->name, what, (size_t)(at - s->start),
        s->level->type->short_name);
 }
 
@@ -207,7 +206,7 @@ static void scan_packed(Scan *s, const ProtobufCFieldDescriptor *f, const uint8_
   ProtobufCWireType w = wire_of(f->type);
   if (w != PROTOBUF_C_WIRE_TYPE_VARINT) {
     size_t elem = w == PROTOBUF_C_WIRE_TYPE_64BIT ? 8 : 4;
-    if (n % elem) bad_field(s, p, f, "is not a whole number of elements");
+    if (n % elem) bad_field(s, p, f, "does not hold a whole number of elements");
     spend(s, n);
     return;
   }
