@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-HEAD = re.compile(r"^kernel void (\w+)\(([^{]*)\) \{", re.M)
+HEAD = re.compile(r"^kernel void (\w+)\(([^{]*)\)\s+\{", re.M)
 WAITS = re.compile(r"threadgroup_barrier|simdgroup_barrier|simd_shuffle")
 MOST = 31  # buffers of a kernel
 
