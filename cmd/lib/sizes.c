@@ -56,7 +56,7 @@ void values_at(GIO *v, size_t n, int64_t size) {
 }
 
 const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, int64_t size) {
-  GIO *copy = arena_dup(&c->model, v, (n + !n) * sizeof *v);
+  GIO *copy = n ? arena_dup(&c->model, v, n * sizeof *v) : NULL; /* a model may have no inputs */
   if (size) values_at(copy, n, size);
   return copy;
 }
