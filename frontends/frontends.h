@@ -9,9 +9,9 @@
 typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from --dim batch=4 */
 
 typedef struct LoadOptions {
-  const DimValue *dims;    /* Values of symbolic dimensions. A name is the dim_param or "input:axis". Shapes of given data have the
-                              names "#input:axis", or "#J:axis" for input J, and apply only where no other entry does. "all" is
-                              for those that no other entry sets. */
+  const DimValue *dims;    /* Values of symbolic dimensions. These names are looked up in turn, and the first one found counts:
+                              "input:axis", the dim_param, "#input:axis", "#J:axis" for input J, "all". Names with # are for the
+                              shapes of given data. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded */
@@ -22,7 +22,7 @@ typedef struct LoadOptions {
   const char *part;        /* name of the file in the manifest's list of sources; NULL: the model */
   bool any_dims;           /* accept values of dimensions and constants that are for no input */
   int64_t capacity;        /* rows reserved for results whose size depends on data; 0: no --capacity */
-  const DimValue *range;   /* the one of dims that is the greatest of a range of sizes, for sized_load (sized.h); NULL: none */
+  const DimValue *range;   /* the entry of dims that has a range of sizes; its value is the greatest one (sized.h). NULL: none */
   int64_t low;             /* the least size of that range */
 } LoadOptions;
 

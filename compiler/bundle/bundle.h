@@ -140,7 +140,8 @@ bool package_has(const Package *k, const FileRow *f); /* the package has this fi
 const char *package_list(Ctx *c, const char *words); /* words as a list of strings in Meson and Bazel */
 
 /* ---- lines.c ---- */
-enum { MOST_COLUMNS = 120, DEVICE_COLUMNS = 108 }; /* limits for generated code; a device's is in string literals, too */
+/* Most columns of a line of generated code. Code for devices also stands in string literals, which make its lines longer. */
+enum { MOST_COLUMNS = 120, DEVICE_COLUMNS = 108 };
 void break_lines(Sb *code, int most);          /* code in C or a language like it; tokens stay the same */
 
 /* ---- code.c ---- */
@@ -157,14 +158,14 @@ typedef struct DeviceTables { /* rows as in tgcrt_device.h */
   VEC(tgcrt_place) places;
   VEC(const char *) functions; /* texts live in the model's arena */
   uint32_t needs;          /* TGCRT_NEEDS_ */
-  int64_t block, shared_bytes; /* limits over all launches: threads of a block, bytes of its shared memory */
+  int64_t block, shared_bytes; /* maxima over all launches: threads of a block, bytes of its shared memory */
   int64_t bytes;           /* device memory of a context: values, weights, inputs, outputs */
 } DeviceTables;
 /* The name of a launch's function; exchange: threads of a warp that exchange values, 0: none do */
 const char *device_function(Ctx *c, int code, size_t launch, int exchange);
 DeviceTables device_tables(const Plan *p);
 void device_tables_free(DeviceTables *t);
-void note_needs(const Plan *p, const Launch *l, DeviceTables *t); /* adds the needs of a launch to those of the device */
+void note_needs(const Plan *p, const Launch *l, DeviceTables *t); /* adds the needs of a launch to t */
 const char *device_launches(Ctx *c, const DeviceTables *t); /* rows in C; texts live in the model's arena */
 const char *device_places(Ctx *c, const DeviceTables *t);
 const char *device_functions(Ctx *c, const DeviceTables *t);

@@ -14,10 +14,10 @@ typedef struct StateSpec {  /* options of a state, or of several states by a pat
   const Tensor *init;       /* NULL: zeros */
 } StateSpec;
 void graph_states(Graph *g, const StateSpec *specs, int n); /* run once, before other passes; fails with EX_USAGE_ */
-void graph_grow(Graph *g, const bool *grows); /* grow.c; grows: StateSpec.grow of each state */
+void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
 
-/* needs.c: how much of a value a run of n needs: the first n * per entries along an axis. axis NEED_ALL: all of it; NEED_NOTHING:
- * none of it */
+/* needs.c: how much of a value a run of size n needs: the first n * per entries along an axis. axis NEED_ALL: all of it;
+ * NEED_NOTHING: none of it */
 enum { NEED_NOTHING = -2, NEED_ALL = -1 };
 typedef struct Need { int axis; int64_t per; } Need;
 /* By Ref, in the model's arena; for a graph with IR.symbol. If a run needs entries of an input that it is not given, fails and
@@ -45,12 +45,13 @@ bool split_faster(Precision p, const Target *t);
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
-bool graph_quantize_weights(Graph *g, Storage how); /* stores weights that a run reads only a few times in fewer bits */
+bool graph_quantize_weights(Graph *g, Storage how); /* stores weights in fewer bits, if a run reads them only a few times */
 bool narrow_pairs(Precision p, const Target *t); /* the machine has an instruction for pairs of the type that p rounds to */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by Winograd tiles, where that costs less */
 /* Splits convolutions so that no part has taps that meet only padding, where that is less work. */
 bool graph_padding_split(Graph *g, const Target *t);
-/* variance.c: for each element of roots the variance of its rounding errors, as f32 in the root's shape, to be evaluated in
- * double. product: relative error of products in sums, besides that of their type. False: not known. */
+/* variance.c: makes nodes that compute the variance of the rounding errors of each element of roots. They have type f32 and the
+ * root's shape. The caller evaluates them in double, where squares neither overflow nor underflow.
+ * product: relative error of products in sums, besides that of their type. False: not known. */
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);
 #endif

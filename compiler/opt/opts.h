@@ -70,8 +70,8 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound of statements after expansion */
 
 /* ---- sized.c: ranges that end at a size of the run ---- */
-Ref sized_range(IR *ir, Ref nest, int64_t *times); /* a run of n needs the first n * times values of it; 0: all of each range */
-void sized_opts(IR *ir, Ref nest, Opts *o);        /* removes what such a range cannot have */
+Ref sized_range(IR *ir, Ref nest, int64_t *times); /* a run of size n needs its first n * times values; 0: all of each range */
+void sized_opts(IR *ir, Ref nest, Opts *o);        /* removes panels, and blocks of a sized range */
 /* Gives the nest's range a limit, and adds nests for the rests of its tiles. Changes o to name the new ranges. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
 void sized_check(const IR *ir, Ref nest);          /* fails if a run would reach past memory of the caller */
@@ -139,7 +139,7 @@ bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 Ref unit_factor(const IR *ir, Ref factor, DType d);
 /* by how many elements the index grows when the range goes from 0 to 1 and all other ranges are 0; INT64_MAX: unknown */
 int64_t memory_step(IR *ir, Ref index, Ref range);
-Ref main_load(IR *ir, Ref factor);          /* the load that varies with most ranges; 0: the factor has none */
+Ref main_load(IR *ir, Ref factor);          /* the load whose index has the most ranges; 0: there is no load */
 /* NULL: the reduction over o->staged may run in rounds of o->depth terms; *bytes: shared memory for its panels */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
 /* for a nest over threads and copies; u: the unit that multiplies the panels, or NULL */

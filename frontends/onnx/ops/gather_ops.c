@@ -195,7 +195,8 @@ void op_gather_nd(Build *b) {
   const Node *x = in_node(b, 0), *idx = in_node(b, 1);
   int64_t batch = attr_int(b, "batch_dims"), k = idx->rank ? idx->dims[idx->rank - 1] : 0;
   if (!idx->rank) bad(b, "the indices have rank 0, expected at least 1");
-  if (batch < 0 || batch >= idx->rank || batch > x->rank)
+  if (!x->rank) bad(b, "the data has rank 0, expected at least 1");
+  if (batch < 0 || batch >= idx->rank || batch >= x->rank)
     bad(b, "attribute 'batch_dims' is %lld, which does not fit data of rank %d and indices of rank %d", (long long)batch, x->rank,
         idx->rank);
   if (k < 1 || k > x->rank - batch)
@@ -278,6 +279,8 @@ void op_scatter_nd(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0), *idx = in_node(b, 1), *upd = in_node(b, 2);
   int64_t k = idx->rank ? idx->dims[idx->rank - 1] : 0;
+  if (!idx->rank) bad(b, "the indices have rank 0, expected at least 1");
+  if (!x->rank) bad(b, "the data has rank 0, expected at least 1");
   if (k < 1 || k > x->rank)
     bad(b, "the last axis of the indices has %lld elements, expected 1 to %d", (long long)k, x->rank);
   int outer = idx->rank - 1, rest = x->rank - (int)k;

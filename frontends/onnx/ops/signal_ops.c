@@ -113,8 +113,10 @@ static Ref joined(Build *b, Complex z, int rank, const int64_t *dims) { /* dims:
 
 static int64_t size_input(Build *b, int k, const char *name, int64_t least) {
   int n;
-  int64_t v = *const_ints(b, k, name, &n);
-  if (n != 1 || v < least || v > 1 << 28)
+  const int64_t *p = const_ints(b, k, name, &n);
+  if (n != 1) bad(b, "input '%s' has %d elements, expected one", name, n);
+  const int64_t v = *p;
+  if (v < least || v > 1 << 28)
     bad(b, "input '%s' must be one integer from %lld to 2^28, found %lld", name, (long long)least, (long long)v);
   return v;
 }
