@@ -45,12 +45,24 @@ static Tensor cut_tensor(const Cut *w, const Tensor *t, int axis, const int64_t 
   return part;
 }
 
+/* Source k of a node. If another user needs more of the source, it is larger, and the node takes the first of its entries. */
+static Ref cut_source(const Cut *w, Ref r, int k) {
+  const Node *x = node(w->from, r);
+  const Ref now = w->now[x->src[k]];
+  const Need had = w->needs[x->src[k]], n = graph_need_of_source(w->from, x, k, w->needs[r]);
+  if (had.axis != NEED_ALL || n.axis < 0) return now;
+  const Node *y = node(w->to, now);
+  int64_t begin[MAX_RANK] = { 0 }, step[MAX_RANK], dims[MAX_RANK];
+  for (int a = 0; a < y->rank; a++) step[a] = 1, dims[a] = a == n.axis ? w->n * n.per : y->dims[a];
+  return g_shrink(w->to, now, begin, step, dims);
+}
+
 static Ref cut_node(const Cut *w, Ref r) {
   IR *ir = w->to;
   const Node *x = node(w->from, r);
   int64_t dims[MAX_RANK], arg[2 * MAX_RANK];
   Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
-  for (int k = 0; k < x->nsrc; k++) src[k] = w->now[x->src[k]];
+  for (int k = 0; k < x->nsrc; k++) src[k] = cut_source(w, r, k);
   cut_dims(w, r, dims);
   memcpy(arg, x->arg, (size_t)(x->narg < 2 * MAX_RANK ? x->narg : 2 * MAX_RANK) * sizeof *arg);
   switch ((Op)x->op) {

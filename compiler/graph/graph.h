@@ -23,6 +23,7 @@ typedef struct Need { int axis; int64_t per; } Need;
 /* By Ref, in the model's arena; for a graph with IR.symbol. If a run needs entries of an input that it is not given, fails and
  * names the node because of which. */
 const Need *graph_needs(const Graph *g);
+Need graph_need_of_source(const IR *ir, const Node *x, int k, Need n); /* need of source k of x, of which n is needed */
 
 void graph_loops(Graph *g, const Target *t); /* unroll_loops.c: unrolls short loops, and all where the target is a device */
 /* Each of the passes below returns whether it changed the graph. */

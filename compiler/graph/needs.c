@@ -40,21 +40,21 @@ static int64_t product(const int64_t *dims, int from, int to) {
 }
 
 /* The source's axis that begins with the same entries as the result's */
-static Need through_reshape(const Needs *w, const Node *x, const Node *y, Need n) {
-  const int64_t outer = product(x->dims, 0, n.axis), most = w->ir->symbol.high;
+static Need through_reshape(const IR *ir, const Node *x, const Node *y, Need n) {
+  const int64_t outer = product(x->dims, 0, n.axis), most = ir->symbol.high;
   for (int a = 0; a < y->rank; a++)
     if (product(y->dims, 0, a) == outer && y->dims[a] != 1)
       return y->dims[a] % most ? all : (Need){ a, y->dims[a] / most };
   return all;
 }
 
-/* Need of source k of a node that needs n */
-static Need of_source(const Needs *w, const Node *x, int k, Need n) {
-  const Node *y = node(w->ir, x->src[k]);
+Need graph_need_of_source(const IR *ir, const Node *x, int k, Need n) {
+  if (n.axis < 0) return n;
+  const Node *y = node(ir, x->src[k]);
   const int axis = n.axis;
   const bool same = axis < y->rank && y->dims[axis] == x->dims[axis];
   switch ((Op)x->op) {
-  case OP_RESHAPE: return through_reshape(w, x, y, n);
+  case OP_RESHAPE: return through_reshape(ir, x, y, n);
   case OP_PERMUTE: return (Need){ (int)permute_perm(x, axis), n.per };
   case OP_EXPAND: case OP_STORED: case OP_CARRIED: return same ? n : all;
   case OP_SHRINK: return same && shrink_begin(x, axis) == 0 && shrink_step(x, axis) == 1 ? n : all;
@@ -85,7 +85,7 @@ static void visit(Needs *w, Ref r) {
     return;
   }
   for (int k = 0; k < x->nsrc; k++)
-    need(w, x->src[k], n.axis == NEED_ALL ? all : of_source(w, x, k, n), n.axis == NEED_ALL ? w->cause[r] : r);
+    need(w, x->src[k], graph_need_of_source(w->ir, x, k, n), n.axis == NEED_ALL ? w->cause[r] : r);
   const Ref next = x->op == OP_CARRIED ? refmap_get(&w->yields, yield_key(carried_loop(x), carried_place(x))) : 0;
   if (next) need(w, next, n, w->cause[r]);
 }

@@ -64,4 +64,10 @@ def convolution(channels=32, side=14):
             f'r = reduce p op=add axes=[2,5,6]\nz = reshape r : [n,{c},{s},{s}]\ny = max z, 0.0\noutput y "y"\n')
 
 
-ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution}
+def numbers(d=5):
+    """numbers of rows and of columns; if n is d, both are one value of the graph, and a run needs all of it"""
+    return (f'x = input f32[n,{d}] "x"\ni = iota : i64[n]\nj = iota : i64[{d}]\nk = cast i : f32\nl = cast j : f32\n'
+            f'r = reshape k : [n,1]\nc = reshape l : [1,{d}]\nd = sub r, c\ny = add x, d\noutput y "y"\n')
+
+
+ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
