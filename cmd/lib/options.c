@@ -433,6 +433,8 @@ static int check_bindings(const Options *o, Emit emit) {
   if (!o->bindings) return -1;
   if (!bindings_parse(o->bindings, &bits, &word, &n)) return unknown_binding(o, word, n);
   if (emit == EMIT_WASM) return wrong(o, "--bindings has no effect with --emit=wasm, whose interface is in JavaScript");
+  int64_t low, high;
+  if (range_of_dims(o, &low, &high)) return wrong(o, "--bindings has no function that sets a size: use a bundle for a range from C");
   const Binding *b = binding_refuses(bits, name);
   return b ? wrong(o, "--name=%s cannot be with --bindings=%s: the name has a meaning in %s", name, b->word, b->gloss) : -1;
 }
