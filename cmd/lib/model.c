@@ -96,6 +96,8 @@ const Target *target_of(Ctx *c, const Options *o) {
     fail(c, EX_USAGE_, "--isa '%s' is not a machine of --backend '%s' (tgc devices lists both)", isa, b->name);
   if (emit == EMIT_WASM && t->arch != ARCH_WASM)
     fail(c, EX_USAGE_, "--emit=wasm is for WebAssembly, and --isa '%s' is another machine (wasm-simd and wasm32 are right)", isa);
+  if (target_is_bare(t) && o->bindings && strstr(o->bindings, "python")) /* the list is known to be right */
+    fail(c, EX_USAGE_, "--bindings=python loads a shared library, and --isa '%s' has no operating system", isa);
   if (t->variants && b && !b->variant)
     fail(c, EX_USAGE_, "--isa '%s' is several machines; only --backend=c makes one bundle for them", isa);
   if (o->target && t->arch != arch)

@@ -435,6 +435,10 @@ static int check_bindings(const Options *o, Emit emit) {
   if (emit == EMIT_WASM) return wrong(o, "--bindings has no effect with --emit=wasm, whose interface is in JavaScript");
   int64_t low, high;
   if (range_of_dims(o, &low, &high)) return wrong(o, "--bindings has no function that sets a size: use a bundle for a range from C");
+  const Package *k = o->package ? package_named(o->package) : NULL;
+  if (k && k->bare && binding_named(bits, "python"))
+    return wrong(o, "--bindings=python loads a shared library, and --package=%s is for machines without an operating system",
+                 k->word);
   const Binding *b = binding_refuses(bits, name);
   return b ? wrong(o, "--name=%s cannot be with --bindings=%s: the name has a meaning in %s", name, b->word, b->gloss) : -1;
 }
@@ -445,6 +449,7 @@ static int check_package(const Options *o, const Backend *b, Emit emit) {
   const Package *k = package_named(o->package);
   if (!k) return wrong_value(o, "package", o->package, "unknown --package '%s'; `tgc help compile` lists them", o->package);
   if (b->device) return wrong(o, "--package is for CPUs: --backend=%s has none", b->name);
+  if (emit == EMIT_WASM) return wrong(o, "--package has no effect with --emit=wasm, whose module needs no build system");
   if (strcmp(o->package, "cmake") && !(b->is_c && emit == EMIT_TEXT))
     return wrong(o, "--package=%s needs C: --backend=c", o->package);
   if (!strcmp(o->package, "bazel") && o->embed && (!strcmp(o->embed, "yes") || !strcmp(o->embed, "incbin")))
