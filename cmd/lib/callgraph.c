@@ -19,15 +19,22 @@ static size_t function_named(CallGraph *g, const char *name) {
   return g->functions.n - 1;
 }
 
+/* The title of a static function is that of its file, a colon and its name. All files lie in one folder, which is left out. */
+static const char *title_after(Ctx *c, const char *line, const char *key) {
+  const char *title = quoted_after(c, line, key), *slash = strrchr(title, '/');
+  return slash ? slash + 1 : title;
+}
+
 /* A label ends with "48 bytes (static)", "48 bytes (dynamic,bounded)" or "48 bytes (dynamic)". Functions of other files have
- * none. */
+ * none. It has the file's path, in which quotes may be. */
 static void read_node(Ctx *c, CallGraph *g, const char *line) {
-  const size_t i = function_named(g, quoted_after(c, line, "title: \""));
-  const char *label = quoted_after(c, line, "label: \""), *bytes = strstr(label, " bytes (");
+  const size_t i = function_named(g, title_after(c, line, "title: \""));
+  const char *label = strstr(line, "label: \""), *bytes = NULL;
+  for (const char *at = label; at && (at = strstr(at, " bytes (")) != NULL; at++) bytes = at;
   if (!bytes) return;
   while (bytes > label && bytes[-1] >= '0' && bytes[-1] <= '9') bytes--;
   g->functions.p[i].bytes = strtoll(bytes, NULL, 10);
-  g->functions.p[i].unbounded = strstr(label, "(dynamic)") != NULL;
+  g->functions.p[i].unbounded = strstr(bytes, "(dynamic)") != NULL;
 }
 
 void callgraph_read(Ctx *c, CallGraph *g, const char *path) {
@@ -40,8 +47,8 @@ void callgraph_read(Ctx *c, CallGraph *g, const char *path) {
     if (end) *end = 0;
     if (starts_with(line, "node: ")) read_node(c, g, line);
     if (!starts_with(line, "edge: ")) continue;
-    const size_t from = function_named(g, quoted_after(c, line, "sourcename: \"")),
-                 to = function_named(g, quoted_after(c, line, "targetname: \""));
+    const size_t from = function_named(g, title_after(c, line, "sourcename: \"")),
+                 to = function_named(g, title_after(c, line, "targetname: \""));
     VEC_PUSH(&g->calls, ((FunctionCall){ from, to }));
   }
 }

@@ -101,6 +101,7 @@ static void check_symbols(Ctx *c, Audit *a, const char *object) {
     warn_at(c, (Pos){ 0 }, "symbols are not listed: %s", why);
     return;
   }
+  const char *weights = arena_printf(&c->model, "%s_weights", a->f.name);
   const Bytes b = file_read(c, out, 1 << 24);
   char *text = arena_alloc(&c->model, b.n + 1), *save = NULL;
   memcpy(text, b.p, b.n);
@@ -108,7 +109,7 @@ static void check_symbols(Ctx *c, Audit *a, const char *object) {
   for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
     const char *name = strrchr(line, ' ');
     name = name ? name + 1 : line;
-    bool own = !strcmp(name, "_GLOBAL_OFFSET_TABLE_");
+    bool own = !strcmp(name, "_GLOBAL_OFFSET_TABLE_") || (a->f.embedded && !strcmp(name, weights));
     for (size_t i = 0; i < a->graph.functions.n && !own; i++)
       own = !strcmp(a->graph.functions.p[i].name, name) && a->graph.functions.p[i].bytes >= 0;
     if (!own) add_symbol(c, a, list, name, "nm");
@@ -245,6 +246,7 @@ static void run_audit(Ctx *c, void *arg) {
   measure_stack(c, a);
   for (size_t i = 0; i < a->f.sources.n + 1; i++) {
     const char *source = i < a->f.sources.n ? a->f.sources.p[i] : "tgcrt.c";
+    if (starts_with(source, arena_printf(&c->model, "%s_weights.", a->f.name))) continue; /* they are no code */
     const char *object = audited_object(c, a->o, a->o->model, a->scratch, &a->f, source);
     VEC_PUSH(&objects, object);
     callgraph_read(c, &a->graph, arena_printf(&c->model, "%.*s.ci", (int)(strlen(object) - 2), object));
