@@ -349,7 +349,7 @@ struct Interface {                                        /* facts that a caller
   VEC(GIO) inputs, outputs;                               /* GIO.ref is 0 */
   int64_t arena_bytes, weight_bytes;
   size_t kernels;
-  bool embedded;
+  bool embedded, pool;                                    /* pool: it has the runtime's pool of threads */
   const char *weights_sha256;
   const char *cflags;
   const Target *target;                                   /* parsed from the bundle's --isa */
@@ -372,14 +372,16 @@ void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless
 json_t *manifest_read(Ctx *c, const char *dir);           /* fails unless it is JSON; the caller releases it */
 /* Warns about each file that is not as the manifest says. */
 void files_compare(Ctx *c, const char *dir);
+/* Says what is wrong with the first such file, and sets the exit code for that; NULL: all are as tgc wrote them. */
+const char *files_changed(Ctx *c, const char *dir, int *code);
 
 /* ---- bundle_build.c: builds bundles on this machine ---- */
 /* writes the plan's bundle into a new folder of scratch; returns its path */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch);
 /* Compiles the sources named by the arguments `more` for t into scratch/NAME.so. Fails with EX_MISSING, EX_NOWRITE or EX_RETRY
  * if the compiler or the machine is to blame. */
-const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Target *t,
-                          const Texts *more);
+const char *shared_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const char *name, const char *cflags,
+                          const Target *t, const Texts *more);
 /* Tries the compiler on a few lines of plain C for t. Returns 0, or an exit code and why. compiler NULL: CC, or else cc. */
 int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *kind, const char *cflags,
                    const Target *t, const char **why);

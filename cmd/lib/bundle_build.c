@@ -94,9 +94,10 @@ int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *co
   return code;
 }
 
-/* If code is refused, the compiler may be to blame: then it also refuses a few lines of plain C for that machine. */
-static void compile_to(Ctx *c, const Options *o, const char *scratch, const char *out, const char *kind, const char *cflags,
-                       const Target *t, const Texts *more) {
+/* If code is refused, the compiler may be to blame: then it also refuses a few lines of plain C for that machine. Or somebody has
+ * changed the bundle of the folder dir, which may be NULL. */
+static void compile_to(Ctx *c, const Options *o, const char *dir, const char *scratch, const char *out, const char *kind,
+                       const char *cflags, const Target *t, const Texts *more) {
   const char *compiler = compiler_for(c, t), *why, *probed;
   int code = run_compiler(c, o, scratch, compiler, out, kind, cflags, more, &why);
   if (!code) return;
@@ -106,17 +107,23 @@ static void compile_to(Ctx *c, const Options *o, const char *scratch, const char
     c->file = NULL;
     fail(c, EX_MISSING, "%s; it cannot compile for %s, so set CC to a compiler that can", probed, t->isa);
   }
+  int at_fault;
+  const char *changed = code == EX_BUG && dir ? files_changed(c, dir, &at_fault) : NULL;
+  if (changed) {
+    c->file = NULL;
+    fail(c, at_fault, "%s; %s", changed, why);
+  }
   fail(c, code, "%s%s", why, code == EX_BUG ? "; it accepts other code for this machine, so this is a bug in tgc" : "");
 }
 
-const char *shared_object(Ctx *c, const Options *o, const char *scratch, const char *name, const char *cflags, const Target *t,
-                          const Texts *more) {
+const char *shared_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const char *name, const char *cflags,
+                          const Target *t, const Texts *more) {
   const char *so = arena_printf(&c->model, "%s/%s.so", scratch, name);
   Texts all = { 0 };
   for (size_t i = 0; i < more->n; i++) VEC_PUSH(&all, more->p[i]);
   VEC_PUSH(&all, "-lm");
   VEC_PUSH(&all, "-pthread");
-  compile_to(c, o, scratch, so, "-shared -fPIC -O3", cflags, t, &all);
+  compile_to(c, o, dir, scratch, so, "-shared -fPIC -O3", cflags, t, &all);
   VEC_FREE(&all);
   return so;
 }
@@ -126,7 +133,7 @@ static const char *variant_object(Ctx *c, const Options *o, const char *dir, con
   const char *object = arena_printf(&c->model, "%s/variant%zu.o", scratch, i);
   Texts source = { 0 };
   VEC_PUSH(&source, arena_printf(&c->model, "%s/%s", dir, f->variants.p[i]));
-  compile_to(c, o, scratch, object, "-c -fPIC -O3", f->variant_flags.p[i], f->target, &source);
+  compile_to(c, o, dir, scratch, object, "-c -fPIC -O3", f->variant_flags.p[i], f->target, &source);
   VEC_FREE(&source);
   return object;
 }
@@ -196,7 +203,7 @@ static void add_sources(Ctx *c, const Options *o, const char *dir, const char *s
   for (size_t i = 0; i < f->sources.n; i++) VEC_PUSH(more, arena_printf(&c->model, "%s/%s", dir, f->sources.p[i]));
   for (size_t i = 0; i < f->variants.n; i++) VEC_PUSH(more, variant_object(c, o, dir, scratch, f, i));
   VEC_PUSH(more, arena_printf(&c->model, "%s/tgcrt.c", dir));
-  VEC_PUSH(more, arena_printf(&c->model, "%s/tgcrt_pool.c", dir));
+  if (f->pool) VEC_PUSH(more, arena_printf(&c->model, "%s/tgcrt_pool.c", dir));
 }
 
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f) {
@@ -206,7 +213,7 @@ const char *example_build(Ctx *c, const Options *o, const char *dir, const char 
   add_sources(c, o, dir, scratch, f, &more);
   VEC_PUSH(&more, "-lm");
   VEC_PUSH(&more, "-pthread");
-  compile_to(c, o, scratch, program, "-static -O3", f->cflags, f->target, &more);
+  compile_to(c, o, dir, scratch, program, "-static -O3", f->cflags, f->target, &more);
   VEC_FREE(&more);
   return program;
 }
@@ -234,7 +241,7 @@ const char *audited_object(Ctx *c, const Options *o, const char *dir, const char
   }
   VEC_PUSH(&more, arena_printf(&c->model, "-I%s", dir));
   VEC_PUSH(&more, arena_printf(&c->model, "%s/%s", dir, source));
-  compile_to(c, o, scratch, object, kind, f->cflags, f->target, &more);
+  compile_to(c, o, dir, scratch, object, kind, f->cflags, f->target, &more);
   VEC_FREE(&more);
   return object;
 }
@@ -267,7 +274,7 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
   Texts more = { 0 };
   if (hooks) VEC_PUSH(&more, arena_printf(&c->model, "-DTGC_HOOKS=\"%s\"", hooks));
   add_sources(c, o, dir, scratch, f, &more);
-  const char *so = shared_object(c, o, scratch, "model", f->cflags, f->target, &more);
+  const char *so = shared_object(c, o, dir, scratch, "model", f->cflags, f->target, &more);
   VEC_FREE(&more);
   return so;
 }

@@ -58,7 +58,9 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   const json_t *options = json_object_get(j, "options"), *in = json_object_get(j, "inputs"), *out = json_object_get(j, "outputs");
   const char *generator = text_of(j, "generator"), *name = text_of(j, "name"), *weights = text_of(options, "weights"),
              *code = text_of(options, "code"), *cflags = text_of(options, "cflags"), *digest = text_of(j, "weights_sha256");
-  if (!digest || !generator || strcmp(generator, "tgc") || !name || !bundle_name_ok(name) || !weights || !cflags) return false;
+  if (!json_is_array(in) || !json_is_array(out) || !digest || !generator || strcmp(generator, "tgc") || !name ||
+      !bundle_name_ok(name) || !weights || !cflags)
+    return false;
   if (!code || !strrchr(code, '.') || strchr(code, '/')) return false;
   const json_t *abi = json_object_get(j, "abi");
   if (json_integer_value(json_object_get(abi, "major")) != BUNDLE_ABI_MAJOR) return false;
@@ -74,6 +76,7 @@ static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
   f->weights_sha256 = arena_str(&c->model, digest, strlen(digest));
   f->states = json_object_get(j, "states") != NULL;
   f->embedded = strcmp(weights, "file") != 0;
+  f->pool = json_object_get(json_object_get(j, "files"), "tgcrt_pool.c") != NULL;
   if (f->arena_bytes <= 0 || f->weight_bytes < 0) return false;
   const json_t *sources = json_object_get(options, "sources"); /* files of the host, if a device's driver compiles the code */
   for (size_t i = 0; i < json_array_size(sources); i++) {
@@ -140,7 +143,8 @@ json_t *manifest_read(Ctx *c, const char *dir) {
   return all;
 }
 
-void files_compare(Ctx *c, const char *dir) {
+/* Gives a text for each file that is not as the manifest says, until `with` wants no more. */
+static void files_each(Ctx *c, const char *dir, bool (*with)(Ctx *c, void *arg, const char *text, int code), void *arg) {
   json_t *all = manifest_read(c, dir);
   const char *name;
   const json_t *file;
@@ -148,15 +152,43 @@ void files_compare(Ctx *c, const char *dir) {
     const char *path = arena_printf(&c->model, "%s/%s", dir, name), *want = text_of(file, "sha256");
     char digest[65];
     if (strchr(name, '/') || !want) continue;
-    if (access(path, F_OK)) {
-      warn_at(c, (Pos){ 0 }, "%s is missing, which the bundle's manifest lists", path);
-      continue;
+    const bool gone = access(path, F_OK) != 0;
+    if (!gone) {
+      const Bytes f = file_read(c, path, (size_t)1 << 40);
+      sha256_hex(f.p, f.n, digest);
+      if (!strcmp(digest, want)) continue;
     }
-    const Bytes f = file_read(c, path, (size_t)1 << 40);
-    sha256_hex(f.p, f.n, digest);
-    if (strcmp(digest, want)) warn_at(c, (Pos){ 0 }, "%s was changed after tgc wrote it", path);
+    const char *text = arena_printf(
+        &c->model, gone ? "%s is missing, which the bundle's manifest lists" : "%s was changed after tgc wrote it", path);
+    if (!with(c, arg, text, gone ? EX_NOINPUT_ : EX_BADMODEL)) break;
   }
   json_decref(all);
+}
+
+static bool warn_changed(Ctx *c, void *arg, const char *text, int code) {
+  (void)arg, (void)code;
+  warn_at(c, (Pos){ 0 }, "%s", text);
+  return true;
+}
+
+void files_compare(Ctx *c, const char *dir) { files_each(c, dir, warn_changed, NULL); }
+
+typedef struct Changed {
+  const char *text;
+  int code;
+} Changed;
+
+static bool keep_changed(Ctx *c, void *arg, const char *text, int code) {
+  (void)c;
+  *(Changed *)arg = (Changed){ text, code };
+  return false;
+}
+
+const char *files_changed(Ctx *c, const char *dir, int *code) {
+  Changed first = { NULL, 0 };
+  files_each(c, dir, keep_changed, &first);
+  *code = first.code;
+  return first.text;
 }
 
 void interface_free(Interface *f) {

@@ -353,7 +353,7 @@ const char *probe_build(Ctx *c, const Options *o, const char *scratch, const cha
   VEC_PUSH(&more, "-pthread");
   for (size_t i = 0; i < flags->n; i++) VEC_PUSH(&more, flags->p[i]);
   VEC_PUSH(&more, path);
-  const char *so = shared_object(c, o, scratch, name, t->cflags, t, &more);
+  const char *so = shared_object(c, o, NULL, scratch, name, t->cflags, t, &more);
   VEC_FREE(&more);
   return so;
 }

@@ -507,6 +507,8 @@ int verify_model(Ctx *c, const Options *given, json_t **report) {
   const double start = clock_ms();
   v.strict = option_given(o, "rtol") || option_given(o, "atol");
   v.judged = v.strict || !o->requires.n;
+  if (o->ort && first_change(o))
+    fail(c, EX_USAGE_, "--ort has no effect with --%s: ONNX Runtime has other inputs or outputs then", first_change(o));
   find_sets(c, o, &v.sets);
   v.runs = size_mul(v.steps, v.sets.n);
   const bool is_built = is_bundle(o->model);
