@@ -431,6 +431,19 @@ static void check_same(Ctx *c, const char *kind, const GIO *bundle, size_t n, co
   }
 }
 
+/* The model's options for one size of the bundle's range. Options that change inputs keep their shapes from telling it. */
+static Options sized_options(Ctx *c, const Verify *v, const Options *o) {
+  const Symbol *symbol = &v->bundle.symbol;
+  if (!v->bundle.size) return *o;
+  Options then = *o;
+  if (!o->dims.n && first_change(o)) {
+    then.dims.p = ARENA_NEW(&c->model, const char *, 1);
+    then.dims.p[0] = arena_printf(&c->model, "%s=%lld", symbol->name, (long long)v->bundle.size);
+    then.dims.n = 1;
+  }
+  return one_size(c, &then, symbol, v->bundle.size);
+}
+
 /* Opens a bundle and, with --model, the model it was made from. */
 static void open_bundle(Ctx *c, Verify *v, Options *o) {
   static const char *const of_model[] = { "dim", "result", "capacity", "state", "ort" };
@@ -454,7 +467,7 @@ static void open_bundle(Ctx *c, Verify *v, Options *o) {
   v->stride = v->bundle.inputs.n;
   if (!o->original) return;
   Feed shapes = { 0 };
-  Options then = *o;
+  Options then = sized_options(c, v, o);
   then.model = o->original;
   feed_shapes(&v->bundle, &shapes);
   v->g = load_graph(c, &then, &shapes);
