@@ -572,4 +572,20 @@ static int verify_once(Ctx *c, const Options *o) {
   return code;
 }
 
-int verb_verify(Ctx *c, const Options *o) { return over_sizes(c, o, verify_once); }
+/* Unless data or --size choose, the least, the middle and the greatest size of a bundle's range are tested, as of a model's. */
+static Options with_sizes(Ctx *c, const Options *o) {
+  Options then = *o;
+  if (o->size || o->json || o->data || o->inputs.n || o->outputs || !is_bundle(o->model)) return then;
+  Interface f = interface_read(c, o, o->model);
+  const long long low = f.symbol.low, high = f.symbol.high;
+  if (f.symbol.name)
+    then.size = high - low > 1 ? arena_printf(&c->model, "%lld,%lld,%lld", low, low + (high - low) / 2, high)
+                               : arena_printf(&c->model, "%lld,%lld", low, high);
+  interface_free(&f);
+  return then;
+}
+
+int verb_verify(Ctx *c, const Options *o) {
+  const Options then = with_sizes(c, o);
+  return over_sizes(c, &then, verify_once);
+}
