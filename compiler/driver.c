@@ -322,6 +322,7 @@ static void resume(State *st) {
   plan_check(&st->s, p, r->pass);
   if (r->pass >= pass_named("affinity") && r->pass < pass_named("threads")) step_affinity(p, NULL);
   if (r->pass >= pass_named("layout")) sched_layouts(&st->s);
+  for (size_t i = 0; i < p->variants.n; i++) p->variants.p[i]->layouts = p->layouts;
   if (r->pass >= pass_named("memplan")) check_weights(p);
 }
 
