@@ -269,7 +269,8 @@ static void end_shift(Parser *p) {
     const bool aligned = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
     const int64_t by = rd->shift.p[i];
     if (by < 0 || by >= b->elems || (aligned && by * dt_bytes(b->dt) % REBASE_ALIGN))
-      scan_bad(p, p->at, "the kernel before this line moves buffer %d by %lld elements", k->bufs.p[i], (long long)by);
+      scan_bad(p, p->at, "the kernel before this line moves buffer %d by %lld elements, to a place outside of it or not aligned",
+               k->bufs.p[i], (long long)by);
   }
   k->shift = arena_dup(&p->c->model, rd->shift.p, rd->shift.n * sizeof *rd->shift.p);
   rd->shift.n = 0;

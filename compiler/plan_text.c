@@ -179,7 +179,7 @@ bool resumed_sample(const Resumed *r, Sample *s) {
     const GIO *io = &r->g->outputs.p[i];
     fits = r->exact.p[i].elems == dims_elems(io->dims, io->rank);
   }
-  if (!fits) fail(r->g->ir->ctx, EX_BADMODEL, "the sample is not one of each input and output");
+  if (!fits) fail(r->g->ir->ctx, EX_BADMODEL, "the sample must have a row for each input and output, with its type and size");
   *s = (Sample){ r->in.p, r->exact.p };
   return true;
 }

@@ -10,8 +10,8 @@ typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from -
 
 typedef struct LoadOptions {
   const DimValue *dims;    /* Values of symbolic dimensions. These names are looked up in turn, and the first one found counts:
-                              "input:axis", the dim_param, "#input:axis", "#J:axis" for input J, "all". Names with # are for the
-                              shapes of given data. */
+                              "input:axis", the dim_param, "#input:axis", "#J:axis" for input J, "all". Names with # give
+                              the shapes of the user's data files. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded */
@@ -53,7 +53,7 @@ Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 
 /* ONNX TensorProto files (input_0.pb). The tensor lives in c->model; strings are refused. */
 Tensor onnx_tensor_load(Ctx *c, const char *path);
-Tensor onnx_data_load(Ctx *c, const char *path); /* elements of fewer than eight bits, or of float8, as net_run takes them */
+Tensor onnx_data_load(Ctx *c, const char *path); /* the same, but types below eight bits and float8 become what net_run takes */
 void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* serialised TensorProto */
 
 /* onnx/onnx_quantize.c: quantises a float model to 8 bits, by QuantizeLinear and DequantizeLinear. Lives in c->model. */

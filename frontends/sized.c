@@ -247,8 +247,8 @@ static void try_size(Ctx *c, void *arg) {
   if (!differs) return;
   const Symbol *s = &t->most->ir->symbol;
   fail_at(c, EX_BADMODEL, ir_pos(g->ir, differs),
-          "--dim %s: depends on the size in a way that one bundle cannot serve: at %lld it differs from the model at %lld; give one "
-          "number", s->name, (long long)t->n, (long long)s->high);
+          "--dim %s: the node depends on the size in a way that one bundle cannot serve; size %lld does not compute a part of "
+          "what size %lld computes; give one number", s->name, (long long)t->n, (long long)s->high);
 }
 
 /* Runs try_size in a context of its own, whose memory is then free again. */

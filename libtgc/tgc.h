@@ -74,8 +74,8 @@ TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
  * exclude each other are found later, by tgc_load, tgc_compile and tgc_verify. */
 TGC_PUBLIC int tgc_set(tgc *t, const char *option, const char *value);
 
-/* Reads a model, .onnx or .tg, and refuses an invalid or unsupported one. Limits that only the making of code meets are checked
- * by tgc_compile. The previous model and bundle are dropped. */
+/* Reads a model, .onnx or .tg, and refuses an invalid or unsupported one. Some limits can be checked only while code is made;
+ * tgc_compile checks these. The previous model and bundle are dropped. */
 TGC_PUBLIC int tgc_load(tgc *t, const char *path);
 
 enum { TGC_INPUT, TGC_OUTPUT, TGC_STATE };

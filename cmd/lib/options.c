@@ -434,7 +434,8 @@ static int check_bindings(const Options *o, Emit emit) {
   if (!bindings_parse(o->bindings, &bits, &word, &n)) return unknown_binding(o, word, n);
   if (emit == EMIT_WASM) return wrong(o, "--bindings has no effect with --emit=wasm, whose interface is in JavaScript");
   int64_t low, high;
-  if (range_of_dims(o, &low, &high)) return wrong(o, "--bindings has no function that sets a size: use a bundle for a range from C");
+  if (range_of_dims(o, &low, &high))
+    return wrong(o, "--bindings has no function that sets a size; leave it out, and call the bundle for a range of sizes from C");
   const Package *k = o->package ? package_named(o->package) : NULL;
   if (k && k->bare && binding_named(bits, "python"))
     return wrong(o, "--bindings=python loads a shared library, and --package=%s is for machines without an operating system",
@@ -453,7 +454,7 @@ static int check_package(const Options *o, const Backend *b, Emit emit) {
   if (strcmp(o->package, "cmake") && !(b->is_c && emit == EMIT_TEXT))
     return wrong(o, "--package=%s needs C: --backend=c", o->package);
   if (!strcmp(o->package, "bazel") && o->embed && (!strcmp(o->embed, "yes") || !strcmp(o->embed, "incbin")))
-    return wrong(o, "--package=bazel cannot tell the assembler where the weights are: --embed-weights=c");
+    return wrong(o, "--package=bazel cannot tell the assembler where the weights are; embed them as C, with --embed-weights=c");
   if (strcmp(o->package, "cmake") && o->isa && !strcmp(o->isa, "fat"))
     return wrong(o, "--package=%s is for one machine: it has no --isa=fat", o->package);
   return 0;

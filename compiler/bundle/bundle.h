@@ -70,8 +70,10 @@ const char *text_words(Ctx *c, const char *s); /* s with all but [A-Za-z0-9_] re
 const char *bundle_variant(const Plan *v, const char *net);
 
 /* ---- template.c ---- */
-typedef struct Word { const char *name, *text; } Word; /* a name of NULL ends a table */
-static inline const char *word_if(bool is) { return is ? "yes" : ""; } /* value of a word that only conditions test */
+/* A word: a template has @name@, which becomes the text, or @if name, which is true if the text is not empty. A name of NULL ends
+ * a table of words. */
+typedef struct Word { const char *name, *text; } Word;
+static inline const char *word_if(bool is) { return is ? "yes" : ""; } /* text of a word that stands only in @if */
 /* A word computed each time a template mentions it. So a template decides what is computed for it. */
 typedef struct Rendering Rendering;
 typedef struct MadeWord { const char *name; const char *(*make)(const Rendering *r); } MadeWord;

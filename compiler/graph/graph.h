@@ -7,23 +7,24 @@
 #include "storage.h"
 
 typedef struct StateSpec {  /* options of a state, or of several states by a pattern with one * */
-  const char *past, *present;
+  const char *past, *present; /* names of its input and of its output */
   int axis;                 /* -1: from the graph */
   int64_t capacity;         /* 0: the default */
   bool grow;                /* a new state has no valid positions; each run appends some */
   const Tensor *init;       /* NULL: zeros */
 } StateSpec;
-void graph_states(Graph *g, const StateSpec *specs, int n); /* run once, before other passes; fails with EX_USAGE_ */
+/* Turns the pairs of inputs and outputs that specs name into states. Runs once, before other passes; fails with EX_USAGE_. */
+void graph_states(Graph *g, const StateSpec *specs, int n);
 void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
 
 /* needs.c: how much of a value a run of size n needs: the first n * per entries along an axis. axis NEED_ALL: all of it;
  * NEED_NOTHING: none of it */
 enum { NEED_NOTHING = -2, NEED_ALL = -1 };
 typedef struct Need { int axis; int64_t per; } Need;
-/* By Ref, in the model's arena; for a graph with IR.symbol. If a run needs entries of an input that it is not given, fails and
- * names the node because of which. */
+/* The needs of the values of a graph with a range of sizes (IR.symbol): by Ref, in the model's arena. A run gets only the entries
+ * of its size. If it needs others, this fails, and names the node that needs them, or the input. */
 const Need *graph_needs(const Graph *g);
-Need graph_need_of_source(const IR *ir, const Node *x, int k, Need n); /* need of source k of x, of which n is needed */
+Need graph_need_of_source(const IR *ir, const Node *x, int k, Need n); /* need of source k of x; n: the need of x */
 
 void graph_loops(Graph *g, const Target *t); /* unroll_loops.c: unrolls short loops, and all where the target is a device */
 /* Each of the passes below returns whether it changed the graph. */

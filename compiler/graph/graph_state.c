@@ -66,7 +66,7 @@ static void find_pairs(Graph *g, const StateSpec *s, Pairs *pairs) {
            near(c, name, g->outputs.p, g->outputs.n));
     for (size_t k = 0; k < pairs->n; k++)
       if (pairs->p[k].in == (int)i || pairs->p[k].out == out)
-        fail(c, EX_USAGE_, "--state: '%s' and '%s' are part of two pairs", g->inputs.p[i].name, name);
+        fail(c, EX_USAGE_, "--state: '%s' or '%s' is part of two pairs", g->inputs.p[i].name, name);
     VEC_PUSH(pairs, ((Pair){ (int)i, out, s }));
   }
   if (pairs->n == before)

@@ -106,8 +106,8 @@ static void refuse(const Needs *w, const GIO *in, Ref cause) {
   if (!cause)
     fail(c, EX_BADMODEL, "--dim %s: all of input '%s' goes into an output without that dimension, so its size must be one number",
          w->ir->symbol.name, in->name);
-  fail_at(c, EX_BADMODEL, ir_pos(w->ir, cause), "--dim %s: combines entries along that dimension, so its size must be one number",
-          w->ir->symbol.name);
+  fail_at(c, EX_BADMODEL, ir_pos(w->ir, cause),
+          "--dim %s: the node combines entries along that dimension, so its size must be one number", w->ir->symbol.name);
 }
 
 const Need *graph_needs(const Graph *g) {

@@ -291,7 +291,8 @@ static void find_needed(Sched *s) {
   for (size_t i = 0; i < ir->bufs.n; i++) { /* a kernel would take the memory of the caller for that of the greatest size */
     const Buf *b = &ir->bufs.p[i];
     if (mixed[i] && (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT))
-      fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, b->value), "--dim %s: its memory holds another value, so its size must be one number",
+      fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, b->value),
+              "--dim %s: the memory of this node holds two values, and a run needs different elements of each; give one number",
               ir->symbol.name);
   }
   free(mixed);
