@@ -252,8 +252,9 @@ void message_record(FILE *f, int code, const char *file, Pos at, const char *fmt
 }
 
 /* Errors have their first part in red, warnings the word. */
-static void say_where(Ctx *c, bool warning, Pos at) {
-  const char *red = c->colored && !warning ? "\033[1;31m" : "", *yellow = c->colored ? "\033[1;33m" : "",
+static void say_where(Ctx *c, int code, Pos at) {
+  const bool warning = code == MESSAGE_WARNING;
+  const char *red = c->colored && code >= 0 ? "\033[1;31m" : "", *yellow = c->colored ? "\033[1;33m" : "",
              *plain = c->colored ? "\033[0m" : "";
   fputs(c->over_progress ? "\r\033[K" : "", c->err);
   fputs(red, c->err);
@@ -291,7 +292,7 @@ static void say(Ctx *c, int code, Pos at, const char *fmt, va_list ap) {
     free(text);
     return;
   }
-  say_where(c, warning, at);
+  say_where(c, code, at);
   put_escaped(c->err, text);
   fputc('\n', c->err);
   if (at.src && at.line) {
