@@ -14,7 +14,7 @@
 #include "../ir/refmap.h"
 #include <string.h>
 
-enum { GRANULES = 16384, LINE = 64 }; /* parts of the arena that are tracked; bytes of the smallest part */
+enum { GRANULES = 16384 }; /* parts of the arena that are tracked, each of whole lines */
 
 const char *const cache_level_name[LEVELS] = { "", "L1", "L2", "L3", "memory" };
 
@@ -121,7 +121,7 @@ static Run open_run(const Plan *p, const Target *t) {
   const int64_t arena = p->memory.arena_bytes;
   Run r = { .p = p,
             .size = { [LEVEL_L1] = t->l1_bytes, [LEVEL_L2] = t->l2_bytes, [LEVEL_L3] = t->l3_bytes },
-            .granule = (arena / GRANULES + LINE) / LINE * LINE,
+            .granule = (arena / GRANULES + LINE_BYTES) / LINE_BYTES * LINE_BYTES,
             .part = ARENA_NEW(m, uint32_t, GRANULES),
             .buf = ARENA_NEW(m, uint32_t, p->ir->bufs.n + 1),
             .uses = ARENA_NEW(m, int, p->ir->bufs.n + 1) };

@@ -8,22 +8,20 @@
  * needs: memory of a candidate, a level for each buffer    gives: lines in the caches    keeps: the contents */
 #include "batch.h"
 
-enum { CACHE_LINE = 64 };
-
 typedef volatile char *Bytes64;
 
 static void read_lines(Bytes64 p, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += CACHE_LINE) (void)p[i];
+  for (int64_t i = 0; i < bytes; i += LINE_BYTES) (void)p[i];
 }
 
 static void write_lines(Bytes64 p, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += CACHE_LINE) p[i] = p[i];
+  for (int64_t i = 0; i < bytes; i += LINE_BYTES) p[i] = p[i];
 }
 
 #if defined __x86_64__ || defined __aarch64__
 enum { CAN_FLUSH = 1 };
 static void flush_lines(Bytes64 p, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += CACHE_LINE)
+  for (int64_t i = 0; i < bytes; i += LINE_BYTES)
 #ifdef __x86_64__
     __builtin_ia32_clflush((const void *)(uintptr_t)&p[i]);
   __builtin_ia32_mfence();

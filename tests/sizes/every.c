@@ -76,6 +76,19 @@ static int differs(const char *what, int64_t n, size_t i) {
   return 1;
 }
 
+/* Floats that differ by at most 1e-5 of the largest one in b */
+static int near(const void *a, const void *b, size_t bytes) {
+  double most = 0, off = 0;
+  for (size_t k = 0; k + 4 <= bytes; k += 4) {
+    float x, y;
+    memcpy(&x, (const char *)a + k, 4);
+    memcpy(&y, (const char *)b + k, 4);
+    most = fmax(most, fabs(y));
+    off = fmax(off, fabs(x - y));
+  }
+  return off <= 1e-5 * most;
+}
+
 int main(int argc, char **argv) {
   static net_ctx ctx;
   static top_ctx whole;
@@ -125,34 +138,16 @@ int main(int argc, char **argv) {
     }
     bad |= top_run_v(&whole, (const void *const *)top_in, top_out);
     for (size_t i = 0; i < nout; i++)
-      if (memcmp(first[i], top_out[i], ob[i])) {
-        double most = 0, off = 0;
-        for (size_t k = 0; k + 4 <= ob[i]; k += 4) {
-          float x, y;
-          memcpy(&x, (char *)first[i] + k, 4);
-          memcpy(&y, (char *)top_out[i] + k, 4);
-          most = fmax(most, fabs(y));
-          off = fmax(off, fabs(x - y));
-        }
-        if (!(off <= 1e-5 * most) || getenv("SAME_BITS")) bad |= differs("is not that of the bundle for the greatest size", n, i);
-      }
+      if (memcmp(first[i], top_out[i], ob[i]) && (!near(first[i], top_out[i], ob[i]) || getenv("SAME_BITS")))
+        bad |= differs("is not that of the bundle for the greatest size", n, i);
 #ifdef FIX_N
     if (n == FIX_N) {
       static fix_ctx fix;
       char *fix_arena = (char *)aligned_alloc(64, fix_arena_bytes() + 64);
       if (fix_init(&fix, fix_arena, fix_arena_bytes(), map_file(argv[3], fix_weights_bytes()), fix_weights_bytes())) return 7;
       bad |= fix_run_v(&fix, (const void *const *)in, top_out);
-      for (size_t i = 0; i < nout; i++) {
-        double most = 0, off = 0;
-        for (size_t k = 0; k + 4 <= ob[i]; k += 4) {
-          float x, y;
-          memcpy(&x, (char *)first[i] + k, 4);
-          memcpy(&y, (char *)top_out[i] + k, 4);
-          most = fmax(most, fabs(y));
-          off = fmax(off, fabs(x - y));
-        }
-        if (!(off <= 1e-5 * most)) bad |= differs("is not that of the bundle for this size", n, i);
-      }
+      for (size_t i = 0; i < nout; i++)
+        if (!near(first[i], top_out[i], ob[i])) bad |= differs("is not that of the bundle for this size", n, i);
     }
 #endif
     for (size_t i = 0; i < nin; i++) unfence((char *)in[i], ib[i]), free(top_in[i]);
