@@ -47,7 +47,7 @@ enum {
   TGCRT_SIZE = 17     /* a size is outside of the range that the model was compiled for */
 };
 #define TGCRT_ALIGN 64 /* alignment of the arena and of the weights, in bytes */
-/* the first aligned address in memory that is TGCRT_ALIGN bytes larger than needed */
+/* the next aligned address after p; the memory at p must be TGCRT_ALIGN bytes larger than needed */
 #define TGCRT_ALIGNED(p) ((unsigned char *)(p) + (TGCRT_ALIGN - (uintptr_t)(p) % TGCRT_ALIGN))
 
 const char *tgcrt_strerror(int status); /* never null */
@@ -102,8 +102,9 @@ uint32_t tgcrt_cpu(void);
 int tgcrt_cpu_check(uint32_t wanted);
 
 /* A state, which a model keeps from one run to the next. The memory of all states begins with a cursor for each of them. A state
- * has `outer` blocks. In each block, its value is `keep` bytes that begin at cursor * step. Each run adds 1 to the cursor. When
- * it reaches `slots`, it becomes 0, and the value of a window is moved to the beginning of its block. */
+ * has `outer` blocks. In each block, its value is `keep` bytes that begin at cursor * step. Each run adds 1 to the cursor. At
+ * `slots` the cursor becomes 0. If the state is a window (each run appends entries), its value is moved to the beginning of its
+ * block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
   size_t init;        /* offset of its first value in the weights; (size_t)-1: zeros */
@@ -136,7 +137,8 @@ typedef struct tgcrt_executor {
 
 /* An executor of this runtime (tgcrt_pool.c; POSIX threads): threads - 1 workers and the caller. The caller provides
  * TGCRT_POOL_BYTES(threads) of memory for the pool, until it is stopped. Contexts may share a pool. A run uses only its own
- * thread if the pool is busy with another run, such as one whose task started it. Compile with -DTGCRT_SINGLE to omit threads. */
+ * thread if the pool is busy with another run. So does a run that a task of this pool starts. Compile with
+ * -DTGCRT_SINGLE to omit threads. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
 typedef struct tgcrt_pool tgcrt_pool;

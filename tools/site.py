@@ -15,7 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CONTENTS = [
-    ("Start", ["README.md", "docs/install.md", "docs/compare.md", "docs/benchmarks.md", "docs/benchmarks-amx.md"]),
+    ("Start", ["README.md", "docs/install.md", "docs/compare.md", "docs/benchmarks.md", "docs/benchmarks-zen5.md", "docs/benchmarks-amx.md"]),
     ("Use", ["docs/bundle.md", "docs/packages.md", "docs/sizes.md", "docs/pictures.md", "docs/libtgc.md", "docs/devices.md", "docs/llvm.md",
              "docs/targets.md", "docs/operators.md", "docs/quantize.md", "docs/numerics.md", "docs/tuning.md", "docs/debug.md", "docs/ci.md"]),
     ("Examples", ["examples/digits/README.md", "examples/decode/README.md", "examples/cortex-m/README.md"]),

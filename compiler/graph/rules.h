@@ -8,7 +8,7 @@ Ref splat(IR *ir, const Node *x, int64_t bits); /* a constant with value bits ev
 static inline bool is_constant(const IR *ir, Ref r) { return !node(ir, r)->varies; } /* depends on constants only */
 
 /* Maps a part of a tensor through a reshape. part has, per axis of `from`, the whole extent or 1; out gets the same for `to`.
- * If the reshape mixes both kinds of axes: false; with widen, axes of extent 1 get the whole extent instead, also in part.
+ * If the reshape mixes both kinds of axes: false. With `widen`, mixed axes get the whole extent instead, in `part` and `out`.
  * Extents are not 0. */
 bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, int64_t *part, int64_t *out, bool widen);
 

@@ -14,9 +14,9 @@ typedef enum Fact {
 typedef struct FactInfo { const char *name, *unit, *rule, *gloss; } FactInfo;
 extern const FactInfo fact_info[FACT_COUNT];
 
-extern const char fact_assumed[]; /* the source of a fact that its rule assumes */
+extern const char fact_assumed[]; /* the text in `source` of a fact whose value comes from its rule */
 typedef struct CpuFacts {
-  const char *name, *isa;  /* isa: the target whose code the facts describe, by its name for target_find */
+  const char *name, *isa;  /* isa: the name of the target whose code runs on this CPU, as target_find takes it */
   double at[FACT_COUNT];
   const char *source[FACT_COUNT]; /* NULL: not known yet */
 } CpuFacts;

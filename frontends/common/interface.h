@@ -7,7 +7,7 @@
 typedef struct TextList { const char *const *p; size_t n; } TextList;
 typedef struct ConstInput { /* from --const NAME=VALUE */
   const char *name, *value; /* value: numbers, separated by commas: one for all elements, or one for each */
-  const Tensor *file;       /* the contents of @FILE; NULL: value counts */
+  const Tensor *file;       /* the contents of @FILE; NULL: the field `value` is used */
 } ConstInput;
 typedef struct IoOptions {
   const ConstInput *consts;

@@ -20,9 +20,9 @@ typedef struct Build Build;
 typedef void (*BuildFn)(Build *b);
 
 /* One form of one operator, valid in opsets since..until of its domain.
- * types: one letter per input; the last one repeats. They are f float, i integer, u u8, n number, b bool, a any
- *   type, s sequence, q any type, a sequence or an optional. Also: ^ same type as the input before, = same type as the first
- *   input, w float computed in f32. If a w input is narrower, the builder sees f32, and results are rounded once.
+ * types: one letter per input; the last one repeats. They are f float, i integer, u u8, n number, b bool, a any type, s sequence,
+ *   q one of these: a tensor of any type, a sequence, an optional. Also: ^ same type as the input before, = same type as the
+ *   first input, w float computed in f32. If a w input is narrower, the builder sees f32, and results are rounded once.
  * attrs: words name:kind. Kinds: i int, f float, s string, t tensor, g graph, y type; I F S are lists. A range may follow: >=N
  * for an int or each int of a list, {A|B} for a string. Then ! for required, or =default. */
 typedef struct OpRow {
@@ -72,7 +72,7 @@ static inline AttrVal string_attr(const char *name, const char *v) {
 }
 
 /* A sequence is a List. It consists of the first n tensors of items; lists that begin alike share items. Builders pass it as a
- * Ref that no node has. An optional is its value, or a list of NOTHING. */
+ * Ref that no node has. An optional is its value; an empty one is a List whose n is NOTHING. */
 enum { NOTHING = -1 };
 typedef struct Items { Ref *p; int64_t n; } Items;
 typedef struct List { Items *items; int64_t n; } List;
@@ -108,7 +108,7 @@ struct Build {
   int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: its type is a DType */
   int result_narrow;  /* the same for the builder's first result */
   Ref *value;         /* by OnnxId: its node; 0: not built yet. For values defined in a body: the node of the current copy */
-  int64_t *unrolled;  /* nodes that earlier nodes of the main graph count against --max-unroll; later ones start at made_from */
+  int64_t *unrolled;  /* count against --max-unroll of all nodes of the main graph before this one */
   Ref made_from;      /* first graph node made for the current node of the main graph */
   uint32_t loop_from; /* number of nodes before the loop of the graph that was begun last */
   size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
@@ -134,15 +134,16 @@ void build_newest(Build *b);                    /* builds the node by the newest
 /* Result of the ONNX operator op for nin inputs. n attributes are given, the others take their defaults. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
-/* Builds a copy of body g on the values in; its results go to out */
+/* Builds a copy of body g, whose inputs are the values `in`; its results go to `out` */
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
-/* Counts n nodes of copies against --max-unroll, along with all nodes of the graph, and fails above it. A builder whose repeat
- * count comes from the model calls it before it allocates for the copies, and again in each copy. */
+/* Adds n to the count against --max-unroll. Fails if the count and the graph nodes made since made_from exceed it. A builder
+ * whose repeat count comes from the model calls it before it allocates for the copies. It calls it in each copy, too, mostly
+ * with n = 0. */
 void spend(Build *b, int64_t n);
 bool unrolled_too_far(const Build *b);
-/* ---- loops of graphs. loop_begin: the number of a new loop, or -1: its iterations are to be copies, since they are few, or since
- * another loop is being built. Until loop_end(), loop_begin gives -1. loop_spend: counts the body's nodes for each iteration, as
- * copies count: each becomes calls of a run. ---- */
+/* ---- loops of graphs. loop_begin: the number of a new loop, or -1: its iterations are to be copies, since they are few, or
+ * since another loop is being built. Until loop_end(), loop_begin gives -1. loop_spend: counts the body's nodes once for each
+ * iteration, like copies, because a run calls the body's kernels in each iteration. ---- */
 int loop_begin(Build *b, int64_t trips);
 void loop_end(Build *b);
 void loop_spend(Build *b, int64_t trips);
@@ -193,7 +194,7 @@ DType acc_type(DType d);                        /* type in which sums of d are a
 static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
 static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
 static inline Ref integer(Build *b, int64_t v) { return c_int(b->ir, DT_I64, v); }
-/* and of bools; 0: true */
+/* logical AND of two bools; a Ref of 0 stands for true */
 static inline Ref both(Build *b, Ref x, Ref y) { return x && y ? g_binary(b->ir, OP_AND, x, y) : x ? x : y; }
 static inline Ref sub(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_SUB, x, y); }
 static inline Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
@@ -220,7 +221,8 @@ Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to ax
 /* ---- gather_ops.c ---- */
 Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64; negative ones count from the end; records those out of range in
                                                         wrong */
-/* old, but entry at of rows where 0 <= at < n along the axis. rows has n > 0 entries, at is i64, old may be a scalar. */
+/* `old`, but where 0 <= `at` < n: the entry of `rows` whose index along the axis is `at`. rows has n > 0 entries, at is i64,
+ * old may be a scalar. */
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
 size_t wrong_noted(const Build *b);             /* number of notes in wrong */
 /* makes the notes from..to - 1 count only where cond is value */
@@ -270,7 +272,8 @@ Ref feature_rows(Build *b, Ref x);              /* [rows, columns]; a vector bec
 Ref best_class(Build *b, Ref scores);           /* i64[rows, 1] */
 Ref transformed(Build *b, Ref scores, const char *how); /* how: a value of post_transform */
 int64_t class_count(Build *b, const char *ints); /* number of classes; ints: name of the attribute with integer labels */
-/* labels of the classes at (i64[rows, 1]), as [rows]; 0: labels are strings and the node's output is unused */
+/* labels, as [rows], of the classes whose numbers are in `at`, i64[rows, 1]; 0: labels are strings, and the node's output is
+ * unused */
 Ref class_labels(Build *b, const char *ints, Ref at);
 
 #define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) void fn(Build *b);

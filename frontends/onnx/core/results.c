@@ -21,7 +21,7 @@ void check_dims(Build *b, int rank, const int64_t *dims) {
 int64_t elems_mul(Build *b, int64_t x, int64_t y) {
   int64_t n;
   if (!i64_mul(x, y, &n) || n > MAX_ELEMS)
-    bad(b, "a size of %lld times %lld elements is over the limit of 2^40", (long long)x, (long long)y);
+    bad(b, "%lld times %lld elements are over the limit of 2^40", (long long)x, (long long)y);
   return n;
 }
 

@@ -57,7 +57,7 @@ void op_reshape(Build *b) {
     known = total;
   }
   check_dims(b, rank, dims);
-  if (known != total) bad(b, "the input has %lld elements, but the shape has %lld", (long long)total, (long long)known);
+  if (known != total) bad(b, "the input has %lld elements, but the shape's entries multiply to %lld", (long long)total, (long long)known);
   b->out[0] = g_reshape(b->ir, b->in[0], rank, dims);
 }
 
@@ -314,7 +314,8 @@ void op_space_to_depth(Build *b) {
   const Node *x = in_node(b, 0);
   int64_t s = block_size(b, x->rank);
   if (x->dims[2] % s || x->dims[3] % s)
-    bad(b, "blocks of %lld do not divide %lld by %lld pixels", (long long)s, (long long)x->dims[2], (long long)x->dims[3]);
+    bad(b, "attribute 'blocksize' is %lld, which does not divide the height %lld and the width %lld", (long long)s,
+        (long long)x->dims[2], (long long)x->dims[3]);
   int64_t n = x->dims[0], c = x->dims[1], h = x->dims[2] / s, w = x->dims[3] / s;
   bool crd = attr_is(b, "mode", "CRD");
   Ref r = g_reshape(b->ir, b->in[0], 6, (int64_t[]){ n, c, h, s, w, s });

@@ -296,8 +296,9 @@ Ref unpack_bits(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits) {
 
 static Ref of_size(Build *b, int k, int64_t n, int64_t m) {
   const Node *x = in_node(b, k);
-  if (dims_elems(x->dims, x->rank) != n * m)
-    bad(b, "input %d must have %lld elements for each of %lld columns", k, (long long)m, (long long)n);
+  int64_t elems = dims_elems(x->dims, x->rank);
+  if (elems != n * m)
+    bad(b, "input %d has %lld elements, expected %lld times %lld", k, (long long)elems, (long long)n, (long long)m);
   return g_reshape(b->ir, b->in[k], 2, (int64_t[]){ n, m });
 }
 

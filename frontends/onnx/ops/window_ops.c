@@ -268,7 +268,8 @@ static void transposed_place(Build *b, Window *w, int64_t *out) {
   ints_into(b, "output_shape", w->n, 0, shape);
   ints_into(b, "output_padding", w->n, 0, extra);
   for (int i = 0; i < w->n; i++) {
-    if (extra[i] < 0 || shape[i] < 0) bad(b, "the output's shape or padding is negative on spatial axis %d", i);
+    if (extra[i] < 0 || shape[i] < 0)
+      bad(b, "attribute '%s' is negative on spatial axis %d", extra[i] < 0 ? "output_padding" : "output_shape", i);
     int64_t full;
     if (!i64_mul(w->in[i] - 1, w->stride[i], &full) || full > MAX_ELEMS) bad(b, "the result is too large on spatial axis %d", i);
     full += reach(w, i) + extra[i];

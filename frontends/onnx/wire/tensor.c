@@ -90,8 +90,9 @@ static const void *narrow(Source *s, DType d, size_t elems) {
   for (size_t i = 0; i < elems; i++) {
     uint64_t v = wide ? s->p->uint64_data[i] : (uint64_t)(int64_t)s->p->int32_data[i];
     if ((int64_t)v < lo || (int64_t)v > hi)
-      fail_at(s->c, EX_BADMODEL, s->at, "%s: element %zu is %lld, out of range for %s", s->subject, i, (long long)v,
-              dtype_info[d].text);
+      fail_at(s->c, EX_BADMODEL, s->at, "%s: entry %zu of %s is %lld, expected %lld to %lld for %s of %s", s->subject, i,
+              wide ? "uint64_data" : "int32_data", (long long)v, (long long)lo, (long long)hi,
+              dt_float(d) ? "the bits" : "elements", dtype_info[d].text);
     if (d == DT_BOOL) v = v != 0;
     memcpy(out + i * size, &v, size); /* the host is little-endian, as the file is */
   }

@@ -257,7 +257,7 @@ static const ProtobufCMessageDescriptor *scan_field(Scan *s, Message *l, const u
   case PROTOBUF_C_WIRE_TYPE_64BIT: *len = 8; break;
   case PROTOBUF_C_WIRE_TYPE_32BIT: *len = 4; break;
   case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED: *len = varint(s, p, l->end); break;
-  default: bad(s, at, "a field of a kind that ONNX does not use");
+  default: bad(s, at, "a field has a wire type that ONNX does not use");
   }
   if (*len > (size_t)(l->end - *p)) bad(s, at, "a field runs past the end of its message");
   if (*len > INT_MAX) bad(s, at, "a field of more than 2147483647 bytes");
@@ -305,7 +305,7 @@ static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type,
     const uint8_t *field = p;
     const ProtobufCMessageDescriptor *inner = scan_field(&s, &level[depth], &p, &len);
     if (!inner) continue;
-    if (++depth > deepest) fail(c, EX_BADMODEL, "messages are nested deeper than %lld (--max-nesting)", (long long)deepest);
+    if (++depth > deepest) fail(c, EX_BADMODEL, "protobuf messages (graphs, nodes, attributes) are nested deeper than %lld (--max-nesting)", (long long)deepest);
     spend(&s, inner->sizeof_message + PER_ALLOC);
     size_t tag = 0;
     while (field[tag++] & 128) continue;
