@@ -38,8 +38,8 @@ int contraction_axis(IR *ir, const Contraction *c, int f, int a);
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);
 /* whether it is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
 bool contraction_batched(const Contraction *c);
-/* Whether both factors have a summed range, of an even extent of at least 8, that is no tap of a window of f. Then an instruction
- * that adds two products at a time can pair the terms. */
+/* Whether some summed range is in both factors, has an even extent of at least 8, and is no tap of a window of f. Then an
+ * instruction that adds two products at a time can pair the terms. */
 bool contraction_pairs(const Contraction *c, int f);
 /* "batch 12, rows 128, columns 128, summed 64, window ..." */
 void contraction_print(const IR *ir, const Contraction *c, Sb *out);

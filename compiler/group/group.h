@@ -15,7 +15,8 @@ typedef struct Addresses {
 /* True if proved: no address of a in one chunk equals an address of b in another. */
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
-/* ---- affinity.c: in which thread's cache values are. A shared loop walks a buffer in spans, divided among the threads ---- */
+/* ---- affinity.c: in which thread's cache values are. A span is the elements that one full run of a
+ * shared loop passes over. Every span is divided among the threads alike ---- */
 typedef struct Affinity Affinity;
 enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* every thread has all of it; one thread has all of it */
 int64_t affinity_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */

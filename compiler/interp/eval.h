@@ -10,7 +10,7 @@
 
 enum {
   BLOCK = 512,           /* points evaluated together */
-  TREE = 48,             /* limit of the weight of a tree: bounds dynamic variables and recursion */
+  TREE = 48,             /* most nodes of a tree and dynamic variables that they may need; also bounds recursion */
   MAX_VARS = MAX_RANK + TREE
 };
 
@@ -78,8 +78,8 @@ void tape_close(Tape *t);
 Sweep tape_axes(const Tape *t, uint32_t mask);
 int64_t tape_points(const Tape *t, const Sweep *s);
 void tape_seek(Tape *t, const Sweep *s, int64_t start); /* sets pos of s's axes to point number `start` in row-major order */
-/* Runs registers from .. to - 1 at points start .. start + n - 1 of the sweep; the other axes stay at pos. */
+/* Runs the instructions `from` to `to` - 1 at points start .. start + n - 1 of the sweep; the other axes stay at pos. */
 void tape_run(Tape *t, int from, int to, const Sweep *s, int64_t start, int n);
-/* writes n elements of a block to v's storage, from element at on */
+/* writes n elements of a block to v's storage, from element `at` on */
 void tape_store(const Value *v, int64_t at, const Reg *r, int first, int n);
 #endif

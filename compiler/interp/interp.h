@@ -6,7 +6,7 @@
 #include "../ir/ir.h"
 
 /* Evaluates outputs[0..n) of a graph. inputs[slot] are dense tensors of the PARAMs' types and shapes. Results are dense and
- * allocated in a. Large views, such as the im2col of a convolution, are never materialized.
+ * allocated in the arena `a`. Large views, such as the im2col of a convolution, are never materialized.
  * with_double: f32, f16 and bf16 are computed and kept in double, and rounded once at the end (the accurate reference).
  * Otherwise each op rounds to its type, but reductions of floats accumulate in double and round once. A product that only a
  * REDUCE(ADD) uses is summed unrounded, as a multiply-add does.

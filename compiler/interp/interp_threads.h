@@ -30,7 +30,8 @@ typedef struct LaunchReport {
   Sb text;                 /* for the first fault of each kind, op and buffer: a line about it, and a line for each op involved */
   VEC(Traffic) traffic;    /* one for each access, in program order */
   int64_t steps;           /* micro-ops run by all threads */
-  bool sampled;            /* the launch exceeds the limit: only the first block of each part, the last and eight others were run */
+  bool sampled;            /* the launch exceeds the limit: of each part, only the first block, the last one and up to eight
+                              others were run */
   bool ends_at_fault;      /* set by the caller: stop at the first fault; memory stays as it is then */
   uint8_t **stored;        /* set by the caller, by buffer: a byte per element, set by a store to it; NULL: not recorded */
 } LaunchReport;

@@ -26,8 +26,8 @@ struct Machine {
   int64_t *v;              /* values, by index */
   int64_t size;            /* the number that the run is told, for sizes; 0: there are none */
   int64_t begin, end, chunks; /* the part of ranges of kind thread to run */
-  /* Address of element at of buffer id, which step s is about to access; NULL: it must not. If touch is NULL, an access outside
-   * is a BUG. */
+  /* Address of element `at` of buffer `id`, which step s is about to access; NULL: it must not. If touch is NULL, an access
+   * outside is a BUG. */
   void *(*touch)(Machine *m, const Step *s, int64_t id, int64_t at, bool store);
 };
 

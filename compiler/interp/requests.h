@@ -11,7 +11,7 @@ typedef struct Request {
   VEC(int64_t) unit;       /* segments (in shared memory, words), once per access */
 } Request;
 void request_begin(Request *q, bool shared);
-void request_add(Request *q, int64_t at, int bytes); /* element at of its buffer, which begins at a segment boundary */
+void request_add(Request *q, int64_t at, int bytes); /* element `at` of its buffer, which begins at a segment boundary */
 void request_end(Request *q, Traffic *t);            /* adds to t, if there was an access */
 void request_free(Request *q);
 #endif

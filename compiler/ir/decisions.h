@@ -19,7 +19,7 @@ typedef struct Decisions Decisions;
 Decisions *decisions_new(Ctx *c);                    /* lives in c->model; decisions_free releases its tables */
 void decisions_free(Decisions *d);
 bool decisions_give(Decisions *d, const Decision *x);  /* adds a given decision; false: one with this pass and key exists */
-/* Answers that are looked up when a question is asked, and not given before: the tuner's store */
+/* A source that is asked for each question without a given decision: the tuner's store */
 typedef struct DecisionSource {
   const char *(*find)(struct DecisionSource *s, const char *pass, const char *key); /* NULL: none */
 } DecisionSource;

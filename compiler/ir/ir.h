@@ -128,7 +128,7 @@ typedef struct Node {
 typedef struct Origin {    /* the place in the user's model that a node comes from */
   const char *text;        /* "node 17 'conv1' (Conv, opset 11)" or "net.tg:12" */
   uint32_t index;          /* ordinal of the node or line, for sorting */
-  bool is_line;            /* a line of text, which printing does not repeat */
+  bool is_line;            /* it is a line of a text; printing the node writes no origin */
 } Origin;
 
 /* ---- constant tensors: row-major, dense, little-endian data at any alignment; whoever mapped it owns it ---- */
@@ -143,8 +143,9 @@ typedef struct Tensor {
   int narrow;              /* SmallType.onnx: elements are values of that type, or their bits if dt is small_bytes. 0: none */
 } Tensor;
 
-/* ---- sizes of a run: the outermost extent of inputs may be any number of a range, which each run is told (sizes.c) ---- */
-enum { SIZES_MOST = 4096 }; /* most rows of the table */
+/* ---- sizes of a run (sizes.c): the outermost extent of inputs may be a number from low to high. Each run is told this number.
+ * ---- */
+enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
 typedef struct Symbol {
   const char *name;        /* name of the dimension; NULL: all sizes are constants */
   int64_t low, high;       /* shapes of nodes have `high` in place of it */
@@ -178,11 +179,11 @@ typedef struct Buf {
   Needed needed;
   int turn;                /* with of: two places alternate. 1: it lies `step` elements after the first place in odd iterations;
                               2: in even iterations; 0: places do not alternate */
-  int64_t piece;           /* bytes for each share of a kernel group's chunks (group/group.c); 0: all shares use one piece */
+  int64_t piece;           /* in a kernel group: bytes for each Kernel.chunks_per_task chunks; 0: the buffer has no pieces */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
 
-/* memory of the caller, which a run of less than the greatest size does not have whole */
+/* memory of the caller that is shorter in a run of less than the greatest size */
 static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.extent; }
 
 typedef struct IR {
@@ -328,7 +329,7 @@ enum { GRAPH_LOOPS = 250 };
 static inline bool op_is_of_loops(Op op) {
   return op == OP_STORED || op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_ITERATE || op == OP_RESULT;
 }
-/* 1 + number of the loop whose iterations compute x; 0: none, as for the initial value of a CARRIED */
+/* 1 + number of the loop whose iterations compute x; 0: none. A CARRIED gives 0: its kernel stores its value before the loop */
 static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->loop; }
 Ref g_stored(IR *ir, Ref x);
 Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse);
@@ -367,14 +368,14 @@ typedef struct Graph {
   VEC(GIO) inputs;         /* inputs.p[i].ref is PARAM slot i; it may be unused */
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs and outputs are the states, in order */
-  bool grows;              /* the last state counts how many elements were appended to the windows */
+  bool grows;              /* the last state counts how many elements were appended to the windows: states with axis >= 0 */
   bool guarded;            /* one more output, which the caller does not get: a bool that is true if an index was out of range */
 } Graph;
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* inputs that the caller gives */
 /* outputs that the caller gets */
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; }
 
-/* Total order of nodes by structure (node_order.c): negative, 0 or positive as a stands before, equals or stands after b. It
+/* Total order of nodes by structure (node_order.c): negative, 0 or positive as `a` stands before, equals or stands after `b`. It
  * does not depend on the order in which nodes were made. It compares numbers of ranges and buffers by their order only. */
 int node_order(const IR *ir, Ref a, Ref b);
 int node_order_r(const void *a, const void *b, void *ir); /* for qsort_r over Refs */
@@ -388,7 +389,8 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * ---- */
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for extent 1 */
-/* sizes.c: the number of a size in the table; the size as a value; the greatest and the given run's value. limit: of a RANGE */
+/* sizes.c. size_number: the row of s in IR.sizes, added if absent. size_value: this size as a SIZE. greatest_size: its greatest
+ * value. size_in_run: its value in a run of n */
 int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);
 int64_t greatest_size(const IR *ir, int number);
@@ -409,7 +411,7 @@ Ref ix_in(IR *ir, Ref a, int64_t lo, int64_t hi); /* lo <= a < hi; 0 (true) if b
 bool ix_split(IR *ir, Ref a, Ref range, int64_t *coef, Ref *rest);
 bool ix_uses(const IR *ir, Ref a, Ref range);
 bool ix_is_multiple(const IR *ir, Ref a, int64_t m); /* m > 0 is known to divide a */
-/* replaces from by to; rebuilds by the constructors above, also inside nodes that are no indices */
+/* replaces from[i] by to[i]; rebuilds by the constructors above, also inside nodes that are no indices */
 Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to);
 
 /* ---- views (view.c): movement that only selects elements: not PAD, not CAT ---- */
@@ -417,7 +419,7 @@ bool op_is_movement(Op op);
 Ref view_base(const IR *ir, Ref r);            /* the node below all views */
 Ref view_over(IR *ir, Ref r, Ref base, Ref other); /* r rebuilt with other in place of base; base is reached from r by first
                                                       sources */
-/* Element idx of view is an element of view's source. at receives the indices of that element, one per axis. */
+/* Element idx of view is an element of view's source. `at` receives the indices of that element, one per axis. */
 void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 
 /* ---- text form (literal.c, print.c, scan.c, parse.c, parse_graph.c; grammar in docs/text-format.md). Reading a printed text

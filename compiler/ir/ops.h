@@ -2,7 +2,7 @@
 /* One row per op. Enum, parser, printer, verifier, fold properties, prices, texts of backends, the interpreter's functions
  * and the index of docs/ir.md are made from this table. Nothing about ops is written twice.
  *
- * level    VALUE leaves; EXPR elementwise at every level; GRAPH tensors; KERNEL ranges and indices; PROG linear programs
+ * level    VALUE constants, at every level; EXPR elementwise at every level; GRAPH tensors; KERNEL ranges and indices; PROG linear programs
  * in       number of sources, which are its operands; V: one or more; S: any number
  * type     result type from source types. T(T,T) same type in and out; b(T,T) bool result; T(b,T,T) select; *(…) the node has a
  *          type of its own (casts, leaves)
@@ -16,7 +16,7 @@
  * cost     price class (CostClass in ir.h); each cost model has its own price for a class
  * c        infix operator of C and languages like it; NO: none
  * libm     FN(name): the function of math.h, on double; NO: none
- * A row with a missing cell does not compile, nor does a function without a name in libm. */
+ * A row with a missing cell does not compile. Nor does a row of cost FUNC or LIBM whose cell libm is NO. */
 /* clang-format off */
 /* name       level   in  type        operands                    args                     alg              takes cost    c     libm           gloss */
 /* leaves */
@@ -58,9 +58,9 @@ OP(ADD,       EXPR,   2,  "T(T,T)",   "",                         "",           
 OP(SUB,       EXPR,   2,  "T(T,T)",   "",                         "",                      0,               NUM,  ALU,    "-",  NO,            "difference; integers wrap")
 OP(MUL,       EXPR,   2,  "T(T,T)",   "",                         "",                      COMM|ASSOC,      ANY,  ALU,    "*",  NO,            "product; integers wrap; AND for bools")
 OP(DIV,       EXPR,   2,  "T(T,T)",   "",                         "",                      0,               NUM,  DIV,    "/",  NO,            "quotient; integers truncate, x / 0 is 0")
-OP(MOD,       EXPR,   2,  "T(T,T)",   "",                         "",                      0,               NUM,  MOD,    NO,   FN(fmod),      "x - y * DIV(x, y): the sign of x (C fmod); integers x mod 0 is 0")
+OP(MOD,       EXPR,   2,  "T(T,T)",   "",                         "",                      0,               NUM,  MOD,    NO,   FN(fmod),      "remainder with the sign of x: for floats fmod of C, for integers x - y * DIV(x, y), or 0 if y is 0")
 OP(FLDIV,     EXPR,   2,  "T(T,T)",   "",                         "",                      0,               INT,  MOD,    "/",  NO,            "integer quotient rounded down; x / 0 is 0")
-OP(FLMOD,     EXPR,   2,  "T(T,T)",   "",                         "",                      0,               INT,  MOD,    "%",  NO,            "integer x - y * FLDIV(x, y): the sign of y")
+OP(FLMOD,     EXPR,   2,  "T(T,T)",   "",                         "",                      0,               INT,  MOD,    "%",  NO,            "integer x - y * FLDIV(x, y), which has the sign of y; 0 if y is 0")
 OP(MAX,       EXPR,   2,  "T(T,T)",   "",                         "",                      COMM|ASSOC|IDEM, ANY,  ALU,    NO,   NO,            "greater one; NaN if either is; OR for bools")
 OP(MIN,       EXPR,   2,  "T(T,T)",   "",                         "",                      COMM|ASSOC|IDEM, ANY,  ALU,    NO,   NO,            "lesser one; NaN if either is; AND for bools")
 OP(POW,       EXPR,   2,  "T(T,T)",   "",                         "",                      0,               FLT,  FUNC,   NO,   FN(pow),       "x to the y, as C pow")
@@ -87,24 +87,24 @@ OP(PAD,       GRAPH,  2,  "T(T,T)",   "data fill",                "lo:l hi:l",  
 OP(CAT,       GRAPH,  V,  "T(T,T)",   "part...",                  "axis:i",                MOVE,            ANY,  ALU,    NO,   NO,            "concatenates the sources along axis")
 /* tensors: the rest */
 OP(GATHER,    GRAPH,  2,  "T(T,i)",   "data index",               "axis:i",                0,               ANY,  GATHER, NO,   NO,            "the element of data whose position on axis is the value of index (i64, in range); same shape as index")
-OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "data index updates",       "op:O axis:i",           0,               ANY,  ALU,    NO,   NO,            "data, changed by updates in order along axis: each is combined by op with the element, or replaces it, whose position on axis is the value of index (i64; an index out of range is ignored)")
+OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "data index updates",       "op:O axis:i",           0,               ANY,  ALU,    NO,   NO,            "data, changed by updates in order along axis: each replaces the element at position index (i64), or is combined with it by op; an index out of range is ignored")
 OP(WALK,      GRAPH,  5,  "*(T,*,T,*,*)", "data feature split next start", "steps:i",      0,               ANY,  GATHER, NO,   NO,            "steps of search trees: the position p = start[j] of row i becomes next[p] + (data[i, feature[p]] <= split[p]), that many times")
 OP(REDUCE,    GRAPH,  1,  "T(T)",     "",                         "op:o axes:m",           0,               ANY,  ALU,    NO,   NO,            "ADD, MUL, MAX or MIN over axes, which keep extent 1")
 /* loops: values that depend on a SLICE or a CARRIED of a loop are its body */
 OP(STORED,    GRAPH,  1,  "T(T)",     "",                         "",                      0,               ANY,  NONE,   NO,   NO,            "the same value, in memory of its own")
-OP(SLICE,     GRAPH,  1,  "T(T)",     "",                         "loop:i axis:i reverse:i", 0,             ANY,  NONE,   NO,   NO,            "the element along axis, without the axis, that has the iteration's number, or counts from the end; the source is a STORED")
+OP(SLICE,     GRAPH,  1,  "T(T)",     "",                         "loop:i axis:i reverse:i", 0,             ANY,  NONE,   NO,   NO,            "the element of a STORED along axis whose number is the iteration's, with reverse=1 from the end; the result lacks the axis")
 OP(CARRIED,   GRAPH,  1,  "T(T)",     "",                         "loop:i place:i",        0,               ANY,  NONE,   NO,   NO,            "a value carried by the loop: the source in the first iteration, then what the YIELD for this place gave in the last one")
 OP(YIELD,     GRAPH,  1,  "T(T)",     "",                         "loop:i place:i axis:i reverse:i", 0,     ANY,  NONE,   NO,   NO,            "the result of an iteration: the next value of a place; with place=-1, a slice along a new axis of the result, in the order of iterations or reversed")
 OP(ITERATE,   GRAPH,  S,  "*()",      "yield...",                 "loop:i trips:i",        0,               ANY,  NONE,   NO,   NO,            "runs the body that many times, at least once")
-OP(RESULT,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "the last value of yield number `at` of an ITERATE")
+OP(RESULT,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "what yield number `at` of an ITERATE gave: the last value of a place, or with place=-1 all slices")
 /* kernels: scalar expressions over ranges */
 OP(BUFFER,    KERNEL, 0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "memory: row id of the buffer table; the type is that of an element")
-OP(SIZE,      KERNEL, 0,  "*()",      "",                         "id:i most:i",           0,               ANY,  NONE,   NO,   NO,            "number `id` of the sizes of a run: i64, from 0 to most")
-OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i kind:k limit:u", 0,        ANY,  NONE,   NO,   NO,            "a loop variable 0 <= r < extent: i64, and in programs also i32. With a limit, it ends before size number limit - 1 of the run")
+OP(SIZE,      KERNEL, 0,  "*()",      "",                         "id:i most:i",           0,               ANY,  NONE,   NO,   NO,            "the value in this run of row `id` of the table of sizes: i64, from 0 to most")
+OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i kind:k limit:u", 0,        ANY,  NONE,   NO,   NO,            "a loop variable 0 <= r < extent: i64, and in programs also i32. With a limit, r is also below the value in this run of row limit - 1 of the table of sizes")
 OP(LOAD,      KERNEL, S,  "*()",      "buffer index gate? else?", "",                      0,               ANY,  MEM,    NO,   NO,            "LOAD(buffer, index) or LOAD(buffer, index, gate, else): an element; the value else where the gate is false")
 OP(STORE,     KERNEL, S,  "*()",      "buffer index value gate?", "",                      0,               ANY,  MEM,    NO,   NO,            "STORE(buffer, index, value) or STORE(buffer, index, value, gate)")
 OP(RED,       KERNEL, S,  "T(T)",     "value range...",           "op:o",                  0,               ANY,  NONE,   NO,   NO,            "RED(value, range...): combines value by op over all the ranges")
-OP(HELD,      KERNEL, S,  "T(T)",     "init key...",              "steps:i id:i",          0,               ANY,  NONE,   NO,   NO,            "HELD(init, key...): what the REPEAT with this source holds before a step; at first init. Keys are the indices it varies with")
+OP(HELD,      KERNEL, S,  "T(T)",     "init key...",              "steps:i id:i",          0,               ANY,  NONE,   NO,   NO,            "HELD(init, key...): what the REPEAT whose source is this HELD holds before a step; at first init. Keys are the indices it varies with")
 OP(REPEAT,    KERNEL, 2,  "T(T,T)",   "value held",               "",                      0,               ANY,  NONE,   NO,   NO,            "REPEAT(value, held): what is held after the steps; each step replaces it by value, which is computed from held")
 OP(NEST,      KERNEL, S,  "*()",      "body range...",            "",                      0,               ANY,  NONE,   NO,   NO,            "NEST(body, range...): runs the store, or the sink of stores, for all values of the ranges, outermost first")
 OP(SINK,      KERNEL, S,  "*()",      "part...",                  "",                      0,               ANY,  NONE,   NO,   NO,            "the nests of a kernel, in order")

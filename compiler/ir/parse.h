@@ -28,7 +28,7 @@ typedef struct Arg {
   size_t nkey;
   ArgKind kind;
   int64_t v;       /* ARG_INT; ARG_STRING: interned */
-  size_t first, n; /* ARG_LIST: range in Parser.nums; ARG_WORD: n characters from at on */
+  size_t first, n; /* ARG_LIST: range in Parser.nums; ARG_WORD: n characters, beginning at `at` */
   bool used;
 } Arg;
 
@@ -88,7 +88,8 @@ const char *scan_dims_of(Parser *p, Ref r);
 
 void scan_characters(Parser *p);                 /* fails unless the text is UTF-8 without characters that mislead readers */
 char scan_peek(Parser *p);                       /* the next character; a newline at the end of the text */
-char scan_peek_far(Parser *p);                   /* the same, but skips line ends, inside braces; 0 at the end of the text */
+char scan_peek_far(Parser *p);                   /* the same, but also skips line ends, for texts in braces; 0 at the end of the
+                                                    text */
 bool scan_accept(Parser *p, char ch);
 void scan_expect(Parser *p, char ch, const char *where);
 const char *scan_found(Parser *p);               /* describes what stands at p->at, for messages */

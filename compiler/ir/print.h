@@ -32,7 +32,7 @@ void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname); /*
 void print_weight(Printer *p, uint32_t number, const Tensor *t, Sb *blob, const char *blobname);
 void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot); /* without the line end; slot: number to write in place of
                                                                        the buffer's */
-void print_kernel(Printer *p, const Ref *roots, size_t n); /* all nodes below roots; with a table of origins, without buffers */
+void print_kernel(Printer *p, const Ref *roots, size_t n); /* all nodes below roots; no lines of buffers if p->table is set */
 void print_program(Printer *p, const Ref *list, size_t n); /* likewise */
 void print_end(Printer *p);                            /* frees the names that a kernel or a program defined */
 #endif

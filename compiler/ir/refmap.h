@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* refmap.h: a hash map from Ref to Ref, for walks that visit few nodes of a large IR. An array with an element for each Ref
- * would cost more than such a walk. A zeroed map is empty. Neither keys nor values may be 0. */
+ * would cost more than such a walk. A zeroed map is empty. No key may be 0. A value of 0 reads as absent. */
 #ifndef TGC_REFMAP_H
 #define TGC_REFMAP_H
 #include "ir.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.h: builds lists of micro-ops. A leaf, or a value that lowering adds, is listed once in each open loop. */
+/* listing.h: builds lists of micro-ops. A leaf, or a value that lowering adds, is listed again only after its loop
+ * has ended, or behind a barrier. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"

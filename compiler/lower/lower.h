@@ -14,7 +14,7 @@
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
 
 /* ---- bounds.c: proves that accesses are inside their buffers ---- */
-/* ALGEBRA: by bounds and linear inequalities; RANGES: by halving loops */
+/* ALGEBRA: by bounds and linear inequalities; RANGES: by halving the ranges of loops until intervals prove each part */
 typedef enum { PROOF_NONE, PROOF_ALGEBRA, PROOF_RANGES } Proof;
 typedef struct Bounds Bounds;
 Bounds *bounds_open(const Plan *p);         /* the caller closes it */
@@ -30,7 +30,8 @@ void kernel_bounds(Bounds *b, Kernel *k);   /* sets k->bounds and clamps unprove
 void plan_bounds(Plan *p);                  /* all kernels */
 bool plan_in_bounds(const Plan *p, Sb *why); /* changes nothing; false: *why names the first unproved access */
 
-/* ---- libm.c: functions as arithmetic; 0: r is no such function. scalb: the machine has SCALB in that many lanes ---- */
+/* ---- libm.c: functions as arithmetic; 0: r is no such function. scalb: the machine has SCALB for vectors of as many lanes
+ * as r ---- */
 Ref libm_expr(IR *ir, Ref r, bool scalb);
 bool libm_has(Op op, DType d);           /* whether libm_expr has the function */
 
@@ -76,7 +77,8 @@ bool plan_functions_equal(const Plan *p); /* whether kernels with the same code 
 void variants_make(Plan *p);
 const PlanInputs *variant_inputs(const Plan *p, const Target *t); /* for the variant for t, in the model's arena */
 
-/* ---- tile_registers.c: registers of a nest's tiles, and the instruction's operand with their shapes ---- */
+/* ---- tile_registers.c: registers of a nest's tiles, and their shapes as the operand of the instruction that configures
+ * tiles ---- */
 enum { MAX_TILES = 64 };                           /* most ACCs and TILEs of a nest */
 typedef struct TileSet {
   int n, values;

@@ -45,8 +45,8 @@ int nest_batch(IR *ir, const Nest *n);      /* number of outer ranges that index
 typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs;
 Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* the index with ranges in place of quotients; unchanged if it has none */
 
-/* ---- varying.c: dependence of each node of a nest: bit k for ranges.p[k], the nest's own ranges first, outermost first;
- * VARIES_DATA ---- */
+/* ---- varying.c: dependence of each node of a nest: bit k for ranges.p[k], the nest's own ranges first, outermost first.
+ * VARIES_DATA: it depends on a LOAD ---- */
 #define VARIES_DATA (UINT64_C(1) << 63)
 typedef struct Varying {
   Refs nodes, ranges;      /* nodes: sources first; ranges: at most 63 */

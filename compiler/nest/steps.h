@@ -4,7 +4,7 @@
  * runs over all kernels, in execution order, before the next step begins. */
 /* clang-format off */
 STEP('j', join,      PLAN,   DEVICE, L_KERNEL, "sinks",            "fewer kernels, with more nests",                "join independent kernels")
-STEP('V', even,      KERNEL, ANY, L_NEST,   "sinks",               "nests without selections by remainders that do not divide", "split ranges where a selection tests a remainder that does not divide")
+STEP('V', even,      KERNEL, ANY, L_NEST,   "sinks",               "no remainder whose divisor does not divide the extent", "split a range where a selection tests its remainder by a number that does not divide its extent")
 STEP('C', canon,     NEST,   ANY, L_NEST,   "nests",               "canonical ranges, whose places schedules name", "split ranges at their quotients, merge and order them")
 STEP('F', cost,      KERNEL, ANY, L_NEST,   "canonical nests",     "operations and bytes of a run",                 "count each kernel's operations and bytes")
 STEP('h', groups,    PLAN,   CPU, L_KERNEL, "canonical nests, operations and bytes", "ranges of chunks",            "choose kernel groups, which run chunk by chunk")
@@ -16,7 +16,7 @@ STEP('O', reorder,   NEST,   ANY, L_NEST,   "opts",                "loops in the
 STEP('R', rests,     NEST,   ANY, L_NEST,   "opts, ordered loops", "extents that tiles divide",                     "make nests for the rests of tiles")
 STEP('I', adds,      PLAN,   DEVICE, L_NEST, "nests of parts",      "fewer nests",                                   "add parts of sums where the sums are read")
 STEP('T', tile,      NEST,   ANY, L_NEST,   "extents that tiles divide", "blocks, copies and lanes as ranges",      "split ranges into blocks, loops, copies and lanes")
-STEP('Q', panels,    NEST,   DEVICE, L_NEST, "split ranges",       "rows of WeightPlan.packed",                     "lay out weights that panels copy in the order of their reduction")
+STEP('Q', panels,    NEST,   DEVICE, L_NEST, "split ranges",       "rows of WeightPlan.packed",                     "lay out, in the order of their reduction, the weights that panels copy")
 STEP('P', stage,     NEST,   ANY, L_NEST,   "split ranges",        "nests that copy operands to local or shared memory", "copy panels of operands to local or shared memory")
 STEP('W', pack,      NEST,   CPU, L_NEST,   "split ranges",        "rows of WeightPlan.packed",                           "lay out weights in the order in which they are read")
 STEP('D', number,    NEST,   ANY, L_NEST,   "split ranges",        "ranges numbered from the outside inwards",      "number ranges by place, which orders the terms of sums")
@@ -31,6 +31,6 @@ STEP('N', locals,    KERNEL, ANY, L_NEST,   "nests of all kernels", "local buffe
 STEP('H', threads,   KERNEL, CPU, L_NEST,   "nests, spans in which loops read each buffer", "ranges of threads, Kernel.chunks", "divide loops into chunks for threads")
 STEP('p', programs,  KERNEL, CPU, L_PROG,   "nests of loops",      "lists of micro-ops, the buffers they name",     "make linear programs of micro-ops")
 STEP('z', launches,  KERNEL, DEVICE, L_PROG, "nests",               "lists of micro-ops, the buffers they name",     "make device programs of nests")
-STEP('j', narrow,    KERNEL, ANY, L_PROG, "lists of micro-ops",  "indices of 32 bits",                            "compute indices in 32 bits where that suffices")
+STEP('J', narrow,    KERNEL, ANY, L_PROG, "lists of micro-ops",  "indices of 32 bits",                            "compute indices in 32 bits where that suffices")
 STEP('v', variants,  PLAN,   CPU, L_PROG,   "schedules",           "Plan.variants",                                 "make the same kernels for further machines")
 /* clang-format on */

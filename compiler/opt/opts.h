@@ -33,7 +33,7 @@ typedef struct Opts {
   Ref peeled[MAX_PEELED];  /* PEEL: ranges cut into borders and an interior; the other opts apply to the interior */
   Ref staged;              /* STAGE: operands are copied in panels, one for each tile of this range; 0: none */
   Ref split;               /* SPLIT, on a device: range of a reduction; a block of its own sums each part; 0: none */
-  int sum_parts;           /* number of parts; `part` has one schedule then, for the nest that adds them */
+  int sum_parts;           /* number of parts of each sum; `part` then has one schedule, for the nest that adds these */
   int depth;               /* on a device: terms in a round of the reduction that `staged` belongs to; 0 on a CPU */
   Ref grouped;             /* range whose values an instruction takes in groups; numbers of its opt count groups; 0: none */
   const struct IsaOp *isa_op; /* dot_ops.h; NULL: none */

@@ -39,9 +39,9 @@ typedef struct Sched {
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two values, at least one of which is read repeatedly */
 
 void sched_materialize(Sched *s);                  /* needs: a folded graph; gives: materialized, select, reads_halo */
-void sched_layout_seed(Sched *s, Ref r);         /* needs: stored, inner of r's sources; gives: inner of r */
-void sched_layout_pbqp(Sched *s);                /* needs: stored, inside, halos; gives: inner, layout_cost */
-void sched_layout(Sched *s);                /* needs: stored; gives: buffers, offsets, strides, plan->layouts */
+void sched_layout_seed(Sched *s, Ref r);         /* needs: materialized, inner of r's sources; gives: inner of r */
+void sched_layout_pbqp(Sched *s);                /* needs: materialized, inside, halos; gives: inner, plan->layouts.cost */
+void sched_layout(Sched *s);                /* needs: materialized; gives: buffers, offsets, strides, plan->layouts */
 void sched_layouts(Sched *s);               /* needs: buffers, offsets, strides; gives: plan->layouts, for reports */
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
 BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot); /* kind of the buffer of output i (layout.c) */

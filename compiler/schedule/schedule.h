@@ -25,7 +25,7 @@ typedef struct NestState {
   int kept;                /* number of outer ranges that no opt moves inwards */
   Ref panel[3];            /* parts of the range whose panels are copied: [0] its loop, [1] its copies, [2] its lanes; 0: none */
   const struct MatrixUnit *unit; /* on a device: it multiplies the matrices whose ranges have kind frag. NULL: none */
-  int panel_depth;         /* on a device, terms of the reduction panel[0] that one panel holds; 0: no such panel */
+  int panel_depth;         /* on a device: terms that one panel holds, of the reduction over panel[0]; 0: no such panel */
 } NestState;
 
 /* A source of schedules, asked before the heuristic. The first source in the list that has the key decides. */
@@ -36,11 +36,11 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* How many accesses of a program lie inside their buffers, by the kind of proof (lower/bounds.c). The bounds of their nodes prove
- * those that are in neither of the last two numbers. */
+/* How many accesses of a program lie inside their buffers, by the kind of proof (lower/bounds.c). The other accesses are
+ * proved without halving: by bounds of nodes, or by intervals and linear inequalities. */
 typedef struct KernelBounds {
   int64_t accesses;        /* all accesses */
-  int64_t by_ranges;       /* proved by intervals over the values of loops */
+  int64_t by_ranges;       /* proved by halving the ranges of loops */
   int64_t clamped;         /* not proved, so their indices are clamped */
 } KernelBounds;
 
