@@ -176,7 +176,7 @@ int machine_print(const Options *o, const struct CpuFacts *f);
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */
 /* One line on standard error where the machine is DEFAULT_ISA because nothing else was asked for, and this CPU differs from it.
- * run tells only of features that this CPU lacks. */
+ * The verb `run` tells only of features that this CPU lacks. */
 void machine_tell_default(Ctx *c, const Options *o);
 /* For verbs that time code: tells of the default machine, and measures this CPU where its facts are wanted and not stored yet */
 void machine_prepare(Ctx *c, const Options *o);
@@ -196,9 +196,9 @@ const char *first_change(const Options *o);               /* NULL: none was give
 void changes_resume(Ctx *c, Options *o, const Setting *s, size_t n); /* takes them from a dump's options */
 const IoOptions *io_options(Ctx *c, const Options *o);    /* NULL: none was given */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: fixes dynamic dimensions by its shapes; may be NULL */
-/* Compiles g. Returns NULL when --stop-after was given; *stopped then holds the text to print. */
 /* the target and the options under which decisions are stored */
 const char *decisions_wanted(Ctx *c, const Options *o, const Target *t);
+/* Compiles g. Returns NULL when --stop-after was given; *stopped then holds the text to print. */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
 /* The same, but continues from the dump `from`; NULL: starts from the model. If `to` is not NULL, *stopped becomes a dump. The
  * dump's long weights go to to->blob, a file that the dump calls to->blobname. */
@@ -213,7 +213,8 @@ const char *range_of_dims(const Options *o, int64_t *low, int64_t *high); /* the
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
 void values_at(GIO *v, size_t n, int64_t size);           /* sets the extents that the size decides */
 const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, int64_t size); /* a copy with these extents; size 0: as they are */
-/* the size, or the greatest one for 0; fails if it is outside of the range, or if there is none. 0: there is no range */
+/* The size, or the greatest one for 0. Fails if a size is outside of the range, or is given where there is no range. Returns 0
+ * if there is no range. */
 int64_t size_in_range(Ctx *c, const Options *o, const Symbol *s, int64_t size);
 Options one_size(Ctx *c, const Options *o, const Symbol *s, int64_t size); /* o with the size in place of the range */
 
@@ -249,8 +250,8 @@ typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; 
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
-/* seconds: what the whole command may take; choices: decisions for all variants; their bundle is
- * taken over. Lives in c->model */
+/* seconds: what the whole command may take; choices: decisions for all variants; the Validation
+ * takes over the bundle that was built with them (choices->side). Lives in c->model */
 Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds,
                           GraphChoices *choices, Validated *result);
 /* time that validate_model needs; call it after validate_survey */
@@ -547,7 +548,7 @@ typedef struct Timing {
   Stamps stamps;
   size_t runs;
   KernelTime *rows;                                       /* by kernel */
-  double total, foreign;                                  /* ms; CPUs */
+  double total, foreign; /* total: ms; foreign: load by other processes during the runs, in CPUs */
   Peak peak;                                              /* 0: not known */
 } Timing;
 void timing_run(Ctx *c, const Options *o, Timing *t, const char *dir, const char *scratch, const Tensor *in);

@@ -110,7 +110,7 @@ OPTION(0,   "size",             "N[,N...]",               TEXT,  size,          
        "size of the run, where --dim NAME=LOW:HIGH gives a range; else --data and --input set it, or it is HIGH; verify and bench "
        "take several")
 OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "V",          INPUT,
-       "compare these outputs, which the bundle's program check saved with --save on any machine; run nothing here")
+       "compare these outputs, which the bundle's program NAME_check wrote with --save on any machine; run nothing here")
 OPTION(0,   "model",            "MODEL",                  TEXT,  original,        "V",          INPUT,
        "the model that a bundle was made from: its exact results are the reference, and a failure names nodes")
 OPTION(0,   "ort",              0,                        FLAG,  ort,             "V",          INPUT,
@@ -131,13 +131,13 @@ OPTION(0,   "dot",              "FILE",                   TEXT,  dot,           
 OPTION(0,   "name",             "NAME",                   TEXT,  name,            "c",          OUTPUT,
        "prefix of the bundle's files and C symbols (net)")
 OPTION(0,   "emit",             "KIND",                   TEXT,  emit,            "c",          OUTPUT,
-       "form of the bundle's code, by backend. c: c; llvm: ir, asm, obj (default), lib, so or wasm, which need a linker; opencl: "
+       "form of the bundle's code, by backend. c: c; llvm: ir, asm, obj (default), lib, and with a linker so or wasm; opencl: "
        "cl; metal: metal; cuda: cu, ptx, cubin or fatbin (default; cubins where nvFatbin is missing)")
 OPTION(0,   "bindings",         "LIST",                   TEXT,  bindings,        "c",          OUTPUT,
        "also write the interface in these languages, separated by commas: cpp, python, rust (JavaScript: --emit=wasm)")
 OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,           "c",          OUTPUT,
        "put the weights into the program: incbin (by the assembler, default) or c (an array; slow to compile above about 10 MB); "
-       "file: into net_weights.bin only, as without this option, except for machines without an operating system")
+       "file: into net_weights.bin only (the default, except for machines without an operating system)")
 OPTION(0,   "package",          "KIND",                   TEXT,  package,         "c",          OUTPUT,
        "write the files of another build system: cmake, meson, bazel, arduino, zephyr, esp-idf, platformio or android")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,
@@ -162,7 +162,7 @@ OPTION(0,   "isa",              "ISA",                    TEXT,  isa,           
        "machine to compile for, as compile takes it (default: as with compile, " DEFAULT_ISA " or the backend's own row)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "crvikbptw",  TARGET,
        "CPU that costs are for: a name that `tgc devices --machine=list` lists, or a file that `tgc devices --measure` printed; "
-       "without --isa also the machine to compile for (default: with native this CPU, if it was measured)")
+       "without --isa also the machine to compile for (default with --isa=native: this CPU, if it was measured)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "d",          TARGET,
        "print the facts of this CPU, which compile --machine takes; list: the names of the known ones")
 OPTION(0,   "predict",          0,                        FLAG,  predict,         "ip",         MEASURING,
@@ -197,7 +197,7 @@ OPTION(0,   "weights",          "HOW",                    TEXT,  weights,       
 OPTION(0,   "denormals",        "HOW",                    TEXT,  denormals,       "crvbpw",     PRECISION,
        "denormal floats in kernels: flush (to zero; default, except with fp32-strict), or keep, which may cost time")
 OPTION(0,   "rtol",             "X",                      REAL,  rtol,            "V",          PRECISION,
-       "relative tolerance (1e-3); if --rtol or --atol is given, an error outside of them has no excuse")
+       "relative tolerance (1e-3); if --rtol or --atol is given, an error outside of them fails even where rounding explains it")
 OPTION(0,   "atol",             "X",                      REAL,  atol,            "V",          PRECISION,
        "absolute tolerance (1e-7)")
 OPTION(0,   "require",          "METRIC>=X",              LIST,  requires,        "V",          PRECISION,
@@ -234,7 +234,7 @@ OPTION(0,   "tune-log",         "FILE",                   TEXT,  tune_log,      
 OPTION(0,   "job",              "DIR",                    TEXT,  job,             "t",          TUNING,
        "measure nothing here: write a folder with candidates, which another machine builds and runs (make -C DIR run)")
 OPTION(0,   "import",           "LOG",                    TEXT,  import,          "t",          TUNING,
-       "measure nothing here: merge the log of a folder that --job wrote into the store, and write the lock file; with --job, "
+       "measure nothing here: merge into the store the log of a folder from --job, and write the lock file; with --job, "
        "the import is done first")
 OPTION(0,   "time",             "TIME",                   TEXT,  time,            "t",          TUNING,
        "how long it may take, with the runs of the whole model: 90, 90s, 5m or 1h (60s)")

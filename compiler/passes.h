@@ -3,7 +3,7 @@
  * file begins with its needs and gives. The steps of kernels have a table of their own, included at their place. */
 PASS('x', loops, pass_loops, L_GRAPH, "unroll loops that are short, or that the target does not run")
 PASS('i', integer, pass_integer, L_GRAPH, "compute quantised values in integers")
-PASS('s', simplify, pass_simplify, L_GRAPH, "rewrite the graph by exact rules")
+PASS('s', simplify, pass_simplify, L_GRAPH, "rewrite the graph by a table of rules, almost all of them exact")
 PASS('w', promote_half, pass_promote_half, L_GRAPH, "compute half precision in single precision")
 PASS('c', fold, pass_fold, L_GRAPH, "evaluate sub-graphs of constants")
 PASS('l', sink_concat, pass_sink_concat, L_GRAPH, "compute the parts of a concatenation in place")

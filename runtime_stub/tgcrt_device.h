@@ -31,8 +31,8 @@ typedef struct tgcrt_device {
   void *log_arg;
   int64_t wait_ms;   /* most milliseconds that NAME_run and others wait for the device; 0: 60000 */
   /* NAME_init may record all launches, so that a run hands them over as one command, if the driver can do that. 1: yes, -1: no,
-   * 0: the best choice for most drivers of the interface. OpenCL: 0 means no. Recorded launches are not used for models whose
-   * states move. CUDA: 0 means yes. */
+   * 0: the best choice for most drivers of the interface. OpenCL: 0 means no, and launches of models whose states move are never
+   * recorded. CUDA: 0 means yes. */
   int replay;
   int own; /* private: the objects that NAME_open has made for the context */
 } tgcrt_device;
@@ -104,7 +104,7 @@ typedef struct tgcrt_net {
   size_t weight_bytes;
   const size_t *input_bytes, *output_bytes;
   size_t ninputs, noutputs;
-  const tgcrt_state *states;     /* places of states begin at state_at in work memory, with an unused cursor each */
+  const tgcrt_state *states;     /* in work memory from state_at on: a cursor for each state, unused, then the states */
   size_t nstates, state_at;
   size_t guard_at;               /* a byte of work memory that each run sets: nonzero if it clamped an index; (size_t)-1: none */
   uint32_t needs;                /* TGCRT_NEEDS_ bits */

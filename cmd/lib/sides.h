@@ -22,7 +22,7 @@ typedef struct Races {     /* the common data of a comparison's sides */
 
 Side side_open(Ctx *c, Races *r, const Plan *p); /* builds the plan */
 void side_close(Side *x);
-/* Measures n sides from scratch, each in `lives` processes, which run in turn */
+/* Drops earlier measurements, and measures n sides anew, each in `lives` processes, which run in turn */
 void sides_measure(Ctx *c, const Races *r, Side *const *side, int n, int lives, int threads);
 bool side_stamped(const Side *x);                /* the times of its kernels are known */
 double side_kernel_ms(const Side *x, size_t k);

@@ -29,15 +29,15 @@ typedef struct Growth {
 typedef struct MemoryGoal {
   Optimize optimize;
   VEC(Growth) granted;     /* in this attempt */
-  VEC(Growth) withdrawn;   /* in earlier ones: a form of the layer that takes as many bytes of weights, or of the arena, is not
-                              allowed; 0: any number is */
+  VEC(Growth) withdrawn;   /* in earlier ones: no form of the layer may take that many bytes of weights, or of the arena; 0: no
+                              limit */
   bool same_weights, same_arena; /* no form may grow them any more */
 } MemoryGoal;
 
 bool growth_allowed(const IR *ir, const Growth *g);
 void growth_granted(const IR *ir, const Growth *g);
-/* Withdraws granted forms, so that the weights and the arena take about that many bytes less in the next attempt. Withdrawn are
- * forms of that size, then layers' forms of any size, then the forms of all layers. False: no granted form would help. */
+/* Withdraws granted forms, so that the weights and the arena take about that many bytes less in the next attempt. how: withdraws
+ * forms of that size, these layers' forms of any size, or the forms of all layers. False: no granted form would help. */
 typedef enum { WITHDRAW_SIZE, WITHDRAW_LAYER, WITHDRAW_ALL } Withdrawal;
 bool growth_withdraw(MemoryGoal *m, double weights, double arena, Withdrawal how);
 void growth_free(MemoryGoal *m);

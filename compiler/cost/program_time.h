@@ -28,7 +28,7 @@ typedef struct Walks {
 } Walks;
 void walks_read(const IR *ir, const Refs *prog, Walks *w);
 void walks_free(Walks *w);
-int walk_outermost(const Walks *w, int loop); /* the outermost loop around it, but for the program */
+int walk_outermost(const Walks *w, int loop); /* the outermost loop around it, not counting number 0, the program */
 /* Distinct bytes, in whole lines, that x touches while a loop runs; body: in one iteration of it */
 double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body);
 /* Bytes of x that come from beyond a cache of `bytes`. known: that cache had x's buffer before its outermost loop began */

@@ -15,7 +15,7 @@ TUNABLE(int, quantize_reads, 8, 1, 1048576, "multiply-adds", "multiply-adds that
 TUNABLE(double, window_traffic, 8, 0, 1000, "elements reduced", "reducing this many elements costs as much as storing and loading one; nested windows are reduced axis by axis where that saves time")
 TUNABLE(int, merged_gemms, 8, 1, 8, "sums", "most sums of products merged into one; with more, cutting the result apart costs as much as merging saves")
 TUNABLE(int, merged_epilogue, 8, 0, 64, "ops", "most ops after each sum that are merged with it: bounds compile time")
-TUNABLE(int, sink_moves, 8, 0, 8, "nodes", "longest chain of movement below which a part is computed in place; longer chains do not occur")
+TUNABLE(int, sink_moves, 8, 0, 8, "nodes", "most reshapes and permutations between a concatenation and its reader for which parts are computed in place")
 TUNABLE(int, scale_path, 16, 0, 16, "nodes", "longest path from a factor to the constant that absorbs it; longer paths do not occur")
 TUNABLE(int, half_moves, 32, 0, 64, "ops", "most movement between a cast from a half and a product of a matrix unit: bounds recursion")
 
@@ -25,7 +25,7 @@ TUNABLE(int, loop_trips, 9, 1, 2147483647, "iterations", "loops with fewer itera
 TUNABLE(int, inlined_most, 160, 1, 400, "nodes", "most nodes inlined into one kernel: bounds the length of C functions and the depth of recursion")
 TUNABLE(int, regrouped_most, 12, 0, 64, "reshapes", "most reshapes on the way to a load: each one adds quotients and remainders to the index")
 TUNABLE(int, select_most, 8, 1, 8, "parts", "most parts of a concatenation that one kernel computes side by side; more do not fit into registers")
-TUNABLE(double, hoisted_share, 4, 1, 1000, "times", "an expansion makes the work above it count less often by this factor, besides its extent, since loops hoist it")
+TUNABLE(double, hoisted_share, 4, 1, 1000, "times", "work that an expansion repeats counts once, and is divided by this factor in addition, since loops hoist it")
 TUNABLE(double, layout_gain, 0.9, 0, 10, "share of the cost to beat", "layouts by PBQP must cost less than those chosen value by value; prices are no more accurate (docs/why.md)")
 TUNABLE(int, layout_accesses, 64, 1, 4096, "accesses", "most accesses of a loop body that are priced; further ones resemble these")
 TUNABLE(double, layout_tile, 4, 1, 64, "uses", "uses of an operand per load, in the registers of a contraction")
@@ -58,7 +58,7 @@ TUNABLE(int, scalar_instructions, 48, 1, 4000, "instructions", "most instruction
 TUNABLE(int, whole_terms, 7, 1, 16, "values", "longest range of a reduction that is unrolled completely: the longest window of common networks")
 TUNABLE(int, walk_trees, 10, 1, 64, "walks", "walks through several trees that alternate: with the addresses of the tables they fill 16 registers")
 TUNABLE(int, walk_rows, 16, 1, 64, "walks", "walks of several rows through one tree that alternate: they share cache lines, so more of them pay")
-TUNABLE(int, sized_rows, 6, 1, 64, "rows", "for a range of sizes: rows of the nest that sets the tile, with 16 registers; 6 by 16 panels cost at most 1.08 times any other, on AVX2")
+TUNABLE(int, sized_rows, 6, 1, 64, "rows", "for a range of sizes: the tile is chosen as if the nest had this many rows, with 16 registers; 6 by 16 panels cost at most 1.08 times any other, on AVX2")
 TUNABLE(int, sized_rows_many, 8, 1, 64, "rows", "as sized_rows, with 32 registers or more")
 TUNABLE(int, row_tile, 4, 1, 16, "rows", "rows reduced together in a row-wise reduction: while one waits for its sum, another goes on")
 TUNABLE(int, cheap_terms, 8, 0, 1000, "instructions", "terms up to this cost are recomputed rather than kept in registers")
@@ -74,7 +74,7 @@ TUNABLE(double, few_tiles, 16, 0, 10000, "tiles", "below this many, load imbalan
 TUNABLE(int, lane_block, 128, 1, 65536, "lanes", "lanes per block where lanes crowd sets of the second level; a 2048 by 2048 transposition takes 2.5 ms, without blocks 4.3, on Zen 4")
 TUNABLE(double, lane_block_far, 8, 0, 10000, "times the second level", "smaller data stays in a cache and needs no blocks")
 TUNABLE(int, dot_sharing, 4, 1, 65536, "results", "fewest results that share an operand, for lanes of a dot-product instruction")
-TUNABLE(int, mma_turns, 8, 1, 16, "copies", "most copies of a short range along which copies share tiles")
+TUNABLE(int, mma_turns, 8, 1, 16, "copies", "longest range of a reduction that is unrolled so that its copies share tiles")
 TUNABLE(int, schedule_statements, 6000, 16, 20000, "statements", "most statements of a nest after expansion: bounds compile time")
 TUNABLE(int, schedule_rests, 3, 0, 8, "tiles", "most tiles of a nest that leave a rest: each rest doubles the nest's code")
 
@@ -103,7 +103,7 @@ TUNABLE(double, prefetch_least, 1, 0, 1000, "times the first level", "smaller we
 
 /* ---- threads ---- */
 TUNABLE(int, units_of_chunk, 4, 1, 1000, "units", "units per chunk where extents allow: chunks then differ by one unit")
-TUNABLE(int, units_few, 12, 1, 1000, "units", "units that two or four threads share well enough, where that saves them much")
+TUNABLE(int, units_few, 12, 1, 1000, "units", "fewest units of an inner loop that two or four threads share well enough, where sharing this loop loses much less")
 TUNABLE(double, inner_loop_gain, 0.7, 0, 1, "share of the cycles lost", "sharing an inner loop must lose less than this share of what sharing the outermost loop loses")
 TUNABLE(double, inner_loop_few, 0.3, 0, 1, "share of the cycles lost", "as inner_loop_gain, where the inner loop has fewer units than chunks")
 TUNABLE(int, affinity_loop, 6, 1, 1024, "values", "shortest range that certainly keeps a loop when it is tiled")
@@ -151,7 +151,7 @@ TUNABLE(double, tune_last_race, 3, 0, 1000, "seconds", "time for a race that is 
 TUNABLE(double, tune_verify, 60, 1, 10000, "seconds", "time limit of a comparison with the empty schedule")
 TUNABLE(double, tune_long_reference, 5e7, 0, 1e18, "cycles", "a reference that takes longer is compared on one random input and one hard input")
 TUNABLE(double, validate_gain, 0.995, 0, 1, "share of the untuned time", "in the whole model a schedule must take less to be kept")
-TUNABLE(double, validate_slack, 1.005, 0.5, 2, "share of the untuned time", "most that it may take with another number of threads, within what can be measured")
+TUNABLE(double, validate_slack, 1.005, 0.5, 2, "share of the untuned time", "with another number of threads, a schedule may take at most this; smaller differences cannot be measured")
 TUNABLE(double, validate_chunks_gain, 0.96, 0, 1, "share of the time with the model's chunks", "another number of chunks must take less")
 TUNABLE(double, validate_seconds, 1.6, 0.01, 1000, "seconds", "most run time of each side of a comparison, over all of its processes")
 TUNABLE(double, validate_share, 0.02, 0.0001, 1, "share of the time of tune", "most run time of each side of a comparison")

@@ -23,7 +23,7 @@ enum {
   EX_BUG = 70,      /* a bug in tgc */
   EX_NOWRITE = 73,  /* output cannot be written */
   EX_RETRY = 75,    /* try again later */
-  EX_SIGNAL = 128   /* plus the number of the signal that ended it in order */
+  EX_SIGNAL = 128   /* plus a signal's number: it interrupted tgc, which cleaned up before it ended */
 };
 
 /* ---- arenas: named by lifetime, freed in one call (arena.c) ---- */

@@ -47,7 +47,7 @@ typedef struct ImageOrder {
   Emit emit;
   const char *archs;       /* "sm_75,sm_90"; NULL: the target's own */
   bool keep_denormals;
-  bool candidates;         /* for the tuner: compiles fast, to separate images, without a warning about NVRTC */
+  bool candidates;         /* for the tuner: compiles on all processors, makes no fatbin, and does not warn about NVRTC */
   Compiling compiler;
 } ImageOrder;
 
@@ -59,7 +59,8 @@ typedef struct CodeForm {
   const char *file;
   const char *rule;                            /* rule of the Makefile that makes an object */
   const char *object, *archive, *link;         /* members of the archive, the start of its command, other inputs of the linker */
-  const char *source, *properties, *library;   /* the same for CMake */
+  /* for CMake: sources of the library, properties of the code file, further libraries to link */
+  const char *source, *properties, *library;
   const char *custom;                          /* CMake's command to make the object, if it has no rule of its own */
 } CodeForm;
 
@@ -98,7 +99,7 @@ typedef struct Backend {
   const char *isa;         /* the machine without --isa; NULL: the command line's default */
   /* for machines with a Device; NULL: the code runs on the CPU */
   const struct DeviceDriver *driver; /* device_driver.h: measures kernels, and names its device */
-  const char *device;      /* the interface in names of tgcrt_device.h, and @device@ in templates: "opencl" */
+  const char *device;      /* word for the interface in names of tgcrt_device.h, and @device@ in templates: "opencl" */
   const char *types;       /* a line of `tgc devices`: the types of elements it supports, and how */
   bool flushes;            /* denormals may be zero, whatever --denormals says */
   const char *handle;      /* type of device memory in this interface: "cl_mem" */
@@ -126,8 +127,8 @@ typedef struct Backend {
   /* Compiles the model's text to an object file, or to assembly, allocated in c->model; equal inputs give equal bytes. NULL:
    * the bundle's user compiles the text. */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
-  /* Loads the kernels of a plan. Each has a function void cI(void *const *buffers), which runs all of its chunks on
-   * Kernel.bufs. */
+  /* Loads the kernels of a plan. Each has a function void cI(void *const *buffers), which runs all of its chunks;
+   * buffers[i] is the memory of Kernel.bufs[i]. */
   struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, OptLevel opt_level);
   void *(*symbol)(struct LoadedCode *code, const char *name);
   const char *(*version)(Ctx *c); /* version of the compiler behind `load` or `images`; NULL: not available */

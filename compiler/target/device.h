@@ -3,7 +3,8 @@
  * row of facts; the compiler never asks its name.
  *
  * There are two kinds of such machines. On GPUs many threads run a program (docs/ir.md, "Device programs"). On CPUs a block is
- * the task of one core: a single thread with vectors. Its programs are those of CPUs, and a block is a chunk. */
+ * the task of one core: a single thread with vectors. The programs of such a machine are those of CPUs, and a
+ * block is a chunk. */
 #ifndef TGC_DEVICE_H
 #define TGC_DEVICE_H
 #include "../../runtime_stub/tgcrt_device.h"

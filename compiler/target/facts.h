@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* facts.h: what a CPU is measured by, one row each. FACT has these columns: id; name in the text of a machine; unit; the value
- * that is assumed where nothing is known, from the facts above it, the target t and the floats of a vector; meaning. A fact of
- * "cycle" is for one core. */
+ * that is assumed where nothing is known, from the facts above it, the target t and the floats of a vector; meaning. A fact whose
+ * unit has the word "cycle" or "cycles" is for one core. */
 /* clang-format off */
 FACT(CLOCK,        "clock",        "GHz",           t->pointer_bits == 32 ? 0.2 : 2.5, "cycles per nanosecond in vector code")
 FACT(FMA,          "fma",          "per cycle",     2 * lanes, "multiply-adds of floats, widest vectors")

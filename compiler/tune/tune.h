@@ -145,7 +145,7 @@ void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- store_decision.c: decisions of passes that were measured in whole models ---- */
-/* value: NULL, or what was decided about this node or kernel; it lives in c->model */
+/* Returns what was decided about this node or kernel, in c->model. NULL: nothing is stored. */
 const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, const char *key);
 bool store_put_decision(Store *s, const Place *p, const Decision *d); /* false: it cannot be written */
 /* The store as a source of decisions; NULL: it has none. It calls place_find when a pass first asks. */
@@ -227,7 +227,8 @@ typedef struct Lab {     /* shared by batches */
   const Backend *screen;   /* compiles in the process, where the backend would take too long; NULL: none */
   const char *scratch;     /* folder for their files */
   int jobs, keep;          /* processes at a time; candidates of a batch to compile, of those that the model has priced */
-  int room, raced;         /* on a device: most statements (micro-ops) that a call of lab_run compiles; number in this call */
+  int room, raced;         /* on a device. room: most statements (micro-ops) that a call of lab_run compiles; raced: statements
+                              compiled in this call */
   double statement_seconds; /* seconds per statement in the last call of lab_run; 0: unknown */
   double limit;            /* most seconds of a candidate's run */
   double cc_limit;         /* most seconds of the compiler for a file, or of the driver for a program */
@@ -264,7 +265,7 @@ typedef struct Goal {
   Trials trials;           /* by the compiler's code */
   Trials screened;         /* with the screen's code; times are scaled so that the incumbent has its time with the compiler's */
   const char *base, *best; /* schedules: the heuristic's, and the best known */
-  const char *elsewhere;   /* the best with the data elsewhere in the caches; NULL: none is known, or that of this state is */
+  const char *elsewhere;   /* the best with the data elsewhere in the caches; NULL: none is known, or the best in this state is */
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: unknown */
   double slack;            /* microseconds of the base's schedule in a run of the model beyond the roofline's; 0: unknown */
   double best_warm, best_cold;
@@ -273,7 +274,8 @@ typedef struct Goal {
   int stale;               /* generations without progress */
   VEC(const char *) dropped; /* rejected by the model's price */
   bool measured;           /* best was measured by the compiler's code; else its time is an estimate */
-  double screen_us;        /* scale of the screened trials, as long as nothing is measured: the incumbent's time there */
+  double screen_us;        /* the incumbent's time by the screen's code: the scale of the screened trials until the compiler's
+                              code is measured, then 0 */
   bool verified;           /* results of best were compared in this session */
   bool done, dirty;        /* dirty: changed since it was stored */
   bool taken;              /* by tune_take */

@@ -32,7 +32,7 @@ struct Form {
   double mean, std;        /* defaults */
   int groups;              /* the groups of words and keys that it takes */
   ConvertFn *build;
-  /* planes of chroma, for forms with brightness and chroma: places of U and V in an element of a row, in bytes */
+  /* where chroma lies: in one plane of pairs (TWO), in two planes (THREE), or beside brightness in four bytes (PACKED) */
   enum { PLANES_NONE, PLANES_TWO, PLANES_THREE, PLANES_PACKED } planes;
   int u, v, y;             /* TWO: place of U and V in a pair. PACKED: places of U, V and the first brightness in four bytes */
 };

@@ -17,7 +17,7 @@ typedef struct OpenDims { /* zero: none */
 void open_dims_add(Ctx *c, OpenDims *d, Pos at, const char *name, bool has_name, int axis, DType dt);
 /* Fails with EX_BADMODEL; the message has the command line that sets all of them. command: the user's, or NULL. */
 _Noreturn void open_dims_refuse(Ctx *c, const OpenDims *d, const char *command);
-/* Warns that the batch is taken as 1, if they can only be the batch. It is axis 0 of all `floats` inputs of floats, with one name or
- * none, and the name is not that of a length. Refuses others. */
+/* Warns that the batch is taken as 1, if they can only be the batch. A batch is axis 0 of all inputs of floats (`floats` in
+ * number). It has one name, which is not that of a length, or none. Refuses others. */
 void open_dims_settle(Ctx *c, const OpenDims *d, int floats, const char *command);
 #endif

@@ -75,7 +75,7 @@ typedef struct OnnxNode {
 struct OnnxGraph {            /* the main graph, or a body of If, Loop, Scan */
   const char *name;
   uint32_t nin, nout, nnodes;
-  const OnnxId *in;           /* for the main graph without inputs that an initializer makes constant */
+  const OnnxId *in;           /* in the main graph, the list lacks inputs that an initializer makes constant */
   const OnnxId *out;          /* may repeat; may be inputs or constants */
   OnnxNode *nodes;
 };
@@ -99,8 +99,8 @@ const char *onnx_type_name(int elem);          /* name of a TensorProto.DataType
 
 /* ---- cut.c: removes nodes and inputs that no output needs ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);
-/* Makes results of nodes inputs of the model. types: type and shape of each, by name; NULL: take what the model declares. Returns
- * false, and changes nothing, if it does not declare all of them. */
+/* Turns results of nodes into inputs of the model. types: type and shape of each, by name; NULL: take what the model declares.
+ * Returns false, and changes nothing, if it does not declare all of them. */
 bool onnx_start(Ctx *c, OnnxModel *m, const TextList *froms, const Graph *types);
 
 /* ---- onnx.c: turns records into a graph. Gives symbolic dimensions their values. Lists all unsupported operators before it
