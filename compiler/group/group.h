@@ -15,13 +15,13 @@ typedef struct Addresses {
 /* True if proved: no address of a in one chunk equals an address of b in another. */
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
-/* ---- affinity.c: in which thread's cache values are. A span is the elements that one full run of a
- * shared loop passes over. Every span is divided among the threads alike ---- */
+/* ---- affinity.c: in which thread's cache values are. A span is the number of elements that one
+ * full run of a shared loop passes over. Threads divide all such stretches of a buffer in the same way ---- */
 typedef struct Affinity Affinity;
 enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* every thread has all of it; one thread has all of it */
 int64_t affinity_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */
 void affinity_end(Plan *p);
-/* Share of a buffer that a read with this span would bring into a second cache; -1: not known */
+/* Share of a buffer that a read with this span would bring into another thread's cache, too; -1: not known */
 double affinity_reading(const Plan *p, int64_t buf, int64_t span);
 /* The same for a store with this span. Each kernel that reads the buffer counts with its best loop; the result is the largest
  * share of these kernels. */

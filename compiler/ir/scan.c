@@ -71,7 +71,7 @@ void scan_characters(Parser *p) {
     if (!n) scan_bad(p, (const char *)s, "invalid UTF-8");
     bool space = code == '\n' || code == '\t' || (code == '\r' && s + 1 < end && s[1] == '\n');
     if ((code < 0x20 && !space) || invisible(code))
-      scan_bad(p, (const char *)s, "control character U+%04X; write it as an escape in a string", code);
+      scan_bad(p, (const char *)s, "control character U+%04X%s", code, code ? "; only a string may have it, as an escape" : "");
   }
 }
 

@@ -39,8 +39,8 @@ bool reduction_repeats(IR *ir, Ref root, Ref r);
 /* ---- canon.c ---- */
 int nest_batch(IR *ir, const Nest *n);      /* number of outer ranges that index batches of matrix products */
 
-/* ---- floordivs.c: opens quotients in an index. Each quotient of ranges >= 0 becomes a range of its own. The index is then
- * affine ---- */
+/* ---- floordivs.c: opens quotients in an index. Each quotient of a range by a constant that is never negative becomes a range of
+ * its own. The index is then affine ---- */
 /* step[i] is a new range for the quotient term[i] of range[i] */
 typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs;
 Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* the index with ranges in place of quotients; unchanged if it has none */
@@ -72,6 +72,8 @@ void states_put(Kernel *k, Refs *nests);    /* in the same order; frees nests */
  *   work.c      cost
  *   choose.c    schedule
  *   dot_ops.c   dot_groups
+ *   fuse_adds.c adds
+ *   pack.c      panels
  *   opts.c      reorder, rests, tile
  *   group.c     groups
  *   dedup.c     match, reuse
