@@ -102,9 +102,8 @@ uint32_t tgcrt_cpu(void);
 int tgcrt_cpu_check(uint32_t wanted);
 
 /* A state, which a model keeps from one run to the next. The memory of all states begins with a cursor for each of them. A state
- * has `outer` blocks. In each block, its value is `keep` bytes that begin at cursor * step. Each run adds 1 to the cursor. At
- * `slots` the cursor becomes 0. If the state is a window (each run appends entries), its value is moved to the beginning of its
- * block. */
+ * has `outer` blocks. In each block, its value is `keep` bytes that begin at cursor * step. Each run adds 1 to the cursor.
+ * When it reaches `slots`, it becomes 0. A window (each run appends entries) is then moved to the beginning of each block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
   size_t init;        /* offset of its first value in the weights; (size_t)-1: zeros */

@@ -42,7 +42,8 @@ typedef struct BundleOptions {
   Bytes (*link)(Ctx *c, void *arg, Bytes object); /* links an object into a library (EMIT_SO) or a module (EMIT_WASM) */
   void *link_arg;
   const char *archs;       /* architectures to compile for, as in --arch; NULL: the machine's own */
-  Compiling compiler;      /* compiles images, where the backend has no library for it; .run NULL: none */
+  Compiling compiler;      /* runs a compiler that makes images (files of compiled device kernels) where the backend's compiler
+                              library is missing; .run NULL: there is no such compiler */
   const Package *package;  /* NULL: the bundle's own build files */
   bool no_cpu_check;       /* net_init does not check the CPU features that the code uses */
   bool keep_denormals;     /* keep the caller's floating-point mode; else denormals are flushed to zero */
@@ -98,12 +99,12 @@ typedef struct CallPlace { int64_t slot, at; } CallPlace; /* place of a buffer: 
                                                              offset */
 typedef struct CallMoves {
   CallPlace by;                /* increments from one iteration to the next */
-  bool turns;              /* by.at is added in odd iterations only */
+  bool turns;              /* the place alternates: in odd iterations it is the first one plus by.at, in even ones the first */
   bool table, leaps;       /* table: byte offsets are not equidistant; leaps: slots are not */
 } CallMoves;
 Repeats reroll_calls(const Plan *p);           /* the caller frees it */
 const Repeat *repeat_of(const Repeats *s, size_t kernel); /* NULL: the kernel is called once */
-bool starts_iteration(const Repeat *s, size_t kernel); /* a call of the first iteration, or outside all repeats */
+bool in_first_iteration(const Repeat *s, size_t kernel); /* any call of the first iteration, or outside all repeats */
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer);
 /* for a kernel of the first iteration; s NULL: no repeat */
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
@@ -117,7 +118,7 @@ void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes);
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins; /* indices into ir->origins, ascending */
 KernelOrigins *kernel_origins(const Plan *p);  /* source nodes of each kernel; lives in the model's arena */
 const char *kernels_text(const Plan *p, const Repeats *repeats); /* text of all kernels */
-/* a list of the numbers of chunks of kernels; 0: a kernel outside this file */
+/* a list with the number of chunks of each kernel; 0: the file of a variant lacks this kernel, which the baseline's file has */
 const char *chunks_text(const Plan *p, const char *type);
 const char *groups_text(const Plan *p, const char *type); /* a list of the group size at each kernel */
 typedef struct JobForm {
@@ -175,8 +176,8 @@ const char *device_needs(Ctx *c, const DeviceTables *t);    /* an expression in 
 const char *device_options(const Plan *p, bool keep_denormals); /* options for the driver's compiler */
 const char *device_pragmas(const Plan *p, uint32_t needs); /* lines before the kernels */
 const char *string_literals(Ctx *c, const char *text); /* a string literal per line of the text, each followed by a comma */
-/* Images of a program `name`. Each is a symbol: NAME_image0 and so on. Texts live in the model's arena. The first declares the
- * symbols, the second has rows of tgcrt_image, and the third is for an assembler, which takes the images from their files. */
+/* Images of a program `name`. Each is a symbol: NAME_image0 and so on. Texts live in the model's arena. image_names declares the
+ * symbols in C. image_rows has rows of tgcrt_image. image_symbols defines the symbols in assembly, from the files of the images. */
 const char *image_names(Ctx *c, const Images *images, const char *name);
 const char *image_rows(Ctx *c, const Images *images, const char *name);
 const char *image_symbols(Ctx *c, const Images *images, const char *name);

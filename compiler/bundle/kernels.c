@@ -227,7 +227,7 @@ const char *kernels_text(const Plan *p, const Repeats *repeats) {
     const bool own = kernel->code == (int)k; /* otherwise it calls the function of an earlier kernel */
     const Repeat *again = repeat_of(repeats, k);
     if (!kernel->text) continue;             /* a variant's baseline has it */
-    if (!starts_iteration(again, k)) {
+    if (!in_first_iteration(again, k)) {
       const size_t end = again->first + again->period * again->times - 1;
       sb_printf(&s, "%skernels %zu to %zu: %zu to %zu again, %zu times%s\n", comment[0], k, end, again->first, k - 1,
                 again->times - 1, comment[1]);
@@ -255,7 +255,7 @@ const char *kernels_text(const Plan *p, const Repeats *repeats) {
 static void put_tables(const Calls *c) {
   for (size_t k = 0; k < c->p->kernels.n; k++) {
     const Repeat *s = repeat_of(c->repeats, k);
-    if (!s || !starts_iteration(s, k)) continue;
+    if (!s || !in_first_iteration(s, k)) continue;
     for (size_t b = 0; b < c->p->kernels.p[k].bufs.n; b++) {
       if (!call_moves(c->p, s, k, b).table) continue;
       sb_printf(c->o, "static const uint%d_t at%zu_%zu[] = { ", call_table_wide(c->p, s, k, b) ? 64 : 32, k, b);
@@ -278,7 +278,7 @@ static const char *iterations_text(const Plan *p, const Repeats *repeats) {
 
 static void put_cases(const Calls *c, size_t from, size_t to) {
   for (size_t k = from; k < to && k < c->p->kernels.n; k++)
-    if (c->p->kernels.p[k].text && c->p->kernels.p[k].group_size && starts_iteration(repeat_of(c->repeats, k), k))
+    if (c->p->kernels.p[k].text && c->p->kernels.p[k].group_size && in_first_iteration(repeat_of(c->repeats, k), k))
       put_case(c, (int)k);
 }
 

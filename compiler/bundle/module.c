@@ -129,7 +129,7 @@ static void put_group(const Plan *p, const Repeats *repeats, int k, Sb *s) {
 }
 
 static bool is_case(const Plan *p, const Repeats *repeats, size_t k) {
-  return p->kernels.p[k].group_size && starts_iteration(repeat_of(repeats, k), k);
+  return p->kernels.p[k].group_size && in_first_iteration(repeat_of(repeats, k), k);
 }
 
 const char *module_tables(const Rendering *r) {
@@ -138,7 +138,7 @@ const char *module_tables(const Rendering *r) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Repeat *x = repeat_of(repeats, k);
-    if (!x || !starts_iteration(x, k)) continue;
+    if (!x || !in_first_iteration(x, k)) continue;
     for (size_t b = 0; b < p->kernels.p[k].bufs.n; b++) {
       if (!call_moves(p, x, k, b).table) continue;
       const char *type = call_table_wide(p, x, k, b) ? "i64" : "i32";

@@ -60,7 +60,7 @@ const Repeat *repeat_of(const Repeats *s, size_t kernel) {
   return NULL;
 }
 
-bool starts_iteration(const Repeat *s, size_t kernel) { return !s || kernel < s->first + s->period; }
+bool in_first_iteration(const Repeat *s, size_t kernel) { return !s || kernel < s->first + s->period; }
 
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer) {
   CallMoves m = { 0 };

@@ -17,8 +17,8 @@ static inline const Tunables *tunables_of(const Ctx *c) { return c->tunables ? c
 /* One value: tunable(ir->ctx, max_unroll) */
 #define tunable(ctx, name) (tunables_of(ctx)->name)
 
-/* Applies "NAME=VALUE". NAME is a tunable, a rate of one caller (l2_bytes.tile), or `rates`, a factor on all rates. Returns
- * NULL, or the error, allocated in a. */
+/* Applies "NAME=VALUE". NAME is a tunable, a rate as one part of the compiler uses it (l2_bytes.tile: for register tiles), or
+ * `rates`, a factor on all rates. Returns NULL, or the error, allocated in a. */
 const char *tunables_set(Arena *a, Tunables *t, const char *text);
 
 /* A row per value that can be set; false: no more. */

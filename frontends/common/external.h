@@ -20,9 +20,11 @@ typedef struct External {
 } External;
 
 /* The file at location, a relative path strictly beneath the model's directory. It is opened once. Failures go through fail_at.
- * subject: purpose of the file, for messages. */
+ * subject: the value that refers to the
+ * file, as messages name it: "the weight" or "tensor 'w'". */
 ExternalFile *external_file(Ctx *c, External *x, const char *location, Pos at, const char *subject);
 
-/* The bytes [offset, offset + need) of the file. Fails if they exceed the file or the model's budget. */
+/* The bytes [offset, offset + need) of the file. Fails if they exceed the file, or if all tensors together use more than
+ * 4 times the bytes of the opened files, plus 64 MiB. */
 Bytes external_range(Ctx *c, External *x, const char *location, uint64_t offset, size_t need, Pos at, const char *subject);
 #endif

@@ -35,7 +35,7 @@ static Kernel *call(Plan *p, int code, int64_t arena, int64_t weight) {
 static void runs_own_kernel(const Plan *p, const Repeats *s, size_t k) {
   const Repeat *x = repeat_of(s, k);
   const size_t i = x ? (k - x->first) / x->period : 0, at = x ? x->first + (k - x->first) % x->period : k;
-  assert_int_equal(starts_iteration(x, k), i == 0);
+  assert_int_equal(in_first_iteration(x, k), i == 0);
   assert_int_equal(p->kernels.p[k].code, p->kernels.p[at].code);
   for (size_t b = 0; b < p->kernels.p[k].bufs.n; b++) {
     const CallMoves m = call_moves(p, x, at, b);

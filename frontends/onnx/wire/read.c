@@ -157,7 +157,8 @@ static void check_input(Reader *r, const OnnxValue *v) {
   }
   if (v->type.rank < 0) fail(r->c, EX_BADMODEL, "input '%s' has no shape", v->name);
   if (v->type.rank > MAX_RANK)
-    fail(r->c, EX_BADMODEL, "input '%s' has %d dimensions, tgc supports %d", v->name, v->type.rank, USER_RANK);
+    fail(r->c, EX_BADMODEL, "input '%s' has %d dimensions; in an ONNX model tgc supports at most %d", v->name, v->type.rank,
+         USER_RANK);
 }
 
 /* ---- attributes ---- */

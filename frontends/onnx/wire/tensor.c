@@ -252,7 +252,8 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, bool coded, Po
             onnx_type_name(p->data_type));
   if (p->segment) fail_at(c, EX_BADMODEL, at, "%s is a segment, which tgc does not support", s.subject);
   if (p->n_dims > MAX_RANK)
-    fail_at(c, EX_BADMODEL, at, "%s has %zu dimensions, tgc supports %d", s.subject, p->n_dims, USER_RANK);
+    fail_at(c, EX_BADMODEL, at, "%s has %zu dimensions; in an ONNX model tgc supports at most %d", s.subject, p->n_dims,
+            USER_RANK);
   t.rank = (int)p->n_dims;
   int64_t bytes = dt_bytes(t.dt);
   bool empty = false, fits = true;
