@@ -16,15 +16,16 @@ typedef struct Addresses {
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
 /* ---- affinity.c: in which thread's cache values are. A span is the number of elements that one
- * full run of a shared loop passes over. Threads divide all such stretches of a buffer in the same way ---- */
+ * full run of a shared loop passes over. A buffer consists of stretches of so many elements, and the threads divide
+ * each of them in the same way ---- */
 typedef struct Affinity Affinity;
 enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* every thread has all of it; one thread has all of it */
 int64_t affinity_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */
 void affinity_end(Plan *p);
-/* Share of a buffer that a read with this span would bring into another thread's cache, too; -1: not known */
+/* Share of a buffer that a read with this span would copy to the cache of a second thread; -1: not known */
 double affinity_reading(const Plan *p, int64_t buf, int64_t span);
-/* The same for a store with this span. Each kernel that reads the buffer counts with its best loop; the result is the largest
- * share of these kernels. */
+/* The same for a store with this span. For each kernel that reads the buffer, the smallest share over its loops counts. The
+ * result is the largest of these shares. */
 double affinity_storing(const Plan *p, int64_t buf, int64_t span);
 void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span);
 #endif

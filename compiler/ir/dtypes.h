@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One row per element type: name, bits, class, ONNX TensorProto.DataType number, C storage type.
+/* One row per element type: id (DT_id), bits, class, ONNX TensorProto.DataType number, C storage type, name in texts.
  * Class: b bool, i signed, u unsigned, f float. */
 /* clang-format off */
-/*    name    bits class onnx  C type      */
+/*    id      bits class onnx  C type      name */
 DTYPE(BOOL,   8,  'b',  9,  "uint8_t",  "bool")
 DTYPE(I8,     8,  'i',  3,  "int8_t",   "i8")
 DTYPE(U8,     8,  'u',  2,  "uint8_t",  "u8")

@@ -393,7 +393,7 @@ static const void *weight_values(Parser *p, const Tensor *t) {
   int64_t i = 0;
   for (; scan_peek_far(p) != '}'; i++) {
     const char *s;
-    if (i) scan_expect(p, ',', "between values");
+    if (i) scan_expect(p, ',', "or '}' after a value");
     scan_peek_far(p);
     size_t n = scan_literal(p, &s);
     if (!n) scan_bad(p, p->at < p->end ? p->at : open, "expected a value%s", p->at < p->end ? "" : "; the list has no end");

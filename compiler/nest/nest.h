@@ -18,7 +18,7 @@ typedef struct Nest {
 /* ---- nest.c ---- */
 Nest nest_open(const IR *ir, Ref nest);
 Ref nest_close(IR *ir, const Nest *n);
-bool opens_range(const IR *ir, Ref r, Ref range); /* range is a range of r itself, a NEST or a RED */
+bool opens_range(const IR *ir, Ref r, Ref range); /* r, a NEST or a RED, has `range` in its own list of ranges */
 /* root with range r replaced by expr. In lists of ranges, by[0..n) replaces r. */
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* root with r restricted to [begin, end), by a new range that starts at 0 */
@@ -39,8 +39,8 @@ bool reduction_repeats(IR *ir, Ref root, Ref r);
 /* ---- canon.c ---- */
 int nest_batch(IR *ir, const Nest *n);      /* number of outer ranges that index batches of matrix products */
 
-/* ---- floordivs.c: opens quotients in an index. Each quotient of a range by a constant that is never negative becomes a range of
- * its own. The index is then affine ---- */
+/* ---- floordivs.c: opens quotients in an index. Each quotient of a range by a constant becomes a range of its own, if the quotient
+ * is never negative. The index is then affine ---- */
 /* step[i] is a new range for the quotient term[i] of range[i] */
 typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs;
 Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* the index with ranges in place of quotients; unchanged if it has none */
