@@ -140,7 +140,7 @@ void contraction_print(const IR *ir, const Contraction *c, Sb *out) {
   }
   for (int i = 0; i < c->nwindows; i++) {
     const CWindow *w = &c->window[i];
-    sb_printf(out, "%swindow of %lld on axis %d of %lld", sep, (long long)c->range[w->tap].extent, w->axis,
+    sb_printf(out, "%swindow of %lld on axis %d (extent %lld)", sep, (long long)c->range[w->tap].extent, w->axis,
               (long long)node(ir, c->base[w->factor])->dims[w->axis]);
     if (w->stride != 1) sb_printf(out, " stride %lld", (long long)w->stride);
     if (w->dilation != 1) sb_printf(out, " dilation %lld", (long long)w->dilation);

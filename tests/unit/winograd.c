@@ -236,7 +236,7 @@ static void ranges_have_roles(void **state) {
   Ref left = g_reshape(ir, a, 4, (int64_t[]){ 12, 128, 1, 64 }), right = g_reshape(ir, b, 4, (int64_t[]){ 12, 1, 100, 64 });
   check_text(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, left, right), 1u << 3), "batch 12, rows 128, columns 100, summed 64");
   check_text(ir, convolution(ir, &(Shape){ 1, 16, 24, 17, 19, 3, 5, 2, 2, 1, false, 0, false }),
-             "rows 10x10, columns 24, summed 16x3x5, window of 3 on axis 2 of 21 stride 2, window of 5 on axis 3 of 23 stride 2");
+             "rows 10x10, columns 24, summed 16x3x5, window of 3 on axis 2 (extent 21) stride 2, window of 5 on axis 3 (extent 23) stride 2");
   Ref v = g_param(ir, DT_F32, 2, (int64_t[]){ 8, 32 }, 2); /* a factor summed alone: sum over i, j of u[j] * v[i,j] */
   Ref u = g_reshape(ir, g_param(ir, DT_F32, 1, (int64_t[]){ 32 }, 3), 2, (int64_t[]){ 1, 32 });
   check_text(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, u, v), 3), "summed 32, summed alone 8");
