@@ -15,8 +15,8 @@
 #include <sys/types.h>
 
 enum { SCHEMA_VERSION = 1 };   /* version of the layout of the reports that --json prints */
-/* The default --isa of all verbs is a fixed one. So equal commands give equal bytes on all machines, and the other verbs run
- * what compile writes. */
+/* The default --isa of all verbs depends on the architecture of this machine, not on its CPU. So equal commands give equal bytes
+ * on all machines of an architecture, and the other verbs run what compile writes. */
 #if defined __x86_64__
 #define DEFAULT_ISA "x86-64-v3"
 #elif defined __aarch64__
@@ -65,8 +65,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
 } Options;
 
 void options_init(Options *o, Verb verb);                 /* all options at their defaults */
-/* Sets an option of the verb by its name, without "--". value NULL: none was given. It must outlive o. Returns -1, or
- * EX_USAGE_ */
+/* Sets an option of the verb by its name, without "--". value NULL: none was given. The text of the value must outlive
+ * o. Returns -1, or EX_USAGE_ */
 int option_set(Options *o, const char *name, const char *value);
 int options_check(const Options *o);                      /* values and their combinations: -1, or EX_USAGE_ */
 /* Fills in o. Returns -1 when a verb is to be run. Else the exit code: the help was printed, or the command line is wrong. */
@@ -74,7 +74,7 @@ int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);
 bool option_given(const Options *o, const char *name);
 bool parse_size(const char *s, int64_t *out);             /* "4096", "4k", "4M", "4G"; false: not a size */
-/* An option that may be missing, as CompileOptions takes limits: 1 + bytes; 0: s is NULL. false: not a size */
+/* Parses an option's value into a limit of CompileOptions: 1 + bytes, or 0 if s is NULL. false: s is no size */
 bool parse_limit(const char *s, int64_t *limit);
 double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: not a duration */
 
@@ -157,8 +157,8 @@ bool terminal_has_progress(const Options *o);             /* stderr is a termina
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
 
 /* ---- progress.c ---- */
-/* From work_begin to work_end a terminal shows `what`, once a second has passed, and the progress that c->progress reports. After
- * a failure work_end may be left out: the next work_begin, or the end of the program, calls it. */
+/* From one second after work_begin until work_end, a terminal shows `what` and the progress that c->progress reports. After a
+ * failure work_end may be left out: the next work_begin, or the end of the program, calls it. */
 void work_begin(Ctx *c, const Options *o, const char *what);
 void work_end(Ctx *c);
 
@@ -250,15 +250,16 @@ typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; 
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
-/* seconds: what the whole command may take; choices: decisions for all variants; the Validation
- * takes over the bundle that was built with them (choices->side). Lives in c->model */
+/* seconds: what the whole command may take; choices: decisions that all compared bundles share; the
+ * Validation takes over choices->side, which was built with them. Lives in c->model */
 Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds,
                           GraphChoices *choices, Validated *result);
 /* time that validate_model needs; call it after validate_survey */
 double validate_seconds(const Validation *s);
-int validate_survey(Ctx *c, Validation *s);                     /* sets the slack of the tuner's goals; returns an exit code */
-int validate_model(Ctx *c, Validation *s);                      /* the goals keep the schedules that are faster in the whole
-                                                                   model; returns an exit code */
+/* tells the tuner by how much each nest's time in the model exceeds the roofline's (Goal.slack); returns an exit code */
+int validate_survey(Ctx *c, Validation *s);
+/* each nest (Goal) keeps its schedule if the whole model is faster with it; returns an exit code */
+int validate_model(Ctx *c, Validation *s);
 void validate_close(Validation *s);
 
 /* ---- error.c: the error that a precision causes, on sample inputs ---- */
@@ -272,7 +273,7 @@ void error_print(const Plan *p, const OutputError *e);    /* on stdout */
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);
 void print_interface(Ctx *c, const Options *o, const Graph *g);
-/* --explain; kernels: as a manifest lists them, with what their compiled functions take, or NULL */
+/* --explain. kernels: the manifest's list, with registers and local memory of compiled functions; NULL: without these */
 void print_kernels(const Options *o, const Plan *p, const json_t *kernels);
 
 /* ---- data.c: tensors from and to files; all of it lives in c->model ---- */
@@ -424,7 +425,7 @@ bool is_foreign(const Target *t);                         /* t has another archi
 const char *compiler_for(Ctx *c, const Target *t);
 Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: unknown to tgc */
 const CpuFacts *predict_facts(Ctx *c, const Target *t); /* the CPU that predictions are for */
-const ProgramTime *predict_ms(Ctx *c, const Plan *p); /* predicted time of each kernel on one core, in the model's arena */
+const ProgramTime *predict_ms(Ctx *c, const Plan *p); /* predicted time of each kernel on one core; lives in c->model */
 json_t *predicted_json(const ProgramTime *ms);
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if this machine cannot run code for t */
 
@@ -479,7 +480,7 @@ typedef struct Stamps {
   double *at;                                             /* ms, run after run */
   size_t room;                                            /* number of runs that fit; later ones overwrite from the start; 0:
                                                              all runs fit */
-  Spans *spans;                                           /* timeline of the last run of a block */
+  Spans *spans;                                           /* timeline of the last run that one worker_block() asked for */
   const int *kernel;                                      /* kernel of each launch, where a device takes the times; NULL: on a
                                                              CPU */
   size_t launches;
@@ -593,7 +594,8 @@ void checks_free(Checks *k);
 void xml_text(Sb *s, const char *text);
 
 /* ---- dot.c: a plan as text for Graphviz ---- */
-typedef struct NodeEdge { uint32_t from, to; } NodeEdge; /* origins: one node of the model reads a value of the other */
+/* numbers of origins: node `to` of the model reads a value of node `from` */
+typedef struct NodeEdge { uint32_t from, to; } NodeEdge;
 typedef VEC(NodeEdge) NodeEdges;
 void node_edges(const Graph *g, NodeEdges *out);
 /* ms: time by kernel, or NULL. nodes: with the model's nodes */
@@ -604,8 +606,8 @@ void plot_roofline(Ctx *c, const Timing *t, Sb *s);
 void plot_memory(Ctx *c, const Plan *p, Sb *s);
 
 /* ---- callgraph.c: calls and stacks, as gcc writes them ---- */
-/* bytes: its own frame; -1: not known. red: with a red zone. deepest: with those below. next: the function below, on the deepest
- * path; -1: none */
+/* bytes: its own frame; -1: not known. red: it calls nothing, so it may use the red zone. deepest: bytes of its frame and of the
+ * frames below it, on the deepest path. next: the function below, on this path; -1: none */
 typedef struct Function {
   const char *name;
   int64_t bytes, deepest, assumed;
@@ -625,7 +627,7 @@ void callgraph_free(CallGraph *g);
 enum { LIMIT_LATENCY, LIMIT_ARENA, LIMIT_WEIGHTS, LIMIT_CODE, LIMIT_KERNELS, LIMIT_COUNT };
 /* latency in ms; note: how it was measured */
 typedef struct Measures { double value[LIMIT_COUNT]; bool known[LIMIT_COUNT]; const char *note; } Measures;
-/* "latency=5ms,arena=1MB" into limits; *why: what is wrong, or NULL. tolerance: the values are percents */
+/* Reads "latency=5ms,arena=1MB" into limits. Returns a message if it is wrong, else NULL. tolerance: the values are percents */
 const char *limits_parse(Arena *a, const char *text, bool tolerance, Measures *limits);
 /* The limits of --limit, the values of --baseline, and the machine that it names. false: neither is given */
 bool limits_read(Ctx *c, const Options *o, Measures *limits, Measures *old, const char **machine);

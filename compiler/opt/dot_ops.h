@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dot_ops.h: reductions by dot-product and matrix instructions (target/isa_ops.h). Such an instruction has a sum for
- * each row of operand x and each lane of operand y. It adds to each sum the products of a row of x and a column of y, in groups
- * of elements that are contiguous. OP_DOT takes one
+ * each row of operand x and each lane of operand y. It adds to each sum the products of that row of x and that lane of y, in
+ * groups of contiguous elements. OP_DOT takes one
  * row and one group; OP_MMA takes tiles of rows and groups. */
 #ifndef TGC_DOT_OPS_H
 #define TGC_DOT_OPS_H
@@ -17,8 +17,8 @@ Ref isa_op_operands(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref load[2]);
 /* mma.c: the best schedule with a matrix instruction, if it takes less time than `other` (NULL: plain vectors) */
 bool tile_opts(IR *ir, Ref nest, const Target *t, const IsaOp *other, Opts *o);
 
-/* NULL if o tiles the nest as its instruction requires, which takes values of the range o->grouped in groups; otherwise the
- * reason why not */
+/* The instruction of o takes values of the range o->grouped in groups. NULL if o tiles the nest as the instruction requires;
+ * otherwise the reason why not */
 const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o);
 
 /* replaces r by *rest * group + a range of kind dot, or by (*rest * depth + a range of kind depth) * group + a range of kind

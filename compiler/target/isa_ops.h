@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* isa_ops.h: dot-product and matrix instructions as data. An instruction has a sum for each row of operand x and each
- * lane of operand y. It adds to each sum the products of a row of x and a column of y, in groups of contiguous elements. */
+ * lane of operand y. It adds to each sum the products of that row of x and that lane of y, in groups of contiguous elements. */
 #ifndef TGC_ISA_OPS_H
 #define TGC_ISA_OPS_H
 #include "target.h"

@@ -21,7 +21,8 @@ typedef struct MatrixUnit {
   int m, n, k;
   DType a, b, c;           /* elements of the factors and of the sums */
   int threads;             /* threads of a warp */
-  int products;            /* products of a warp in the time of an instruction */
+  int products;            /* products of the unit in the time that the warp's threads need for one multiply-add each; 32: no faster
+                              than these */
   int capability;          /* CUDA: the least compute capability that has it, 80 for 8.0; 0: another interface */
   FragmentOrder order[MATRICES];
 } MatrixUnit;
