@@ -63,7 +63,7 @@ const Value *eval_value(const Eval *e, Ref r);
 DType eval_type(const Eval *e, DType d); /* type in which floats of type d are computed and kept */
 IR *eval_ir(const Eval *e);
 
-/* number of times that two new variables may be needed to index through a reshape */
+/* most splits of an index that a reshape may need; each takes two new variables */
 int tape_splits(const Node *out, const Node *in);
 
 void tape_open(Tape *t, int rank, const int64_t *dims);

@@ -177,8 +177,8 @@ typedef struct Buf {
                               it has memory of its own */
   int64_t at, step;        /* with of: elements from the start of that buffer in iteration 0; elements to the next iteration */
   Needed needed;
-  int turn;                /* with of: two places alternate. 1: it lies `step` elements after the first place in odd iterations;
-                              2: in even iterations; 0: places do not alternate */
+  int turn;                /* with of: 0: it is always at one place. Else it alternates between two places, `step` elements
+                              apart. It is at the second one in 1: odd, 2: even iterations */
   int64_t piece;           /* in a kernel group: bytes for each Kernel.chunks_per_task chunks; 0: the buffer has no pieces */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
@@ -334,7 +334,8 @@ static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->l
 Ref g_stored(IR *ir, Ref x);
 Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse);
 Ref g_carried(IR *ir, int loop, int place, Ref init);
-Ref g_yield(IR *ir, int loop, int place, Ref x);               /* the next value of a place */
+/* the next value of the CARRIED with this loop and place, the number of a carried value */
+Ref g_yield(IR *ir, int loop, int place, Ref x);
 Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
 Ref g_iterate(IR *ir, int loop, int64_t trips, int n, const Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at);

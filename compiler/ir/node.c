@@ -233,7 +233,7 @@ uint32_t ir_origin(IR *ir, const char *text, uint32_t index) {
 
 Pos ir_pos(const IR *ir, Ref r) { return (Pos){ .node = ir->origins.p[node(ir, r)->origin].text }; }
 
-/* ---- bounds of integer values: each is exact or unknown, never wrong ---- */
+/* ---- bounds of integer values: each holds for every value, or is unknown ---- */
 bool dt_bounds(DType d, int64_t *lo, int64_t *hi) {
   const int bits = dtype_info[d].bits;
   const bool is_signed = dtype_info[d].cls == 'i';

@@ -41,7 +41,7 @@ typedef struct Parser {
   Level level; /* L_GRAPH, L_KERNEL or L_PROG */
   const char *text, *at, *end;
   int line;              /* line number for origins; messages compute their own */
-  Pos seen;              /* position of seen_at, the last one asked for; the next one is counted from there */
+  Pos seen;              /* line and column of seen_at, the place last asked for; scan_pos counts on from here */
   const char *seen_at;
   bool has_from;         /* a "from" was read, so lines are no origins any more */
   uint32_t from;         /* the origin that the last "from" gives */

@@ -37,7 +37,8 @@ bool libm_has(Op op, DType d);           /* whether libm_expr has the function *
 
 /* ---- linearize.c ---- */
 void kernel_buffers(const IR *ir, Kernel *k); /* the buffers of its program, in the order of their first use */
-typedef struct Shared Shared;                  /* values that all nests of one program compute outside of loops */
+typedef struct Shared Shared;                  /* the nests of a program share values, which are computed once, outside of
+                                                  all loops */
 Shared *shared_open(int warp); /* warp: threads that exchange values without memory; 0: none do */
 void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* adds the nest's micro-ops */

@@ -35,7 +35,7 @@ typedef struct Opts {
   Ref split;               /* SPLIT, on a device: range of a reduction; a block of its own sums each part; 0: none */
   int sum_parts;           /* number of parts of each sum; `part` then has one schedule, for the nest that adds these */
   int depth;               /* on a device: terms in a round of the reduction that `staged` belongs to; 0 on a CPU */
-  Ref grouped;             /* range whose values an instruction takes in groups; numbers of its opt count groups; 0: none */
+  Ref grouped;             /* range whose values an instruction takes in groups; its opts split groups, not values; 0: none */
   const struct IsaOp *isa_op; /* dot_ops.h; NULL: none */
   const MatrixUnit *unit;  /* MMA, on a device: the unit that multiplies panels; NULL: each thread does */
   Ref side[2];             /* ranges of the nest for the rows and the columns of the unit's matrices */

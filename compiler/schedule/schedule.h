@@ -36,8 +36,8 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* How many accesses of a program lie inside their buffers, by the kind of proof (lower/bounds.c). The other accesses are
- * proved without halving: by bounds of nodes, or by intervals and linear inequalities. */
+/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). Accesses that neither by_ranges nor
+ * clamped counts were proved by bounds of nodes, or by intervals and linear inequalities. */
 typedef struct KernelBounds {
   int64_t accesses;        /* all accesses */
   int64_t by_ranges;       /* proved by halving the ranges of loops */
@@ -49,8 +49,8 @@ typedef struct Kernel {
   Refs prog;               /* program level: after expansion and linearisation */
   VEC(int) bufs;           /* buffers it accesses, in the order of its C parameters */
   VEC(int) written;        /* buffers that it stores to */
-  const int *named;        /* in the call of a later iteration: the buffers that prog names, each replaced by the one in bufs.
-                              NULL: prog names bufs (loop_calls.c) */
+  const int *named;        /* in calls of later iterations: the buffers that prog names; bufs.p[i] stands for named[i]. NULL: prog
+                              names bufs (loop_calls.c) */
   VEC(int) locals;         /* buffers on the stack of each call, which are not in bufs */
   bool may_alias;          /* two buffers share memory: no restrict */
   const char *schedule;    /* text of all opts, nest after nest */

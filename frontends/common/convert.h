@@ -9,7 +9,7 @@
 enum { NUMBERS_MOST = 16 }; /* values of a key; as many as channels that a picture may have */
 typedef struct Numbers { double v[NUMBERS_MOST]; int n; } Numbers; /* n 0: not given */
 
-/* Values of words; 0: none of the group was given */
+/* Words of --convert. At most one word of each enum may be given; 0: none was */
 typedef enum { LAYOUT_NONE, LAYOUT_NHWC, LAYOUT_NCHW } Layout;
 typedef enum { ORDER_NONE, ORDER_RGB, ORDER_BGR, ORDER_RGBA, ORDER_BGRA, ORDER_GRAY } Order;
 typedef enum { MATRIX_NONE, MATRIX_601, MATRIX_709 } Matrix;

@@ -10,7 +10,7 @@ typedef struct OpenDims { /* zero: none */
   Pos at;                 /* the first one's, in a text file */
   bool named, unnamed;    /* some have a name; some have none */
   int floats;             /* inputs of floats whose axis 0 is open */
-  bool not_batch;         /* one stands at another axis, or has the name of a length */
+  bool not_batch;         /* one stands at another axis, or its name suggests a length, such as "seq" or "height" */
 } OpenDims;
 
 /* Adds the dimension at this axis of an input. has_name: the model names it. */
@@ -18,6 +18,6 @@ void open_dims_add(Ctx *c, OpenDims *d, Pos at, const char *name, bool has_name,
 /* Fails with EX_BADMODEL; the message has the command line that sets all of them. command: the user's, or NULL. */
 _Noreturn void open_dims_refuse(Ctx *c, const OpenDims *d, const char *command);
 /* Warns that the batch is taken as 1, if they can only be the batch. A batch is axis 0 of all inputs of floats (`floats` in
- * number). It has one name, which is not that of a length, or none. Refuses others. */
+ * number). It has no name, or a single one that does not suggest a length. Refuses others. */
 void open_dims_settle(Ctx *c, const OpenDims *d, int floats, const char *command);
 #endif

@@ -30,7 +30,7 @@ typedef struct OpRow {
   int since, until;
   int in_min, in_max, out_min, out_max;
   const char *types, *attrs;
-  BuildFn build;      /* for an old form: an adapter, which ends in build_newest */
+  BuildFn build;      /* for most old forms: an adapter (adapt.c) */
   int64_t arg;        /* argument for the builder, mostly the Op */
 } OpRow;
 
@@ -86,7 +86,7 @@ typedef struct Ragged {
   int64_t wanted;       /* entries that outputs get: the option's number. Where it is 1, most is 2 (ragged.c) */
   Count *counts;
   size_t n;
-  uint8_t *axis;        /* by Ref, for Refs below known: its axis with valid and invalid entries (ragged.c) */
+  uint8_t *axis;        /* by Ref, filled in for Refs below `known`: the node's axis with valid and invalid entries (ragged.c) */
   Ref known, room;      /* room: entries allocated in axis */
 } Ragged;
 #define LIST_TAG 0x80000000u /* set in a Ref that is an index into Build.lists */
@@ -110,7 +110,7 @@ struct Build {
   Ref *value;         /* by OnnxId: its node; 0: not built yet. For values defined in a body: the node of the current copy */
   int64_t *unrolled;  /* count against --max-unroll of all nodes of the main graph before this one */
   Ref made_from;      /* first graph node made for the current node of the main graph */
-  uint32_t loop_from; /* number of nodes before the loop of the graph that was begun last */
+  uint32_t loop_from; /* number of nodes in the IR when the last loop_begin began a loop */
   size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
   Lists *lists;
   Ragged *ragged;

@@ -15,7 +15,7 @@ void wire_guess(Ctx *c, const char *path);
 /* The bytes of a file. A large file is mapped. */
 Bytes wire_read(Ctx *c, const char *path);
 
-/* Scans the message in b, which limits depth and memory (wire.c), and then unpacks it. Allocations below PB_LARGE bytes come
+/* Scans the message in b, to limit depth and memory (wire.c), and then unpacks it. Allocations below PB_LARGE bytes come
  * from scratch. Larger ones, mostly weights, come from c->model, so that they outlive the reading. notes: the raw data of
  * large tensors is not copied; wire_noted gives its place in b. */
 enum { PB_LARGE = 4096 };
