@@ -229,6 +229,7 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "prologue", "start-after" },    { "epilogue", "start-after" }, { "convert", "start-after" },
   { "capacity", "start-after" },    { "state", "start-after" },    { "data", "start-after" },
   { "seed", "start-after" },        { "no-index-status", "start-after" }, { "lock", "start-after" },
+  { "holdout", "holdout-data" },
   { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "kernel-groups", "outputs" },           { "schedule", "outputs" },
   { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
   { "machine", "outputs" },        { "machine", "measure" },
@@ -405,6 +406,25 @@ static int check_metrics(const Options *o) {
   return code;
 }
 
+/* --metric of quantize */
+static int check_metric(const Options *o) {
+  Arena a = { 0 };
+  Texts names = { 0 };
+  const char *text = o->metric;
+  int code = -1;
+  if (!text) return -1;
+  const size_t n = strcspn(text, "@=");
+  if (text[n] && (!n || !text[n + 1])) code = wrong(o, "--metric needs NAME, NAME@OUTPUT or NAME=COMMAND, not '%s'", text);
+  else if (text[n] != '=' && metric_named(text, n) == METRIC_COUNT) {
+    const char *name = arena_str(&a, text, n);
+    metric_choices(o, &a, &names);
+    code = wrong(o, "unknown metric '%s' in --metric%s", name, did_you_mean(&a, name, names.p, names.n));
+  }
+  VEC_FREE(&names);
+  arena_free(&a);
+  return code;
+}
+
 static int check_budgets(const Options *o) {
   Arena a = { 0 };
   int code = -1;
@@ -512,6 +532,7 @@ int options_check(const Options *o) {
   if (code < 0) code = check_twice(o, "result", &o->results);
   if (code < 0) code = check_twice(o, "from", &o->froms);
   if (code < 0) code = check_metrics(o);
+  if (code < 0) code = check_metric(o);
   if (code < 0) code = check_budgets(o);
   for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);
   if (code < 0) code = check_sizes(o);
