@@ -58,7 +58,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile, max_drop;
-  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
+  bool time_passes, self_test, run_step, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
   bool ort, cold, hardlinks;
   bool json, explain, tunables, measure, predict, quiet, verbose, help, man, version, wide;
   const char *color, *messages;

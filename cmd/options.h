@@ -150,6 +150,8 @@ OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,         
        "file: into net_weights.bin only (the default, except for machines without an operating system)")
 OPTION(0,   "package",          "KIND",                   TEXT,  package,         "c",          OUTPUT,
        "write the files of another build system: cmake, meson, bazel, arduino, zephyr, esp-idf, platformio or android")
+OPTION(0,   "run-step",         0,                        FLAG,  run_step,        "c",          OUTPUT,
+       "add the function net_run_step, which runs a part of a run and returns, so that other work can go on in between; for C")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,
        "skip the CPU feature check in net_init")
 OPTION(0,   "self-test",        0,                        FLAG,  self_test,       "c",          OUTPUT,

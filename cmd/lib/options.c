@@ -222,6 +222,7 @@ bool option_given(const Options *o, const char *name) {
 static const struct { const char *option, *beside; } ignored[] = {
   { "name", "stop-after" },         { "emit", "stop-after" },      { "embed-weights", "stop-after" },
   { "package", "stop-after" },
+  { "run-step", "stop-after" },
   { "no-cpu-check", "stop-after" }, { "bindings", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
   { "cc-limit", "stop-after" },     { "seconds", "runs" },
   { "self-test", "start-after" },   { "dim", "start-after" },      { "result", "start-after" },
@@ -303,6 +304,7 @@ static int check_effect(const Options *o) {
   if (o->verb == VERB_tune && b->device && o->threads)
     return wrong(o, "--threads has no effect with the backend %s: the device itself divides the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;
+  if (o->run_step && !(b->is_c && emit == EMIT_TEXT)) return wrong(o, "--run-step needs C: --backend=c");
   if (o->cc_limit && emit != EMIT_SO && emit != EMIT_WASM)
     return wrong(o, "--cc-limit has no effect without --emit=so or wasm, since nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "file") && emit != EMIT_TEXT && !b->images)
