@@ -206,6 +206,12 @@ windows: deps-check
 run-windows: all
 	@WINDOWS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/windows/run
 
+# deviations of the runtime and of generated code from MISRA C:2012, beside the table of docs/misra.md: minutes
+misra: deps-check
+	$(AGAIN) run-misra
+run-misra: all
+	@MISRA=all TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tests/misra/run
+
 # what compilers say of the C of every model for every machine, which is nothing: hours
 quiet: all
 	@QUIET=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/quiet/run | grep -v '^ok'
@@ -336,5 +342,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes bench-sizes
+.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes bench-sizes
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -46,6 +46,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   int64_t run_size;            /* the one of them that is worked on; 0: not given */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance, *cpus, *csv;
+  const char *holdout_data, *metric, *layers, *save_layers; /* options of quantize */
+  int64_t holdout;
   double rate;
   int64_t repeat;
   const char *original, *junit, *markdown, *dot; /* original: the model that a bundle was made from */
@@ -55,8 +57,8 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t kernel;              /* -1: all */
   int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
-  double rtol, atol, seconds, percentile;
-  bool time_passes, self_test, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
+  double rtol, atol, seconds, percentile, max_drop;
+  bool time_passes, self_test, run_step, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
   bool ort, cold, hardlinks;
   bool json, explain, tunables, measure, predict, quiet, verbose, help, man, version, wide;
   const char *color, *messages;
@@ -232,6 +234,7 @@ bool interpret_once(Ctx *c, const Options *o, const Graph *g, const Tensor *in, 
 json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, const Tensor *in, Tensor *out);
 
 /* ---- report.c ---- */
+json_t *json_number(double v);                            /* null unless it is finite */
 json_t *json_report(const char *verb, const char *model); /* an object with the fields that every report has */
 void json_print(json_t *j);                               /* to stdout; takes the reference */
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1,3,224,224]" */
@@ -571,6 +574,8 @@ double reference_error(const Tensor *want, const Tensor *exact, DType precision)
 enum { METRIC_MAX_ULP, METRIC_MAX_RELATIVE, METRIC_MAX_ABSOLUTE, METRIC_RMS, METRIC_COSINE, METRIC_SNR, METRIC_TOP1,
        METRIC_OUTSIDE, METRIC_COUNT };
 const char *metric_name(int m);
+int metric_named(const char *name, size_t n);             /* METRIC_COUNT: no such built-in metric */
+bool metric_falls(int m);                                  /* less is better; false for a command, METRIC_COUNT */
 /* "cosine>=0.99" or "cosine@OUTPUT>=0.99". least: the limit is the least value that passes. false: not of this form */
 typedef struct RequireParts { size_t metric_n, output_n; const char *output; bool least; double limit; } RequireParts;
 bool requirement_parse(const char *text, RequireParts *r);

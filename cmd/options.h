@@ -48,7 +48,8 @@ VERB(profile,    "MODEL|BUNDLE", "show where the time goes, kernel by kernel",
 VERB(tune,       "MODEL",        "search for faster schedules of its kernels on this machine, and keep them",
      "tgc tune net.onnx --time=5m")
 VERB(quantize,   "MODEL -o OUT", "write the model quantised to 8 bits, calibrated on sample inputs",
-     "tgc quantize net.onnx --data=samples -o net8.onnx")
+     "tgc quantize net.onnx --data=samples -o net8.onnx\n"
+     "tgc quantize net.onnx --data=samples --max-drop=0.01 -o net8.onnx")
 VERB(report,     "MODEL -o FILE", "write a page of HTML: graph, roofline, memory, kernels and accuracy",
      "tgc report net.onnx -o report.html")
 VERB(audit,      "BUNDLE",       "bound its stack, and check that a run allocates nothing, takes no lock and makes no system call",
@@ -104,6 +105,13 @@ OPTION(0,   "data",             "PATH",                   TEXT,  data,          
        "folder of such folders test_data_set_0, test_data_set_1, ...")
 OPTION(0,   "percentile",       "P",                      REAL,  percentile,      "q",          INPUT,
        "calibration clips a value's range at this percentile of each sample's elements, at both ends (100: no clipping)")
+OPTION(0,   "holdout",          "K",                      COUNT, holdout,         "q",          INPUT,
+       "keep K samples of --data, at equal distances, out of calibration, and measure on them (a fifth with --metric or "
+       "--max-drop)")
+OPTION(0,   "holdout-data",     "PATH",                   TEXT,  holdout_data,    "q",          INPUT,
+       "folder of further samples to measure on; calibration uses all of --data")
+OPTION(0,   "layers",           "FILE",                   TEXT,  layers,          "q",          INPUT,
+       "take the choice of layers in 8 bits from this file, which --save-layers wrote")
 OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRVBPw",     INPUT,
        "seed of random inputs, for inputs without a file (0)")
 OPTION(0,   "size",             "N[,N...]",               TEXT,  size,            "RVBP",       INPUT,
@@ -124,6 +132,8 @@ OPTION('o', "output",           "FILE",                   TEXT,  out,           
        "lock file to write (MODEL.tgc-lock), or none")
 OPTION('o', "output",           "FILE",                   TEXT,  out,             "q",          OUTPUT,
        "file for the new model")
+OPTION(0,   "save-layers",      "FILE",                   TEXT,  save_layers,     "q",          OUTPUT,
+       "write to this file which layers are in 8 bits, for --layers")
 OPTION('o', "output",           "FILE",                   TEXT,  out,             "w",          OUTPUT,
        "file for the page")
 OPTION(0,   "dot",              "FILE",                   TEXT,  dot,             "w",          OUTPUT,
@@ -140,6 +150,8 @@ OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,         
        "file: into net_weights.bin only (the default, except for machines without an operating system)")
 OPTION(0,   "package",          "KIND",                   TEXT,  package,         "c",          OUTPUT,
        "write the files of another build system: cmake, meson, bazel, arduino, zephyr, esp-idf, platformio or android")
+OPTION(0,   "run-step",         0,                        FLAG,  run_step,        "c",          OUTPUT,
+       "add the function net_run_step, which runs a part of a run and returns, so that other work can go on in between; for C")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,
        "skip the CPU feature check in net_init")
 OPTION(0,   "self-test",        0,                        FLAG,  self_test,       "c",          OUTPUT,
@@ -207,6 +219,11 @@ OPTION(0,   "require",          "METRIC>=X",              LIST,  requires,      
 OPTION(0,   "metric",           "NAME=COMMAND",           LIST,  metrics,         "V",          PRECISION,
        "one more metric: a shell command that gets two .npy files, the outputs of all runs and their references, and the "
        "output's name, and prints a number")
+OPTION(0,   "metric",           "METRIC",                 TEXT,  metric,          "q",          PRECISION,
+       "what to measure on held-out samples: a metric of verify --require, of the worst output or METRIC@OUTPUT (cosine); or "
+       "NAME=COMMAND as verify --metric takes it, of which more is better")
+OPTION(0,   "max-drop",         "X",                      REAL,  max_drop,        "q",          PRECISION,
+       "how much worse the metric may be than the float model's; layers stay in floats until this holds on held-out samples")
 
 OPTION(0,   "optimize",         "GOAL",                   TEXT,  optimize,        "crvikbptw",  MEMORY,
        "what may grow to make the code faster. speed: the arena and the weights; size: only the arena; ram: only the weights; "
@@ -325,7 +342,7 @@ OPTION(0,   "color",            "WHEN",                   TEXT,  color,         
        "colours: auto (on a terminal, unless NO_COLOR is set; default), always or never")
 OPTION(0,   "messages",         "FORM",                   TEXT,  messages,        "*",          GENERAL,
        "form of messages on standard error: text (default), or json: a record on each line (docs/schema/message.schema.json)")
-OPTION(0,   "wide",             0,                        FLAG,  wide,            "IBPtdoX",     GENERAL,
+OPTION(0,   "wide",             0,                        FLAG,  wide,            "IBPtdoXq",    GENERAL,
        "do not cut the lines of tables at the width of the terminal")
 OPTION('h', "help",             0,                        FLAG,  help,            "*",          GENERAL,
        "print this help")

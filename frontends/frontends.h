@@ -58,11 +58,19 @@ void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* serialis
 
 /* onnx/onnx_quantize.c: quantises a float model to 8 bits, by QuantizeLinear and DequantizeLinear. Lives in c->model. */
 typedef struct OnnxQuant OnnxQuant;
+/* A product or a sum that can be computed in 8 bits. name: its own among the layers; weights: their number, 0 for a sum */
+typedef struct QuantLayer { const char *name, *op; int64_t weights; } QuantLayer;
 OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks);
 /* names of the values whose ranges calibration must observe */
 size_t onnx_quant_values(const OnnxQuant *q, const char *const **names);
+size_t onnx_quant_layers(const OnnxQuant *q, const QuantLayer **rows);   /* in the order of the model; at least one */
 void onnx_quant_observe(OnnxQuant *q, Sb *out);                          /* writes the model with those values as its outputs */
-/* Writes the quantised model. range: least and greatest value of each observed value, in the order of the names. */
-void onnx_quant_write(OnnxQuant *q, const float (*range)[2], Sb *out);
+/* Writes the quantised model. range: least and greatest value of each observed value, in the order of the names. in8: layers that
+ * are computed in 8 bits; the others stay in floats. Returns the number of values in 8 bits. */
+size_t onnx_quant_write(OnnxQuant *q, const float (*range)[2], const bool *in8, Sb *out);
+/* Writes a model that computes each layer in 8 bits and in floats. Further inputs, one for each layer and each value, select
+ * between them. Its outputs are those of the quantised model, but for the order of sums. */
+void onnx_quant_switched(OnnxQuant *q, const float (*range)[2], Sb *out);
+void onnx_quant_switches(const OnnxQuant *q, const bool *in8, bool *out); /* the values of these inputs for a choice */
 void onnx_quant_close(OnnxQuant *q);
 #endif

@@ -295,6 +295,7 @@ static void render(Ctx *c, void *arg) {
                      .archs = o->archs,
                      .compiler = { compile_text, &linking },
                      .package = o->package ? package_named(o->package) : NULL,
+                     .stepped = o->run_step,
                      .no_cpu_check = o->no_cpu_check,
                      .keep_denormals = keeps_denormals(o),
                      .test_in = t->test_in,

@@ -36,6 +36,7 @@ check locales              file /usr/share/i18n/locales/de_DE
 check ocl-icd-libopencl1   library libOpenCL.so.1
 check pocl-opencl-icd      file /etc/OpenCL/vendors/pocl.icd
 check oclgrind             has oclgrind
+check cppcheck             has cppcheck
 check cmark-gfm            has cmark-gfm
 check zsh                  has zsh
 check fish                 has fish

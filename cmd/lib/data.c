@@ -314,16 +314,15 @@ void tensor_summary(Ctx *c, const char *name, const Tensor *t) {
   for (int i = 0; i < s.ntop; i++) printf("  [%lld] %.6g\n", (long long)s.top[i], tensor_at(t, s.top[i]));
 }
 
-static json_t *number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
-
 json_t *tensor_json(const char *name, const Tensor *t) {
   Stats s = stats_of(t);
   char digest[65];
   sha256_hex(t->data, (size_t)t->elems * (size_t)dt_bytes(t->dt), digest);
   json_t *top = json_array();
   for (int i = 0; i < s.ntop; i++)
-    json_array_append_new(top, json_pack("{s:I, s:o}", "index", (json_int_t)s.top[i], "value", number(tensor_at(t, s.top[i]))));
+    json_array_append_new(
+        top, json_pack("{s:I, s:o}", "index", (json_int_t)s.top[i], "value", json_number(tensor_at(t, s.top[i]))));
   return json_pack("{s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:I, s:o}", "name", json_text(name), "type", dtype_info[t->dt].text,
-                   "shape", json_dims(t->rank, t->dims), "sha256", digest, "min", number(s.min), "max", number(s.max), "mean",
-                   number(s.mean), "nan", (json_int_t)s.nan, "top", top);
+                   "shape", json_dims(t->rank, t->dims), "sha256", digest, "min", json_number(s.min), "max", json_number(s.max),
+                   "mean", json_number(s.mean), "nan", (json_int_t)s.nan, "top", top);
 }

@@ -15,6 +15,14 @@ static const char *const metric_names[METRIC_COUNT] = {
 };
 const char *metric_name(int m) { return metric_names[m]; }
 
+int metric_named(const char *name, size_t n) {
+  int m = 0;
+  while (m < METRIC_COUNT && (strlen(metric_names[m]) != n || memcmp(metric_names[m], name, n))) m++;
+  return m;
+}
+
+bool metric_falls(int m) { return m != METRIC_COSINE && m != METRIC_SNR && m != METRIC_TOP1 && m != METRIC_COUNT; }
+
 /* ---- requirements ---- */
 bool requirement_parse(const char *text, RequireParts *r) {
   const char *op = strpbrk(text, "<>");
@@ -30,8 +38,7 @@ bool requirement_parse(const char *text, RequireParts *r) {
 }
 
 bool metric_known(const Options *o, const char *name, size_t n) {
-  for (int m = 0; m < METRIC_COUNT; m++)
-    if (strlen(metric_names[m]) == n && !memcmp(metric_names[m], name, n)) return true;
+  if (metric_named(name, n) < METRIC_COUNT) return true;
   for (size_t i = 0; i < o->metrics.n; i++)
     if (!strncmp(o->metrics.p[i], name, n) && o->metrics.p[i][n] == '=') return true;
   return false;

@@ -222,6 +222,7 @@ bool option_given(const Options *o, const char *name) {
 static const struct { const char *option, *beside; } ignored[] = {
   { "name", "stop-after" },         { "emit", "stop-after" },      { "embed-weights", "stop-after" },
   { "package", "stop-after" },
+  { "run-step", "stop-after" },
   { "no-cpu-check", "stop-after" }, { "bindings", "stop-after" }, { "self-test", "stop-after" }, { "explain", "stop-after" },
   { "cc-limit", "stop-after" },     { "seconds", "runs" },
   { "self-test", "start-after" },   { "dim", "start-after" },      { "result", "start-after" },
@@ -229,6 +230,7 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "prologue", "start-after" },    { "epilogue", "start-after" }, { "convert", "start-after" },
   { "capacity", "start-after" },    { "state", "start-after" },    { "data", "start-after" },
   { "seed", "start-after" },        { "no-index-status", "start-after" }, { "lock", "start-after" },
+  { "holdout", "holdout-data" },
   { "tune-db", "no-tune-store" },  { "backend", "outputs" },       { "kernel-groups", "outputs" },           { "schedule", "outputs" },
   { "no-tune-store", "outputs" },  { "tune-db", "outputs" },       { "denormals", "outputs" },        { "threads", "outputs" },
   { "machine", "outputs" },        { "machine", "measure" },
@@ -302,6 +304,7 @@ static int check_effect(const Options *o) {
   if (o->verb == VERB_tune && b->device && o->threads)
     return wrong(o, "--threads has no effect with the backend %s: the device itself divides the work of a run", b->name);
   if (o->verb != VERB_compile) return -1;
+  if (o->run_step && !(b->is_c && emit == EMIT_TEXT)) return wrong(o, "--run-step needs C: --backend=c");
   if (o->cc_limit && emit != EMIT_SO && emit != EMIT_WASM)
     return wrong(o, "--cc-limit has no effect without --emit=so or wasm, since nothing is linked");
   if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "file") && emit != EMIT_TEXT && !b->images)
@@ -399,6 +402,25 @@ static int check_metrics(const Options *o) {
       const char *name = arena_str(&a, text, r.metric_n);
       code = wrong(o, "unknown metric '%s' in --require%s", name, did_you_mean(&a, name, names.p, names.n));
     }
+  }
+  VEC_FREE(&names);
+  arena_free(&a);
+  return code;
+}
+
+/* --metric of quantize */
+static int check_metric(const Options *o) {
+  Arena a = { 0 };
+  Texts names = { 0 };
+  const char *text = o->metric;
+  int code = -1;
+  if (!text) return -1;
+  const size_t n = strcspn(text, "@=");
+  if (text[n] && (!n || !text[n + 1])) code = wrong(o, "--metric needs NAME, NAME@OUTPUT or NAME=COMMAND, not '%s'", text);
+  else if (text[n] != '=' && metric_named(text, n) == METRIC_COUNT) {
+    const char *name = arena_str(&a, text, n);
+    metric_choices(o, &a, &names);
+    code = wrong(o, "unknown metric '%s' in --metric%s", name, did_you_mean(&a, name, names.p, names.n));
   }
   VEC_FREE(&names);
   arena_free(&a);
@@ -512,6 +534,7 @@ int options_check(const Options *o) {
   if (code < 0) code = check_twice(o, "result", &o->results);
   if (code < 0) code = check_twice(o, "from", &o->froms);
   if (code < 0) code = check_metrics(o);
+  if (code < 0) code = check_metric(o);
   if (code < 0) code = check_budgets(o);
   for (size_t i = 0; i < o->dims.n && code < 0; i++) code = check_dim(o, i);
   if (code < 0) code = check_sizes(o);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c: pieces that all reports share: names and types as text, and JSON. */
 #include "../cmd.h"
+#include <math.h>
 
 json_t *json_report(const char *verb, const char *model) {
   json_t *j = json_pack("{s:i, s:s, s:s}", "schema_version", SCHEMA_VERSION, "tgc", TGC_VERSION, "verb", verb);
@@ -13,6 +14,8 @@ void json_print(json_t *j) {
   putchar('\n');
   json_decref(j);
 }
+
+json_t *json_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims) {
   Sb s = { 0 };

@@ -45,6 +45,7 @@ typedef struct BundleOptions {
   Compiling compiler;      /* runs a compiler that makes images (files of compiled device kernels) where the backend's compiler
                               library is missing; .run NULL: there is no such compiler */
   const Package *package;  /* NULL: the bundle's own build files */
+  bool stepped;            /* with NAME_run_step, which runs a part of a run; for C */
   bool no_cpu_check;       /* net_init does not check the CPU features that the code uses */
   bool keep_denormals;     /* keep the caller's floating-point mode; else denormals are flushed to zero */
   const Tensor *test_in, *test_out; /* for --self-test: an entry per input and output; NULL: none */
@@ -123,9 +124,12 @@ const char *chunks_text(const Plan *p, const char *type);
 const char *groups_text(const Plan *p, const char *type); /* a list of the group size at each kernel */
 typedef struct JobForm {
   const char *net, **in, **out; /* name of the bundle; names of fields */
-  bool fat;
+  bool fat, stepped;
   const char *linkage, *name;
 } JobForm;
+const char *works_text(const Plan *p);         /* a list of the work at each kernel, as NAME_run_step counts it */
+int64_t work_whole(const Plan *p);             /* the sum of that list */
+int64_t work_part(const Plan *p);              /* most work of a chunk */
 /* the function that calls a kernel by its number */
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 

@@ -308,7 +308,14 @@ static void put_function(const Calls *c, const Function *f, Sb *o) {
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f) {
   Arena *m = &p->ir->ctx->model;
   const bool sizes = p->ir->symbol.name;
-  const Word words[] = { { "net", f->net }, { "fat", word_if(f->fat) }, { "sizes", word_if(sizes) }, { NULL, NULL } };
+  const Word words[] = {
+    { "net", f->net },
+    { "fat", word_if(f->fat) },
+    { "sizes", word_if(sizes) },
+    { "stepped", word_if(f->stepped) },
+    { "count", count_type(p) },
+    { NULL, NULL },
+  };
   const size_t most = (size_t)tunable(p->ir->ctx, calls_of_function);
   const size_t blocks = p->kernels.n ? (p->kernels.n + most - 1) / most : 1;
   Sb s = { 0 }, calls = { 0 }, cases = { 0 };
@@ -344,4 +351,51 @@ const char *groups_text(const Plan *p, const char *type) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%s%d, ", type, p->kernels.p[k].group_size);
   return sb_keep(&s, &p->ir->ctx->model);
+}
+
+/* ---- work ---- */
+
+/* Work of kernel k, or of its group, in thousands, rounded up: operations, and bytes that it moves. 0: inside a group */
+static int64_t kernel_work(const Plan *p, size_t k) {
+  enum { UNIT = 1000 };
+  const int n = p->kernels.p[k].group_size;
+  int64_t sum = 0;
+  for (size_t i = k; i < k + (size_t)n; i++) {
+    const Kernel *x = &p->kernels.p[i];
+    if (!i64_add(sum, x->flops, &sum) || !i64_add(sum, x->bytes_read, &sum) || !i64_add(sum, x->bytes_written, &sum))
+      return UINT32_MAX;
+  }
+  const int64_t units = sum / UNIT + (sum % UNIT > 0);
+  return !n ? 0 : units < 1 ? 1 : units < UINT32_MAX ? units : UINT32_MAX;
+}
+
+const char *works_text(const Plan *p) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%lldu, ", (long long)kernel_work(p, k));
+  return sb_keep(&s, &p->ir->ctx->model);
+}
+
+int64_t work_whole(const Plan *p) {
+  int64_t sum = 0;
+  for (size_t k = 0; k < p->kernels.n; k++) sum += kernel_work(p, k);
+  return sum;
+}
+
+/* Fewest chunks into which the plan and its variants cut a kernel */
+static int fewest_shares(const Plan *p, size_t k) {
+  int least = kernel_shares(&p->kernels.p[k]);
+  for (size_t v = 0; v < p->variants.n; v++) {
+    const Kernel *x = &p->variants.p[v]->kernels.p[k];
+    if (x->text && kernel_shares(x) < least) least = kernel_shares(x);
+  }
+  return least < 1 ? 1 : least;
+}
+
+int64_t work_part(const Plan *p) {
+  int64_t most = 0;
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const int64_t shares = fewest_shares(p, k), part = (kernel_work(p, k) + shares - 1) / shares;
+    if (part > most) most = part;
+  }
+  return most;
 }

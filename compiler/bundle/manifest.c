@@ -305,6 +305,7 @@ static json_t *options_json(const Plan *p, const BundleOptions *o) {
                         mode[o->weights], "denormals", o->keep_denormals ? "keep" : "flush", "self_test", o->test_in != NULL,
                         "cpu_check", in->target->features && !o->no_cpu_check);
   json_object_set_new(j, "optimize", json_string(optimize_name[in->optimize]));
+  if (o->stepped) json_object_set_new(j, "run_step", json_true());
   if (o->bindings) json_object_set_new(j, "bindings", bindings_json(o->bindings));
   if (in->max_arena) json_object_set_new(j, "max_arena", json_integer(in->max_arena - 1));
   if (in->max_weights) json_object_set_new(j, "max_weights", json_integer(in->max_weights - 1));

@@ -295,7 +295,7 @@ static const char *guard_text(const Plan *p, const char *file) {
 
 /* ---- kernels for several machines ---- */
 static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out,
-                        const char *digest, Bundle *b) {
+                        const char *digest, const BundleOptions *o, Bundle *b) {
   Ctx *c = v->ir->ctx;
   const char *name = bundle_variant(v, net), *run = arena_printf(&c->model, "%s_kernel", name);
   Sb prelude = { 0 };
@@ -315,7 +315,7 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
     { "state_at", arena_printf(&c->model, "%lld", (long long)v->memory.state_at) },
     { "run_kernel", run },
     { "chunks", chunks_text(v, "") },
-    { "job", job_text(v, &repeats, &(JobForm){ net, in, out, true, "", run }) },
+    { "job", job_text(v, &repeats, &(JobForm){ net, in, out, true, o->stepped, "", run }) },
     { NULL, NULL },
   };
   add_file(c, b, arena_printf(&c->model, "%s.c", name), &(WordSet){ .fixed = words }, v->in->backend->variant);
@@ -414,7 +414,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     }
     case FILE_VARIANTS:
       for (size_t i = 0; i + 1 < p->variants.n; i++)
-        add_variant(p->variants.p[i], p->weights.bytes, r->o->name, r->in, r->out, model_digest(r), b);
+        add_variant(p->variants.p[i], p->weights.bytes, r->o->name, r->in, r->out, model_digest(r), r->o, b);
       break;
     case FILE_IMAGES:
       if (r->o->backend->images) add_images(r, words, b);
@@ -447,10 +447,12 @@ static const char *prelude_word(const Rendering *r) {
 static const char *kernels_word(const Rendering *r) { return kernels_text(r->base, &r->repeats); }
 static const char *chunks_word(const Rendering *r) { return chunks_text(r->base, ""); }
 static const char *ir_chunks_word(const Rendering *r) { return chunks_text(r->p, "i8 "); }
+static const char *works_word(const Rendering *r) { return works_text(r->p); }
 static const char *groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "") : ""; }
 static const char *ir_groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "i8 ") : ""; }
 static const char *job_word(const Rendering *r) {
-  return job_text(r->base, &r->repeats, &(JobForm){ r->o->name, r->in, r->out, r->p->variants.n, "static ", "run_kernel" });
+  const JobForm form = { r->o->name, r->in, r->out, r->p->variants.n, r->o->stepped, "static ", "run_kernel" };
+  return job_text(r->base, &r->repeats, &form);
 }
 static const char *size_rows_word(const Rendering *r) {
   static const char *const rule[TGCRT_SIZE_RULES] = { "ALL", "TILES", "LOWER", "ANY", "START", "WHOLE", "BEGIN", "PARTS" };
@@ -540,6 +542,7 @@ static const MadeWord made_words[] = {
   { "kernels", kernels_word },
   { "chunks", chunks_word },
   { "groups", groups_word },
+  { "works", works_word },
   { "job", job_word },
   { "size_rows", size_rows_word },
   { "open_inputs", open_inputs_word },
@@ -618,9 +621,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   put_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
   const char *in_fields = fields_text(c, g->inputs.p, nin, in, true, &p->ir->symbol),
              *out_fields = fields_text(c, g->outputs.p, nout, out, false, &p->ir->symbol);
-  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s", in_fields, out_fields, (long long)arena,
+  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s%s", in_fields, out_fields, (long long)arena,
                                      (long long)p->weights.bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h", false),
-                                     fat ? "|fat" : "");
+                                     fat ? "|fat" : "", o->stepped ? "|stepped" : "");
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
@@ -668,6 +671,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "nstates", arena_printf(m, "%zu", p->memory.states.n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
     { "guarded", word_if(g->guarded) },
+    { "stepped", word_if(o->stepped) },
+    { "work", arena_printf(m, "%lld", (long long)(o->stepped ? work_whole(p) : 0)) },
+    { "work_part", arena_printf(m, "%lld", (long long)(o->stepped ? work_part(p) : 0)) },
     { "sizes", word_if(p->ir->symbol.name != NULL) },
     { "symbol", symbol },
     { "SYMBOL", SYMBOL },

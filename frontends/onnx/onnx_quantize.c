@@ -6,20 +6,34 @@
  * is quantised behind the activation, normalisation and constants that alone follow it. Sums of such values are quantised, too.
  * All readers of a value read its quantised form.
  * Values are unsigned with one scale and zero point, so that 0 is exact. Weights are signed and symmetric, with a scale for
- * each output channel (opset 13). Biases become 32-bit integers on the scale of the products. */
+ * each output channel (opset 13). Biases become 32-bit integers on the scale of the products.
+ *
+ * A layer is a product or a sum that can be in 8 bits, or stay in floats. A layer in 8 bits reads quantised values, and its
+ * result is quantised. A layer in floats reads values as they are. Everything else reads the quantised form of a value that has
+ * one. The switched model computes each layer both ways, and inputs select the results. So one compiled model measures every
+ * choice of layers. */
 #include "../../compiler/ir/refmap.h"
 #include "wire/pb.h"
 #include <math.h>
 #include <string.h>
 
 /* OPSET: the first with scales by channel. OPSET_RAISED: the first whose models mostly keep their meaning in OPSET. */
-enum { OPSET_RAISED = 11, OPSET = 13 };
+enum { OPSET_RAISED = 7, OPSET = 13 };
 
 typedef struct Observed {
   const char *name;
   int like;                    /* index of the observed value whose elements this one only moves; -1: it has a range of its own */
-  const char *quantised;       /* name that its readers use instead */
+  const char *quantised;       /* name of its quantised form, which layers in 8 bits read; NULL: it has none */
+  const char *read;            /* name that nodes which are no layers read; NULL: its own */
 } Observed;
+
+typedef struct Layer {
+  size_t node;                 /* index of its node */
+  int result;                  /* index of the observed value that is its result */
+} Layer;
+
+/* Form of the new graph: the quantised model, or the switched one. layer, value: they are in 8 bits */
+typedef struct Form { bool switched; const bool *layer, *value; const float (*range)[2]; } Form;
 
 struct OnnxQuant {
   Ctx *c;
@@ -30,6 +44,9 @@ struct OnnxQuant {
   RefMap observed;             /* interned name to its index in values + 1 */
   VEC(Observed) values;
   VEC(const char *) names;     /* names of the values */
+  VEC(Layer) layers;
+  VEC(QuantLayer) rows;        /* by layer */
+  RefMap layer_of;             /* 1 + index of a node to 1 + its layer */
   VEC(Onnx__NodeProto *) nodes;/* nodes of the new graph */
   VEC(Onnx__TensorProto *) tensors;
 };
@@ -65,6 +82,14 @@ static bool is_product(const OnnxQuant *q, const Onnx__NodeProto *n) {
   if (!is_op(n, "Conv") && !is_op(n, "Gemm") && !is_op(n, "MatMul")) return false;
   const Onnx__TensorProto *w = n->n_input > 1 ? initializer(q, n->input[1]) : NULL;
   return w && w->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT && w->n_dims >= 2 && !initializer(q, n->input[0]);
+}
+
+/* Weights that are infinite or NaN have no scale. */
+static bool has_scale(OnnxQuant *q, const Onnx__NodeProto *n) {
+  const Tensor w = pb_tensor(q->c, &q->external, initializer(q, n->input[1]), false, (Pos){ 0 });
+  bool finite = w.elems > 0;
+  for (int64_t i = 0; i < w.elems && finite; i++) finite = isfinite(data_f32(w.data, i));
+  return finite;
 }
 
 static int observe(OnnxQuant *q, const char *name) {
@@ -105,10 +130,60 @@ static void choose(OnnxQuant *q) {
     const Onnx__NodeProto *n = g->node[i];
     bool sum = is_op(n, "Add") && n->n_input == 2 && !constant_operand(q, n) &&
                (refmap_get(&q->observed, id_of(q, n->input[0])) || refmap_get(&q->observed, id_of(q, n->input[1])));
-    if (!is_product(q, n) && !sum) continue;
+    if (!sum && !(is_product(q, n) && has_scale(q, n))) continue;
     if (!sum) observe(q, n->input[0]);
-    observe(q, final_value(q, n->output[0]));
+    const int result = observe(q, final_value(q, n->output[0]));
+    VEC_PUSH(&q->layers, ((Layer){ .node = i, .result = result }));
+    refmap_set(&q->layer_of, (uint32_t)i + 1, (uint32_t)q->layers.n);
   }
+}
+
+/* ---- layers ---- */
+static bool printable(const char *s) {
+  for (; *s; s++)
+    if ((unsigned char)*s < 0x20 || *s == 0x7f) return false;
+  return true;
+}
+
+/* The node's name, if no other node or output has it; else that of its first output, which is unique. Names are lines of files. */
+static const char *layer_name(const OnnxQuant *q, const RefMap *times, size_t at) {
+  const Onnx__NodeProto *n = q->m->graph->node[at];
+  const char *name = pb_text(n->name);
+  if (*name && printable(name) && refmap_get(times, id_of(q, name)) == 1) return name;
+  return printable(n->output[0]) ? n->output[0] : arena_printf(&q->c->model, "node %zu", at);
+}
+
+static void name_layers(OnnxQuant *q) {
+  RefMap times = { 0 };
+  for (size_t i = 0; i < q->layers.n; i++) {
+    const Onnx__NodeProto *n = q->m->graph->node[q->layers.p[i].node];
+    const uint32_t ids[] = { id_of(q, n->name), id_of(q, n->output[0]) };
+    for (int k = 0; k < 2; k++) refmap_set(&times, ids[k], refmap_get(&times, ids[k]) + 1);
+  }
+  for (size_t i = 0; i < q->layers.n; i++) {
+    const Onnx__NodeProto *n = q->m->graph->node[q->layers.p[i].node];
+    const Onnx__TensorProto *w = is_product(q, n) ? initializer(q, n->input[1]) : NULL;
+    int64_t weights = w != NULL;
+    for (size_t k = 0; w && k < w->n_dims; k++) weights *= w->dims[k];
+    VEC_PUSH(&q->rows, ((QuantLayer){ layer_name(q, &times, q->layers.p[i].node), n->op_type, weights }));
+  }
+  refmap_free(&times);
+}
+
+/* Marks the values that are in 8 bits if these layers are: what they read, their results, and what moved ones come from. */
+static void values_in8(const OnnxQuant *q, const bool *layer, bool *value) {
+  memset(value, 0, q->values.n * sizeof *value);
+  for (size_t i = 0; i < q->layers.n; i++) {
+    const Onnx__NodeProto *n = q->m->graph->node[q->layers.p[i].node];
+    if (!layer[i]) continue;
+    value[q->layers.p[i].result] = true;
+    for (size_t k = 0; k < n->n_input; k++) {
+      const uint32_t at = refmap_get(&q->observed, id_of(q, n->input[k]));
+      if (at) value[at - 1] = true;
+    }
+  }
+  for (size_t i = 0; i < q->values.n; i++)
+    for (int v = (int)i; value[v] && q->values.p[v].like >= 0; v = q->values.p[v].like) value[q->values.p[v].like] = true;
 }
 
 /* ---- reading ---- */
@@ -162,8 +237,16 @@ static void take_in(OnnxQuant *q, Onnx__TensorProto *t) {
 
 /* Raises the model to opset 13, if no node changes its meaning thereby. */
 static void raise_opset(OnnxQuant *q) {
-  static const char *const changed[] = { "Squeeze", "Unsqueeze", "ReduceSum", "Softmax", "LogSoftmax",
-                                         "Hardmax", "Split",     "Dropout",   NULL };
+  static const struct { /* an operator, and the opset in which its meaning changes */
+    const char *op;
+    int opset;
+  } changed[] = {
+    { "Upsample", 9 }, { "BatchNormalization", 9 }, { "Scan", 9 },     { "MeanVarianceNormalization", 9 },
+    { "Slice", 10 },   { "TopK", 10 },              { "Resize", 11 },  { "Clip", 11 },
+    { "Pad", 11 },     { "Scatter", 11 },           { "Dropout", 13 }, { "Squeeze", 13 },
+    { "Split", 13 },   { "Unsqueeze", 13 },         { "Softmax", 13 }, { "LogSoftmax", 13 },
+    { "Hardmax", 13 }, { "ReduceSum", 13 },
+  };
   Onnx__OperatorSetIdProto *set = NULL;
   for (size_t i = 0; i < q->m->n_opset_import; i++)
     if (!*pb_text(q->m->opset_import[i]->domain)) set = q->m->opset_import[i];
@@ -174,11 +257,13 @@ static void raise_opset(OnnxQuant *q) {
          (long long)set->version, OPSET);
   for (size_t i = 0; i < q->m->graph->n_node; i++) {
     const Onnx__NodeProto *n = q->m->graph->node[i];
-    if (is_any(n, changed))
+    for (size_t k = 0; k < sizeof changed / sizeof *changed; k++) {
+      if (!is_op(n, changed[k].op) || set->version >= changed[k].opset) continue;
       fail(q->c, EX_BADMODEL,
            "node %zu '%.100s' (%s) has another meaning in opset %d, which per-channel quantisation needs; convert the model from "
            "opset %lld first",
            i, pb_text(n->name), n->op_type, OPSET, (long long)set->version);
+    }
   }
   set->version = OPSET;
 }
@@ -196,13 +281,19 @@ OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks) {
   for (size_t i = 0; i < q->m->graph->n_initializer; i++) take_in(q, q->m->graph->initializer[i]);
   note_names(q);
   choose(q);
-  if (!q->values.n) fail(c, EX_BADMODEL, "there is nothing to quantise: no Conv, Gemm or MatMul of floats has constant weights");
+  name_layers(q);
+  if (!q->layers.n) fail(c, EX_BADMODEL, "there is nothing to quantise: no Conv, Gemm or MatMul of floats has constant weights");
   return q;
 }
 
 size_t onnx_quant_values(const OnnxQuant *q, const char *const **names) {
   *names = q->names.p;
   return q->names.n;
+}
+
+size_t onnx_quant_layers(const OnnxQuant *q, const QuantLayer **rows) {
+  *rows = q->rows.p;
+  return q->rows.n;
 }
 
 static void put_model(const Onnx__ModelProto *m, Sb *out) {
@@ -244,7 +335,7 @@ static const char *put_tensor(OnnxQuant *q, const char *name, int type, int64_t 
   return name;
 }
 
-/* axis < 0: no attribute */
+/* A node with three inputs. axis < 0: no attribute */
 static void put_node(OnnxQuant *q, const char *op, const char *x, const char *scale, const char *zero, const char *y,
                      int64_t axis) {
   Arena *a = &q->c->model;
@@ -279,22 +370,29 @@ static const float *range_of(const OnnxQuant *q, int at, const float (*range)[2]
   return range[at];
 }
 
-static void quantise_value(OnnxQuant *q, int at, const float (*range)[2]) {
+static const char *layer_switch(const OnnxQuant *q, size_t i) { return arena_printf(&q->c->model, "tgc layer %zu", i); }
+static const char *value_switch(const OnnxQuant *q, size_t i) { return arena_printf(&q->c->model, "tgc value %zu", i); }
+
+static void quantise_value(OnnxQuant *q, int at, const Form *f) {
   Observed *v = &q->values.p[at];
-  const float *r = range_of(q, at, range), scale = scale_of(r);
+  if (!f->value[at]) return;
+  const float *r = range_of(q, at, f->range), scale = scale_of(r);
   uint8_t zero = (uint8_t)fminf(255, rintf(-fminf(r[0], 0) / scale));
   const char *s = put_tensor(q, fresh(q, v->name, "scale"), ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, -1, &scale, 4);
   const char *z = put_tensor(q, fresh(q, v->name, "zero"), ONNX__TENSOR_PROTO__DATA_TYPE__UINT8, -1, &zero, 1);
   const char *u = fresh(q, v->name, "u8");
-  v->quantised = fresh(q, v->name, "dequantised");
+  v->read = v->quantised = fresh(q, v->name, "dequantised");
   put_node(q, "QuantizeLinear", v->name, s, z, u, -1);
   put_node(q, "DequantizeLinear", u, s, z, v->quantised, -1);
+  if (!f->switched) return;
+  v->read = fresh(q, v->name, "selected");
+  put_node(q, "Where", value_switch(q, (size_t)at), v->quantised, v->name, v->read, -1);
 }
 
 /* element [o][channel][i]; scale: by channel */
 typedef struct Filters { int64_t n, inner, outer; int axis; const float *data; float *scale; } Filters;
 
-/* Quantises the weights of n to signed bytes. NULL: they stay floats */
+/* Quantises the weights of n to signed bytes. */
 static const char *quantise_weights(OnnxQuant *q, const Onnx__NodeProto *n, Filters *f) {
   const Onnx__TensorProto *t = initializer(q, n->input[1]);
   Tensor w = pb_tensor(q->c, &q->external, t, false, (Pos){ 0 });
@@ -306,13 +404,11 @@ static const char *quantise_weights(OnnxQuant *q, const Onnx__NodeProto *n, Filt
     f->outer = rows ? 1 : w.dims[0];
     f->inner = f->n ? w.elems / f->n / f->outer : 0;
   }
-  if (!w.elems) return NULL;
   f->scale = ARENA_NEW(&q->c->model, float, f->n);
   int8_t *bytes = ARENA_NEW(&q->c->model, int8_t, w.elems), *zeros = ARENA_NEW(&q->c->model, int8_t, f->n);
   for (int pass = 0; pass < 2; pass++)
     for (int64_t i = 0; i < w.elems; i++) {
       float *s = &f->scale[i / f->inner % f->n], v = f->data[i];
-      if (!isfinite(v)) return NULL;
       if (!pass) *s = fmaxf(*s, fabsf(v) / 127);
       else bytes[i] = (int8_t)fmaxf(-127, fminf(127, rintf(v / (*s > 0 ? *s : 1))));
     }
@@ -353,26 +449,66 @@ static const char *quantise_bias(OnnxQuant *q, const Onnx__NodeProto *n, const F
   return y;
 }
 
-static void quantise_node(OnnxQuant *q, Onnx__NodeProto *n, const float (*range)[2]) {
-  Filters f;
+static Onnx__NodeProto *copy_node(const OnnxQuant *q, const Onnx__NodeProto *n) {
   Onnx__NodeProto *copy = arena_dup(&q->c->model, n, sizeof *n);
   copy->input = arena_dup(&q->c->model, n->input, n->n_input * sizeof *n->input);
+  copy->output = arena_dup(&q->c->model, n->output, n->n_output * sizeof *n->output);
+  return copy;
+}
+
+/* The node with other forms of its values, where there are such */
+static Onnx__NodeProto *read_forms(const OnnxQuant *q, const Onnx__NodeProto *n, bool layer) {
+  Onnx__NodeProto *copy = copy_node(q, n);
   for (size_t k = 0; k < n->n_input; k++) {
-    uint32_t at = refmap_get(&q->observed, id_of(q, n->input[k]));
-    if (at) copy->input[k] = (char *)(uintptr_t)q->values.p[at - 1].quantised;
+    const uint32_t at = refmap_get(&q->observed, id_of(q, n->input[k]));
+    const Observed *v = at ? &q->values.p[at - 1] : NULL;
+    const char *name = !v ? NULL : layer ? v->quantised : v->read;
+    if (name) copy->input[k] = (char *)(uintptr_t)name;
   }
-  const char *w = is_product(q, n) ? quantise_weights(q, n, &f) : NULL;
-  if (w) {
-    copy->input[1] = (char *)(uintptr_t)w;
-    int at = (int)refmap_get(&q->observed, id_of(q, n->input[0])) - 1;
-    const char *b = quantise_bias(q, n, &f, scale_of(range_of(q, at, range)));
-    if (b) copy->input[2] = (char *)(uintptr_t)b;
-  }
-  VEC_PUSH(&q->nodes, copy);
+  return copy;
+}
+
+/* A layer in 8 bits */
+static Onnx__NodeProto *quantise_layer(OnnxQuant *q, const Onnx__NodeProto *n, const float (*range)[2]) {
+  Onnx__NodeProto *copy = read_forms(q, n, true);
+  Filters f;
+  if (!is_product(q, n)) return copy;
+  copy->input[1] = (char *)(uintptr_t)quantise_weights(q, n, &f);
+  const int at = (int)refmap_get(&q->observed, id_of(q, n->input[0])) - 1;
+  const char *b = quantise_bias(q, n, &f, scale_of(range_of(q, at, range)));
+  if (b) copy->input[2] = (char *)(uintptr_t)b;
+  return copy;
+}
+
+/* A layer in both forms, and its switch */
+static void switch_layer(OnnxQuant *q, const Onnx__NodeProto *n, size_t layer, const float (*range)[2]) {
+  Onnx__NodeProto *in8 = quantise_layer(q, n, range), *in32 = copy_node(q, n);
+  in8->output[0] = (char *)(uintptr_t)fresh(q, n->output[0], "in_bytes");
+  in32->output[0] = (char *)(uintptr_t)fresh(q, n->output[0], "in_floats");
+  in32->name = (char *)(uintptr_t)in32->output[0];
+  VEC_PUSH(&q->nodes, in8);
+  VEC_PUSH(&q->nodes, in32);
+  put_node(q, "Where", layer_switch(q, layer), in8->output[0], in32->output[0], n->output[0], -1);
+}
+
+static void put_values(OnnxQuant *q, const Onnx__NodeProto *n, const Form *f) {
   for (size_t k = 0; k < n->n_output; k++) {
-    uint32_t at = refmap_get(&q->observed, id_of(q, n->output[k]));
-    if (at) quantise_value(q, (int)at - 1, range);
+    const uint32_t at = refmap_get(&q->observed, id_of(q, n->output[k]));
+    if (at) quantise_value(q, (int)at - 1, f);
   }
+}
+
+static void quantise_node(OnnxQuant *q, size_t i, const Form *f) {
+  Onnx__NodeProto *n = q->m->graph->node[i];
+  const uint32_t layer = refmap_get(&q->layer_of, (uint32_t)i + 1);
+  if (layer && f->switched) switch_layer(q, n, layer - 1, f->range);
+  else {
+    Onnx__NodeProto *now = !layer                ? read_forms(q, n, false)
+                           : f->layer[layer - 1] ? quantise_layer(q, n, f->range)
+                                                 : n;
+    VEC_PUSH(&q->nodes, now); /* behind the nodes of its weights */
+  }
+  put_values(q, n, f);
 }
 
 /* Keeps the initializers that the new graph, or a graph inside of it, still reads. */
@@ -396,13 +532,45 @@ static void keep_initializers(OnnxQuant *q, Onnx__GraphProto *g) {
   refmap_free(&read);
 }
 
-void onnx_quant_write(OnnxQuant *q, const float (*range)[2], Sb *out) {
+static Onnx__ValueInfoProto *switch_input(const OnnxQuant *q, const char *name) {
+  Arena *a = &q->c->model;
+  Onnx__ValueInfoProto *v = ARENA_NEW(a, Onnx__ValueInfoProto, 1);
+  Onnx__TypeProto *type = ARENA_NEW(a, Onnx__TypeProto, 1);
+  Onnx__TypeProto__Tensor *tensor = ARENA_NEW(a, Onnx__TypeProto__Tensor, 1);
+  Onnx__TensorShapeProto *shape = ARENA_NEW(a, Onnx__TensorShapeProto, 1);
+  onnx__value_info_proto__init(v);
+  onnx__type_proto__init(type);
+  onnx__type_proto__tensor__init(tensor);
+  onnx__tensor_shape_proto__init(shape); /* a scalar */
+  tensor->has_elem_type = 1;
+  tensor->elem_type = ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
+  tensor->shape = shape;
+  type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  type->tensor_type = tensor;
+  v->name = (char *)(uintptr_t)name;
+  v->type = type;
+  return v;
+}
+
+/* The inputs of the graph, and a switch for each layer and each value */
+static void put_switches(const OnnxQuant *q, Onnx__GraphProto *g) {
+  Onnx__ValueInfoProto **all = ARENA_NEW(&q->c->model, Onnx__ValueInfoProto *, g->n_input + q->layers.n + q->values.n);
+  if (g->n_input) memcpy(all, g->input, g->n_input * sizeof *all);
+  g->input = all;
+  for (size_t i = 0; i < q->layers.n; i++) all[g->n_input++] = switch_input(q, layer_switch(q, i));
+  for (size_t i = 0; i < q->values.n; i++) all[g->n_input++] = switch_input(q, value_switch(q, i));
+}
+
+static void write_form(OnnxQuant *q, const Form *f, Sb *out) {
   Onnx__ModelProto m = *q->m;
   Onnx__GraphProto g = *q->m->graph;
+  q->nodes.n = q->tensors.n = 0;
+  for (size_t i = 0; i < q->values.n; i++) q->values.p[i].quantised = q->values.p[i].read = NULL;
   for (size_t i = 0; i < q->values.n; i++)
-    if (!refmap_get(&q->maker, id_of(q, q->values.p[i].name))) quantise_value(q, (int)i, range); /* inputs of the graph */
-  for (size_t i = 0; i < g.n_node; i++) quantise_node(q, g.node[i], range);
+    if (!refmap_get(&q->maker, id_of(q, q->values.p[i].name))) quantise_value(q, (int)i, f); /* inputs of the graph */
+  for (size_t i = 0; i < g.n_node; i++) quantise_node(q, i, f);
   keep_initializers(q, &g);
+  if (f->switched) put_switches(q, &g);
   g.n_node = q->nodes.n;
   g.node = q->nodes.p;
   g.n_initializer = q->tensors.n;
@@ -412,11 +580,33 @@ void onnx_quant_write(OnnxQuant *q, const float (*range)[2], Sb *out) {
   put_model(&m, out);
 }
 
+size_t onnx_quant_write(OnnxQuant *q, const float (*range)[2], const bool *in8, Sb *out) {
+  bool *value = ARENA_NEW(&q->c->model, bool, q->values.n);
+  size_t n = 0;
+  values_in8(q, in8, value);
+  for (size_t i = 0; i < q->values.n; i++) n += value[i];
+  write_form(q, &(Form){ .layer = in8, .value = value, .range = range }, out);
+  return n;
+}
+
+void onnx_quant_switched(OnnxQuant *q, const float (*range)[2], Sb *out) {
+  bool *all = ARENA_NEW(&q->c->model, bool, q->values.n);
+  memset(all, true, q->values.n * sizeof *all);
+  write_form(q, &(Form){ .switched = true, .value = all, .range = range }, out);
+}
+
+void onnx_quant_switches(const OnnxQuant *q, const bool *in8, bool *out) {
+  memcpy(out, in8, q->layers.n * sizeof *out);
+  values_in8(q, in8, out + q->layers.n);
+}
+
 void onnx_quant_close(OnnxQuant *q) {
-  RefMap *const maps[] = { &q->init, &q->maker, &q->user, &q->users, &q->observed };
+  RefMap *const maps[] = { &q->init, &q->maker, &q->user, &q->users, &q->observed, &q->layer_of };
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) refmap_free(maps[i]);
   VEC_FREE(&q->values);
   VEC_FREE(&q->names);
+  VEC_FREE(&q->layers);
+  VEC_FREE(&q->rows);
   VEC_FREE(&q->nodes);
   VEC_FREE(&q->tensors);
   VEC_FREE(&q->external.files);
