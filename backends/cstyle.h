@@ -24,7 +24,7 @@ typedef struct Render {
   RefMap at;               /* node to 1 + its last position so far; a range that nests share has several */
   int nloops, naccs, ntiles; /* number of loops, accumulators and tiles that have names so far */
   int indent, reducing;    /* nesting depth of blocks, and of reduction loops */
-  bool tile;               /* the reduction's sums fill registers: vectors, or integers where registers are few */
+  bool tile;               /* a sum of the reduction is a vector, or an integer on a machine with few registers */
   TileSet tiles;           /* tiles of the current nest */
   size_t spilled;          /* on a device: index of the last SPILL */
   LaunchPart part;         /* the current part of the launch */

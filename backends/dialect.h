@@ -3,7 +3,7 @@
  * helpers.c prints the prelude. c.c is the table for C.
  *
  * A form is text with these words, which are replaced:
- *   $T  the type of the result      $E  type of an element      $H  half of the lanes    $S  suffix of names: f32x8
+ *   $T  the type of the result      $E  type of an element      $H  the type with half the lanes    $S  suffix of names: f32x8
  *   $U  unsigned integers of the width of $T    $I  signed integers of that width     $F  float element of that width
  *   $B  number of bits of an element    $N  number of lanes     $P  2 * $N   $Q  4 * $N    $L  numbers of the lanes: 0, 1, 2
  *   $D  the IR's name of an element $M(sqrt)  the function of math.h for the type
@@ -52,7 +52,7 @@ typedef struct Dialect {
   /* ---- vectors ---- */
   const char *load, *store; /* access at address $0; the value is $c */
   const char *load_aligned, *store_aligned; /* the same if the address is aligned for the vector; NULL: load and store serve */
-  /* before a vector that is loaded under a gate: a cast to its type in registers, which both sides of ?: then have; or "" */
+  /* cast of a vector that is loaded under a gate, so that both sides of ?: have its type in registers; or "" */
   const char *loaded;
   const char *truth_from, *truth_to; /* converts bytes 0 and 1 to a vector of bools, and a vector of bools to such bytes */
   const char *truth_splat; /* a bool in all lanes */

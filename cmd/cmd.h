@@ -483,7 +483,7 @@ typedef struct Stamps {
   double *at;                                             /* ms, run after run */
   size_t room;                                            /* number of runs that fit; later ones overwrite from the start; 0:
                                                              all runs fit */
-  Spans *spans;                                           /* timeline of the last run that one worker_block() asked for */
+  Spans *spans;                                           /* timeline of the last run of the latest worker_block() */
   const int *kernel;                                      /* kernel of each launch, where a device takes the times; NULL: on a
                                                              CPU */
   size_t launches;
@@ -492,7 +492,7 @@ typedef struct Stamps {
  * shared memory that the runs write to, or NULL. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps);
-/* Runs at a rate, per second, or one after another (0); with cold caches; on some CPUs only, or on all (none is set). With a rate
+/* rate: runs per second, 0: one after another. cold: with cold caches. cpus: CPUs that may run it; none set: all. With a rate
  * or with cold caches a block has two times for each run: how long it took, and how late it began. */
 enum { PACE_CPUS = 1024 };
 typedef struct Pace { double rate; bool cold, cpus[PACE_CPUS]; } Pace;

@@ -146,8 +146,8 @@ OPTION(0,   "emit",             "KIND",                   TEXT,  emit,          
 OPTION(0,   "bindings",         "LIST",                   TEXT,  bindings,        "c",          OUTPUT,
        "also write the interface in these languages, separated by commas: cpp, python, rust (JavaScript: --emit=wasm)")
 OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,           "c",          OUTPUT,
-       "put the weights into the program: incbin (by the assembler, default) or c (an array; slow to compile above about 10 MB); "
-       "file: into net_weights.bin only (the default, except for machines without an operating system)")
+       "put the weights into the program: incbin (by the assembler; used without HOW) or c (an array; slow to compile above about 10 MB); "
+       "file: into net_weights.bin only, as without this option, but also for machines without an operating system")
 OPTION(0,   "package",          "KIND",                   TEXT,  package,         "c",          OUTPUT,
        "write the files of another build system: cmake, meson, bazel, arduino, zephyr, esp-idf, platformio or android")
 OPTION(0,   "run-step",         0,                        FLAG,  run_step,        "c",          OUTPUT,
@@ -169,9 +169,9 @@ OPTION(0,   "explain",          0,                        FLAG,  explain,       
 
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "c",          TARGET,
        "machine to compile for: portable, native or a level that `tgc devices` lists, with +FEATURE and -FEATURE appended "
-       "(native-amx), or fat: all levels of x86-64 in one bundle (default: " DEFAULT_ISA ", or the backend's own row)")
+       "(native-amx), or fat: all levels of x86-64 in one bundle (default: " DEFAULT_ISA ", or the machine that the backend names)")
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "rvikbptw",   TARGET,
-       "machine to compile for, as compile takes it (default: as with compile, " DEFAULT_ISA " or the backend's own row)")
+       "machine to compile for, as compile takes it (default: as with compile, " DEFAULT_ISA " or the machine that the backend names)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "crvikbptw",  TARGET,
        "CPU that costs are for: a name that `tgc devices --machine=list` lists, or a file that `tgc devices --measure` printed; "
        "without --isa also the machine to compile for (default with --isa=native: this CPU, if it was measured)")

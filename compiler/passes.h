@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One row per pass, in order: letter for -d, name for --stop-after, function, level of the text it prints, gloss. Each pass's
- * file begins with its needs and gives. The steps of kernels have a table of their own, included at their place. */
+ * file begins with a comment that says what the pass needs and gives. The steps of kernels have a table of
+ * their own, included at their place. */
 PASS('x', loops, pass_loops, L_GRAPH, "unroll loops that are short, or that the target does not run")
 PASS('i', integer, pass_integer, L_GRAPH, "compute quantised values in integers")
 PASS('s', simplify, pass_simplify, L_GRAPH, "rewrite the graph by a table of rules, almost all of them exact")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt_device.h: declarations for bundles whose kernels run on a device. A caller names the device, and tables describe a
- * model to the runtime. C99, usable from C++. Several such bundles in one program need one tgcrt_opencl.c, and one
- * tgcrt_cuda.c. */
+ * model to the runtime. C99, usable from C++. Bundles for one interface share one runtime file in a program:
+ * tgcrt_opencl.c, tgcrt_cuda.c or tgcrt_metal.c. */
 #ifndef TGCRT_DEVICE_H
 #define TGCRT_DEVICE_H
 #include "tgcrt.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_session.h: the common part of the runtime files of all interfaces to devices. It has the operating system, names of
- * devices, waits with a limit, the arithmetic of states, and a bundle's functions of runs and states.
+/* tgcrt_session.h: the common part of the runtime files of all interfaces to devices. It calls the operating
+ * system, compares names of devices, waits with a limit, and has the functions of bundles for runs and states.
  *
  * It is a part of these files, such as tgcrt_opencl.c, and no header for callers. A file defines API(name), which makes the names
  * of its public functions, and then includes this one. Behind it the file defines the functions under "the work of an interface".
@@ -142,7 +142,8 @@ static int is_wanted(const char *wanted, unsigned long number, const char *name)
 
 static size_t buffer_bytes(size_t n) { return (n + 63) / 64 * 64 + (n ? 0 : 64); } /* a buffer has at least a byte */
 
-/* Whether a device has too little memory: for one buffer, and for all; 0: it does not say how much it has */
+/* Whether the model needs more memory than the device has. most: bytes of one buffer; all: of its memory; 0: the device does not
+ * say */
 static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
   uint64_t largest = 0, sum = 0;
   size_t i;

@@ -6,8 +6,8 @@
 #include "tgcrt_device.h"
 
 typedef struct tune_packed { /* a weight in the order in which a candidate reads it */
-  int64_t base, closed;      /* i, as digits with the bases `extent`, gives element base + sum of digit * coef of the tensor; */
-  int n;                     /* 0 if closed + sum of digit * gate >= 0 */
+  int64_t base, closed;      /* element i, with digits in mixed radix `extent`, is the tensor's element base + sum of digit * coef; */
+  int n;                     /* it is 0 if closed + sum of digit * gate >= 0 */
   int64_t extent[24], coef[24], gate[24];
 } tune_packed;
 

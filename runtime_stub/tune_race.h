@@ -30,7 +30,7 @@ typedef struct Race {
   int rounds, finals;      /* rounds for all, then for the best: at most as many as a Meter has room for */
   int finalists;           /* number of candidates that run in the last rounds */
   double worth;            /* factor on the incumbent's time; the last rounds take place only if a candidate is faster; 0: always */
-  double close;            /* factor on the leader's time; slower candidates have no second round; 0: as all rounds */
+  double close;            /* factor on the leader's time; slower candidates leave the race after a round; 0: no such limit */
   double hopeless;         /* factor on the fastest candidate's time; slower candidates leave the race after their first run */
   double sample;           /* seconds that a warm sample takes at least */
   void *self;

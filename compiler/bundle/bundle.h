@@ -134,7 +134,7 @@ int64_t work_part(const Plan *p);              /* most work of a chunk */
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 
 /* ---- kernel_names.c ---- */
-/* Names of functions, at the number of the kernel that has the function's text. In C they have operators and layout:
+/* Names of functions, by kernel; NULL for kernels that call another kernel's function. In C they have operators and layout:
  * "k3_conv_relu_hwc" */
 const char **kernel_functions(const Plan *p, const KernelOrigins *from);
 const Layout **kernel_layouts(const Plan *p);  /* the value that each kernel stores; NULL: none, or several */
@@ -181,7 +181,7 @@ const char *device_options(const Plan *p, bool keep_denormals); /* options for t
 const char *device_pragmas(const Plan *p, uint32_t needs); /* lines before the kernels */
 const char *string_literals(Ctx *c, const char *text); /* a string literal per line of the text, each followed by a comma */
 /* Images of a program `name`. Each is a symbol: NAME_image0 and so on. Texts live in the model's arena. image_names declares the
- * symbols in C. image_rows has rows of tgcrt_image. image_symbols defines the symbols in assembly, from the files of the images. */
+ * symbols in C. image_rows has rows of tgcrt_image. image_symbols defines the symbols in assembly, from the images' files. */
 const char *image_names(Ctx *c, const Images *images, const char *name);
 const char *image_rows(Ctx *c, const Images *images, const char *name);
 const char *image_symbols(Ctx *c, const Images *images, const char *name);

@@ -49,7 +49,7 @@ const Target *target_for_cpu(Arena *a, const Target *t, const struct CpuFacts *f
 double op_instructions(const Target *t, Caller by, Op op); /* instructions for a vector; loads, stores, constants and movement
                                                               cost none */
 double multiply_adds(const Target *t, Caller by);          /* multiply-adds of floats started per cycle */
-/* products of bf16 in the time of one of floats, with the best instruction; 0: no instruction */
+/* number of products of bf16 in the time of one product of floats, with the best instruction; 0: no instruction */
 double bf16_rate(const Target *t);
 
 /* ---- memory.c: the time of bytes ---- */

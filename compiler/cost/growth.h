@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* growth.h: memory that passes spend on time. A pass may know a faster form of a layer, which takes more memory. It describes
- * the form as a Growth and asks growth_allowed. It reports the form that it chooses by growth_granted. The answer depends on
+ * the form as a Growth and asks growth_allowed. It calls growth_granted to report the form that it chooses. The answer depends on
  * --optimize. It also depends on --max-arena and --max-weights: driver.c compiles again without some of the granted forms where
  * the result exceeds a limit. So a pass knows no limit. */
 #ifndef TGC_GROWTH_H
@@ -17,11 +17,12 @@ typedef enum Optimize { /* names in --optimize */
 } Optimize;
 extern const char *const optimize_name[OPTIMIZE_COUNT]; /* NULL for OPTIMIZE_AUTO */
 Optimize optimize_named(const char *s);                 /* OPTIMIZE_COUNT: there is no such word; NULL: OPTIMIZE_AUTO */
-Optimize optimize_for(Optimize wish, const Target *t);  /* the wish, or t's own if that is OPTIMIZE_AUTO */
+Optimize optimize_for(Optimize wish, const Target *t);  /* the wish; for OPTIMIZE_AUTO: small if t has no operating system, else
+                                                            speed */
 
 typedef struct Growth {
-  const char *form;        /* the faster form, for messages: "Winograd tiles" */
-  uint32_t origin;         /* Node.origin of the layer, which stays when it is compiled again; its nodes may be others */
+  const char *form;        /* name of the faster form: "Winograd tiles"; for messages, and to recognise withdrawn forms */
+  uint32_t origin;         /* Node.origin of the layer: the same in each attempt, while the layer's nodes may differ */
   double weights, arena;   /* bytes that the form takes beyond those without it, estimated */
   double gain;             /* cycles that it saves */
 } Growth;
@@ -29,8 +30,8 @@ typedef struct Growth {
 typedef struct MemoryGoal {
   Optimize optimize;
   VEC(Growth) granted;     /* in this attempt */
-  VEC(Growth) withdrawn;   /* in earlier ones: no form of the layer may take that many bytes of weights, or of the arena; 0: no
-                              limit */
+  VEC(Growth) withdrawn;   /* in earlier ones: this form of the layer may not take that many bytes of weights, or of the arena;
+                              0: no limit */
   bool same_weights, same_arena; /* no form may grow them any more */
 } MemoryGoal;
 

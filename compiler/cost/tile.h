@@ -75,9 +75,9 @@ double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
  * vectors, which do not overlap; -1: none. */
 double access_elements(const Model *m, const Access *a, const int64_t *n, int apart);
 
-/* ---- vectors whose lanes are a stride apart, where a tile accesses `beside` adjacent elements from each lane on ---- */
-/* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: most bytes of a vector's part within
- * which one instruction shuffles, in most instruction sets. */
+/* ---- vectors whose lanes are a stride apart, in a tile that accesses `beside` adjacent elements from each lane's on ---- */
+/* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: in most instruction sets one
+ * instruction shuffles only within parts of a vector of this many bytes. */
 enum { SHUFFLE_STRIDE = 8, SHUFFLE_BLOCK = 16 };
 /* Shuffles can pick the lanes from vectors that are loaded. For a store, they can put the lanes into vectors that are stored. */
 bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);

@@ -11,11 +11,11 @@ TUNABLE(double, bf16_split_gain, 0.75, 0, 10, "share of the direct sum's cycles"
 TUNABLE(int, half_least, 16384, 1, 1073741824, "elements", "smaller weights keep four bytes: they cost more time to widen than to read")
 TUNABLE(int, half_least_dot, 4096, 1, 1073741824, "elements", "as half_least, where an instruction takes halves directly: for smaller weights, rounding costs more than it gains")
 TUNABLE(int, quantize_least, 4096, 1, 1073741824, "elements", "--weights leaves smaller weights alone: reading them costs no time")
-TUNABLE(int, quantize_reads, 8, 1, 1048576, "multiply-adds", "multiply-adds that a core does while a weight of four bytes arrives; --weights leaves weights that are used more often per run alone")
+TUNABLE(int, quantize_reads, 8, 1, 1048576, "multiply-adds", "multiply-adds that a core does while a weight of four bytes arrives; --weights does not change weights that a run uses more often")
 TUNABLE(double, window_traffic, 8, 0, 1000, "elements reduced", "reducing this many elements costs as much as storing and loading one; nested windows are reduced axis by axis where that saves time")
 TUNABLE(int, merged_gemms, 8, 1, 8, "sums", "most sums of products merged into one; with more, cutting the result apart costs as much as merging saves")
 TUNABLE(int, merged_epilogue, 8, 0, 64, "ops", "most ops after each sum that are merged with it: bounds compile time")
-TUNABLE(int, sink_moves, 8, 0, 8, "nodes", "most reshapes and permutations between a concatenation and its reader for which parts are computed in place")
+TUNABLE(int, sink_moves, 8, 0, 8, "nodes", "parts are computed in place if at most this many reshapes and permutations lie between a concatenation and its reader")
 TUNABLE(int, scale_path, 16, 0, 16, "nodes", "longest path from a factor to the constant that absorbs it; longer paths do not occur")
 TUNABLE(int, half_moves, 32, 0, 64, "ops", "most movement between a cast from a half and a product of a matrix unit: bounds recursion")
 
@@ -25,7 +25,7 @@ TUNABLE(int, loop_trips, 9, 1, 2147483647, "iterations", "loops with fewer itera
 TUNABLE(int, inlined_most, 160, 1, 400, "nodes", "most nodes inlined into one kernel: bounds the length of C functions and the depth of recursion")
 TUNABLE(int, regrouped_most, 12, 0, 64, "reshapes", "most reshapes on the way to a load: each one adds quotients and remainders to the index")
 TUNABLE(int, select_most, 8, 1, 8, "parts", "most parts of a concatenation that one kernel computes side by side; more do not fit into registers")
-TUNABLE(double, hoisted_share, 4, 1, 1000, "times", "work that an expansion repeats counts once, and is divided by this factor in addition, since loops hoist it")
+TUNABLE(double, hoisted_share, 4, 1, 1000, "times", "work on a value that EXPAND repeats counts once, and is divided by this factor in addition, since loops hoist it")
 TUNABLE(double, layout_gain, 0.9, 0, 10, "share of the cost to beat", "layouts by PBQP must cost less than those chosen value by value; prices are no more accurate (docs/why.md)")
 TUNABLE(int, layout_accesses, 64, 1, 4096, "accesses", "most accesses of a loop body that are priced; further ones resemble these")
 TUNABLE(double, layout_tile, 4, 1, 64, "uses", "uses of an operand per load, in the registers of a contraction")
@@ -38,12 +38,12 @@ TUNABLE(int, memplan_many, 2000, 1, 1000000, "buffers", "plans with more buffers
 
 /* ---- kernel groups ---- */
 TUNABLE(int, group_chunks_most, 1024, 4, 1048576, "chunks", "most chunks of a kernel group: bounds compile time")
-TUNABLE(int, group_shares_least, 4, 2, 255, "shares", "fewest shares of chunks for threads; with fewer, threads would be idle")
+TUNABLE(int, group_shares_least, 4, 2, 255, "shares", "fewest shares, which are chunks in a row that a thread takes at a time; with fewer, threads would be idle")
 TUNABLE(int, group_shares_most, 255, 1, 255, "shares", "most shares of chunks for threads; each share has a piece of memory of its own")
 TUNABLE(int, group_shares_wanted, 8, 1, 255, "shares", "shares of chunks where the number of cores is unknown: two for each of four")
 TUNABLE(int, group_shares_odd, 16, 1, 255, "shares", "from this many shares on, an odd number is balanced enough for an even number of threads")
 TUNABLE(int, group_run_least, 256, 1, 1048576, "bytes", "least contiguous bytes that a chunk stores; less would splinter memory")
-TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of the group's other nests, each of which one chunk runs whole")
+TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of nests that are not cut; one chunk runs each of these nests whole")
 
 /* ---- canonical nests ---- */
 TUNABLE(int, nest_select_most, 8, 1, 64, "values", "longest range that selects between values and is therefore unrolled")
@@ -56,9 +56,9 @@ TUNABLE(int, body_instructions, 130, 1, 4000, "instructions", "most instructions
 TUNABLE(int, spread_instructions, 180, 1, 4000, "instructions", "as body_instructions, where shuffles serve several copies")
 TUNABLE(int, scalar_instructions, 48, 1, 4000, "instructions", "most instructions of a register tile without vectors: such machines have little memory for code")
 TUNABLE(int, whole_terms, 7, 1, 16, "values", "longest range of a reduction that is unrolled completely: the longest window of common networks")
-TUNABLE(int, walk_trees, 10, 1, 64, "walks", "walks through several trees that alternate: with the addresses of the tables they fill 16 registers")
+TUNABLE(int, walk_trees, 10, 1, 64, "walks", "decision trees that are walked in turn: with the addresses of their tables they fill 16 registers")
 TUNABLE(int, walk_rows, 16, 1, 64, "walks", "walks of several rows through one tree that alternate: they share cache lines, so more of them pay")
-TUNABLE(int, sized_rows, 6, 1, 64, "rows", "for a range of sizes: the tile is chosen as if the nest had this many rows, with 16 registers; 6 by 16 panels cost at most 1.08 times any other, on AVX2")
+TUNABLE(int, sized_rows, 6, 1, 64, "rows", "for a range of sizes: the tile is chosen as if the nest had this many rows, with 16 registers; tiles of 6 rows by 16 columns cost at most 1.08 times any other tile, on AVX2")
 TUNABLE(int, sized_rows_many, 8, 1, 64, "rows", "as sized_rows, with 32 registers or more")
 TUNABLE(int, row_tile, 4, 1, 16, "rows", "rows reduced together in a row-wise reduction: while one waits for its sum, another goes on")
 TUNABLE(int, cheap_terms, 8, 0, 1000, "instructions", "terms up to this cost are recomputed rather than kept in registers")
@@ -102,8 +102,8 @@ TUNABLE(bool, prefetch, true, 0, 1, "", "prefetch packed weights where panels ar
 TUNABLE(double, prefetch_least, 1, 0, 1000, "times the first level", "smaller weights need no prefetch: they stay near")
 
 /* ---- threads ---- */
-TUNABLE(int, units_of_chunk, 4, 1, 1000, "units", "units per chunk where extents allow: chunks then differ by one unit")
-TUNABLE(int, units_few, 12, 1, 1000, "units", "fewest units of an inner loop that two or four threads share well enough, where sharing this loop loses much less")
+TUNABLE(int, units_of_chunk, 4, 1, 1000, "units", "units (iterations of the loops that threads share) per chunk where extents allow: chunks then differ by one unit")
+TUNABLE(int, units_few, 12, 1, 1000, "units", "an inner loop with fewer units than chunks may be shared from this many units on, if sharing it loses much less")
 TUNABLE(double, inner_loop_gain, 0.7, 0, 1, "share of the cycles lost", "sharing an inner loop must lose less than this share of what sharing the outermost loop loses")
 TUNABLE(double, inner_loop_few, 0.3, 0, 1, "share of the cycles lost", "as inner_loop_gain, where the inner loop has fewer units than chunks")
 TUNABLE(int, affinity_loop, 6, 1, 1024, "values", "shortest range that certainly keeps a loop when it is tiled")
@@ -120,7 +120,7 @@ TUNABLE(int, reroll_period, 1024, 1, 65536, "calls", "longest sequence of calls 
 
 /* ---- tuner ---- */
 TUNABLE(int, tune_patience, 4, 1, 1000, "generations", "generations without a better schedule that end the search of a nest")
-TUNABLE(int, tune_new, 64, 2, 4096, "candidates", "new candidates per generation: about what a batch can price")
+TUNABLE(int, tune_new, 64, 2, 4096, "candidates", "new candidates per generation: about what a child process of the tuner can price")
 TUNABLE(int, tune_lent, 8, 1, 4096, "candidates", "candidates per generation taken from other nests")
 TUNABLE(int, tune_few, 6, 1, 4096, "candidates", "a generation with at least this many candidates gets no variations of the best one")
 TUNABLE(double, tune_progress, 0.99, 0, 1, "share of the last best's time", "a new best below this is progress")
@@ -130,7 +130,7 @@ TUNABLE(double, tune_long, 6000, 1, 1000000, "statements", "a candidate this lon
 TUNABLE(int, tune_statements, 4000, 16, 20000, "statements", "most statements of a candidate; longer ones take seconds to compile")
 TUNABLE(int, tune_variant_statements, 1000, 16, 20000, "statements", "most statements of a varied schedule; longer ones take seconds to compile")
 TUNABLE(int, tune_batch_statements, 5000, 16, 1000000, "statements", "most statements of a batch for the C compiler")
-TUNABLE(int, tune_screen_statements, 12000, 16, 1000000, "statements", "most statements of a batch for the screen, which compiles in this process")
+TUNABLE(int, tune_screen_statements, 12000, 16, 1000000, "statements", "most statements of a batch for the screen, the fast compiler in this process that sorts out slow candidates")
 TUNABLE(int, tune_file_statements, 3000, 16, 1000000, "statements", "most statements per file for the C compiler, whose time grows faster than the length")
 TUNABLE(double, tune_screened_gain, 0.97, 0, 10, "share of the incumbent's time", "the screen's code must take less; otherwise the C compiler is not worth its time")
 TUNABLE(double, tune_second, 1.02, 1, 100, "times the best", "the second best of a screen goes to the C compiler if it takes at most this")

@@ -88,8 +88,8 @@ typedef struct Limits {
   int64_t nodes;        /* nodes after inlining */
   int64_t unroll;       /* nodes that unrolled copies add */
   int64_t nesting;      /* nesting depth of protobuf messages */
-  int64_t decoded;      /* bytes of the decoded model; 0: 32 x file + 64 MB */
-  int64_t fold;         /* bytes of results of constant folding; 0: max(4 x model, 256 MB) */
+  int64_t decoded;      /* bytes of the decoded model; 0: 32 x file + 64 MiB */
+  int64_t fold;         /* bytes of results of constant folding; 0: max(4 x model, 256 MiB) */
   int64_t fold_steps;   /* scalar evaluations of constant folding */
 } Limits;
 
