@@ -5,11 +5,7 @@
 #include "../../compiler/lower/lower.h"
 
 const CpuFacts *predict_facts(Ctx *c, const Target *t) {
-  if (t->facts) return t->facts;
-  CpuFacts *f = ARENA_NEW(&c->model, CpuFacts, 1);
-  *f = (CpuFacts){ .name = "assumed", .isa = t->isa };
-  cpu_assume(f, t);
-  return f;
+  return cpu_facts_of(t, ARENA_NEW(&c->model, CpuFacts, 1));
 }
 
 const ProgramTime *predict_ms(Ctx *c, const Plan *p) {

@@ -85,6 +85,37 @@ static void run_latency(const Test *t, long n) {
   keep(&a, 1);
 }
 
+static void run_add_latency(const Test *t, long n) {
+  Vec a = x - (Vec){ 0 }, vy = y - (Vec){ 0 };
+  (void)t;
+  for (long k = 0; k < n; k++)
+#pragma GCC unroll 12
+    for (int i = 0; i < CHAINS; i++) a = a + vy;
+  keep(&a, 1);
+}
+
+/* A chain of multiply-adds in each iteration, all of which are independent. As many iterations overlap as the core runs ahead.
+ * Besides the chain an iteration has a load, two sums, and the instructions of the loop. */
+enum { CHAIN = 32, BESIDE = 5 };
+static void run_window(const Test *t, long n) {
+  Vec vx = x - (Vec){ 0 }, vy = y - (Vec){ 0 }, sum = vx;
+  (void)t;
+  for (long k = 0; k < n; k++) {
+    Vec a = x - (Vec){ 0 };
+#pragma GCC unroll 32
+    for (int i = 0; i < CHAIN; i++) a = a * vx + vy;
+    sum += a;
+  }
+  keep(&sum, 1);
+}
+
+#define NOPS "nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n"
+enum { NOPS_OF_TURN = 96 };
+static void run_width(const Test *t, long n) {
+  (void)t;
+  for (long k = 0; k < n; k++) __asm__ volatile(NOPS NOPS NOPS NOPS NOPS NOPS NOPS NOPS);
+}
+
 static void run_divide(const Test *t, long n) {
   Vec a[CHAINS], vx = x - (Vec){ 0 };
   (void)t;
@@ -296,6 +327,9 @@ static void measure_arithmetic(double *fact) {
   fact[FACT_latency] = latency;
   fact[FACT_clock] = hz * 1e-9;
   fact[FACT_fma] = repeats(run_fma) * CHAINS * LANES / hz;
+  fact[FACT_add_latency] = __builtin_round(hz / (repeats(run_add_latency) * CHAINS));
+  fact[FACT_width] = repeats(run_width) * (NOPS_OF_TURN + 2) / hz; /* with the loop's own */
+  fact[FACT_window] = repeats(run_window) * CHAIN * latency * (CHAIN + BESIDE) / hz;
   fact[FACT_divide] = repeats(run_divide) * CHAINS * LANES / hz;
 #ifdef BF16_PRODUCTS
   fact[FACT_bf16] = repeats(run_bf16) * CHAINS * BF16_PRODUCTS / hz;
@@ -347,7 +381,8 @@ void facts_measure(double *fact, int cores, double seconds) {
     if (cores > 1) two_threads(&now_fact[FACT_barrier]);
     third[pass] = now_fact[FACT_l3];
     for (int i = 0; i < FACT_COUNT; i++) {
-      const int less = i == FACT_barrier || i == FACT_latency; /* these are times; the others are rates and sizes */
+      /* these are times; the others are rates and sizes */
+      const int less = i == FACT_barrier || i == FACT_latency || i == FACT_add_latency;
       if (!fact[i] || (now_fact[i] && (less ? now_fact[i] < fact[i] : now_fact[i] > fact[i]))) fact[i] = now_fact[i];
     }
   }

@@ -28,6 +28,7 @@ typedef struct Walks {
 } Walks;
 void walks_read(const IR *ir, const Refs *prog, Walks *w);
 void walks_free(Walks *w);
+int walk_bases(const Walk *x, double at[WALK_COPIES]); /* the constants of its indices, sorted, each once; -> their number */
 int walk_outermost(const Walks *w, int loop); /* the outermost loop around it, not counting number 0, the program */
 /* Distinct bytes, in whole lines, that x touches while a loop runs; body: in one iteration of it */
 double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body);

@@ -24,7 +24,7 @@ CALLER(PADDING,   "convolutions split at their padding: graph/padding_split.c")
 CALLER(SPLIT,     "factors split into bf16: graph/bf16_split.c, graph/weights_to_half.c")
 CALLER(STORE,     "which values are stored: schedule/materialize.c")
 CALLER(LAYOUT,    "layouts by PBQP: schedule/layout_pbqp.c")
-CALLER(TUNER,     "modelled time of candidates: tune/candidate_lower.c")
+CALLER(TUNER,     "candidates for devices: tune/candidate_lower.c")
 
 /* ---- op classes ---- */
 RATE(ALU, "instructions", "an op of no other class")
@@ -139,14 +139,11 @@ RATE(FETCHED, "part", "share of a nest's time added by each further loop body: c
 VALUE(FETCHED, TILE,        0.02, "ranked")
 RATE(ACROSS, "times", "factor on the terms of a reduction whose range is in lanes")
 VALUE(ACROSS, TILE,         1.2, "ranked")
-RATE(SPILL, "cycles", "a variable spilled to memory, per iteration of its loop")
-VALUE(SPILL, TUNER,         1, "assumed")
 
 /* ---- matrix units ---- */
 RATE(MMA_MULTIPLY, "cycles", "multiplying a row of a tile by a tile")
 VALUE(MMA_MULTIPLY, MMA,    1, "measured on Sapphire Rapids")
 VALUE(MMA_MULTIPLY, PARALLEL, 1, "measured on Sapphire Rapids: 16 for a tile of 16 rows")
-VALUE(MMA_MULTIPLY, TUNER,  1, "measured on Sapphire Rapids")
 RATE(MMA_LOAD, "cycles", "loading a row of a tile from the first-level cache, or storing it")
 VALUE(MMA_LOAD, MMA,        0.5, "measured on Sapphire Rapids")
 VALUE(MMA_LOAD, PARALLEL,   0.5, "measured on Sapphire Rapids: 8 for a tile of 16 rows")

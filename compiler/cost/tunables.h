@@ -160,6 +160,15 @@ TUNABLE(double, tune_choice_gain, 0.97, 0, 1, "share of the time", "the kernels 
 TUNABLE(double, tune_more_flops, 1.1, 0, 1000, "times the operations", "most operations of a variant of the model; Winograd tiles may have more")
 TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "least time of the search, even if the runs of the whole model take the rest")
 
+/* ---- predicted times ---- */
+TUNABLE(double, predict_exposed, 0.1, 0, 1, "part", "share of the shorter of memory and arithmetic that the longer does not hide: the least error of predicted times on Zen 5")
+TUNABLE(double, predict_exposed_far, 0.4, 0, 1, "part", "the same for data from beyond the second level that was not prefetched: what 1 by 1 convolutions lose on Zen 5")
+TUNABLE(double, predict_l1, 0.8, 0, 1, "part", "share of the first-level cache in which data stays until it is read again")
+TUNABLE(double, predict_l2, 0.8, 0, 1, "part", "the same for the second level")
+TUNABLE(double, predict_l3, 0.7, 0, 1, "part", "the same for the third level, which others use too")
+TUNABLE(double, predict_foreseen, 32, 0, 1e6, "iterations", "a core foresees the end of a loop with at most so many: assumed, about the length of its history of jumps")
+TUNABLE(double, predict_library, 40, 0, 10000, "instructions", "a function of the C library, per element: assumed")
+
 /* ---- measuring ---- */
 TUNABLE(double, bench_block, 0.03, 0.001, 10, "seconds", "time of one competitor before the next has its turn")
 TUNABLE(double, bench_window, 0.5, 0.01, 100, "seconds", "window in which the load by other processes is judged")

@@ -135,14 +135,20 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Copies of a tile lie at equal steps, along one range or two. -> the number of terms, which begin with the steps */
-static int copies_as_terms(const Walk *x, WalkTerm term[2]) {
-  double at[WALK_COPIES];
-  int n = 0, run = 1, terms = 0;
+int walk_bases(const Walk *x, double at[WALK_COPIES]) {
+  int n = 0;
   memcpy(at, x->base, (size_t)x->n * sizeof *at);
   qsort(at, (size_t)x->n, sizeof *at, by_value);
   for (int i = 0; i < x->n; i++)
     if (!i || at[i] != at[n - 1]) at[n++] = at[i];
+  return n;
+}
+
+/* Copies of a tile lie at equal steps, along one range or two. -> the number of terms, which begin with the steps */
+static int copies_as_terms(const Walk *x, WalkTerm term[2]) {
+  double at[WALK_COPIES];
+  int run = 1, terms = 0;
+  const int n = walk_bases(x, at);
   if (n < 2) return 0;
   while (run < n && at[run] - at[run - 1] == at[1] - at[0]) run++;
   term[terms++] = (WalkTerm){ -1, at[1] - at[0], run };

@@ -26,6 +26,7 @@ extern const CpuRow cpu_rows[];                       /* .name NULL ends it */
 
 const CpuFacts *cpu_named(Arena *a, const char *name);          /* a row of cpus.h; NULL: there is none */
 void cpu_assume(CpuFacts *f, const Target *t);                  /* fills in the facts that are not known */
+const CpuFacts *cpu_facts_of(const Target *t, CpuFacts *assumed); /* facts of t; else assumed by rules, in *assumed */
 bool fact_is_size(Fact f);                                      /* the fact is the size of a cache: it is not rounded */
 double two_digits(double v);                                    /* rounded to two significant digits */
 /* The facts as text, one a line, and back. cpu_parse: NULL: *why says what is wrong; missing facts are assumed. */

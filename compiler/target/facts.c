@@ -61,6 +61,13 @@ void cpu_assume(CpuFacts *f, const Target *t) {
 #undef at
 }
 
+const CpuFacts *cpu_facts_of(const Target *t, CpuFacts *assumed) {
+  if (t->facts) return t->facts;
+  *assumed = (CpuFacts){ .name = fact_assumed, .isa = t->isa };
+  cpu_assume(assumed, t);
+  return assumed;
+}
+
 const CpuFacts *cpu_named(Arena *a, const char *name) {
   int i = 0;
   while (cpu_rows[i].name && strcmp(cpu_rows[i].name, name)) i++;

@@ -6,6 +6,11 @@
 FACT(CLOCK,        "clock",        "GHz",           t->pointer_bits == 32 ? 0.2 : 2.5, "cycles per nanosecond in vector code")
 FACT(FMA,          "fma",          "per cycle",     2 * lanes, "multiply-adds of floats, widest vectors")
 FACT(LATENCY,      "latency",      "cycles",        4, "from a multiply-add until its result can be used")
+FACT(ADD_LATENCY,  "add_latency",  "cycles",        at(LATENCY), "from a sum until its result can be used")
+FACT(WIDTH,        "width",         "per cycle",     t->pointer_bits == 32 ? 1 : 6, "instructions started")
+FACT(WINDOW,       "window",        "instructions",  t->pointer_bits == 32 ? 4 : 200,
+      "instructions on vectors that wait for others, or are done, until the first of them is done")
+FACT(JUMP,         "jump",          "cycles",        t->pointer_bits == 32 ? 3 : 16, "lost where a loop ends, if the core did not foresee it")
 FACT(BF16,         "bf16",         "per cycle",     has_bf16(t) ? at(FMA) : 0, "multiply-adds of bf16 by dot instructions; 0: none")
 FACT(BF16_TILES,   "bf16_tiles",   "per cycle",     has_amx(t) ? 12 * at(FMA) : 0, "multiply-adds of bf16 by tiles; 0: none")
 FACT(INT8,         "int8",         "per cycle",     has_int8(t) ? 4 * at(FMA) : at(FMA),

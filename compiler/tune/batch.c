@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.c: lowers, compiles and times many schedules of a nest.
  *
- * A batch is a child process that does steps when it is told to. It lowers its candidates, prices each by counting what the
- * linear program does, and makes code of the promising ones. One backend may load code into the process while the bundles'
+ * A batch is a child process that does steps when it is told to. It lowers its candidates, predicts the time of each from its
+ * linear program, and makes code of the promising ones. One backend may load code into the process while the bundles'
  * backend cannot. Then the first one is the screen, which compiles many times faster. Its code is timed briefly, and one batch
  * has the compiler make the best of all batches.
  *
@@ -63,7 +63,7 @@ static void choose(Batch *b) {
     else plan_add(&all, b->task->nest, b->task->cand.p[b->which.p[i]].opts);
     const Kernel *k = &all.kernels.p[i];
     double n = (double)k->prog.n,
-           cycles = n > u->tune_statements ? INFINITY : program_cycles(lab->ir, &k->prog, lab->target) * (1 + n / u->tune_long);
+           cycles = n > u->tune_statements ? INFINITY : program_cycles(lab, &k->prog, b->task->state) * (1 + n / u->tune_long);
     VEC_PUSH(&price, ((Price){ i ? cycles : 0, (int)i })); /* the incumbent stays */
   }
   VEC_SORT(&price, by_cycles);

@@ -41,7 +41,7 @@ static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[
 /* ---- candidate_lower.c ---- */
 void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p);
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
-double program_cycles(const IR *ir, const Refs *prog, const Target *t); /* estimated from its micro-ops */
+double program_cycles(const Lab *b, const Refs *prog, const CacheState *state); /* estimated; state: of its data; NULL: near */
 
 /* ---- candidate_build.c ---- */
 void read_headers(Lab *lab);       /* precompiles the headers of instructions, once, when that saves time */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* candidate_lower.c: candidates as programs, and what such a program costs by counting. */
+/* candidate_lower.c: candidates as programs, and what such a program costs. */
+#include "../cost/program_time.h"
 #include "../lower/lower.h"
 #include "batch.h"
 #include <math.h>
@@ -42,8 +43,6 @@ static double op_cost(const Target *t, const Node *x) {
   case OP_LANE: return rate(t, ALU, TUNER);
   case OP_SCALB: return rate(t, SCALB, TUNER) * vectors(t, x);
   case OP_SHUFFLE: return rate(t, SHUFFLE, TUNER) * vectors(t, x);
-  case OP_MMA: return rate(t, ISSUE, TUNER) * rate(t, MMA_MULTIPLY, TUNER) * (double)mma_rows(x);
-  case OP_TILE: case OP_SPILL: return rate(t, ALU, TUNER) * vectors(t, x);
   default: break;
   }
   const CostClass of = op_info[x->op].cost;
@@ -60,32 +59,30 @@ static double elapsed(const Target *t, double own, double threads) {
   return own * fmax(1, threads / beside);
 }
 
-/* Cycles by counting: two ports for arithmetic, two for memory, the slower counts; a variable that does not fit
- * into the registers is stored and loaded; a loop that changes one waits for it. */
-double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
+/* Cycles of a program of a device, by counting: two ports for arithmetic, two for memory, the slower counts; a loop that changes
+ * a variable waits for it. */
+static double device_cycles(const IR *ir, const Refs *prog, const Target *t) {
   enum { DEPTH = 64 };
   struct Level {
     double times, work, memory, sets;
   } level[DEPTH] = { { .times = 1 } };
   const double latency = rate(t, LATENCY, TUNER);
-  const bool threaded = target_has_threads(t);
   double total = 0, part = 0, threads = 1; /* part: of what a thread does in the outermost loop; its threads */
   int d = 0;
   for (size_t i = 0; i <= prog->n; i++) {
     const Node *x = i < prog->n ? node(ir, prog->p[i]) : NULL;
     struct Level *l = &level[d];
     if (!x || x->op == OP_END) {
-      double spilled = t->vector_regs ? l->sets - (t->vector_regs - 2) : 0, cycles = l->work > l->memory ? l->work : l->memory;
-      cycles = cycles / rate(t, ISSUE, TUNER) + (spilled > 0 ? spilled * rate(t, SPILL, TUNER) : 0);
+      const double cycles = fmax(l->work, l->memory) / rate(t, ISSUE, TUNER);
       part += l->times * ((l->sets && cycles < latency ? latency : cycles) + rate(t, LOOP_TURN, TUNER));
       d -= d > 0;
-      if (d && threaded) continue;
-      total += threaded ? elapsed(t, part, threads) : part;
+      if (d) continue;
+      total += elapsed(t, part, threads);
       part = 0;
       threads = 1;
     } else if (x->op == OP_LOOP) {
       const Node *r = node(ir, loop_range(x));
-      const bool place = threaded && range_is_place(range_kind(r));
+      const bool place = range_is_place(range_kind(r));
       CHECK(d + 1 < DEPTH);
       if (place) threads *= (double)range_extent(r);
       level[++d] = (struct Level){ .times = l->times * (place ? 1 : (double)range_extent(r)) };
@@ -99,12 +96,37 @@ double program_cycles(const IR *ir, const Refs *prog, const Target *t) {
   return total;
 }
 
+/* ---- on a CPU, with the data where they are when it is timed ---- */
+typedef struct Placing { const Lab *lab; const CacheState *state; } Placing;
+
+/* Bytes touched since, so that the data are in this level of cache; without a state all are near. */
+static double since(void *arg, int buf) {
+  const Placing *p = arg;
+  const Target *t = p->lab->target;
+  switch (p->state ? cache_state_level(p->state, p->lab->ir, buf) : LEVEL_UNKNOWN) {
+  case LEVEL_L2: return t->l2_bytes / 2.0;
+  case LEVEL_L3: return t->l3_bytes / 2.0;
+  case LEVEL_MEMORY: return INFINITY;
+  default: return 0;
+  }
+}
+
+static void touch(void *arg, int buf, double bytes) { (void)arg, (void)buf, (void)bytes; }
+
+double program_cycles(const Lab *b, const Refs *prog, const CacheState *state) {
+  const Target *t = b->target;
+  CpuFacts assumed;
+  const Residence r = { since, touch, &(Placing){ b, state } };
+  if (target_has_threads(t)) return device_cycles(b->ir, prog, t);
+  return program_time(b->ir, prog, t, cpu_facts_of(t, &assumed), &r).total;
+}
+
 double nest_cycles(const Lab *b, Ref nest, const char *opts) {
   Given g;
   Plan p;
   plan_begin(b, b->backend, &g, &p);
   const Kernel *k = plan_add(&p, nest, opts);
-  double cycles = program_cycles(b->ir, &k->prog, b->target);
+  double cycles = program_cycles(b, &k->prog, NULL);
   VEC_FREE(&p.kernels.p[0].prog);
   VEC_FREE(&p.kernels);
   VEC_FREE(&p.weights.packed);

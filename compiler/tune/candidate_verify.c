@@ -73,7 +73,7 @@ static _Noreturn void compare(Batch *b) {
   static const char *const inputs[] = { "random", "other random", "hard" };
   void *session = b->plan.in->backend->driver ? device_compare_open(b) : NULL;
   if (!session) load_libraries(b);
-  const double cycles = program_cycles(b->lab->ir, &b->plan.kernels.p[0].prog, b->lab->target);
+  const double cycles = program_cycles(b->lab, &b->plan.kernels.p[0].prog, NULL);
   for (int round = 0; round < 3; round++) {
     void **mem[2], **want, **got;
     /* one random input says enough of so many elements */

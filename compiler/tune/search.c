@@ -121,7 +121,7 @@ void tune_goals(Tuner *t, const Plan *p) {
   }
 }
 
-/* Nests of a kernel share by what counting says of them. */
+/* Nests of a kernel share by their predicted times. */
 void tune_slack(Tuner *t, const Plan *p, const double *us) {
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* functions.h: the work of functions that kernels compute by arithmetic, as lower/libm.c writes them. FUNCTION has these columns:
+ * op; multiplications; other instructions on vectors; quotients; the longest path of its operations, in multiplications one after
+ * another, where three other instructions count as one; whether its last step is OP_SCALB. The step counts as 2 other
+ * instructions. Where no instruction does it, there are 2 more multiplications, 4 more others, and 1 more on the path.
+ * tests/unit/program_time.c counts the same in the expressions of lower/libm.c. */
+/* clang-format off */
+FUNCTION(EXP,   9,  5, 0, 12, true)
+FUNCTION(EXP2,  6,  7, 0, 11, true)
+FUNCTION(LOG,  16, 19, 0, 18, false)
+FUNCTION(LOG2, 16, 21, 0, 20, false)
+FUNCTION(TANH, 17, 12, 1, 18, false)
+FUNCTION(ERF,  20,  9, 0, 21, false)
+FUNCTION(SIN,  28, 76, 0, 23, false)
+FUNCTION(COS,  28, 76, 0, 23, false)
+/* clang-format on */
