@@ -147,7 +147,10 @@ TUNABLE(double, tune_sample, 50e-6, 0, 1, "seconds", "least duration of a warm s
 TUNABLE(int, tune_placed_runs, 16, 1, 1000, "runs", "most runs of a sample, if data are brought to their levels of cache before each")
 TUNABLE(double, tune_grace, 1, 0, 1000, "seconds", "time that a step of a race may take above three times the incumbent's")
 TUNABLE(double, tune_fill, 10, 0, 1000, "seconds", "further time for the first step, which waits until memory is filled")
-TUNABLE(double, tune_last_race, 3, 0, 1000, "seconds", "time for a race that is under way when time is up")
+TUNABLE(double, tune_last_race, 3, 0, 1000, "seconds", "most time for a race or a comparison that is under way when time is up")
+TUNABLE(double, tune_last_share, 0.03, 0, 1, "share of the time of tune", "most of it for them")
+TUNABLE(double, tune_least_share, 0.1, 0, 1, "share of the time of tune", "least time of a search; with less, schedules are not tested in the whole model")
+TUNABLE(double, tune_build_statement, 100e-6, 0, 1, "seconds", "estimate of the C compiler's time for a statement of a model, before one was built")
 TUNABLE(double, tune_verify, 60, 1, 10000, "seconds", "time limit of a comparison with the empty schedule")
 TUNABLE(double, tune_long_reference, 5e7, 0, 1e18, "cycles", "a reference that takes longer is compared on one random input and one hard input")
 TUNABLE(double, validate_gain, 0.995, 0, 1, "share of the untuned time", "in the whole model a schedule must take less to be kept")
@@ -158,7 +161,7 @@ TUNABLE(double, validate_share, 0.02, 0.0001, 1, "share of the time of tune", "m
 TUNABLE(double, tune_choice_share, 0.3, 0, 1, "share of the time of tune", "most time for decisions of passes that are tried in the whole model")
 TUNABLE(double, tune_choice_gain, 0.97, 0, 1, "share of the time", "the kernels of a decision's nodes must take less with another answer")
 TUNABLE(double, tune_more_flops, 1.1, 0, 1000, "times the operations", "most operations of a variant of the model; Winograd tiles may have more")
-TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "least time of the search, even if the runs of the whole model take the rest")
+TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "least time of the search, if runs of the whole model need not be few")
 
 /* ---- measuring ---- */
 TUNABLE(double, bench_block, 0.03, 0.001, 10, "seconds", "time of one competitor before the next has its turn")

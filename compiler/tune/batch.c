@@ -274,7 +274,7 @@ static void run_steps(Lab *lab, Task *t, Batch *b, bool *good, int n) {
     for (int k = 0; k < n && !steps[s].alone; k++) good[k] = good[k] && begin_step(&b[k], s);
     for (int k = 0; k < n; k++)
       good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s)) &&
-                wait_done(lab, &b[k], t, steps[s].alone ? tunable(lab->ctx, tune_last_race) : 0);
+                wait_done(lab, &b[k], t, steps[s].alone ? lab->grace : 0);
   }
 }
 

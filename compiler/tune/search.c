@@ -104,6 +104,7 @@ static void read_rows(Tuner *t, Goal *g) {
     take_best(g, won, w.warm, w.cold);
     g->done = w.beam >= t->beam;
   } else if (t->stateful) g->elsewhere = winner_at(t, g, &t->place, &w);
+  g->proven = g->best;
 }
 
 void tune_goals(Tuner *t, const Plan *p) {
@@ -188,6 +189,7 @@ static void add_fresh(void *arg, const char *text) {
 static int by_mean(const void *a, const void *b) {
   const Trial *x = a, *y = b;
   if (x->failed != y->failed) return x->failed - y->failed;
+  if (x->rejected != y->rejected) return x->rejected - y->rejected;
   return mean(x) < mean(y) ? -1 : mean(x) > mean(y);
 }
 
@@ -286,6 +288,7 @@ static void keep(Tuner *t, Goal *g, const Task *task) {
     }
     if (x->outcome < OUT_MEASURED) continue;
     trial.varied = old && old->varied;
+    trial.rejected = old && old->rejected;
     if (old) *old = trial;
     else VEC_PUSH(&g->trials, trial);
     store_put_trial(t->store, g->key, &g->place, &trial);
@@ -306,7 +309,7 @@ static void promote(Tuner *t, Goal *g) {
   for (;;) {
     VEC_SORT(&g->trials, by_mean);
     Trial *x = g->trials.n ? &g->trials.p[0] : NULL, *base = trial_of(g, g->base);
-    if (!x || x->failed) return;
+    if (!x || x->failed || x->rejected) return;
     if (base && !base->failed && mean(x) > tunable(t->lab.ctx, tune_gain) * mean(base)) x = base;
     if (g->verified && !strcmp(x->opts, g->best)) {
       take_best(g, g->best, x->warm, x->cold);
@@ -319,6 +322,7 @@ static void promote(Tuner *t, Goal *g) {
     const char *why = known ? NULL : lab_verify(&t->lab, g->nest, g->key, x->opts, &late);
     t->lab.spent[SPENT_CHECKING] += tune_work() - start;
     if (t->lab.gone || (!t->compared && t->lab.interrupted(t->lab.interrupted_arg))) return;
+    if (late && tune_clock() >= t->lab.deadline) return; /* nothing is known about it */
     if (!why) {
       take_best(g, x->opts, x->warm, x->cold);
       g->verified = g->dirty = true;
@@ -344,10 +348,13 @@ static void save_winner(Tuner *t, Goal *g) {
 }
 
 void goal_validated(Tuner *t, Goal *g, const char *opts) {
-  const Trial *base = trial_of(g, g->base);
+  const Trial *x = trial_of(g, opts);
+  Trial *old = trial_of(g, g->best);
   if (!strcmp(opts, g->best)) return;
-  if (!strcmp(opts, g->base) && base && !base->failed) take_best(g, opts, base->warm, base->cold), g->verified = true;
-  else g->best = opts;
+  if (old && strcmp(g->best, g->base)) old->rejected = true;
+  if (x && !x->failed) take_best(g, opts, x->warm, x->cold);
+  g->verified |= (x && !x->failed && !strcmp(opts, g->base)) || !strcmp(opts, g->proven);
+  g->best = opts;
   g->dirty = true;
   save_winner(t, g);
 }
@@ -431,7 +438,7 @@ static void measure_one(Tuner *t) {
   if (!most || !t->lab.screen || t->lab.gone || t->lab.interrupted(t->lab.interrupted_arg)) return;
   Task task = task_of(t, most);
   task.insists = true;
-  t->lab.deadline = fmax(t->lab.deadline, tune_clock() + tunable(t->lab.ctx, tune_last_race));
+  t->lab.deadline = fmax(t->lab.deadline, tune_clock() + t->lab.grace);
   VEC_PUSH(&task.cand, ((Candidate){ .opts = most->best }));
   lab_run(&t->lab, &task);
   keep(t, most, &task);
