@@ -123,6 +123,8 @@ TUNABLE(int, tune_patience, 4, 1, 1000, "generations", "generations without a be
 TUNABLE(int, tune_new, 64, 2, 4096, "candidates", "new candidates per generation: about what a batch can price")
 TUNABLE(int, tune_lent, 8, 1, 4096, "candidates", "candidates per generation taken from other nests")
 TUNABLE(int, tune_few, 6, 1, 4096, "candidates", "a generation with at least this many candidates gets no variations of the best one")
+TUNABLE(int, tune_few_screened, 40, 1, 4096, "candidates", "the same with a screen: with fewer candidates, most of a generation's time goes to its processes and to the C compiler")
+TUNABLE(double, tune_lowered, 2, 1, 1000, "times the statements that are compiled", "a batch lowers so many, and chooses from them")
 TUNABLE(double, tune_progress, 0.99, 0, 1, "share of the last best's time", "a new best below this is progress")
 TUNABLE(double, tune_hope, 0.02, 0, 1, "share of a nest's time", "gain that is always considered possible")
 TUNABLE(double, tune_gain, 0.98, 0, 1, "share of the heuristic's time", "a schedule must take less; a smaller gain may be noise, and the heuristic's schedule stays")

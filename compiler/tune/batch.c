@@ -47,7 +47,8 @@ static bool same_code(const Lab *lab, const Plan *p, int x, int y) {
   return same;
 }
 
-/* Lowers all candidates, and drops those that are not among the cheapest, that became too long, or that equal another one. */
+/* Lowers candidates, and drops those that are not among the cheapest, that became too long, or that equal another one. Long
+ * candidates take as long to lower as to compile, so no more are lowered than the choice needs; the others stay open. */
 static void choose(Batch *b) {
   const Lab *lab = b->lab;
   VEC(Price) price = { 0 };
@@ -57,20 +58,22 @@ static void choose(Batch *b) {
   const Tunables *u = tunables_of(lab->ctx);
   const bool driver = lab->backend->driver;
   const size_t room = driver ? (size_t)lab->room : (size_t)(lab->screen ? u->tune_screen_statements : u->tune_batch_statements);
-  for (size_t i = 0; i < b->which.n; i++) {
+  size_t statements = 0;
+  for (size_t i = 0; i < b->which.n && (driver || i < 2 || (double)statements < u->tune_lowered * (double)room); i++) {
     tell("at %d", b->which.p[i]);
     if (!i && ready) VEC_PUSH(&all.kernels, ready->kernel);
     else plan_add(&all, b->task->nest, b->task->cand.p[b->which.p[i]].opts);
     const Kernel *k = &all.kernels.p[i];
     double n = (double)k->prog.n,
            cycles = n > u->tune_statements ? INFINITY : program_cycles(lab->ir, &k->prog, lab->target) * (1 + n / u->tune_long);
+    if (i) statements += k->prog.n;
     VEC_PUSH(&price, ((Price){ i ? cycles : 0, (int)i })); /* the incumbent stays */
   }
   VEC_SORT(&price, by_cycles);
   b->plan = all;
   b->plan.kernels.p = NULL;
   b->plan.kernels.n = b->plan.kernels.cap = 0;
-  size_t statements = 0;
+  statements = 0;
   for (size_t i = 0; i < price.n; i++) {
     size_t own = all.kernels.p[price.p[i].at].prog.n;
     if (driver && i > 1 && !isinf(price.p[i].cycles) && statements + own > room) continue; /* a later round may have it */

@@ -388,7 +388,7 @@ static bool generation(Tuner *t, Goal *g) {
   Task task = task_of(t, g);
   double before = g->best_us;
   bool first = !g->measured;
-  expand(t, g, &task, (size_t)tunable(t->lab.ctx, tune_few));
+  expand(t, g, &task, (size_t)(t->lab.screen ? tunable(t->lab.ctx, tune_few_screened) : tunable(t->lab.ctx, tune_few)));
   bool fresh = task.cand.n > 1 || first, go_on = true;
   task.insists = task.cand.n == 1 || g->stale + 1 >= tunable(t->lab.ctx, tune_patience); /* the search of the nest ends */
   if (fresh) {
