@@ -306,7 +306,7 @@ static void survey(Ctx *c, Tuning *u) {
 static bool leave_time(Ctx *c, Tuning *u) {
   const double all = (u->races.end - u->races.begin) * 1e-3, left = races_left(&u->races);
   const double least = validate_seconds(u->validation, true), full = validate_seconds(u->validation, false);
-  const double wanted = fmax(least, fmin(full, left - tunable(c, tune_search_share) * all));
+  const double wanted = fmax(least, fmin(full, left - tunable(c, tune_search_share) * all)) + u->t.lab.grace;
   if (left - wanted < tunable(c, tune_least_share) * all) return false;
   races_note(&u->races, "the test of schedules in the model will take %.1f s", wanted);
   u->t.lab.deadline = tune_clock() + left - wanted;
@@ -318,6 +318,12 @@ static void search(Tuning *u) {
   tune_run(&u->t);
   u->searched += tune_clock() - start;
   u->worked += tune_work() - work;
+}
+
+/* At the end, the lock file needs a plan. */
+static void search_to_end(Tuning *u) {
+  u->t.lab.deadline = u->races.end * 1e-3 - u->races.plan - u->t.lab.grace;
+  search(u);
 }
 
 static bool over(const Tuning *u) {
@@ -334,8 +340,8 @@ static int search_and_test(Ctx *c, Tuning *u) {
   int code = 0;
   for (bool again = false; !code; again = true) {
     if (!leave_time(c, u)) {
-      u->untested |= !again;
-      if (!again) search(u);
+      u->untested = true;
+      search_to_end(u);
       break;
     }
     search(u);
@@ -377,7 +383,7 @@ static void run(Ctx *c, void *arg) {
   if (whole) survey(c, u);
   int code = 0;
   if (whole) code = search_and_test(c, u);
-  else search(u);
+  else search_to_end(u);
   if (u->shown) progress_show(u->o, NULL, -1, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);

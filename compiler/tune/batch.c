@@ -306,11 +306,14 @@ static void note_round(Lab *lab, double begun) {
   if (lab->raced) lab->statement_seconds = (tune_clock() - begun) / lab->raced;
 }
 
+enum { MORE_NODES = 1 << 18 }; /* some ten for each statement of a batch */
+
 bool lab_run(Lab *lab, Task *t) {
   const double begun = tune_clock();
   int n = lab->jobs, maker = 0; /* the batch that compiles what the screens of all found */
   read_headers(lab);
   ready_incumbent(lab, t);
+  ir_reserve(lab->ir, MORE_NODES);
   if (lab->backend->driver) size_round(lab);
   if (n > (int)t->cand.n / 2) n = (int)t->cand.n / 2;
   if (n < 1) n = 1;

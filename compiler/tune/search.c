@@ -350,11 +350,14 @@ static void save_winner(Tuner *t, Goal *g) {
 void goal_validated(Tuner *t, Goal *g, const char *opts) {
   const Trial *x = trial_of(g, opts);
   Trial *old = trial_of(g, g->best);
-  if (!strcmp(opts, g->best)) return;
+  if (!strcmp(opts, g->best)) {
+    g->proven = opts;
+    return;
+  }
   if (old && strcmp(g->best, g->base)) old->rejected = true;
   if (x && !x->failed) take_best(g, opts, x->warm, x->cold);
   g->verified |= (x && !x->failed && !strcmp(opts, g->base)) || !strcmp(opts, g->proven);
-  g->best = opts;
+  g->best = g->proven = opts;
   g->dirty = true;
   save_winner(t, g);
 }
