@@ -12,12 +12,14 @@
 static const double BLOCK_SECONDS = 0.02;
 enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000 }; /* blocks of each process; runs of a block */
 static const double QUANTILE = 0.1;
+static const double AGAIN = 0.3; /* share of the first compilation that the next one takes, which has most kernels already */
 
 Side side_open(Ctx *c, Races *r, const Plan *p) {
   const size_t n = p->kernels.n;
   const double begin = clock_ms();
   const bool device = p->in->backend->device;
   Side x = { .dir = plan_put(c, r->o, p, r->scratch) };
+  const double put = clock_ms();
   x.f = interface_read(c, r->o, x.dir);
   x.stamps = (Stamps){ .n = (int)n + 1,
                        .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)),
@@ -30,8 +32,11 @@ Side side_open(Ctx *c, Races *r, const Plan *p) {
     feed_inputs(c, &(Feed){ 0 }, p->g->inputs.p, (int)p->g->inputs.n, r->o->seed, r->in);
   }
   x.so = side_build(c, r, x.dir, &x.f, device ? NULL : hooks_write(c, r->scratch, (int)n + 1));
-  r->build = (clock_ms() - begin) * 1e-3;
-  races_note(r, "the model was built in %.2f s", r->build);
+  const double built = clock_ms();
+  r->build = (built - begin) * 1e-3;
+  if (r->jobs && !r->again) r->build = (put - begin + AGAIN * (built - put)) * 1e-3;
+  r->again = true;
+  races_note(r, "the model, %zu kernels, was built in %.2f s", n, (built - begin) * 1e-3);
   return x;
 }
 

@@ -22,7 +22,8 @@ struct Races {             /* the common data of all comparisons, and what they 
   Texts built, objects;    /* side_build.c: kernels that are compiled, by their symbols, and the object files */
   double seconds;          /* run time of each side, if this is more than the least of its lives */
   double begin, end;       /* by clock_ms: of the command; when it shall end */
-  double plan, build, life; /* seconds that each took last: a plan, the build of a side, the shortest life of a side */
+  double plan, build, life; /* seconds that a plan, the next build of a side, and the shortest life of a side will take */
+  bool again;              /* a side was built before */
 };
 /* A life is a process of a side. It takes turns with those of the other sides. */
 typedef struct Lives {

@@ -274,11 +274,10 @@ static const Plan *plan_chosen(Ctx *c, const Tuning *u) {
 static void find_goals(Ctx *c, Tuning *u, bool whole) {
   Tuner *t = &u->t;
   if (whole) choose_decisions(c, u);
-  if (u->chosen.nchosen) {
-    u->plan = plan_chosen(c, u);
-    t->lab.ir = u->plan->ir;
-    t->lab.target = u->plan->in->target;
-  }
+  if (u->choices.plan) u->plan = u->choices.plan;
+  else if (u->chosen.nchosen) u->plan = plan_chosen(c, u);
+  t->lab.ir = u->plan->ir;
+  t->lab.target = u->plan->in->target;
   tune_goals(t, u->plan);
   if (u->o->verbose && t->stateful) print_states(t);
 }

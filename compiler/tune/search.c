@@ -127,10 +127,13 @@ void tune_slack(Tuner *t, const Plan *p, const double *us) {
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     double all = 0;
-    for (size_t i = 0; i < x->nests.n; i++) all += goal_of(t, x->nests.p[i].key)->cycles;
+    for (size_t i = 0; i < x->nests.n; i++) {
+      const Goal *g = goal_of(t, x->nests.p[i].key);
+      all += g ? g->cycles : 0;
+    }
     for (size_t i = 0; i < x->nests.n; i++) {
       Goal *g = goal_of(t, x->nests.p[i].key);
-      g->slack += us[k] * g->cycles / all;
+      if (g) g->slack += us[k] * g->cycles / all;
     }
   }
 }
