@@ -254,7 +254,7 @@ typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } 
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
 typedef struct Races Races;                                     /* lib/sides.h */
-/* choices: decisions that all compared bundles share; the Validation takes over choices->side, which was built with them. Lives in
+/* choices: decisions that all compared bundles share; the Validation takes over choices->side, built with them. Lives in
  * c->model */
 Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Validated *result);
 /* Time that validate_model needs; call it after validate_survey. least: without repetitions that may be left out */

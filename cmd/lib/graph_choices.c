@@ -3,7 +3,7 @@
  * again, layouts, kernel groups. A cost model has made these decisions.
  *
  * Each row of the table below makes a variant of the model: all decisions of a pass with a given answer get another one. The rows
- * for which most time of the model is at stake come first, as long as there is time for a build and for its runs. Bundles of the
+ * with the most of the model's time at stake come first. Each needs time for a build and its runs. Bundles of the
  * variants and of the model run in turn. A decision concerns the nodes of the kernels that have its node. The time of a
  * kernel counts for these by the share of its nodes. Each decision takes the answer of its fastest variant. A last bundle has all
  * decisions that were changed, and must be faster than the model. Otherwise none is changed.
@@ -174,8 +174,10 @@ static bool concerns(const Row *row, const Decision *d) {
 static double at_stake(const Trying *t, const KernelOrigins *from, const Row *row) {
   Region all = { 0 };
   VEC(uint32_t) nodes = { 0 };
-  for (size_t i = 0; i < t->all.n; i++)
-    for (size_t k = 0; concerns(row, &t->all.p[i].d) && k < t->all.p[i].region.n; k++) VEC_PUSH(&nodes, t->all.p[i].region.node[k]);
+  for (size_t i = 0; i < t->all.n; i++) {
+    const Tried *x = &t->all.p[i];
+    for (size_t k = 0; concerns(row, &x->d) && k < x->region.n; k++) VEC_PUSH(&nodes, x->region.node[k]);
+  }
   if (nodes.n) VEC_SORT(&nodes, by_number);
   all = (Region){ nodes.p, nodes.n };
   const double ms = nodes.n ? region_ms(t->plan[0], from, &t->side[0], &all) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* side_build.c: builds a variant of a model in less time than its bundle takes. Variants of a model have most kernels in common.
- * So each kernel's function is compiled apart from the code that calls it, once in all variants. The files of kernels are compiled
- * side by side. Flags are those of the bundle; a kernel is not inlined there either.
+ * So each kernel's function is compiled apart from the code that calls it, once in all variants. The files of kernels are
+ * compiled side by side. Flags are those of the bundle; a kernel is not inlined there either.
  *
  * needs: a bundle's C source in a folder    gives: a shared object    keeps: the bundle */
 #include "sides.h"

@@ -33,18 +33,18 @@ typedef struct Lives {
 
 Side side_open(Ctx *c, Races *r, const Plan *p); /* builds the plan */
 void side_close(Side *x);
-void sides_close(Races *r);
-/* ---- side_build.c ---- */
-/* Builds the bundle in dir as a shared object. hooks: header for TGC_HOOKS, or NULL */
-const char *side_build(Ctx *c, Races *r, const char *dir, const Interface *f, const char *hooks);
-/* ---- sides.c ---- */
 /* Drops earlier measurements, and measures n sides anew */
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
-double sides_seconds(const Races *r, int n, int lives, int most); /* what so many lives of the most take */
+double sides_seconds(const Races *r, int n, int lives, int most); /* time of so many lives of the most */
 double races_left(const Races *r);               /* seconds until the end */
 /* -v prints the seconds since the begin, and a text */
 void races_note(const Races *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool side_stamped(const Side *x);                /* the times of its kernels are known */
 double side_kernel_ms(const Side *x, size_t k);
 double side_ms(const Side *x);                   /* a run: the sum of its kernels, if these are known */
+
+/* ---- side_build.c ---- */
+/* Builds the bundle in dir as a shared object. hooks: header for TGC_HOOKS, or NULL */
+const char *side_build(Ctx *c, Races *r, const char *dir, const Interface *f, const char *hooks);
+void sides_close(Races *r);                      /* after the last build */
 #endif

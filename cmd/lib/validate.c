@@ -13,7 +13,8 @@
  * second time are dropped, and the rest is tried again. A bundle may run on any number of threads, and neither the store nor a
  * lock file depends on it. So on another number, 1 or 2, the model with schedules must not be slower either.
  *
- * Builds and runs that were measured tell what the rest will take. Comparisons that are still to come share the time that is left. */
+ * Builds and runs that were measured tell what the rest will take. Comparisons that are still to come share the time that is
+ * left. */
 #include "graph_choices.h"
 #include <math.h>
 #include <stdlib.h>
@@ -253,7 +254,8 @@ static void try_schedules(Ctx *c, void *arg) {
 static void survey(Ctx *c, void *arg) {
   Validation *s = arg;
   if (!s->plan) open_side(c, s, 0);
-  if (!s->measured) measure(c, s, (int[]){ 0 }, 1, (Lives){ FIRST_LIVES, 1, s->r->begin + 0.3 * (s->r->end - s->r->begin) }, s->threads);
+  const double end = s->r->begin + tunable(c, tune_choice_share) * (s->r->end - s->r->begin);
+  if (!s->measured) measure(c, s, (int[]){ 0 }, 1, (Lives){ FIRST_LIVES, 1, end }, s->threads);
   s->stamped |= side_stamped(&s->side[0]);
   if (!s->stamped) return;
   const Side *x = &s->side[0];

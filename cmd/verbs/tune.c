@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MOST_BUILD 0.5 /* share of the time that is left; if a build may take more, the model is not built */
 enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24, JOB_KEEP = 16 };
 #define CC_SECONDS        10.0
 #define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best time is not known yet */
@@ -18,7 +19,7 @@ typedef struct Tuning {
   const Options *o, *plain; /* plain: for plans without schedules and decisions of the store or of a lock file */
   const Plan *plan;        /* with the heuristic's schedules */
   double start;
-  Races races;             /* what runs of the whole model have in common */
+  Races races;             /* common data of the runs of the whole model */
   double planned;          /* CPU seconds of the plan */
   double searched, worked; /* seconds of the search; CPU seconds of all its processes */
   bool untested;           /* there is no time to test schedules in the whole model */
@@ -282,8 +283,8 @@ static void find_goals(Ctx *c, Tuning *u, bool whole) {
   if (u->o->verbose && t->stateful) print_states(t);
 }
 
-/* What builds and runs of the whole model will take, before any was timed: by the statements that the compiler sees, and how much
- * of a CPU the plan has got. */
+/* Estimates the first build of the whole model and its runs. The compiler's time grows with the statements, and with the load of
+ * the machine: the plan tells how much of a CPU it has got. */
 static double whole_seconds(Ctx *c, const Tuning *u) {
   size_t statements = 0;
   for (size_t k = 0; k < u->plan->kernels.n; k++)
@@ -374,7 +375,8 @@ static void run(Ctx *c, void *arg) {
   Tuner *t = &u->t;
   const char *log = u->o->tune_log;
   const double seconds = t->lab.deadline - u->start;
-  const bool wanted = seconds > 0 && !u->o->no_validate, whole = wanted && whole_seconds(c, u) < 0.5 * races_left(&u->races);
+  const bool wanted = seconds > 0 && !u->o->no_validate;
+  const bool whole = wanted && whole_seconds(c, u) < MOST_BUILD * races_left(&u->races);
   u->untested = wanted && !whole;
   u->races.seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share));
   t->lab.grace = fmin(tunable(c, tune_last_race), tunable(c, tune_last_share) * seconds);
