@@ -32,9 +32,9 @@ struct Validation {
   Validated *result;
   const GraphChoices *choices; /* decisions for all sides */
   Side side[SIDES];
+  const Plan *plan_of[SIDES]; /* schedules may change which nests are one kernel */
   int sides, threads, other; /* other: another number of threads that users may have; 0: none */
   int lives;       /* most processes of a side after the search */
-  bool differ;     /* some side has other kernels, so that times of kernels cannot be compared */
   bool measured;   /* the first side was, before the survey */
   bool stamped;    /* bundles record the times of kernels; bundles of objects have no hooks for it */
   const Plan *plan; /* the plan without schedules: tells the nests of a kernel */
@@ -88,7 +88,7 @@ static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
 static void open_side(Ctx *c, Validation *s, int number) {
   const Plan *p = plan_by_pbqp(c, s, number);
   if (!number) s->plan = p;
-  s->differ |= p->kernels.n != s->plan->kernels.n;
+  s->plan_of[number] = p;
   s->side[number] = side_open(c, s->r, p);
 }
 
@@ -119,11 +119,12 @@ static Lives share_of_rest(const Validation *s, int others, int builds) {
 /* Time of all kernels that have the nest, on a side. */
 static double nest_ms(const Validation *s, const Goal *g, int side) {
   double ms = 0;
-  for (size_t k = 0; k < s->plan->kernels.n; k++) {
-    const Kernel *x = &s->plan->kernels.p[k];
+  const Plan *p = s->plan_of[side];
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
     bool has = false;
     for (size_t i = 0; i < x->nests.n; i++) has |= !strcmp(x->nests.p[i].key, g->key);
-    if (has && k + 1 < (size_t)s->side[side].stamps.n) ms += side_kernel_ms(&s->side[side], k);
+    if (has) ms += side_kernel_ms(&s->side[side], k);
   }
   return ms;
 }
@@ -176,7 +177,7 @@ static int choose_again(Validation *s, int side, double worth) {
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     if (!strcmp(s->choice.p[i], g->base)) continue;
-    const bool wins = s->stamped && !s->differ && nest_ms(s, g, side) < worth * nest_ms(s, g, 0);
+    const bool wins = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0);
     if (!wins) s->choice.p[i] = g->base;
     left += wins;
     gone += !wins;
@@ -235,7 +236,7 @@ static void try_schedules(Ctx *c, void *arg) {
   }
   measure(c, s, order, s->sides, share_of_rest(s, s->other ? 2 : 1, 1), s->threads);
   ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
-  int kept = choose(c, s, !s->stamped || s->differ || !has_time(s));
+  int kept = choose(c, s, !s->stamped || !has_time(s));
   for (int i = 0; kept; i++) {
     const int side = is_side(c, s, 1) ? 1 : last;
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
@@ -286,7 +287,7 @@ Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Val
   s->other = s->threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0;
   s->lives = t->lab.backend->device ? DEVICE_LIVES : LIVES;
   if (choices->plan) {
-    s->plan = choices->plan;
+    s->plan = s->plan_of[0] = choices->plan;
     s->side[0] = choices->side;
     s->measured = !choices->kept && side_stamped(&s->side[0]); /* else the last runs may have had other threads */
   }
