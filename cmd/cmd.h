@@ -253,12 +253,13 @@ typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; 
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
-/* seconds: what the whole command may take; choices: decisions that all compared bundles share; the
- * Validation takes over choices->side, which was built with them. Lives in c->model */
-Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds,
-                          GraphChoices *choices, Validated *result);
-/* time that validate_model needs; call it after validate_survey */
-double validate_seconds(const Validation *s);
+typedef struct Races Races;                                     /* lib/sides.h */
+/* choices: decisions that all compared bundles share; the Validation takes over choices->side, built with them. Lives in
+ * c->model */
+Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Validated *result);
+/* Time that validate_model needs; call it after validate_survey. least: without repetitions that may be left out */
+double validate_seconds(const Validation *s, bool least);
+bool validate_needed(const Validation *s);                      /* there is something to test */
 /* tells the tuner by how much each nest's time in the model exceeds the roofline's (Goal.slack); returns an exit code */
 int validate_survey(Ctx *c, Validation *s);
 /* each nest (Goal) keeps its schedule if the whole model is faster with it; returns an exit code */
@@ -391,6 +392,8 @@ const char *shared_object(Ctx *c, const Options *o, const char *dir, const char 
 int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *kind, const char *cflags,
                    const Target *t, const char **why);
 
+/* Compiles a source of a bundle into the object `out`; more: the last arguments of the compiler */
+void object_build(Ctx *c, const Options *o, const char *scratch, const char *out, const Interface *f, const Texts *more);
 /* Builds the bundle in dir as a shared object. hooks: header for TGC_HOOKS (docs/bundle.md), or NULL. */
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
 /* example_build: the bundle's example as a static program. example_run: runs it, by an emulator if one is needed. Returns 0, or

@@ -128,6 +128,10 @@ const char *shared_object(Ctx *c, const Options *o, const char *dir, const char 
   return so;
 }
 
+void object_build(Ctx *c, const Options *o, const char *scratch, const char *out, const Interface *f, const Texts *more) {
+  compile_to(c, o, NULL, scratch, out, "-c -fPIC -O3", f->cflags, f->target, more);
+}
+
 /* Compiles a source of kernels for one machine, with its own flags. */
 static const char *variant_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t i) {
   const char *object = arena_printf(&c->model, "%s/variant%zu.o", scratch, i);
@@ -313,7 +317,7 @@ const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratc
   work_begin(c, o, arena_printf(&c->model, "writing the bundle for %s", p->in->backend->name));
   render_here(o, p, scratch, &b);
   work_end(c);
-  bundle_put(c, &b, dir);
+  bundle_put(c, &b, dir, false);
   bundle_free(&b);
   return dir;
 }

@@ -2,8 +2,9 @@
 /* graph_choices.c: tries other decisions of passes in the whole model: Winograd tiles or none, values that are stored or computed
  * again, layouts, kernel groups. A cost model has made these decisions.
  *
- * Each row of the table below makes a variant of the model: all decisions of a pass with a given answer get another one. Bundles
- * of the variants and of the model run in turn. A decision concerns the nodes of the kernels that have its node. The time of a
+ * Each row of the table below makes a variant of the model: all decisions of a pass with a given answer get another one. The rows
+ * with the most of the model's time at stake come first. Each needs time for a build and its runs. Bundles of the
+ * variants and of the model run in turn. A decision concerns the nodes of the kernels that have its node. The time of a
  * kernel counts for these by the share of its nodes. Each decision takes the answer of its fastest variant. A last bundle has all
  * decisions that were changed, and must be faster than the model. Otherwise none is changed.
  *
@@ -14,15 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIVES = 4, MOST_SIDES = 8 };
+enum { LIVES = 4, LEAST_LIVES = 2, FIRST_LIVES = 2, MOST_SIDES = 8 };
 
-/* from: an answer, of which '*' stands for any characters; to: the other answer */
-typedef struct Row { const char *pass, *from, *to; } Row;
+/* from: an answer, of which '*' stands for any characters; to: the other answer; gain: the share of the kernels' time that it
+ * may save, an estimate that orders the rows */
+typedef struct Row { const char *pass, *from, *to; double gain; } Row;
 static const Row rows[] = {
-  { "winograd", "*x*", "none" },          { "group", "*-kernels-*", "alone" },         { "winograd", "6x6", "4x4" },
-  { "winograd", "4x4", "6x6" },           { "materialize", "inlined", "materialized" }, { "layout", "axis-3", "axis-1" },
-  { "layout", "axis-1", "axis-3" },       { "materialize", "halo", "materialized" },   { "winograd", "none", "4x4" },
-  { "materialize", "materialized", "inlined" },
+  { "winograd", "*x*", "none", 0.1 },
+  { "group", "*-kernels-*", "alone", 0.1 },
+  { "winograd", "6x6", "4x4", 0.05 },
+  { "winograd", "4x4", "6x6", 0.05 },
+  { "materialize", "inlined", "materialized", 0.05 },
+  { "layout", "axis-3", "axis-1", 0.03 },
+  { "layout", "axis-1", "axis-3", 0.03 },
+  { "materialize", "halo", "materialized", 0.03 },
+  { "winograd", "none", "4x4", 0.02 },
+  { "materialize", "materialized", "inlined", 0.01 },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -40,7 +48,7 @@ typedef struct Tried { /* a decision of the model */
 } Tried;
 
 typedef struct Trying {
-  Races r;
+  Races *r;
   const GraphAsk *ask;
   GraphChoices *out;
   const Plan *plan[MOST_SIDES + 2]; /* the model, sides, the choice */
@@ -56,16 +64,18 @@ typedef struct Trying {
 
 /* A plan with these decisions; the cost model makes the others. Writes all that were made into a lock file. */
 static const Plan *plan_with(Ctx *c, const Trying *t, const Decision *d, size_t n, const char *lock) {
-  Options o = *t->r.o;
+  Options o = *t->r->o;
   const bool quiet = c->quiet;
-  const char *path = arena_printf(&c->model, "%s/try%d.tgc-lock", t->r.scratch, t->n);
+  const double begin = clock_ms();
+  const char *path = arena_printf(&c->model, "%s/try%d.tgc-lock", t->r->scratch, t->n);
   lock_write(c, &(Lock){ .chosen = d, .nchosen = n }, path);
   o.schedule = path;
   o.lock = lock;
   o.no_store = o.quiet = true;
   c->quiet = true; /* a decision that is not legal is none */
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o), NULL);
+  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), t->r->target, NULL);
   c->quiet = quiet;
+  t->r->plan = (clock_ms() - begin) * 1e-3;
   return p;
 }
 
@@ -156,27 +166,66 @@ static void read_decisions(Ctx *c, Trying *t, const char *lock) {
   }
 }
 
-/* The row's variant, if it concerns a decision, and the number of operations stays about the same */
+static bool concerns(const Row *row, const Decision *d) {
+  return !strcmp(d->pass, row->pass) && matches(d->value, row->from) && strcmp(d->value, row->to);
+}
+
+/* ms of the model that the row may save */
+static double at_stake(const Trying *t, const KernelOrigins *from, const Row *row) {
+  Region all = { 0 };
+  VEC(uint32_t) nodes = { 0 };
+  for (size_t i = 0; i < t->all.n; i++) {
+    const Tried *x = &t->all.p[i];
+    for (size_t k = 0; concerns(row, &x->d) && k < x->region.n; k++) VEC_PUSH(&nodes, x->region.node[k]);
+  }
+  if (nodes.n) VEC_SORT(&nodes, by_number);
+  all = (Region){ nodes.p, nodes.n };
+  const double ms = nodes.n ? region_ms(t->plan[0], from, &t->side[0], &all) : 0;
+  VEC_FREE(&nodes);
+  return row->gain * ms;
+}
+
+/* The row's variant, if the number of operations stays about the same */
 static bool add_side(Ctx *c, Trying *t, const Row *row) {
   VEC(Decision) d = { 0 };
   for (size_t i = 0; i < t->chosen.n; i++) VEC_PUSH(&d, t->chosen.p[i]);
-  const size_t before = d.n;
   for (size_t i = 0; i < t->all.n; i++) {
     Decision x = t->all.p[i].d;
-    if (strcmp(x.pass, row->pass) || !matches(x.value, row->from) || !strcmp(x.value, row->to)) continue;
+    if (!concerns(row, &x)) continue;
     x.value = row->to;
     VEC_PUSH(&d, x);
   }
-  const bool any = d.n > before;
-  const Plan *p = any ? plan_with(c, t, d.p, d.n, NULL) : NULL;
+  const Plan *p = plan_with(c, t, d.p, d.n, NULL);
   VEC_FREE(&d);
   const double most = strcmp(row->pass, "winograd") ? tunable(c, tune_more_flops) : INFINITY;
-  if (!p || flops_of(p) > most * flops_of(t->plan[0])) return false;
+  if (flops_of(p) > most * flops_of(t->plan[0])) return false;
   t->plan[t->n] = p;
   t->row[t->n] = row;
-  t->side[t->n] = side_open(c, &t->r, p);
+  races_note(t->r, "decisions %s, %s in place of %s", row->pass, row->to, row->from);
+  t->side[t->n] = side_open(c, t->r, p);
   t->n++;
   return true;
+}
+
+/* Seconds of the last part: the build of the choice, and its comparison with the model */
+static double choice_seconds(const Trying *t) {
+  return t->r->plan + t->r->build + (t->ask->other ? 2 : 1) * sides_seconds(t->r, 2, LEAST_LIVES, LIVES);
+}
+
+/* A variant for each row, as long as there is time for it, for the comparison of all, and for the choice */
+static void add_sides(Ctx *c, Trying *t) {
+  const KernelOrigins *from = kernel_origins(t->plan[0]);
+  double stake[ROWS];
+  for (int k = 0; k < ROWS; k++) stake[k] = at_stake(t, from, &rows[k]);
+  for (; t->n <= MOST_SIDES;) {
+    int best = 0;
+    for (int k = 1; k < ROWS; k++)
+      if (stake[k] > stake[best]) best = k;
+    const double last = sides_seconds(t->r, t->n + 1, LEAST_LIVES, LIVES) + choice_seconds(t);
+    if (stake[best] <= 0 || clock_ms() + 1e3 * (t->r->plan + t->r->build + last) > t->ask->end) break;
+    stake[best] = 0;
+    add_side(c, t, &rows[best]);
+  }
 }
 
 /* ---- choosing ---- */
@@ -218,7 +267,7 @@ static void choose(Trying *t) {
 }
 
 static void report(const Trying *t, bool kept) {
-  for (size_t i = 0; i < t->all.n && t->r.o->verbose; i++) {
+  for (size_t i = 0; i < t->all.n && t->r->o->verbose; i++) {
     const Tried *x = &t->all.p[i];
     if (x->value)
       fprintf(stderr, "decided %s %s %s in place of %s: its kernels take %.4f ms, were %.4f: %s (%s)\n", x->d.pass, x->d.key,
@@ -242,9 +291,11 @@ static void store_all(Trying *t, bool kept) {
 static bool is_faster(Ctx *c, Trying *t, int number) {
   const int threads[] = { t->ask->threads, t->ask->other };
   for (int i = 0; i < 2 && threads[i]; i++) {
-    sides_measure(c, &t->r, (Side *const[]){ &t->side[0], &t->side[number] }, 2, LIVES, threads[i]);
+    const int left = i || !threads[1] ? 1 : 2;
+    const Lives lives = { LIVES, LEAST_LIVES, clock_ms() + (t->ask->end - clock_ms()) / left };
+    sides_measure(c, t->r, (Side *const[]){ &t->side[0], &t->side[number] }, 2, lives, threads[i]);
     const double without = side_ms(&t->side[0]), with = side_ms(&t->side[number]);
-    if (t->r.o->verbose)
+    if (t->r->o->verbose)
       fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without\n", threads[i],
               threads[i] > 1 ? "s" : "", with, without);
     if (with >= (i ? tunable(c, validate_slack) : tunable(c, validate_gain)) * without) return false;
@@ -255,25 +306,21 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
 
 static void try_all(Ctx *c, void *arg) {
   Trying *t = arg;
-  const double begin = clock_ms(), end = begin + 1e3 * t->ask->seconds;
-  const char *lock = arena_printf(&c->model, "%s/model.tgc-lock", t->r.scratch);
+  const char *lock = arena_printf(&c->model, "%s/model.tgc-lock", t->r->scratch);
   t->plan[0] = plan_with(c, t, NULL, 0, lock);
   read_decisions(c, t, lock);
   t->n = 1;
   t->last = t->chosen.n ? -1 : 0;
   if (!t->all.n) return;
-  t->side[0] = side_open(c, &t->r, t->plan[0]);
-  const double build = clock_ms() - begin, run = 1e3 * t->r.seconds;
-  t->out->build = 1e-3 * build;
-  /* each side is built and run; then the choice is, beside the model */
-  for (int k = 0; k < ROWS && t->n <= MOST_SIDES; k++)
-    if (clock_ms() + 2 * build + (t->n + 5) * run < end) add_side(c, t, &rows[k]);
+  Side *all[MOST_SIDES + 1];
+  for (int k = 0; k <= MOST_SIDES; k++) all[k] = &t->side[k];
+  t->side[0] = side_open(c, t->r, t->plan[0]);
+  sides_measure(c, t->r, all, 1, (Lives){ FIRST_LIVES, 1, t->ask->end }, t->ask->threads);
+  if (!side_stamped(&t->side[0])) return;
+  add_sides(c, t);
   t->out->sides = t->n - 1;
   if (t->n == 1) return;
-  Side *all[MOST_SIDES + 1];
-  for (int k = 0; k < t->n; k++) all[k] = &t->side[k];
-  sides_measure(c, &t->r, all, t->n, LIVES, t->ask->threads);
-  if (!side_stamped(&t->side[0])) return;
+  sides_measure(c, t->r, all, t->n, (Lives){ LIVES, LEAST_LIVES, t->ask->end - 1e3 * choice_seconds(t) }, t->ask->threads);
   const size_t before = t->chosen.n;
   judge(t);
   choose(t);
@@ -281,7 +328,7 @@ static void try_all(Ctx *c, void *arg) {
   bool kept = t->chosen.n > before;
   if (kept) {
     t->plan[t->n] = plan_with(c, t, t->chosen.p, t->chosen.n, NULL);
-    t->side[t->n] = side_open(c, &t->r, t->plan[t->n]);
+    t->side[t->n] = side_open(c, t->r, t->plan[t->n]);
     kept = is_faster(c, t, t->n);
   }
   report(t, kept);
@@ -293,10 +340,9 @@ static void try_all(Ctx *c, void *arg) {
 
 int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out) {
   Trying *t = ARENA_NEW(&c->model, Trying, 1);
-  *t = (Trying){ .r = { .o = ask->o, .scratch = ask->scratch, .seconds = ask->run_seconds }, .ask = ask, .out = out };
+  *t = (Trying){ .r = ask->r, .ask = ask, .out = out };
   const int code = ctx_try(c, try_all, t);
   if (!code && t->last >= 0 && t->side[t->last].kernels) {
-    out->in = t->r.in;
     out->side = t->side[t->last];
     out->plan = t->plan[t->last];
     t->side[t->last] = (Side){ 0 };

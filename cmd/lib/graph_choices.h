@@ -5,12 +5,10 @@
 #include "sides.h"
 
 typedef struct GraphAsk {
-  const Options *o;
-  const char *scratch;
+  Races *r;
   Store *store;
   Place place;             /* under which decisions are stored */
-  double seconds;          /* for all of it */
-  double run_seconds;      /* run time of each variant of a comparison */
+  double end;              /* when all of it shall be done, by clock_ms */
   int threads, other;      /* other: another number of threads that users may have; 0: none */
 } GraphAsk;
 struct GraphChoices {
@@ -20,8 +18,6 @@ struct GraphChoices {
   double with, without;    /* ms of a run, with the changes and without */
   Side side;               /* the model with the decisions, built; empty: it was not built */
   const Plan *plan;        /* its plan */
-  Tensor *in;              /* inputs for it */
-  double build;            /* seconds of a build */
 };
 int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out); /* an exit code */
 #endif

@@ -5,16 +5,21 @@
  * differently. So a side gets several processes, one after another. The time of a kernel is the 10th percentile of all its
  * runs. The sum of these is the model's time. */
 #include "sides.h"
+#include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 static const double BLOCK_SECONDS = 0.02;
 enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000 }; /* blocks of each process; runs of a block */
 static const double QUANTILE = 0.1;
+static const double AGAIN = 0.3; /* share of the first compilation that the next one takes, which has most kernels already */
 
 Side side_open(Ctx *c, Races *r, const Plan *p) {
   const size_t n = p->kernels.n;
+  const double begin = clock_ms();
   const bool device = p->in->backend->device;
   Side x = { .dir = plan_put(c, r->o, p, r->scratch) };
+  const double put = clock_ms();
   x.f = interface_read(c, r->o, x.dir);
   x.stamps = (Stamps){ .n = (int)n + 1,
                        .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)),
@@ -26,7 +31,12 @@ Side side_open(Ctx *c, Races *r, const Plan *p) {
     r->in = ARENA_NEW(&c->model, Tensor, p->g->inputs.n + 1);
     feed_inputs(c, &(Feed){ 0 }, p->g->inputs.p, (int)p->g->inputs.n, r->o->seed, r->in);
   }
-  x.so = bundle_build(c, r->o, x.dir, x.dir, &x.f, device ? NULL : hooks_write(c, r->scratch, (int)n + 1));
+  x.so = side_build(c, r, x.dir, &x.f, device ? NULL : hooks_write(c, r->scratch, (int)n + 1));
+  const double built = clock_ms();
+  r->build = (built - begin) * 1e-3;
+  if (r->jobs && !r->again) r->build = (put - begin + AGAIN * (built - put)) * 1e-3;
+  r->again = true;
+  races_note(r, "the model, %zu kernels, was built in %.2f s", n, (built - begin) * 1e-3);
   return x;
 }
 
@@ -49,29 +59,53 @@ static void block(Ctx *c, Side *x) {
 }
 
 /* Runs the sides in turn, for a life of each. */
-static void live(Ctx *c, const Races *r, Side *const *side, int n, int lives, int threads) {
-  const double end = clock_ms() + r->seconds / lives * 1e3 * n;
+static void live(Ctx *c, Races *r, Side *const *side, int n, int lives, int threads) {
+  const double begin = clock_ms(), end = begin + r->seconds / lives * 1e3 * n;
   for (int i = 0; i < n; i++) {
     Side *x = side[i];
     worker_end(&x->worker);
     worker_model(c, &x->worker, x->dir, x->so, &x->f, threads, r->in, &x->stamps);
     x->stamped = 0;
   }
-  for (int k = 0; k < ROUNDS_LEAST || clock_ms() < end; k++)
+  for (int k = 0; k < ROUNDS_LEAST || clock_ms() < end; k++) {
     for (int i = 0; i < n; i++) block(c, side[i]);
+    if (k + 1 == ROUNDS_LEAST) r->life = (clock_ms() - begin) * 1e-3 / n;
+  }
 }
 
-void sides_measure(Ctx *c, const Races *r, Side *const *side, int n, int lives, int threads) {
+void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads) {
+  const double begin = clock_ms();
+  int lived = 0;
   for (int i = 0; i < n; i++) {
     side[i]->runs.n = 0;
     for (int k = 0; k < side[i]->stamps.n; k++) side[i]->kernels[k].n = 0;
   }
-  for (int i = 0; i < lives; i++) live(c, r, side, n, lives, threads);
+  for (double last = 0; lived < lives.most && (lived < lives.least || clock_ms() + last < lives.end); lived++) {
+    const double start = clock_ms();
+    live(c, r, side, n, lives.most, threads);
+    last = clock_ms() - start;
+  }
   for (int i = 0; i < n; i++) {
     worker_end(&side[i]->worker);
     reals_sort(&side[i]->runs);
     for (int k = 0; k < side[i]->stamps.n; k++) reals_sort(&side[i]->kernels[k]);
   }
+  races_note(r, "%d side%s, %d processes each, %d thread%s: %.2f s", n, n > 1 ? "s" : "", lived, threads, threads > 1 ? "s" : "",
+             (clock_ms() - begin) * 1e-3);
+}
+
+double sides_seconds(const Races *r, int n, int lives, int most) { return n * lives * fmax(r->seconds / most, r->life); }
+
+double races_left(const Races *r) { return (r->end - clock_ms()) * 1e-3; }
+
+void races_note(const Races *r, const char *fmt, ...) {
+  va_list ap;
+  if (!r->o->verbose) return;
+  fprintf(stderr, "at %.1f s: ", (clock_ms() - r->begin) * 1e-3);
+  va_start(ap, fmt);
+  vfprintf(stderr, fmt, ap);
+  va_end(ap);
+  fputc('\n', stderr);
 }
 
 double side_kernel_ms(const Side *x, size_t k) { return quantile(&x->kernels[k], QUANTILE); }

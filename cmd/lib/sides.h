@@ -13,18 +13,38 @@ typedef struct Side { /* one variant */
   Reals runs, *kernels;    /* ms; runs: whole runs; kernels: each kernel */
 } Side;
 
-typedef struct Races {     /* the common data of a comparison's sides */
+struct Races {             /* the common data of all comparisons, and what they have cost */
   const Options *o;
   const char *scratch;
+  const Target *target;    /* with the facts that the store has of this machine */
   Tensor *in;              /* inputs of the model; NULL: not made yet */
-  double seconds;          /* run time of each side */
-} Races;
+  int jobs;                /* compilers that run at a time; 0: a bundle is compiled as a whole */
+  Texts built, objects;    /* side_build.c: kernels that are compiled, by their symbols, and the object files */
+  double seconds;          /* run time of each side, if this is more than the least of its lives */
+  double begin, end;       /* by clock_ms: of the command; when it shall end */
+  double plan, build, life; /* seconds that a plan, the next build of a side, and the shortest life of a side will take */
+  bool again;              /* a side was built before */
+};
+/* A life is a process of a side. It takes turns with those of the other sides. */
+typedef struct Lives {
+  int most, least;
+  double end;              /* by clock_ms: further lives would end later */
+} Lives;
 
 Side side_open(Ctx *c, Races *r, const Plan *p); /* builds the plan */
 void side_close(Side *x);
-/* Drops earlier measurements, and measures n sides anew, each in `lives` processes, which run in turn */
-void sides_measure(Ctx *c, const Races *r, Side *const *side, int n, int lives, int threads);
+/* Drops earlier measurements, and measures n sides anew */
+void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
+double sides_seconds(const Races *r, int n, int lives, int most); /* time of so many lives of the most */
+double races_left(const Races *r);               /* seconds until the end */
+/* -v prints the seconds since the begin, and a text */
+void races_note(const Races *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool side_stamped(const Side *x);                /* the times of its kernels are known */
 double side_kernel_ms(const Side *x, size_t k);
 double side_ms(const Side *x);                   /* a run: the sum of its kernels, if these are known */
+
+/* ---- side_build.c ---- */
+/* Builds the bundle in dir as a shared object. hooks: header for TGC_HOOKS, or NULL */
+const char *side_build(Ctx *c, Races *r, const char *dir, const Interface *f, const char *hooks);
+void sides_close(Races *r);                      /* after the last build */
 #endif

@@ -11,31 +11,35 @@
  * With threads there are more sides: all kernels in the same number of chunks, from which each nest takes the best. The
  * remaining schedules are built again and must beat the model without schedules. If they do not, schedules that do not win a
  * second time are dropped, and the rest is tried again. A bundle may run on any number of threads, and neither the store nor a
- * lock file depends on it. So on another number, 1 or 2, the model with schedules must not be slower either. */
+ * lock file depends on it. So on another number, 1 or 2, the model with schedules must not be slower either.
+ *
+ * Builds and runs that were measured tell what the rest will take. Comparisons that are still to come share the time that is
+ * left. */
 #include "graph_choices.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* processes of a side, after the search, before it, and after it on a device; models built from remaining schedules */
-enum { LIVES = 8, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
+/* processes of a side, after the search, at least, before it, and after it on a device; models built from remaining schedules */
+enum { LIVES = 8, LEAST_LIVES = 2, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
 
 struct Validation {
-  Races r;
+  Races *r;
   Tuner *t;
   Validated *result;
   const GraphChoices *choices; /* decisions for all sides */
   Side side[SIDES];
+  const Plan *plan_of[SIDES]; /* schedules may change which nests are one kernel */
   int sides, threads, other; /* other: another number of threads that users may have; 0: none */
-  int lives;       /* processes of a side after the search */
-  double build;    /* seconds that the build of a side takes */
-  double end;      /* when all shall be done, by clock_ms */
+  int lives;       /* most processes of a side after the search */
+  bool measured;   /* the first side was, before the survey */
   bool stamped;    /* bundles record the times of kernels; bundles of objects have no hooks for it */
   const Plan *plan; /* the plan without schedules: tells the nests of a kernel */
   VEC(const char *) choice; /* a schedule for each goal */
+  VEC(const char *) passed; /* the schedules with which the model was faster in the last test; at first the heuristic's */
 };
 
 static const char *with_chunks(Ctx *c, const char *opts, int chunks) {
@@ -60,10 +64,11 @@ static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int s
 
 /* Makes a plan from a lock file with the choice. */
 static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
-  Options o = *s->r.o;
+  Options o = *s->r->o;
+  const double begin = clock_ms();
   Lock l = { .chosen = s->choices->chosen, .nchosen = s->choices->n };
   const bool quiet = c->quiet;
-  const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->r.scratch, number);
+  const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->r->scratch, number);
   for (size_t i = 0; i < s->t->goals.n; i++) {
     LockLine x = { .opts = s->choice.p[i], .note = "" };
     memcpy(x.key, s->t->goals.p[i].key, sizeof x.key);
@@ -74,28 +79,39 @@ static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
   o.schedule = path;
   o.no_store = o.quiet = true;
   c->quiet = true;
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o), NULL);
+  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), s->r->target, NULL);
   c->quiet = quiet;
+  s->r->plan = (clock_ms() - begin) * 1e-3;
   return p;
 }
 
 static void open_side(Ctx *c, Validation *s, int number) {
   const Plan *p = plan_by_pbqp(c, s, number);
   if (!number) s->plan = p;
-  s->side[number] = side_open(c, &s->r, p);
+  s->plan_of[number] = p;
+  s->side[number] = side_open(c, s->r, p);
 }
 
 void validate_close(Validation *s) {
   for (int i = 0; i < SIDES; i++) side_close(&s->side[i]);
   VEC_FREE(&s->choice);
+  VEC_FREE(&s->passed);
 }
 
 /* The first side has no schedules. */
-static void measure(Ctx *c, Validation *s, const int *sides, int n, int lives, int threads) {
+static void measure(Ctx *c, Validation *s, const int *sides, int n, Lives lives, int threads) {
   Side *side[SIDES];
   for (int i = 0; i < n; i++) side[i] = &s->side[sides[i]];
-  sides_measure(c, &s->r, side, n, lives, threads);
+  sides_measure(c, s->r, side, n, lives, threads);
   s->stamped |= side_stamped(&s->side[0]);
+}
+
+static double build_seconds(const Validation *s) { return s->r->plan + s->r->build; }
+
+/* A comparison that is followed by so many others, and by builds. At the end, the lock file needs a plan. */
+static Lives share_of_rest(const Validation *s, int others, int builds) {
+  const double rest = races_left(s->r) - s->r->plan - builds * build_seconds(s);
+  return (Lives){ s->lives, LEAST_LIVES, clock_ms() + 1e3 * rest / (1 + others) };
 }
 
 /* ---- choosing ---- */
@@ -103,8 +119,9 @@ static void measure(Ctx *c, Validation *s, const int *sides, int n, int lives, i
 /* Time of all kernels that have the nest, on a side. */
 static double nest_ms(const Validation *s, const Goal *g, int side) {
   double ms = 0;
-  for (size_t k = 0; k < s->plan->kernels.n; k++) {
-    const Kernel *x = &s->plan->kernels.p[k];
+  const Plan *p = s->plan_of[side];
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
     bool has = false;
     for (size_t i = 0; i < x->nests.n; i++) has |= !strcmp(x->nests.p[i].key, g->key);
     if (has) ms += side_kernel_ms(&s->side[side], k);
@@ -122,9 +139,9 @@ static int fastest_side(Validation *s) {
 }
 
 /* Chooses each nest's best side, or the best for all. Returns how many nests differ from the first side. */
-static int choose(Ctx *c, Validation *s) {
+static int choose(Ctx *c, Validation *s, bool for_all) {
   const Tunables *u = tunables_of(c);
-  const int all = s->stamped ? -1 : fastest_side(s);
+  const int all = for_all ? fastest_side(s) : -1;
   int kept = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
@@ -137,7 +154,7 @@ static int choose(Ctx *c, Validation *s) {
     if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, s, g, best);
     kept += best > 0;
-    if (s->r.o->verbose && has_found(g))
+    if (s->r->o->verbose && has_found(g))
       fprintf(stderr, "validated %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
               g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, nest_ms(s, g, 0) * 1e3, best ? "kept" : "not", g->best);
   }
@@ -146,9 +163,9 @@ static int choose(Ctx *c, Validation *s) {
 
 /* Whether the choice on a side takes at most `worth` of the time without schedules, on this number of threads */
 static bool holds(Ctx *c, Validation *s, int side, int threads, double worth, ValidatedAt *at) {
-  measure(c, s, (int[]){ 0, side }, 2, s->lives, threads);
+  measure(c, s, (int[]){ 0, side }, 2, share_of_rest(s, threads == s->threads && s->other, 0), threads);
   *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side) };
-  if (s->r.o->verbose)
+  if (s->r->o->verbose)
     fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without\n", threads, threads > 1 ? "s" : "", at->tuned,
             at->untuned);
   return at->tuned < worth * at->untuned;
@@ -175,22 +192,51 @@ static bool is_side(Ctx *c, const Validation *s, int side) {
   return true;
 }
 
-/* The build of the choice, and its runs beside the model without schedules, on each number of threads */
-static double comparison_seconds(const Validation *s) { return s->build + 2 * s->r.seconds * (s->other ? 2 : 1); }
+/* Runs of the choice beside the model without schedules, on each number of threads */
+static double runs_seconds(const Validation *s, int lives) {
+  return (s->other ? 2 : 1) * sides_seconds(s->r, 2, lives, s->lives);
+}
+
+/* Whether the choice can be built and run, and the lock file planned */
+static bool has_time(const Validation *s) {
+  return build_seconds(s) + runs_seconds(s, LEAST_LIVES) + s->r->plan < races_left(s->r);
+}
+
+static int number_found(const Validation *s) {
+  int found = 0;
+  for (size_t i = 0; i < s->t->goals.n; i++) found += has_found(&s->t->goals.p[i]);
+  return found;
+}
+
+bool validate_needed(const Validation *s) { return s->threads > 1 || number_found(s); }
+
+static void take_choice(Validation *s, int kept) {
+  for (size_t i = 0; i < s->t->goals.n; i++) {
+    if (kept) s->passed.p[i] = s->choice.p[i];
+    goal_validated(s->t, &s->t->goals.p[i], s->passed.p[i]);
+  }
+}
+
+static void give_result(Validation *s, int found, int kept, const ValidatedAt *at, const ValidatedAt *other) {
+  Validated *v = s->result;
+  if (kept || !v->kept) *v = (Validated){ .kept = kept, .at = *at, .other = *other }; /* else the last result holds */
+  v->done = true;
+  v->found = found;
+}
 
 static void try_schedules(Ctx *c, void *arg) {
   Validation *s = arg;
-  int order[SIDES], last = SIDES - 1, found = 0;
-  for (size_t i = 0; i < s->t->goals.n; i++) found += has_found(&s->t->goals.p[i]);
-  if (!found && s->threads < 2) return;
+  int order[SIDES], last = SIDES - 1;
+  const int found = number_found(s);
+  if (!validate_needed(s)) return;
   for (int k = 0; k < s->sides; k++) {
     for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, s, &s->t->goals.p[i], k);
-    if (!s->side[k].kernels) open_side(c, s, k);
+    if (k) side_close(&s->side[k]), open_side(c, s, k);
     order[k] = k;
   }
-  measure(c, s, order, s->sides, s->lives, s->threads);
+  measure(c, s, order, s->sides, share_of_rest(s, s->other ? 2 : 1, 1), s->threads);
   ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
-  int kept = choose(c, s);
+  int kept = choose(c, s, !s->stamped || !has_time(s));
   for (int i = 0; kept; i++) {
     const int side = is_side(c, s, 1) ? 1 : last;
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
@@ -199,28 +245,24 @@ static void try_schedules(Ctx *c, void *arg) {
       worth = tunable(c, validate_slack);
       if (!s->other || holds(c, s, side, s->other, worth, &other)) break;
     }
-    const bool time = clock_ms() + 1e3 * comparison_seconds(s) < s->end;
-    kept = time && i < TRIES - 1 ? choose_again(s, side, worth) : 0;
+    kept = i < TRIES - 1 && has_time(s) ? choose_again(s, side, worth) : 0;
   }
   if (!kept) at.tuned = at.untuned, other = (ValidatedAt){ 0 };
-  *s->result = (Validated){ .done = true, .kept = kept, .found = found, .at = at, .other = other };
-  for (size_t i = 0; i < s->t->goals.n; i++)
-    goal_validated(s->t, &s->t->goals.p[i], kept ? s->choice.p[i] : s->t->goals.p[i].base);
+  give_result(s, found, kept, &at, &other);
+  take_choice(s, kept);
 }
 
 static void survey(Ctx *c, void *arg) {
   Validation *s = arg;
-  const double begin = clock_ms();
-  if (!s->plan) {
-    open_side(c, s, 0);
-    s->build = (clock_ms() - begin) * 1e-3;
-  }
-  measure(c, s, (int[]){ 0 }, 1, FIRST_LIVES, s->threads);
+  if (!s->plan) open_side(c, s, 0);
+  const double end = s->r->begin + tunable(c, tune_choice_share) * (s->r->end - s->r->begin);
+  if (!s->measured) measure(c, s, (int[]){ 0 }, 1, (Lives){ FIRST_LIVES, 1, end }, s->threads);
+  s->stamped |= side_stamped(&s->side[0]);
   if (!s->stamped) return;
   const Side *x = &s->side[0];
   Peak peak = { INFINITY, INFINITY }; /* a device: its peak is not known */
   if (!s->plan->in->backend->device)
-    peak = peak_measure(c, s->r.o, s->r.scratch, s->plan->in->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
+    peak = peak_measure(c, s->r->o, s->r->scratch, s->plan->in->target, s->threads, x->f.arena_bytes + x->f.weight_bytes);
   double *us = ARENA_NEW(&c->model, double, s->plan->kernels.n + 1);
   for (size_t k = 0; k < s->plan->kernels.n; k++) {
     const Kernel *kernel = &s->plan->kernels.p[k];
@@ -231,28 +273,30 @@ static void survey(Ctx *c, void *arg) {
   tune_slack(s->t, s->plan, us);
 }
 
-double validate_seconds(const Validation *s) {
-  return s->build + 2 * s->r.seconds + comparison_seconds(s); /* the side as found, its comparison, the choice and its own */
+double validate_seconds(const Validation *s, bool least) {
+  const int lives = least ? LEAST_LIVES : s->lives;
+  const double first = (s->sides - 1) * build_seconds(s) + sides_seconds(s->r, s->sides, lives, s->lives);
+  const double choice = (least ? 0 : build_seconds(s)) + runs_seconds(s, lives);
+  return first + choice + s->r->plan; /* the sides as found, the choice, the lock file */
 }
 
-Validation *validate_open(Ctx *c, const Options *o, Tuner *t, const char *scratch, double seconds, GraphChoices *choices,
-                          Validated *result) {
+Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Validated *result) {
   Validation *s = ARENA_NEW(&c->model, Validation, 1);
-  *s = (Validation){ .r = { .o = o, .scratch = scratch }, .t = t, .result = result, .choices = choices };
-  s->threads = o->threads ? (int)o->threads : 1;
+  *s = (Validation){ .r = r, .t = t, .result = result, .choices = choices };
+  s->threads = r->o->threads ? (int)r->o->threads : 1;
   s->other = s->threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0;
   s->lives = t->lab.backend->device ? DEVICE_LIVES : LIVES;
-  s->r.seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share));
-  s->end = 1e3 * t->lab.deadline;
   if (choices->plan) {
-    s->plan = choices->plan;
+    s->plan = s->plan_of[0] = choices->plan;
     s->side[0] = choices->side;
-    s->build = choices->build;
-    s->r.in = choices->in;
+    s->measured = !choices->kept && side_stamped(&s->side[0]); /* else the last runs may have had other threads */
   }
   choices->side = (Side){ 0 };
   s->sides = s->threads > 1 ? SIDES - 1 : 2;
-  for (size_t i = 0; i < t->goals.n; i++) VEC_PUSH(&s->choice, t->goals.p[i].base);
+  for (size_t i = 0; i < t->goals.n; i++) {
+    VEC_PUSH(&s->choice, t->goals.p[i].base);
+    VEC_PUSH(&s->passed, t->goals.p[i].base);
+  }
   return s;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MOST_BUILD 0.5 /* share of the time that is left; if a build may take more, the model is not built */
 enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24, JOB_KEEP = 16 };
 #define CC_SECONDS        10.0
 #define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best time is not known yet */
@@ -18,7 +19,10 @@ typedef struct Tuning {
   const Options *o, *plain; /* plain: for plans without schedules and decisions of the store or of a lock file */
   const Plan *plan;        /* with the heuristic's schedules */
   double start;
+  Races races;             /* common data of the runs of the whole model */
+  double planned;          /* CPU seconds of the plan */
   double searched, worked; /* seconds of the search; CPU seconds of all its processes */
+  bool untested;           /* there is no time to test schedules in the whole model */
   int signal; /* the signal that asked to stop; 0: none */
   sigset_t signals; /* signal mask without tune, which handles the first signal itself */
   bool shown;
@@ -195,13 +199,13 @@ static void report(Tuning *u, const char *lock) {
 }
 
 /* Adds the model's other schedules and all decisions to the lock file. */
-static void complete_lock(Ctx *c, const Options *given, const char *path) {
-  Options o = *given;
+static void complete_lock(Ctx *c, const Tuning *u, const char *path) {
+  Options o = *u->o;
   o.schedule = o.lock = path;
   o.no_store = o.quiet = true;
   const bool quiet = c->quiet;
   c->quiet = true; /* a decision may leave nothing to decide for another one */
-  plan_of(&o, load_graph(c, &o, NULL), target_of(c, &o), NULL);
+  plan_of(&o, load_graph(c, &o, NULL), u->races.target, NULL);
   c->quiet = quiet;
   c->file = NULL;
 }
@@ -227,7 +231,7 @@ static const char *write_lock(Tuning *u, bool complete) {
     warn_at(c, (Pos){ 0 }, "'%s' cannot be written; the schedules are in the store only (-o names another file)", l.path);
   if (!skip) lock_write(c, &l, l.path);
   VEC_FREE(&l.lines);
-  if (!skip && complete) complete_lock(c, u->o, l.path);
+  if (!skip && complete) complete_lock(c, u, l.path);
   return skip ? NULL : l.path;
 }
 
@@ -241,15 +245,12 @@ static void write_log(Ctx *c, Store *s, const char *path) {
 /* Decisions of passes change the nests, so they come before the search. */
 static void choose_decisions(Ctx *c, Tuning *u) {
   const Tuner *t = &u->t;
-  const double seconds = t->lab.deadline - u->start;
-  if (!t->stateful || !t->lab.backend->is_c || u->o->no_validate || seconds <= 0) return; /* only C has hooks */
+  if (!t->stateful || !t->lab.backend->is_c) return; /* only C has hooks */
   const int threads = u->o->threads ? (int)u->o->threads : 1;
-  const GraphAsk ask = { .o = u->plain,
-                         .scratch = t->lab.scratch,
+  const GraphAsk ask = { .r = &u->races,
                          .store = t->store,
                          .place = place_for(c, &t->place, decisions_wanted(c, u->o, t->lab.target)),
-                         .seconds = seconds * tunable(c, tune_choice_share),
-                         .run_seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share)),
+                         .end = u->races.begin + tunable(c, tune_choice_share) * (u->races.end - u->races.begin),
                          .threads = threads,
                          .other = threads > 1 ? 1 : t->lab.jobs > 1 ? 2 : 0 };
   const int code = graph_choices(c, &ask, &u->choices);
@@ -266,21 +267,107 @@ static const Plan *plan_chosen(Ctx *c, const Tuning *u) {
   lock_write(c, &l, path);
   plain.schedule = path;
   c->quiet = true;
-  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), target_of(c, &plain), NULL);
+  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), u->races.target, NULL);
   c->quiet = quiet;
   return p;
 }
 
-static void find_goals(Ctx *c, Tuning *u) {
+static void find_goals(Ctx *c, Tuning *u, bool whole) {
   Tuner *t = &u->t;
-  choose_decisions(c, u);
-  if (u->chosen.nchosen) {
-    u->plan = plan_chosen(c, u);
-    t->lab.ir = u->plan->ir;
-    t->lab.target = u->plan->in->target;
-  }
+  if (whole) choose_decisions(c, u);
+  if (u->choices.plan) u->plan = u->choices.plan;
+  else if (u->chosen.nchosen) u->plan = plan_chosen(c, u);
+  t->lab.ir = u->plan->ir;
+  t->lab.target = u->plan->in->target;
   tune_goals(t, u->plan);
   if (u->o->verbose && t->stateful) print_states(t);
+}
+
+/* Estimates the first build of the whole model and its runs. The compiler's time grows with the statements, and with the load of
+ * the machine: the plan tells how much of a CPU it has got. */
+static double whole_seconds(Ctx *c, const Tuning *u) {
+  size_t statements = 0;
+  for (size_t k = 0; k < u->plan->kernels.n; k++)
+    if (u->plan->kernels.p[k].code == (int)k) statements += u->plan->kernels.p[k].prog.n;
+  const double slower = fmax(1, u->races.plan / fmax(u->planned, 1e-3));
+  const double s = 2 * u->races.plan + slower * tunable(c, tune_build_statement) * (double)statements;
+  races_note(&u->races, "the plan took %.2f s; a build of %zu statements may take %.1f s", u->races.plan, statements, s);
+  return s;
+}
+
+static void survey(Ctx *c, Tuning *u) {
+  u->validation = validate_open(c, &u->races, &u->t, &u->choices, &u->model);
+  const int code = validate_survey(c, u->validation);
+  if (code && code != EX_FAILED) fail_silent(c, code); /* if the model cannot be built, no candidate can */
+}
+
+/* Sets the end of the search, so that there is time to test its schedules in the whole model. False: there is too little time for
+ * both. */
+static bool leave_time(Ctx *c, Tuning *u) {
+  const double all = (u->races.end - u->races.begin) * 1e-3, left = races_left(&u->races);
+  const double least = validate_seconds(u->validation, true), full = validate_seconds(u->validation, false);
+  const double wanted = fmax(least, fmin(full, left - tunable(c, tune_search_share) * all)) + u->t.lab.grace;
+  if (left - wanted < tunable(c, tune_least_share) * all) return false;
+  races_note(&u->races, "the test of schedules in the model will take %.1f s", wanted);
+  u->t.lab.deadline = tune_clock() + left - wanted;
+  return true;
+}
+
+static void search(Tuning *u) {
+  const double start = tune_clock(), work = tune_work();
+  tune_run(&u->t);
+  u->searched += tune_clock() - start;
+  u->worked += tune_work() - work;
+}
+
+/* At the end, the lock file needs a plan. */
+static void search_to_end(Tuning *u) {
+  u->t.lab.deadline = u->races.end * 1e-3 - u->races.plan - u->t.lab.grace;
+  search(u);
+}
+
+static bool over(const Tuning *u) {
+  const Tuner *t = &u->t;
+  bool open = false;
+  for (size_t i = 0; i < t->goals.n; i++) open |= !t->goals.p[i].done;
+  return !open || u->signal || t->lab.gone || (t->trials && t->tried >= t->trials);
+}
+
+/* Searches, and tests the schedules in the whole model, as often as there is time. If no schedule needs a test, its time is for a
+ * further search. Returns an exit code. */
+static int search_and_test(Ctx *c, Tuning *u) {
+  const Validation *s = u->validation;
+  int code = 0;
+  for (bool again = false; !code; again = true) {
+    if (!leave_time(c, u)) {
+      u->untested = true;
+      search_to_end(u);
+      break;
+    }
+    search(u);
+    if (!over(u) && !validate_needed(s)) {
+      u->t.lab.deadline = u->races.end * 1e-3 - validate_seconds(s, true);
+      search(u);
+    }
+    if (u->signal || u->t.lab.gone) break;
+    if (!again) write_lock(u, false); /* in case that the test is ended */
+    code = validate_model(c, u->validation);
+    if (over(u)) break;
+  }
+  return code;
+}
+
+/* A schedule that wins alone may lose in the model, so what could not be tested there is not used. */
+static void drop_untested(Ctx *c, Tuning *u) {
+  int dropped = 0;
+  for (size_t i = 0; i < u->t.goals.n; i++) {
+    Goal *g = &u->t.goals.p[i];
+    dropped += strcmp(g->best, g->proven) != 0;
+    goal_validated(&u->t, g, g->proven);
+  }
+  if (dropped)
+    warn_at(c, (Pos){ 0 },
+            "%d schedules are not used, because --time is too short to test them in the whole model; their times are kept", dropped);
 }
 
 static void run(Ctx *c, void *arg) {
@@ -288,26 +375,21 @@ static void run(Ctx *c, void *arg) {
   Tuner *t = &u->t;
   const char *log = u->o->tune_log;
   const double seconds = t->lab.deadline - u->start;
-  find_goals(c, u);
-  if (seconds > 0 && !u->o->no_validate)
-    u->validation = validate_open(c, u->o, t, t->lab.scratch, seconds, &u->choices, &u->model);
-  const int surveyed = u->validation ? validate_survey(c, u->validation) : 0;
-  if (surveyed && surveyed != EX_FAILED) fail_silent(c, surveyed); /* if the model cannot be built, no candidate can */
-  if (u->validation) /* the runs of the whole model are part of the time */
-    t->lab.deadline = fmax(t->lab.deadline - validate_seconds(u->validation),
-                           tune_clock() + tunable(c, tune_search_share) * seconds);
-  u->searched = -tune_clock();
-  u->worked = -tune_work();
-  tune_run(t);
-  u->searched += tune_clock();
-  u->worked += tune_work();
+  const bool wanted = seconds > 0 && !u->o->no_validate;
+  const bool whole = wanted && whole_seconds(c, u) < MOST_BUILD * races_left(&u->races);
+  u->untested = wanted && !whole;
+  u->races.seconds = fmin(tunable(c, validate_seconds), seconds * tunable(c, validate_share));
+  t->lab.grace = fmin(tunable(c, tune_last_race), tunable(c, tune_last_share) * seconds);
+  find_goals(c, u, whole);
+  if (whole) survey(c, u);
+  int code = 0;
+  if (whole) code = search_and_test(c, u);
+  else search_to_end(u);
   if (u->shown) progress_show(u->o, NULL, -1, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
-  const bool whole = !u->signal && !t->lab.gone;
-  const char *lock = write_lock(u, !u->signal && (t->lab.gone || !u->validation));
-  int code = 0;
-  if (whole && u->validation && !(code = validate_model(c, u->validation))) lock = write_lock(u, true);
+  if (u->untested) drop_untested(c, u);
+  const char *lock = write_lock(u, !u->signal);
   c->file = NULL;
   report(u, lock);
   if (code) fail(c, code, "the schedules could not be tested in the whole model");
@@ -431,10 +513,15 @@ int verb_tune(Ctx *c, const Options *o) {
   if (range_of_dims(o, &(int64_t){ 0 }, &(int64_t){ 0 }))
     fail(c, EX_USAGE_, "--dim %s: tune measures kernels for one size; its schedules do not serve a range",
          range_of_dims(o, &(int64_t){ 0 }, &(int64_t){ 0 }));
-  Graph *g = load_graph(c, o, NULL);
   plain.schedule = "none";
   plain.no_store = true;
+  const double begin = clock_ms(), work = tune_work();
+  Graph *g = load_graph(c, o, NULL);
   const Plan *p = plan_of(&plain, g, target, NULL);
+  u.planned = tune_work() - work;
+  u.races = (Races){
+    .o = &plain, .target = target, .begin = u.start * 1e3, .end = (u.start + seconds) * 1e3, .plan = (clock_ms() - begin) * 1e-3
+  };
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = job ? 0 : o->trials;
   if (!job) t->place = find_place(c, o, p);
@@ -463,14 +550,16 @@ int verb_tune(Ctx *c, const Options *o) {
   if (!job && (t->lab.screen = find_screen(c, p))) t->screened = place_here(c, t->lab.screen, NULL);
   /* all candidates of a round are one program of a driver */
   t->lab.jobs = t->lab.backend->driver || sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
+  u.races.jobs = t->lab.jobs;
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;
   t->stateful = !job && !t->lab.backend->driver;
-  tools.scratch = t->lab.scratch = scratch_new(c);
+  u.races.scratch = tools.scratch = t->lab.scratch = scratch_new(c);
   u.signals = signals_hold();
   int code = ctx_try(c, job ? run_job : run, &u);
   if (u.validation) validate_close(u.validation);
   side_close(&u.choices.side);
+  sides_close(&u.races);
   scratch_remove(t->lab.scratch);
   signals_restore(&u.signals);
   store_close(t->store);

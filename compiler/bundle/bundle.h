@@ -258,6 +258,7 @@ json_t *json_dims(int rank, const int64_t *dims);
 json_t *json_kernels(const Plan *p);           /* also used by reports */
 
 /* ---- write.c: all fail with EX_NOWRITE ---- */
-void bundle_put(Ctx *c, const Bundle *b, const char *dir);   /* writes into an existing folder, file by file */
+/* writes into an existing folder, file by file; durable: fsynced */
+void bundle_put(Ctx *c, const Bundle *b, const char *dir, bool durable);
 void bundle_write(Ctx *c, const Bundle *b, const char *dir); /* atomically: dir holds the old bundle or the new one */
 #endif

@@ -25,11 +25,12 @@ static void make_folder(Ctx *c, const char *path) {
   if (mkdir(path, 0777) && errno != EEXIST) fail(c, EX_NOWRITE, "cannot create the folder '%s': %s", path, strerror(errno));
 }
 
-void bundle_put(Ctx *c, const Bundle *b, const char *dir) {
+void bundle_put(Ctx *c, const Bundle *b, const char *dir, bool durable) {
   for (size_t i = 0; i < b->files.n; i++) {
     const char *path = arena_printf(&c->model, "%s/%s", dir, b->files.p[i].name);
     each_folder(c, dir, b->files.p[i].name, make_folder);
-    file_put(c, path, b->files.p[i].p, b->files.p[i].n);
+    if ((durable ? file_write : file_write_briefly)(path, b->files.p[i].p, b->files.p[i].n))
+      fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
   }
 }
 
@@ -136,7 +137,7 @@ static void write_and_swap(Ctx *c, void *arg) {
   mode_t mask = umask(0);
   umask(mask);
   if (chmod(w->temp, 0777 & ~mask)) fail(c, EX_NOWRITE, "cannot write '%s': %s", w->temp, strerror(errno));
-  bundle_put(c, w->b, w->temp);
+  bundle_put(c, w->b, w->temp, true);
   files_check(c);
   for (size_t i = 0; i < w->b->files.n; i++) each_folder(c, w->temp, w->b->files.p[i].name, sync_dir);
   sync_dir(c, w->temp);

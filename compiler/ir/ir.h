@@ -259,6 +259,8 @@ uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds an origin;
 _Noreturn void ir_wrong(const IR *ir, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
 
+/* Makes room for further nodes in the table of nodes, as a child process would have to do for itself. */
+void ir_reserve(IR *ir, uint32_t more);
 /* The only constructor. It copies src, arg and dims. The caller gives the type and, at graph level, the shape. It computes
  * bounds, but checks nothing (ir_verify.c does) and folds nothing. */
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg,

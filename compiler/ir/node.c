@@ -165,12 +165,11 @@ static void slots_put(Slots *s, Probe p, uint32_t at) { /* the node is not in th
   *e = (Slot){ p.hash, at };
 }
 
-/* Makes room for one more. Reinserts nodes in the order of their age; the order of the old table would access memory at random.
- */
-static void slots_grow(const IR *ir, Slots *s) {
+/* Makes room for `more`. Reinserts nodes in the order of their age; the order of the old table would access memory at random. */
+static void slots_reserve(const IR *ir, Slots *s, uint32_t more) {
   Slots old = *s;
-  if (s->used * 2 < s->n) return;
-  s->n = old.n ? old.n * 2 : 4096;
+  if ((s->used + more - 1) * 2 < s->n) return;
+  for (s->n = old.n ? old.n * 2 : 4096; (s->used + more - 1) * 2 >= s->n;) s->n *= 2;
   s->p = xcalloc(s->n, sizeof *s->p);
   if (s == &ir->tables->node)
     for (Ref r = 1; r < ir->n; r++)
@@ -180,6 +179,10 @@ static void slots_grow(const IR *ir, Slots *s) {
       if (old.p[i].at) slots_put(s, (Probe){ .hash = old.p[i].hash }, old.p[i].at);
   free(old.p);
 }
+
+static void slots_grow(const IR *ir, Slots *s) { slots_reserve(ir, s, 1); }
+
+void ir_reserve(IR *ir, uint32_t more) { slots_reserve(ir, &ir->tables->node, more); }
 
 static const int64_t *intern_list(IR *ir, const int64_t *words, int n) {
   static const int64_t none[1]; /* dims of a scalar may be copied; C forbids memcpy from NULL, even of 0 bytes */

@@ -92,7 +92,7 @@ void files_unmap(Ctx *c) {
   c->maps = NULL;
 }
 
-int file_write(const char *path, const void *p, size_t n) {
+static int write_file(const char *path, const void *p, size_t n, bool durable) {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return -1;
   const char *at = p;
@@ -103,7 +103,7 @@ int file_write(const char *path, const void *p, size_t n) {
     at += k;
     n -= (size_t)k;
   }
-  if (fsync(fd)) goto broken;
+  if (durable && fsync(fd)) goto broken;
   return close(fd);
 broken:;
   int e = errno;
@@ -111,6 +111,9 @@ broken:;
   errno = e;
   return -1;
 }
+
+int file_write(const char *path, const void *p, size_t n) { return write_file(path, p, n, true); }
+int file_write_briefly(const char *path, const void *p, size_t n) { return write_file(path, p, n, false); }
 
 void file_put(Ctx *c, const char *path, const void *p, size_t n) {
   if (file_write(path, p, n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));

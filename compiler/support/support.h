@@ -177,6 +177,7 @@ Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* read-only private ma
 void files_check(Ctx *c);
 void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
+int file_write_briefly(const char *path, const void *p, size_t n); /* the same for a file of a scratch folder: not fsynced */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
 void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* the same, but the old file stays until the new one is
                                                                          complete */

@@ -47,7 +47,8 @@ static bool same_code(const Lab *lab, const Plan *p, int x, int y) {
   return same;
 }
 
-/* Lowers all candidates, and drops those that are not among the cheapest, that became too long, or that equal another one. */
+/* Lowers candidates, and drops those that are not among the cheapest, that became too long, or that equal another one. Long
+ * candidates take as long to lower as to compile, so no more are lowered than the choice needs; the others stay open. */
 static void choose(Batch *b) {
   const Lab *lab = b->lab;
   VEC(Price) price = { 0 };
@@ -57,20 +58,22 @@ static void choose(Batch *b) {
   const Tunables *u = tunables_of(lab->ctx);
   const bool driver = lab->backend->driver;
   const size_t room = driver ? (size_t)lab->room : (size_t)(lab->screen ? u->tune_screen_statements : u->tune_batch_statements);
-  for (size_t i = 0; i < b->which.n; i++) {
+  size_t statements = 0;
+  for (size_t i = 0; i < b->which.n && (driver || i < 2 || (double)statements < u->tune_lowered * (double)room); i++) {
     tell("at %d", b->which.p[i]);
     if (!i && ready) VEC_PUSH(&all.kernels, ready->kernel);
     else plan_add(&all, b->task->nest, b->task->cand.p[b->which.p[i]].opts);
     const Kernel *k = &all.kernels.p[i];
     double n = (double)k->prog.n,
            cycles = n > u->tune_statements ? INFINITY : program_cycles(lab, &k->prog, b->task->state) * (1 + n / u->tune_long);
+    if (i) statements += k->prog.n;
     VEC_PUSH(&price, ((Price){ i ? cycles : 0, (int)i })); /* the incumbent stays */
   }
   VEC_SORT(&price, by_cycles);
   b->plan = all;
   b->plan.kernels.p = NULL;
   b->plan.kernels.n = b->plan.kernels.cap = 0;
-  size_t statements = 0;
+  statements = 0;
   for (size_t i = 0; i < price.n; i++) {
     size_t own = all.kernels.p[price.p[i].at].prog.n;
     if (driver && i > 1 && !isinf(price.p[i].cycles) && statements + own > room) continue; /* a later round may have it */
@@ -274,7 +277,7 @@ static void run_steps(Lab *lab, Task *t, Batch *b, bool *good, int n) {
     for (int k = 0; k < n && !steps[s].alone; k++) good[k] = good[k] && begin_step(&b[k], s);
     for (int k = 0; k < n; k++)
       good[k] = good[k] && (!steps[s].alone || begin_step(&b[k], s)) &&
-                wait_done(lab, &b[k], t, steps[s].alone ? tunable(lab->ctx, tune_last_race) : 0);
+                wait_done(lab, &b[k], t, steps[s].alone ? lab->grace : 0);
   }
 }
 
@@ -303,11 +306,14 @@ static void note_round(Lab *lab, double begun) {
   if (lab->raced) lab->statement_seconds = (tune_clock() - begun) / lab->raced;
 }
 
+enum { MORE_NODES = 1 << 18 }; /* some ten for each statement of a batch */
+
 bool lab_run(Lab *lab, Task *t) {
   const double begun = tune_clock();
   int n = lab->jobs, maker = 0; /* the batch that compiles what the screens of all found */
   read_headers(lab);
   ready_incumbent(lab, t);
+  ir_reserve(lab->ir, MORE_NODES);
   if (lab->backend->driver) size_round(lab);
   if (n > (int)t->cand.n / 2) n = (int)t->cand.n / 2;
   if (n < 1) n = 1;

@@ -71,7 +71,7 @@ void read_headers(Lab *lab) {
   Arena *m = &lab->ctx->model;
   if (lab->header || lab->wanted_header < tunable(lab->ctx, tune_headers)) return;
   lab->header = arena_printf(m, "%s/headers.h", lab->scratch);
-  if (file_write(lab->header, text, sizeof text - 1))
+  if (file_write_briefly(lab->header, text, sizeof text - 1))
     fail(lab->ctx, EX_NOWRITE, "cannot write '%s': %s", lab->header, strerror(errno));
   run_compiler(lab, "-x c-header", lab->header, arena_printf(m, "%s.gch", lab->header),
                arena_printf(m, "%s/headers.log", lab->scratch));
@@ -174,8 +174,9 @@ static void build(Batch *b, int first, int n) {
              *so = lib_path(b, first, n), *log = arena_printf(&c->model, "%s.log", b->stem);
   Sb text = { 0 };
   write_source(b, first, n, &text);
-  const char *why = file_write(source, text.p, text.n) ? strerror(errno)
-                                                       : compile_file(b, first, strstr(text.p, "<immintrin.h>"), source, so, log);
+  const char *why = file_write_briefly(source, text.p, text.n)
+                        ? strerror(errno)
+                        : compile_file(b, first, strstr(text.p, "<immintrin.h>"), source, so, log);
   sb_free(&text);
   if (!why) {
     for (int i = 0; i < n; i++) {

@@ -115,7 +115,8 @@ const char *lab_verify(Lab *lab, Ref nest, const char *key, const char *opts, bo
   }
   /* a driver may compile each of the two when it first runs */
   const double driver = lab->backend->driver ? 2 * driver_limit(&b, true) : 0;
-  for (double end = tune_clock() + tunable(lab->ctx, tune_verify) + driver;
+  const double now = tune_clock();
+  for (double end = now + fmin(tunable(lab->ctx, tune_verify) + driver, fmax(lab->deadline - now, 0) + lab->grace);
        !line.n && !ended && tune_clock() < end && !lab->interrupted(lab->interrupted_arg);)
     if (child_line(&b.child, 0.1, &line, &ended) && take_built(&b, line.p)) line.n = 0;
   int status = child_end(&b.child);

@@ -104,6 +104,7 @@ static void read_rows(Tuner *t, Goal *g) {
     take_best(g, won, w.warm, w.cold);
     g->done = w.beam >= t->beam;
   } else if (t->stateful) g->elsewhere = winner_at(t, g, &t->place, &w);
+  g->proven = g->best;
 }
 
 void tune_goals(Tuner *t, const Plan *p) {
@@ -126,10 +127,13 @@ void tune_slack(Tuner *t, const Plan *p, const double *us) {
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     double all = 0;
-    for (size_t i = 0; i < x->nests.n; i++) all += goal_of(t, x->nests.p[i].key)->cycles;
+    for (size_t i = 0; i < x->nests.n; i++) {
+      const Goal *g = goal_of(t, x->nests.p[i].key);
+      all += g ? g->cycles : 0;
+    }
     for (size_t i = 0; i < x->nests.n; i++) {
       Goal *g = goal_of(t, x->nests.p[i].key);
-      g->slack += us[k] * g->cycles / all;
+      if (g) g->slack += us[k] * g->cycles / all;
     }
   }
 }
@@ -188,6 +192,7 @@ static void add_fresh(void *arg, const char *text) {
 static int by_mean(const void *a, const void *b) {
   const Trial *x = a, *y = b;
   if (x->failed != y->failed) return x->failed - y->failed;
+  if (x->rejected != y->rejected) return x->rejected - y->rejected;
   return mean(x) < mean(y) ? -1 : mean(x) > mean(y);
 }
 
@@ -286,6 +291,7 @@ static void keep(Tuner *t, Goal *g, const Task *task) {
     }
     if (x->outcome < OUT_MEASURED) continue;
     trial.varied = old && old->varied;
+    trial.rejected = old && old->rejected;
     if (old) *old = trial;
     else VEC_PUSH(&g->trials, trial);
     store_put_trial(t->store, g->key, &g->place, &trial);
@@ -306,7 +312,7 @@ static void promote(Tuner *t, Goal *g) {
   for (;;) {
     VEC_SORT(&g->trials, by_mean);
     Trial *x = g->trials.n ? &g->trials.p[0] : NULL, *base = trial_of(g, g->base);
-    if (!x || x->failed) return;
+    if (!x || x->failed || x->rejected) return;
     if (base && !base->failed && mean(x) > tunable(t->lab.ctx, tune_gain) * mean(base)) x = base;
     if (g->verified && !strcmp(x->opts, g->best)) {
       take_best(g, g->best, x->warm, x->cold);
@@ -319,6 +325,7 @@ static void promote(Tuner *t, Goal *g) {
     const char *why = known ? NULL : lab_verify(&t->lab, g->nest, g->key, x->opts, &late);
     t->lab.spent[SPENT_CHECKING] += tune_work() - start;
     if (t->lab.gone || (!t->compared && t->lab.interrupted(t->lab.interrupted_arg))) return;
+    if (late && tune_clock() >= t->lab.deadline) return; /* nothing is known about it */
     if (!why) {
       take_best(g, x->opts, x->warm, x->cold);
       g->verified = g->dirty = true;
@@ -344,10 +351,16 @@ static void save_winner(Tuner *t, Goal *g) {
 }
 
 void goal_validated(Tuner *t, Goal *g, const char *opts) {
-  const Trial *base = trial_of(g, g->base);
-  if (!strcmp(opts, g->best)) return;
-  if (!strcmp(opts, g->base) && base && !base->failed) take_best(g, opts, base->warm, base->cold), g->verified = true;
-  else g->best = opts;
+  const Trial *x = trial_of(g, opts);
+  Trial *old = trial_of(g, g->best);
+  if (!strcmp(opts, g->best)) {
+    g->proven = opts;
+    return;
+  }
+  if (old && strcmp(g->best, g->base)) old->rejected = true;
+  if (x && !x->failed) take_best(g, opts, x->warm, x->cold);
+  g->verified |= (x && !x->failed && !strcmp(opts, g->base)) || !strcmp(opts, g->proven);
+  g->best = g->proven = opts;
   g->dirty = true;
   save_winner(t, g);
 }
@@ -381,7 +394,7 @@ static bool generation(Tuner *t, Goal *g) {
   Task task = task_of(t, g);
   double before = g->best_us;
   bool first = !g->measured;
-  expand(t, g, &task, (size_t)tunable(t->lab.ctx, tune_few));
+  expand(t, g, &task, (size_t)(t->lab.screen ? tunable(t->lab.ctx, tune_few_screened) : tunable(t->lab.ctx, tune_few)));
   bool fresh = task.cand.n > 1 || first, go_on = true;
   task.insists = task.cand.n == 1 || g->stale + 1 >= tunable(t->lab.ctx, tune_patience); /* the search of the nest ends */
   if (fresh) {
@@ -431,7 +444,7 @@ static void measure_one(Tuner *t) {
   if (!most || !t->lab.screen || t->lab.gone || t->lab.interrupted(t->lab.interrupted_arg)) return;
   Task task = task_of(t, most);
   task.insists = true;
-  t->lab.deadline = fmax(t->lab.deadline, tune_clock() + tunable(t->lab.ctx, tune_last_race));
+  t->lab.deadline = fmax(t->lab.deadline, tune_clock() + t->lab.grace);
   VEC_PUSH(&task.cand, ((Candidate){ .opts = most->best }));
   lab_run(&t->lab, &task);
   keep(t, most, &task);

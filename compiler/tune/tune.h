@@ -120,6 +120,7 @@ typedef struct Trial {     /* a schedule of a nest that was tried */
   double spread;           /* relative spread of the middle half of the samples; not stored */
   const char *why;         /* if failed */
   bool varied;             /* its neighbours were tried in this session */
+  bool rejected;           /* in this session it did not win in the model */
 } Trial;
 typedef VEC(Trial) Trials;
 /* beam: width of the finished search, 0: unfinished */
@@ -233,6 +234,7 @@ typedef struct Lab {     /* shared by batches */
   double limit;            /* most seconds of a candidate's run */
   double cc_limit;         /* most seconds of the compiler for a file, or of the driver for a program */
   double deadline;         /* end of the search, by tune_clock */
+  double grace;            /* seconds after it that a race or a comparison under way may take */
   int (*interrupted)(void *arg); /* not 0: stop */
   void *interrupted_arg;
   int batches;             /* made so far, for names of files */
@@ -265,6 +267,7 @@ typedef struct Goal {
   Trials trials;           /* by the compiler's code */
   Trials screened;         /* with the screen's code; times are scaled so that the incumbent has its time with the compiler's */
   const char *base, *best; /* schedules: the heuristic's, and the best known */
+  const char *proven;      /* the best before this search */
   const char *elsewhere;   /* the best with the data elsewhere in the caches; NULL: none is known, or the best in this state is */
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: unknown */
   double slack;            /* microseconds of the base's schedule in a run of the model beyond the roofline's; 0: unknown */
@@ -302,7 +305,7 @@ bool tune_run(Tuner *t);                             /* false: interrupted */
 /* Candidates for the nest that can gain most, of those not taken yet; NULL: there is none, or time is up */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* the best trial of each nest becomes its winner, also in the store */
-/* the schedule that won in the model becomes the best, also in the store */
+/* the schedule that won in the model, or was the best before, becomes the best, also in the store */
 void goal_validated(Tuner *t, Goal *g, const char *opts);
 double tune_total(const Tuner *t, bool base);        /* microseconds of one run of the model */
 void tuner_free(Tuner *t);
