@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* strips.c: makes the conversion of the caller's inputs part of the kernel that reads its results.
  *
- * A kernel may do no more than convert: bytes of a camera to floats, with a border of padding. The next kernel moves windows over
- * the rows of the result. Windows overlap, so chunks of its rows need rows in common, and the two kernels form no group (group.c).
- * Here both become one kernel that runs chunk by chunk. Each chunk first converts the rows that it reads, into a piece of memory
- * that stays in a near cache. It then computes its own rows. Some rows are converted by two chunks, which costs less than memory for
- * all of them. The rows are found in the addresses: a row is the largest step of the stores, and windows move by whole rows.
+ * A kernel may do no more than convert: bytes of a camera to floats, with a border of padding. The next kernel moves
+ * windows over the rows of the result. Windows overlap, so chunks of its rows need rows in common, and the two kernels form
+ * no group (group.c). Here both become one kernel that runs chunk by chunk. Each chunk first converts the rows that it
+ * reads, into a piece of memory that stays in a near cache. It then computes its own rows. Some rows are converted by two
+ * chunks, which costs less than memory for all of them. The rows are found in the addresses: a row is the largest step of
+ * the stores, and windows move by whole rows.
  *
  * needs: canonical nests, groups
  * gives: fewer kernels; ranges of chunks in the joined one, Kernel.chunks_per_task, Buf.piece
@@ -206,7 +207,8 @@ static bool take_part(const Plan *p, Strips *s, int64_t part) {
   s->chunks = extent / part;
   for (s->chunks_per_task = 1; s->chunks_per_task <= s->chunks / u->group_shares_least; s->chunks_per_task++) {
     const int64_t shares = s->chunks / s->chunks_per_task;
-    if (s->chunks % s->chunks_per_task == 0 && shares_even(u, p->in->target, shares) && piece_bytes(ir, s) * shares <= whole) return true;
+    if (s->chunks % s->chunks_per_task || !shares_even(u, p->in->target, shares)) continue;
+    if (piece_bytes(ir, s) * shares <= whole) return true;
   }
   return false;
 }
@@ -339,10 +341,11 @@ void strips_join(Plan *p) {
     const Question q = ask_kernel(p, "strips", &p->kernels.p[k + 1]);
     long long part = 0;
     int end = 0;
-    bool joined = q.given && strcmp(q.given, "apart") && sscanf(q.given, "%lld-rows%n", &part, &end) == 1 && !q.given[end] &&
-                  part > 0 && take_part(p, &s, part);
-    if (q.given && strcmp(q.given, "apart") && !joined) answer_refused(p->ir, &q, "the kernel cannot be divided into such chunks");
-    if (!joined && !(q.given && !strcmp(q.given, "apart"))) joined = model_strips(p, &s);
+    const bool apart = q.given && !strcmp(q.given, "apart");
+    bool joined = q.given && !apart && sscanf(q.given, "%lld-rows%n", &part, &end) == 1 && !q.given[end] && part > 0 &&
+                  take_part(p, &s, part);
+    if (q.given && !apart && !joined) answer_refused(p->ir, &q, "the kernel cannot be divided into such chunks");
+    if (!apart && !joined) joined = model_strips(p, &s);
     answer_with(p->ir, &q, joined ? arena_printf(&p->ir->ctx->model, "%lld-rows", (long long)s.part) : "apart");
     if (joined) strips_apply(p, k, &s);
   }
