@@ -660,6 +660,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "cpu_check", word_if(asks) },
     { "ninputs", arena_printf(m, "%d", nin) },
     { "noutputs", arena_printf(m, "%d", nout) },
+    { "nkernels", arena_printf(m, "%zu", p->kernels.n) },
     { "kernels_said", count_noun(m, (int64_t)p->kernels.n, "kernel") },
     { "shapes", sb_keep(&shapes, &c->model) },
     { "input_fields", in_fields },
