@@ -323,6 +323,7 @@ void feed_shapes(const Interface *f, Feed *feed);
 const char *ort_script(Ctx *c, const char *name);         /* a script of cmd/probe for ONNX Runtime, as python -c takes it */
 const char *ort_type(Ctx *c, const GIO *v);              /* type and dimensions as its scripts read them: "f32:1,3" */
 /* Runs ONNX Runtime on the inputs of some runs, `stride` tensors each. want receives its outputs, nout for each run. */
+void ort_needs_onnx(Ctx *c, const char *model, const char *option); /* fails for a model in text form */
 void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs);
 
 /* ---- npy.c: NumPy's files ---- */
@@ -614,18 +615,18 @@ void plot_roofline(Ctx *c, const Timing *t, Sb *s);
 void plot_memory(Ctx *c, const Plan *p, Sb *s);
 
 /* ---- callgraph.c: calls and stacks, as gcc writes them ---- */
-/* bytes: its own frame; -1: not known. red: it calls nothing, so it may use the red zone. deepest: bytes of its frame and of the
- * frames below it, on the deepest path. next: the function below, on this path; -1: none */
+/* bytes: its own frame; -1: not known. deepest: bytes of its frame and of the frames below it, on the deepest path. next: the
+ * function below, on this path; -1: none */
 typedef struct Function {
   const char *name;
   int64_t bytes, deepest, assumed;
-  bool unbounded, reached, red;
+  bool unbounded, reached;
   int state, next;
 } Function;
 typedef struct FunctionCall { size_t from, to; } FunctionCall;
 typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
 void callgraph_read(Ctx *c, CallGraph *g, const char *path);
-void callgraph_add(CallGraph *g, int64_t vector_bytes, int64_t red_zone); /* adds bytes that the compiler does not count */
+void callgraph_add(CallGraph *g, int64_t vector_bytes); /* adds bytes that the compiler does not count */
 /* Bytes of the deepest path; -1: no such function. follow: with functions that are called by pointer */
 int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
 bool is_indirect(const Function *f);                      /* stands for calls by pointer */

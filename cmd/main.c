@@ -25,8 +25,18 @@ static void hold_standard_streams(void) {
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(EX_NOWRITE);
 }
 
+/* Files that a verb writes at its end: it may run for minutes before. */
+static void expect_files(Ctx *c, const Options *o) {
+  const bool to_file = o->verb == VERB_tune || o->verb == VERB_quantize || o->verb == VERB_report || o->stop_after;
+  const char *const files[] = { to_file && o->out && strcmp(o->out, "none") ? o->out : NULL, o->dot, o->lock, o->csv, o->trace,
+                                o->junit, o->markdown, o->tune_log };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    if (files[i]) file_expect(c, files[i]);
+}
+
 static void run_verb(Ctx *c, void *arg) {
   Job *job = arg;
+  expect_files(c, job->o);
   tunables_apply(c, job->o);
   job->code = verbs[job->o->verb](c, job->o);
 }

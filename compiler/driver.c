@@ -330,10 +330,12 @@ static void check_variants(const Plan *p, const Resumed *r) {
   size_t n = 0;
   for (const Target *const *t = r->pass >= pass_named("variants") ? p->in->target->variants : NULL; t && *t; t++) n++;
   if (p->variants.n != n)
-    fail(p->ir->ctx, EX_BADMODEL, "the dump has %zu variants, but '%s' has %zu", p->variants.n, p->in->target->isa, n);
+    fail(p->ir->ctx, EX_BADMODEL, "the dump has %s, but '%s' has %zu",
+         count_noun(&p->ir->ctx->model, (int64_t)p->variants.n, "variant"), p->in->target->isa, n);
   for (size_t i = 0; i < n; i++)
     if (p->variants.p[i]->kernels.n != p->kernels.n)
-      fail(p->ir->ctx, EX_BADMODEL, "variant %zu has %zu kernels, not %zu", i, p->variants.p[i]->kernels.n, p->kernels.n);
+      fail(p->ir->ctx, EX_BADMODEL, "variant %zu has %s, not %zu", i,
+           count_noun(&p->ir->ctx->model, (int64_t)p->variants.p[i]->kernels.n, "kernel"), p->kernels.n);
 }
 
 /* A run of any size of a range needs a backend whose kernels take sizes. */

@@ -69,6 +69,7 @@ packages gcc-avr               has avr-g++
 packages avr-libc              file /usr/lib/avr/include/stdlib.h
 packages arduino-core-avr      file /usr/share/arduino/hardware/arduino/avr
 packages qemu-system-misc      has qemu-system-avr
+packages simavr                has simavr
 packages bazel-bootstrap       has bazel
 packages bazel-rules-java      file /usr/share/bazel/rules/java
 packages bazel-rules-proto     file /usr/share/bazel/rules/proto

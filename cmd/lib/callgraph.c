@@ -93,18 +93,14 @@ static int64_t deepest(CallGraph *g, size_t i, int depth) {
   return f->deepest;
 }
 
-/* Adds two things that the compiler does not count.
- * A frame that holds vectors begins at a multiple of their size: it may skip almost a vector, and copies the return address.
- * Vectors are in the static functions, kernels and their helpers. The system aligns frames to 16 bytes.
- * A function that calls no other may use the red zone, bytes below its frame. */
-void callgraph_add(CallGraph *g, int64_t vector_bytes, int64_t red_zone) {
+/* Adds what the compiler does not count. A frame that holds vectors begins at a multiple of their size: it may skip almost a
+ * vector, and copies the return address. Vectors are in the static functions, kernels and their helpers. The system aligns frames
+ * to 16 bytes. */
+void callgraph_add(CallGraph *g, int64_t vector_bytes) {
   enum { ALIGNED = 16 };
   for (size_t i = 0; i < g->functions.n; i++) {
     Function *f = &g->functions.p[i];
-    f->red = red_zone && f->bytes >= 0;
-    for (size_t k = 0; k < g->calls.n && f->red; k++) f->red = g->calls.p[k].from != i;
     if (vector_bytes > ALIGNED && f->bytes > vector_bytes && strchr(f->name, ':')) f->bytes += vector_bytes;
-    if (f->red) f->bytes += red_zone;
   }
 }
 

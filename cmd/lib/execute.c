@@ -53,6 +53,33 @@ static void note_log(void *arg, const char *text) {
   if (!*why) snprintf(why, 252, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
+typedef struct ValueFns { /* the library's functions about values of one kind */
+  const char *kind, *count, *bytes;
+} ValueFns;
+
+/* Whether the library has the manifest's values of a kind. The manifest says how much memory a run may write, so a wrong one
+ * would corrupt memory. Shapes of a range are those of one size, so only their number is compared. */
+static bool has_values(void *so, const Interface *f, const ValueFns *names, const GIO *v, size_t n, char why[252]) {
+  BytesFn count;
+  size_t (*bytes)(size_t index);
+  *(void **)&count = symbol(so, f->name, names->count);
+  *(void **)&bytes = symbol(so, f->name, names->bytes);
+  if (!count || !bytes) return true; /* the library was linked without them */
+  const size_t has = count();
+  if (has != n) {
+    snprintf(why, 252, "manifest.json lists %zu %s%s, and the bundle's code has %zu", n, names->kind, n == 1 ? "" : "s", has);
+    return false;
+  }
+  for (size_t i = 0; i < n && !f->symbol.name; i++) {
+    const size_t wanted = (size_t)dims_elems(v[i].dims, v[i].rank) * (size_t)dt_bytes(v[i].dt);
+    if (bytes(i) == wanted) continue;
+    snprintf(why, 252, "manifest.json gives %zu bytes to %s '%.80s', and the bundle's code %zu", wanted, names->kind, v[i].name,
+             bytes(i));
+    return false;
+  }
+  return true;
+}
+
 /* The arena is filled with 0xA5, so that reads of unwritten memory show. */
 int model_open(const char *dir, const char *so_path, const Interface *f, int threads, Loaded *m, char why[252]) {
   const Arch arch = elf_arch(so_path);
@@ -77,6 +104,10 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
     snprintf(why, 252, "the library lacks %s_init, %s_run_v or %s_ctx_bytes", f->name, f->name, f->name);
     return -1;
   }
+  static const ValueFns inputs = { "input", "_input_count", "_input_bytes" },
+                        outputs = { "output", "_output_count", "_output_bytes" };
+  if (!has_values(m->so, f, &inputs, f->inputs.p, f->inputs.n, why)) return -1;
+  if (!has_values(m->so, f, &outputs, f->outputs.p, f->outputs.n, why)) return -1;
   m->ctx = xcalloc(1, ctx_bytes());
   const void *weights = NULL;
   size_t arena_bytes = (size_t)f->arena_bytes, weight_bytes = f->embedded ? 0 : (size_t)f->weight_bytes;
@@ -121,6 +152,7 @@ _Noreturn void model_failed(Ctx *c, int status, const char *why) {
     fail(c, code, "the model cannot be run: %s%s%s", tgcrt_strerror(status), *why ? ": " : "", why);
   }
   if (status > 0) fail(c, EX_FAILED, "the model returned status %d: %s", status, tgcrt_strerror(status));
+  if (starts_with(why, "manifest.json")) fail(c, EX_BADMODEL, "%s", why);
   fail(c, code, "the compiled model cannot be loaded: %s%s", why,
        code == EX_MISSING ? "; set CC to a compiler for this machine" : "");
 }

@@ -73,6 +73,12 @@ static const char *data_path(Ctx *c, const char *folder, const char *kind, size_
   return arena_printf(&c->model, "%s/ort_%s_%zu_%zu", folder, kind, run, i);
 }
 
+void ort_needs_onnx(Ctx *c, const char *model, const char *option) {
+  const size_t n = strlen(model);
+  if (n >= 3 && !strcmp(model + n - 3, ".tg"))
+    fail(c, EX_USAGE_, "--%s has no effect with '%s': ONNX Runtime reads models in ONNX, not in tgc's text form", option, model);
+}
+
 void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs) {
   Texts argv = { 0 };
   Worker w = { 0 };

@@ -235,7 +235,7 @@ static void require(Ctx *c, Verify *v, const RequireParts *r, const char *text, 
     if (!strncmp(v->o->metrics.p[m], text, r->metric_n) && v->o->metrics.p[m][r->metric_n] == '=')
       value = metric[METRIC_COUNT + m];
   checks_add(c, &v->checks, r->least ? value >= r->limit : value <= r->limit, arena_printf(&c->model, "%s %s", name, text),
-             "%.6g over %zu run%s", value, v->runs, v->runs == 1 ? "" : "s");
+             "%.6g over %s", value, count_noun(&c->model, (int64_t)v->runs, "run"));
 }
 
 /* Computes the metrics of each output, and compares them with --require. */
@@ -422,7 +422,7 @@ static void take_options(Ctx *c, Options *o) {
 }
 
 static void check_same(Ctx *c, const char *kind, const GIO *bundle, size_t n, const GIO *model, size_t m) {
-  if (n != m) fail(c, EX_NOINPUT_, "the bundle has %zu %ss, and the model has %zu", n, kind, m);
+  if (n != m) fail(c, EX_NOINPUT_, "the bundle has %s, and the model has %zu", count_noun(&c->model, (int64_t)n, kind), m);
   for (size_t i = 0; i < n; i++) {
     const GIO *x = &bundle[i], *y = &model[i];
     if (x->dt != y->dt || x->rank != y->rank || memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims))
@@ -444,12 +444,23 @@ static Options sized_options(Ctx *c, const Verify *v, const Options *o) {
   return one_size(c, &then, symbol, v->bundle.size);
 }
 
+/* Refuses options that are about the bundle's model, which is not given. */
+static void refuse_of_model(Ctx *c, const Options *o, const Symbol *range) {
+  static const char *const names[] = { "dim", "result", "capacity", "state", "ort" };
+  const char *given = first_change(o);
+  for (size_t i = 0; i < sizeof names / sizeof *names && !given; i++)
+    if (option_given(o, names[i])) given = names[i];
+  if (!given) return;
+  if (strcmp(given, "dim")) fail(c, EX_USAGE_, "--%s needs the bundle's model: --model=MODEL", given);
+  if (!range->name) fail(c, EX_USAGE_, "--dim has no effect on '%s': its sizes were fixed when it was compiled", o->model);
+  fail(c, EX_USAGE_, "--dim has no effect on '%s', which is for sizes from %lld to %lld: --size=N chooses one", o->model,
+       (long long)range->low, (long long)range->high);
+}
+
 /* Opens a bundle and, with --model, the model it was made from. */
 static void open_bundle(Ctx *c, Verify *v, Options *o) {
-  static const char *const of_model[] = { "dim", "result", "capacity", "state", "ort" };
   v->bundle = interface_read(c, o, o->model);
-  for (size_t i = 0; i < sizeof of_model / sizeof *of_model && !o->original; i++)
-    if (option_given(o, of_model[i])) fail(c, EX_USAGE_, "--%s needs the bundle's model: --model=MODEL", of_model[i]);
+  if (!o->original) refuse_of_model(c, o, &v->bundle.symbol);
   weights_check(c, o->model, &v->bundle);
   if (v->bundle.size) { /* the data decide about the size */
     Feed first = { 0 };
@@ -522,6 +533,7 @@ int verify_model(Ctx *c, const Options *given, json_t **report) {
   v.judged = v.strict || !o->requires.n;
   if (o->ort && first_change(o))
     fail(c, EX_USAGE_, "--ort has no effect with --%s: ONNX Runtime has other inputs or outputs then", first_change(o));
+  if (o->ort) ort_needs_onnx(c, o->original ? o->original : o->model, "ort");
   find_sets(c, o, &v.sets);
   v.runs = size_mul(v.steps, v.sets.n);
   const bool is_built = is_bundle(o->model);
@@ -540,7 +552,8 @@ int verify_model(Ctx *c, const Options *given, json_t **report) {
   const int seeded = read_sets(c, &v, &s);
   v.from_data = s.wanted || o->ort;
   if (v.from_data && !o->ort && seeded)
-    fail(c, EX_NOINPUT_, "the data has outputs but lacks %d of %zu inputs", seeded, v.runs * s.nin);
+    fail(c, EX_NOINPUT_, "the data has outputs but lacks %d of %s", seeded,
+         count_noun(&c->model, (int64_t)(v.runs * s.nin), "input"));
   if (!v.from_data && !v.g)
     fail(c, EX_USAGE_, "no reference for '%s': give outputs with --data, or its model with --model", o->model);
   if (!v.from_data) interpret_sets(c, &v, true, v.in, v.want);

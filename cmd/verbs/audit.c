@@ -31,8 +31,6 @@ static const struct { const char *name; int64_t assumed; const char *words; } ki
 };
 /* clang-format on */
 
-enum { RED_ZONE = 128 }; /* bytes; System V ABI of x86-64 */
-
 typedef struct Audit {
   const Options *o;
   const char *scratch;
@@ -221,9 +219,7 @@ static void check_stack(Ctx *c, Audit *a) {
     json_array_append_new(
         path, json_pack("{s:s, s:I, s:b}", "function", f->name, "bytes", (json_int_t)bytes, "assumed", f->assumed > 0));
     sb_printf(&text, "%s%s %lld%s", text.n ? ", " : "", is_indirect(f) ? "(by pointer)" : f->name, (long long)bytes,
-              f->assumed ? " (assumed)"
-              : f->red   ? " (with a red zone)"
-                         : "");
+              f->assumed ? " (assumed)" : "");
   }
   json_object_set_new(a->report, "path", path);
   checks_add(c, &a->checks, !a->graph.recursive && !a->graph.unbounded, "stack bound", "%lld bytes%s: %s", (long long)a->bound,
@@ -262,8 +258,7 @@ static void run_audit(Ctx *c, void *arg) {
     for (size_t i = 0; i < a->checks.list.n; i++) found |= !strcmp(a->checks.list.p[i].name, name);
     if (!found) checks_add(c, &a->checks, true, name, "a run reaches no such function");
   }
-  const Arch arch = a->f.target->arch == ARCH_ANY ? host_arch() : a->f.target->arch;
-  callgraph_add(&a->graph, a->f.target->vector_bytes, arch == ARCH_X86_64 ? RED_ZONE : 0);
+  callgraph_add(&a->graph, a->f.target->vector_bytes);
   assume(a);
   check_stack(c, a);
 }
@@ -293,8 +288,8 @@ int verb_audit(Ctx *c, const Options *o) {
   }
   if (!code && !o->json) {
     checks_print(c, o, &a.checks, 0);
-    printf("work   %zu kernels, %s, %s moved in each run%s\n", a.layers.n, count_text(c, (double)flops, "flop"),
-           bytes_text(c, bytes), a.layers.loops ? ", times the trips of loops" : "");
+    printf("work   %s, %s, %s moved in each run%s\n", count_noun(&c->model, (int64_t)a.layers.n, "kernel"),
+           count_text(c, (double)flops, "flop"), bytes_text(c, bytes), a.layers.loops ? ", times the trips of loops" : "");
   }
   if (!code) checks_write(c, o, &a.checks, (clock_ms() - start) * 1e-3);
   if (!code && a.checks.failed) code = EX_FAILED;

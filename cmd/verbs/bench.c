@@ -39,6 +39,7 @@ typedef struct Bench {
 static void start_ort(Ctx *c, Bench *b) {
   if (first_change(b->o))
     fail(c, EX_USAGE_, "--vs-ort has no effect with --%s: ONNX Runtime has other inputs or outputs then", first_change(b->o));
+  ort_needs_onnx(c, b->o->model, "vs-ort");
   const char *python = getenv("TGC_PYTHON");
   Texts argv = { 0 };
   VEC_PUSH(&argv, python && *python ? python : "python3");
@@ -200,8 +201,9 @@ static void print_paced(Ctx *c, Bench *b) {
   printf("max       %s, jitter %s (99 %% of runs: %s)\n", time_text(c, hi), time_text(c, hi - lo),
          time_text(c, quantile(t, 0.99) - lo));
   if (b->o->rate > 0)
-    printf("start     late by %s in the median, at most %s; %zu of %zu runs took longer than their %s\n",
-           time_text(c, quantile(&b->late, 0.5)), time_text(c, quantile(&b->late, 1)), overruns(b), t->n,
+    printf("start     late by %s in the median, at most %s; %zu of %s took longer than their %s\n",
+           time_text(c, quantile(&b->late, 0.5)), time_text(c, quantile(&b->late, 1)), overruns(b),
+           count_noun(&c->model, (int64_t)t->n, "run"),
            time_text(c, 1e3 / b->o->rate));
   for (size_t i = 0; i < t->n; i++) {
     const size_t bin = width > 0 ? (size_t)((t->p[i] - lo) / width) : 0;
@@ -290,7 +292,7 @@ static Measures measures_of(Ctx *c, Bench *b) {
                                       [LIMIT_KERNELS] = (double)b->f.kernels };
   memcpy(m.value, value, sizeof value);
   for (int i = 0; i < LIMIT_COUNT; i++) m.known[i] = true;
-  m.note = arena_printf(&c->model, ", median of %zu runs, %s", b->side[0].times.n,
+  m.note = arena_printf(&c->model, ", median of %s, %s", count_noun(&c->model, (int64_t)b->side[0].times.n, "run"),
                         b->repeated > 1 ? arena_printf(&c->model, "least of %d measurements", b->repeated) : "measured once");
   return m;
 }

@@ -139,7 +139,7 @@ int verb_devices(Ctx *c, const Options *o) {
   }
   const int room = terminal_room(o);
   Table t = { c, o, "<<<<<", .headed = true };
-  printf("this machine  %s, %d cores\n", arch_name(arch), native->cores);
+  printf("this machine  %s, %s\n", arch_name(arch), count_noun(&c->model, native->cores, "core"));
   printf("caches        L1 %s, L2 %s, L3 %s\n", bytes_text(c, native->l1_bytes), bytes_text(c, native->l2_bytes),
          native->l3_bytes ? bytes_text(c, native->l3_bytes) : "none or unknown");
   print_words(words(c, json_object_get(host, "features"), "the baseline"), LEFT, printf("has"), room);

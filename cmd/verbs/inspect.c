@@ -53,7 +53,8 @@ json_t *graph_json(const Graph *g) {
 
 /* how the accesses of a kernel were proved to be inside their buffers */
 static void print_bounds(const KernelBounds *b) {
-  printf("  bounds: %lld accesses proved", (long long)(b->accesses - b->clamped));
+  const int64_t proved = b->accesses - b->clamped;
+  printf("  bounds: %lld access%s proved", (long long)proved, proved == 1 ? "" : "es");
   if (b->by_ranges) printf(", %lld of them by evaluating the values of loops", (long long)b->by_ranges);
   if (b->clamped) printf("; %lld clamped", (long long)b->clamped);
   putchar('\n');
@@ -82,7 +83,7 @@ static void print_uses(Ctx *c, const json_t *launch) {
   const char *arch;
   const json_t *u;
   json_object_foreach(json_object_get(launch, "uses"), arch, u) {
-    printf("    %s: %lld registers a thread", arch, (long long)json_integer_value(json_object_get(u, "registers")));
+    printf("    %s: %s a thread", arch, count_noun(&c->model, json_integer_value(json_object_get(u, "registers")), "register"));
     const int64_t local = json_integer_value(json_object_get(u, "local_bytes"));
     if (local) printf(", %s of local memory, for spills and arrays", bytes_text(c, local));
     putchar('\n');
@@ -186,7 +187,8 @@ static void print_moves(const Plan *p, int64_t all) {
     n++;
   }
   int64_t bytes = moved_bytes(p);
-  printf("  %d of %zu kernels, %s, %.1f %% of what all kernels read and write\n", n, p->kernels.n, bytes_text(p->ir->ctx, bytes),
+  printf("  %d of %s, %s, %.1f %% of what all kernels read and write\n", n,
+         count_noun(&p->ir->ctx->model, (int64_t)p->kernels.n, "kernel"), bytes_text(p->ir->ctx, bytes),
          all ? 100.0 * (double)bytes / (double)all : 0.0);
 }
 
@@ -341,7 +343,7 @@ static int inspect_bundle(Ctx *c, const Options *o) {
   }
   if (report) {
     static const char *const copied[] = { "inputs", "outputs", "states", "kernels",   "arena_bytes", "weight_bytes", "options",
-                                          "errors", "source",  "files",  "schedules", "bounds",      "version" };
+                                          "errors", "source",  "files",  "schedules", "bounds",      "version", "sizes" };
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
       if (json_object_get(manifest, copied[i])) json_object_set(report, copied[i], json_object_get(manifest, copied[i]));
     json_object_update_new(report, json_pack("{s:s, s:I, s:I, s:I}", "isa", f.target->isa, "flops", (json_int_t)cost.flops,
@@ -349,6 +351,9 @@ static int inspect_bundle(Ctx *c, const Options *o) {
   } else {
     print_values(c, o, "input", f.inputs.p, f.inputs.n);
     print_values(c, o, "output", f.outputs.p, f.outputs.n);
+    if (f.symbol.name) print_cut(o, arena_printf(&c->model, "sizes   %s from %lld to %lld; shapes above are those of %lld",
+                                                 f.symbol.name, (long long)f.symbol.low, (long long)f.symbol.high,
+                                                 (long long)f.size));
     printf("kernels %zu for %s\ncost    %s, reads %s, writes %s\narena   %s\nweights %s\n", l.n, f.target->isa,
            count_text(c, (double)cost.flops, "flop"), bytes_text(c, cost.read), bytes_text(c, cost.written),
            bytes_text(c, f.arena_bytes), bytes_text(c, f.weight_bytes));

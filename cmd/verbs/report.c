@@ -203,7 +203,8 @@ static void put_head(Ctx *c, Page *p) {
   put(p, "h1", name);
   sb_puts(&p->html, "<div class=\"facts\">\n");
   put_fact(p, "kernels", arena_printf(&c->model, "%zu for %s", plan->kernels.n, plan->in->target->isa));
-  if (p->timed) put_fact(p, "time", arena_printf(&c->model, "%s, median of %zu runs", time_text(c, p->t.total), p->t.runs));
+  if (p->timed) put_fact(p, "time", arena_printf(&c->model, "%s, median of %s", time_text(c, p->t.total),
+                                           count_noun(&c->model, (int64_t)p->t.runs, "run")));
   put_fact(p, "work", count_text(c, (double)flops / 2, "MAC"));
   put_fact(p, "arena", bytes_text(c, plan->memory.arena_bytes));
   put_fact(p, "weights", bytes_text(c, plan->weights.bytes));

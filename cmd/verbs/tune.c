@@ -47,8 +47,8 @@ static void progress(void *arg, const Tuner *t) {
   const double spent = tune_clock() - u->start, all = t->lab.deadline - u->start;
   const double by_trials = t->trials ? (double)t->tried / (double)t->trials : 0;
   if (!terminal_has_progress(u->o)) return;
-  snprintf(text, sizeof text, "%.1f µs (was %.1f µs), %lld candidates", tune_total(t, false), tune_total(t, true),
-           (long long)t->tried);
+  snprintf(text, sizeof text, "%.1f µs (was %.1f µs), %lld candidate%s", tune_total(t, false), tune_total(t, true),
+           (long long)t->tried, t->tried == 1 ? "" : "s");
   progress_show(u->o, text, fmax(by_trials, all > 0 ? spent / all : 0), (int64_t)spent);
   u->shown = true;
 }
@@ -152,7 +152,8 @@ static void print_sum(Ctx *c, const Tuner *t) {
 
 static void print_choices(Ctx *c, const Tuning *u) {
   const GraphChoices *g = &u->choices;
-  printf("%d decisions of passes tried in %d variants of the model: changed %d", g->tried, g->sides, g->kept);
+  printf("%s of passes tried in %s of the model: changed %d", count_noun(&c->model, g->tried, "decision"),
+         count_noun(&c->model, g->sides, "variant"), g->kept);
   if (g->kept) printf("; the model %s, was %s", time_text(c, g->with), time_text(c, g->without));
   putchar('\n');
 }
@@ -185,14 +186,14 @@ static void report(Tuning *u, const char *lock) {
     return;
   }
   print_goals(c, u);
-  printf("%zu nests, %d still open; %lld candidates in %.1f s, of which %lld failed\n", t->goals.n, open, (long long)t->tried,
-         seconds, (long long)t->failed);
+  printf("%s, %d still open; %s in %.1f s, of which %lld failed\n", count_noun(&c->model, (int64_t)t->goals.n, "nest"), open,
+         count_noun(&c->model, t->tried, "candidate"), seconds, (long long)t->failed);
   print_rate(u);
   if (u->choices.sides) print_choices(c, u);
   print_sum(c, t);
   if (m->done) {
     print_check(c, u, &m->at);
-    printf("; kept %d of %d schedules\n", m->kept, m->found);
+    printf("; kept %d of %s\n", m->kept, count_noun(&c->model, m->found, "schedule"));
   }
   if (m->other.threads) print_check(c, u, &m->other), putchar('\n');
   if (lock) printf("schedules: %s\n", lock);
@@ -441,17 +442,18 @@ static void report_job(Ctx *c, const Tuning *u, const Imported *m, const JobSize
   }
   if (o->import) {
     print_goals(c, u);
-    printf("%s: %lld candidates measured, %lld failed, %lld lines left out\n", o->import, (long long)m->trials,
-           (long long)m->failed, (long long)m->wrong);
+    printf("%s: %s measured, %lld failed, %s left out\n", o->import, count_noun(&c->model, m->trials, "candidate"),
+           (long long)m->failed, count_noun(&c->model, m->wrong, "line"));
     printf("place: %s\n", t->place.text);
     print_sum(c, t);
     if (lock) printf("schedules: %s\n", lock);
   }
   if (o->job && !size->nests) printf("nothing %s to try, so there is no job\n", size->left ? "was found in time" : "is left");
   else if (o->job)
-    printf("job: %s, candidates for %d nests; build and run it on the other machine: make -C %s run\n", o->job, size->nests,
-           o->job);
-  if (o->job && size->left) printf("there was no time for %d nests (--time allows more)\n", size->left);
+    printf("job: %s, candidates for %s; build and run it on the other machine: make -C %s run\n", o->job,
+           count_noun(&c->model, size->nests, "nest"), o->job);
+  if (o->job && size->left)
+    printf("there was no time for %s (--time allows more)\n", count_noun(&c->model, size->left, "nest"));
 }
 
 static void run_job(Ctx *c, void *arg) {

@@ -185,7 +185,7 @@ static void put_case(const Calls *c, int k) {
   const Kernel *first = &c->p->kernels.p[k];
   const Repeat *s = repeat_of(c->repeats, (size_t)k);
   sb_printf(c->o, "  case %d:", k);
-  if (first->group_size == 1) {
+  if (!first->chunks_per_task) {
     sb_puts(c->o, " ");
     put_call(c, k, "begin", "end");
     sb_puts(c->o, " break;\n");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* lines.c: breaks long lines of C, or of a language like it, at blanks between tokens. Comments go on behind an asterisk, lines
- * of the preprocessor behind a backslash. Strings are never broken.
+ * of the preprocessor behind a backslash. Comments from // to the end of a line go on behind their own slashes. Strings are never
+ * broken.
  *
- * needs: text of whole lines, without comments from // to the end of a line    gives: the same tokens in shorter lines */
+ * needs: text of whole lines    gives: the same tokens in shorter lines */
 #include "bundle.h"
 #include <string.h>
 
-typedef enum { IN_CODE, IN_COMMENT, IN_STRING, IN_CHARACTER } Place;
+typedef enum { IN_CODE, IN_COMMENT, IN_STRING, IN_CHARACTER, IN_NOTE } Place; /* IN_NOTE: behind // */
 
 typedef struct Line {
   const char *p;
@@ -21,9 +22,11 @@ static size_t step(const char *at, const char *end, Place *place) {
   switch (*place) {
   case IN_CODE:
     if (c == '/' && next == '*') return *place = IN_COMMENT, 2;
+    if (c == '/' && next == '/') return *place = IN_NOTE, 2;
     if (c == '"') *place = IN_STRING;
     if (c == '\'') *place = IN_CHARACTER;
     return 1;
+  case IN_NOTE: return 1;
   case IN_COMMENT:
     if (c == '*' && next == '/') return *place = IN_CODE, 2;
     return 1;
@@ -41,7 +44,7 @@ static size_t break_of(const char *p, size_t n, size_t from, size_t most, Place 
   Place now = *place;
   for (size_t i = 0; i < n;) {
     const bool ends = now == IN_COMMENT && i + 2 < n && p[i + 1] == '*' && p[i + 2] == '/'; /* its end stays with its last word */
-    const bool open = (now == IN_CODE || now == IN_COMMENT) && !ends;
+    const bool open = (now == IN_CODE || now == IN_COMMENT || now == IN_NOTE) && !ends;
     if (i > from && p[i] == ' ' && open && (best == n || i <= most)) best = i, *place = now;
     if (best != n && i > most) break;
     i += step(p + i, p + n, &now);
@@ -50,7 +53,19 @@ static size_t break_of(const char *p, size_t n, size_t from, size_t most, Place 
   return best;
 }
 
+/* Where the line has a comment from // on; l.n: nowhere. */
+static size_t note_of(Line l, Place place) {
+  for (size_t i = 0, n; i < l.n; i += n) {
+    n = step(l.p + i, l.p + l.n, &place);
+    if (place == IN_NOTE) return i;
+  }
+  return l.n;
+}
+
 static Place put_line(Line l, Place place, size_t most, Sb *out) {
+  const size_t note = note_of(l, place), slashes = strspn(l.p + note, "/!<");
+  const char *const slash = l.p + note;
+  const bool whole = note == (size_t)l.indent; /* the line is a comment */
   const bool listed = place == IN_COMMENT && l.indent == 1 && l.n > 1 && l.p[1] == '*'; /* a line of a comment of several */
   size_t from = (size_t)l.indent, column = 0;
   while (l.n + column > most) {
@@ -60,9 +75,13 @@ static Place put_line(Line l, Place place, size_t most, Sb *out) {
       return place;
     }
     sb_put(out, l.p, at);
-    const char *lead = place != IN_COMMENT ? "    " : listed ? "* " : " * ";
+    const char *lead = place == IN_NOTE && whole ? "" : place != IN_COMMENT ? "    " : listed ? "* " : " * ";
     sb_printf(out, "%s\n%*s%s", l.directive && place == IN_CODE ? " \\" : "", l.indent, "", lead);
     column = (size_t)l.indent + strlen(lead);
+    if (place == IN_NOTE) {
+      sb_printf(out, "%.*s ", (int)slashes, slash);
+      column += slashes + 1;
+    }
     l.p += at + 1, l.n -= at + 1;
     from = 0;
   }
@@ -82,6 +101,7 @@ void break_lines(Sb *code, int most) {
     l.directive = goes_on || (place == IN_CODE && l.indent < (int)l.n && s[l.indent] == '#');
     goes_on = l.directive && s[l.n - 1] == '\\';
     place = put_line(l, place, (size_t)most, &out);
+    if (place == IN_NOTE) place = IN_CODE;
     if (stop) sb_puts(&out, "\n");
     s = stop ? stop + 1 : end;
   }

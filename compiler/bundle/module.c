@@ -204,7 +204,7 @@ const char *module_calls(const Rendering *r) {
   Sb s = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     if (!is_case(p, repeats, k)) continue;
-    if (p->kernels.p[k].group_size > 1) {
+    if (p->kernels.p[k].chunks_per_task) {
       put_group(p, repeats, (int)k, &s);
       continue;
     }

@@ -8,7 +8,7 @@
 
 static bool is_code(const char *name) {
   const char *dot = strrchr(name, '.');
-  return dot && (!strcmp(dot, ".c") || !strcmp(dot, ".h"));
+  return dot && (!strcmp(dot, ".c") || !strcmp(dot, ".h") || !strcmp(dot, ".hpp"));
 }
 
 static void add_file(Ctx *c, Bundle *b, const char *name, const WordSet *words, const char *from) {
@@ -384,9 +384,13 @@ static void add_bindings(const Rendering *r, const WordSet *words, Bundle *b) {
     if (r->o->bindings >> i & 1) add_file(c, b, code_named(c, bindings[i].file, r->o->name), words, bindings[i].template);
 }
 
-static void add_copy(const char *name, Bundle *b) {
+static void add_copy(Ctx *c, const char *name, Bundle *b) {
   const Embedded *t = embedded_file(name);
-  VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = t->p, .n = t->n }));
+  Sb s = { 0 };
+  sb_put(&s, t->p, t->n);
+  if (is_code(name)) break_lines(&s, MOST_COLUMNS);
+  const size_t n = s.n;
+  VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = sb_keep(&s, &c->model), .n = n }));
 }
 
 static bool bundle_is_bare(const Plan *p, const BundleOptions *o) {
@@ -404,12 +408,12 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     if (f->where == elsewhere || (package && !package_has(package, f))) continue;
     switch (f->kind) {
     case FILE_END: break;
-    case FILE_COPIED: add_copy(f->from, b); break;
+    case FILE_COPIED: add_copy(c, f->from, b); break;
     case FILE_TEMPLATE: add_file(c, b, code_named(c, f->name, r->o->name), words, f->from); break;
     case FILE_CODE: {
       r->code = code_make(p, r->o, words);
       VEC_PUSH(&b->files, ((BundleFile){ .name = code_file(c, r->o), .p = r->code.p, .n = r->code.n }));
-      if (p->ir->symbol.name) add_copy("tgcrt_sizes.h", b);
+      if (p->ir->symbol.name) add_copy(c, "tgcrt_sizes.h", b);
       break;
     }
     case FILE_VARIANTS:
@@ -419,7 +423,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     case FILE_IMAGES:
       if (r->o->backend->images) add_images(r, words, b);
       break;
-    case FILE_RUNTIME: add_copy(arena_printf(&c->model, "tgcrt_%s.c", r->o->backend->device), b); break;
+    case FILE_RUNTIME: add_copy(c, arena_printf(&c->model, "tgcrt_%s.c", r->o->backend->device), b); break;
     case FILE_SCRIPT:
       if (r->o->backend->script) add_file(c, b, "build.sh", words, r->o->backend->script);
       break;
@@ -487,6 +491,9 @@ static const char *launches_word(const Rendering *r) { return device_launches(r-
 static const char *places_word(const Rendering *r) { return device_places(r->p->ir->ctx, &r->device); }
 static const char *functions_word(const Rendering *r) { return device_functions(r->p->ir->ctx, &r->device); }
 static const char *nlaunches_word(const Rendering *r) { return number_text(r, (int64_t)r->device.launches.n); }
+static const char *launches_said(const Rendering *r) {
+  return r->device.launches.n == 1 ? "1 launch" : arena_printf(&r->p->ir->ctx->model, "%zu launches", r->device.launches.n);
+}
 static const char *block_word(const Rendering *r) { return number_text(r, r->device.block); }
 static const char *shared_word(const Rendering *r) { return number_text(r, r->device.shared_bytes); }
 static const char *needs_word(const Rendering *r) { return device_needs(r->p->ir->ctx, &r->device); }
@@ -516,6 +523,7 @@ static const MadeWord made_words[] = {
   { "places", places_word },
   { "functions", functions_word },
   { "nlaunches", nlaunches_word },
+  { "launches_said", launches_said },
   { "max_block", block_word },
   { "shared_bytes", shared_word },
   { "needs", needs_word },
@@ -636,6 +644,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const bool hosted = strstr(p->in->target->triple, "linux"); /* elsewhere a program is linked with no more than it needs */
   const char *weights_file = arena_printf(m, "%s_weights.%s", net, o->weights == WEIGHTS_INCBIN ? "S" : "c");
   const char *weights_object = apart ? arena_printf(m, " $(B)/%s_weights.o", net) : "";
+  const char *python_files = arena_printf(m, embed ? "%s.py" : "%s.py %s_weights.bin", net, net);
   const Word words[] = {
     { "net", net },
     { "NET", NET },
@@ -652,6 +661,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "ninputs", arena_printf(m, "%d", nin) },
     { "noutputs", arena_printf(m, "%d", nout) },
     { "nkernels", arena_printf(m, "%zu", p->kernels.n) },
+    { "kernels_said", count_noun(m, (int64_t)p->kernels.n, "kernel") },
     { "shapes", sb_keep(&shapes, &c->model) },
     { "input_fields", in_fields },
     { "output_fields", out_fields },
@@ -731,6 +741,10 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "weights_files", o->weights == WEIGHTS_INCBIN ? arena_printf(m, "%s %s_weights.bin", weights_file, net) : weights_file },
     { "test", word_if(test) },
     { "shared", word_if(o->emit == EMIT_SO) },
+    { "library_built", o->package ? arena_printf(m, "the package's build makes it, with %s.py beside it", net)
+                                  : arena_printf(m, "make in the bundle's folder makes build/lib%s.so", net) },
+    { "python_files", python_files },
+    { "quoted_python_files", package_list(c, python_files) },
     { "python_library", word_if(binding_named(o->bindings, "python") && o->emit != EMIT_SO) },
     { "grows", word_if(g->grows) },
     { "state_bytes", arena_printf(m, "%lld", (long long)p->memory.state_bytes) },

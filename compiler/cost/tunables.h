@@ -39,6 +39,7 @@ TUNABLE(int, memplan_many, 2000, 1, 1000000, "buffers", "plans with more buffers
 /* ---- kernel groups ---- */
 TUNABLE(int, group_chunks_most, 1024, 4, 1048576, "chunks", "most chunks of a kernel group: bounds compile time")
 TUNABLE(int, group_shares_least, 4, 2, 255, "shares", "fewest shares, which are chunks in a row that a thread takes at a time; with fewer, threads would be idle")
+TUNABLE(double, strip_again, 1.5, 1, 16, "times", "most conversions of a row of the caller's input that each chunk of the reading kernel makes for itself")
 TUNABLE(int, group_shares_most, 255, 1, 255, "shares", "most shares of chunks for threads; each share has a piece of memory of its own")
 TUNABLE(int, group_shares_wanted, 8, 1, 255, "shares", "shares of chunks where the number of cores is unknown: two for each of four")
 TUNABLE(int, group_shares_odd, 16, 1, 255, "shares", "from this many shares on, an odd number is balanced enough for an even number of threads")

@@ -414,12 +414,6 @@ static double group_gain(const IR *ir, const Group *c, const Ends *ends, const T
   return saved / far_bytes + near + meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
 }
 
-/* The number of shares is enough for the threads there may be, and balanced among them. */
-static bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
-  const int64_t wanted = t->cores > 1 ? 2 * t->cores : u->group_shares_wanted; /* 1: not known */
-  return shares >= wanted && shares <= u->group_shares_most && (shares % 2 == 0 || shares >= u->group_shares_odd);
-}
-
 /* Tries groups that begin with a kernel, cut along one of its ranges: the best one together with the best groups behind it. */
 static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, GroupChoice *best) {
   const IR *ir = p->ir;
@@ -630,4 +624,5 @@ void step_groups(Plan *p, Kernel *unused) {
   free(ends);
   for (size_t i = 0; i < n; i++) VEC_FREE(&m[i].touch);
   free(m);
+  strips_join(p);
 }

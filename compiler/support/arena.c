@@ -98,6 +98,10 @@ char *arena_printf(Arena *a, const char *fmt, ...) {
   return q;
 }
 
+const char *count_noun(Arena *a, int64_t n, const char *noun) {
+  return arena_printf(a, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
+}
+
 void arena_free(Arena *a) {
   for (ArenaBlock *b = a->blocks, *next; b; b = next) {
     next = b->next;

@@ -38,6 +38,7 @@ void *arena_alloc(Arena *a, size_t bytes);            /* zeroed, aligned to 16; 
 void *arena_dup(Arena *a, const void *p, size_t bytes); /* a copy */
 char *arena_str(Arena *a, const char *s, size_t n);   /* NUL-terminated copy of n bytes */
 char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *count_noun(Arena *a, int64_t n, const char *noun); /* "1 kernel", "2 kernels" */
 void arena_free(Arena *a);                            /* everything; the arena is reusable */
 #define ARENA_NEW(a, T, n) ((T *)arena_alloc((a), size_mul(sizeof(T), (size_t)(n))))
 
@@ -179,6 +180,7 @@ void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
 int file_write_briefly(const char *path, const void *p, size_t n); /* the same for a file of a scratch folder: not fsynced */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
+void file_expect(Ctx *c, const char *path); /* fails if file_replace could not write the file: long before, without writing */
 void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* the same, but the old file stays until the new one is
                                                                          complete */
 

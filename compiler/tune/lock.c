@@ -136,15 +136,15 @@ void lock_report(Ctx *c, const Lock *l) {
   for (size_t i = 0; i < l->lines.n; i++) unused += !l->lines.p[i].used;
   if (unused)
     warn_at(c, (Pos){ 0 },
-            "%zu of %zu schedules in '%s' belong to no kernel of this compilation (the model, its target or tgc changed)", unused,
-            l->lines.n, l->path);
+            "%zu of %s in '%s' belong%s to no kernel of this compilation (the model, its target or tgc changed)", unused,
+            count_noun(&c->model, (int64_t)l->lines.n, "schedule"), l->path, unused == 1 ? "s" : "");
   size_t n, left = 0;
   const Decision *given = decisions_given(l->decisions, &n);
   for (size_t i = 0; i < n; i++) left += !given[i].used;
   if (left)
     warn_at(c, (Pos){ 0 },
-            "%zu of %zu decisions in '%s' are about nothing in this compilation (the model, its target or tgc changed)", left, n,
-            l->path);
+            "%zu of %s in '%s' %s about nothing in this compilation (the model, its target or tgc changed)", left,
+            count_noun(&c->model, (int64_t)n, "decision"), l->path, left == 1 ? "is" : "are");
 }
 
 typedef VEC(uint32_t) Places; /* by a key's interned number: its index in lines + 1 */

@@ -107,7 +107,7 @@ def values(weights, other):
         assert refusal(m.run, *ins, 1) == "5 inputs, expected 4"
         assert refusal(m.run, *ins[:3], wrong=1).startswith("no input is named 'wrong'; there are past_0_key_0, ")
         assert "is given twice" in refusal(m.run, *ins, **{"日本": ins[2]})
-        assert refusal(m.run, *ins, out=[1]) == "1 outputs, expected 4"
+        assert refusal(m.run, *ins, out=[1]) == "1 output, expected 4"
         frozen = outs[0].copy()
         frozen.flags.writeable = False
         for x, why in ((frozen, "an array that is not writable, aligned, dense and row-major"), (outs[0].tolist(), "a list, which is no array"),
