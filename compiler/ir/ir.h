@@ -336,10 +336,16 @@ Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse);
 Ref g_carried(IR *ir, int loop, int place, Ref init);
 Ref g_yield(IR *ir, int loop, int place, Ref x);               /* the next value of a place */
 Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
-Ref g_iterate(IR *ir, int loop, int64_t trips, int n, const Ref *yields);
+/* ends: 1 + number of the yield, a bool, after whose false value iterations change nothing, so a run may end the loop; 0: none */
+Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yields);
+/* Makes iterations after the end of a loop change nothing: each of its n yields keeps the carried value of its place. NULL: done;
+ * else why this cannot be */
+const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at);
 const char *g_iterate_refuses(const IR *ir, Ref iterate); /* why it is no loop; NULL: it is one */
-/* Replaces loops below the roots that have fewer than `least` trips by copies of their bodies. True: there were such loops. */
+/* Replaces loops below the roots that have fewer than `least` trips by copies of their bodies. True: there were such loops.
+ * A loop that may end early stays if it has more than EARLY_COPIES trips. */
+enum { EARLY_COPIES = 64 };
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before its ITERATE */
 void order_bodies(const IR *ir, Refs *order);
