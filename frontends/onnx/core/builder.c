@@ -567,7 +567,8 @@ static void build_outputs(Build *b, Graph *g) {
 static void build_counts(Build *b, Graph *g) {
   for (size_t i = 0; i < b->ragged->n; i++) {
     const Count *k = &b->ragged->counts[i];
-    VEC_PUSH(&g->outputs, ((GIO){ .ref = k->count, .name = arena_printf(&b->c->model, "%s.count", k->name), .dt = DT_I64 }));
+    const Ref count = g_binary(b->ir, OP_MIN, k->total, integer(b, b->ragged->wanted));
+    VEC_PUSH(&g->outputs, ((GIO){ .ref = count, .name = arena_printf(&b->c->model, "%s.count", k->name), .dt = DT_I64 }));
   }
 }
 
