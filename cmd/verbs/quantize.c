@@ -92,7 +92,7 @@ static void run_samples(const Calibration *k, const char *dir, const char *so, c
   for (size_t s = 0; s < k->folders.n && !k->found->status; s++) {
     for (size_t i = 0; i < f->inputs.n; i++) in[i] = given[s * f->inputs.n + i].data;
     k->found->status = m.run(m.ctx, in, out);
-    if (k->found->status == TGCRT_INDEX) k->found->status = 0;
+    if (run_is_complete(k->found->status)) k->found->status = 0;
     for (size_t i = 0; i < f->outputs.n && !k->found->status; i++)
       widen(k->found->range[i], out[i], dims_elems(f->outputs.p[i].dims, f->outputs.p[i].rank),
             o->percentile > 0 ? o->percentile : 100);

@@ -692,6 +692,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "nearly", arena_printf(m, "%zu", early_loops(p)) },
     { "kernels_here", r.groups ? "kernels_of[job.kernel]" : "1" },
     { "guarded", word_if(g->guarded) },
+    { "capacity", word_if(graph_may_overflow(g)) },
     { "sizes", word_if(p->ir->symbol.name != NULL) },
     { "symbol", symbol },
     { "SYMBOL", SYMBOL },

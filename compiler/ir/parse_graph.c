@@ -376,12 +376,12 @@ void parse_output(Parser *p) {
   VEC_PUSH(&p->g->outputs, io);
 }
 
-/* The output that the caller does not get: whether an index was out of range */
+/* The output that the caller does not get: what happened in the run */
 void parse_guard(Parser *p) {
   const char *line = p->at;
   parse_output(p);
   const GIO *io = &p->g->outputs.p[p->g->outputs.n - 1];
-  if (io->dt != DT_BOOL || io->rank) scan_bad(p, line, "a guard must be one bool");
+  if ((io->dt != DT_BOOL && io->dt != DT_U8) || io->rank) scan_bad(p, line, "a guard must be one bool, or one u8");
   p->g->guarded = true;
 }
 

@@ -140,6 +140,16 @@ static Ref put_input(Ctx *c, Graph *h, const GIO *like, const char *what) {
   return graph_input(h, like, like->name);
 }
 
+/* The greater claim of two guards: an index out of range, then too many rows */
+static Ref joined_guard(IR *ir, Ref x, Ref y) {
+  if (node(ir, x)->dt == DT_BOOL && node(ir, y)->dt == DT_BOOL) return g_binary(ir, OP_OR, x, y);
+  const Ref one = c_int(ir, DT_U8, 1);
+  x = g_cast(ir, x, DT_U8);
+  y = g_cast(ir, y, DT_U8);
+  const Ref index = g_binary(ir, OP_OR, g_binary(ir, OP_CMPEQ, x, one), g_binary(ir, OP_CMPEQ, y, one));
+  return g_where(ir, index, one, g_binary(ir, OP_MAX, x, y));
+}
+
 /* The run fails if either part finds an index out of range. */
 static void put_guards(Graph *h, const Graph *a, const Ref *a_out, const Graph *b, const Ref *b_out) {
   const Ref x = a->guarded ? a_out[a->outputs.n - 1] : 0, y = b->guarded ? b_out[b->outputs.n - 1] : 0;
@@ -147,7 +157,8 @@ static void put_guards(Graph *h, const Graph *a, const Ref *a_out, const Graph *
   h->guarded = x || y;
   if (!h->guarded) return;
   GIO io = of->outputs.p[of->outputs.n - 1];
-  io.ref = x && y ? g_binary(h->ir, OP_OR, x, y) : x ? x : y;
+  io.ref = x && y ? joined_guard(h->ir, x, y) : x ? x : y;
+  io.dt = (DType)node(h->ir, io.ref)->dt;
   VEC_PUSH(&h->outputs, io);
 }
 

@@ -572,12 +572,22 @@ static void build_counts(Build *b, Graph *g) {
   }
 }
 
-/* A further output, a bool for the status of a run: some index was out of range */
+static Ref either(Build *b, Ref x, Ref y) { return x ? g_binary(b->ir, OP_OR, x, y) : y; }
+
+/* A further output for the status of a run: a bool if only indices may be out of range; a number if results may have too many rows */
 static void build_guard(Build *b, Graph *g) {
-  Ref any = 0;
-  for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = any ? g_binary(b->ir, OP_OR, any, b->wrong->p[i]) : b->wrong->p[i];
+  IR *ir = b->ir;
+  Ref any = 0, more = 0;
+  for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = either(b, any, b->wrong->p[i]);
+  for (size_t i = 0; i < b->ragged->n; i++)
+    more = either(b, more, g_binary(ir, OP_CMPLT, integer(b, b->ragged->wanted), b->ragged->counts[i].total));
+  if (more) {
+    more = g_where(ir, more, c_int(ir, DT_U8, 2), c_int(ir, DT_U8, 0));
+    any = any ? g_where(ir, any, c_int(ir, DT_U8, 1), more) : more;
+  }
   if (!any) return;
-  VEC_PUSH(&g->outputs, ((GIO){ .ref = any, .name = "index out of range", .dt = DT_BOOL }));
+  VEC_PUSH(&g->outputs, ((GIO){ .ref = any, .name = "status", .dt = (DType)node(ir, any)->dt }));
+  if (!more) g->outputs.p[g->outputs.n - 1].name = "index out of range";
   g->guarded = true;
 }
 
