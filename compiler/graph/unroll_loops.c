@@ -14,7 +14,7 @@ static void refuse_early(const Graph *g, const Ref *roots, const Target *t) {
   for (size_t i = 0; i < all.n && t->dev; i++)
     if (node(g->ir, all.p[i])->op == OP_ITERATE)
       fail_at(g->ir->ctx, EX_BADMODEL, ir_pos(g->ir, all.p[i]),
-              "the node takes up to %lld steps, which data may end early; devices run %d such steps at most",
+              "the loop has %lld iterations, over the limit of %d for a device",
               (long long)iterate_trips(node(g->ir, all.p[i])), EARLY_COPIES);
   VEC_FREE(&all);
 }

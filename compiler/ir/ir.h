@@ -375,8 +375,8 @@ typedef struct Graph {
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs and outputs are the states, in order */
   bool grows;              /* the last state counts how many elements were appended to the windows: states with axis >= 0 */
-  bool guarded;            /* one more output, which the caller does not get: a bool that is true if an index was out of range,
-                              or a u8 that is 1 then, and 2 if a result has more rows than its capacity */
+  bool guarded;            /* one more output, which the caller does not get: a bool that is true if an index was out of range.
+                              A u8 is 1 then, and 2 if a result has more rows than its capacity */
 } Graph;
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* inputs that the caller gives */
 /* a result of the graph may have more rows than its capacity */
