@@ -376,7 +376,7 @@ typedef struct Graph {
   VEC(GState) states;      /* the last states.n inputs and outputs are the states, in order */
   bool grows;              /* the last state counts how many elements were appended to the windows: states with axis >= 0 */
   bool guarded;            /* one more output, which the caller does not get: a bool that is true if an index was out of range.
-                              A u8 is 1 then, and 2 if a result has more rows than its capacity */
+                              Bit 0 of a u8 says so, and bit 1 that a result has more rows than its capacity */
 } Graph;
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* inputs that the caller gives */
 /* a result of the graph may have more rows than its capacity */

@@ -62,7 +62,10 @@ const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields) {
     const Node *y = node(ir, yields[k]);
     const Ref old = carried_for(ir, &below, y);
     if (!old) wrong = "each yield of a loop that may end early needs a carried value";
-    else yields[k] = g_yield(ir, (int)yield_loop(y), (int)yield_place(y), g_where(ir, on, operand(y), old));
+    else {
+      const Ref x = old == on ? g_binary(ir, OP_AND, on, operand(y)) : g_where(ir, on, operand(y), old);
+      yields[k] = g_yield(ir, (int)yield_loop(y), (int)yield_place(y), x);
+    }
   }
   VEC_FREE(&below);
   return wrong;

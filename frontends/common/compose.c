@@ -140,14 +140,10 @@ static Ref put_input(Ctx *c, Graph *h, const GIO *like, const char *what) {
   return graph_input(h, like, like->name);
 }
 
-/* The greater claim of two guards: an index out of range, then too many rows */
+/* A guard has a bit for each thing that may happen (Graph.guarded). */
 static Ref joined_guard(IR *ir, Ref x, Ref y) {
-  if (node(ir, x)->dt == DT_BOOL && node(ir, y)->dt == DT_BOOL) return g_binary(ir, OP_OR, x, y);
-  const Ref one = c_int(ir, DT_U8, 1);
-  x = g_cast(ir, x, DT_U8);
-  y = g_cast(ir, y, DT_U8);
-  const Ref index = g_binary(ir, OP_OR, g_binary(ir, OP_CMPEQ, x, one), g_binary(ir, OP_CMPEQ, y, one));
-  return g_where(ir, index, one, g_binary(ir, OP_MAX, x, y));
+  const bool bools = node(ir, x)->dt == DT_BOOL && node(ir, y)->dt == DT_BOOL;
+  return bools ? g_binary(ir, OP_OR, x, y) : g_binary(ir, OP_OR, g_cast(ir, x, DT_U8), g_cast(ir, y, DT_U8));
 }
 
 /* The run fails if either part finds an index out of range. */

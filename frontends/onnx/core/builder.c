@@ -582,8 +582,9 @@ static void build_guard(Build *b, Graph *g) {
   for (size_t i = 0; i < b->ragged->n; i++)
     more = either(b, more, g_binary(ir, OP_CMPLT, integer(b, b->ragged->wanted), b->ragged->counts[i].total));
   if (more) {
-    more = g_where(ir, more, c_int(ir, DT_U8, 2), c_int(ir, DT_U8, 0));
-    any = any ? g_where(ir, any, c_int(ir, DT_U8, 1), more) : more;
+    more = g_cast(ir, more, DT_U8);
+    more = add(b, more, more);
+    any = any ? add(b, g_cast(ir, any, DT_U8), more) : more;
   }
   if (!any) return;
   VEC_PUSH(&g->outputs, ((GIO){ .ref = any, .name = "status", .dt = (DType)node(ir, any)->dt }));
