@@ -261,6 +261,9 @@ bench: all
 # ensembles of trees; PYTHON needs the packages that tests/bench/trees.py lists
 bench-trees: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/trees.py $(BENCH)
+# NonMaxSuppression, TopK and CumSum beside ONNX Runtime: two minutes; PYTHON needs numpy, onnx and onnxruntime
+bench-select: all
+	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" TGC_PYTHON="$(PYTHON)" $(PYTHON) tests/bench/selection.py $(BENCH)
 bench-docs:
 	@$(MAKE) --no-print-directory bench BENCH="--docs docs/benchmarks.md"
 
@@ -342,5 +345,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes bench-sizes
+.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-select bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes bench-sizes
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

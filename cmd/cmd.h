@@ -452,7 +452,9 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
  * fails or the child dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
-/* reports a status other than TGCRT_OK and TGCRT_INDEX, or -1 with why */
+/* Whether a run that returns this status has written all outputs: an index was clamped, or rows were cut off */
+static inline bool run_is_complete(int status) { return status == TGCRT_INDEX || status == TGCRT_CAPACITY; }
+/* reports a status of a run that is neither TGCRT_OK nor complete, or -1 with why */
 _Noreturn void model_failed(Ctx *c, int status, const char *why);
 /* writes the plan's bundle into scratch and runs it; per: as above */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, size_t per, const Tensor *in,

@@ -118,6 +118,9 @@ static void check_kernels(Ctx *c, const Plan *p, int pass) {
     if ((k == next) != (x->group_size > 0) || (k == next && (size_t)x->group_size > p->kernels.n - k))
       REFUSE(c, "kernel %zu: group_size=%d is wrong", k, x->group_size);
     if (k == next) next += (size_t)x->group_size;
+    const Buf *until = x->until && (size_t)x->until <= p->ir->bufs.n ? &p->ir->bufs.p[x->until - 1] : NULL;
+    const bool ends = until && until->dt == DT_BOOL && until->kind == BUF_ARENA && x->loop && x->trips % 2 == 0;
+    if (x->until && !ends) REFUSE(c, "kernel %zu: until=%d does not end its loop", k, x->until);
     const bool scheduled = pass >= pass_named("schedule") && (!p->base || x->prog.n);
     for (size_t i = 0; i < x->nests.n && scheduled; i++)
       if (!x->nests.p[i].opts || !x->nests.p[i].from || !*x->nests.p[i].key) REFUSE(c, "kernel %zu: nest %zu has no opts", k, i);

@@ -70,7 +70,7 @@ static Ref cut_node(const Cut *w, Ref r) {
   case OP_EXPAND: return g_expand(ir, src[0], x->rank, dims);
   case OP_PERMUTE: return g_permute(ir, src[0], arg);
   case OP_SHRINK: return g_shrink(ir, src[0], arg, arg + x->rank, dims);
-  case OP_ITERATE: return g_iterate(ir, (int)iterate_loop(x), iterate_trips(x), x->nsrc, src);
+  case OP_ITERATE: return g_iterate(ir, (int)iterate_loop(x), iterate_trips(x), (int)iterate_while(x), x->nsrc, src);
   case OP_REDUCE: return g_reduce(ir, reduce_op(x), src[0], reduce_axes(x));
   case OP_WEIGHT: {
     const Tensor t = cut_tensor(w, &w->from->tensors.p[weight_id(x)], w->needs[r].axis, dims);

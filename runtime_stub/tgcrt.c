@@ -24,6 +24,7 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_LOST: return "the device or its queue failed; close the context and initialise it again";
   case TGCRT_BUSY: return "the time limit has passed, and the work goes on";
   case TGCRT_SIZE: return "a size is outside of the range that the model was compiled for";
+  case TGCRT_CAPACITY: return "a result has more rows than the model was compiled for; the outputs have the first ones";
   }
   return "unknown status";
 }

@@ -44,7 +44,8 @@ enum {
   TGCRT_BUILD = 14,   /* the driver's compiler refuses the kernels */
   TGCRT_LOST = 15,    /* the device or its queue failed: the context is unusable until NAME_close and NAME_init */
   TGCRT_BUSY = 16,    /* the time limit has passed, and the work goes on */
-  TGCRT_SIZE = 17     /* a size is outside of the range that the model was compiled for */
+  TGCRT_SIZE = 17,    /* a size is outside of the range that the model was compiled for */
+  TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for: the outputs have the first ones */
 };
 #define TGCRT_ALIGN 64 /* alignment of the arena and of the weights, in bytes */
 /* the next aligned address after p; the memory at p must be TGCRT_ALIGN bytes larger than needed */

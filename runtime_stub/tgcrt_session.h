@@ -352,7 +352,7 @@ static int sync_runs(Core *s, int64_t ms) {
   const int status = settle(s, ms < 0 ? s->device.wait_ms : ms), clamped = s->clamped;
   if (status) return status;
   s->clamped = 0;
-  return clamped ? TGCRT_INDEX : TGCRT_OK;
+  return clamped & 1 ? TGCRT_INDEX : clamped ? TGCRT_CAPACITY : TGCRT_OK; /* guards: compiler/ir/ir.h */
 }
 
 int API(sync)(const tgcrt_net *net, void *m, int64_t ms) {

@@ -13,7 +13,7 @@ enum { DRIVER_MS = 600000 }; /* most milliseconds of a run; some drivers compile
 
 typedef struct Result {
   int status;   /* a status of tgcrt.h; -1: `why` explains */
-  bool clamped; /* some run clamped an index */
+  bool clamped, cut; /* some run clamped an index; cut off rows */
   char why[252];
 } Result;
 typedef size_t (*BytesFn)(void);
@@ -199,14 +199,14 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
     for (size_t s = 0; s < steps && !r->status; s++) {
       if (s && s % per == 0 && f->states && (r->status = restart(&m, f))) break;
       r->status = m.run(m.ctx, src + s * nin, dst + s * nout);
-      if (r->status != TGCRT_INDEX) continue;
-      r->clamped = true;
+      if (!run_is_complete(r->status)) continue;
+      *(r->status == TGCRT_INDEX ? &r->clamped : &r->cut) = true;
       r->status = TGCRT_OK;
     }
     _exit(0);
   }
   int ended = child_wait(c, o, pid, "running"), status = r->status;
-  bool clamped = r->clamped;
+  const bool clamped = r->clamped, cut = r->cut;
   char why[sizeof r->why];
   memcpy(why, r->why, sizeof why);
   munmap(r, sizeof *r);
@@ -215,7 +215,8 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
   munmap(data, bytes ? bytes : 1);
   if (!WIFEXITED(ended) || WEXITSTATUS(ended)) child_died(c, ended, "the compiled model");
   if (status < 0 || status == TGCRT_CPU || status == TGCRT_THREADS || status >= TGCRT_DRIVER) model_failed(c, status, why);
-  if (clamped) warn_at(c, (Pos){ 0 }, "%s", "an index in the data was out of range and has been clamped");
+  if (clamped) warn_at(c, (Pos){ 0 }, "%s", tgcrt_strerror(TGCRT_INDEX));
+  if (cut) warn_at(c, (Pos){ 0 }, "%s (--capacity)", tgcrt_strerror(TGCRT_CAPACITY));
   return status;
 }
 

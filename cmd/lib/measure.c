@@ -190,7 +190,7 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
   int status = model_open(dir, so, f, threads, &m, why);
   double start = clock_ms();
   if (!status) status = m.run(m.ctx, in, out);
-  if (status == TGCRT_INDEX) status = 0; /* numbers from a seed may be invalid indices */
+  if (run_is_complete(status)) status = 0; /* numbers from a seed may be invalid indices */
   if (status) {
     printf("ready %d %s\n", status, why);
     exit(0);

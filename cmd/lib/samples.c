@@ -105,7 +105,7 @@ static _Noreturn void run_child(const SampleRuns *r, int threads, Ended *e) {
   for (size_t s = 0; s < r->n && !e->status; s++) {
     void **out = r->out + s * r->out_stride;
     e->status = m.run(m.ctx, r->in + s * r->m->f.inputs.n, out);
-    if (e->status == TGCRT_INDEX) e->status = TGCRT_OK;
+    if (run_is_complete(e->status)) e->status = TGCRT_OK;
     if (!e->status && r->after) r->after(r->arg, out);
   }
   _exit(0);

@@ -28,21 +28,24 @@ static double tgc_all_spent(int k) {
   return all;
 }
 
-/* Kernels between the last step and this one ran as a group. Each gets its share of the time in between. */
+/* Kernels between the last step and this one ran as a group. Each gets its share of the time in between. In a loop that may
+ * end early kernels run again, so their times are added up. */
 static void tgc_step(int k) {
   static int last;
-  const double now = tgc_clock(), began = tgc_steps[last];
-  double all = 0, before = 0;
-  for (int j = last; j < k; j++) all += tgc_all_spent(j);
-  for (int j = last + 1; j < k; j++) {
-    before += tgc_all_spent(j - 1);
-    tgc_steps[j] = began + (now - began) * before / all;
-  }
+  static double before, took[STEPS];
+  const double now = tgc_clock();
+  const int end = k > last ? k : last + 1;
+  double all = 0;
+  for (int j = last; k && j < end; j++) all += tgc_all_spent(j);
+  for (int j = last; k && j < end; j++) took[j] += (now - before) * (end == last + 1 ? 1 : tgc_all_spent(j) / all);
   for (int i = 0; i < LANES; i++) {
     if (!k) tgc_spans.n[i] = 0;
-    for (int j = k ? last : 0; j < (k ? k : STEPS); j++) tgc_spent[i][j] = 0;
+    for (int j = k ? last : 0; j < (k ? end : STEPS); j++) tgc_spent[i][j] = 0;
   }
-  tgc_steps[k] = now;
+  if (!k) tgc_steps[0] = now;
+  for (int j = 0; !k && j < STEPS; j++) took[j] = 0;
+  for (int j = 0; k == STEPS - 1 && j < k; j++) tgc_steps[j + 1] = tgc_steps[j] + took[j];
+  before = now;
   last = k;
 }
 

@@ -257,7 +257,8 @@ const char *module_check_weights(const Rendering *r) {
 const char *module_messages(const Rendering *r) {
   Sb texts = { 0 }, labels = { 0 }, blocks = { 0 };
   int n = 0;
-  for (; n < TGCRT_SIZE; n++) { /* without those of ranges of sizes, which have no such bundles */
+  const int last = graph_may_overflow(r->p->g) ? TGCRT_CAPACITY + 1 : TGCRT_SIZE; /* ranges of sizes have no such bundles */
+  for (; n < last; n++) {
     sb_printf(&labels, " i32 %d, label %%s%d", n, n);
     sb_printf(&blocks, "s%d:\n  ret ptr @status.%d\n", n, n);
   }

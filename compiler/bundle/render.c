@@ -454,6 +454,26 @@ static const char *ir_chunks_word(const Rendering *r) { return chunks_text(r->p,
 static const char *works_word(const Rendering *r) { return works_text(r->p); }
 static const char *groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "") : ""; }
 static const char *ir_groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "i8 ") : ""; }
+/* Loops that may end early, a row for each. LLVM's text names the types. */
+static const char *early_text(const Rendering *r, const char *row, const char *apart) {
+  Sb s = { 0 };
+  LoopCalls l;
+  for (size_t k = 0; plan_next_loop(r->p, k, &l); k = l.last) {
+    if (s.n) sb_puts(&s, apart);
+    sb_printf(&s, row, l.first, l.middle, l.last, (long long)l.rounds, (long long)l.at[0], (long long)l.at[1]);
+  }
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+static const char *early_word(const Rendering *r) { return early_text(r, "  { %zu, %zu, %zu, %lld, { %lld, %lld } },", "\n"); }
+static const char *ir_early_word(const Rendering *r) {
+  return early_text(r, "  %%early { i32 %zu, i32 %zu, i32 %zu, i64 %lld, [2 x i64] [i64 %lld, i64 %lld] }", ",\n");
+}
+static size_t early_loops(const Plan *p) {
+  LoopCalls l;
+  size_t n = 0;
+  for (size_t k = 0; plan_next_loop(p, k, &l); k = l.last) n++;
+  return n;
+}
 static const char *job_word(const Rendering *r) {
   const JobForm form = { r->o->name, r->in, r->out, r->p->variants.n, r->o->stepped, "static ", "run_kernel" };
   return job_text(r->base, &r->repeats, &form);
@@ -549,6 +569,7 @@ static const MadeWord made_words[] = {
   { "prelude", prelude_word },
   { "kernels", kernels_word },
   { "chunks", chunks_word },
+  { "early", early_word },
   { "groups", groups_word },
   { "works", works_word },
   { "job", job_word },
@@ -568,6 +589,7 @@ static const MadeWord made_words[] = {
   { "ir_calls", module_calls },
   { "ir_cases", module_cases },
   { "ir_chunks", ir_chunks_word },
+  { "ir_early", ir_early_word },
   { "ir_groups", ir_groups_word },
   { "ir_float_enter", module_float_enter },
   { "ir_float_leave", module_float_leave },
@@ -680,10 +702,13 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "states", word_if(p->memory.states.n) },
     { "nstates", arena_printf(m, "%zu", p->memory.states.n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
+    { "nearly", arena_printf(m, "%zu", early_loops(p)) },
+    { "kernels_here", r.groups ? "kernels_of[job.kernel]" : "1" },
     { "guarded", word_if(g->guarded) },
     { "stepped", word_if(o->stepped) },
     { "work", arena_printf(m, "%lld", (long long)(o->stepped ? work_whole(p) : 0)) },
     { "work_part", arena_printf(m, "%lld", (long long)(o->stepped ? work_part(p) : 0)) },
+    { "capacity", word_if(graph_may_overflow(g)) },
     { "sizes", word_if(p->ir->symbol.name != NULL) },
     { "symbol", symbol },
     { "SYMBOL", SYMBOL },

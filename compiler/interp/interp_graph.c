@@ -29,6 +29,12 @@ typedef struct Item {    /* a node below the outputs */
 } Item;
 enum { KEEP = INT32_MAX };
 
+/* Values of nodes outside of a tree: what a loop reads, carries and gives */
+typedef struct Given {
+  RefMap at;
+  VEC(Tensor) value;
+} Given; /* at: Ref to 1 + index in value */
+
 struct Eval {
   IR *ir;
   const Tensor *const *inputs;
@@ -37,10 +43,19 @@ struct Eval {
   bool tells;            /* ctx_progress hears of it */
   VEC(Item) items;       /* sources before users; item 0 is unused */
   RefMap item;           /* Ref to its index in items */
+  const Given *given;    /* values of nodes that are not computed; NULL: there are none */
 };
 
 /* ---- items ---- */
 static Item *item(const Eval *e, Ref r) { return &e->items.p[refmap_get(&e->item, r)]; }
+
+static const Tensor *given_value(const Eval *e, Ref r) {
+  const Ref at = e->given ? refmap_get(&e->given->at, r) : 0;
+  return at ? &e->given->value.p[at - 1] : NULL;
+}
+
+/* Number of sources that are evaluated for x */
+static int sources_of(const Eval *e, Ref r) { return given_value(e, r) ? 0 : node(e->ir, r)->nsrc; }
 
 /* Lists all nodes below root, sources first; false if a shape is too large. The time depends on the nodes below root only,
  * since folding calls this for many small expressions. */
@@ -54,7 +69,7 @@ static bool reach(Eval *e, Ref root) {
     const Node *x = node(e->ir, v->r);
     if (refmap_get(&e->item, v->r)) {
       stack.n--;
-    } else if (v->next < x->nsrc) {
+    } else if (v->next < sources_of(e, v->r)) {
       Ref s = x->src[v->next++];
       if (!refmap_get(&e->item, s)) VEC_PUSH(&stack, ((Visit){ s, 0 }));
     } else {
@@ -78,7 +93,11 @@ const Value *eval_value(const Eval *e, Ref r) {
 
 static void set_leaf(Eval *e, Item *i) {
   const Node *x = node(e->ir, i->ref);
-  const Tensor *t = x->op == OP_PARAM ? e->inputs[param_slot(x)] : x->op == OP_WEIGHT ? &e->ir->tensors.p[weight_id(x)] : NULL;
+  const Tensor *known = given_value(e, i->ref);
+  const Tensor *t = known                ? known
+                    : x->op == OP_PARAM  ? e->inputs[param_slot(x)]
+                    : x->op == OP_WEIGHT ? &e->ir->tensors.p[weight_id(x)]
+                                         : NULL;
   if (!t) return;
   CHECK(t->dt == x->dt && t->elems == dims_elems(x->dims, x->rank));
   i->value = (Value){ t->dt, t->elems, t->data, t->splat };
@@ -97,7 +116,7 @@ static void count_uses(Eval *e) {
     const Node *x = node(e->ir, e->items.p[i].ref);
     int uses = is_view((Op)x->op) ? e->items.p[i].uses : 1;
     if (repeats(x)) uses = 2;
-    for (int k = 0; k < x->nsrc; k++) {
+    for (int k = 0; k < sources_of(e, e->items.p[i].ref); k++) {
       Item *s = item(e, x->src[k]);
       s->uses = (uint8_t)(s->uses + uses < 2 ? s->uses + uses : 2);
     }
@@ -143,6 +162,8 @@ static void choose_storage(Eval *e) {
   for (size_t i = 1; i < e->items.n; i++) {
     Item *it = &e->items.p[i];
     const Node *x = node(e->ir, it->ref);
+    it->weight = 1;
+    if (given_value(e, it->ref)) continue;
     if (x->op == OP_REDUCE || x->op == OP_CAT || x->op == OP_SCATTER || x->op == OP_WALK ||
         (!is_view((Op)x->op) && !is_leaf((Op)x->op) && it->uses > 1))
       it->stored = true;
@@ -154,7 +175,7 @@ static void find_last_reads(Eval *e) {
   for (uint32_t i = (uint32_t)e->items.n - 1; i > 0; i--) {
     const Node *x = node(e->ir, e->items.p[i].ref);
     uint32_t reader = e->items.p[i].stored ? i : e->items.p[i].last;
-    for (int k = 0; k < x->nsrc; k++) {
+    for (int k = 0; k < sources_of(e, e->items.p[i].ref); k++) {
       Item *s = item(e, x->src[k]);
       if (s->last < reader) s->last = reader;
     }
@@ -600,7 +621,7 @@ static bool run(Eval *e, const Ref *outputs, int n, Arena *a, Tensor *results) {
   for (int i = 0; ok && i < n; i++) {
     Item *it = item(e, outputs[i]);
     int op = node(e->ir, outputs[i])->op;
-    it->stored = op != OP_PARAM && op != OP_WEIGHT;
+    it->stored = op != OP_PARAM && op != OP_WEIGHT && !given_value(e, outputs[i]);
     it->last = KEEP;
   }
   ok = ok && eval_items(e);
@@ -608,6 +629,85 @@ static bool run(Eval *e, const Ref *outputs, int n, Arena *a, Tensor *results) {
   for (size_t i = 0; i < e->items.n; i++) release(&e->items.p[i]);
   VEC_FREE(&e->items);
   refmap_free(&e->item);
+  e->item = (RefMap){ 0 };
+  return ok;
+}
+
+/* ---- loops that may end early ---- */
+static void give(Given *g, Ref r, const Tensor *t) {
+  const Ref at = refmap_get(&g->at, r);
+  if (at) g->value.p[at - 1] = *t;
+  else {
+    VEC_PUSH(&g->value, *t);
+    refmap_set(&g->at, r, (Ref)g->value.n);
+  }
+}
+
+/* The CARRIEDs of a loop, one for each of its yields; their initial values, then all else that its body reads from outside */
+static void read_loop(const IR *ir, const Node *loop, Refs *carried, Refs *outside) {
+  Refs all = { 0 };
+  ir_toposort(ir, loop->src, loop->nsrc, &all);
+  for (int k = 0; k < loop->nsrc; k++)
+    for (size_t i = 0; i < all.n; i++) {
+      const Node *x = node(ir, all.p[i]);
+      if (x->op != OP_CARRIED || carried_loop(x) != iterate_loop(loop)) continue;
+      if (carried_place(x) == yield_place(node(ir, loop->src[k]))) VEC_PUSH(carried, all.p[i]);
+    }
+  CHECK(carried->n == loop->nsrc);
+  for (size_t k = 0; k < carried->n; k++) VEC_PUSH(outside, operand(node(ir, carried->p[k])));
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    for (int k = 0; k < x->nsrc && x->loop == iterate_loop(loop) + 1 && x->op != OP_CARRIED; k++)
+      if (!node(ir, x->src[k])->loop && !is_leaf((Op)node(ir, x->src[k])->op)) VEC_PUSH(outside, x->src[k]);
+  }
+  VEC_FREE(&all);
+}
+
+/* Gives the results of a loop, whose values live in a. */
+static bool run_early(Eval *e, Ref iterate, const Refs *order, Given *g, Arena *a) {
+  IR *ir = e->ir;
+  const Node *loop = node(ir, iterate);
+  const int n = loop->nsrc;
+  Refs carried = { 0 }, outside = { 0 }, next = { 0 };
+  Arena turn[2] = { { 0 } };
+  read_loop(ir, loop, &carried, &outside);
+  Tensor *t = xmalloc((outside.n + (size_t)n + 1) * sizeof *t);
+  bool ok = run(e, outside.p, (int)outside.n, a, t);
+  for (size_t i = outside.n; ok && i-- > 0;) give(g, i < (size_t)n ? carried.p[i] : outside.p[i], &t[i]);
+  for (int k = 0; k < n; k++) VEC_PUSH(&next, operand(node(ir, loop->src[k])));
+  const size_t ends = (size_t)iterate_while(loop) - 1;
+  for (int64_t i = 0; ok && i < iterate_trips(loop) && *(const bool *)t[ends].data; i++) {
+    arena_free(&turn[i & 1]);
+    ok = run(e, next.p, n, &turn[i & 1], t);
+    for (int k = 0; ok && k < n; k++) give(g, carried.p[k], &t[k]);
+  }
+  for (size_t i = 0; ok && i < order->n; i++) {
+    const Node *x = node(ir, order->p[i]);
+    if (x->op != OP_RESULT || operand(x) != iterate) continue;
+    Tensor kept = t[result_at(x)];
+    kept.data = arena_dup(a, kept.data, size_mul((size_t)kept.elems, (size_t)dt_bytes(kept.dt)));
+    give(g, order->p[i], &kept);
+  }
+  for (int k = 0; k < 2; k++) arena_free(&turn[k]);
+  free(t);
+  VEC_FREE(&carried);
+  VEC_FREE(&outside);
+  VEC_FREE(&next);
+  return ok;
+}
+
+static bool run_all(Eval *e, const Ref *outputs, int n, Arena *a, Tensor *results) {
+  Refs order = { 0 };
+  Given g = { 0 };
+  bool ok = true;
+  if (e->ir->loops) ir_toposort(e->ir, outputs, (size_t)n, &order);
+  e->given = &g;
+  for (size_t i = 0; i < order.n && ok; i++)
+    if (node(e->ir, order.p[i])->op == OP_ITERATE) ok = run_early(e, order.p[i], &order, &g, a);
+  ok = ok && run(e, outputs, n, a, results);
+  refmap_free(&g.at);
+  VEC_FREE(&g.value);
+  VEC_FREE(&order);
   return ok;
 }
 
@@ -618,7 +718,7 @@ bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs
   Ref *straight = xmalloc(((size_t)n + 1) * sizeof *straight);
   memcpy(straight, outputs, (size_t)n * sizeof *straight);
   ir_unroll(ir, straight, (size_t)n, INT64_MAX);
-  const bool ok = run(&e, straight, n, a, results);
+  const bool ok = run_all(&e, straight, n, a, results);
   free(straight);
   return ok;
 }

@@ -339,10 +339,16 @@ Ref g_carried(IR *ir, int loop, int place, Ref init);
 /* the next value of the CARRIED with this loop and place, the number of a carried value */
 Ref g_yield(IR *ir, int loop, int place, Ref x);
 Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
-Ref g_iterate(IR *ir, int loop, int64_t trips, int n, const Ref *yields);
+/* ends: 1 + number of the yield, a bool, after whose false value iterations change nothing, so a run may end the loop; 0: none */
+Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yields);
+/* Makes iterations after the end of a loop change nothing: each of its n yields keeps the carried value of its place. NULL: done;
+ * else why this cannot be */
+const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at);
 const char *g_iterate_refuses(const IR *ir, Ref iterate); /* why it is no loop; NULL: it is one */
-/* Replaces loops below the roots that have fewer than `least` trips by copies of their bodies. True: there were such loops. */
+/* Replaces loops below the roots that have fewer than `least` trips by copies of their bodies. True: there were such loops.
+ * A loop that may end early stays if it has more than EARLY_COPIES trips. */
+enum { EARLY_COPIES = 64 };
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before its ITERATE */
 void order_bodies(const IR *ir, Refs *order);
@@ -372,9 +378,12 @@ typedef struct Graph {
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs and outputs are the states, in order */
   bool grows;              /* the last state counts how many elements were appended to the windows: states with axis >= 0 */
-  bool guarded;            /* one more output, which the caller does not get: a bool that is true if an index was out of range */
+  bool guarded;            /* one more output, which the caller does not get: a bool that is true if an index was out of range.
+                              Bit 0 of a u8 says so, and bit 1 that a result has more rows than its capacity */
 } Graph;
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* inputs that the caller gives */
+/* a result of the graph may have more rows than its capacity */
+static inline bool graph_may_overflow(const Graph *g) { return g->guarded && g->outputs.p[g->outputs.n - 1].dt == DT_U8; }
 /* outputs that the caller gets */
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; }
 

@@ -54,7 +54,7 @@ static void verify_node(const IR *ir, Ref r) {
   const OpInfo *op = &op_info[x->op];
   for (int i = 0; i < x->nsrc; i++) NEED(x->src[i] && x->src[i] < r, "a source is missing or younger than the node");
   NEED(op->arity < 0 ? op->arity == ARITY_ANY || x->nsrc > 0 : x->nsrc == op->arity, "wrong number of sources");
-  const bool shorter = x->op == OP_RANGE && x->narg == 3; /* without a limit */
+  const bool shorter = (x->op == OP_RANGE && x->narg == 3) || (x->op == OP_ITERATE && x->narg == 2); /* without the last one */
   NEED(shorter || x->narg == args_wanted(x, x->nsrc ? node(ir, x->src[0]) : NULL), "wrong number of arguments");
   NEED(x->lanes >= 1, "no lanes");
   NEED(!x->flags, "flags left set");

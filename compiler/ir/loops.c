@@ -37,9 +37,38 @@ Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips
   return node_make(ir, OP_YIELD, (DType)n->dt, 1, 1, &x, 4, arg, n->rank + 1, dims);
 }
 
-Ref g_iterate(IR *ir, int loop, int64_t trips, int n, const Ref *yields) {
+Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yields) {
   const Node *x = node(ir, yields[0]);
-  return node_make(ir, OP_ITERATE, (DType)x->dt, 1, n, yields, 2, (int64_t[]){ loop, trips }, x->rank, x->dims);
+  return node_make(ir, OP_ITERATE, (DType)x->dt, 1, n, yields, ends ? 3 : 2, (int64_t[]){ loop, trips, ends }, x->rank, x->dims);
+}
+
+/* The CARRIED for the place of a YIELD, among the nodes below it; 0: there is none */
+static Ref carried_for(const IR *ir, const Refs *below, const Node *yield) {
+  for (size_t i = 0; i < below->n; i++) {
+    const Node *x = node(ir, below->p[i]);
+    if (x->op == OP_CARRIED && carried_loop(x) == yield_loop(yield) && carried_place(x) == yield_place(yield)) return below->p[i];
+  }
+  return 0;
+}
+
+const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields) {
+  Refs below = { 0 };
+  const char *wrong = ends < 1 || ends > n ? "there is no such yield" : NULL;
+  ir_toposort(ir, yields, (size_t)n, &below);
+  const Ref on = wrong ? 0 : carried_for(ir, &below, node(ir, yields[ends - 1]));
+  if (!wrong && (!on || node(ir, on)->dt != DT_BOOL || node(ir, on)->rank))
+    wrong = "the yield that ends a loop must be a carried bool without axes";
+  for (int k = 0; k < n && !wrong; k++) {
+    const Node *y = node(ir, yields[k]);
+    const Ref old = carried_for(ir, &below, y);
+    if (!old) wrong = "each yield of a loop that may end early needs a carried value";
+    else {
+      const Ref x = old == on ? g_binary(ir, OP_AND, on, operand(y)) : g_where(ir, on, operand(y), old);
+      yields[k] = g_yield(ir, (int)yield_loop(y), (int)yield_place(y), x);
+    }
+  }
+  VEC_FREE(&below);
+  return wrong;
 }
 
 Ref g_result(IR *ir, Ref iterate, int at) {
@@ -54,10 +83,22 @@ static const char *yield_refuses(const IR *ir, const Node *y, int64_t loop, int6
   return node(ir, operand(y))->loop && node(ir, operand(y))->loop != y->loop ? "a yield belongs to two loops" : NULL;
 }
 
+/* A loop that may end early runs its iterations by twos, which differ in the places of carried values only. */
+static const char *end_refuses(const IR *ir, const Node *loop) {
+  const int64_t ends = iterate_while(loop);
+  if (ends < 0 || ends > loop->nsrc) return "there is no such yield";
+  if (ends && iterate_trips(loop) % 2) return "a loop that may end early needs an even number of trips";
+  for (int k = 0; k < loop->nsrc && ends; k++)
+    if (yield_place(node(ir, loop->src[k])) < 0) return "a loop that may end early has no slices";
+  const Node *y = ends ? node(ir, loop->src[ends - 1]) : NULL;
+  return y && (y->dt != DT_BOOL || y->rank) ? "the yield that ends a loop must be a carried bool without axes" : NULL;
+}
+
 static const char *body_refuses(const IR *ir, const Node *x, const Node *loop) {
   if (x->op == OP_ITERATE || x->op == OP_RESULT || x->op == OP_STORED) return "a loop is inside of another one";
   if (x->op == OP_SLICE && node(ir, operand(x))->dims[slice_axis(x)] != iterate_trips(loop))
     return "a sliced axis has another extent than the loop has trips";
+  if (x->op == OP_SLICE && iterate_while(loop)) return "a loop that may end early has no slices";
   if (x->op == OP_SLICE || x->op == OP_CARRIED) return node(ir, operand(x))->loop ? "a loop is inside of another one" : NULL;
   for (int k = 0; k < x->nsrc; k++)
     if (node(ir, x->src[k])->loop && node(ir, x->src[k])->loop != x->loop) return "a value belongs to two loops";
@@ -85,6 +126,7 @@ const char *g_iterate_refuses(const IR *ir, Ref iterate) {
   bool *given = xcalloc(loop->nsrc + 1u, sizeof *given);
   for (int k = 0; k < loop->nsrc && !wrong; k++)
     wrong = yield_refuses(ir, node(ir, loop->src[k]), iterate_loop(loop), trips);
+  if (!wrong) wrong = end_refuses(ir, loop);
   if (!wrong) ir_toposort(ir, &iterate, 1, &all);
   for (size_t i = 0; i < all.n && !wrong; i++) {
     const Node *x = node(ir, all.p[i]);
@@ -176,8 +218,9 @@ bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least) {
   for (size_t i = 0; i < u.order.n; i++) {
     const Node *x = node(ir, u.order.p[i]);
     if (x->op != OP_ITERATE) continue;
-    stays[iterate_loop(x)] = iterate_trips(x) >= least;
-    any |= iterate_trips(x) < least;
+    const bool stay = iterate_trips(x) >= least || (iterate_while(x) && iterate_trips(x) > EARLY_COPIES);
+    stays[iterate_loop(x)] = stay;
+    any |= !stay;
   }
   const uint32_t size = ir->n;
   u.to = xcalloc(any ? size : 1, sizeof *u.to);

@@ -222,8 +222,11 @@ static Ref graph_yield(Parser *p, const char *at, const int64_t *arg) {
 }
 
 static Ref graph_iterate(Parser *p, const char *at, const int64_t *arg) {
-  const Ref made = g_iterate(p->ir, (int)arg[0], arg[1], (int)p->src.n, p->src.p);
-  const char *wrong = g_iterate_refuses(p->ir, made);
+  const int n = (int)p->src.n, ends = arg[2] > INT16_MAX ? -1 : (int)arg[2];
+  /* in a dump, passes may have changed the form of yields that keep their values */
+  const char *wrong = ends && !p->ir->dump ? g_hold_yields(p->ir, ends, n, p->src.p) : NULL;
+  const Ref made = wrong ? 0 : g_iterate(p->ir, (int)arg[0], arg[1], ends, n, p->src.p);
+  if (!wrong) wrong = g_iterate_refuses(p->ir, made);
   if (wrong) scan_bad(p, at, "%s", wrong);
   return made;
 }
@@ -251,7 +254,7 @@ static Ref graph_loop_op(Parser *p, const char *at, Op op, const int64_t *arg) {
 }
 
 Ref parse_graph_op(Parser *p, const char *at, Op op) {
-  int64_t arg[2 * MAX_RANK];
+  int64_t arg[2 * MAX_RANK] = { 0 };
   if (op == OP_PARAM || op == OP_WEIGHT) scan_bad(p, at, "inputs and weights are written 'input' and 'weight' with their type");
   parse_arity(p, at, op);
   if (op_info[op].level == L_EXPR) {
@@ -294,7 +297,7 @@ Ref parse_graph_op(Parser *p, const char *at, Op op) {
 }
 
 Ref parse_exact_op(Parser *p, const char *at, Op op) {
-  int64_t arg[2 * MAX_RANK];
+  int64_t arg[2 * MAX_RANK] = { 0 };
   const int64_t *dims = type_shape(p, at);
   const bool spread = op_info[op].level == L_EXPR;
   if (op_info[op].level > L_GRAPH || op == OP_PARAM || op == OP_WEIGHT)
@@ -373,12 +376,12 @@ void parse_output(Parser *p) {
   VEC_PUSH(&p->g->outputs, io);
 }
 
-/* The output that the caller does not get: whether an index was out of range */
+/* The output that the caller does not get: what happened in the run */
 void parse_guard(Parser *p) {
   const char *line = p->at;
   parse_output(p);
   const GIO *io = &p->g->outputs.p[p->g->outputs.n - 1];
-  if (io->dt != DT_BOOL || io->rank) scan_bad(p, line, "a guard must be one bool");
+  if ((io->dt != DT_BOOL && io->dt != DT_U8) || io->rank) scan_bad(p, line, "a guard must be one bool, or one u8");
   p->g->guarded = true;
 }
 

@@ -61,7 +61,7 @@ static size_t call_after(const Plan *p, size_t k, size_t call) {
   size_t n = 1;
   if (!x->loop || (k + 1 < p->kernels.n && x[1].loop == x->loop)) return call + 1;
   while (k-- > 0 && p->kernels.p[k].loop == x->loop) n++;
-  return call + 1 + n * (size_t)(x->trips - 1);
+  return call + 1 + n * (size_t)(calls_of_loop(x) - 1);
 }
 
 void plan_render(Plan *p) {

@@ -313,9 +313,24 @@ static void add_kernel(Lower *l, Refs *nests, uint32_t origin, int loop) {
   memset(l->head, 0, sizeof l->head);
 }
 
-static void set_trips(Plan *p, const Node *loop) {
-  for (size_t k = p->kernels.n; k-- > 0 && p->kernels.p[k].loop == iterate_loop(loop) + 1;)
+/* 1 + buffer of the carried bool that ends a loop; 0: none does */
+static int until_of(const Sched *s, const Node *loop) {
+  const Node *y = iterate_while(loop) ? node(s->ir, loop->src[iterate_while(loop) - 1]) : NULL;
+  for (size_t i = 0; i < s->order.n && y; i++) {
+    const Node *x = node(s->ir, s->order.p[i]);
+    if (x->op == OP_CARRIED && carried_loop(x) == yield_loop(y) && carried_place(x) == yield_place(y))
+      return s->place[s->order.p[i]].buf + 1;
+  }
+  return 0;
+}
+
+static void set_trips(const Sched *s, const Node *loop) {
+  Plan *p = s->plan;
+  const int until = until_of(s, loop);
+  for (size_t k = p->kernels.n; k-- > 0 && p->kernels.p[k].loop == iterate_loop(loop) + 1;) {
     p->kernels.p[k].trips = iterate_trips(loop);
+    p->kernels.p[k].until = until;
+  }
 }
 
 void sched_lower(Sched *s) {
@@ -329,7 +344,7 @@ void sched_lower(Sched *s) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
     const Place *p = &s->place[r];
-    if (x->op == OP_ITERATE) set_trips(s->plan, x);
+    if (x->op == OP_ITERATE) set_trips(s, x);
     if (!p->materialized || x->op == OP_SLICE || x->op == OP_RESULT) continue;
     if (x->op == OP_CAT && !p->select) {
       Place part = *p;

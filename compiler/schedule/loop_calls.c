@@ -50,12 +50,17 @@ static void push_call(Calls *c, Plan *to, const Kernel *k, int64_t trip) {
   VEC_PUSH(&to->kernels, x);
 }
 
-static void push_loop(Calls *c, Plan *to, const Kernel *k, size_t n, int64_t trips) {
-  for (int64_t t = 0; t < trips; t++) {
+static void push_loop(Calls *c, Plan *to, const Kernel *k, size_t n) {
+  for (int64_t t = 0; t < calls_of_loop(k); t++) {
     memset(c->now, 0, (size_t)c->nbuf * sizeof *c->now);
     for (size_t i = 0; i < n; i++) {
       if (t) push_call(c, to, &k[i], t);
       else VEC_PUSH(&to->kernels, k[i]);
+      Kernel *call = &to->kernels.p[to->kernels.n - 1];
+      if (!k->until) continue;
+      call->until = 1 + buffer_in(c, k->until - 1, t);
+      call->rounds = k->trips / 2;
+      call->trips = 2;
     }
   }
 }
@@ -68,7 +73,7 @@ static void make_calls(Calls *c, Plan *p) {
     const Kernel *first = &p->kernels.p[k];
     for (end = k + 1; first->loop && end < n && p->kernels.p[end].loop == first->loop;) end++;
     for (size_t i = k; i < end; i++) at[i] = (int)(calls.kernels.n + i - k);
-    if (first->loop) push_loop(c, &calls, first, end - k, first->trips);
+    if (first->loop) push_loop(c, &calls, first, end - k);
     else VEC_PUSH(&calls.kernels, *first);
   }
   for (size_t k = 0; k < calls.kernels.n; k++)
@@ -89,4 +94,29 @@ void plan_loop_calls(Plan *p) {
   make_calls(&c, p);
   for (size_t i = 0; i < p->variants.n; i++) make_calls(&c, p->variants.p[i]);
   free(c.now);
+}
+
+/* ---- loops that may end early ---- */
+bool plan_next_loop(const Plan *p, size_t k, LoopCalls *out) {
+  while (k < p->kernels.n && !p->kernels.p[k].rounds) k++;
+  if (k == p->kernels.n) return false;
+  const Kernel *x = p->kernels.p;
+  size_t end = k;
+  while (end < p->kernels.n && x[end].loop == x[k].loop) end++;
+  const size_t middle = k + (end - k) / 2;
+  *out = (LoopCalls){ k, middle, end, x[k].rounds,
+                      { p->ir->bufs.p[x[k].until - 1].offset, p->ir->bufs.p[x[middle].until - 1].offset } };
+  return true;
+}
+
+size_t plan_next_call(const Plan *p, size_t next, const char *arena, int64_t *round) {
+  const Kernel *last = &p->kernels.p[next - 1];
+  LoopCalls l;
+  size_t first = next - 1;
+  while (first && last->rounds && p->kernels.p[first - 1].loop == last->loop) first--;
+  if (!last->rounds || !plan_next_loop(p, first, &l) || (next != l.middle && next != l.last)) return next;
+  const bool again = arena[l.at[next == l.last]] && (next == l.middle || ++*round < l.rounds);
+  if (again) return next == l.middle ? next : l.first;
+  *round = 0;
+  return l.last;
 }

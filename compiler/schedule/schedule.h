@@ -72,6 +72,9 @@ typedef struct Kernel {
   KernelBounds bounds;
   int loop;                /* 1 + number of the loop in whose body it is: the kernels of a body are consecutive; 0: none */
   int64_t trips;           /* iterations of that loop */
+  int until;               /* 1 + buffer of the carried bool of a loop that may end early: the loop ends after an iteration in
+                              which it was false. 0: another loop, or none */
+  int64_t rounds;          /* how often the calls of such a loop, two iterations, run at most; from plan_loop_calls on */
   bool moves;              /* computes nothing: copies elements, or fills memory with a number */
 } Kernel;
 
@@ -190,8 +193,19 @@ typedef struct CompileOptions {
   Resumed *resumed;        /* a dump with its graph; the passes up to its last are skipped; NULL: all passes run */
 } CompileOptions;
 
+/* Iterations of a kernel's loop that have calls of their own. Two of a loop that may end early stand for all: later ones use the
+ * same places by turns. */
+static inline int64_t calls_of_loop(const Kernel *k) { return k->until ? 2 : k->trips; }
 /* schedule/loop_calls.c: makes each loop of a plan a list of calls. Afterwards kernels[k] is the k-th call of a run. */
 void plan_loop_calls(Plan *p);
+/* A loop that may end early: calls first .. last - 1 are two iterations, the second from call `middle` on. They run `rounds`
+ * times at most. at: the offset in the arena of each iteration's bool */
+typedef struct LoopCalls { size_t first, middle, last; int64_t rounds, at[2]; } LoopCalls;
+/* The next such loop from call k on. false: there is none */
+bool plan_next_loop(const Plan *p, size_t k, LoopCalls *out);
+/* The call after those up to `next` - 1, which have run on this arena. *round: 0 at the start of a run, for plan_next_call
+ * alone */
+size_t plan_next_call(const Plan *p, size_t next, const char *arena, int64_t *round);
 
 /* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */
 Plan *compile_graph(Graph *g, const CompileOptions *o);

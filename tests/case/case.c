@@ -315,9 +315,10 @@ static void place_buffers(Case *k, Memory *m, size_t kernel, int64_t share) {
 /* The call list as the bundle's own code walks it; the shares of a kernel from the last to the first. */
 static void interpret_plan(Case *k, Memory *m) {
   const Plan *p = m->p;
-  for (size_t first = 0; first < p->kernels.n; first++) {
+  int64_t round = 0;
+  for (size_t first = 0, next; first < p->kernels.n; first = plan_next_call(p, next, m->arena, &round)) {
     const Kernel *kn = &p->kernels.p[first];
-    if (!kn->group_size) continue; /* it ran with those before it */
+    next = first + (size_t)kn->group_size;
     const int each = kn->chunks_per_task ? kn->chunks_per_task : 1;
     const int shares = kn->chunks_per_task ? kn->chunks / kn->chunks_per_task : kn->chunks;
     for (int s = shares; s-- > 0;)

@@ -79,8 +79,9 @@ typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes;
 
-/* For results of --capacity. there: bool[most], entries that are valid. count: i64 of rank 0, their number. */
-typedef struct Count { const char *name; Ref there, count; } Count;
+/* For results of --capacity. there: bool[most], entries that are valid. total: i64 of rank 0, how many the data gives; more than the
+ * capacity are cut off. */
+typedef struct Count { const char *name; Ref there, total; } Count;
 typedef struct Ragged {
   int64_t most;         /* entries reserved for such a result; 0: the option is not given */
   int64_t wanted;       /* entries that outputs get: the option's number. Where it is 1, most is 2 (ragged.c) */
@@ -194,6 +195,9 @@ DType acc_type(DType d);                        /* type in which sums of d are a
 static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
 static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
 static inline Ref integer(Build *b, int64_t v) { return c_int(b->ir, DT_I64, v); }
+/* x in memory of its own: its elements are read more than once, and are not to be computed for each read. The body of a loop has no
+ * such values */
+static inline Ref stored(Build *b, Ref x) { return b->ir->in_loop ? x : g_stored(b->ir, x); }
 /* logical AND of two bools; a Ref of 0 stands for true */
 static inline Ref both(Build *b, Ref x, Ref y) { return x && y ? g_binary(b->ir, OP_AND, x, y) : x ? x : y; }
 static inline Ref sub(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_SUB, x, y); }
@@ -218,6 +222,9 @@ Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* concatenates n > 0 value
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
 Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to axis 1, or axis 1 to the end */
 
+/* ---- make_ops.c: element i combines elements up to i along the axis; exclusive: up to i - 1; reverse: from the end ---- */
+Ref cumulative(Build *b, Op op, Ref x, int axis, bool exclusive, bool reverse);
+
 /* ---- gather_ops.c ---- */
 Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64; negative ones count from the end; records those out of range in
                                                         wrong */
@@ -230,20 +237,29 @@ void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);
 
 /* ---- capacity_ops.c: operators whose result size depends on data; results have as many rows as the capacity ---- */
 int64_t need_capacity(const Build *b);          /* value of --capacity; fails if it is not given */
+/* notes the valid rows of the node's result, of which the data gives `total`, a scalar; -> bool[capacity]: which are valid */
+Ref counted_rows(Build *b, Ref total);
 void nonzero_of_data(Build *b);
 void compress_by_data(Build *b, Ref from, int axis);
 
 /* ---- ragged.c ---- */
-void add_count(Build *b, Ref there, Ref count); /* records valid entries of the node's first result */
+void add_count(Build *b, Ref there, Ref total); /* records valid entries of the node's first result */
 /* fails if the extent of an axis in from..to - 1 depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);
 bool has_ragged(Build *b, Ref r);               /* some of its entries may be invalid */
 /* r cut to the option's number of entries; fails if invalid entries were mixed with others */
 Ref checked_ragged(Build *b, Ref r);
 
+/* ---- sort_ops.c ---- */
+Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN is the greatest */
+Ref order_keys(Build *b, Ref x);                /* i64 in the range of 32 bits, in the order of x */
+Ref entries_up_to(Build *b, Ref sorted, Ref value); /* i64: how many entries along the last axis, which ascends, are <= value */
+/* i64[rows, k]: the place of the j-th true element of flags [rows, n]; n where there are not so many. *total: how many, i64[rows, 1] */
+Ref places_of_true(Build *b, Ref flags, int64_t k, Ref *total);
+
 /* ---- reduce_ops.c ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log); /* log: the logarithm of the softmax */
-Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN is the greatest */
+
 /* Over the last axis; epsilon is an attribute of the node. bias 0: none */
 Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);
 Ref rms_norm(Build *b, Ref x, Ref scale);

@@ -567,16 +567,28 @@ static void build_outputs(Build *b, Graph *g) {
 static void build_counts(Build *b, Graph *g) {
   for (size_t i = 0; i < b->ragged->n; i++) {
     const Count *k = &b->ragged->counts[i];
-    VEC_PUSH(&g->outputs, ((GIO){ .ref = k->count, .name = arena_printf(&b->c->model, "%s.count", k->name), .dt = DT_I64 }));
+    const Ref count = g_binary(b->ir, OP_MIN, k->total, integer(b, b->ragged->wanted));
+    VEC_PUSH(&g->outputs, ((GIO){ .ref = count, .name = arena_printf(&b->c->model, "%s.count", k->name), .dt = DT_I64 }));
   }
 }
 
-/* A further output, a bool for the status of a run: some index was out of range */
+static Ref either(Build *b, Ref x, Ref y) { return x ? g_binary(b->ir, OP_OR, x, y) : y; }
+
+/* A further output for the status of a run: a bool if only indices may be out of range; a number if results may have too many rows */
 static void build_guard(Build *b, Graph *g) {
-  Ref any = 0;
-  for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = any ? g_binary(b->ir, OP_OR, any, b->wrong->p[i]) : b->wrong->p[i];
+  IR *ir = b->ir;
+  Ref any = 0, more = 0;
+  for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = either(b, any, b->wrong->p[i]);
+  for (size_t i = 0; i < b->ragged->n; i++)
+    more = either(b, more, g_binary(ir, OP_CMPLT, integer(b, b->ragged->wanted), b->ragged->counts[i].total));
+  if (more) {
+    more = g_cast(ir, more, DT_U8);
+    more = add(b, more, more);
+    any = any ? add(b, g_cast(ir, any, DT_U8), more) : more;
+  }
   if (!any) return;
-  VEC_PUSH(&g->outputs, ((GIO){ .ref = any, .name = "index out of range", .dt = DT_BOOL }));
+  VEC_PUSH(&g->outputs, ((GIO){ .ref = any, .name = "status", .dt = (DType)node(ir, any)->dt }));
+  if (!more) g->outputs.p[g->outputs.n - 1].name = "index out of range";
   g->guarded = true;
 }
 

@@ -12,23 +12,29 @@ int64_t need_capacity(const Build *b) {
   return b->ragged->most;
 }
 
+Ref counted_rows(Build *b, Ref total) {
+  Ref there = g_binary(b->ir, OP_CMPLT, g_iota(b->ir, DT_I64, b->ragged->most), total);
+  add_count(b, there, total);
+  return there;
+}
+
 /* For each row from 0 to the capacity: its group, when groups have sizes[n] rows (n: behind the last one), and whether it
  * exists. *start: rows before each group */
 static Ref spread(Build *b, Ref sizes, Ref *there, Ref *start) {
   IR *ir = b->ir;
-  int64_t n = node(ir, sizes)->dims[0], most = b->ragged->most, zero = 0;
-  Ref in[2] = { sizes, g_reshape(ir, ints_ref(b, 1, &zero), 0, NULL) }, ends = apply_op(b, "CumSum", 2, in, 0, NULL);
-  Ref total = g_reshape(ir, shrink_axis(ir, ends, 0, n - 1, 1, 1), 0, NULL), row = g_iota(ir, DT_I64, most);
-  Ref before = g_binary(ir, OP_CMPLE, g_reshape(ir, ends, 2, (int64_t[]){ 1, n }), g_reshape(ir, row, 2, (int64_t[]){ most, 1 }));
-  *there = g_binary(ir, OP_CMPLT, row, total);
+  const int64_t n = node(ir, sizes)->dims[0];
+  Ref ends = stored(b, cumulative(b, OP_ADD, sizes, 0, false, false));
+  *there = counted_rows(b, g_reshape(ir, shrink_axis(ir, ends, 0, n - 1, 1, 1), 0, NULL));
   *start = sub(b, ends, sizes);
-  add_count(b, *there, g_binary(ir, OP_MIN, total, integer(b, b->ragged->wanted)));
-  return without_axes(ir, g_reduce(ir, OP_ADD, g_cast(ir, before, DT_I64), 2u), 2u);
+  return entries_up_to(b, ends, g_iota(ir, DT_I64, b->ragged->most));
 }
 
 static Ref places_of(Build *b, Ref flags, Ref *there) {
-  Ref start, at = spread(b, g_cast(b->ir, flags, DT_I64), there, &start);
-  return clamp_index(b, at, node(b->ir, flags)->dims[0]);
+  IR *ir = b->ir;
+  const int64_t n = node(ir, flags)->dims[0], most = b->ragged->most;
+  Ref total, at = places_of_true(b, g_reshape(ir, flags, 2, (int64_t[]){ 1, n }), most, &total);
+  *there = counted_rows(b, g_reshape(ir, total, 0, NULL));
+  return clamp_index(b, g_reshape(ir, at, 1, &most), n);
 }
 
 /* ---- NonMaxSuppression ---- */
@@ -73,32 +79,120 @@ static Ref overlaps(Build *b, const Corners *x, const Corners *y, Ref limit) {
   return both(b, some, less(b, limit, g_binary(ir, OP_DIV, shared, g_where(ir, some, all, num(b, all, 1)))));
 }
 
-static Corners corners_at(Build *b, const Corners *all, Ref at) {
-  Corners k;
-  for (int i = 0; i < 2; i++) {
-    k.low[i] = g_gather(b->ir, all->low[i], at, 2);
-    k.high[i] = g_gather(b->ir, all->high[i], at, 2);
-  }
-  return k;
+/* ---- the search ----
+ * Each step takes the best box left of each class, and keeps it unless one that was kept overlaps it. The boxes of a class are
+ * in blocks. The loop carries the key (sort_ops.c) of the best box left in each block. So a step reads these keys, and the
+ * scores of one block. All boxes above the key that was taken last have been taken, so nothing marks them. The loop ends when a
+ * step takes no box. */
+enum { LOW0, LOW1, HIGH0, HIGH1, NUMBER, ROWS_OF_BOX }; /* rows that describe a box: its corners, and its number as a float */
+enum { BEST, KEPT, NUMBER_KEPT, GOING, PLACES };        /* values that the loop carries, by place */
+#define MOST_BOXES (1 << 24)                            /* numbers up to here are exact in f32 */
+
+typedef struct Search {
+  int64_t batch, classes, n, most; /* boxes of an image; boxes that a class keeps at most */
+  int64_t room;                    /* for kept boxes: `most`, in whole vectors */
+  int64_t size, blocks;            /* boxes of a block, blocks of a class */
+  Ref scores;                      /* f32[batch, classes, blocks, size]; -inf: no box, or it is not wanted */
+  Ref boxes;                       /* f32[batch, classes, ROWS_OF_BOX, n] */
+  Ref limit;                       /* more overlap than this suppresses a box */
+  Ref state[PLACES];
+} Search;
+
+static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
+
+/* About as many blocks as boxes in one, in whole vectors of keys and of scores */
+static void choose_blocks(Search *s) {
+  int64_t root = 1;
+  while (root * root < s->n) root++;
+  s->blocks = root < 8 ? root : whole(root, 8);
+  s->size = (s->n + s->blocks - 1) / s->blocks;
+  if (s->size > 8) s->size = whole(s->size, 16);
 }
 
-/* Repeatedly picks the best remaining box of each class and removes those that it overlaps */
-static void pick(Build *b, const int64_t *dims, int64_t steps, Ref *boxes, Ref *live) {
+/* Keys of scores [batch, classes, x, size] whose places in their class are `at`: greater ones are better, of equal scores the
+ * first */
+static Ref score_keys(Build *b, const Search *s, Ref scores, Ref at) {
   IR *ir = b->ir;
-  const AttrVal axis = int_attr("axis", 2);
-  Ref none = c_float(ir, DT_F32, -INFINITY), left = b->in[SCORES],
-      limit = has_in(b, OVERLAP) ? scalar_in(b, OVERLAP) : num(b, none, 0);
-  Corners all = corners(b, 3, dims);
-  if (has_in(b, LEAST)) left = g_where(ir, less(b, scalar_in(b, LEAST), left), left, none);
-  for (int64_t i = 0; i < steps; i++) {
-    spend(b, 0);
-    boxes[i] = apply_op(b, "ArgMax", 1, &left, 1, &axis);
-    live[i] = less(b, none, g_gather(ir, left, boxes[i], 2));
-    Corners best = corners_at(b, &all, boxes[i]);
-    Ref gone = g_binary(ir, OP_OR, overlaps(b, &all, &best, limit),
-                        g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, dims[2], 2, 3), boxes[i]));
-    left = g_where(ir, gone, none, left);
-  }
+  Ref from_end = sub(b, integer(b, s->n - 1), at);
+  Ref key = g_binary(ir, OP_OR, g_binary(ir, OP_SHL, order_keys(b, scores), integer(b, 32)), from_end);
+  return g_where(ir, less(b, num(b, scores, -INFINITY), scores), key, type_limit(ir, DT_I64, false));
+}
+
+static Ref reduced_to(Build *b, Op op, Ref x, int axis) { return g_reduce(b->ir, op, x, 1u << axis); }
+
+/* Rows of boxes or of kept ones, [batch, classes, x], as corners */
+static Corners corners_in(Build *b, Ref boxes) {
+  Ref v[4];
+  for (int i = 0; i < 4; i++) v[i] = without_axes(b->ir, shrink_axis(b->ir, boxes, 2, i, 1, 1), 4u);
+  return (Corners){ { v[LOW0], v[LOW1] }, { v[HIGH0], v[HIGH1] } };
+}
+
+static void search_step(Build *b, Search *s) {
+  IR *ir = b->ir;
+  const int64_t each[4] = { s->batch, s->classes, 1, 1 }, block_dims[4] = { s->batch, s->classes, 1, s->size },
+                row_dims[4] = { s->batch, s->classes, ROWS_OF_BOX, 1 };
+  Ref *now = s->state, none = type_limit(ir, DT_I64, false);
+  Ref top = reduced_to(b, OP_MAX, now[BEST], 2);
+  Ref live = both(b, g_binary(ir, OP_CMPNE, top, none), less(b, now[NUMBER_KEPT], c_int(ir, DT_I32, s->most)));
+  live = both(b, live, g_reshape(ir, now[GOING], 3, (int64_t[]){ 1, 1, 1 }));
+  Ref at = clamp_index(b, sub(b, integer(b, s->n - 1), g_binary(ir, OP_AND, top, integer(b, UINT32_MAX))), s->n);
+  Ref block = g_binary(ir, OP_FLDIV, at, integer(b, s->size)), in_block = iota_axis(ir, DT_I64, s->size, 3, 4);
+  Ref block4 = g_reshape(ir, block, 4, each), index = g_expand(ir, block4, 4, block_dims);
+  Ref keys = score_keys(b, s, g_gather(ir, s->scores, index, 2), add(b, mul(b, block4, integer(b, s->size)), in_block));
+  Ref left = g_where(ir, less(b, keys, g_reshape(ir, top, 4, each)), keys, none);
+  Ref next = g_reshape(ir, reduced_to(b, OP_MAX, left, 3), 3, each);
+  Ref box = g_gather(ir, s->boxes, g_expand(ir, g_reshape(ir, at, 4, each), 4, row_dims), 3);
+  const Corners x = corners_in(b, now[KEPT]), y = corners_in(b, box);
+  Ref place = iota_axis(ir, DT_I32, s->room, 2, 3);
+  Ref over = reduced_to(b, OP_MAX, both(b, less(b, place, now[NUMBER_KEPT]), overlaps(b, &x, &y, s->limit)), 2);
+  Ref keep = both(b, live, g_unary(ir, OP_NOT, over)), here = g_binary(ir, OP_CMPEQ, place, now[NUMBER_KEPT]);
+  const int64_t wide[4] = { s->batch, s->classes, 1, s->room };
+  Ref changed = both(b, live, g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, s->blocks, 2, 3), block));
+  now[BEST] = g_where(ir, changed, next, now[BEST]);
+  now[KEPT] = g_where(ir, g_reshape(ir, both(b, keep, here), 4, wide), box, now[KEPT]);
+  now[NUMBER_KEPT] = add(b, now[NUMBER_KEPT], g_cast(ir, keep, DT_I32));
+  now[GOING] = g_reshape(ir, g_reduce(ir, OP_MAX, live, 7u), 0, NULL);
+}
+
+static void start_search(Build *b, Search *s, const int64_t *dims) {
+  IR *ir = b->ir;
+  Ref none = c_float(ir, DT_F32, -INFINITY), scores = b->in[SCORES], rows[ROWS_OF_BOX];
+  const int64_t pad = s->blocks * s->size - s->n, lo = 0, blocks[4] = { s->batch, s->classes, s->blocks, s->size };
+  if (has_in(b, LEAST)) scores = g_where(ir, less(b, scalar_in(b, LEAST), scores), scores, none);
+  if (pad) scores = pad_axes(ir, scores, 2, 1, &lo, &pad, none);
+  s->scores = g_reshape(ir, scores, 4, blocks);
+  s->limit = has_in(b, OVERLAP) ? scalar_in(b, OVERLAP) : num(b, none, 0);
+  const int64_t one[3] = { s->batch, 1, s->n }, row[4] = { s->batch, 1, 1, s->n };
+  const Corners k = corners(b, 3, one);
+  const Ref parts[ROWS_OF_BOX] = { k.low[0], k.low[1], k.high[0], k.high[1],
+                                   g_expand(ir, g_cast(ir, iota_axis(ir, DT_I64, s->n, 2, 3), DT_F32), 3, one) };
+  for (int i = 0; i < ROWS_OF_BOX; i++) rows[i] = g_reshape(ir, parts[i], 4, row);
+  s->boxes = g_expand(ir, g_cat(ir, ROWS_OF_BOX, rows, 2), 4, (int64_t[]){ s->batch, s->classes, ROWS_OF_BOX, s->n });
+  Ref at = add(b, mul(b, iota_axis(ir, DT_I64, s->blocks, 2, 4), integer(b, s->size)), iota_axis(ir, DT_I64, s->size, 3, 4));
+  s->state[BEST] = without_axes(ir, reduced_to(b, OP_MAX, score_keys(b, s, s->scores, at), 3), 8u);
+  s->state[KEPT] = g_expand(ir, g_reshape(ir, c_float(ir, DT_F32, 0), 4, (int64_t[]){ 1, 1, 1, 1 }), 4,
+                            (int64_t[]){ s->batch, s->classes, ROWS_OF_BOX, s->room });
+  s->state[NUMBER_KEPT] = g_expand(ir, g_reshape(ir, c_int(ir, DT_I32, 0), 3, (int64_t[]){ 1, 1, 1 }), 3,
+                                   (int64_t[]){ dims[0], dims[1], 1 });
+  s->state[GOING] = c_int(ir, DT_BOOL, 1);
+}
+
+static void search(Build *b, Search *s) {
+  IR *ir = b->ir;
+  const int64_t trips = (s->n + 2) / 2 * 2; /* even, and one more than there are boxes of a class */
+  const int loop = loop_begin(b, trips);
+  Ref yield[PLACES];
+  if (loop < 0 && trips > EARLY_COPIES) bad(b, "the suppression of %lld boxes cannot be in the body of a loop", (long long)s->n);
+  for (int64_t i = 0; i < trips && loop < 0; i++) search_step(b, s);
+  if (loop < 0) return;
+  for (int k = 0; k < PLACES; k++) s->state[k] = g_carried(ir, loop, k, s->state[k]);
+  search_step(b, s);
+  for (int k = 0; k < PLACES; k++) yield[k] = g_yield(ir, loop, k, s->state[k]);
+  const char *wrong = g_hold_yields(ir, GOING + 1, PLACES, yield);
+  if (wrong) BUG("%s", wrong);
+  loop_end(b);
+  const Ref all = g_iterate(ir, loop, trips, GOING + 1, PLACES, yield);
+  for (int k = 0; k < PLACES; k++) s->state[k] = g_result(ir, all, k);
 }
 
 void op_non_max_suppression(Build *b) {
@@ -115,12 +209,16 @@ void op_non_max_suppression(Build *b) {
   for (int k = BOXES; k <= SCORES; k++) b->in[k] = g_cast(ir, b->in[k], DT_F32);
   steps = clamp(steps, 0, rows < s->dims[2] ? rows : s->dims[2]);
   if (!steps || !groups) bad(b, "there is nothing to pick: 'max_output_boxes_per_class' is 0, or there are no boxes");
-  spend(b, steps);
-  Ref *boxes = ARENA_NEW(&b->c->model, Ref, steps), *live = ARENA_NEW(&b->c->model, Ref, steps), there, start;
-  pick(b, s->dims, steps, boxes, live);
-  Ref found = g_cast(ir, cat_all(b, steps, live, 2), DT_I64),
-      box = g_reshape(ir, cat_all(b, steps, boxes, 2), 1, (int64_t[]){ groups * steps });
-  Ref sizes = g_reshape(ir, g_reduce(ir, OP_ADD, found, 4u), 1, &groups);
+  if (s->dims[2] >= MOST_BOXES) bad(b, "%lld boxes are over the limit of %d", (long long)s->dims[2], MOST_BOXES - 1);
+  Search all = {
+    .batch = s->dims[0], .classes = s->dims[1], .n = s->dims[2], .most = steps, .room = steps < 8 ? steps : whole(steps, 16)
+  };
+  choose_blocks(&all);
+  start_search(b, &all, s->dims);
+  search(b, &all);
+  Ref there, start, number = shrink_axis(ir, shrink_axis(ir, all.state[KEPT], 2, NUMBER, 1, 1), 3, 0, 1, steps);
+  Ref box = g_cast(ir, g_reshape(ir, number, 1, (int64_t[]){ groups * steps }), DT_I64);
+  Ref sizes = g_cast(ir, g_reshape(ir, all.state[NUMBER_KEPT], 1, &groups), DT_I64);
   Ref group = clamp_index(b, spread(b, sizes, &there, &start), groups);
   Ref rank = clamp_index(b, sub(b, g_iota(ir, DT_I64, rows), g_gather(ir, start, group, 0)), steps);
   Ref column[3] = { g_binary(ir, OP_FLDIV, group, integer(b, s->dims[1])), g_binary(ir, OP_FLMOD, group, integer(b, s->dims[1])),

@@ -209,7 +209,7 @@ static void yield_all(Build *b, const LoopForm *l, int loop, const Ref *out, Ref
     const Ref x = out[l->skip + k];
     y[k] = g_yield_slice(ir, loop, x, axis_of(b, a.axis, node(ir, x)->rank + 1), a.reverse, l->trips);
   }
-  const Ref all = g_iterate(ir, loop, l->trips, (int)n, y);
+  const Ref all = g_iterate(ir, loop, l->trips, 0, (int)n, y);
   for (uint32_t k = 0; k < n; k++) result[k] = g_result(ir, all, (int)k);
 }
 

@@ -126,21 +126,73 @@ void op_trilu(Build *b) {
 }
 
 /* Running sums and products: each result reduces a window over all elements before it. */
-void op_cumulative(Build *b) {
+/* ---- CumSum, CumProd ---- */
+/* Along an axis of length up to here, each element adds all before it; a longer axis is cut into blocks of this length.
+ * ALONG: where the axis fills vectors, a vector of f32 on the widest machines. ACROSS: where the axes behind it do. */
+enum { ALONG = 16, ACROSS = 4 };
+
+/* x shifted by one along the axis, with the neutral element in front */
+static Ref shifted(Build *b, Op op, Ref x, int axis) {
+  const Node *n = node(b->ir, x);
+  const int64_t lo = 1, hi = 0, extent = n->dims[axis];
+  return shrink_axis(b->ir, pad_axes(b->ir, x, axis, 1, &lo, &hi, c_int(b->ir, (DType)n->dt, op == OP_MUL)), axis, 0, 1, extent);
+}
+
+/* x where the mask is true, else the neutral element, by operations on bits. A selection would become the condition of a
+ * load, and each lane would have its own. */
+static Ref chosen(Build *b, Ref mask, Ref x, Ref neutral) {
+  static const DType by_bytes[] = { [1] = DT_I8, [2] = DT_I16, [4] = DT_I32, [8] = DT_I64 };
   IR *ir = b->ir;
-  const Node *x = in_node(b, 0);
-  Op op = (Op)b->row->arg;
-  int n, axis = axis_of(b, *const_ints(b, 1, "axis", &n), x->rank);
-  int64_t extent = x->dims[axis];
-  DType acc = acc_type(in_dt(b, 0));
-  if (!extent) {
-    b->out[0] = b->in[0];
-    return;
+  const DType d = (DType)node(ir, x)->dt, bits = by_bytes[dt_bytes(d)];
+  Ref none = c_int(ir, bits, 0), y = g_binary(ir, OP_AND, bitcast(b, x, bits), g_where(ir, mask, c_int(ir, bits, -1), none));
+  int64_t zero;
+  if (!node_is_const(ir, neutral, &zero) || zero) y = g_binary(ir, OP_OR, y, g_where(ir, mask, none, bitcast(b, neutral, bits)));
+  return bitcast(b, y, d);
+}
+
+/* Element i of the result combines elements 0 to i along the axis. */
+static Ref running(Build *b, Op op, Ref x, int axis) {
+  IR *ir = b->ir;
+  const Node *n = node(ir, x);
+  const int64_t inner = dims_elems(n->dims + axis + 1, n->rank - axis - 1), block = inner < ALONG ? ALONG : ACROSS;
+  const int64_t extent = n->dims[axis], blocks = (extent + block - 1) / block, lo = 0, hi = blocks * block - extent;
+  const Ref neutral = c_int(ir, (DType)n->dt, op == OP_MUL);
+  int64_t dims[MAX_RANK], cut[MAX_RANK];
+  const int rank = n->rank;
+  for (int a = 0; a < rank; a++) dims[a + (a > axis)] = cut[a + (a > axis)] = n->dims[a];
+  if (extent <= block) {
+    dims[axis] = 1; /* elements i on the next axis, j on this one */
+    dims[axis + 1] = extent;
+    int64_t terms[MAX_RANK];
+    memcpy(terms, dims, sizeof terms);
+    terms[axis] = extent;
+    terms[axis + 1] = 1;
+    Ref j = iota_axis(ir, DT_I32, extent, axis, rank + 1), i = iota_axis(ir, DT_I32, extent, axis + 1, rank + 1);
+    Ref y = chosen(b, g_binary(ir, OP_CMPLE, j, i), g_reshape(ir, x, rank + 1, terms), neutral);
+    return without_axes(ir, g_reduce(ir, op, y, 1u << axis), 1u << axis);
   }
-  bool reverse = attr_int(b, "reverse"), exclusive = attr_int(b, "exclusive");
-  int64_t before = extent - 1 + exclusive, lo = reverse ? 0 : before, hi = reverse ? before : 0;
-  Ref all = pad_axes(ir, g_cast(ir, b->in[0], acc), axis, 1, &lo, &hi, c_int(ir, acc, op == OP_MUL));
-  if (exclusive) all = shrink_axis(ir, all, axis, reverse, 1, 2 * extent - 1);
-  Ref r = g_reduce(ir, op, g_window(ir, all, axis, extent, extent, 1, 1), 1u << x->rank);
-  b->out[0] = g_cast(ir, without_axes(ir, r, 1u << x->rank), in_dt(b, 0));
+  cut[axis] = blocks;
+  cut[axis + 1] = block;
+  Ref inside = stored(b, running(b, op, g_reshape(ir, pad_axes(ir, x, axis, 1, &lo, &hi, neutral), rank + 1, cut), axis + 1));
+  Ref totals = without_axes(ir, shrink_axis(ir, inside, axis + 1, block - 1, 1, 1), 2u << axis);
+  Ref before = stored(b, shifted(b, op, running(b, op, totals, axis), axis));
+  cut[axis + 1] = 1;
+  Ref y = g_binary(ir, op, inside, g_reshape(ir, before, rank + 1, cut));
+  for (int a = 0; a < rank; a++) dims[a] = a == axis ? blocks * block : n->dims[a];
+  return shrink_axis(ir, g_reshape(ir, y, rank, dims), axis, 0, 1, extent);
+}
+
+Ref cumulative(Build *b, Op op, Ref x, int axis, bool exclusive, bool reverse) {
+  if (!node(b->ir, x)->dims[axis]) return x;
+  if (reverse) x = g_flip(b->ir, x, 1u << axis);
+  x = running(b, op, x, axis);
+  if (exclusive) x = shifted(b, op, x, axis);
+  return reverse ? g_flip(b->ir, x, 1u << axis) : x;
+}
+
+void op_cumulative(Build *b) {
+  const Node *x = in_node(b, 0);
+  int n, axis = axis_of(b, *const_ints(b, 1, "axis", &n), x->rank);
+  const bool exclusive = attr_int(b, "exclusive"), reverse = attr_int(b, "reverse");
+  b->out[0] = g_cast(b->ir, cumulative(b, (Op)b->row->arg, widen(b, b->in[0]), axis, exclusive, reverse), in_dt(b, 0));
 }

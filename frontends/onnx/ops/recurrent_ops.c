@@ -108,7 +108,7 @@ static Ref run_loop(Build *b, Cell *c, Ref lengths, bool reverse, int loop) {
   for (int k = 0; k < n; k++) yield[k] = g_yield(ir, loop, k, *value[k]);
   yield[n] = g_yield_slice(ir, loop, c->h, 0, reverse, c->steps);
   loop_spend(b, c->steps);
-  const Ref all = g_iterate(ir, loop, c->steps, n + 1, yield);
+  const Ref all = g_iterate(ir, loop, c->steps, 0, n + 1, yield);
   for (int k = 0; k < n; k++) *value[k] = g_result(ir, all, k);
   return g_result(ir, all, n);
 }

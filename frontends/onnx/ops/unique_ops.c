@@ -65,8 +65,7 @@ void op_unique(Build *b) {
   if (const_tensor(b, total, &known)) n = tensor_int(&known, 0);
   else {
     n = need_capacity(b);
-    there = g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, n), total);
-    add_count(b, there, g_binary(ir, OP_MIN, total, integer(b, b->ragged->wanted)));
+    there = counted_rows(b, total);
   }
   const int64_t all = d->dims[axis];
   Ref hit = g_binary(ir, OP_CMPEQ, g_reshape(ir, place, 2, (int64_t[]){ 1, all }), iota_axis(ir, DT_I64, n, 0, 2));
