@@ -42,6 +42,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
+  const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all of them */
   const char *size;             /* --size: numbers, separated by commas */
   int64_t run_size;            /* the one of them that is worked on; 0: not given */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
@@ -197,6 +198,9 @@ Setting *changes_of(Ctx *c, const Options *o, int *n);    /* all that were given
 const char *first_change(const Options *o);               /* NULL: none was given */
 void changes_resume(Ctx *c, Options *o, const Setting *s, size_t n); /* takes them from a dump's options */
 const IoOptions *io_options(Ctx *c, const Options *o);    /* NULL: none was given */
+/* ---- load.c ---- */
+bool is_pipeline(const char *path);                       /* a .tgp text */
+const char *pipeline_text(Ctx *c, const Options *o);      /* the pipeline as pipeline_print has it */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed); /* feed: fixes dynamic dimensions by its shapes; may be NULL */
 /* the target and the options under which decisions are stored */
 const char *decisions_wanted(Ctx *c, const Options *o, const Target *t);
@@ -365,6 +369,7 @@ struct Interface {                                        /* facts that a caller
   Symbol symbol;                                          /* the range of sizes that the bundle serves */
   int64_t size;                                           /* the size of its runs, and of the shapes above; 0: no range */
   bool states;                                            /* the bundle has states, which the runtime advances */
+  const char *run;                                        /* the end of the name of its function: "_run_v", "_run_step_v" */
   Texts sources;                                          /* all sources for the C compiler except tgcrt.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
                                                              need */

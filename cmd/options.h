@@ -98,6 +98,8 @@ OPTION(0,   "convert",          "NAME=FORM[,KEY...]",     LIST,  converts,      
        "topk, masks (docs/pictures.md); may be repeated")
 OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crVikbptw",  INPUT,
        "rows reserved for results whose size depends on data; one more output says how many are valid")
+OPTION(0,   "entry",            "NAME",                   TEXT,  entry,           "cRVIkBptw",   INPUT,
+       "entry of a pipeline (docs/pipelines.md): work on this one alone; of a bundle with several entries: run this one")
 OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RVBPw",      INPUT,
        "input file: .npy, .npz, .pb, or raw bytes; without a name, inputs are taken in order")
 OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRVBPqw",    INPUT,

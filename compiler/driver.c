@@ -6,6 +6,7 @@
 #include "group/group.h"
 #include "lower/lower.h"
 #include "memory_limits.h"
+#include "plan_entries.h"
 #include "schedule/sched.h"
 #include <stdlib.h>
 #include <string.h>
@@ -96,14 +97,41 @@ static void pass_bounds(State *st) { of_all_variants(st, plan_bounds); }
  * another plan of the graph, placed in another blob. */
 typedef VEC(const Buf *) Placed;
 
-static int64_t place_weights_of(const Plan *p, int64_t at, Placed *placed) {
+static int64_t weight_size(const Buf *b) { return b->elems * dt_bytes(b->dt); }
+
+static void weight_write(const Plan *p, const Buf *b, void *to) {
+  if (b->packed) packed_gather(p->ir, &p->weights.packed.p[b->packed - 1], to);
+  else memcpy(to, p->ir->tensors.p[b->slot].data, (size_t)weight_size(b));
+}
+
+/* Entries that are made from the same weights have buffers of equal bytes. */
+typedef struct Twin { char sha256[65]; int64_t offset; } Twin;
+typedef VEC(Twin) Twins;
+
+/* The offset of a weight with the same bytes; -1: there is none, and this one is now the last of the list */
+static int64_t twin_of(const Plan *p, Twins *twins, const Buf *b) {
+  Twin t = { .offset = -1 };
+  uint8_t *bytes = xmalloc((size_t)weight_size(b) + 1);
+  weight_write(p, b, bytes);
+  sha256_hex(bytes, (size_t)weight_size(b), t.sha256);
+  free(bytes);
+  for (size_t i = 0; i < twins->n; i++)
+    if (!strcmp(twins->p[i].sha256, t.sha256)) return twins->p[i].offset;
+  VEC_PUSH(twins, t);
+  return -1;
+}
+
+static int64_t place_weights_of(const Plan *p, int64_t at, Placed *placed, Twins *twins) {
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
       Buf *b = &p->ir->bufs.p[p->kernels.p[k].bufs.p[i]];
       if (b->kind != BUF_WEIGHT || b->offset >= 0) continue;
+      b->offset = twins ? twin_of(p, twins, b) : -1;
+      if (b->offset >= 0) continue;
       b->offset = at;
-      at += (b->elems * dt_bytes(b->dt) + 63) / 64 * 64;
+      at += (weight_size(b) + 63) / 64 * 64;
       VEC_PUSH(placed, b);
+      if (twins) twins->p[twins->n - 1].offset = b->offset;
     }
   return at;
 }
@@ -111,8 +139,10 @@ static int64_t place_weights_of(const Plan *p, int64_t at, Placed *placed) {
 static void place_weights(Plan *p) {
   IR *ir = p->ir;
   Placed placed = { 0 };
-  int64_t at = p->variants.n ? 0 : place_weights_of(p, 0, &placed); /* with variants, p itself is not code */
-  for (size_t i = 0; i < p->variants.n; i++) at = place_weights_of(p->variants.p[i], at, &placed);
+  Twins twins = { 0 }, *many = p->g->entries.n ? &twins : NULL;
+  int64_t at = p->variants.n ? 0 : place_weights_of(p, 0, &placed, many); /* with variants, p itself is not code */
+  for (size_t i = 0; i < p->variants.n; i++) at = place_weights_of(p->variants.p[i], at, &placed, many);
+  VEC_FREE(&twins);
   for (size_t k = 0; k < p->memory.states.n; k++) {
     const Tensor *t = p->g->states.p[k].init;
     if (!t) continue;
@@ -121,11 +151,7 @@ static void place_weights(Plan *p) {
   }
   p->weights.bytes = at;
   p->weights.p = arena_alloc(&ir->ctx->model, (size_t)at);
-  for (size_t i = 0; i < placed.n; i++) {
-    const Buf *b = placed.p[i];
-    if (b->packed) packed_gather(ir, &p->weights.packed.p[b->packed - 1], p->weights.p + b->offset);
-    else memcpy(p->weights.p + b->offset, ir->tensors.p[b->slot].data, (size_t)(b->elems * dt_bytes(b->dt)));
-  }
+  for (size_t i = 0; i < placed.n; i++) weight_write(p, placed.p[i], p->weights.p + placed.p[i]->offset);
   for (size_t k = 0; k < p->memory.states.n; k++) {
     const Tensor *t = p->g->states.p[k].init;
     if (t) memcpy(p->weights.p + p->memory.states.p[k].init, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
@@ -367,13 +393,70 @@ static const PlanInputs *plan_inputs(const Graph *g, const CompileOptions *o) {
   return in;
 }
 
+/* A compilation: the passes that have run, and their times */
+typedef struct Run {
+  const CompileOptions *o;
+  int first, last;         /* passes of this compilation */
+  double took[PASSES];     /* ms by pass; -1: it did not run */
+  bool stopped;            /* by --stop-after */
+} Run;
+
+/* Runs the passes from `from` to before `end` on a plan. */
+static void run_passes(Run *r, State *st, Known *known, int from, int end) {
+  const CompileOptions *o = r->o;
+  for (int i = from; i < end && i <= r->last && !r->stopped; i++) {
+    const double start = now();
+    if (i < r->first) continue;
+    run_pass(st, i);
+    r->took[i] = (r->took[i] < 0 ? 0 : r->took[i]) + now() - start;
+#ifndef NDEBUG
+    verify(st, i, known);
+#endif
+    if (o->dump && strchr(o->dump, pass_info(i).letter)) dump(st, i);
+    r->stopped = o->stop_after && !strcmp(o->stop_after, pass_info(i).name);
+    if (r->stopped && o->stopped) stop_here(st, i);
+  }
+}
+
+static void known_free(Known *k) {
+  refmap_free(&k->roots);
+  VEC_FREE(&k->programs);
+}
+
+/* Runs the passes before the memory plan on each entry, as if it were the only one, and joins the plans. */
+static void plan_entries(Run *r, Plan *p, int memplan) {
+  Graph *g = p->g;
+  const int *order = plan_order(g);
+  for (size_t i = 0; i < g->entries.n; i++) {
+    const int e = order[i];
+    Plan *q = ARENA_NEW(&p->ir->ctx->model, Plan, 1);
+    State st = { .s = { .g = g->entries.p[e].g, .ir = p->ir, .plan = q }, .plan = q, .o = r->o };
+    Known known = { 0 };
+    const size_t first_buffer = p->ir->bufs.n;
+    q->g = st.s.g;
+    q->ir = p->ir;
+    q->in = p->in;
+    q->whole = p;
+    run_passes(r, &st, &known, 0, memplan);
+    steps_end(q);
+    known_free(&known);
+    VEC_FREE(&st.s.order);
+    if (r->last >= memplan && !r->stopped) plan_join(p, q, e, first_buffer);
+    VEC_FREE(&q->weights.packed);
+    VEC_FREE(&q->kernels);
+  }
+  plan_sort(p);
+}
+
 /* Compiles g within the goal, up to a pass. The graph becomes that of the plan. */
 static Plan *compile_once(Graph *g, const CompileOptions *o, MemoryGoal *m, int last) {
   Ctx *c = g->ir->ctx;
   Plan *p = o->resumed ? o->resumed->plan : ARENA_NEW(&c->model, Plan, 1);
   State st = { .s = { .g = g, .ir = g->ir, .plan = p }, .plan = p, .o = o };
   Known known = { 0 };
-  double took[PASSES];
+  Run r = { .o = o, .first = o->resumed ? o->resumed->pass + 1 : 0, .last = last };
+  const int memplan = pass_named("memplan");
+  for (int i = 0; i < PASSES; i++) r.took[i] = -1;
   p->g = g;
   p->ir = g->ir;
   check_symbol(g, o);
@@ -383,48 +466,42 @@ static Plan *compile_once(Graph *g, const CompileOptions *o, MemoryGoal *m, int 
   if (!o->resumed) g->ir->bufs.n = 0; /* remove buffers of an earlier compilation of the graph */
   g->ir->decisions = o->decisions;
   if (o->decisions) decisions_begin(o->decisions);
-  bool stopped = false;
-  const int first = o->resumed ? o->resumed->pass + 1 : 0;
   if (o->resumed) {
     check_variants(p, o->resumed);
     resume(&st);
-    stopped = o->stop_after && !strcmp(o->stop_after, o->resumed->after);
-    if (stopped && o->stopped) stop_here(&st, first - 1);
+    r.stopped = o->stop_after && !strcmp(o->stop_after, o->resumed->after);
+    if (r.stopped && o->stopped) stop_here(&st, r.first - 1);
   }
-  for (int i = 0; i < PASSES && i <= last; i++) {
-    const double start = now();
-    took[i] = -1;
-    if (stopped || i < first) continue;
-    run_pass(&st, i);
-    took[i] = now() - start;
-#ifndef NDEBUG
-    verify(&st, i, &known);
-#endif
-    if (o->dump && strchr(o->dump, pass_info(i).letter)) dump(&st, i);
-    stopped = o->stop_after && !strcmp(o->stop_after, pass_info(i).name);
-    if (stopped && o->stopped) stop_here(&st, i);
-  }
+  if (g->entries.n) plan_entries(&r, p, memplan);
+  run_passes(&r, &st, &known, g->entries.n ? memplan : 0, PASSES);
   g->ir->decisions = NULL;
   g->ir->memory = NULL;
-  if (o->time_passes) print_times(c, took);
+  if (o->time_passes) print_times(c, r.took);
   steps_end(p);
-  refmap_free(&known.roots);
-  VEC_FREE(&known.programs);
+  known_free(&known);
   VEC_FREE(&st.s.order);
-  return stopped ? NULL : p;
+  return r.stopped ? NULL : p;
 }
 
 /* ---- limits of memory ---- */
 /* The parts of a graph that passes change */
-typedef struct Saved { GIO *outputs; FoldBudget fold; } Saved;
+typedef struct Saved { GIO **outputs; FoldBudget fold; } Saved; /* outputs: of each entry, then of the whole graph */
 
 static Saved graph_save(const Graph *g) {
   Ctx *c = g->ir->ctx;
-  return (Saved){ arena_dup(&c->model, g->outputs.p, g->outputs.n * sizeof *g->outputs.p), c->fold };
+  Saved s = { ARENA_NEW(&c->model, GIO *, g->entries.n + 1), c->fold };
+  for (size_t e = 0; e <= g->entries.n; e++) {
+    const Graph *h = e < g->entries.n ? g->entries.p[e].g : g;
+    s.outputs[e] = arena_dup(&c->model, h->outputs.p, h->outputs.n * sizeof *h->outputs.p);
+  }
+  return s;
 }
 
 static void graph_restore(Graph *g, const Saved *s) {
-  memcpy(g->outputs.p, s->outputs, g->outputs.n * sizeof *g->outputs.p);
+  for (size_t e = 0; e <= g->entries.n; e++) {
+    Graph *h = e < g->entries.n ? g->entries.p[e].g : g;
+    memcpy(h->outputs.p, s->outputs[e], h->outputs.n * sizeof *h->outputs.p);
+  }
   g->ir->ctx->fold = s->fold;
 }
 
@@ -479,6 +556,7 @@ Plan *compile_graph(Graph *g, const CompileOptions *o) {
   if (p) plan_loop_calls(p);
   growth_free(&m);
   if (problem) fail_at(g->ir->ctx, EX_BADMODEL, at ? ir_pos(g->ir, at) : (Pos){ 0 }, "%s", problem);
-  if (p && o->tell_growth && p->growth.layers && !o->resumed) p->growth.arena = arena_without_growth(g, o, &before);
+  if (p && o->tell_growth && p->growth.layers && !o->resumed && !g->entries.n)
+    p->growth.arena = arena_without_growth(g, o, &before);
   return p;
 }

@@ -200,6 +200,7 @@ void read_state(Parser *p) {
   }
   if (tensor >= 0) st.init = arena_dup(&p->c->model, &p->ir->tensors.p[tensor], sizeof *p->ir->tensors.p);
   if (st.axis >= 0 && (st.taken < 1 || st.capacity < 1)) scan_bad(p, at, "a window needs taken= and capacity=");
+  st.step = st.most = st.taken; /* a dump is of one entry */
   VEC_PUSH(&p->g->states, st);
 }
 

@@ -45,6 +45,14 @@ def can_compile(compiler):
         [*words, "-x", "c", "-fsyntax-only", "-"], input=headers.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 
 
+def python_with_numpy():
+    """a Python that has NumPy, or None"""
+    for program in (os.environ.get("TGC_PYTHON"), sys.executable, "/usr/bin/python3"):
+        if program and not subprocess.run([program, "-c", "import numpy"], capture_output=True).returncode:
+            return program
+    return None
+
+
 def onnx_tests(part):
     """a folder of the official tests ("light", "node", ...), unpacked once per build folder; or None, and why"""
     for folder in (ONNX_TESTS / part, ONNX_TESTS / "onnx-backend-test-data" / part):

@@ -16,10 +16,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CONTENTS = [
     ("Start", ["README.md", "docs/install.md", "docs/compare.md", "docs/benchmarks.md", "docs/benchmarks-zen5.md", "docs/benchmarks-amx.md"]),
-    ("Use", ["docs/bundle.md", "docs/packages.md", "docs/sizes.md", "docs/pictures.md", "docs/libtgc.md", "docs/devices.md", "docs/llvm.md",
-             "docs/targets.md", "docs/operators.md", "docs/quantize.md", "docs/numerics.md", "docs/tuning.md", "docs/debug.md", "docs/ci.md",
-             "docs/misra.md"]),
-    ("Examples", ["examples/digits/README.md", "examples/decode/README.md", "examples/cortex-m/README.md"]),
+    ("Use", ["docs/bundle.md", "docs/packages.md", "docs/sizes.md", "docs/pictures.md", "docs/pipelines.md", "docs/libtgc.md",
+             "docs/devices.md", "docs/llvm.md", "docs/targets.md", "docs/operators.md", "docs/quantize.md", "docs/numerics.md",
+             "docs/tuning.md", "docs/debug.md", "docs/ci.md", "docs/misra.md"]),
+    ("Examples", ["examples/digits/README.md", "examples/decode/README.md", "examples/cortex-m/README.md",
+                  "examples/openpilot/README.md"]),
     ("Tutorial", ["docs/tutorial/README.md", "docs/tutorial/1-dot.md", "docs/tutorial/2-softmax.md", "docs/tutorial/3-convolution.md",
                   "docs/tutorial/4-memory.md", "docs/tutorial/5-index.md", "docs/tutorial/6-schedule.md", "docs/tutorial/7-search.md",
                   "docs/tutorial/8-fusion.md", "docs/tutorial/9-device.md", "docs/tutorial/10-op.md"]),

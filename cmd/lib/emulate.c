@@ -27,6 +27,7 @@ static const Toolchain *emulator_for(Ctx *c, const Interface *f, Arch arch) {
 void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Arch arch, size_t steps,
                     const Tensor *in, Tensor *out) {
   const Toolchain *x = emulator_for(c, f, arch);
+  if (strcmp(f->run, "_run_v")) cannot_run(c, f, arch, "emulators run all entries together");
   if (steps > 1) cannot_run(c, f, arch, "emulators run one step only");
   const char *program = example_build(c, o, dir, scratch, f), *saved = arena_printf(&c->model, "%s/outputs", scratch), *why;
   note(c, "running in %s, since this machine is %s", x->emulator, arch_name(host_arch()));

@@ -26,7 +26,7 @@ typedef int (*PoolFn)(tgcrt_pool **, void *, size_t, const tgcrt_pool_options *)
 typedef const tgcrt_executor *(*PoolExecutorFn)(const tgcrt_pool *);
 
 static void *symbol(void *so, const char *name, const char *suffix) {
-  char full[64];
+  char full[128];
   snprintf(full, sizeof full, "%s%s", name, suffix);
   return dlsym(so, full);
 }
@@ -97,11 +97,11 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   MapFn map;
   *(void **)&init = symbol(m->so, f->name, "_init");
   *(void **)&ctx_bytes = symbol(m->so, f->name, "_ctx_bytes");
-  *(void **)&m->run = symbol(m->so, f->name, "_run_v");
+  *(void **)&m->run = symbol(m->so, f->name, f->run);
   *(void **)&map = symbol(m->so, "tgcrt", "_map");
   if (!map) map = tgcrt_map;
   if (!init || !m->run || !ctx_bytes) {
-    snprintf(why, 252, "the library lacks %s_init, %s_run_v or %s_ctx_bytes", f->name, f->name, f->name);
+    snprintf(why, 252, "the library lacks %s_init, %s%s or %s_ctx_bytes", f->name, f->name, f->run, f->name);
     return -1;
   }
   static const ValueFns inputs = { "input", "_input_count", "_input_bytes" },

@@ -54,8 +54,31 @@ static bool read_variants(Ctx *c, const json_t *list, Interface *f) {
   return true;
 }
 
-static bool read_interface(Ctx *c, const json_t *j, Interface *f) {
-  const json_t *options = json_object_get(j, "options"), *in = json_object_get(j, "inputs"), *out = json_object_get(j, "outputs");
+/* The object of the manifest that has the inputs and outputs: of the entry that --entry names, else the manifest itself */
+static const json_t *values_of(Ctx *c, const json_t *j, const char *entry, Interface *f) {
+  const json_t *list = json_object_get(j, "entries"), *e;
+  Names names = { 0 };
+  size_t i;
+  f->run = "_run_v";
+  if (!entry) return j;
+  json_array_foreach(list, i, e) {
+    const char *name = text_of(e, "name");
+    if (name && !strcmp(name, entry)) {
+      f->run = arena_printf(&c->model, "_run_%s_v", entry);
+      VEC_FREE(&names.p);
+      return e;
+    }
+    names_add(c, &names, name ? name : "");
+  }
+  if (!list) fail(c, EX_USAGE_, "--entry has no effect: the bundle has one entry");
+  fail(c, EX_USAGE_, "--entry: the bundle has no entry '%s'; there are%s%s", entry, names_text(c, &names),
+       names_near(c, &names, entry));
+}
+
+static bool read_interface(Ctx *c, const json_t *j, const char *entry, Interface *f) {
+  const json_t *values = values_of(c, j, entry, f);
+  const json_t *options = json_object_get(j, "options"), *in = json_object_get(values, "inputs"),
+               *out = json_object_get(values, "outputs");
   const char *generator = text_of(j, "generator"), *name = text_of(j, "name"), *weights = text_of(options, "weights"),
              *code = text_of(options, "code"), *cflags = text_of(options, "cflags"), *digest = text_of(j, "weights_sha256");
   if (!json_is_array(in) || !json_is_array(out) || !digest || !generator || strcmp(generator, "tgc") || !name ||
@@ -113,7 +136,7 @@ Interface interface_read(Ctx *c, const Options *o, const char *dir) {
   Bytes b = file_read(c, path, 1 << 30);
   json_t *j = json_loadb((const char *)b.p, b.n, 0, NULL);
   Interface f = { .device = o->device };
-  bool good = read_interface(c, j, &f);
+  bool good = read_interface(c, j, strcmp(dir, o->model) ? NULL : o->entry, &f);
   json_decref(j);
   if (good && (f.symbol.name || o->run_size)) interface_at(&f, size_in_range(c, o, &f.symbol, o->run_size));
   if (good && o->device && !f.target->dev)

@@ -1,66 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* model.c: from the command line to a graph and a plan. */
+/* model.c: from the command line and a graph to a plan. */
 #include "../cmd.h"
 #include "../../compiler/cost/tunable.h"
 #include "../../compiler/target/cpu_facts.h"
-#include "../../frontends/sized.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- loading ---- */
-
-/* The user's command line as a shell reads it. */
-static const char *command_line(Ctx *c, const Options *o) {
-  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./%@";
-  Sb s = { 0 };
-  for (char *const *w = o->words; *w; w++) {
-    const char *word = w == o->words ? "tgc" : *w;
-    const bool quoted = !*word || word[strspn(word, plain)];
-    sb_printf(&s, "%s%s", w == o->words ? "" : " ", quoted ? "'" : "");
-    for (; *word; word++) sb_printf(&s, *word == '\'' ? "'\\''" : "%c", *word);
-    sb_puts(&s, quoted ? "'" : "");
-  }
-  return sb_keep(&s, &c->model);
-}
-
-/* Takes sizes from --dim, and from shapes of the given data, so that input files can fix dynamic dimensions. Data for other
- * inputs than the model's own do not fix them. */
-static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
-  Arena *m = &c->model;
-  VEC(DimValue) dims = { 0 };
-  size_t range = SIZE_MAX; /* the one that has a range */
-  int64_t low = 0, high;
-  for (size_t i = 0; i < o->dims.n; i++) {
-    const char *eq = strrchr(o->dims.p[i], '=');
-    const char *colon = strchr(eq, ':');
-    if (colon) range = dims.n;
-    const char *name = arena_str(m, o->dims.p[i], (size_t)(eq - o->dims.p[i]));
-    VEC_PUSH(&dims, ((DimValue){ name, strtoll((colon ? colon : eq) + 1, NULL, 10) }));
-  }
-  for (size_t i = 0; feed && !first_change(o) && i < feed->inputs.n; i++) {
-    const NamedTensor *t = &feed->inputs.p[i];
-    for (int a = 0; !t->raw && a < t->t.rank; a++) {
-      if (t->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%s:%d", t->name, a), t->t.dims[a] }));
-      if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a] }));
-    }
-  }
-  LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p), .ndims = (int)dims.n,
-                    .allow_hardlinks = o->hardlinks, .unguarded = o->no_index_status, .results = o->results.p,
-                    .nresults = (int)o->results.n, .command = command_line(c, o), .interface = io_options(c, o),
-                    .capacity = o->capacity };
-  if (range_of_dims(o, &low, &high)) l.range = l.dims + range, l.low = low;
-  VEC_FREE(&dims);
-  return l;
-}
-
-Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
-  LoadOptions l = load_options(c, o, feed);
-  c->file = o->model;
-  Graph *g = l.range ? sized_load(c, o->model, &l) : model_load(c, o->model, &l);
-  apply_states(c, o, g);
-  return g;
-}
 
 /* ---- compiling ---- */
 
@@ -156,10 +101,29 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped) {
   return plan_from(o, g, t, NULL, stopped, NULL);
 }
 
+/* Forms of code and verbs that know one entry only */
+static void check_entries(const Options *o, const Graph *g, const Target *t, const Lock *lock) {
+  Ctx *c = g->ir->ctx;
+  Emit emit;
+  const Backend *b = backend_of(o, &emit);
+  const bool rust = o->bindings && strstr(o->bindings, "rust"); /* the list is known to be right */
+  const char *what = !b->is_c || emit != EMIT_TEXT ? "code other than C"
+                     : t->variants                 ? "--isa=fat"
+                     : lock || o->lock             ? "a lock file"
+                     : o->stop_after               ? "--stop-after"
+                     : rust                        ? "--bindings=rust"
+                     : o->run_step                 ? "--run-step"
+                     : o->verb == VERB_tune        ? "tune"
+                                                   : NULL;
+  if (g->entries.n && what)
+    fail(c, EX_USAGE_, "%s is for one entry, and this pipeline has %zu; choose one by --entry", what, g->entries.n);
+}
+
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to) {
   Ctx *c = g->ir->ctx;
   Emit emit;
   Lock *lock = lock_of(c, o);
+  check_entries(o, g, t, lock);
   Store *store = o->no_store ? NULL : store_open(c, store_path(c, o->tune_db), false);
   ScheduleSource *schedules = store ? store_source(store, backend_of(o, &emit), o->device) : NULL;
   DecisionSource *measured = lock ? NULL : store_decisions(c, store, backend_of(o, &emit), decisions_wanted(c, o, t));

@@ -63,6 +63,8 @@ static Graph *same_graph(Ctx *c, const Graph *g) {
   Graph *h = arena_dup(&c->model, g, sizeof *g);
   h->inputs.p = arena_dup(&c->model, g->inputs.p, g->inputs.n * sizeof *g->inputs.p);
   h->outputs.p = arena_dup(&c->model, g->outputs.p, g->outputs.n * sizeof *g->outputs.p);
+  h->entries.p = arena_dup(&c->model, g->entries.p, g->entries.n * sizeof *g->entries.p);
+  for (size_t e = 0; e < g->entries.n; e++) h->entries.p[e].g = same_graph(c, g->entries.p[e].g);
   return h;
 }
 
@@ -82,7 +84,7 @@ static Tensor *variances(Ctx *c, const Verify *v) {
   o.stop_after = "padding_split";
   o.quiet = true;
   o.dump = NULL;
-  if (v->runs > 1 || o.weights || v->from) return NULL;
+  if (v->runs > 1 || o.weights || v->from || v->g->entries.n) return NULL;
   Graph *g = same_graph(c, v->g);
   plan_of(&o, g, v->target, NULL);
   const Tensor **params = ARENA_NEW(&c->model, const Tensor *, g->inputs.n + 1);
@@ -296,6 +298,10 @@ static void blame(Ctx *c, Verify *v) {
   if (import && !v->o->json)
     print_lines("the interpreter disagrees with the data as well: tgc read the model wrongly, or the data belongs to another "
                 "model", 2);
+  if (v->g->entries.n) {
+    if (!v->o->json) print_lines("--entry=NAME looks for the node of one entry that goes wrong", 2);
+    return;
+  }
   if (!import) find_suspects(c, v->o, v->g, v->target, v->scratch, v->in + v->first_failed / v->nout * v->stride, v->report);
   if (v->bundle.name && !import) tell_rebuilt(v);
 }

@@ -17,6 +17,7 @@ static int stop(tgc *t) {
   if (!load && o->out) session_sample(t);
   const DumpTo to = { &blob, bin + (name - out), t->sampled ? &t->sample : NULL };
   if (!load) plan_from(o, t->g, t->target, t->from, &text, o->out ? &to : NULL);
+  else if (t->g->entries.n) sb_puts(&text, pipeline_text(c, o));
   else if (o->out) ir_print_graph_blob(t->g, &text, &blob, bin + (name - out));
   else ir_print_graph(t->g, &text);
   c->file = NULL; /* later errors are not about the model */

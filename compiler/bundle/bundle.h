@@ -252,6 +252,21 @@ const Binding *binding_refuses(unsigned bits, const char *name);
 /* Words of value i of the list "input", "output" or "state", for templates. NULL: there is no such value. */
 const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i);
 
+/* ---- value_texts.c: inputs and outputs as C ---- */
+char *text_upper(Ctx *c, const char *text);    /* in capitals */
+void text_dims(Sb *s, const GIO *v, const Symbol *symbol); /* "f32[4,8]" */
+const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbol *symbol); /* a structure's */
+void text_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n); /* macros */
+const char *text_null_checks(Ctx *c, const Graph *g, const char **in, const char **out);
+/* Sets the fields of two structures from two arrays of pointers. name: structure and array of inputs, then of outputs */
+const char *text_assign(Ctx *c, const Graph *g, const char **in, const char **out, const char *const name[4]);
+
+/* ---- entry_functions.c: functions that run one entry ---- */
+/* Words of row i of a list of a template: "entry", or those of value_row. NULL: there is no such row. */
+const Word *bundle_row(const Rendering *r, const char *list, size_t n, size_t i);
+const char *entries_promise(const Rendering *r); /* the part of the interface that is about entries; "" without entries */
+void entry_kernels(const Plan *p, size_t entry, size_t *first, size_t *end); /* its kernels: those from first to before end */
+
 /* ---- manifest.c ---- */
 json_t *json_text(const char *s);              /* escapes bytes that are not UTF-8 */
 json_t *json_dims(int rank, const int64_t *dims);

@@ -75,6 +75,13 @@ static json_t *value_json(const GIO *v, const char *field) {
   return j;
 }
 
+static json_t *list_json(Ctx *c, const GIO *v, size_t n, const char *kind) {
+  const char **field = bundle_fields(c, v, (int)n, kind);
+  json_t *list = json_array();
+  for (size_t i = 0; i < n; i++) json_array_append_new(list, value_json(&v[i], field[i]));
+  return list;
+}
+
 static void put_values(Sb *o, const char *key, Ctx *c, const GIO *v, int n, const char *kind) {
   const char **field = bundle_fields(c, v, n, kind);
   put_key(o, key);
@@ -98,6 +105,25 @@ static json_t *states_json(const Plan *p) {
     json_object_set_new(x, "capacity", json_integer(s->capacity));
   }
   return j;
+}
+
+/* Values, kernels and states of each entry; NULL: the bundle has one entry */
+static json_t *entries_json(const Rendering *r) {
+  const Plan *p = r->p;
+  json_t *list = p->g->entries.n ? json_array() : NULL;
+  for (size_t i = 0; i < p->g->entries.n; i++) {
+    const GEntry *e = &p->g->entries.p[i];
+    json_t *reads = json_array(), *renews = json_array();
+    size_t first, end;
+    entry_kernels(p, i, &first, &end);
+    for (size_t k = 0; k < e->g->states.n; k++)
+      json_array_append_new(e->g->states.p[k].only_read ? reads : renews, json_string(r->state[e->state[k]]));
+    json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:I}", "name", e->name, "inputs",
+                                          list_json(p->ir->ctx, e->g->inputs.p, graph_nin(e->g), "input"), "outputs",
+                                          list_json(p->ir->ctx, e->g->outputs.p, graph_nout(e->g), "output"), "reads", reads,
+                                          "renews", renews, "first_call", (json_int_t)first, "calls", (json_int_t)(end - first)));
+  }
+  return list;
 }
 
 static json_t *errors_json(const Plan *p, const OutputError *e) {
@@ -381,6 +407,7 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   put_member(&out, "arena_bytes", json_integer(r->arena));
   put_member(&out, "bounds", bounds_json(p));
   put_member(&out, "device", device_json(r));
+  put_member(&out, "entries", entries_json(r));
   if (o->errors) put_member(&out, "errors", errors_json(p, o->errors));
   put_member(&out, "files", files_json(b));
   put_member(&out, "format", json_integer(BUNDLE_FORMAT));

@@ -20,54 +20,12 @@ static void add_file(Ctx *c, Bundle *b, const char *name, const WordSet *words, 
 }
 
 /* ---- pieces ---- */
-/* The name of a dimension: its characters that a string and a comment of C may have */
-static void put_identifier(Sb *s, const char *name) {
-  for (; *name; name++) {
-    const bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || (*name >= '0' && *name <= '9');
-    sb_put(s, plain ? name : "_", 1);
-  }
-}
-
-static void put_dims(Sb *s, const GIO *v, const Symbol *symbol) {
-  sb_printf(s, "%s[", dtype_info[v->dt].text);
-  for (int i = 0; i < v->rank; i++) {
-    if (i) sb_puts(s, ",");
-    if (i + 1 == v->open) put_identifier(s, symbol->name);
-    else sb_printf(s, "%lld", (long long)v->dims[i]);
-  }
-  sb_puts(s, "]");
-}
-
-static const char *fields_text(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbol *symbol) {
-  Sb s = { 0 };
-  for (int i = 0; i < n; i++) {
-    sb_printf(&s, "  %s%s *%s; /* ", is_const ? "const " : "", dtype_info[v[i].dt].ctype, name[i]);
-    put_dims(&s, &v[i], symbol);
-    if (v[i].narrow) sb_printf(&s, ", each an element of type %s", small_type(v[i].narrow)->name);
-    sb_puts(&s, " */\n");
-  }
-  if (!n) sb_puts(&s, "  char none;\n");
-  return sb_keep(&s, &c->model);
-}
-
-static void put_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n) {
-  for (int i = 0; i < n; i++) {
-    int64_t elems = dims_elems(v[i].dims, v[i].rank);
-    sb_printf(s, "#define %s_%s_%d_ELEMS %lld\n#define %s_%s_%d_BYTES %lld\n#define %s_%s_%d_RANK %d\n", NAME, kind, i,
-              (long long)elems, NAME, kind, i, (long long)elems * dt_bytes(v[i].dt), NAME, kind, i, v[i].rank);
-    if (!v[i].rank) continue;
-    sb_printf(s, "#define %s_%s_%d_SHAPE { ", NAME, kind, i);
-    for (int k = 0; k < v[i].rank; k++) sb_printf(s, "%s%lld", k ? ", " : "", (long long)v[i].dims[k]);
-    sb_puts(s, " }\n");
-  }
-}
-
 static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name, const Symbol *symbol) {
   Sb s = { 0 };
   for (int i = 0; i < n; i++) {
     const DTypeInfo *d = &dtype_info[v[i].dt];
     sb_printf(&s, "  { \"%s\", \"", name[i]);
-    put_dims(&s, &v[i], symbol);
+    text_dims(&s, &v[i], symbol);
     const long long elems = (long long)dims_elems(v[i].dims, v[i].rank);
     sb_printf(&s, "\", '%c', %d, %lld", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8, elems);
     if (symbol->name) sb_printf(&s, ", %lld", v[i].open ? elems / (long long)symbol->high : 0);
@@ -153,18 +111,6 @@ static const char *cpu_text(Ctx *c, const Target *t) {
   return sb_keep(&s, &c->model);
 }
 
-/* Sets the fields of two structures from two arrays of pointers. name: structure and array of inputs, then of outputs */
-static const char *assign_text(Ctx *c, const Graph *g, const char **in, const char **out, const char *const name[4]) {
-  Sb s = { 0 };
-  for (size_t i = 0; i < graph_nin(g); i++)
-    sb_printf(&s, "  %s.%s = (const %s *)%s[%zu];\n", name[0], in[i], dtype_info[g->inputs.p[i].dt].ctype, name[1], i);
-  for (size_t i = 0; i < graph_nout(g); i++)
-    sb_printf(&s, "  %s.%s = (%s *)%s[%zu];\n", name[2], out[i], dtype_info[g->outputs.p[i].dt].ctype, name[3], i);
-  if (!graph_nin(g)) sb_printf(&s, "  %s.none = 0;\n", name[0]);
-  if (!graph_nout(g)) sb_printf(&s, "  %s.none = 0;\n", name[2]);
-  return sb_keep(&s, &c->model);
-}
-
 /* The reverse: two arrays of pointers from the fields of two structures */
 static const char *gather_text(Ctx *c, const Graph *g, const char **in, const char **out) {
   Sb s = { 0 };
@@ -175,15 +121,6 @@ static const char *gather_text(Ctx *c, const Graph *g, const char **in, const ch
 
 /* The interface that runs the kernels on a device, as named in tgcrt_device.h; "": they run on the CPU */
 static const char *device_api(const Plan *p) { return p->in->backend->device ? p->in->backend->device : ""; }
-
-static const char *null_checks(Ctx *c, const Graph *g, const char **in, const char **out) {
-  Sb s = { 0 };
-  for (size_t i = 0; i < graph_nin(g); i++)
-    if (dims_elems(g->inputs.p[i].dims, g->inputs.p[i].rank)) sb_printf(&s, "  if (!in->%s) return TGCRT_ARGUMENT;\n", in[i]);
-  for (size_t i = 0; i < graph_nout(g); i++)
-    if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank)) sb_printf(&s, "  if (!out->%s) return TGCRT_ARGUMENT;\n", out[i]);
-  return sb_keep(&s, &c->model);
-}
 
 /* ---- state ---- */
 static const char *state_rows(const Plan *p) {
@@ -219,7 +156,7 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
   const char **name = bundle_fields(c, v, n, "state");
   Sb names = { 0 }, shapes = { 0 }, text = { 0 };
   for (int k = 0; k < n; k++) sb_printf(&names, "%s%s", k ? ", " : "", name[k]);
-  put_shapes(&shapes, NET, "STATE", v, n);
+  text_shapes(&shapes, NET, "STATE", v, n);
   const Word words[] = {
     { "net", net },
     { "NET", NET },
@@ -237,6 +174,7 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "whole", word_if(whole) },
     { "to_i64", strcmp(module_size(p), "i64") ? "zext" : "bitcast" },
     { "length_state", arena_printf(m, "%d", n - 1) },
+    { "entries", word_if(p->g->entries.n) },
     { "length_most", arena_printf(m, "%lld", (long long)longest_past(p->g)) },
     { NULL, NULL },
   };
@@ -611,13 +549,6 @@ static int64_t bundle_arena(const Plan *p, const Rendering *r) {
   return p->memory.arena_bytes ? p->memory.arena_bytes : BUNDLE_ALIGN;
 }
 
-static char *upper(Ctx *c, const char *text) {
-  char *up = arena_str(&c->model, text, strlen(text));
-  for (char *s = up; *s; s++)
-    if (*s >= 'a' && *s <= 'z') *s = (char)(*s & ~0x20);
-  return up;
-}
-
 /* The name of the symbol as a field of C */
 static const char *identifier(Ctx *c, const char *name) {
   const GIO v = { .name = name };
@@ -631,7 +562,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const char *net = o->name;
   int nin = (int)graph_nin(g), nout = (int)graph_nout(g);
   const char **in = bundle_fields(c, g->inputs.p, nin, "input"), **out = bundle_fields(c, g->outputs.p, nout, "output");
-  char *NET = upper(c, net);
+  char *NET = text_upper(c, net);
   bool embed = o->weights != WEIGHTS_FILE, apart = embed && o->weights != WEIGHTS_OBJECT, test = o->test_in != NULL;
   const CodeForm *form = code_form(o);
   const bool fat = p->variants.n, asks = p->in->target->features && !o->no_cpu_check; /* check the CPU features */
@@ -645,15 +576,15 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const int64_t arena = r.arena = bundle_arena(p, &r);
 
   const char *symbol = p->ir->symbol.name ? identifier(c, p->ir->symbol.name) : "";
-  char *SYMBOL = upper(c, symbol);
+  char *SYMBOL = text_upper(c, symbol);
   Sb shapes = { 0 };
-  put_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
-  put_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
-  const char *in_fields = fields_text(c, g->inputs.p, nin, in, true, &p->ir->symbol),
-             *out_fields = fields_text(c, g->outputs.p, nout, out, false, &p->ir->symbol);
-  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s%s", in_fields, out_fields, (long long)arena,
+  text_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
+  text_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
+  const char *in_fields = text_fields(c, g->inputs.p, nin, in, true, &p->ir->symbol),
+             *out_fields = text_fields(c, g->outputs.p, nout, out, false, &p->ir->symbol);
+  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s%s%s", in_fields, out_fields, (long long)arena,
                                      (long long)p->weights.bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h", false),
-                                     fat ? "|fat" : "", o->stepped ? "|stepped" : "");
+                                     fat ? "|fat" : "", o->stepped ? "|stepped" : "", entries_promise(&r));
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
@@ -689,8 +620,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "output_fields", out_fields },
     { "input_slots", slots_text(c, g->inputs.p, nin, in, &p->ir->symbol) },
     { "output_slots", slots_text(c, g->outputs.p, nout, out, &p->ir->symbol) },
-    { "assign", assign_text(c, g, in, out, (const char *const[]){ "in", "input", "out", "output" }) },
-    { "assign_v", assign_text(c, g, in, out, (const char *const[]){ "inputs", "in", "outputs", "out" }) },
+    { "assign", text_assign(c, g, in, out, (const char *const[]){ "in", "input", "out", "output" }) },
+    { "assign_v", text_assign(c, g, in, out, (const char *const[]){ "inputs", "in", "outputs", "out" }) },
     { "takes", word_if(nin) },
     { "gives", word_if(nout) },
     { "ir_in", nin ? "%in" : "%none.in" },
@@ -698,13 +629,14 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "code_section", module_section(p, ".text", "values") },
     { "debugs", word_if(hosted) },
     { "weights_sha256", weights_sha256 },
-    { "null_checks", null_checks(c, g, in, out) },
+    { "null_checks", text_null_checks(c, g, in, out) },
     { "states", word_if(p->memory.states.n) },
     { "nstates", arena_printf(m, "%zu", p->memory.states.n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
     { "nearly", arena_printf(m, "%zu", early_loops(p)) },
     { "kernels_here", r.groups ? "kernels_of[job.kernel]" : "1" },
     { "guarded", word_if(g->guarded) },
+    { "entries", word_if(g->entries.n) },
     { "stepped", word_if(o->stepped) },
     { "work", arena_printf(m, "%lld", (long long)(o->stepped ? work_whole(p) : 0)) },
     { "work_part", arena_printf(m, "%lld", (long long)(o->stepped ? work_part(p) : 0)) },
@@ -775,7 +707,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "state_bytes", arena_printf(m, "%lld", (long long)p->memory.state_bytes) },
     { NULL, NULL },
   };
-  add_files(&r, &(WordSet){ words, made_words, &r, value_row, NULL }, weights_file, b);
+  add_files(&r, &(WordSet){ words, made_words, &r, bundle_row, NULL }, weights_file, b);
   bundle_sbom(&r, b);
   bundle_manifest(&r, b);
   VEC_FREE(&r.repeats);

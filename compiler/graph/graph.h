@@ -15,6 +15,9 @@ typedef struct StateSpec {  /* options of a state, or of several states by a pat
 } StateSpec;
 /* Turns the pairs of inputs and outputs that specs name into states. Runs once, before other passes; fails with EX_USAGE_. */
 void graph_states(Graph *g, const StateSpec *specs, int n);
+/* The part of a name that the * of a pattern matches; NULL: no match. A pattern without * matches itself, with the part "". */
+const char *star_matched(Ctx *c, const char *pattern, const char *name);
+const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the name with this part */
 void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
 
 /* needs.c: how much of a value a run of size n needs: the first n * per entries along an axis. axis NEED_ALL: all of it;

@@ -21,8 +21,7 @@ static int find(const GIO *v, size_t n, const char *name) {
   return -1;
 }
 
-/* The part of s that the * of a pattern matches; NULL: no match. A pattern without * matches itself. */
-static const char *matched(Ctx *c, const char *pattern, const char *s) {
+const char *star_matched(Ctx *c, const char *pattern, const char *s) {
   const char *star = strchr(pattern, '*');
   if (!star) return strcmp(pattern, s) ? NULL : "";
   size_t head = (size_t)(star - pattern), tail = strlen(star + 1), n = strlen(s);
@@ -30,7 +29,7 @@ static const char *matched(Ctx *c, const char *pattern, const char *s) {
   return arena_str(&c->model, s + head, n - head - tail);
 }
 
-static const char *filled(Ctx *c, const char *pattern, const char *with) {
+const char *star_filled(Ctx *c, const char *pattern, const char *with) {
   const char *star = strchr(pattern, '*');
   return star ? arena_printf(&c->model, "%.*s%s%s", (int)(star - pattern), pattern, with, star + 1) : pattern;
 }
@@ -56,9 +55,9 @@ static void find_pairs(Graph *g, const StateSpec *s, Pairs *pairs) {
   size_t before = pairs->n;
   bool pattern = strchr(s->past, '*') != NULL;
   for (size_t i = 0; i < g->inputs.n; i++) {
-    const char *with = g->inputs.p[i].name ? matched(c, s->past, g->inputs.p[i].name) : NULL;
+    const char *with = g->inputs.p[i].name ? star_matched(c, s->past, g->inputs.p[i].name) : NULL;
     if (!with) continue;
-    const char *name = filled(c, s->present, with);
+    const char *name = star_filled(c, s->present, with);
     int out = find(g->outputs.p, g->outputs.n, name);
     if (out < 0 && pattern) continue; /* p* may match more than the caches */
     if (out < 0)
@@ -117,7 +116,7 @@ static GState classify(Graph *g, const Pair *p) {
     int64_t kept;
     st.axis = (int)cat_axis(x);
     kept = past->dims[st.axis];
-    st.taken = x->dims[st.axis] - kept;
+    st.taken = st.step = st.most = x->dims[st.axis] - kept;
     if (!st.taken || !dims_elems(past->dims, past->rank))
       fail(c, EX_USAGE_, "--state: '%s' or the part appended to it is empty", past->name);
     st.capacity = s->capacity ? s->capacity : x->dims[st.axis] + (kept / SLACK > st.taken ? kept / SLACK : st.taken);

@@ -369,9 +369,19 @@ typedef struct GState {
   int axis;                /* -1: the output is the next input. Else the output is the input with `taken` elements appended
                               along this axis; the last elements are the next input. */
   int64_t taken, capacity; /* capacity: extent of the memory along axis */
+  int64_t step, most;      /* elements by which the window moves at a time, and the most that a run appends. Both are `taken`,
+                              unless entries share the window and append different numbers */
+  bool only_read;          /* the output is the input, and no run changes it: another entry writes the state */
   const Tensor *init;      /* value before the first run; NULL: zeros */
 } GState;
-typedef struct Graph {
+typedef struct Graph Graph;
+/* An entry point: a graph of its own, whose values are some of the whole graph's. Both have the same IR. */
+typedef struct GEntry {
+  const char *name;        /* a C identifier */
+  Graph *g;
+  int *input, *output, *state; /* by number of the entry's input, output or state: the number in the whole graph */
+} GEntry;
+struct Graph {
   IR *ir;
   const char *name;
   VEC(GIO) inputs;         /* inputs.p[i].ref is PARAM slot i; it may be unused */
@@ -380,7 +390,8 @@ typedef struct Graph {
   bool grows;              /* the last state counts how many elements were appended to the windows: states with axis >= 0 */
   bool guarded;            /* one more output, which the caller does not get: a bool that is true if an index was out of range.
                               Bit 0 of a u8 says so, and bit 1 that a result has more rows than its capacity */
-} Graph;
+  VEC(GEntry) entries;     /* the graph is these, which a run executes one after another; none: it has one entry, itself */
+};
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* inputs that the caller gives */
 /* a result of the graph may have more rows than its capacity */
 static inline bool graph_may_overflow(const Graph *g) { return g->guarded && g->outputs.p[g->outputs.n - 1].dt == DT_U8; }

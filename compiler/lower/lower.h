@@ -92,4 +92,11 @@ void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out); /* f
 int tile_register(const TileSet *t, Ref value);     /* -1: the value is no tile */
 Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC that the product adds to, perhaps after other products */
 const IsaOp *tile_isa_op(const IR *ir, const Node *mma);
+
+/* ---- shared_packing.c ---- */
+/* The index in the order in which an earlier entry of the pipeline packed a weight of equal bytes. *order: that order, for this
+ * tensor. 0: there is none, or lanes would not read neighbours */
+Ref shared_order(Plan *p, int64_t tensor, Ref index, Packed *order);
+/* Whether an earlier entry reads a weight of equal bytes in its own order, which serves the lanes of this load, too */
+bool shared_plain(const Plan *p, int64_t tensor, Ref index);
 #endif

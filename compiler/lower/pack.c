@@ -68,11 +68,27 @@ bool packed_fits(const IR *ir, const Packed *k) {
   return true;
 }
 
-/* Equal orders are equal records, however loops, copies and lanes split the walk. A variant adds its records to the list of its
- * base. */
-static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, const Dim *d, int n, int64_t total) {
+/* The buffer of a record; a variant adds its records to the list of its base. */
+static int buffer_of_record(Plan *p, const Buf *b, Packed k, int64_t total) {
   IR *ir = p->ir;
   if (p->base) p = p->base;
+  for (size_t i = 0; i < p->weights.packed.n; i++)
+    if (!memcmp(&p->weights.packed.p[i], &k, offsetof(Packed, buf))) return p->weights.packed.p[i].buf;
+  k.buf = (int)ir->bufs.n;
+  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT,
+                              .dt = b->dt,
+                              .elems = total,
+                              .slot = b->slot,
+                              .offset = -1,
+                              .value = b->value,
+                              .packed = (int)p->weights.packed.n + 1 }));
+  VEC_PUSH(&p->weights.packed, k);
+  return k.buf;
+}
+
+/* Equal orders are equal records, however loops, copies and lanes split the walk. */
+static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, const Dim *d, int n, int64_t total) {
+  IR *ir = p->ir;
   Packed k;
   memset(&k, 0, sizeof k); /* records are compared as bytes */
   k.tensor = b->slot;
@@ -86,18 +102,7 @@ static int packed_buffer(Plan *p, const Buf *b, int64_t base, int64_t closed, co
     k.gate[k.n - 1] = d[i].gate;
   }
   if (ir->dump && !packed_fits(ir, &k)) ir_wrong(ir, "a nest reads elements that its weight does not have");
-  for (size_t i = 0; i < p->weights.packed.n; i++)
-    if (!memcmp(&p->weights.packed.p[i], &k, offsetof(Packed, buf))) return p->weights.packed.p[i].buf;
-  k.buf = (int)ir->bufs.n;
-  VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_WEIGHT,
-                              .dt = b->dt,
-                              .elems = total,
-                              .slot = b->slot,
-                              .offset = -1,
-                              .value = b->value,
-                              .packed = (int)p->weights.packed.n + 1 }));
-  VEC_PUSH(&p->weights.packed, k);
-  return k.buf;
+  return buffer_of_record(p, b, k, total);
 }
 
 /* The gate of a load as a sum over the ranges of its index, which is negative where the gate is open; *rest: the constant */
@@ -156,8 +161,12 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load, bool panels) 
     if (!decided) d[i].gate = 0;
   }
   if (divs.n) index = ix_subst(ir, index, divs.n, divs.step, divs.term);
-  if (index == load_index(x) && total == b.elems && !decided) return 0; /* already in order */
-  int64_t id = packed_buffer(p, &b, base, closed, d, n, total);
+  Packed order;
+  const Ref shared = !gated && !divs.n && !panels ? shared_order(p, b.slot, load_index(x), &order) : 0;
+  if (!shared && shared_plain(p, b.slot, load_index(x))) return 0;
+  if (!shared && index == load_index(x) && total == b.elems && !decided) return 0; /* already in order */
+  int64_t id = shared ? buffer_of_record(p, &b, order, b.elems) : packed_buffer(p, &b, base, closed, d, n, total);
+  if (shared) index = shared;
   Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };
   memcpy(src + 2, x->src + 2, (x->nsrc - 2u) * sizeof *src);
   packed = node_make(ir, OP_LOAD, (DType)x->dt, 1, decided ? 2 : x->nsrc, src, 0, NULL, 0, NULL);

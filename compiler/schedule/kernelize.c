@@ -385,7 +385,7 @@ void sched_lower(Sched *s) {
     const Node *x = node(ir, r);
     int64_t slot;
     BufKind kind = sched_output_kind(s->g, i, &slot);
-    if (kind == BUF_NEXT && s->g->states.p[slot].axis >= 0) continue; /* updated in place */
+    if (kind == BUF_NEXT && (s->g->states.p[slot].axis >= 0 || s->g->states.p[slot].only_read)) continue; /* in place already */
     if (q->materialized && ir->bufs.p[q->buf].kind == kind && ir->bufs.p[q->buf].slot == slot) continue;
     Place p = { .buf = (int)ir->bufs.n };
     int64_t n = 1;

@@ -358,6 +358,7 @@ bool memplan_check(const Plan *p, Sb *why) {
   memset(renewed, 0, p->memory.states.n + 1);
   for (size_t k = 0, again = 0; k < p->kernels.n && ok; k++) {
     const Kernel *kn = &p->kernels.p[k];
+    if (k && kn->entry != kn[-1].entry) memset(renewed, 0, p->memory.states.n); /* the next value has become the state's value */
     for (int write = 0; write < 2 && ok; write++)
       for (size_t i = 0; i < kn->bufs.n && ok; i++) {
         const int b = kn->bufs.p[i];

@@ -76,6 +76,7 @@ typedef struct Kernel {
                               which it was false. 0: another loop, or none */
   int64_t rounds;          /* how often the calls of such a loop, two iterations, run at most; from plan_loop_calls on */
   bool moves;              /* computes nothing: copies elements, or fills memory with a number */
+  int entry;               /* number of the entry that it belongs to; the kernels of an entry are consecutive */
 } Kernel;
 
 /* A weight packed for a kernel. The index of an element of the buffer has n digits in the mixed radix extent[]. If closed + sum of
@@ -83,7 +84,8 @@ typedef struct Kernel {
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
 /* Memory of a state, in bytes: `outer` blocks. In each, the window begins at cursor * step. A run increments the cursor. After
- * `slots` runs the part of the window that is kept is moved to the start, and the cursor is 0 again. */
+ * `slots` runs the part of the window that is kept is moved to the start, and the cursor is 0 again. A run of an entry that
+ * appends more than `step` adds more to the cursor. */
 typedef struct StatePlace {
   int64_t at;              /* offset from the start of the state */
   int64_t outer, block, keep, step, slots;
@@ -159,6 +161,7 @@ typedef struct Plan {
   MemoryPlan memory;
   WeightPlan weights;
   VEC(struct Plan *) variants; /* plans for further machines (lower/variants.c): the last has all kernels, others the hot ones */
+  struct Plan *whole;          /* for an entry of several: the plans of those before it, joined; else NULL */
   struct Plan *base;           /* the plan of which this is a variant, and whose buffers it uses; NULL: not a variant */
 } Plan;
 

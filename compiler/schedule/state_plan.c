@@ -17,13 +17,14 @@ static bool is_of(const IR *ir, int buf, BufKind kind, size_t state) {
   return ir->bufs.p[buf].kind == kind && ir->bufs.p[buf].slot == (int64_t)state;
 }
 
-/* Every kernel that accesses the old value runs before the kernel that writes the new one, or is that kernel. */
+/* In each entry, every kernel that accesses the old value runs before the kernel that writes the new one, or is that kernel. */
 static bool old_before_new(Plan *p, size_t state) {
   const IR *ir = p->ir;
   bool written = false, ok = true;
   for (size_t k = 0; k < p->kernels.n && ok; k++) {
     Kernel *kn = &p->kernels.p[k];
     int old = -1, new = -1;
+    written &= k && kn->entry == kn[-1].entry;
     for (size_t i = 0; i < kn->bufs.n; i++) {
       if (is_of(ir, kn->bufs.p[i], BUF_STATE, state)) old = kn->bufs.p[i];
       if (is_of(ir, kn->bufs.p[i], BUF_NEXT, state)) new = kn->bufs.p[i];
@@ -38,12 +39,14 @@ static bool old_before_new(Plan *p, size_t state) {
   return ok;
 }
 
+/* Places of a window: behind the last one there is room for the longest run. */
+static int64_t window_slots(const GState *s, const GIO *v) { return (s->capacity - v->dims[s->axis] - s->most) / s->step + 1; }
+
 int64_t window_travel(const Graph *g, size_t k) {
   const GState *s = &g->states.p[k];
   const GIO *v = &g->inputs.p[graph_nin(g) + k];
   if (s->axis < 0) return 0;
-  const int64_t slots = (s->capacity - v->dims[s->axis]) / s->taken;
-  return (slots - 1) * s->taken * dims_elems(v->dims + s->axis + 1, v->rank - s->axis - 1);
+  return (window_slots(s, v) - 1) * s->step * dims_elems(v->dims + s->axis + 1, v->rank - s->axis - 1);
 }
 
 static StatePlace place_of(Plan *p, size_t k) {
@@ -56,8 +59,8 @@ static StatePlace place_of(Plan *p, size_t k) {
   }
   int64_t outer = dims_elems(v->dims, s->axis),
           inner = dims_elems(v->dims + s->axis + 1, v->rank - s->axis - 1) * dt_bytes(v->dt);
-  return (StatePlace){ .outer = outer, .block = s->capacity * inner, .keep = v->dims[s->axis] * inner, .step = s->taken * inner,
-                       .slots = (s->capacity - v->dims[s->axis]) / s->taken };
+  return (StatePlace){ .outer = outer, .block = s->capacity * inner, .keep = v->dims[s->axis] * inner, .step = s->step * inner,
+                       .slots = window_slots(s, v) };
 }
 
 void sched_states(Plan *p) {

@@ -83,8 +83,13 @@ static uint32_t next_ordinal(const IR *ir) {
   return most;
 }
 
-/* Copies what the outputs of `from` need. in: by input of `from`; out: by output, the copies */
-static void graft(Graph *to, const Graph *from, const Ref *in, Ref *out) {
+/* "eyes: node 17 'conv1' (Conv, opset 11)". A line of text is named without the folder, so that bundles do not depend on it. */
+static const char *origin_text(Ctx *c, const char *part, const Origin *o) {
+  const char *slash = o->is_line ? strrchr(o->text, '/') : NULL;
+  return part ? arena_printf(&c->model, "%s: %s", part, slash ? slash + 1 : o->text) : o->text;
+}
+
+void graph_graft(Graph *to, const Graph *from, const char *part, const Ref *in, Ref *out) {
   IR *ir = to->ir;
   Ctx *c = ir->ctx;
   Refs roots = { 0 }, order = { 0 }, src = { 0 };
@@ -99,14 +104,14 @@ static void graft(Graph *to, const Graph *from, const Ref *in, Ref *out) {
     const Node *x = node(from->ir, order.p[i]);
     if (now[order.p[i]]) continue;
     const Origin *o = &from->ir->origins.p[x->origin];
-    if (x->origin && !origin[x->origin]) origin[x->origin] = ir_origin(ir, o->text, base + o->index);
+    if (x->origin && !origin[x->origin]) origin[x->origin] = ir_origin(ir, origin_text(c, part, o), base + o->index);
     ir->origin = origin[x->origin];
     src.n = 0;
     for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, now[x->src[k]]);
     now[order.p[i]] = copied(to, from, x, src.p, loops);
     if (x->op == OP_ITERATE && loops + (int)iterate_loop(x) >= ir->loops) ir->loops = loops + (int)iterate_loop(x) + 1;
   }
-  if (ir->loops > GRAPH_LOOPS) fail(c, EX_BADMODEL, "the model and its prologue have more than %d loops", GRAPH_LOOPS);
+  if (ir->loops > GRAPH_LOOPS) fail(c, EX_BADMODEL, "the models that are joined have more than %d loops", GRAPH_LOOPS);
   for (size_t i = 0; i < from->outputs.n; i++) out[i] = now[from->outputs.p[i].ref];
   ir->origin = 0;
   VEC_FREE(&roots);
@@ -115,13 +120,13 @@ static void graft(Graph *to, const Graph *from, const Ref *in, Ref *out) {
 }
 
 /* ---- interfaces ---- */
-static bool same_type(const GIO *a, const GIO *b) {
+bool graph_same_type(const GIO *a, const GIO *b) {
   return a->dt == b->dt && a->narrow == b->narrow && a->rank == b->rank &&
          !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
 }
 
 static void check_type(Ctx *c, const char *what, const GIO *gives, const char *gets, const GIO *takes) {
-  if (!same_type(gives, takes))
+  if (!graph_same_type(gives, takes))
     fail(c, EX_BADMODEL, "%s: '%s' is %s, but the %s '%s' is %s", what, gives->name, graph_type(c, gives), gets, takes->name,
          graph_type(c, takes));
 }
@@ -175,7 +180,7 @@ Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what
   if (!any)
     fail(c, EX_BADMODEL, "%s: no output has the name of an input of the model; its outputs are%s, and the inputs are%s", what,
          graph_names(c, first->outputs.p, given, ""), graph_names(c, g->inputs.p, g->inputs.n, ""));
-  graft(h, first, pre_in, pre_out);
+  graph_graft(h, first, NULL, pre_in, pre_out);
   for (size_t i = 0; i < g->inputs.n; i++) {
     const GIO *gives = graph_find(first->outputs.p, given, g->inputs.p[i].name);
     if (!gives) continue;
@@ -183,7 +188,7 @@ Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what
     used[gives - first->outputs.p] = true;
     in[i] = pre_out[gives - first->outputs.p];
   }
-  graft(h, g, in, out);
+  graph_graft(h, g, NULL, in, out);
   for (size_t i = 0; i < graph_nout(g); i++) put_output(c, h, &g->outputs.p[i], out[i], what);
   for (size_t i = 0; i < given; i++)
     if (!used[i]) put_output(c, h, &first->outputs.p[i], pre_out[i], what);
@@ -198,7 +203,7 @@ Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what) 
   const size_t given = graph_nout(g);
   bool any = false, placed = false;
   for (size_t i = 0; i < g->inputs.n; i++) in[i] = put_input(c, h, &g->inputs.p[i], what);
-  graft(h, g, in, out);
+  graph_graft(h, g, NULL, in, out);
   for (size_t k = 0; k < last->inputs.n; k++) {
     const GIO *takes = &last->inputs.p[k], *gives = graph_find(g->outputs.p, given, takes->name);
     const GIO *shared = gives ? NULL : graph_find(h->inputs.p, h->inputs.n, takes->name);
@@ -210,7 +215,7 @@ Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what) 
   if (!any)
     fail(c, EX_BADMODEL, "%s: no input has the name of an output of the model; its inputs are%s, and the outputs are%s", what,
          graph_names(c, last->inputs.p, last->inputs.n, ""), graph_names(c, g->outputs.p, given, ""));
-  graft(h, last, post_in, post_out);
+  graph_graft(h, last, NULL, post_in, post_out);
   for (size_t i = 0; i < given; i++) { /* last's outputs take the place of the first output that it reads */
     const bool read = graph_find(last->inputs.p, last->inputs.n, g->outputs.p[i].name) != NULL;
     for (size_t k = 0; read && !placed && k < graph_nout(last); k++) put_output(c, h, &last->outputs.p[k], post_out[k], what);

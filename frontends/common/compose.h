@@ -11,12 +11,16 @@ Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what
 /* Outputs of g become the inputs of `last` that have their names. Its other inputs are g's inputs of their name, else they follow
  * g's inputs. The messages call it `what`. */
 Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
+/* Copies to the end of `to` what the outputs of `from` need. in: by input of `from`, its value; out: by output, the copies. part:
+ * name before the origins of its nodes; NULL: none */
+void graph_graft(Graph *to, const Graph *from, const char *part, const Ref *in, Ref *out);
 /* A graph without values, for builders. The caller frees it with graph_free. */
 Graph *graph_new(Ctx *c, const char *name);
 void graph_free(Graph *g);                               /* its tables; the graph lies in c->model */
 GIO *graph_find(GIO *v, size_t n, const char *name);     /* NULL: none has the name */
 const char *graph_names(Ctx *c, const GIO *v, size_t n, const char *word); /* " 'a', 'b'", and a name near the word */
 const char *graph_type(Ctx *c, const GIO *v);            /* "f32[1,3]" */
+bool graph_same_type(const GIO *a, const GIO *b);        /* equal element types and shapes */
 Ref graph_input(Graph *g, const GIO *like, const char *name); /* adds an input */
 void graph_output(Graph *g, Ref r, const char *name);         /* adds an output */
 #endif

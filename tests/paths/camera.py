@@ -6,36 +6,17 @@ import json
 import os
 import pathlib
 import shlex
-import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from fixtures import MODELS, TGC
+from steps import finish, result, run  # noqa: E402
 
 MODEL = MODELS.resolve() / "openpilot-dmonitoring/model.onnx"
 BUNDLES = {"plain": "", "camera": "nv12,yuv6,mean=128,std=128", "warped": "nv12,yuv6,warp,size=1152x864,mean=128,std=128"}
 OFF, TIME, TIME_WARPED = 1e-4, 1.05, 1.25
-results = []
-
-
-def result(ok, name, *notes):
-    results.append(bool(ok))
-    print(f"{'ok' if ok else 'not ok'} {len(results)} - {name}")
-    for line in "" if ok else "\n".join(map(str, notes)).splitlines():
-        print(f"# {line}")
-    sys.stdout.flush()
-
-
-def run(folder, *args):
-    p = subprocess.run([str(a) for a in args], cwd=folder, capture_output=True, text=True)
-    if p.returncode:
-        result(False, f"{pathlib.Path(str(args[0])).name} {args[1]}", p.stderr)
-        print(f"1..{len(results)}")
-        sys.exit(1)
-    return p.stdout
-
 
 if not MODEL.exists():
     print(f"ok 1 - driver monitoring from a camera # SKIP no {MODEL.name} of openpilot-dmonitoring (TGC_MODELS)\n1..1")
@@ -57,5 +38,4 @@ result(off_warped <= OFF, f"outputs from warped NV12 equal those from floats: of
 result(camera <= TIME * plain, f"NV12 takes {camera / plain:.3f} of the time on floats, at most {TIME}")
 result(warped <= TIME_WARPED * plain, f"NV12 with a warp takes {warped / plain:.3f} of the time on floats, at most {TIME_WARPED}")
 result(kernels["camera"] == kernels["plain"], f"{kernels['camera']} kernels from NV12, {kernels['plain']} on floats")
-print(f"1..{len(results)}")
-sys.exit(not all(results))
+finish()
