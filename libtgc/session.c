@@ -283,8 +283,9 @@ static void render(Ctx *c, void *arg) {
   backend_of(o, &emit);
   const char *name = o->name ? o->name : "net";
   LoopCalls loop;
-  if (o->run_step && plan_next_loop(t->p, 0, &loop))
-    fail(c, EX_BADMODEL, "--run-step: kernel %zu begins a loop that may end early, which net_run_step cannot divide", loop.first);
+  if ((o->run_step || t->p->g->entries.n) && plan_next_loop(t->p, 0, &loop))
+    fail(c, EX_BADMODEL, "kernel %zu begins a loop that may end early, which %s not run", loop.first,
+         o->run_step ? "net_run_step does" : "the entries of a pipeline do");
   Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name), emit == EMIT_WASM };
   int nchanges;
   const Setting *changes = changes_of(c, o, &nchanges);

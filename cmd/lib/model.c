@@ -107,7 +107,10 @@ static void check_entries(const Options *o, const Graph *g, const Target *t, con
   Emit emit;
   const Backend *b = backend_of(o, &emit);
   const bool rust = o->bindings && strstr(o->bindings, "rust"); /* the list is known to be right */
-  const char *what = !b->is_c || emit != EMIT_TEXT ? "code other than C"
+  bool overflows = false;
+  for (size_t e = 0; e < g->entries.n; e++) overflows |= graph_may_overflow(g->entries.p[e].g);
+  const char *what = overflows                  ? "a result whose size depends on data"
+                     : !b->is_c || emit != EMIT_TEXT ? "code other than C"
                      : t->variants                 ? "--isa=fat"
                      : lock || o->lock             ? "a lock file"
                      : o->stop_after               ? "--stop-after"

@@ -358,7 +358,8 @@ static void put_guards(Entry *x) {
     if (!g->guarded) continue;
     const Ref r = x->out[stage][g->outputs.n - 1], before = guard.ref;
     guard = g->outputs.p[g->outputs.n - 1];
-    guard.ref = before ? g_binary(x->g->ir, OP_OR, before, r) : r;
+    guard.ref = before ? guards_joined(x->g->ir, before, r) : r;
+    guard.dt = (DType)node(x->g->ir, guard.ref)->dt;
   }
   if (!guard.ref) return;
   VEC_PUSH(&x->g->outputs, guard);

@@ -145,8 +145,7 @@ static Ref put_input(Ctx *c, Graph *h, const GIO *like, const char *what) {
   return graph_input(h, like, like->name);
 }
 
-/* A guard has a bit for each thing that may happen (Graph.guarded). */
-static Ref joined_guard(IR *ir, Ref x, Ref y) {
+Ref guards_joined(IR *ir, Ref x, Ref y) {
   const bool bools = node(ir, x)->dt == DT_BOOL && node(ir, y)->dt == DT_BOOL;
   return bools ? g_binary(ir, OP_OR, x, y) : g_binary(ir, OP_OR, g_cast(ir, x, DT_U8), g_cast(ir, y, DT_U8));
 }
@@ -158,7 +157,7 @@ static void put_guards(Graph *h, const Graph *a, const Ref *a_out, const Graph *
   h->guarded = x || y;
   if (!h->guarded) return;
   GIO io = of->outputs.p[of->outputs.n - 1];
-  io.ref = x && y ? joined_guard(h->ir, x, y) : x ? x : y;
+  io.ref = x && y ? guards_joined(h->ir, x, y) : x ? x : y;
   io.dt = (DType)node(h->ir, io.ref)->dt;
   VEC_PUSH(&h->outputs, io);
 }

@@ -23,4 +23,5 @@ const char *graph_type(Ctx *c, const GIO *v);            /* "f32[1,3]" */
 bool graph_same_type(const GIO *a, const GIO *b);        /* equal element types and shapes */
 Ref graph_input(Graph *g, const GIO *like, const char *name); /* adds an input */
 void graph_output(Graph *g, Ref r, const char *name);         /* adds an output */
+Ref guards_joined(IR *ir, Ref x, Ref y);                 /* either guard; it has a bit for each thing that may happen (Graph.guarded) */
 #endif
