@@ -137,7 +137,7 @@ run-paths: all lib
 models: all
 	@TGC_COMPILERS="$${TGC_COMPILERS:-gcc clang}" BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/models/run | grep -v '^ok'
 
-# layers and models with an open batch, for a range of sizes: every size through a real bundle: minutes
+# layers and models with an open batch or sequence, for a range of sizes: every size through a real bundle: minutes
 sizes: all
 	@SIZES=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/run
 # a bundle for a range beside bundles for single sizes: minutes; ISA=x86-64-v3 for another machine than this one

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* sized.c: a graph for a range of sizes of one dimension, and the proof that it is one.
  *
- * The front ends build a graph for one size. So the graph of the greatest size is built, and what runs of n need of each value
- * (graph/needs.c). For each n of the range, the graph is cut to the needs of n. The result must be what the front end builds for
- * n. A model whose arithmetic depends on the size in another way, such as a mean over the batch, differs and is
- * refused.
+ * The front ends build a graph for one size. So the graph of the greatest size is built, and compared with that of the next
+ * smaller size. If a reduction takes fewer entries there, a size mask hides entries that a run does not have. A constant that
+ * is a number of entries becomes a SIZE. graph/needs.c says which entries of each value a run needs. For each n of the range,
+ * the graph is cut to the needs of n. The result must be what the front end builds for n. A model whose arithmetic depends on
+ * the size in another way differs and is refused.
  *
  * needs: a model with an open dimension    gives: the graph of the greatest size, with IR.symbol and GIO.open   breaks: nothing */
 #include "../compiler/graph/graph.h"
 #include "../compiler/interp/interp.h"
 #include "../compiler/ir/refmap.h"
 #include "sized.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,43 +20,80 @@
 typedef struct Cut {
   const IR *from;
   IR *to;
-  const Need *needs;
+  const Needed *needs;
   int64_t n;
   Ref *now;                /* by Ref of `from` */
 } Cut;
 
-static const int64_t *cut_dims(const Cut *w, Ref r, int64_t *dims) {
-  const Node *x = node(w->from, r);
-  for (int a = 0; a < x->rank; a++) dims[a] = a == w->needs[r].axis ? w->n * w->needs[r].per : x->dims[a];
-  return dims;
-}
-
-/* The first elements of a tensor along the axis that is cut */
-static Tensor cut_tensor(const Cut *w, const Tensor *t, int axis, const int64_t *dims) {
+/* The elements of a tensor that are needed */
+static Tensor cut_tensor(const Cut *w, const Tensor *t, const Needed *n, const int64_t *dims) {
+  const size_t size = (size_t)dt_bytes(t->dt);
   Tensor part = *t;
-  int64_t outer = 1, inner = dt_bytes(t->dt);
   memcpy(part.dims, dims, (size_t)t->rank * sizeof *dims);
   part.elems = dims_elems(dims, t->rank);
-  if (axis < 0 || !t->data) return part;
-  for (int a = 0; a < axis; a++) outer *= dims[a];
-  for (int a = axis + 1; a < t->rank; a++) inner *= dims[a];
-  char *p = arena_alloc(&w->to->ctx->model, (size_t)(part.elems * dt_bytes(t->dt)));
-  for (int64_t i = 0; i < outer; i++)
-    memcpy(p + i * inner * dims[axis], (const char *)t->data + i * inner * t->dims[axis], (size_t)(inner * dims[axis]));
+  if (!t->data || part.elems == t->elems) return part;
+  char *p = arena_alloc(&w->to->ctx->model, (size_t)part.elems * size);
   part.data = p;
+  for (int64_t i = 0; i < t->elems; i++) {
+    bool needed = true;
+    for (int k = 0; k < n->n && needed; k++) needed = i / n->inner[k] % w->from->symbol.high < w->n;
+    if (!needed) continue;
+    memcpy(p, (const char *)t->data + (size_t)i * size, size);
+    p += size;
+  }
   return part;
 }
 
-/* Source k of a node. If another user needs more of the source, it is larger, and the node takes the first of its entries. */
+/* The axes of a value, split so that each condition has an axis of its own */
+typedef struct Split { int n; int64_t extent[MAX_RANK]; bool open[MAX_RANK]; } Split;
+
+/* The condition on axis a with the greatest `within` below `before`; 0: there is none */
+static int64_t next_within(const IR *ir, const Node *y, const Needed *n, int a, int64_t before) {
+  int64_t within, most = 0;
+  for (int k = 0; k < n->n; k++)
+    if (need_axis(ir, y, n->inner[k], &within) == a && within < before && within > most) most = within;
+  return most;
+}
+
+/* had: conditions along which the value is cut already, to entries of size n. False: there are too many axes */
+static bool split_axes(const Cut *w, const Node *y, const Needed *n, const Needed *had, Split *s) {
+  const int64_t high = w->from->symbol.high;
+  int64_t inner = dims_elems(y->dims, y->rank);
+  s->n = 0;
+  for (int a = 0; a < y->rank; a++) {
+    int64_t left = y->dims[a];
+    inner /= y->dims[a] ? y->dims[a] : 1;
+    for (int64_t in = INT64_MAX; (in = next_within(w->from, y, n, a, in)); left = in) {
+      if (s->n + 3 > MAX_RANK) return false;
+      if (left > in * high) s->extent[s->n] = left / (in * high), s->open[s->n++] = false;
+      s->extent[s->n] = needed_has(had, in * inner) ? w->n : high;
+      s->open[s->n++] = true;
+    }
+    if (s->n + 1 > MAX_RANK) return false;
+    s->extent[s->n] = left, s->open[s->n++] = false;
+  }
+  return true;
+}
+
+/* Source k of a node. If another user needs more of the source, it is larger, and the node takes the entries that it needs. */
 static Ref cut_source(const Cut *w, Ref r, int k) {
-  const Node *x = node(w->from, r);
-  const Ref now = w->now[x->src[k]];
-  const Need had = w->needs[x->src[k]], n = graph_need_of_source(w->from, x, k, w->needs[r]);
-  if (had.axis != NEED_ALL || n.axis < 0) return now;
-  const Node *y = node(w->to, now);
-  int64_t begin[MAX_RANK] = { 0 }, step[MAX_RANK], dims[MAX_RANK];
-  for (int a = 0; a < y->rank; a++) step[a] = 1, dims[a] = a == n.axis ? w->n * n.per : y->dims[a];
-  return g_shrink(w->to, now, begin, step, dims);
+  IR *ir = w->to;
+  const Ref source = node(w->from, r)->src[k], now = w->now[source];
+  const Node *y = node(w->from, source);
+  const Needed n = graph_need_of_source(w->from, r, k, &w->needs[r]);
+  const int64_t none[MAX_RANK] = { 0 };
+  int64_t dims[MAX_RANK];
+  Split s;
+  if (n.n <= 0 || w->needs[source].n >= n.n) return now;
+  if (!split_axes(w, y, &n, &w->needs[source], &s))
+    fail_at(ir->ctx, EX_BADMODEL, ir_pos(w->from, r), "--dim %s: the node has too many axes for a range of sizes; give one number",
+            w->from->symbol.name);
+  Ref part = g_reshape(ir, now, s.n, s.extent);
+  for (int i = 0; i < s.n; i++)
+    if (s.open[i]) s.extent[i] = w->n;
+  part = g_shrink(ir, part, none, NULL, s.extent);
+  need_dims(w->from, y, &n, w->n, dims);
+  return g_reshape(ir, part, y->rank, dims);
 }
 
 static Ref cut_node(const Cut *w, Ref r) {
@@ -63,9 +102,12 @@ static Ref cut_node(const Cut *w, Ref r) {
   int64_t dims[MAX_RANK], arg[2 * MAX_RANK];
   Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
   for (int k = 0; k < x->nsrc; k++) src[k] = cut_source(w, r, k);
-  cut_dims(w, r, dims);
+  const int64_t mask = graph_size_mask(w->from, r);
+  if (mask && needed_has(&w->needs[r], mask)) return src[1];
+  need_dims(w->from, x, &w->needs[r], w->n, dims);
   memcpy(arg, x->arg, (size_t)(x->narg < 2 * MAX_RANK ? x->narg : 2 * MAX_RANK) * sizeof *arg);
   switch ((Op)x->op) {
+  case OP_SIZE: return c_int(ir, DT_I64, size_in_run(w->from, (int)size_id(x), w->n));
   case OP_RESHAPE: return g_reshape(ir, src[0], x->rank, dims);
   case OP_EXPAND: return g_expand(ir, src[0], x->rank, dims);
   case OP_PERMUTE: return g_permute(ir, src[0], arg);
@@ -73,7 +115,7 @@ static Ref cut_node(const Cut *w, Ref r) {
   case OP_ITERATE: return g_iterate(ir, (int)iterate_loop(x), iterate_trips(x), (int)iterate_while(x), x->nsrc, src);
   case OP_REDUCE: return g_reduce(ir, reduce_op(x), src[0], reduce_axes(x));
   case OP_WEIGHT: {
-    const Tensor t = cut_tensor(w, &w->from->tensors.p[weight_id(x)], w->needs[r].axis, dims);
+    const Tensor t = cut_tensor(w, &w->from->tensors.p[weight_id(x)], &w->needs[r], dims);
     arg[0] = ir_tensor(ir, &t);
     break;
   }
@@ -92,7 +134,7 @@ static void cut_values(const Cut *w, const GIO *from, size_t n, Graph *h, bool o
 }
 
 /* The graph cut to what runs of n need; c: where it lives */
-static Graph *graph_cut(Ctx *c, const Graph *g, const Need *needs, int64_t n) {
+static Graph *graph_cut(Ctx *c, const Graph *g, const Needed *needs, int64_t n) {
   Graph h = { .ir = ir_new(c), .name = g->name };
   Cut w = { g->ir, h.ir, needs, n, xcalloc(g->ir->n, sizeof(Ref)) };
   Refs roots = { 0 }, order = { 0 };
@@ -187,12 +229,109 @@ static Graph *simplified(Graph *g) {
   return ir_compact(g);
 }
 
+/* ---- what depends on the size ---- */
+/* A reduction and its axes along which it takes fewer entries at the smaller size, or a constant that is `times` times the size */
+typedef struct Sized { Ref r; uint32_t axes; int64_t times; bool inverse; } Sized;
+typedef VEC(Sized) Sizeds;
+
+static void note_reduction(const IR *a, Ref r, const IR *b, Ref s, Sizeds *out) {
+  const Node *x = node(a, operand(node(a, r))), *y = node(b, operand(node(b, s)));
+  Sized found = { .r = r };
+  for (int k = 0; k < x->rank && x->rank == y->rank; k++)
+    if (reduce_axes(node(a, r)) >> k & 1 && x->dims[k] == a->symbol.high && y->dims[k] == a->symbol.high - 1)
+      found.axes |= 1u << k;
+  if (found.axes) VEC_PUSH(out, found);
+}
+
+/* A constant that differs: a number of entries, such as the divisor of a mean, or its inverse. The proof tries all sizes. */
+static void note_constant(const IR *a, Ref r, const IR *b, Ref s, Sizeds *out) {
+  const Node *x = node(a, r), *y = node(b, s);
+  const double high = (double)a->symbol.high, one = bits_to_double((DType)x->dt, const_value(x)),
+               two = bits_to_double((DType)y->dt, const_value(y));
+  if (x->dt != y->dt || one == two || x->dt == DT_BOOL) return;
+  for (int inverse = 0; inverse < 2; inverse++) {
+    if (inverse && !dt_float((DType)x->dt)) continue;
+    const double times = nearbyint((inverse ? 1 / one : one) / high), now = times * high, then = times * (high - 1);
+    if (!(times >= 1 && times < 1e6)) continue;
+    if (double_to_bits((DType)x->dt, inverse ? 1 / now : now) == const_value(x) &&
+        double_to_bits((DType)x->dt, inverse ? 1 / then : then) == const_value(y)) {
+      VEC_PUSH(out, ((Sized){ .r = r, .times = (int64_t)times, .inverse = inverse }));
+      return;
+    }
+  }
+}
+
+/* Walks both graphs from their outputs, as long as they have the same form; h is that of the next smaller size. */
+static void find_sized(const Graph *g, const Graph *h, Sizeds *out) {
+  RefMap peer = { 0 };
+  Refs todo = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    VEC_PUSH(&todo, g->outputs.p[i].ref);
+    VEC_PUSH(&todo, h->outputs.p[i].ref);
+  }
+  while (todo.n) {
+    const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
+    const Node *x = node(g->ir, r), *y = node(h->ir, s);
+    if (refmap_get(&peer, r) || x->op != y->op || x->nsrc != y->nsrc) continue;
+    refmap_set(&peer, r, s);
+    if (x->op == OP_REDUCE) note_reduction(g->ir, r, h->ir, s, out);
+    if (x->op == OP_CONST) note_constant(g->ir, r, h->ir, s, out);
+    for (int k = 0; k < x->nsrc; k++) {
+      VEC_PUSH(&todo, x->src[k]);
+      VEC_PUSH(&todo, y->src[k]);
+    }
+  }
+  refmap_free(&peer);
+  VEC_FREE(&todo);
+}
+
+static Ref masked_reduction(IR *ir, Ref r, uint32_t axes, const Ref *src) {
+  const Node *x = node(ir, r);
+  Ref value = src[0];
+  for (int a = 0; a < x->rank; a++)
+    if (axes >> a & 1) value = graph_masked(ir, value, a, reduce_op(x));
+  return g_reduce(ir, reduce_op(x), value, reduce_axes(x));
+}
+
+static Ref sized_constant(IR *ir, const Sized *s) {
+  const Ref size = size_value(ir, size_number(ir, (tgcrt_size){ s->times, 1, 1, TGCRT_SIZE_ALL }));
+  const Ref value = g_cast(ir, size, (DType)node(ir, s->r)->dt);
+  return s->inverse ? g_unary(ir, OP_RECIP, value) : value;
+}
+
+/* Masks the sources of reductions, and replaces constants. */
+static void put_sizes(Graph *g, const Sizeds *all) {
+  IR *ir = g->ir;
+  Refs roots = { 0 }, order = { 0 };
+  RefMap now = { 0 }, which = { 0 };
+  for (size_t i = 0; i < all->n; i++) refmap_set(&which, all->p[i].r, (Ref)i + 1);
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  ir_toposort(ir, roots.p, roots.n, &order);
+  for (size_t i = 0; i < order.n; i++) {
+    const Ref r = order.p[i];
+    const Node *x = node(ir, r);
+    const Sized *s = refmap_get(&which, r) ? &all->p[refmap_get(&which, r) - 1] : NULL;
+    Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
+    for (int k = 0; k < x->nsrc; k++) src[k] = refmap_get(&now, x->src[k]);
+    ir->origin = x->origin;
+    refmap_set(&now, r, s && s->axes ? masked_reduction(ir, r, s->axes, src) : s ? sized_constant(ir, s)
+                                     : x->nsrc ? node_with_src(ir, r, src) : r);
+  }
+  ir->origin = 0;
+  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = refmap_get(&now, g->outputs.p[i].ref);
+  refmap_free(&now);
+  refmap_free(&which);
+  VEC_FREE(&order);
+  VEC_FREE(&roots);
+}
+
 /* ---- the sizes of the range ---- */
 typedef struct Trial {     /* the model at one size, in a context of its own */
   const char *path;
   const LoadOptions *given;
   Graph *most;             /* the graph of the greatest size */
-  const Need *needs;       /* NULL: only its inputs and outputs are compared */
+  const Needed *needs;     /* NULL: what depends on the size is found */
+  Sizeds sized;
   int64_t n;
 } Trial;
 
@@ -208,10 +347,8 @@ static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, int64_t n)
 static void find_open(Ctx *c, const char *name, GIO *v, const GIO *w) {
   for (int a = 0; a < v->rank; a++) {
     if (v->dims[a] == w->dims[a]) continue;
-    bool outermost = !v->open && v->dims[a] == w->dims[a] + 1;
-    for (int k = 0; k < a; k++) outermost &= v->dims[k] == 1;
-    if (!outermost)
-      fail(c, EX_BADMODEL, "--dim %s: '%s' must have that dimension outermost, and no other extent may depend on it; give one number",
+    if (v->open || v->dims[a] != w->dims[a] + 1)
+      fail(c, EX_BADMODEL, "--dim %s: '%s' must have that dimension once, and no other extent may depend on it; give one number",
            name, v->name);
     v->open = a + 1;
   }
@@ -236,6 +373,7 @@ static void try_size(Ctx *c, void *arg) {
   Graph *g = load_at(c, t->path, t->given, t->n);
   if (!t->needs) {
     find_all_open(c, t->most, g);
+    find_sized(t->most, g, &t->sized);
     return;
   }
   Graph *cut = graph_cut(c, t->most, t->needs, t->n);
@@ -268,10 +406,12 @@ static void at_size(Ctx *c, Trial *t) {
 
 Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
   const DimValue *range = o->range;
-  Trial t = { path, o, load_at(c, path, o, range->value), NULL, range->value - 1 };
+  Trial t = { .path = path, .given = o, .most = load_at(c, path, o, range->value), .n = range->value - 1 };
   Graph *g = t.most;
-  g->ir->symbol = (Symbol){ range->name, o->low, range->value };
+  g->ir->symbol = (Symbol){ range->name, o->low, range->value, 0 };
   at_size(c, &t);
+  if (t.sized.n) put_sizes(g, &t.sized);
+  VEC_FREE(&t.sized);
   t.needs = graph_needs(g);
   for (t.n = o->low; t.n < range->value; t.n++) {
     ctx_progress(c, "sizes", (double)(t.n - o->low) / (double)(range->value - o->low));

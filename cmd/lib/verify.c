@@ -122,22 +122,39 @@ static void interpret_sets(Ctx *c, const Verify *v, bool exact, Tensor *in, Tens
     interpret(c, v->o, v->g, v->steps, exact, in + k * v->steps * v->stride, out + k * v->steps * v->nout);
 }
 
-/* Evaluates the graph as passes made it. For a range its inputs have the greatest size, with zeros at the end. */
+/* Copies the entries of a run between memory of the greatest size and memory of the run's; x: a value of the greatest size */
+static void copy_entries(const GIO *x, int64_t size, char *to, int64_t to_size, const char *from, int64_t from_size) {
+  int64_t rows = 1, entry = dt_bytes(x->dt);
+  for (int a = 0; a < x->open - 1; a++) rows *= x->dims[a];
+  for (int a = x->open; a < x->rank; a++) entry *= x->dims[a];
+  for (int64_t i = 0; i < rows; i++) memcpy(to + i * to_size * entry, from + i * from_size * entry, (size_t)(size * entry));
+}
+
+/* Evaluates the graph as passes made it. For a range its inputs have the greatest size, with zeros behind the run's entries. */
 static void interpret_compiled(Ctx *c, const Verify *v, Tensor *in, Tensor *out) {
   const Graph *g = v->compiled;
+  int64_t size = 0;
   for (size_t i = 0; i < g->inputs.n; i++) {
     const GIO *x = &g->inputs.p[i];
     if (!v->range || !x->open) continue;
     Tensor whole = tensor_like(x);
-    const size_t bytes = (size_t)(whole.elems * dt_bytes(whole.dt)), given = (size_t)(in[i].elems * dt_bytes(whole.dt));
-    char *data = arena_alloc(&c->model, bytes);
-    memset(data, 0, bytes);
-    memcpy(data, in[i].data, given);
+    char *data = arena_alloc(&c->model, (size_t)(whole.elems * dt_bytes(whole.dt)));
+    memset(data, 0, (size_t)(whole.elems * dt_bytes(whole.dt)));
+    size = in[i].dims[x->open - 1];
+    copy_entries(x, size, data, x->dims[x->open - 1], in[i].data, size);
     whole.data = data;
     in[i] = whole;
   }
+  g->ir->symbol.run = size;
   interpret(c, v->o, g, 1, false, in, out);
-  for (size_t i = 0; i < v->nout; i++) { /* the dimension is outermost */
+  g->ir->symbol.run = 0;
+  for (size_t i = 0; i < v->nout; i++) {
+    const GIO *x = &g->outputs.p[i];
+    if (size && x->open && out[i].data) {
+      char *data = arena_alloc(&c->model, (size_t)(v->want[i].elems * dt_bytes(out[i].dt)));
+      copy_entries(x, size, data, size, out[i].data, x->dims[x->open - 1]);
+      out[i].data = data;
+    }
     memcpy(out[i].dims, v->want[i].dims, sizeof out[i].dims);
     out[i].elems = v->want[i].elems;
   }

@@ -20,14 +20,20 @@ const char *star_matched(Ctx *c, const char *pattern, const char *name);
 const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the name with this part */
 void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
 
-/* needs.c: how much of a value a run of size n needs: the first n * per entries along an axis. axis NEED_ALL: all of it;
- * NEED_NOTHING: none of it */
-enum { NEED_NOTHING = -2, NEED_ALL = -1 };
-typedef struct Need { int axis; int64_t per; } Need;
-/* The needs of the values of a graph with a range of sizes (IR.symbol): by Ref, in the model's arena. A run gets only the entries
- * of its size. If it needs others, this fails, and names the node that needs them, or the input. */
-const Need *graph_needs(const Graph *g);
-Need graph_need_of_source(const IR *ir, const Node *x, int k, Need n); /* need of source k of x; n: the need of x */
+/* needs.c: the elements of each value that a run of a size needs, by Ref, in the model's arena. Elements are counted in row-major
+ * order. Each condition lies in one axis. A run gets only the entries of its size. If it needs others, this fails, and names the
+ * node that needs them, or the input. */
+const Needed *graph_needs(const Graph *g);
+Needed graph_need_of_source(const IR *ir, Ref r, int k, const Needed *n); /* need of source k of r; n: the need of r */
+/* The axis of x in which the condition `inner` lies, and its `inner` in that axis; -1: it lies in none */
+int need_axis(const IR *ir, const Node *x, int64_t inner, int64_t *within);
+bool need_lies_in(const IR *ir, const Node *x, const Needed *n, int axis); /* a condition of n lies in that axis */
+/* shape of the part that a run of `size` needs */
+void need_dims(const IR *ir, const Node *x, const Needed *n, int64_t size, int64_t *dims);
+/* inner, if r is WHERE(i / inner % high < size, value, a constant) for each element i: so a reduction takes the entries of the
+ * run's size. 0: it is not */
+int64_t graph_size_mask(const IR *ir, Ref r);
+Ref graph_masked(IR *ir, Ref x, int axis, Op reduction); /* such a WHERE along an axis, with the identity of the reduction */
 
 void graph_loops(Graph *g, const Target *t); /* unroll_loops.c: unrolls short loops, and all where the target is a device */
 /* Each of the passes below returns whether it changed the graph. */

@@ -1,75 +1,210 @@
 /* SPDX-License-Identifier: MIT */
-/* needs.c: how much of each value a run needs, if a run sets the outermost extent n of inputs and outputs.
+/* needs.c: how much of each value a run needs, if a run sets an extent n of inputs and outputs.
  *
- * All shapes have the greatest n. A run needs the first n entries of such outputs. The walk goes from users to sources. A rule per
- * op says from which entries of a source the needed entries are computed. So the other entries have no effect on a needed one.
- * Along a merged axis, n entries become n * per. Where an op mixes entries along the axis, all of the source is needed. If that is
- * an input with the extent n, there is no such bundle.
+ * All shapes have the greatest n. A run needs the first n entries of an output along the axis with that extent. The walk goes
+ * from users to sources. A rule per op says from which entries of a source the needed entries are computed. So the other
+ * entries have no effect on a needed one. A need is a list of conditions (Needed). The scores of an attention have two: the
+ * first n rows, and in each row the first n entries. A reduction along the axis needs the first n entries if its source is a
+ * size mask: WHERE(position < n, value, identity). The front end puts it there (frontends/sized.c). Where an op mixes entries
+ * along the axis otherwise, all of the source is needed. If this is an input with the extent n, there is no such bundle.
  *
- * needs: any graph, GIO.open    gives: a Need for each node below the outputs    keeps: the graph */
+ * needs: any graph, GIO.open    gives: the need of each node below the outputs    keeps: the graph */
 #include "../ir/refmap.h"
 #include "graph.h"
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct Needs {
   const Graph *g;
   const IR *ir;
-  Need *of;                /* by Ref */
-  Ref *cause;              /* by Ref, where all is needed: the node because of which; 0: an output without the axis */
+  Needed *of;              /* by Ref */
+  Needed *open;            /* by Ref: conditions on axes that have the extent n because an input has it */
+  Ref *cause;              /* by Ref: the node because of which a condition was dropped last; 0: an output without the axis */
   Refs order;
   RefMap yields;           /* 1 + loop * 4096 + place, to the YIELD */
   bool changed;
 } Needs;
 
-static const Need all = { NEED_ALL, 0 };
+static const Needed all = { 0 };
 
-/* Adds a need of r because of node `cause` */
-static void need(Needs *w, Ref r, Need n, Ref cause) {
-  Need *had = &w->of[r];
-  if (n.axis == NEED_NOTHING || had->axis == NEED_ALL || (had->axis == n.axis && had->per == n.per)) return;
-  const bool first = had->axis == NEED_NOTHING;
-  *had = first || n.axis == NEED_ALL ? n : all;
-  if (had->axis == NEED_ALL) w->cause[r] = cause;
+/* Adds a need of r because of node `cause`. Conditions stay only if all users have them. */
+static void need(Needs *w, Ref r, Needed n, Ref cause) {
+  Needed *had = &w->of[r];
+  if (n.n == NEED_NOTHING) return;
+  const Needed both = had->n == NEED_NOTHING ? n : needed_both(had, &n);
+  if (both.n == had->n) return;
+  *had = both;
+  w->cause[r] = cause;
   w->changed = true;
 }
 
+/* ---- conditions and axes ---- */
 static int64_t product(const int64_t *dims, int from, int to) {
   int64_t n = 1;
   for (int a = from; a < to; a++) n *= dims[a];
   return n;
 }
 
-/* The source's axis that begins with the same entries as the result's */
-static Need through_reshape(const IR *ir, const Node *x, const Node *y, Need n) {
-  const int64_t outer = product(x->dims, 0, n.axis), most = ir->symbol.high;
-  for (int a = 0; a < y->rank; a++)
-    if (product(y->dims, 0, a) == outer && y->dims[a] != 1)
-      return y->dims[a] % most ? all : (Need){ a, y->dims[a] / most };
-  return all;
+int need_axis(const IR *ir, const Node *x, int64_t inner, int64_t *within) {
+  int64_t stride = 1;
+  for (int a = x->rank - 1; a >= 0 && stride; stride *= x->dims[a--]) {
+    if (x->dims[a] == 1 || inner % stride) continue;
+    *within = inner / stride;
+    if (x->dims[a] && x->dims[a] % (*within * ir->symbol.high) == 0) return a;
+  }
+  return -1;
 }
 
-Need graph_need_of_source(const IR *ir, const Node *x, int k, Need n) {
-  if (n.axis < 0) return n;
-  const Node *y = node(ir, x->src[k]);
-  const int axis = n.axis;
-  const bool same = axis < y->rank && y->dims[axis] == x->dims[axis];
+bool need_lies_in(const IR *ir, const Node *x, const Needed *n, int axis) {
+  int64_t within;
+  bool any = false;
+  for (int k = 0; k < n->n; k++) any |= need_axis(ir, x, n->inner[k], &within) == axis;
+  return any;
+}
+
+void need_dims(const IR *ir, const Node *x, const Needed *n, int64_t size, int64_t *dims) {
+  int64_t within;
+  for (int a = 0; a < x->rank; a++) dims[a] = x->dims[a];
+  for (int k = 0; k < n->n; k++) {
+    const int a = need_axis(ir, x, n->inner[k], &within);
+    if (a >= 0) dims[a] = dims[a] / ir->symbol.high * size;
+  }
+}
+
+/* ---- masks ---- */
+enum { VIEWS_MOST = 24 }; /* most ops between a mask and its positions */
+
+static bool is_size(const IR *ir, Ref r) {
+  const Node *x = node(ir, view_base(ir, r));
+  const tgcrt_size *s = x->op == OP_SIZE ? &ir->sizes.p[size_id(x)] : NULL;
+  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1;
+}
+
+static Ref compared(const Node *x) { return x->op == OP_CMPLT ? lhs(x) : operand(x); }
+
+/* inner, if r is true for the elements i with i / inner % high < size, and for no others; else 0 */
+static int64_t first_entries(const IR *ir, Ref r) {
+  Ref chain[VIEWS_MOST];
+  int n = 0, compares = 0;
+  int64_t inner = 1, within;
+  for (; node(ir, r)->op != OP_IOTA; r = compared(node(ir, r))) {
+    const Node *x = node(ir, r);
+    const bool compare = x->op == OP_CMPLT && is_size(ir, rhs(x));
+    if (n == VIEWS_MOST || (!compare && x->op != OP_RESHAPE && x->op != OP_EXPAND && x->op != OP_PERMUTE)) return 0;
+    compares += compare;
+    chain[n++] = r;
+  }
+  if (node(ir, r)->dims[0] != ir->symbol.high || compares != 1) return 0;
+  while (n--) {
+    const Node *x = node(ir, chain[n]), *y = node(ir, compared(x));
+    int axis = need_axis(ir, y, inner, &within), to = 0;
+    if (axis < 0) return 0;
+    if (x->op == OP_RESHAPE) {
+      if (need_axis(ir, x, inner, &within) < 0) return 0;
+      continue;
+    }
+    while (x->op == OP_PERMUTE && permute_perm(x, to) != axis) to++;
+    if (x->op == OP_PERMUTE) axis = to;
+    inner = within * product(x->dims, axis + 1, x->rank);
+  }
+  return inner;
+}
+
+int64_t graph_size_mask(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  return ir->symbol.name && x->op == OP_WHERE && node_is_const(ir, where_no(x), NULL) ? first_entries(ir, where_cond(x)) : 0;
+}
+
+Ref graph_masked(IR *ir, Ref x, int axis, Op reduction) {
+  const DType d = (DType)node(ir, x)->dt;
+  const int rank = node(ir, x)->rank;
+  int64_t dims[MAX_RANK];
+  for (int a = 0; a < rank; a++) dims[a] = a == axis ? node(ir, x)->dims[a] : 1;
+  const Ref size = size_value(ir, size_number(ir, (tgcrt_size){ 1, 1, 1, TGCRT_SIZE_ALL }));
+  const Ref below = g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, dims[axis]), size);
+  return g_where(ir, g_reshape(ir, below, rank, dims), x, c_bits(ir, d, reduce_identity(reduction, d)));
+}
+
+/* ---- rules ---- */
+/* The axis of source k with the same entries as `axis` of x; -1: there is none */
+static int source_axis(const Node *x, const Node *y, int k, int axis) {
+  int at = axis;
+  bool same = true;
   switch ((Op)x->op) {
-  case OP_RESHAPE: return through_reshape(ir, x, y, n);
-  case OP_PERMUTE: return (Need){ (int)permute_perm(x, axis), n.per };
-  case OP_EXPAND: case OP_STORED: case OP_CARRIED: return same ? n : all;
-  case OP_SHRINK: return same && shrink_begin(x, axis) == 0 && shrink_step(x, axis) == 1 ? n : all;
-  case OP_WINDOW: return same && axis != window_axis(x) ? n : all;
-  case OP_PAD: return !k && same ? n : all;
-  case OP_CAT: return axis != cat_axis(x) && same ? n : all;
-  case OP_REDUCE: return same ? n : all;
-  case OP_GATHER: return same && (k || axis != gather_axis(x)) ? n : all;
-  case OP_SCATTER: return same && axis != scatter_axis(x) ? n : all;
-  case OP_WALK: return !k && !axis && same ? n : all;
-  case OP_SLICE: return (Need){ axis < slice_axis(x) ? axis : axis + 1, n.per };
+  case OP_PERMUTE: at = (int)permute_perm(x, axis); break;
+  case OP_EXPAND: case OP_STORED: case OP_CARRIED: case OP_REDUCE: break;
+  case OP_SHRINK: same = shrink_begin(x, axis) == 0 && shrink_step(x, axis) == 1; break;
+  case OP_WINDOW: same = axis != window_axis(x); break;
+  case OP_PAD: same = !k; break;
+  case OP_CAT: same = axis != cat_axis(x); break;
+  case OP_GATHER: same = k || axis != gather_axis(x); break;
+  case OP_SCATTER: same = axis != scatter_axis(x); break;
+  case OP_WALK: same = !k && !axis; break;
+  case OP_SLICE: at = axis < slice_axis(x) ? axis : axis + 1; break;
   case OP_YIELD:
-    if (yield_place(x) >= 0) return n;
-    return axis == yield_axis(x) ? all : (Need){ axis < yield_axis(x) ? axis : axis - 1, n.per };
-  default: return op_info[x->op].level == L_EXPR && same ? n : all;
+    if (yield_place(x) >= 0) break;
+    same = axis != yield_axis(x);
+    at = axis < yield_axis(x) ? axis : axis - 1;
+    break;
+  default: same = op_info[x->op].level == L_EXPR; break;
+  }
+  return same && at < y->rank && y->dims[at] == x->dims[axis] ? at : -1;
+}
+
+Needed graph_need_of_source(const IR *ir, Ref r, int k, const Needed *n) {
+  const Node *x = node(ir, r), *y = node(ir, x->src[k]);
+  Needed out = { n->n == NEED_NOTHING ? NEED_NOTHING : 0, { 0 } };
+  int64_t within;
+  for (int i = 0; i < n->n; i++) {
+    int axis = need_axis(ir, x, n->inner[i], &within);
+    if (x->op == OP_RESHAPE) { /* elements keep their numbers */
+      if (need_axis(ir, y, n->inner[i], &within) >= 0) needed_add(&out, n->inner[i]);
+      continue;
+    }
+    axis = axis < 0 ? -1 : source_axis(x, y, k, axis);
+    if (axis >= 0) needed_add(&out, within * product(y->dims, axis + 1, y->rank));
+  }
+  int64_t other;
+  const bool value = x->op == OP_WHERE && k == 1, masked = x->op == OP_REDUCE && y->op == OP_WHERE &&
+             node_is_const(ir, where_no(y), &other) && other == reduce_identity(reduce_op(x), (DType)x->dt);
+  const int64_t mask = n->n >= 0 && (value || masked) ? graph_size_mask(ir, value ? r : operand(x)) : 0;
+  if (mask) needed_add(&out, mask);
+  return out;
+}
+
+/* The conditions of a value from those of its sources */
+static Needed open_of(const Needs *w, Ref r) {
+  const IR *ir = w->ir;
+  const Node *x = node(ir, r);
+  Needed out = { 0 };
+  int64_t within;
+  if (x->op == OP_PARAM) {
+    const GIO *in = &w->g->inputs.p[param_slot(x)];
+    if (in->open) needed_add(&out, product(in->dims, in->open, in->rank));
+  }
+  for (int k = 0; k < x->nsrc && x->op != OP_ITERATE && x->op != OP_RESULT; k++) {
+    const Node *y = node(ir, x->src[k]);
+    const Needed *from = &w->open[x->src[k]];
+    for (int i = 0; i < from->n; i++) {
+      if (x->op == OP_RESHAPE && need_axis(ir, x, from->inner[i], &within) >= 0) needed_add(&out, from->inner[i]);
+      const int axis = need_axis(ir, y, from->inner[i], &within);
+      for (int a = 0; a < x->rank && x->op != OP_RESHAPE; a++)
+        if (axis >= 0 && source_axis(x, y, k, a) == axis) needed_add(&out, within * product(x->dims, a + 1, x->rank));
+    }
+  }
+  return out;
+}
+
+/* A part of an axis that every run has: its source is needed as far as the run's size. */
+static void add_common_part(const Needs *w, Ref r, Needed *of) {
+  const Node *x = node(w->ir, r), *y = node(w->ir, operand(x));
+  const Needed *open = &w->open[operand(x)];
+  int64_t within;
+  for (int i = 0; i < open->n; i++) {
+    const int a = need_axis(w->ir, y, open->inner[i], &within);
+    const int64_t first = shrink_begin(x, a), last = first + (x->dims[a] - 1) * shrink_step(x, a);
+    if (y->dims[a] == within * w->ir->symbol.high && (first > last ? first : last) < within * w->ir->symbol.low)
+      needed_add(of, open->inner[i]);
   }
 }
 
@@ -77,15 +212,18 @@ static Ref yield_key(int64_t loop, int64_t place) { return (Ref)(1 + loop * 4096
 
 static void visit(Needs *w, Ref r) {
   const Node *x = node(w->ir, r);
-  const Need n = w->of[r];
-  if (n.axis == NEED_NOTHING || x->op == OP_ITERATE) return;
+  const Needed n = w->of[r];
+  if (n.n == NEED_NOTHING || x->op == OP_ITERATE) return;
   if (x->op == OP_RESULT) {
-    need(w, node(w->ir, operand(x))->src[result_at(x)], n, n.axis == NEED_ALL ? w->cause[r] : r);
+    need(w, node(w->ir, operand(x))->src[result_at(x)], n, n.n ? r : w->cause[r]);
     need(w, operand(x), all, w->cause[r]);
     return;
   }
-  for (int k = 0; k < x->nsrc; k++)
-    need(w, x->src[k], graph_need_of_source(w->ir, x, k, n), n.axis == NEED_ALL ? w->cause[r] : r);
+  for (int k = 0; k < x->nsrc; k++) {
+    Needed of = graph_need_of_source(w->ir, r, k, &n);
+    if (x->op == OP_SHRINK) add_common_part(w, r, &of);
+    need(w, x->src[k], of, of.n < n.n ? r : w->cause[r]);
+  }
   const Ref next = x->op == OP_CARRIED ? refmap_get(&w->yields, yield_key(carried_loop(x), carried_place(x))) : 0;
   if (next) need(w, next, n, w->cause[r]);
 }
@@ -110,23 +248,25 @@ static void refuse(const Needs *w, const GIO *in, Ref cause) {
           "--dim %s: the node combines entries along that dimension, so its size must be one number", w->ir->symbol.name);
 }
 
-const Need *graph_needs(const Graph *g) {
+const Needed *graph_needs(const Graph *g) {
   const IR *ir = g->ir;
   Needs w = { .g = g, .ir = ir };
   Refs roots = { 0 };
-  w.of = ARENA_NEW(&ir->ctx->model, Need, ir->n);
+  w.of = ARENA_NEW(&ir->ctx->model, Needed, ir->n);
   w.cause = xcalloc(ir->n, sizeof *w.cause);
-  for (uint32_t i = 0; i < ir->n; i++) w.of[i].axis = NEED_NOTHING;
+  w.open = xcalloc(ir->n, sizeof *w.open);
+  for (uint32_t i = 0; i < ir->n; i++) w.of[i].n = NEED_NOTHING;
   for (size_t i = 0; i < g->outputs.n; i++) {
     const GIO *o = &g->outputs.p[i];
     VEC_PUSH(&roots, o->ref);
-    need(&w, o->ref, o->open ? (Need){ o->open - 1, 1 } : all, 0);
+    need(&w, o->ref, o->open ? (Needed){ 1, { product(o->dims, o->open, o->rank) } } : all, 0);
   }
   ir_toposort(ir, roots.p, roots.n, &w.order);
   for (size_t i = 0; i < w.order.n; i++) {
     const Node *x = node(ir, w.order.p[i]);
     if (x->op == OP_YIELD && yield_place(x) >= 0) refmap_set(&w.yields, yield_key(yield_loop(x), yield_place(x)), w.order.p[i]);
   }
+  for (size_t i = 0; i < w.order.n; i++) w.open[w.order.p[i]] = open_of(&w, w.order.p[i]);
   do { /* once, but for carried values */
     w.changed = false;
     for (size_t i = w.order.n; i-- > 0;) {
@@ -136,11 +276,13 @@ const Need *graph_needs(const Graph *g) {
   } while (w.changed && w.yields.n);
   for (size_t i = 0; i < g->inputs.n; i++) {
     const GIO *in = &g->inputs.p[i];
-    const Need n = in->ref < ir->n ? w.of[in->ref] : all;
-    if (in->open && n.axis != NEED_NOTHING && (n.axis != in->open - 1 || n.per != 1)) refuse(&w, in, w.cause[in->ref]);
+    const Needed n = w.of[in->ref];
+    const bool whole = n.n != NEED_NOTHING && !needed_has(&n, product(in->dims, in->open, in->rank));
+    if (in->open && whole) refuse(&w, in, w.cause[in->ref]);
   }
   refmap_free(&w.yields);
   free(w.cause);
+  free(w.open);
   VEC_FREE(&w.order);
   VEC_FREE(&roots);
   return w.of;

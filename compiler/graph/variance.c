@@ -184,7 +184,7 @@ static Ref variance_of(Variance *w, Ref r) {
   Ref a = x->nsrc > 0 ? given(w, x->src[0]) : 0, b = x->nsrc > 1 ? given(w, x->src[1]) : 0, v = 0;
   switch ((Op)x->op) {
   case OP_CONST: case OP_WEIGHT: return own(ir, r, 1);
-  case OP_PARAM: case OP_IOTA: return 0;
+  case OP_PARAM: case OP_IOTA: case OP_SIZE: return 0;
   case OP_NEG: case OP_ABS: return a;
   case OP_ADD: case OP_SUB:
     if (x->dt == DT_BOOL) break;

@@ -143,15 +143,16 @@ typedef struct Tensor {
   int narrow;              /* SmallType.onnx: elements are values of that type, or their bits if dt is small_bytes. 0: none */
 } Tensor;
 
-/* ---- sizes of a run (sizes.c): the outermost extent of inputs may be a number from low to high. Each run is told this number.
- * ---- */
+/* ---- sizes of a run (sizes.c): an extent of inputs may be a number from low to high. Each run is told this number. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
 typedef struct Symbol {
   const char *name;        /* name of the dimension; NULL: all sizes are constants */
   int64_t low, high;       /* shapes of nodes have `high` in place of it */
+  int64_t run;             /* interp_graph evaluates the run of this size; 0: of the size `high` */
 } Symbol;
-/* A run of n needs the elements i of a buffer with i / inner % extent < n * (extent / symbol.high). extent 0: all of them */
-typedef struct Needed { int64_t inner, extent; } Needed;
+/* A run of m needs the elements i with i / inner[k] % symbol.high < m for each k < n. n 0: all of them; NEED_NOTHING: none */
+enum { NEEDED_MOST = 4, NEED_NOTHING = -1 };
+typedef struct Needed { int n; int64_t inner[NEEDED_MOST]; } Needed;
 
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */
 typedef enum {
@@ -184,7 +185,7 @@ typedef struct Buf {
 } Buf;
 
 /* memory of the caller that is shorter in a run of less than the greatest size */
-static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.extent; }
+static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.n > 0; }
 
 typedef struct IR {
   Ctx *ctx;
@@ -416,6 +417,9 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for
  * value. size_in_run: its value in a run of n */
 int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);
+bool needed_add(Needed *to, int64_t inner);        /* false: it has this condition, or has no room for another one */
+bool needed_has(const Needed *all, int64_t inner);
+Needed needed_both(const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
 int64_t greatest_size(const IR *ir, int number);
 static inline int64_t size_in_run(const IR *ir, int number, int64_t n) { return tgcrt_size_of(&ir->sizes.p[number], n); }
 /* a RANGE over the first values of `extent`, as many as size `number` says */

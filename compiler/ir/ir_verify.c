@@ -141,6 +141,7 @@ void ir_verify_graph_node(const Graph *g, Ref r) {
   }
   switch ((Op)x->op) {
   case OP_CONST: NEED(!x->rank, "a constant with a shape"); break;
+  case OP_SIZE: NEED(!x->rank && x->dt == DT_I64, "a size with a shape, or of another type"); break;
   case OP_PARAM: NEED(a[0] >= 0 && a[0] < (int64_t)g->inputs.n && g->inputs.p[a[0]].ref == r, "not the input of its slot"); break;
   case OP_WEIGHT: {
     NEED(a[0] >= 0 && a[0] < (int64_t)ir->tensors.n, "no such tensor");
@@ -267,7 +268,7 @@ static void verify_inner(const IR *ir, Ref r) {
   case OP_RANGE:
     NEED(x->dt == DT_I64 || (x->dt == DT_I32 && x->arg[0] <= INT32_MAX), "not i64, or too long for i32");
     NEED(x->arg[0] >= 0 && x->arg[2] >= 0 && x->arg[2] < RK_COUNT, "no such extent or kind");
-    NEED(!range_limit(x) || x->arg[2] == RK_LOOP || x->arg[2] == RK_THREAD, "only a loop has a limit");
+    NEED(!range_limit(x) || x->arg[2] == RK_LOOP || x->arg[2] == RK_REDUCE || x->arg[2] == RK_THREAD, "only a loop has a limit");
     verify_size(ir, r, range_limit(x), x->arg[0]);
     break;
   case OP_SIZE:

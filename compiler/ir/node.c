@@ -364,7 +364,7 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
       }
       x.src = arena_dup(&ir->ctx->model, src, (size_t)nsrc * sizeof *src);
       x.origin = ir->origin;
-      x.varies = op == OP_PARAM || op_is_of_loops(op);
+      x.varies = op == OP_PARAM || op == OP_SIZE || op_is_of_loops(op);
       x.newest_range = op == OP_RANGE && narg > 1 ? range_age(arg[1]) : 0;
       for (int i = 0; i < nsrc; i++) {
         const Node *y = node(ir, src[i]);

@@ -2,7 +2,8 @@
 /* One row per op. Enum, parser, printer, verifier, fold properties, prices, texts of backends, the interpreter's functions
  * and the index of docs/ir.md are made from this table. Nothing about ops is written twice.
  *
- * level    VALUE constants, at every level; EXPR elementwise at every level; GRAPH tensors; KERNEL ranges and indices; PROG linear programs
+ * level    VALUE constants and sizes of a run, at every level; EXPR elementwise at every level; GRAPH tensors; KERNEL ranges and
+ *          indices; PROG linear programs
  * in       number of sources, which are its operands; V: one or more; S: any number
  * type     result type from source types. T(T,T) same type in and out; b(T,T) bool result; T(b,T,T) select; *(…) the node has a
  *          type of its own (casts, leaves)
@@ -99,7 +100,7 @@ OP(ITERATE,   GRAPH,  S,  "*()",      "yield...",                 "loop:i trips:
 OP(RESULT,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "the result of yield number `at` of an ITERATE: the last value of a place, or with place=-1 all slices")
 /* kernels: scalar expressions over ranges */
 OP(BUFFER,    KERNEL, 0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "memory: row id of the buffer table; the type is that of an element")
-OP(SIZE,      KERNEL, 0,  "*()",      "",                         "id:i most:i",           0,               ANY,  NONE,   NO,   NO,            "the value in this run of row `id` of the table of sizes: i64, from 0 to most")
+OP(SIZE,      VALUE,  0,  "*()",      "",                         "id:i most:i",           0,               ANY,  NONE,   NO,   NO,            "the value in this run of row `id` of the table of sizes: i64, from 0 to most")
 OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i kind:k limit:u", 0,        ANY,  NONE,   NO,   NO,            "a loop variable 0 <= r < extent: i64, and in programs also i32. With a limit, r is also below a size of this run: row limit - 1 of the table of sizes")
 OP(LOAD,      KERNEL, S,  "*()",      "buffer index gate? else?", "",                      0,               ANY,  MEM,    NO,   NO,            "LOAD(buffer, index) or LOAD(buffer, index, gate, else): an element; the value else where the gate is false")
 OP(STORE,     KERNEL, S,  "*()",      "buffer index value gate?", "",                      0,               ANY,  MEM,    NO,   NO,            "STORE(buffer, index, value) or STORE(buffer, index, value, gate)")

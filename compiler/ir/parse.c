@@ -344,7 +344,7 @@ static void check_sources(Parser *p, const char *at, Op op) {
 static Ref kernel_op(Parser *p, const char *at, Op op) {
   const OpInfo *info = &op_info[op];
   int64_t arg[MAX_PICKED];
-  if (info->level == L_GRAPH || info->level == L_VALUE || op == OP_BUFFER)
+  if (info->level == L_GRAPH || (info->level == L_VALUE && op != OP_SIZE) || op == OP_BUFFER)
     scan_bad(p, at, "'%.*s' does not belong here", shown(strlen(info->name)), at);
   parse_arity(p, at, op);
   DType shared = op == OP_LOAD ? p->type.dt : parse_shared_type(p, op), dt = p->type.dt;

@@ -300,7 +300,7 @@ Ref parse_exact_op(Parser *p, const char *at, Op op) {
   int64_t arg[2 * MAX_RANK] = { 0 };
   const int64_t *dims = type_shape(p, at);
   const bool spread = op_info[op].level == L_EXPR;
-  if (op_info[op].level > L_GRAPH || op == OP_PARAM || op == OP_WEIGHT)
+  if (op_info[op].level > L_GRAPH || op == OP_SIZE || op == OP_PARAM || op == OP_WEIGHT)
     scan_bad(p, at, "'%.*s' does not belong here", shown(strlen(op_info[op].name)), at);
   if (!p->type.dt || p->type.lanes) scan_bad(p, at, "expected the type of the result, as f32[8]");
   if (op == OP_IOTA && p->type.rank != 1) scan_bad(p, at, "iota has one dimension");

@@ -27,6 +27,25 @@ Ref size_value(IR *ir, int number) {
   return node_make(ir, OP_SIZE, DT_I64, 1, 0, NULL, 2, arg, 0, NULL);
 }
 
+bool needed_has(const Needed *all, int64_t inner) {
+  for (int k = 0; k < all->n; k++)
+    if (all->inner[k] == inner) return true;
+  return false;
+}
+
+bool needed_add(Needed *to, int64_t inner) {
+  if (to->n == NEEDED_MOST || needed_has(to, inner)) return false;
+  to->inner[to->n++] = inner;
+  return true;
+}
+
+Needed needed_both(const Needed *a, const Needed *b) {
+  Needed both = { 0 };
+  for (int k = 0; k < a->n; k++)
+    if (needed_has(b, a->inner[k])) needed_add(&both, a->inner[k]);
+  return both;
+}
+
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind) {
   const int64_t arg[4] = { extent, ir->next_range++, kind, number + 1 };
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 4, arg, 0, NULL);

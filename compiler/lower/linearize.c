@@ -51,7 +51,7 @@ typedef struct Linear {
   IR *ir;
   Refs *prog;
   int nloops;
-  int limited;                   /* the innermost loop of the nest that ends at a size of the run; 0: none */
+  int limited;                   /* the innermost loop of the nest that runs once or not at all, by a size of the run; 0: none */
   int threads;                   /* the innermost loop over threads, which contains all variables; 0: none */
   Refs nodes;                    /* nodes of the nest, sources first */
   int *scope;                    /* by position in nodes: loop */
@@ -205,8 +205,8 @@ static int red_parent(Linear *l, const Node *red) {
 }
 
 /* Finds the loop of each node. Exceptions move loads inwards:
- * - An input or output may end early. It is loaded inside of the sized loops, because they may not run at all. make_loops puts
- *   reductions there for the same reason.
+ * - An input or output may end early. It is loaded inside of loops that run once or not at all, by a size of the run. make_loops
+ *   puts reductions there for the same reason. Such a load varies with any longer loop that ends at a size, or needs it not.
  * - Loads for the epilogue stay in the innermost loop if that contains a reduction: across the reduction they would take
  *   registers from accumulators.
  * - A nest that one of a kernel's chunks runs (group.c) loads nothing outside of that chunk, because another one may have
@@ -794,7 +794,7 @@ static int linear_open(Linear *l, const Nest *n, Ref nest, Apart *apart) {
   for (int k = 0; k < n->n; k++) {
     at = loop_add(l, n->ranges[k], at);
     if (range_is_thread(range_kind(node(ir, n->ranges[k])))) l->threads = at;
-    if (range_limit(node(ir, n->ranges[k]))) l->limited = at;
+    if (range_limit(node(ir, n->ranges[k])) && range_extent(node(ir, n->ranges[k])) == 1) l->limited = at;
     panel_loops(l, n, k, at);
   }
   find_copies(l, n);
@@ -824,7 +824,7 @@ static void linear_free(Linear *l) {
 /* The nest with a new range for reductions that cannot share their range's loop with the others. */
 static Ref part_reductions(IR *ir, Ref nest, const Apart *apart) {
   const Node *r = node(ir, apart->range);
-  const Ref own = range_new(ir, range_extent(r), range_kind(r));
+  const Ref own = range_again(ir, r);
   Refs to = { 0 };
   for (size_t i = 0; i < apart->reds.n; i++) VEC_PUSH(&to, range_replace(ir, apart->reds.p[i], apart->range, own, 1, &own));
   nest = ix_subst(ir, nest, (int)to.n, apart->reds.p, to.p);
@@ -871,7 +871,7 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   Linear *l;
   Nest n;
   int at;
-  nest = loops_of_repeats(ir, nest);
+  nest = loops_of_repeats(ir, caller_rows(ir, nest));
   for (;;) {
     Apart apart = { 0 };
     l = xmalloc(sizeof *l);

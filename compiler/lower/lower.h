@@ -65,6 +65,7 @@ void plan_rebase(Plan *p);
 /* ---- kernel_functions.c ---- */
 uint32_t kernel_signature(const Plan *p, size_t k); /* its function without the name, interned; it is printed once and kept */
 void plan_render(Plan *p);          /* Kernel.text */
+Ref caller_rows(IR *ir, Ref nest);   /* caller_rows.c: with indices of inputs and outputs as a run's size lays them out */
 bool kernel_sized(const IR *ir, const Kernel *k);   /* its program asks for sizes of the run */
 
 /* the launches of a kernel for a machine with a Device, in order; the caller frees them */

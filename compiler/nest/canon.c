@@ -65,6 +65,8 @@ static Ref split_once(IR *ir, Ref nest) {
     const Node *r = node(ir, lhs(x));
     int64_t c;
     if (r->op != OP_RANGE || !node_is_const(ir, rhs(x), &c) || c <= 1 || range_extent(r) % c || range_extent(r) == c) continue;
+    if (range_limit(r) || (ir->symbol.name && range_extent(r) / c % ir->symbol.high && range_ends_early(ir, nest, lhs(x))))
+      continue;
     Ref by[2] = { range_make(ir, range_extent(r) / c, range_kind(r)), range_make(ir, c, range_kind(r)) };
     next = range_replace(ir, nest, lhs(x), ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
   }
@@ -72,9 +74,30 @@ static Ref split_once(IR *ir, Ref nest) {
   return next;
 }
 
+/* Splits a range that counts the entries of several rows, of each of which a run needs the first ones. */
+static Ref split_rows(IR *ir, Ref nest) {
+  const Nest n = nest_open(ir, nest);
+  const Needed *needed = nest_needed(ir, nest);
+  for (int i = 0; i < needed->n; i++)
+    for (int k = 0; k < n.n; k++) {
+      const Node *r = node(ir, n.ranges[k]);
+      const int64_t extent = range_extent(r);
+      int64_t coef, row;
+      Ref rest;
+      if (range_limit(r) || range_kind(r) != RK_LOOP ||
+          !ix_split(ir, store_index(node(ir, n.store)), n.ranges[k], &coef, &rest) || coef <= 0 || needed->inner[i] % coef)
+        continue;
+      row = needed->inner[i] / coef * ir->symbol.high;
+      if (extent <= row || extent % row) continue;
+      const Ref by[2] = { range_make(ir, extent / row, RK_LOOP), range_make(ir, row, RK_LOOP) };
+      return range_replace(ir, nest, n.ranges[k], ix_add(ir, ix_mul(ir, by[0], row), by[1]), 2, by);
+    }
+  return 0;
+}
+
 /* ---- selections by a remainder that does not divide ---- */
 /* A range of the nest whose remainder by *c selects a value, where c does not divide its extent */
-static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
+static Ref uneven_range(IR *ir, Ref nest, const Nest *n, int64_t *c) {
   Refs all = { 0 };
   Ref found = 0;
   ir_toposort(ir, &n->store, 1, &all);
@@ -84,7 +107,7 @@ static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
         range_extent(r) % *c == 0)
       continue;
     for (int k = 0; k < n->n; k++)
-      if (n->ranges[k] == lhs(x) && range_kind(r) != RK_SERIAL) found = n->ranges[k];
+      if (n->ranges[k] == lhs(x) && range_kind(r) != RK_SERIAL && !range_ends_early(ir, nest, lhs(x))) found = n->ranges[k];
   }
   VEC_FREE(&all);
   return found;
@@ -93,7 +116,7 @@ static Ref uneven_range(IR *ir, const Nest *n, int64_t *c) {
 static void even_nests(IR *ir, Ref nest, Refs *out) {
   Nest n = nest_open(ir, nest);
   int64_t c;
-  Ref r = uneven_range(ir, &n, &c);
+  Ref r = uneven_range(ir, nest, &n, &c);
   if (!r) {
     VEC_PUSH(out, nest);
     return;
@@ -142,7 +165,8 @@ static Ref merge_once(IR *ir, Ref nest, const Ref *list, int n) {
     for (int j = 0; j < n && !next; j++) {
       Ref a = list[i], b = list[j];
       int64_t extent;
-      if (i == j || range_kind(node(ir, a)) != range_kind(node(ir, b)) ||
+      if (i == j || range_kind(node(ir, a)) != range_kind(node(ir, b)) || range_limit(node(ir, a)) ||
+          range_ends_early(ir, nest, b) ||
           !i64_mul(range_extent(node(ir, a)), range_extent(node(ir, b)), &extent) || !can_merge(ir, &roots, a, b))
         continue;
       Ref m = range_make(ir, extent, range_kind(node(ir, a)));
@@ -294,6 +318,7 @@ static Ref order_rows(IR *ir, Ref nest) {
 static Ref canon_nest(IR *ir, Ref nest) {
   static const Rule order[] = { { OP_RED, "order", order_reduction }, { OP_NONE, NULL, NULL } };
   for (Ref next; (next = split_once(ir, nest));) nest = next;
+  for (Ref next; (next = split_rows(ir, nest));) nest = next;
   for (Ref next; (next = merge_any(ir, nest));) nest = next;
   ir_rewrite(ir, order, NULL, &nest, 1, NULL);
   return order_batch(ir, order_rows(ir, nest));

@@ -70,6 +70,40 @@ Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part) {
   return range_replace(ir, root, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
 }
 
+/* The reduction over one piece of the terms in place of r. All but the first have new ranges for their other ranges, because two
+ * reductions are two nests of loops. */
+static Ref reduce_piece(IR *ir, Ref red, Ref r, const TermsPart *p, bool first) {
+  const Node *x = node(ir, red);
+  Ref part = range_replace(ir, red, r, p->at, p->n, p->by);
+  for (int k = 1; k < x->nsrc && !first; k++) {
+    if (x->src[k] == r) continue;
+    const Ref own = range_again(ir, node(ir, x->src[k]));
+    part = range_replace(ir, part, x->src[k], own, 1, &own);
+  }
+  return part;
+}
+
+Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n) {
+  Refs all = { 0 }, from = { 0 }, to = { 0 };
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_RED || !opens_range(ir, all.p[i], r)) continue;
+    Ref sum = reduce_piece(ir, all.p[i], r, &piece[0], true);
+    for (int k = 1; k < n; k++) {
+      const Ref two[2] = { sum, reduce_piece(ir, all.p[i], r, &piece[k], false) };
+      sum = node_make(ir, red_op(x), (DType)x->dt, 1, 2, two, 0, NULL, 0, NULL);
+    }
+    VEC_PUSH(&from, all.p[i]);
+    VEC_PUSH(&to, sum);
+  }
+  root = ix_subst(ir, root, (int)from.n, from.p, to.p);
+  VEC_FREE(&all);
+  VEC_FREE(&from);
+  VEC_FREE(&to);
+  return root;
+}
+
 void collect_ranges(const IR *ir, Ref root, Refs *out) {
   Refs all = { 0 };
   ir_toposort(ir, &root, 1, &all);

@@ -23,6 +23,10 @@ bool opens_range(const IR *ir, Ref r, Ref range); /* r, a NEST or a RED, has `ra
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* root with r restricted to [begin, end), by a new range that starts at 0 */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
+/* A part of the terms of a reduction over a range: term `at`, over the n ranges `by` */
+typedef struct TermsPart { Ref at, by[3]; int n; } TermsPart;
+/* Replaces every reduction over r below root by reductions over the pieces, whose results are combined. */
+Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n);
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* all RANGEs below root, in node_order */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* ranges of the nest, then those of its reductions; schedules name
                                                            ranges by this order */
@@ -35,6 +39,14 @@ bool range_selects(IR *ir, Ref root, Ref r); /* r is short, and its value select
 /* Whether a reduction below root does not vary with r, a range of the nest. The rest of a tile along r is a nest of its own,
  * and would compute this reduction again. */
 bool reduction_repeats(IR *ir, Ref root, Ref r);
+
+/* ---- needed.c: ranges of which a run needs only the first values ---- */
+const Needed *nest_needed(const IR *ir, Ref nest);
+/* The range that counts the entries of a condition (Needed) of the nest: a run of size n needs its first n * times values. 0:
+ * there is none, or it has a limit */
+Ref sized_range(IR *ir, Ref nest, int condition, int64_t *times);
+bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is such a range, or has a limit */
+Ref index_at_most(IR *ir, Ref at, int64_t most); /* `at`, which never exceeds `most` where it counts */
 
 /* ---- canon.c ---- */
 int nest_batch(IR *ir, const Nest *n);      /* number of outer ranges that index batches of matrix products */

@@ -70,13 +70,13 @@ static Digest digest_node(Keys *k, Ref r) {
   if (x->op == OP_RANGE) {
     add_number(&h, range_place(&k->ranges, r));
     add_number(&h, x->arg[0]);
+    if (range_limit(x)) add_number(&h, range_limit(x));
     if (x->arg[2] == RK_THREAD || x->arg[2] == RK_SERIAL) add_number(&h, x->arg[2]);
   } else if (x->op == OP_BUFFER) {
     const Buf *b = &ir->bufs.p[x->arg[0]];
     add_number(&h, b->kind == BUF_WEIGHT);
-    if (b->needed.extent) { /* the schedule has nests for rests of runs */
-      add_number(&h, b->needed.inner);
-      add_number(&h, b->needed.extent);
+    if (b->needed.n > 0) { /* the schedule has nests for rests of runs */
+      for (int i = 0; i < b->needed.n; i++) add_number(&h, b->needed.inner[i]);
       add_number(&h, ir->symbol.low);
       add_number(&h, ir->symbol.high);
     }

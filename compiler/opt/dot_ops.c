@@ -71,7 +71,7 @@ const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Re
   if (!n || red_op(n) != OP_ADD || n->dt != u->sum || !operands(ir, node(ir, red_value(n)), u, &x, &y))
     return "the instruction cannot do this reduction";
   for (int k = 1; k < n->nsrc; k++)
-    if (range_kind(node(ir, n->src[k])) != RK_REDUCE) return "the reduction is split already";
+    if (range_kind(node(ir, n->src[k])) != RK_REDUCE || range_limit(node(ir, n->src[k]))) return "the reduction is split already";
   const Node *ix = node(ir, load_index(node(ir, x)));
   if (!ix_split(ir, load_index(node(ir, x)), r, &coef, &rest) || coef != 1)
     return "the operand's elements are not contiguous along the range";

@@ -93,6 +93,7 @@ static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *find
  * of an addition. A short row that is reduced alone stays whole in registers. */
 static int parts_of(const IR *ir, const Target *t, Ref r, int lanes, int rows) {
   const int64_t vectors = range_extent(node(ir, r)) / lanes;
+  if (range_limit(node(ir, r))) return rows == 1 && vectors >= 8 ? 4 : 1; /* most runs have fewer terms */
   const int flying = (int)(rate(t, LATENCY, TILE) * rate(t, ISSUE, TILE)), most = flying >= 2 * rows ? flying / rows : 2;
   if (vectors <= (rows > 1 ? most : ROW_VECTORS)) return vectors > 1 ? (int)vectors : 1;
   for (int parts = most; parts > most / 4; parts--)
@@ -197,7 +198,8 @@ static bool may_unroll(const Model *m, uint32_t whole, int v) {
 
 static uint32_t brief_ranges(const Model *m) { /* bits: short ranges of the reduction */
   uint32_t brief = 0;
-  for (int i = m->nout; i < m->n; i++) brief |= (uint32_t)(m->extent[i] <= tunable(m->ir->ctx, whole_terms)) << i;
+  for (int i = m->nout; i < m->n; i++)
+    brief |= (uint32_t)(m->extent[i] <= tunable(m->ir->ctx, whole_terms) && !range_limit(node(m->ir, m->range[i]))) << i;
   return brief;
 }
 
@@ -213,7 +215,8 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
      * registers from its reductions to its stores */
     int64_t vectors = best.v >= 0 ? (m->extent[best.v] + best.lanes - 1) / best.lanes : 0;
     int counts = best.v >= 0 && cheap_terms(ir, t, n->store) ? rows_range(m, best.v) : -1;
-    bool whole = counts < 0 && vectors > 1 && vectors <= ROW_VECTORS;
+    bool whole = counts < 0 && vectors > 1 && vectors <= ROW_VECTORS &&
+                 !range_ends_early(ir, nest_close(ir, n), m->range[best.v]);
     rows = counts >= 0 ? tunable(ir->ctx, row_tile) : 1;
     best.p = whole ? best.v : counts;
     best.up = whole ? (int)vectors : rows;
@@ -321,7 +324,9 @@ static Ref spread_range(const Model *m, int outer, int inner, int64_t *part) {
   for (size_t k = 0; k < m->access.n; k++) {
     const Access *a = &m->access.p[k];
     for (int i = m->nout; i < m->n; i++) {
-      if (!a->hot || a->weight || !a->depends[outer] || a->depends[inner] || !a->affine[i] || a->coef[i] != 1) continue;
+      if (!a->hot || a->weight || !a->depends[outer] || a->depends[inner] || !a->affine[i] || a->coef[i] != 1 ||
+          range_limit(node(m->ir, m->range[i])))
+        continue;
       *part = shuffle_row(a->bytes, (int)m->extent[inner], m->extent[i]);
       if (m->extent[i] > *part && m->extent[i] % *part == 0) return m->range[i];
     }
@@ -497,7 +502,7 @@ static const Opt *opt_of(const Opts *o, Ref r) {
  * none. Then lanes go along another range, if there is one. */
 static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   int64_t times;
-  const Ref r = sized_range(ir, nest, &times);
+  const Ref r = sized_range(ir, nest, 0, &times);
   const Opt *rows = r ? opt_of(&most, r) : NULL;
   const bool lanes = rows && rows->lanes > 1 && times < (int64_t)rows->lanes * rows->unroll;
   const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);

@@ -44,6 +44,7 @@ static const char *check_move(IR *ir, Ref nest, const Opts *o, const Move *w, in
   for (int i = 0; i < o->n; i++)
     if (o->opt[i].range == w->range) p = &o->opt[i];
   if (!w->block) return NULL;
+  if (range_limit(node(ir, w->range))) return "the range ends at a size of the run, so it has no blocks";
   if (w->block >= extent) return "a block is as long as its range, or longer";
   if (p && w->block % (p->unroll * p->lanes)) return "a tile does not divide its block";
   if (extent % w->block && (!outer || (p && p->rows) || reduction_repeats(ir, nest, w->range)))

@@ -41,33 +41,12 @@ static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
   return range_replace(ir, root, o->range, ix_add(ir, only ? at : ix_add(ir, at, copy), by[2]), 3, by);
 }
 
-/* Splits every reduction over r below root into one over the first `whole` values and one over the rest. The second one gets
- * new ranges for its other ranges, because two reductions are two nests of loops. */
+/* Splits every reduction over r below root into one over the first `whole` values and one over the rest. */
 static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, Ref *rest) {
-  Refs all = { 0 };
-  VEC(Ref) from = { 0 };
-  VEC(Ref) to = { 0 };
   *rest = range_make(ir, range_extent(node(ir, r)) - whole, RK_REDUCE);
   *first = range_make(ir, whole, RK_REDUCE);
-  ir_toposort(ir, &root, 1, &all);
-  for (size_t i = 0; i < all.n; i++) {
-    const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_RED || !opens_range(ir, all.p[i], r)) continue;
-    Ref parts[2] = { range_replace(ir, all.p[i], r, *first, 1, first),
-                     range_replace(ir, all.p[i], r, ix_add(ir, *rest, ix_const(ir, whole)), 1, rest) };
-    for (int k = 1; k < x->nsrc; k++) {
-      if (x->src[k] == r) continue;
-      Ref own = range_make(ir, range_extent(node(ir, x->src[k])), range_kind(node(ir, x->src[k])));
-      parts[1] = range_replace(ir, parts[1], x->src[k], own, 1, &own);
-    }
-    VEC_PUSH(&from, all.p[i]);
-    VEC_PUSH(&to, node_make(ir, red_op(x), (DType)x->dt, 1, 2, parts, 0, NULL, 0, NULL));
-  }
-  root = ix_subst(ir, root, (int)from.n, from.p, to.p);
-  VEC_FREE(&all);
-  VEC_FREE(&from);
-  VEC_FREE(&to);
-  return root;
+  const TermsPart piece[2] = { { *first, { *first }, 1 }, { ix_add(ir, *rest, ix_const(ir, whole)), { *rest }, 1 } };
+  return reduce_pieces(ir, root, r, piece, 2);
 }
 
 /* ---- the order of loops ---- */
@@ -159,6 +138,7 @@ static Ref order(IR *ir, Ref nest, Opts *o, int kept, bool blocks) {
 /* Splits a range that a tile divides. For a reduction, the rest takes as many vectors as it has, then narrower ones. */
 static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
   int64_t extent = range_extent(node(ir, o.range)), tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
+  if (range_limit(node(ir, o.range))) return sized_sum(ir, root, &o);
   if (whole < extent) {
     Ref rest;
     int vectors, lanes = o.lanes;
@@ -194,7 +174,6 @@ static void narrow_lanes(Opt *p, int64_t rest) {
 static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   bool tiles = false;
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
-  const Ref sized = sized_range(ir, nest, &(int64_t){ 0 });
   for (int i = 0; i < o->n; i++) {
     Opt *p = &o->opt[i];
     const Ref r = p->range;
@@ -203,7 +182,7 @@ static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
             whole = extent / step * step;
     const bool walks_panels = o->staged && o->staged != r && !block && extent > tile;
     const bool apart = p->rows || walks_panels || reduction_repeats(ir, nest, r);
-    if (r == sized || whole == extent || !opens_range(ir, nest, r) || apart) continue;
+    if (whole == extent || !opens_range(ir, nest, r) || apart || range_ends_early(ir, nest, r)) continue;
     Remnant rest = { .opts = *o };
     rest.opts.threads = 0;
     rest.nest = range_part(ir, nest, r, whole, extent, &rest.opts.opt[i].range);

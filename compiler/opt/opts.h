@@ -70,11 +70,12 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound of statements after expansion */
 
 /* ---- sized.c: ranges that end at a size of the run ---- */
-Ref sized_range(IR *ir, Ref nest, int64_t *times); /* a run of size n needs its first n * times values; 0: all of each range */
-void sized_opts(IR *ir, Ref nest, Opts *o);        /* removes panels, and blocks of a sized range */
-/* Gives the nest's range a limit, and adds nests for the rests of its tiles. Changes o to name the new ranges. */
+void sized_opts(IR *ir, Ref nest, Opts *o);        /* removes panels, and blocks of sized ranges */
+/* Gives the nest's sized ranges limits, and adds nests for the rests of their tiles. Changes o to name the new ranges. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
-void sized_check(const IR *ir, Ref nest);          /* fails if a run would reach past memory of the caller */
+/* Splits each reduction over a range with a limit into whole tiles, vectors and single terms. */
+Ref sized_sum(IR *ir, Ref root, const Opt *o);
+void sized_check(IR *ir, Ref nest);                /* fails if a run would reach past memory of the caller */
 
 /* ---- opts.c ---- */
 void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends the nests that o leaves */

@@ -52,6 +52,7 @@ const char *peel_refuses(IR *ir, Ref nest, Ref r) {
   int64_t begin, end;
   if (!opens_range(ir, nest, r) || node(ir, r)->op != OP_RANGE || range_kind(node(ir, r)) != RK_LOOP)
     return "only a loop of the nest can be peeled";
+  if (range_ends_early(ir, nest, r)) return "the range ends at a size of the run";
   if (reduction_repeats(ir, nest, r)) return "its border would repeat a reduction";
   return interior(ir, nest, r, &begin, &end) ? NULL : "the range has no interior in which all gates are open";
 }

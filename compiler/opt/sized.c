@@ -1,66 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* sized.c: loops of nests that end at a size of the run.
  *
- * If a run needs only the first values of a range (Buf.needed of the buffer that the nest stores to), the range gets a limit. A
- * tile of the range must not reach past it: memory of the caller may end there. So the range becomes a loop over whole tiles,
- * and nests beside it take what is left. Rows: one nest for each height of a tile that some run leaves. All of them keep the
- * nest's schedule, so they read the same packed weights, and add the terms of a sum in the same order. Lanes: whole vectors, then
- * single values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop.
+ * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
+ * past it: memory of the caller may end there. So the range becomes a loop over whole tiles, and nests beside it take what is
+ * left. Rows: one nest for each height of a tile that some run leaves. All of them keep the nest's schedule, so they read the
+ * same packed weights, and add the terms of a sum in the same order. Lanes: whole vectors, then narrow ones, then single
+ * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
+ * beside another range's tiles is itself cut along the ranges that are left. A reduction over a range with a limit
+ * (schedule/kernelize.c) is split alike: it is the sum of reductions over whole tiles, vectors and single terms.
  * needs: canonical nests   gives: nests whose ranges have limits, and Remnants   keeps: each element that a run needs */
 #include "opts.h"
 
-/* times, if a run of n stores needed elements for the first n * times values of range r, and no others; else 0. The range may be
- * the axis or a part of it, or also count what lies inside of the axis. */
-static int64_t values_needed(IR *ir, const Needed *needed, Ref index, Ref r) {
-  const Node *x = node(ir, r);
-  const int64_t extent = range_extent(x);
-  int64_t coef, inner = needed->inner, all = needed->extent;
-  Ref rest;
-  if (range_limit(x) || range_kind(x) != RK_LOOP || extent % ir->symbol.high || !ix_split(ir, index, r, &coef, &rest) || coef <= 0)
-    return 0;
-  if (coef < inner && inner % coef == 0) all *= inner / coef, inner = coef;
-  const Ref at = ix_mod(ir, ix_div(ir, index, inner), all);
-  const bool counts = ix_split(ir, at, r, &coef, &rest) && coef > 0 && node(ir, rest)->vmin >= 0 && node(ir, rest)->vmax < coef &&
-                      coef * extent == all;
-  return counts ? extent / ir->symbol.high : 0;
-}
-
-Ref sized_range(IR *ir, Ref nest, int64_t *times) {
-  const Nest n = nest_open(ir, nest);
-  const Node *store = node(ir, n.store);
-  if (!ir->symbol.name || store->op != OP_STORE) return 0;
-  const Needed *needed = &ir->bufs.p[buffer_id(node(ir, store_buffer(store)))].needed;
-  if (!needed->extent) return 0;
-  for (int k = 0; k < n.n; k++) {
-    *times = values_needed(ir, needed, store_index(store), n.ranges[k]);
-    if (*times) return n.ranges[k];
-  }
-  return 0;
-}
-
-static bool is_sized(const IR *ir, Ref nest) {
-  const Node *x = node(ir, nest);
-  bool any = false;
-  for (int k = 1; k < x->nsrc; k++) any |= range_limit(node(ir, x->src[k])) > 0;
-  return any;
-}
+/* NARROW: lanes behind the last wide vector. PIECES: a sum is split into whole tiles, vectors, narrow vectors and single terms */
+enum { NARROW = 4, PIECES = 4 };
 
 /* A schedule for the tiles of a range that may end anywhere has no panels and no blocks of it. */
 void sized_opts(IR *ir, Ref nest, Opts *o) {
-  int64_t times;
   int n = 0;
-  const Ref r = sized_range(ir, nest, &times);
-  if (!r) return;
-  o->staged = 0;
+  if (!ir->symbol.name) return;
+  if (nest_needed(ir, nest)->n > 0) o->staged = 0;
   for (int i = 0; i < o->nmoved; i++)
-    if (o->moved[i].range != r || !o->moved[i].block) o->moved[n++] = o->moved[i];
+    if (!o->moved[i].block || !range_ends_early(ir, nest, o->moved[i].range)) o->moved[n++] = o->moved[i];
   o->nmoved = n;
-}
-
-/* `at` of a tile, which is at most `most` where the tile exists */
-static Ref at_most(IR *ir, Ref at, int64_t most) {
-  if (node(ir, at)->vmax <= most) return at;
-  return node_make(ir, OP_MIN, DT_I64, 1, 2, (Ref[]){ at, ix_const(ir, most) }, 0, NULL, 0, NULL);
 }
 
 /* The nest with `tiles` tiles of `height` values of r from `begin` on in place of r; *loop, *inside: over the tiles, and over the
@@ -68,7 +29,7 @@ static Ref at_most(IR *ir, Ref at, int64_t most) {
 static Ref with_tiles(IR *ir, Ref nest, Ref r, int tiles, Ref begin, int64_t height, Ref *loop, Ref *inside) {
   const int64_t extent = range_extent(node(ir, r));
   Ref by[2] = { range_limited(ir, greatest_size(ir, tiles), tiles, RK_LOOP), range_make(ir, height, RK_LOOP) };
-  const Ref at = at_most(ir, ix_add(ir, begin, ix_mul(ir, by[0], height)), extent - height);
+  const Ref at = index_at_most(ir, ix_add(ir, begin, ix_mul(ir, by[0], height)), extent - height);
   *loop = by[0];
   *inside = by[1];
   return range_replace(ir, nest, r, ix_add(ir, at, by[1]), 2, by);
@@ -103,6 +64,7 @@ static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
     terms = red_range(x, 0);
   }
   VEC_FREE(&all);
+  one = one && terms && !range_limit(node(ir, terms));
   for (int k = 0; k < o->n; k++) {
     one &= o->opt[k].range != terms;
     if (o->opt[k].lanes > 1 || !opens_range(ir, nest, o->opt[k].range)) sums *= o->opt[k].unroll;
@@ -146,21 +108,26 @@ static void row_rests(IR *ir, Ref nest, const Opts *o, int i, int64_t times, Rem
   }
 }
 
-static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, int64_t times, Remnants *parts) {
-  const int lanes = o->opt[i].lanes, tile = lanes * o->opt[i].unroll;
-  const int vectors = size_number(ir, (tgcrt_size){ times, tile, lanes, TGCRT_SIZE_PARTS }),
-            behind = size_number(ir, (tgcrt_size){ times, tile, lanes, TGCRT_SIZE_BEGIN }),
-            values = size_number(ir, (tgcrt_size){ times, lanes, 1, TGCRT_SIZE_PARTS }),
-            last = size_number(ir, (tgcrt_size){ times, lanes, 1, TGCRT_SIZE_BEGIN });
-  if (ever(ir, vectors)) add_rest(ir, nest, o, i, vectors, behind, lanes, lanes, parts);
-  if (ever(ir, values)) add_rest(ir, nest, o, i, values, last, 1, 1, parts);
+/* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
+typedef struct Behind { int count, begin; } Behind;
+
+static Behind behind(IR *ir, int64_t times, int tile, int height) {
+  return (Behind){ size_number(ir, (tgcrt_size){ times, tile, height, TGCRT_SIZE_PARTS }),
+                   size_number(ir, (tgcrt_size){ times, tile, height, TGCRT_SIZE_BEGIN }) };
 }
 
-Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
-  int64_t times;
-  const Ref r = sized_range(ir, nest, &times);
+static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, int64_t times, Remnants *parts) {
+  const int lanes = o->opt[i].lanes;
+  for (int tile = lanes * o->opt[i].unroll, height = lanes; tile > 1; tile = height, height = height > NARROW ? NARROW : 1) {
+    if (tile == height) continue;
+    const Behind b = behind(ir, times, tile, height);
+    if (ever(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, parts);
+  }
+}
+
+/* Cuts range r, of which a run of n needs the first n * times values. */
+static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, int64_t times) {
   int i = 0;
-  if (!r) return nest;
   while (i < o->n && o->opt[i].range != r) i++;
   const Opt p = i < o->n ? o->opt[i] : (Opt){ .unroll = 1, .lanes = 1 };
   const int tile = p.unroll * p.lanes;
@@ -180,15 +147,75 @@ Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   return nest;
 }
 
+Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
+  int64_t times;
+  for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
+    const Ref r = sized_range(ir, nest, i, &times);
+    if (r) nest = cut_range(ir, nest, o, parts, r, times);
+  }
+  return nest;
+}
+
+/* ---- reductions ---- */
+static void add_piece(IR *ir, TermsPart *all, int *n, int count, Ref begin, int64_t extent, int unroll, int lanes, bool partial) {
+  const int64_t tile = (int64_t)unroll * lanes, most = greatest_size(ir, count);
+  if (!most) return;
+  TermsPart *p = &all[(*n)++];
+  /* A loop of one tile at most must not have a constant index. Loads would leave it, but it may not run at all. */
+  *p = (TermsPart){ .by = { range_limited(ir, most > 1 ? most : 2, count, RK_REDUCE) }, .n = 1 };
+  p->at = index_at_most(ir, ix_add(ir, begin, ix_mul(ir, p->by[0], tile)), extent - tile);
+  if (unroll > 1) p->by[p->n++] = range_make(ir, unroll, partial ? RK_PARTIAL : RK_UNROLL);
+  if (unroll > 1) p->at = ix_add(ir, p->at, ix_mul(ir, p->by[p->n - 1], lanes));
+  if (lanes > 1) p->by[p->n++] = range_make(ir, lanes, RK_VEC);
+  if (lanes > 1) p->at = ix_add(ir, p->at, p->by[p->n - 1]);
+}
+
+Ref sized_sum(IR *ir, Ref root, const Opt *given) {
+  const Node *r = node(ir, given->range);
+  Opt half = *given, *o = &half;
+  if (range_extent(r) == (int64_t)o->unroll * o->lanes) *(o->unroll > 1 ? &o->unroll : &o->lanes) /= 2; /* add_piece */
+  const int64_t extent = range_extent(r), times = ir->sizes.p[range_limit(r) - 1].times;
+  const int lanes = o->lanes, whole = o->unroll * lanes;
+  TermsPart piece[PIECES];
+  int n = 0;
+  const int tiles = size_number(ir, (tgcrt_size){ times, whole, 1, TGCRT_SIZE_WHOLE });
+  add_piece(ir, piece, &n, tiles, ix_const(ir, 0), extent, o->unroll, lanes, o->partial);
+  for (int tile = whole, height = lanes; tile > 1; tile = height, height = height > NARROW ? NARROW : 1) {
+    if (tile == height) continue;
+    const Behind b = behind(ir, times, tile, height);
+    add_piece(ir, piece, &n, b.count, size_value(ir, b.begin), extent, 1, height, false);
+  }
+  return reduce_pieces(ir, root, given->range, piece, n);
+}
+
+/* ---- the check ---- */
+/* Whether an access ends with the memory of a run, as far as its loops say. Each condition of the buffer must be on a range with a
+ * limit. once: the nest has a loop that runs once or not at all, and is not in the index */
+static bool ends_in_time(IR *ir, const Buf *b, Ref index, bool once) {
+  bool all = true;
+  for (int k = 0; k < b->needed.n && all; k++) {
+    Refs ranges = { 0 };
+    collect_ranges(ir, ix_mod(ir, ix_div(ir, index, b->needed.inner[k]), ir->symbol.high), &ranges);
+    all = !ranges.n || once;
+    for (size_t i = 0; i < ranges.n; i++) all |= range_limit(node(ir, ranges.p[i])) > 0;
+    VEC_FREE(&ranges);
+  }
+  return all;
+}
+
 /* A nest that touches memory of the caller must end where that ends. */
-void sized_check(const IR *ir, Ref nest) {
+void sized_check(IR *ir, Ref nest) {
   Refs all = { 0 };
+  const Nest n = nest_open(ir, nest);
+  bool once = false;
+  if (!ir->symbol.name) return;
+  for (int k = 0; k < n.n; k++) once |= range_limit(node(ir, n.ranges[k])) && range_extent(node(ir, n.ranges[k])) == 1;
   ir_toposort(ir, &nest, 1, &all);
-  for (size_t i = 0; i < all.n && !is_sized(ir, nest); i++) {
+  for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    const Buf *b = x->op == OP_BUFFER ? &ir->bufs.p[buffer_id(x)] : NULL;
-    if (!b || !buf_ends_early(b)) continue;
-      fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, nest_body(node(ir, nest))),
+    const Buf *b = is_access(x) ? &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))] : NULL;
+    if (!b || !buf_ends_early(b) || ends_in_time(ir, b, access_index(x), once)) continue;
+    fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, nest_body(node(ir, nest))),
             "--dim %s: a kernel of this node cannot end at a size that a run sets; give one number", ir->symbol.name);
   }
   VEC_FREE(&all);

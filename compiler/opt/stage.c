@@ -63,6 +63,7 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o) {
     collect_ranges(ir, loads.p[i], &ranges);
     for (size_t k = 0; k < ranges.n && !wrong; k++) {
       if (ranges.p[k] == o->staged) continue;
+      if (range_limit(node(ir, ranges.p[k]))) wrong = "a panel would end at a size of the run";
       if (is_loop(ir, nest, ranges.p[k])) { /* a copy inside of this loop would vary with it */
         int place = 0;
         while (n.ranges[place] != ranges.p[k]) place++;

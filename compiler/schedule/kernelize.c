@@ -119,14 +119,32 @@ static Ref walked(Lower *l, const Node *x, const Ref *idx, Ref path) {
   return scalar(ir, OP_REPEAT, DT_I64, 2, (Ref[]){ step, held });
 }
 
+/* A term that counts only below a size of the run: the range ends there in place of a comparison for each term. */
+static Ref limit_ranges(IR *ir, Op op, Ref value, int n, Ref *ranges) {
+  for (int k = 0; k < n;) {
+    const Node *x = node(ir, value), *c = x->op == OP_WHERE ? node(ir, where_cond(x)) : NULL, *r = node(ir, ranges[k]);
+    int64_t other;
+    if (!c || c->op != OP_CMPLT || lhs(c) != ranges[k] || node(ir, rhs(c))->op != OP_SIZE || range_limit(r) ||
+        !node_is_const(ir, where_no(x), &other) || other != reduce_identity(op, (DType)x->dt)) {
+      k++;
+      continue;
+    }
+    const Ref now = range_limited(ir, range_extent(r), (int)size_id(node(ir, rhs(c))), RK_REDUCE);
+    value = ix_subst(ir, where_yes(x), 1, &ranges[k], &now);
+    ranges[k] = now;
+    k = 0;
+  }
+  return value;
+}
+
 /* The element computed from its sources, even if the value is stored. */
 static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
   const Node *x = node(ir, r), *y = x->nsrc ? node(ir, x->src[0]) : NULL;
-  Ref at[MAX_RANK];
+  Ref at[MAX_RANK] = { 0 };
   switch ((Op)x->op) {
   case OP_PARAM: case OP_WEIGHT: return load(ir, &l->s->place[r], idx, x->rank, path);
-  case OP_CONST: return r;
+  case OP_CONST: case OP_SIZE: return r;
   case OP_IOTA: return idx[0];
   case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW:
     view_index(ir, r, idx, at);
@@ -147,6 +165,7 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
       if ((reduce_axes(x) >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
     }
     src[0] = element(l, operand(x), at, path);
+    src[0] = limit_ranges(ir, (Op)reduce_op(x), src[0], n, ranges);
     memcpy(src + 1, ranges, (size_t)n * sizeof *src);
     return node_make(ir, OP_RED, (DType)x->dt, 1, n + 1, src, 1, x->arg, 0, NULL);
   }
@@ -391,7 +410,7 @@ void sched_lower(Sched *s) {
     int64_t n = 1;
     for (int a = x->rank - 1; a >= 0; n *= x->dims[a], a--) p.stride[a] = n;
     const int open = s->g->outputs.p[i].open;
-    const Needed needed = open ? (Needed){ p.stride[open - 1], x->dims[open - 1] } : (Needed){ 0 };
+    const Needed needed = open ? (Needed){ 1, { p.stride[open - 1] } } : (Needed){ 0 };
     const Buf b = { .kind = kind, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .needed = needed, .value = r };
     VEC_PUSH(&ir->bufs, b);
     value_nest(l, &p, r, &nests);

@@ -272,21 +272,31 @@ static void lay_out_loops(Sched *s) {
   VEC_FREE(&all.list);
 }
 
-/* Finds the part of each buffer that a run needs. Values that share a buffer must need the same part. */
+/* The need of value r, as conditions on elements of its buffer */
+static Needed needed_in_memory(const Sched *s, Ref r) {
+  Needed in = { 0 };
+  int64_t within;
+  for (int k = 0; k < s->needs[r].n; k++) {
+    const int a = need_axis(s->ir, node(s->ir, r), s->needs[r].inner[k], &within);
+    if (a >= 0) needed_add(&in, s->place[r].stride[a] * within);
+  }
+  return in;
+}
+
+/* Finds the part of each buffer that a run needs. It is that of all values that share the buffer. */
 static void find_needed(Sched *s) {
   IR *ir = s->ir;
-  const Need *needs = s->needs;
   bool *mixed = xcalloc(ir->bufs.n + 1, sizeof *mixed), *known = xcalloc(ir->bufs.n + 1, sizeof *known);
   for (size_t i = 0; i < s->order.n; i++) {
     const Ref r = s->order.p[i];
-    const Place *p = &s->place[r];
-    if (p->buf < 0 || needs[r].axis == NEED_NOTHING) continue;
-    const int a = needs[r].axis;
-    const Needed now = a < 0 ? (Needed){ 0 } : (Needed){ p->stride[a], node(ir, r)->dims[a] };
-    Needed *had = &ir->bufs.p[p->buf].needed;
-    mixed[p->buf] |= known[p->buf] && (had->inner != now.inner || had->extent != now.extent);
-    known[p->buf] = true;
-    *had = mixed[p->buf] ? (Needed){ 0 } : now;
+    const int buf = s->place[r].buf;
+    if (buf < 0 || s->needs[r].n == NEED_NOTHING) continue;
+    const Needed now = needed_in_memory(s, r);
+    Needed *had = &ir->bufs.p[buf].needed;
+    const Needed both = known[buf] ? needed_both(had, &now) : now;
+    mixed[buf] |= known[buf] && (both.n < had->n || both.n < now.n);
+    known[buf] = true;
+    *had = both;
   }
   for (size_t i = 0; i < ir->bufs.n; i++) { /* a kernel would take the memory of the caller for that of the greatest size */
     const Buf *b = &ir->bufs.p[i];

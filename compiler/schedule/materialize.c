@@ -48,7 +48,7 @@ typedef struct Info {
   bool must;            /* must be stored */
 } Info;
 
-static bool is_leaf(Op op) { return op == OP_CONST || op == OP_PARAM || op == OP_WEIGHT || op == OP_IOTA; }
+static bool is_leaf(Op op) { return op == OP_CONST || op == OP_PARAM || op == OP_WEIGHT || op == OP_IOTA || op == OP_SIZE; }
 
 /* A CAST that kernels make as they load counts as movement of the narrower value. bf16 is the upper half of f32. f16 needs a
  * conversion, which is cheap in lanes of a weight but not for single elements */
@@ -79,10 +79,22 @@ static bool repeats(const IR *ir, Ref r) {
   return false;
 }
 
+/* The terms of a reduction, below movement and below a selection of the entries of a run's size */
+static Ref terms_of(const IR *ir, const Node *reduce) {
+  const Ref r = view_base(ir, operand(reduce));
+  return graph_size_mask(ir, r) ? view_base(ir, where_yes(node(ir, r))) : r;
+}
+
+/* kernelize.c makes an end of a loop of it. */
+static bool is_end_of_loop(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  return graph_size_mask(ir, r) || (x->op == OP_CMPLT && node(ir, view_base(ir, rhs(x)))->op == OP_SIZE);
+}
+
 bool is_contraction(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   if (x->op != OP_REDUCE || reduce_op(x) != OP_ADD) return false;
-  const Node *m = node(ir, view_base(ir, operand(x)));
+  const Node *m = node(ir, terms_of(ir, x));
   return m->op == OP_MUL && lhs(m) != rhs(m) && (repeats(ir, lhs(m)) || repeats(ir, rhs(m)));
 }
 
@@ -290,7 +302,7 @@ static Fate fate_of(const Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const double elems = (double)dims_elems(x->dims, x->rank);
-  if (is_leaf((Op)x->op) || x->op == OP_ITERATE) return INLINED;
+  if (is_leaf((Op)x->op) || x->op == OP_ITERATE || is_end_of_loop(ir, r)) return INLINED;
   if (op_is_of_loops((Op)x->op)) return MATERIALIZED;
   if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most)
     return MATERIALIZED;
@@ -361,8 +373,9 @@ static void tell_sources(Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const bool selects = f->selects[r], selected = me->selected || selects;
-  /* held in registers up to the root: heuristic.c, device_heuristic.c */
-  const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems;
+  /* held in registers up to the root: heuristic.c, device_heuristic.c. Not if a run's size says how long the row is */
+  const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems &&
+                   !graph_size_mask(ir, operand(x));
   const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER ||
                      x->op == OP_WALK;
   const Ref above = row ? me->root : moves ? r : me->path;
@@ -394,7 +407,7 @@ static void tell_sources(Fuse *f, Ref r) {
     if (regrouped > to->regrouped) to->regrouped = regrouped;
   }
   if (is_contraction(ir, r)) /* factors of its product are operands */
-    for (int k = 0; k < 2; k++) f->info[node(ir, view_base(ir, operand(x)))->src[k]].operand = true;
+    for (int k = 0; k < 2; k++) f->info[node(ir, terms_of(ir, x))->src[k]].operand = true;
 }
 
 /* Elements of a row that a kernel computes once for a reduction and for the ops on its result. A CPU keeps them in registers. A

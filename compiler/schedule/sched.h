@@ -32,7 +32,7 @@ typedef struct Sched {
   Plan *plan;
   Place *place;            /* by Ref of the graph; nplace entries */
   uint32_t nplace;
-  const Need *needs; /* by Ref: what a run needs (graph/needs.c); NULL: all sizes are constants */
+  const Needed *needs; /* by Ref: what a run needs (graph/needs.c); NULL: all sizes are constants */
   Refs order;              /* nodes of the graph, sources first */
 } Sched;
 

@@ -44,6 +44,47 @@ def attention(t=10, d=24):
             f'o_r = reduce o_p op=add axes=[2]\no = reshape o_r : [n,{t},{d}]\ny = add o, x\noutput y "y"\n')
 
 
+def normed(out, x, e, name):
+    """out[n,e]: layer normalisation of the rows of x[n,e]"""
+    return (weight(f"{name}g", [1, e], 1) + f"{name}s = reduce {x} op=add axes=[1]\n{name}m = div {name}s, {e}.0\n{name}c = sub {x}, {name}m\n"
+            f"{name}q = mul {name}c, {name}c\n{name}v = reduce {name}q op=add axes=[1]\n{name}w = div {name}v, {e}.0\n"
+            f"{name}a = add {name}w, 0.00001\n{name}r = sqrt {name}a\n{name}z = div {name}c, {name}r\n{out} = mul {name}z, {name}g\n")
+
+
+def dense(out, x, e, h, name, phase=0.37):
+    return weight(name, [1, e, h], 1 / e ** 0.5, phase) + product(out, x, name, e, h)
+
+
+def encoder(e=48, heads=3, h=96):
+    """a layer of an encoder over sequences of n, with a mask"""
+    d = e // heads
+    text = f'x = input f32[1,n,{e}] "x"\nmask = input f32[1,n] "mask"\nf = reshape x : [n,{e}]\n'
+    for name in "qkv":
+        text += dense(name + "p", "f", e, e, "w" + name, {"q": 0.37, "k": 0.59, "v": 0.83}[name])
+        text += f"{name}4 = reshape {name}p : [n,{heads},{d}]\n{name}h = permute {name}4 perm=[1,0,2]\n"
+    return (text + f"q = reshape qh : [{heads},n,1,{d}]\nk = reshape kh : [{heads},1,n,{d}]\nv = reshape vh : [{heads},1,n,{d}]\n"
+            f"p = mul q, k\ns_r = reduce p op=add axes=[3]\ns_3 = reshape s_r : [{heads},n,n]\ns_s = mul s_3, {d ** -0.5:.6f}\n"
+            f"far = mul mask, -8.0\nfar3 = reshape far : [1,1,n]\ns = add s_s, far3\nm = reduce s op=max axes=[2]\n"
+            f"e_d = sub s, m\nex = exp e_d\nz = reduce ex op=add axes=[2]\na_d = div ex, z\na = reshape a_d : [{heads},n,n,1]\n"
+            f"o_p = mul a, v\no_r = reduce o_p op=add axes=[2]\no_4 = reshape o_r : [{heads},n,{d}]\no_t = permute o_4 perm=[1,0,2]\n"
+            f"o = reshape o_t : [n,{e}]\n" + dense("op", "o", e, e, "wo", 0.47) + "r1 = add op, f\n" + normed("l1", "r1", e, "n1") +
+            dense("u", "l1", e, h, "wu", 0.71) + "g_t = mul u, 0.70710678\ng_e = erf g_t\ng_1 = add g_e, 1.0\ng_u = mul u, g_1\ng = mul g_u, 0.5\n" +
+            dense("w", "g", h, e, "wd", 0.29) + "r2 = add w, l1\n" + normed("l2", "r2", e, "n2") +
+            f'y = reshape l2 : [1,n,{e}]\noutput y "y"\n')
+
+
+def row_softmax(rows=4):
+    """softmax along the dimension, in rows"""
+    return (f'x = input f32[{rows},n] "x"\nm = reduce x op=max axes=[1]\nd = sub x, m\ne = exp d\ns = reduce e op=add axes=[1]\n'
+            'y = div e, s\noutput y "y"\n')
+
+
+def pooled(rows=3, e=24):
+    """what remains of a sequence: greatest values and sums; an output without the dimension"""
+    return (f'x = input f32[{rows},n,{e}] "x"\nm = reduce x op=max axes=[1]\ns = reduce x op=add axes=[1]\nd = sub x, m\nu = add d, s\n'
+            'output u "u"\noutput s "s"\n')
+
+
 def lstm_cell(d=20, h=24):
     text = (f'x = input f32[n,{d}] "x"\nh = input f32[n,{h}] "h"\nc = input f32[n,{h}] "c"\n' + weight("w", [1, d, 4 * h]) +
             weight("r", [1, h, 4 * h], 0.1, 0.59) + product("a", "x", "w", d, 4 * h) + product("b", "h", "r", h, 4 * h) + "g = add a, b\n")
@@ -71,3 +112,4 @@ def numbers(d=5):
 
 
 ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
+INNER = {"encoder": encoder, "row_softmax": row_softmax, "pooled": pooled}
