@@ -222,7 +222,7 @@ OPTION(0,   "metric",           "NAME=COMMAND",           LIST,  metrics,       
        "one more metric: a shell command that gets two .npy files, the outputs of all runs and their references, and the "
        "output's name, and prints a number")
 OPTION(0,   "metric",           "METRIC",                 TEXT,  metric,          "q",          PRECISION,
-       "what to measure on held-out samples: a metric of verify --require, of the worst output or METRIC@OUTPUT (cosine); or "
+       "what to measure on held-out samples: METRIC of verify --require for the worst output, METRIC@OUTPUT for one (default: cosine), or "
        "NAME=COMMAND as verify --metric takes it, of which more is better")
 OPTION(0,   "max-drop",         "X",                      REAL,  max_drop,        "q",          PRECISION,
        "how much worse the metric may be than the float model's; layers stay in floats until this holds on held-out samples")

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* functions.h: the work of functions that kernels compute by arithmetic, as lower/libm.c writes them. FUNCTION has these columns:
  * op; multiplications; other instructions on vectors; quotients; the longest path of its operations, in multiplications one after
- * another, where three other instructions count as one; whether its last step is OP_SCALB. The step counts as 2 other
- * instructions. Where no instruction does it, there are 2 more multiplications, 4 more others, and 1 more on the path.
+ * another, where three other instructions count as one; whether its last step is OP_SCALB. The columns include
+ * 2 other instructions for this step. Where no instruction does it, function_cost adds 2 multiplications, 4 others, and 1 to the
+ * path.
  * tests/unit/program_time.c counts the same in the expressions of lower/libm.c. */
 /* clang-format off */
 FUNCTION(EXP,   9,  5, 0, 12, true)

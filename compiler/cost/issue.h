@@ -18,13 +18,13 @@ typedef struct Issue { double at[PORTS]; } Issue;
 typedef VEC(int) Places;   /* places of nodes in the program */
 typedef struct LoopTime {
   Issue issue;             /* for one iteration; after overlap.c with all loops in it */
-  double packed;           /* iterations that the C compiler makes one of vectors */
+  double packed;           /* scalar iterations that the C compiler turns into one of vectors */
   double turns;            /* iterations, of vectors where it does */
   double sums, stored;     /* vectors of variables that the loop changes, in registers and in memory */
   double spilled;          /* other vectors without a register */
   double first, each;      /* cycles of the first iteration, and of each further one */
   Places items;            /* its nodes, and the beginnings of the loops directly in it */
-  Places needs, sets;      /* nodes outside that it and the loops in it read; variables that they change */
+  Places needs, sets;      /* outer nodes that are read in this loop and the loops in it; variables that are changed there */
 } LoopTime;
 
 typedef struct Timer {
@@ -38,7 +38,7 @@ typedef struct Timer {
   VEC(LoopTime) loop;
   RefMap place;            /* by node: 1 + its last place in the program so far */
   Places operands, from;   /* by place: its first operand in `from`, which has the places of operands; -1: none */
-  RefMap summed, halved;   /* 1: scalar sums in a variable; variables whose halves are added up */
+  RefMap summed, halved;   /* both hold 1. summed: scalar sums in a variable; halved: variables whose halves are added up */
   double *starts, *ready;  /* by place: micro-ops; the cycle at which its value can be used */
 } Timer;
 

@@ -36,7 +36,8 @@ double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool bo
 double walk_missed(const IR *ir, const Walks *w, const Walk *x, double bytes, bool known);
 
 /* ---- program_time.c ---- */
-/* Contents of the caches. since: bytes touched since the buffer was touched last, with the buffer's own */
+/* Contents of the caches. since: bytes touched since the buffer was touched last, plus the bytes of the
+ * buffer */
 typedef struct Residence {
   double (*since)(void *arg, int buf);
   void (*touch)(void *arg, int buf, double bytes);

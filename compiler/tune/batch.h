@@ -44,10 +44,11 @@ const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
 double program_cycles(const Lab *b, const Refs *prog, const CacheState *state); /* estimated; state: of its data; NULL: near */
 
 /* ---- candidate_build.c ---- */
-void read_headers(Lab *lab);       /* precompiles the headers of instructions, once, when that saves time */
-void ready_incumbent(Lab *lab, const Task *t); /* in the tuner, before it forks: the screen compiles the incumbent once */
+void read_headers(Lab *lab);       /* precompiles the C headers of candidates, such as immintrin.h, once enough files included them */
+void ready_incumbent(Lab *lab, const Task *t); /* in the tuner, before it forks: Lab.screen compiles the incumbent once */
 const Ready *find_ready(const Batch *b); /* the compiled incumbent; NULL: it is not compiled */
-/* prints kernels first to first+n-1 as C. A function cI calls each; all cI have one signature, and a table lists them */
+/* prints kernels first to first+n-1 as C. For kernel I it also prints a function cI that calls it. All cI have
+ * one type, and a table lists them */
 void write_source(Batch *b, int first, int n, Sb *out);
 /* builds all candidates that Lab.built does not have; reports those that the compiler refuses, and marks them as bad */
 void build_all(Batch *b);

@@ -55,7 +55,7 @@ Place place_here(Ctx *c, const Backend *b, const char *device); /* the same, but
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
 
-/* The place of decisions: keys of nodes do not cover the target and the options. wanted: these as text */
+/* The place of decisions. It includes `wanted`, the target and the options as text, because keys of nodes do not cover these */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
 Place place_with(Ctx *c, const Place *p, const char *state); /* the place of times with the data in this state */
 const char *cpu_identity(Arena *a);                  /* this CPU: its name, features and caches */
@@ -78,7 +78,7 @@ typedef struct CacheState {
   DataSeen weights;
   const char *text;        /* "inputs L2 L3, weights memory, results L2" */
 } CacheState;
-/* A level for each buffer of each kernel, in their order, with the caches of t. The plan has places in memory. */
+/* The level of each buffer of each kernel: by kernel, then by buffer, with the caches of t. Call it after memplan. */
 MemoryLevel **cache_levels(const Plan *p, const Target *t);
 /* adds a use of the nest, in this kernel; level: of the kernel's buffers */
 void cache_state_see(CacheState *s, const Plan *p, int kernel, Ref nest, const MemoryLevel *level);
@@ -265,10 +265,12 @@ typedef struct Goal {
   Place place, screened_place; /* for its rows in the store: with the state */
   size_t ignored;          /* trials of the store without a state of the data, as an older tgc has written them */
   Trials trials;           /* by the compiler's code */
-  Trials screened;         /* with the screen's code; times are scaled so that the incumbent has its time with the compiler's */
+  Trials screened;         /* with the screen's code; times are scaled so that the incumbent's equals its time by the
+                              compiler's code */
   const char *base, *best; /* schedules: the heuristic's, and the best known */
   const char *proven;      /* the best before this search */
-  const char *elsewhere;   /* the best with the data elsewhere in the caches; NULL: none is known, or the best in this state is */
+  const char *elsewhere;   /* the best with the data elsewhere in the caches; NULL: none is known, or a winner in this
+                              state is known, which counts instead */
   double base_us, best_us; /* microseconds, the mean of warm and cold; 0: unknown */
   double slack;            /* microseconds of the base's schedule in a run of the model beyond the roofline's; 0: unknown */
   double best_warm, best_cold;

@@ -25,14 +25,14 @@ Bytes wire_noted(Bytes b, const Onnx__TensorProto *p);
 /* UTF-8 without NUL. */
 bool wire_is_text(const uint8_t *p, size_t n);
 
-/* Limit in bytes for the decoded model: --max-decoded, or 32 x file + 64 MB. */
+/* Limit in bytes for the decoded model: --max-decoded, or 32 x file + 64 MiB. */
 size_t wire_budget(const Ctx *c, size_t file_bytes);
 
 /* ---- tensor.c ---- */
 
-/* The tensor in row-major order. A small one is copied to c->model, aligned to its element. A large one stays in x->self, the
- * bytes of the model file, at any alignment. coded: elements of small types as a bundle's caller gives them, else their values.
- * at: position for messages. */
+/* The tensor in row-major order. A small one is copied to c->model, aligned to its element. The raw data of
+ * a large one may stay in the bytes of its file (x->self: the model file) at any alignment. coded: an element of a type of 8 bits
+ * or fewer stays its code, in one byte; false: it becomes its value. at: position for messages. */
 Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *t, bool coded, Pos at);
 
 /* ---- attr.c ---- */
