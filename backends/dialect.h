@@ -46,7 +46,7 @@ typedef struct Dialect {
   const char *shared;      /* storage class of shared memory */
   const char *aligned;     /* words behind a declaration of shared memory that align it for any vector; NULL: there are none */
   const char *barrier;
-  bool parts_wait;         /* the driver needs barriers between the parts of a launch (places.c) */
+  bool parts_wait;         /* print extra barriers around a part with barriers, because PoCL miscompiles it otherwise (places.c) */
   const char *exchange;    /* the value of $a in another thread: its number is this thread's number XOR $k */
   const char *warp_kernel; /* instead of .kernel if threads exchange values: warps have $k threads */
   /* ---- vectors ---- */
@@ -64,7 +64,7 @@ typedef struct Dialect {
   const char *bits;        /* the same bits as another type */
   const char *pick[2];     /* a shuffle: text before and behind the numbers of the lanes; NULL: a list of lanes is used */
   /* ---- hints; NULL: none ---- */
-  const char *fence;       /* at the end of a reduction's step: its operands need not stay in registers */
+  const char *fence;       /* at the end of an iteration of a reduction: the C compiler need not keep operands for the next one */
   const char *keep;        /* vector $0 should stay in a register */
   const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the nearest cache, 2 for the next one */
   /* ---- helpers, as parts (runtime_stub/helpers.c.in explains them); scalars.c.in has those that all dialects share ---- */

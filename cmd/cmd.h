@@ -326,8 +326,8 @@ void find_sets(Ctx *c, const Options *o, Texts *sets);
 void feed_shapes(const Interface *f, Feed *feed);
 const char *ort_script(Ctx *c, const char *name);         /* a script of cmd/probe for ONNX Runtime, as python -c takes it */
 const char *ort_type(Ctx *c, const GIO *v);              /* type and dimensions as its scripts read them: "f32:1,3" */
-/* Runs ONNX Runtime on the inputs of some runs, `stride` tensors each. want receives its outputs, nout for each run. */
 void ort_needs_onnx(Ctx *c, const char *model, const char *option); /* fails for a model in text form */
+/* Runs ONNX Runtime on the inputs in s->given of `runs` runs. s->want receives its outputs, s->nout for each run. */
 void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs);
 
 /* ---- npy.c: NumPy's files ---- */
@@ -369,6 +369,7 @@ struct Interface {                                        /* facts that a caller
   Symbol symbol;                                          /* the range of sizes that the bundle serves */
   int64_t size;                                           /* the size of its runs, and of the shapes above; 0: no range */
   bool states;                                            /* the bundle has states, which the runtime advances */
+  const char *part;                                       /* the entry that the inputs and outputs are of; NULL: of the bundle */
   const char *run;                                        /* the end of the name of its function: "_run_v", "_run_step_v" */
   Texts sources;                                          /* all sources for the C compiler except tgcrt.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
@@ -457,9 +458,9 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
  * fails or the child dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
-/* Whether a run that returns this status has written all outputs: an index was clamped, or rows were cut off */
+/* Whether the status is a warning: the run has written all outputs, but an index was clamped, or rows were cut off */
 static inline bool run_is_complete(int status) { return status == TGCRT_INDEX || status == TGCRT_CAPACITY; }
-/* reports a status of a run that is neither TGCRT_OK nor complete, or -1 with why */
+/* Fails with a message about a run. status: neither TGCRT_OK nor one of run_is_complete; -1: `why` says what went wrong */
 _Noreturn void model_failed(Ctx *c, int status, const char *why);
 /* writes the plan's bundle into scratch and runs it; per: as above */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, size_t per, const Tensor *in,
@@ -536,7 +537,7 @@ Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t
 
 /* ---- layers.c: the kernels of a plan or a bundle, for reports ---- */
 typedef struct Layer {
-  int64_t flops, read, written;                           /* bytes */
+  int64_t flops, read, written;                           /* read, written: bytes */
   const char *schedule;
   const char *const *nodes;                               /* "node 17 'conv1' (Conv, opset 11)" */
   size_t nnodes, launches;                                /* launches: on a device */

@@ -108,8 +108,8 @@ OPTION(0,   "data",             "PATH",                   TEXT,  data,          
 OPTION(0,   "percentile",       "P",                      REAL,  percentile,      "q",          INPUT,
        "calibration clips a value's range at this percentile of each sample's elements, at both ends (100: no clipping)")
 OPTION(0,   "holdout",          "K",                      COUNT, holdout,         "q",          INPUT,
-       "keep K samples of --data, at equal distances, out of calibration, and measure on them (a fifth with --metric or "
-       "--max-drop)")
+       "keep K samples of --data, at equal distances, out of calibration, and measure on them (default: a fifth of the samples "
+       "with --metric or --max-drop, else none)")
 OPTION(0,   "holdout-data",     "PATH",                   TEXT,  holdout_data,    "q",          INPUT,
        "folder of further samples to measure on; calibration uses all of --data")
 OPTION(0,   "layers",           "FILE",                   TEXT,  layers,          "q",          INPUT,
@@ -178,7 +178,7 @@ OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,       
        "CPU that costs are for: a name that `tgc devices --machine=list` lists, or a file that `tgc devices --measure` printed; "
        "without --isa also the machine to compile for (default with --isa=native: this CPU, if it was measured)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "d",          TARGET,
-       "print the facts of this CPU, which compile --machine takes; list: the names of the known ones")
+       "print the facts of the CPU with this name or in this file, as compile --machine takes them; list: print the names of known CPUs")
 OPTION(0,   "predict",          0,                        FLAG,  predict,         "ip",         MEASURING,
        "show the time that the cost model predicts for one core, from the facts of the CPU (--machine)")
 OPTION(0,   "measure",          0,                        FLAG,  measure,         "d",          MEASURING,

@@ -104,9 +104,9 @@ typedef struct tgcrt_net {
   size_t weight_bytes;
   const size_t *input_bytes, *output_bytes;
   size_t ninputs, noutputs;
-  const tgcrt_state *states;     /* in work memory from state_at on: a cursor for each state, unused, then the states */
+  const tgcrt_state *states;     /* in work memory from state_at on: unused room for the cursors, then the states */
   size_t nstates, state_at;
-  size_t guard_at;               /* a byte of work memory that each run sets: nonzero if it clamped an index; (size_t)-1: none */
+  size_t guard_at;               /* a byte of work memory. Bit 0: the run clamped an index; bit 1: a result had too many rows; (size_t)-1: none */
   uint32_t needs;                /* TGCRT_NEEDS_ bits */
   uint32_t max_block;            /* threads of the largest block */
   uint32_t shared_bytes;         /* most shared memory of a launch */

@@ -97,7 +97,7 @@ typedef struct Core { /* the part of a session that this file uses */
 } Core;
 
 /* ---- the work of an interface. An int32_t is a result of its driver, 0 where all is well; an int is a status. ---- */
-static int refused(const tgcrt_device *d, int32_t result, const char *function, int other); /* tells the log; the status of a result */
+static int refused(const tgcrt_device *d, int32_t result, const char *function, int other); /* tells the log; returns the status */
 static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);            /* name NULL: the default device */
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts);
 static int32_t enter(Core *s), leave(Core *s);          /* the first and the last call of a public function to the driver */

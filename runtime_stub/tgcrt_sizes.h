@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt_sizes.h: the sizes of a run. A model for a range of sizes has a table of them: each follows from the number n that the
- * caller sets. Such a bundle has this file, and the compiler bounds its loops with the same function. C99. */
+ * caller sets. Such a bundle has this file. The compiler calls tgcrt_size_of, too. C99. */
 #ifndef TGCRT_SIZES_H
 #define TGCRT_SIZES_H
 #include <stdint.h>

@@ -36,7 +36,7 @@ typedef struct tune_candidate {
 
 typedef struct tune_nest {
   const char *key;
-  double known;              /* microseconds of the first candidate at tune_known; 0: not known */
+  double known;              /* microseconds of the first candidate on the machine that tune_known names; 0: not known */
   const char *file;          /* file with the nest's weights; NULL: it has none */
   const tune_buffer *buffers;
   uint32_t nbuffers, n;      /* n: candidates; behind the last one is the reference, which is not timed */

@@ -54,27 +54,39 @@ static void note_log(void *arg, const char *text) {
 }
 
 typedef struct ValueFns { /* the library's functions about values of one kind */
-  const char *kind, *count, *bytes;
+  const char *kind, *count, *bytes, *name;
 } ValueFns;
 
+/* Values of the whole bundle have the names ENTRY_NAME, unless entries share them. */
+static bool is_of_entry(const char *whole, const char *entry, const char *name) {
+  const size_t n = strlen(entry);
+  return !strcmp(whole, name) || (!strncmp(whole, entry, n) && whole[n] == '_' && !strcmp(whole + n + 1, name));
+}
+
 /* Whether the library has the manifest's values of a kind. The manifest says how much memory a run may write, so a wrong one
- * would corrupt memory. Shapes of a range are those of one size, so only their number is compared. */
+ * would corrupt memory. Shapes of a range are those of one size, so only their number is compared. The values of an entry are
+ * found by their names. */
 static bool has_values(void *so, const Interface *f, const ValueFns *names, const GIO *v, size_t n, char why[252]) {
   BytesFn count;
   size_t (*bytes)(size_t index);
+  const char *(*name)(size_t index);
   *(void **)&count = symbol(so, f->name, names->count);
   *(void **)&bytes = symbol(so, f->name, names->bytes);
-  if (!count || !bytes) return true; /* the library was linked without them */
+  *(void **)&name = symbol(so, f->name, names->name);
+  if (!count || !bytes || !name) return true; /* the library was linked without them */
   const size_t has = count();
-  if (has != n) {
+  if (f->part ? has < n : has != n) {
     snprintf(why, 252, "manifest.json lists %zu %s%s, and the bundle's code has %zu", n, names->kind, n == 1 ? "" : "s", has);
     return false;
   }
   for (size_t i = 0; i < n && !f->symbol.name; i++) {
     const size_t wanted = (size_t)dims_elems(v[i].dims, v[i].rank) * (size_t)dt_bytes(v[i].dt);
-    if (bytes(i) == wanted) continue;
+    size_t k = f->part ? 0 : i;
+    while (f->part && k < has && !is_of_entry(name(k), f->part, v[i].name)) k++;
+    const size_t there = k < has ? bytes(k) : 0;
+    if (there == wanted) continue;
     snprintf(why, 252, "manifest.json gives %zu bytes to %s '%.80s', and the bundle's code %zu", wanted, names->kind, v[i].name,
-             bytes(i));
+             there);
     return false;
   }
   return true;
@@ -104,8 +116,8 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
     snprintf(why, 252, "the library lacks %s_init, %s%s or %s_ctx_bytes", f->name, f->name, f->run, f->name);
     return -1;
   }
-  static const ValueFns inputs = { "input", "_input_count", "_input_bytes" },
-                        outputs = { "output", "_output_count", "_output_bytes" };
+  static const ValueFns inputs = { "input", "_input_count", "_input_bytes", "_input_name" },
+                        outputs = { "output", "_output_count", "_output_bytes", "_output_name" };
   if (!has_values(m->so, f, &inputs, f->inputs.p, f->inputs.n, why)) return -1;
   if (!has_values(m->so, f, &outputs, f->outputs.p, f->outputs.n, why)) return -1;
   m->ctx = xcalloc(1, ctx_bytes());

@@ -8,13 +8,13 @@ typedef struct GraphAsk {
   Races *r;
   Store *store;
   Place place;             /* under which decisions are stored */
-  double end;              /* when all of it shall be done, by clock_ms */
+  double end;              /* the time, by clock_ms, at which building and measuring must end */
   int threads, other;      /* other: another number of threads that users may have; 0: none */
 } GraphAsk;
 struct GraphChoices {
   const Decision *chosen;  /* decisions other than those of the cost model */
   size_t n;
-  int sides, tried, kept;  /* variants of the model; decisions they concern; changed decisions */
+  int sides, tried, kept;  /* models built with other decisions; decisions that these change; changes that stayed */
   double with, without;    /* ms of a run, with the changes and without */
   Side side;               /* the model with the decisions, built; empty: it was not built */
   const Plan *plan;        /* its plan */

@@ -65,6 +65,7 @@ static const json_t *values_of(Ctx *c, const json_t *j, const char *entry, Inter
     const char *name = text_of(e, "name");
     if (name && !strcmp(name, entry)) {
       f->run = arena_printf(&c->model, "_run_%s_v", entry);
+      f->part = entry;
       VEC_FREE(&names.p);
       return e;
     }

@@ -20,22 +20,23 @@ struct Races {             /* the common data of all comparisons, and what they 
   Tensor *in;              /* inputs of the model; NULL: not made yet */
   int jobs;                /* compilers that run at a time; 0: a bundle is compiled as a whole */
   Texts built, objects;    /* side_build.c: kernels that are compiled, by their symbols, and the object files */
-  double seconds;          /* run time of each side, if this is more than the least of its lives */
-  double begin, end;       /* by clock_ms: of the command; when it shall end */
+  double seconds;          /* run time of each side, divided among its lives; its least number of rounds may take longer */
+  double begin, end;       /* times by clock_ms: when the command began, and when it shall end */
   double plan, build, life; /* seconds that a plan, the next build of a side, and the shortest life of a side will take */
   bool again;              /* a side was built before */
 };
 /* A life is a process of a side. It takes turns with those of the other sides. */
 typedef struct Lives {
   int most, least;
-  double end;              /* by clock_ms: further lives would end later */
+  double end;              /* time by clock_ms: beyond `least`, no life begins that would probably end after it */
 } Lives;
 
 Side side_open(Ctx *c, Races *r, const Plan *p); /* builds the plan */
 void side_close(Side *x);
 /* Drops earlier measurements, and measures n sides anew */
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
-double sides_seconds(const Races *r, int n, int lives, int most); /* time of so many lives of the most */
+/* seconds that `lives` lives of each of n sides take, if the run time is divided among `most` lives */
+double sides_seconds(const Races *r, int n, int lives, int most);
 double races_left(const Races *r);               /* seconds until the end */
 /* -v prints the seconds since the begin, and a text */
 void races_note(const Races *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -19,7 +19,7 @@ typedef VEC(int) Places;   /* places of nodes in the program */
 typedef struct LoopTime {
   Issue issue;             /* for one iteration; after overlap.c with all loops in it */
   double packed;           /* scalar iterations that the C compiler turns into one of vectors */
-  double turns;            /* iterations, of vectors where it does */
+  double turns;            /* iterations, counted in vectors where the C compiler makes the loop one of vectors */
   double sums, stored;     /* vectors of variables that the loop changes, in registers and in memory */
   double spilled;          /* other vectors without a register */
   double first, each;      /* cycles of the first iteration, and of each further one */
@@ -38,7 +38,7 @@ typedef struct Timer {
   VEC(LoopTime) loop;
   RefMap place;            /* by node: 1 + its last place in the program so far */
   Places operands, from;   /* by place: its first operand in `from`, which has the places of operands; -1: none */
-  RefMap summed, halved;   /* both hold 1. summed: scalar sums in a variable; halved: variables whose halves are added up */
+  RefMap summed, halved;   /* sets: scalar sums in a variable; vector variables of 64 bytes or more that an OP_HRED reads */
   double *starts, *ready;  /* by place: micro-ops; the cycle at which its value can be used */
 } Timer;
 

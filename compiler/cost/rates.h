@@ -223,7 +223,7 @@ RATE(UNIT_FEW, "cycles", "the same where there are fewer iterations than chunks"
 VALUE(UNIT_FEW, PARALLEL,  60, "assumed")
 RATE(SHARED_LINE, "cycles", "writing to a line that is in two caches")
 VALUE(SHARED_LINE, PARALLEL, 25, "measured on Zen 4: 7 ns within a core complex, 28 ns between two")
-RATE(BOUNCES, "times", "moves of a line that two threads write to")
+RATE(BOUNCES, "times", "how often a line that two threads write to moves between their caches, for each such line")
 VALUE(BOUNCES, PARALLEL,    8, "assumed")
 /* clang-format on */
 #undef CALLER

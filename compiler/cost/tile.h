@@ -75,7 +75,8 @@ double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
  * vectors, which do not overlap; -1: none. */
 double access_elements(const Model *m, const Access *a, const int64_t *n, int apart);
 
-/* ---- vectors whose lanes are a stride apart, in a tile that accesses `beside` adjacent elements from each lane's on ---- */
+/* ---- vectors whose lanes are a stride apart. The tile accesses `beside` adjacent elements; each lane's element is the first of
+ * them ---- */
 /* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: in most instruction sets one
  * instruction shuffles only within parts of a vector of this many bytes. */
 enum { SHUFFLE_STRIDE = 8, SHUFFLE_BLOCK = 16 };

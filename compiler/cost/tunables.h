@@ -39,9 +39,9 @@ TUNABLE(int, memplan_many, 2000, 1, 1000000, "buffers", "plans with more buffers
 /* ---- kernel groups ---- */
 TUNABLE(int, group_chunks_most, 1024, 4, 1048576, "chunks", "most chunks of a kernel group: bounds compile time")
 TUNABLE(int, group_shares_least, 4, 2, 255, "shares", "fewest shares, which are chunks in a row that a thread takes at a time; with fewer, threads would be idle")
-TUNABLE(double, strip_again, 1.5, 1, 16, "times", "most conversions of a row of the caller's input that each chunk of the reading kernel makes for itself")
+TUNABLE(double, strip_again, 1.5, 1, 16, "times", "chunks convert the rows of the caller's input that they read: most conversions of a row, on average over all chunks")
 TUNABLE(int, group_shares_most, 255, 1, 255, "shares", "most shares of chunks for threads; each share has a piece of memory of its own")
-TUNABLE(int, group_shares_wanted, 8, 1, 255, "shares", "shares of chunks where the number of cores is unknown: two for each of four")
+TUNABLE(int, group_shares_wanted, 8, 1, 255, "shares", "shares of chunks where the number of cores is unknown: two for each of four assumed cores")
 TUNABLE(int, group_shares_odd, 16, 1, 255, "shares", "from this many shares on, an odd number is balanced enough for an even number of threads")
 TUNABLE(int, group_run_least, 256, 1, 1048576, "bytes", "least contiguous bytes that a chunk stores; less would splinter memory")
 TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of nests that are not cut; one chunk runs each of these nests whole")
@@ -151,7 +151,7 @@ TUNABLE(int, tune_placed_runs, 16, 1, 1000, "runs", "most runs of a sample, if d
 TUNABLE(double, tune_grace, 1, 0, 1000, "seconds", "time that a step of a race may take above three times the incumbent's")
 TUNABLE(double, tune_fill, 10, 0, 1000, "seconds", "further time for the first step, which waits until memory is filled")
 TUNABLE(double, tune_last_race, 3, 0, 1000, "seconds", "most time for a race or a comparison that is under way when time is up")
-TUNABLE(double, tune_last_share, 0.03, 0, 1, "share of the time of tune", "most of it for them")
+TUNABLE(double, tune_last_share, 0.03, 0, 1, "share of the time of tune", "most time for races and comparisons under way when time is up, if that is less than tune_last_race")
 TUNABLE(double, tune_least_share, 0.1, 0, 1, "share of the time of tune", "least time of a search; with less, schedules are not tested in the whole model")
 TUNABLE(double, tune_build_statement, 100e-6, 0, 1, "seconds", "estimate of the C compiler's time for a statement of a model, before one was built")
 TUNABLE(double, tune_verify, 60, 1, 10000, "seconds", "time limit of a comparison with the empty schedule")
@@ -163,8 +163,8 @@ TUNABLE(double, validate_seconds, 1.6, 0.01, 1000, "seconds", "most run time of 
 TUNABLE(double, validate_share, 0.02, 0.0001, 1, "share of the time of tune", "most run time of each side of a comparison")
 TUNABLE(double, tune_choice_share, 0.3, 0, 1, "share of the time of tune", "most time for decisions of passes that are tried in the whole model")
 TUNABLE(double, tune_choice_gain, 0.97, 0, 1, "share of the time", "the kernels of a decision's nodes must take less with another answer")
-TUNABLE(double, tune_more_flops, 1.1, 0, 1000, "times the operations", "most operations of a variant of the model; Winograd tiles may have more")
-TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "least time of the search, if runs of the whole model need not be few")
+TUNABLE(double, tune_more_flops, 1.1, 0, 1000, "times the operations", "most operations of the model with another decision of a pass, compared with its first plan; Winograd tiles may have more")
+TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "the test in the whole model is shortened, down to its least time, so that the search keeps this share")
 
 /* ---- predicted times ---- */
 TUNABLE(double, predict_exposed, 0.1, 0, 1, "part", "share of the shorter of memory and arithmetic that the longer does not hide: the least error of predicted times on Zen 5")

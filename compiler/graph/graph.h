@@ -21,8 +21,8 @@ const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the n
 void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
 
 /* needs.c: the elements of each value that a run of a size needs, by Ref, in the model's arena. Elements are counted in row-major
- * order. Each condition lies in one axis. A run gets only the entries of its size. If it needs others, this fails, and names the
- * node that needs them, or the input. */
+ * order. Each condition lies in one axis. Inputs hold only the elements of the run's size. If others are needed, graph_needs
+ * fails, and names the node that needs them, or the input. */
 const Needed *graph_needs(const Graph *g);
 Needed graph_need_of_source(const IR *ir, Ref r, int k, const Needed *n); /* need of source k of r; n: the need of r */
 /* The axis of x in which the condition `inner` lies, and its `inner` in that axis; -1: it lies in none */

@@ -36,8 +36,8 @@ typedef struct Question {
   const char *about;
   Pos at;                  /* for messages */
 } Question;
-/* A question about a node. Equal nodes are numbered in the order of their first question. The same node gives the same
- * question. */
+/* A question about a node. Nodes with the same key are numbered in the order of their first question. Asking about a
+ * node again gives the same question. */
 Question ask_node(const IR *ir, const char *pass, Ref r);
 /* A question about something with a key, such as a kernel. Each call is a further question. r: for messages */
 Question ask_key(const IR *ir, const char *pass, const char *key, Ref r);

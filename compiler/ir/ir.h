@@ -178,8 +178,8 @@ typedef struct Buf {
                               it has memory of its own */
   int64_t at, step;        /* with of: elements from the start of that buffer in iteration 0; elements to the next iteration */
   Needed needed;
-  int turn;                /* with of: 0: it is always at one place. Else it alternates between two places, `step` elements
-                              apart. It is at the second one in 1: odd, 2: even iterations */
+  int turn;                /* if `of` is set. 0: one place. 1, 2: it alternates between two places `step` elements apart, and is
+                              at the second one in odd (1) or even (2) iterations */
   int64_t piece;           /* in a kernel group: bytes for each Kernel.chunks_per_task chunks; 0: the buffer has no pieces */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
@@ -236,8 +236,8 @@ static inline Ref operand_if_any(const Node *x, Op op, int i) {
 }
 #include "accessors.h"
 
-/* Operands of a node that may have one of several ops. Code for any op walks over src[i]. src[0] is used directly only where
- * the first operands have different names, or where the op is not known yet. */
+/* Operands of a node that may have one of several ops. Code for any op walks over src[i]. Code uses src[0] directly only if the
+ * possible ops name their first operand differently, or the op is not known yet. */
 void check_operand(const Node *x, int i, const char *name); /* BUG if operand i has another name; NULL: lhs and rhs */
 static inline Ref operand_named(const Node *x, int i, const char *name) {
 #ifdef TGC_CHECK_ARGS
@@ -260,7 +260,7 @@ uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds an origin;
 _Noreturn void ir_wrong(const IR *ir, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
 
-/* Makes room for further nodes in the table of nodes, as a child process would have to do for itself. */
+/* Makes room for `more` nodes in the table of nodes. Called before a fork, so that no child has to enlarge its own table. */
 void ir_reserve(IR *ir, uint32_t more);
 /* The only constructor. It copies src, arg and dims. The caller gives the type and, at graph level, the shape. It computes
  * bounds, but checks nothing (ir_verify.c does) and folds nothing. */
@@ -340,7 +340,7 @@ Ref g_carried(IR *ir, int loop, int place, Ref init);
 /* the next value of the CARRIED with this loop and place, the number of a carried value */
 Ref g_yield(IR *ir, int loop, int place, Ref x);
 Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
-/* ends: 1 + number of the yield, a bool, after whose false value iterations change nothing, so a run may end the loop; 0: none */
+/* ends: 1 + number of a yield of a bool; once it is false, further iterations change nothing, and a run may omit them; 0: none */
 Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yields);
 /* Makes iterations after the end of a loop change nothing: each of its n yields keeps the carried value of its place. NULL: done;
  * else why this cannot be */
@@ -390,8 +390,9 @@ struct Graph {
   VEC(GState) states;      /* the last states.n inputs and outputs are the states, in order */
   bool grows;              /* the last state counts how many elements were appended to the windows: states with axis >= 0 */
   bool guarded;            /* one more output, which the caller does not get: a bool that is true if an index was out of range.
-                              Bit 0 of a u8 says so, and bit 1 that a result has more rows than its capacity */
-  VEC(GEntry) entries;     /* the graph is these, which a run executes one after another; none: it has one entry, itself */
+                              If a result may exceed its capacity, a u8: bit 0 says the same, and bit 1 that one did */
+  VEC(GEntry) entries;     /* the graph consists of these, and its plan holds their kernels one entry after another; none: it is its
+                              own entry */
 };
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* inputs that the caller gives */
 /* a result of the graph may have more rows than its capacity */

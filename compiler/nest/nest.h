@@ -46,7 +46,7 @@ const Needed *nest_needed(const IR *ir, Ref nest);
  * there is none, or it has a limit */
 Ref sized_range(IR *ir, Ref nest, int condition, int64_t *times);
 bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is such a range, or has a limit */
-Ref index_at_most(IR *ir, Ref at, int64_t most); /* `at`, which never exceeds `most` where it counts */
+Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most). In all iterations that a run executes this is at */
 
 /* ---- canon.c ---- */
 int nest_batch(IR *ir, const Nest *n);      /* number of outer ranges that index batches of matrix products */

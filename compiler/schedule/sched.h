@@ -12,7 +12,7 @@
 /* Placement of a stored value: element idx is element offset + sum(idx[a] * stride[a]) of the buffer. */
 typedef struct Place {
   bool materialized;             /* materialize.c: the value has memory */
-  bool select;             /* materialize.c: a CAT as one nest that selects the part; all parts come from one source */
+  bool select;             /* materialize.c: a CAT computed by one nest that selects the part; only if all parts have one source */
   bool reads_halo;         /* materialize.c: a PAD that shares its source's memory; the halo of the source is the padding */
   bool has_halo;
   Ref inside;              /* the CAT into which this value is written; 0: none */

@@ -36,8 +36,8 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). Accesses that neither by_ranges nor
- * clamped counts were proved by bounds of nodes, or by intervals and linear inequalities. */
+/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). All other accesses were
+ * proved by bounds of nodes, or by intervals and linear inequalities. */
 typedef struct KernelBounds {
   int64_t accesses;        /* all accesses */
   int64_t by_ranges;       /* proved by halving the ranges of loops */
@@ -206,8 +206,8 @@ void plan_loop_calls(Plan *p);
 typedef struct LoopCalls { size_t first, middle, last; int64_t rounds, at[2]; } LoopCalls;
 /* The next such loop from call k on. false: there is none */
 bool plan_next_loop(const Plan *p, size_t k, LoopCalls *out);
-/* The call after those up to `next` - 1, which have run on this arena. *round: 0 at the start of a run, for plan_next_call
- * alone */
+/* The call to run after call `next` - 1, on this arena. The caller sets *round to 0 before a run; only plan_next_call changes
+ * it. */
 size_t plan_next_call(const Plan *p, size_t next, const char *arena, int64_t *round);
 
 /* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */

@@ -180,8 +180,9 @@ void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
 int file_write_briefly(const char *path, const void *p, size_t n); /* the same for a file of a scratch folder: not fsynced */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
-void file_expect(Ctx *c, const char *path); /* fails if file_replace could not write the file: long before, without writing */
-void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* the same, but the old file stays until the new one is
+/* Fails if file_replace could not write the file. It writes nothing, and is called long before. */
+void file_expect(Ctx *c, const char *path);
+void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* as file_put, but the old file stays until the new one is
                                                                          complete */
 
 /* ---- files embedded in the program (tools/embed.sh, from runtime_stub and cmd/probe) ---- */

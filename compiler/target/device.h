@@ -3,8 +3,8 @@
  * row of facts; the compiler never asks its name.
  *
  * There are two kinds of such machines. On GPUs many threads run a program (docs/ir.md, "Device programs"). On CPUs a block is
- * the task of one core: a single thread with vectors. Such a CPU runs the programs of other CPUs, and a
- * block is a chunk. */
+ * the task of one core: a single thread with vectors. Its programs have the form of those of CPUs without
+ * a driver, and a block runs a chunk. */
 #ifndef TGC_DEVICE_H
 #define TGC_DEVICE_H
 #include "../../runtime_stub/tgcrt_device.h"
@@ -40,7 +40,8 @@ typedef struct Device {
   DeviceCosts costs;       /* only of devices with threads */
   bool shared_is_fast;     /* shared memory is faster than a cache; false: copies to it gain nothing */
   uint32_t features;       /* DEVF_ bits: features that code may use beyond the interface's minimum */
-  /* DEVF_ bits that --isa can add; none for CUDA and Metal so far. SUBGROUPS needs known warps, and INT_DOT needs panels */
+  /* DEVF_ bits that --isa can add; none for CUDA and Metal so far. SUBGROUPS: only where the warp's size is
+   * known. INT_DOT: only where panels are copied to shared memory */
   uint32_t may_have;
   bool no_f64;             /* no device of this kind has doubles */
 } Device;

@@ -19,5 +19,5 @@ enum { DOT_OVERREAD = 3 };                         /* bytes that a dot product m
 
 extern const IsaOp isa_op_table[];                    /* .name NULL ends it; better ones of an architecture come first */
 const IsaOp *isa_op_named(const char *s, size_t n);   /* NULL: there is none */
-int isa_op_depth(const IsaOp *u, int64_t groups);     /* groups of a tile: the most that divide `groups` */
+int isa_op_depth(const IsaOp *u, int64_t groups);     /* depth of a tile: the greatest divisor of `groups` that is at most u->depth */
 #endif

@@ -4,7 +4,8 @@
  * vector registers, or float registers if there are no vectors; integer registers without sp and pc (0: they limit nothing);
  * multiply-add in one instruction; f16 <-> f32 in hardware; bytes
  * of the first, second and third level of cache (0: none, or unknown); cores; flags for the C compiler; LLVM's triple and
- * features; source of the sizes. Features add flags to cflags. Sizes are small ones among the row's CPUs. Code for a larger
+ * features; source of the sizes. A feature of the fourth column adds
+ * its own flags for the C compiler, and its own features for LLVM. Sizes are small ones among the row's CPUs. Code for a larger
  * cache suffers more on a smaller one than the other way round. --isa=native replaces them by the CPU's own (host.c). */
 /* clang-format off */
 #define V4 (FEAT_AVX2 | FEAT_AVX512)
@@ -29,9 +30,9 @@ MACHINE("neon",       AARCH64, 64, 0,         16, 32, 0,  true,  true,  32768, 5
 MACHINE("rv64gcv",    RISCV64, 64, FEAT_RVV,  16, 32, 0,  true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed; vectors: the least that V permits")
 MACHINE("rv64gc",     RISCV64, 64, 0,         0,  32, 0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed")
 MACHINE("cortex-m55", ARM,     32, FEAT_DSP | FEAT_MVE, 16, 8, 14, true, true, 16384, 131072,  0, 1, FP " " M55, "thumbv8.1m.main-none-eabihf", "+fp-armv8d16", "assumed as cortex-m7: the caches are optional")
-MACHINE("cortex-m33", ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M33, "thumbv8m.main-none-eabihf", "+fp-armv8d16sp", "assumed as cortex-m7: the core has no cache")
+MACHINE("cortex-m33", ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M33, "thumbv8m.main-none-eabihf", "+fp-armv8d16sp", "the core has no cache: the sizes of cortex-m7 stand in for it")
 MACHINE("cortex-m7",  ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M7, "thumbv7em-none-eabihf", "+fp-armv8d16sp", "16 KB of data cache; in place of L2, tightly coupled memory of 128 KB")
-MACHINE("cortex-m4",  ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", "assumed as cortex-m7: the core has no cache")
+MACHINE("cortex-m4",  ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M4, "thumbv7em-none-eabihf", "+vfp4d16sp", "the core has no cache: the sizes of cortex-m7 stand in for it")
 MACHINE("armv7",      ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 32768, 262144,  0, 1, FP " -march=armv7-a -mfpu=vfpv4 -mfloat-abi=hard", "armv7-unknown-linux-gnueabihf", "+vfp4,-neon", "assumed: Cortex-A7")
 MACHINE("wasm-simd",  WASM,    32, FEAT_SIMD128, 16, 16, 0,  false, false, 32768, 262144, 0, 1, FP, "wasm32-unknown-unknown", "", "assumed: any desktop or phone since 2010")
 MACHINE("wasm32",     WASM,    32, 0,         0,  16, 0,  false, false, 32768, 262144,  0, 1, FP, "wasm32-unknown-unknown", "", "assumed: any desktop or phone since 2010")

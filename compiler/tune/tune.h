@@ -277,7 +277,7 @@ typedef struct Goal {
   double cycles;           /* estimate for the base */
   bool begun;              /* the heuristic's best were tried in this session */
   int stale;               /* generations without progress */
-  VEC(const char *) dropped; /* rejected by the model's price */
+  VEC(const char *) dropped; /* rejected by their estimated cost, without being timed */
   bool measured;           /* best was measured by the compiler's code; else its time is an estimate */
   double screen_us;        /* the incumbent's time by the screen's code: the scale of the screened trials until the compiler's
                               code is measured, then 0 */

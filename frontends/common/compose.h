@@ -8,8 +8,8 @@
 /* Outputs of `first` become the inputs of g that have their names. first's other outputs follow g's. The messages call it
  * `what`. */
 Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what);
-/* Outputs of g become the inputs of `last` that have their names. Its other inputs are g's inputs of their name, else they follow
- * g's inputs. The messages call it `what`. */
+/* Outputs of g become the inputs of `last` that have their names. Each other input of `last` is the input of g with the same
+ * name. If there is none, it follows g's inputs. The messages call it `what`. */
 Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
 /* Copies to the end of `to` what the outputs of `from` need. in: by input of `from`, its value; out: by output, the copies. part:
  * name before the origins of its nodes; NULL: none */
@@ -23,5 +23,5 @@ const char *graph_type(Ctx *c, const GIO *v);            /* "f32[1,3]" */
 bool graph_same_type(const GIO *a, const GIO *b);        /* equal element types and shapes */
 Ref graph_input(Graph *g, const GIO *like, const char *name); /* adds an input */
 void graph_output(Graph *g, Ref r, const char *name);         /* adds an output */
-Ref guards_joined(IR *ir, Ref x, Ref y);                 /* either guard; it has a bit for each thing that may happen (Graph.guarded) */
+Ref guards_joined(IR *ir, Ref x, Ref y);                 /* the OR of two guards: a bool, or a u8 with a bit for each thing that may happen */
 #endif

@@ -17,7 +17,7 @@ typedef struct OpenDims { /* zero: none */
 void open_dims_add(Ctx *c, OpenDims *d, Pos at, const char *name, bool has_name, int axis, DType dt);
 /* Fails with EX_BADMODEL; the message has the command line that sets all of them. command: the user's, or NULL. */
 _Noreturn void open_dims_refuse(Ctx *c, const OpenDims *d, const char *command);
-/* Warns that the batch is taken as 1, if they can only be the batch. A batch is axis 0 of all inputs of floats (`floats` in
- * number). It has no name, or a single one that does not suggest a length. Refuses others. */
+/* If the open dimensions can only be the batch, warns that it is taken as 1; else refuses them. A batch is axis 0 of all inputs
+ * of floats (`floats` in number). It has no name, or a single one that does not suggest a length. */
 void open_dims_settle(Ctx *c, const OpenDims *d, int floats, const char *command);
 #endif
