@@ -392,7 +392,7 @@ int API(run_on)(const tgcrt_net *net, void *m, void *const *in, void *const *out
   return status ? status : left(s, run_buffers(s, net, in, out));
 }
 
-/* ---- states, for callers: they wait for the runs before them ---- */
+/* ---- states, for callers. get, put, save and load wait for earlier runs; reset is done after them, and does not wait ---- */
 static int reset_states(Core *s, const tgcrt_net *net) {
   const int status = reset(s, net);
   return status ? status : mark(s);

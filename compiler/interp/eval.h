@@ -10,7 +10,7 @@
 
 enum {
   BLOCK = 512,           /* points evaluated together */
-  TREE = 48,             /* most nodes of a tree and dynamic variables that they may need; also bounds recursion */
+  TREE = 48,             /* most that the nodes of a tree and the dynamic variables that they may need are together; bounds recursion */
   MAX_VARS = MAX_RANK + TREE
 };
 

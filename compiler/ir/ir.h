@@ -320,7 +320,8 @@ int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
 /* Writes updates into x at index along axis, in order, joined by op (OP_NONE: replaces). Indices out of range write nothing.
  * Other axes of index and updates equal those of x or broadcast. Along axis, index and updates are equally long or broadcast. */
 Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis);
-/* src: data, a matrix of floats; feature, split and next, with an element for each position; start, one for each tree */
+/* Goes through search trees (WALK). src: data, a matrix of floats; feature, split and next, an element for each position in the
+ * trees; start, one for each tree */
 Ref g_walk(IR *ir, const Ref src[5], int64_t steps);
 const char *g_walk_refuses(const IR *ir, const Ref src[5], int64_t steps); /* why src cannot be walked; NULL: it can */
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* reduced axes stay, with extent 1 */
@@ -337,7 +338,7 @@ static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->l
 Ref g_stored(IR *ir, Ref x);
 Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse);
 Ref g_carried(IR *ir, int loop, int place, Ref init);
-/* the next value of the CARRIED with this loop and place, the number of a carried value */
+/* the next value of the CARRIED that has this loop and place. A place is the number of a carried value in its loop */
 Ref g_yield(IR *ir, int loop, int place, Ref x);
 Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
 /* ends: 1 + number of a yield of a bool; once it is false, further iterations change nothing, and a run may omit them; 0: none */
