@@ -21,10 +21,10 @@ struct Machine {
   const int64_t *shift;    /* as in interp_chunks */
   VEC(Step) step;
   VEC(uint32_t) from;      /* indices of sources in v, step after step */
-  RefMap place;            /* node to its index in v + 1 */
+  RefMap place;            /* by node: 1 + the index in v of its first lane; 0: it has no place yet */
   uint32_t places;
   int64_t *v;              /* values, by index */
-  int64_t size;            /* the number that the run is told, for sizes; 0: there are none */
+  int64_t size;            /* the dynamic dimension in this run, from which size_in_run computes all sizes; 0: no sizes */
   int64_t begin, end, chunks; /* the part of ranges of kind thread to run */
   /* Address of element `at` of buffer `id`, which step s is about to access; NULL: it must not. If touch is NULL, an access
    * outside is a BUG. */

@@ -5,20 +5,20 @@
 #define TGC_COMPOSE_H
 #include "../../compiler/ir/ir.h"
 
-/* Outputs of `first` become the inputs of g that have their names. first's other outputs follow g's. The messages call it
- * `what`. */
+/* Outputs of `first` become the inputs of g that have their names. first's other outputs follow g's. what: the name of
+ * `first` in messages. */
 Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what);
 /* Outputs of g become the inputs of `last` that have their names. Each other input of `last` is the input of g with the same
- * name. If there is none, it follows g's inputs. The messages call it `what`. */
+ * name. If there is none, it follows g's inputs. what: the name of `last` in messages. */
 Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
-/* Copies to the end of `to` what the outputs of `from` need. in: by input of `from`, its value; out: by output, the copies. part:
- * name before the origins of its nodes; NULL: none */
+/* Copies to the end of `to` what the outputs of `from` need. in: by input of `from`, its value; out: by output, the copies. part: a
+ * name put before the origin of each copied node, as in "eyes: node 17"; NULL: no name */
 void graph_graft(Graph *to, const Graph *from, const char *part, const Ref *in, Ref *out);
 /* A graph without values, for builders. The caller frees it with graph_free. */
 Graph *graph_new(Ctx *c, const char *name);
 void graph_free(Graph *g);                               /* its tables; the graph lies in c->model */
 GIO *graph_find(GIO *v, size_t n, const char *name);     /* NULL: none has the name */
-const char *graph_names(Ctx *c, const GIO *v, size_t n, const char *word); /* " 'a', 'b'", and a name near the word */
+const char *graph_names(Ctx *c, const GIO *v, size_t n, const char *word); /* " 'a', 'b'", and which is spelled like the word */
 const char *graph_type(Ctx *c, const GIO *v);            /* "f32[1,3]" */
 bool graph_same_type(const GIO *a, const GIO *b);        /* equal element types and shapes */
 Ref graph_input(Graph *g, const GIO *like, const char *name); /* adds an input */

@@ -10,7 +10,7 @@ typedef struct OpenDims { /* zero: none */
   Pos at;                 /* the first one's, in a text file */
   bool named, unnamed;    /* some have a name; some have none */
   int floats;             /* inputs of floats whose axis 0 is open */
-  bool not_batch;         /* one stands at another axis, or its name suggests a length, such as "seq" or "height" */
+  bool not_batch;         /* an open dimension is not on axis 0, or its name suggests a length, such as "seq" or "height" */
 } OpenDims;
 
 /* Adds the dimension at this axis of an input. has_name: the model names it. */
