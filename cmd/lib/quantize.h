@@ -41,7 +41,7 @@ typedef struct HeldOut {
   OnnxQuant *q;
   Texts folders;
   size_t layers, values;   /* numbers of layers and of values; each has a switch in the model below */
-  QuantModel model;        /* the switched model: it computes each layer in 8 bits and in floats, and inputs, the switches, select */
+  QuantModel model;        /* the switched model computes each layer in 8 bits and in floats; inputs, the switches, select */
   SampleShape shape;
   Tensor *in, *want, *floats, *got; /* sample after sample */
   void **out;              /* memory of got, shared with children */
@@ -73,8 +73,10 @@ typedef struct LayerChoice {
 } LayerChoice;
 LayerChoice layers_open(Ctx *c, const Options *o, const OnnxQuant *q); /* as --layers says, else all in 8 bits */
 void layers_measure(Ctx *c, LayerChoice *k, HeldOut *h);      /* each layer alone */
-void layers_search(Ctx *c, LayerChoice *k, HeldOut *h);       /* keeps worst layers in floats until the drop is at most --max-drop */
-bool layers_keep_more(LayerChoice *k, size_t n);               /* puts the n worst layers in 8 bits into floats; false: none is in 8 bits */
+/* leaves the worst layers in floats until the drop is at most --max-drop */
+void layers_search(Ctx *c, LayerChoice *k, HeldOut *h);
+/* puts the n worst of the layers in 8 bits into floats; false: none is in 8 bits */
+bool layers_keep_more(LayerChoice *k, size_t n);
 size_t layers_kept(const LayerChoice *k);
 void layers_save(Ctx *c, const LayerChoice *k, const char *path);
 void layers_print(Ctx *c, const Options *o, const LayerChoice *k);

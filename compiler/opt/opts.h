@@ -41,7 +41,8 @@ typedef struct Opts {
   Ref side[2];             /* ranges of the nest for the rows and the columns of the unit's matrices */
   int threads;             /* chunks that the nest asks for in its kernel; 0: the cost model decides */
   int nparts, nborders;    /* number of schedules in `part`; the first ones are for borders */
-  const char *part[MAX_PARTS]; /* a schedule for each remnant, as text in terms of its nest; nparts is 0 until they are chosen */
+  const char *part[MAX_PARTS]; /* a schedule for each remnant, as text; ranges have their places in the remnant's nest. nparts is 0 until
+                              the schedules are chosen */
 } Opts;
 
 /* A nest that a schedule leaves beside its tiles: a border of a peeled range, or the rest of a tile or block. */
@@ -134,7 +135,8 @@ typedef struct StagedSum {
 } StagedSum;
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p); /* NULL: range r's reduction sums products */
 enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
-/* Whether the device can sum the products in fours: both factors are 8-bit integers. It does so if both are in panels. */
+/* Whether the device can sum the products in fours, because it has the instruction and both factors are 8-bit integers. The
+ * instruction is used only if both factors are in panels. */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 /* the factor as a value of type d: itself, or the value from which it is converted; 0: neither has type d */
 Ref unit_factor(const IR *ir, Ref factor, DType d);

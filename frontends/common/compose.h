@@ -5,14 +5,14 @@
 #define TGC_COMPOSE_H
 #include "../../compiler/ir/ir.h"
 
-/* Outputs of `first` become the inputs of g that have their names. first's other outputs follow g's. what: the name of
- * `first` in messages. */
+/* Outputs of `first` become the inputs of g that have their names. first's other outputs follow g's. Messages call
+ * `first` by the text `what`. */
 Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what);
 /* Outputs of g become the inputs of `last` that have their names. Each other input of `last` is the input of g with the same
- * name. If there is none, it follows g's inputs. what: the name of `last` in messages. */
+ * name. If there is none, it follows g's inputs. Messages call `last` by the text `what`. */
 Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
-/* Copies to the end of `to` what the outputs of `from` need. in: by input of `from`, its value; out: by output, the copies. part: a
- * name put before the origin of each copied node, as in "eyes: node 17"; NULL: no name */
+/* Copies to the end of `to` what the outputs of `from` need. in: by input of `from`, its value; out: by output, the copies.
+ * part: a name put before the origin of each copied node, as in "eyes: node 17"; NULL: no name */
 void graph_graft(Graph *to, const Graph *from, const char *part, const Ref *in, Ref *out);
 /* A graph without values, for builders. The caller frees it with graph_free. */
 Graph *graph_new(Ctx *c, const char *name);
