@@ -20,7 +20,7 @@ struct Races {             /* the common data of all comparisons, and what they 
   Tensor *in;              /* inputs of the model; NULL: not made yet */
   int jobs;                /* compilers that run at a time; 0: a bundle is compiled as a whole */
   Texts built, objects;    /* side_build.c: kernels that are compiled, by their symbols, and the object files */
-  double seconds;          /* run time of each side, divided among its lives; its least number of rounds may take longer */
+  double seconds;          /* run time of each side, divided among its lives; the least work of a life may take longer */
   double begin, end;       /* times by clock_ms: when the command began, and when it shall end */
   double plan, build, life; /* seconds that a plan, the next build of a side, and the shortest life of a side will take */
   bool again;              /* a side was built before */

@@ -33,7 +33,7 @@ typedef struct LaunchReport {
   bool sampled;            /* the launch exceeds the limit: of each part, only the first block, the last one and up to eight
                               others were run */
   bool ends_at_fault;      /* set by the caller: stop at the first fault; memory stays as it is then */
-  uint8_t **stored;        /* set by the caller, by buffer: a byte per element, set by a store to it; NULL: not recorded */
+  uint8_t **stored;        /* given by the caller: a store to element e of buffer i makes stored[i][e] 1; NULL: not recorded */
 } LaunchReport;
 void launch_report_free(LaunchReport *r);
 int64_t launch_faults(const LaunchReport *r);          /* sum over all kinds */
