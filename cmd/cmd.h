@@ -190,6 +190,7 @@ typedef struct Interface Interface;
 const Target *target_of(Ctx *c, const Options *o); /* --isa, else that of --machine, --target or the backend, else DEFAULT_ISA */
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: no such backend, or it cannot emit what --emit asks for */
 Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives the default */
+unsigned bindings_of(const Options *o);                   /* --bindings as bits of bundle.h; options_check has checked it */
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 /* changes.c: the options that change a model's inputs and outputs */
 enum { CHANGES = 6 };
@@ -458,6 +459,8 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
  * fails or the child dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
+/* bytes of a value, so that the next one begins aligned as a bundle wants it */
+static inline size_t value_room(const GIO *v) { return ((size_t)gio_bytes(v) + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN; }
 /* Whether the status is a warning: the run has written all outputs, but an index was clamped, or rows were cut off */
 static inline bool run_is_complete(int status) { return status == TGCRT_INDEX || status == TGCRT_CAPACITY; }
 /* Fails with a message about a run. status: neither TGCRT_OK nor one of run_is_complete; -1: `why` says what went wrong */

@@ -259,14 +259,6 @@ static WeightsMode weights_mode(const Options *o, const Plan *p, Emit emit) {
   return emit != EMIT_TEXT && !p->in->backend->images ? WEIGHTS_OBJECT : strcmp(how, "c") ? WEIGHTS_INCBIN : WEIGHTS_ARRAY;
 }
 
-static unsigned bindings_of(const Options *o) {
-  unsigned bits = 0;
-  const char *wrong;
-  int n;
-  if (o->bindings) bindings_parse(o->bindings, &bits, &wrong, &n);
-  return bits;
-}
-
 typedef struct Drawing { tgc *t; BundleOptions options; } Drawing;
 
 static void draw(Ctx *c, void *arg) {

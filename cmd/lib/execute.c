@@ -80,7 +80,7 @@ static bool has_values(void *so, const Interface *f, const ValueFns *names, cons
     return false;
   }
   for (size_t i = 0; i < n && !f->symbol.name; i++) {
-    const size_t wanted = (size_t)dims_elems(v[i].dims, v[i].rank) * (size_t)dt_bytes(v[i].dt);
+    const size_t wanted = (size_t)gio_bytes(&v[i]);
     size_t k = f->part ? 0 : i;
     while (f->part && k < has && !is_of_entry(name(k), f->part, v[i].name)) k++;
     const size_t there = k < has ? bytes(k) : 0;
@@ -169,10 +169,6 @@ _Noreturn void model_failed(Ctx *c, int status, const char *why) {
        code == EX_MISSING ? "; set CC to a compiler for this machine" : "");
 }
 
-static size_t place_of(const GIO *v) { /* in bytes; every value begins aligned */
-  return ((size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt) + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN;
-}
-
 /* Gives each state its first value. */
 static int restart(const Loaded *m, const Interface *f) {
   int (*reset)(void *ctx);
@@ -190,7 +186,7 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
     return TGCRT_OK;
   }
   size_t bytes = 0, nin = f->inputs.n, nout = f->outputs.n;
-  for (size_t i = 0; i < nout; i++) bytes += place_of(&f->outputs.p[i]);
+  for (size_t i = 0; i < nout; i++) bytes += value_room(&f->outputs.p[i]);
   Result *r = shared_memory(c, sizeof *r);
   bytes = size_mul(bytes, steps);
   char *data = shared_memory(c, bytes);
@@ -202,7 +198,7 @@ int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratc
     const GIO *v = &f->outputs.p[i % nout];
     out[i] = tensor_like(v);
     dst[i] = data + at;
-    at += place_of(v);
+    at += value_room(v);
   }
   pid_t pid = child_start(c);
   if (!pid) {

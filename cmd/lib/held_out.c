@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static size_t bytes_of(const GIO *v) { return (size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt); }
-
 /* --metric */
 static void take_metric(Ctx *c, HeldOut *h) {
   const char *text = h->o->metric ? h->o->metric : "cosine", *at = strchr(text, '@');
@@ -96,15 +94,14 @@ static void read_samples(Ctx *c, HeldOut *h) {
 
 /* Memory for the outputs of all samples */
 static void place_outputs(Ctx *c, HeldOut *h) {
-  enum { ALIGN = 64 };
   size_t bytes = 0, at = 0;
-  for (size_t i = 0; i < h->shape.nout; i++) bytes += (bytes_of(&h->shape.out[i]) + ALIGN - 1) / ALIGN * ALIGN;
+  for (size_t i = 0; i < h->shape.nout; i++) bytes += value_room(&h->shape.out[i]);
   char *data = shared_memory(c, size_mul(bytes, h->folders.n));
   for (size_t i = 0; i < h->folders.n * h->shape.nout; i++) {
     const GIO *v = &h->shape.out[i % h->shape.nout];
     h->got[i] = tensor_like(v);
     h->got[i].data = h->out[i] = data + at;
-    at += (bytes_of(v) + ALIGN - 1) / ALIGN * ALIGN;
+    at += value_room(v);
   }
 }
 
@@ -125,7 +122,7 @@ void held_out_open(Ctx *c, HeldOut *h, const float (*range)[2]) {
   run_choice(c, h, ARENA_NEW(&c->model, bool, h->layers), "running the float model");
   for (size_t i = 0; i < h->folders.n * h->shape.nout; i++) {
     h->floats[i] = h->got[i];
-    h->floats[i].data = arena_dup(&c->model, h->got[i].data, bytes_of(&h->shape.out[i % h->shape.nout]));
+    h->floats[i].data = arena_dup(&c->model, h->got[i].data, (size_t)gio_bytes(&h->shape.out[i % h->shape.nout]));
   }
   if (!h->from_data) h->want = h->floats;
   h->best = score(c, h).metric;

@@ -247,8 +247,7 @@ void worker_paced(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
   void **dst = ARENA_NEW(&c->model, void *, f->outputs.n + 1);
   for (size_t i = 0; i < f->inputs.n; i++) src[i] = in[i].data;
   for (size_t i = 0; i < f->outputs.n; i++) {
-    const GIO *v = &f->outputs.p[i];
-    dst[i] = shared_memory(c, (size_t)dims_elems(v->dims, v->rank) * (size_t)dt_bytes(v->dt));
+    dst[i] = shared_memory(c, (size_t)gio_bytes(&f->outputs.p[i]));
   }
   if (!start(c, w, "the compiled model")) serve_model(dir, so, f, threads, src, dst, stamps, pace);
   const char *why = answer(c, w, "ready", &w->ready);

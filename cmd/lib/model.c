@@ -20,6 +20,14 @@ static const Target *with_costs(Ctx *c, const Options *o, const Target *t, const
   return c->tunables ? target_with_rates(&c->model, t, &c->tunables->rates) : t;
 }
 
+unsigned bindings_of(const Options *o) {
+  unsigned bits = 0;
+  const char *word;
+  int n;
+  if (o->bindings) bindings_parse(o->bindings, &bits, &word, &n);
+  return bits;
+}
+
 const Target *target_of(Ctx *c, const Options *o) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
@@ -41,7 +49,7 @@ const Target *target_of(Ctx *c, const Options *o) {
     fail(c, EX_USAGE_, "--isa '%s' is not a machine of --backend '%s' (tgc devices lists both)", isa, b->name);
   if (emit == EMIT_WASM && t->arch != ARCH_WASM)
     fail(c, EX_USAGE_, "--emit=wasm is for WebAssembly, and --isa '%s' is another machine (wasm-simd and wasm32 are right)", isa);
-  if (target_is_bare(t) && o->bindings && strstr(o->bindings, "python")) /* the list is known to be right */
+  if (target_is_bare(t) && binding_named(bindings_of(o), "python"))
     fail(c, EX_USAGE_, "--bindings=python loads a shared library, and --isa '%s' has no operating system", isa);
   if (t->variants && b && !b->variant)
     fail(c, EX_USAGE_, "--isa '%s' is several machines; only --backend=c makes one bundle for them", isa);
@@ -106,18 +114,18 @@ static void check_entries(const Options *o, const Graph *g, const Target *t, con
   Ctx *c = g->ir->ctx;
   Emit emit;
   const Backend *b = backend_of(o, &emit);
-  const bool rust = o->bindings && strstr(o->bindings, "rust"); /* the list is known to be right */
+  const bool rust = binding_named(bindings_of(o), "rust");
   bool overflows = false;
   for (size_t e = 0; e < g->entries.n; e++) overflows |= graph_may_overflow(g->entries.p[e].g);
-  const char *what = overflows                  ? "a result whose size depends on data"
+  const char *what = overflows                       ? "a result whose size depends on data"
                      : !b->is_c || emit != EMIT_TEXT ? "code other than C"
-                     : t->variants                 ? "--isa=fat"
-                     : lock || o->lock             ? "a lock file"
-                     : o->stop_after               ? "--stop-after"
-                     : rust                        ? "--bindings=rust"
-                     : o->run_step                 ? "--run-step"
-                     : o->verb == VERB_tune        ? "tune"
-                                                   : NULL;
+                     : t->variants                   ? "--isa=fat"
+                     : lock || o->lock               ? "a lock file"
+                     : o->stop_after                 ? "--stop-after"
+                     : rust                          ? "--bindings=rust"
+                     : o->run_step                   ? "--run-step"
+                     : o->verb == VERB_tune          ? "tune"
+                                                     : NULL;
   if (g->entries.n && what)
     fail(c, EX_USAGE_, "%s is for one entry, and this pipeline has %zu; choose one by --entry", what, g->entries.n);
 }

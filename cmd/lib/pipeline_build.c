@@ -438,8 +438,6 @@ static Graph *entry_copy(const Build *b, const Graph *from, IR *ir) {
   return g;
 }
 
-static int64_t divisor(int64_t a, int64_t b) { return b ? divisor(b, a % b) : a; }
-
 /* Entries that share a window agree on its memory. */
 static void share_window(const Build *b, size_t state) {
   const Pipeline *p = b->p;
@@ -453,7 +451,7 @@ static void share_window(const Build *b, size_t state) {
       REFUSE_AT(b, p->states.p[state].at, "state '%s' grows along axis %d in one entry and along axis %d in '%s'",
                 p->states.p[state].name, axis, s->axis, p->entries.p[e].name);
     axis = s->axis;
-    step = divisor(s->taken, step);
+    step = i64_gcd(s->taken, step);
     if (s->taken > most) most = s->taken;
     if (s->capacity > capacity) capacity = s->capacity;
   }

@@ -80,7 +80,7 @@ static void add_launch(const Plan *p, Tables *t, size_t k, size_t index, const L
 
 static int64_t values_bytes(const GIO *v, size_t n) {
   int64_t bytes = 0;
-  for (size_t i = 0; i < n; i++) bytes += dims_elems(v[i].dims, v[i].rank) * dt_bytes(v[i].dt);
+  for (size_t i = 0; i < n; i++) bytes += gio_bytes(&v[i]);
   return bytes;
 }
 

@@ -69,7 +69,7 @@ json_t *json_dims(int rank, const int64_t *dims) {
 
 static json_t *value_json(const GIO *v, const char *field) {
   json_t *j = json_pack("{s:s, s:o, s:s, s:o, s:I}", "field", field, "name", json_text(v->name), "type", dtype_info[v->dt].text,
-                   "shape", json_dims(v->rank, v->dims), "bytes", (json_int_t)dims_elems(v->dims, v->rank) * dt_bytes(v->dt));
+                   "shape", json_dims(v->rank, v->dims), "bytes", (json_int_t)gio_bytes(v));
   if (v->open) json_object_set_new(j, "open", json_integer(v->open));
   if (v->narrow) json_object_set_new(j, "holds", json_string(small_type(v->narrow)->name));
   return j;

@@ -12,12 +12,11 @@
 
 typedef struct Region { int64_t begin, end; } Region; /* bytes, relative to the base of this kind of pointer */
 
-static int64_t value_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 
 static Region region_of(const Plan *p, const Buf *b, int64_t weight_bytes) {
   switch (b->kind) {
-  case BUF_INPUT: return (Region){ 0, value_bytes(&p->g->inputs.p[b->slot]) };
-  case BUF_OUTPUT: return (Region){ 0, value_bytes(&p->g->outputs.p[b->slot]) };
+  case BUF_INPUT: return (Region){ 0, gio_bytes(&p->g->inputs.p[b->slot]) };
+  case BUF_OUTPUT: return (Region){ 0, gio_bytes(&p->g->outputs.p[b->slot]) };
   case BUF_WEIGHT: return (Region){ 0, weight_bytes };
   case BUF_ARENA: return (Region){ 0, p->memory.state_at };
   case BUF_GUARD: return (Region){ p->memory.guard_at, p->memory.guard_at + 1 };

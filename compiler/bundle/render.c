@@ -464,7 +464,7 @@ static const char *digest_word(const Rendering *r) {
 static const char *pragmas_word(const Rendering *r) { return device_pragmas(r->p, r->device.needs); }
 static const char *bytes_list(const Rendering *r, const GIO *v, size_t n) {
   Sb s = { 0 };
-  for (size_t i = 0; i < n; i++) sb_printf(&s, "%lld, ", (long long)dims_elems(v[i].dims, v[i].rank) * dt_bytes(v[i].dt));
+  for (size_t i = 0; i < n; i++) sb_printf(&s, "%lld, ", (long long)gio_bytes(&v[i]));
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 static const char *input_bytes_word(const Rendering *r) { return bytes_list(r, r->p->g->inputs.p, graph_nin(r->p->g)); }

@@ -31,7 +31,7 @@ static void put_values(const Plan *p, const char *net, const char *kind, const G
   for (int i = 0; i < n; i++) {
     const DTypeInfo *d = &dtype_info[v[i].dt];
     const char *name = value_name(&v[i], field[i]);
-    const long long bytes = (long long)dims_elems(v[i].dims, v[i].rank) * dt_bytes(v[i].dt);
+    const long long bytes = gio_bytes(&v[i]);
     sb_puts(&values, "  { TGCRT_");
     for (const char *t = d->text; *t; t++) sb_printf(&values, "%c", *t >= 'a' && *t <= 'z' ? *t & ~0x20 : *t);
     sb_printf(&values, ", %d, %lld, %lld },\n", v[i].rank, (long long)at, bytes);

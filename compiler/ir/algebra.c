@@ -31,16 +31,6 @@ typedef struct Sum {
 
 static int64_t floormod(int64_t a, int64_t m) { return a % m + (a % m < 0 ? m : 0); }
 
-static int64_t gcd(int64_t a, int64_t b) { /* gcd of magnitudes; not both INT64_MIN */
-  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
-  while (y) {
-    uint64_t rest = x % y;
-    x = y;
-    y = rest;
-  }
-  return (int64_t)x;
-}
-
 Ref ix_const(IR *ir, int64_t v) { return c_bits(ir, DT_I64, v); }
 static Ref truth(IR *ir, bool v) { return c_bits(ir, DT_BOOL, v); }
 static Ref binary(IR *ir, Op op, DType d, Ref a, Ref b) { return node_make(ir, op, d, 1, 2, (Ref[]){ a, b }, 0, NULL, 0, NULL); }
@@ -256,7 +246,7 @@ static int64_t peel(const IR *ir, Sum *s, int64_t m, Sum *q, Sum *low) {
   for (int64_t below = m;;) { /* common divisors of m and a coefficient, greatest first */
     int64_t g = 1;
     for (int i = 0; i < s->n; i++) {
-      int64_t d = gcd(s->t[i].k, m);
+      int64_t d = i64_gcd(s->t[i].k, m);
       if (d < below && d > g) g = d;
     }
     if (g == 1 || split_at(ir, s, g, low)) return g;
@@ -365,7 +355,7 @@ static Ref below_zero(IR *ir, Sum *s) {
     if (v.hi < 0 || v.lo >= 0) return truth(ir, v.hi < 0);
     bool changed = false;
     int64_t all = 0, m, bound;
-    for (int i = 0; i < s->n; i++) all = gcd(all, s->t[i].k);
+    for (int i = 0; i < s->n; i++) all = i64_gcd(all, s->t[i].k);
     changed = coarser(ir, s, all);
     for (int64_t under = INT64_MAX; !changed;) { /* other factors, greatest first */
       int64_t g = 1;

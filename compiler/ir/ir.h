@@ -366,6 +366,7 @@ typedef struct GIO {
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
   int open;                /* 1 + the axis whose extent is IR.symbol; 0: none */
 } GIO;
+static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: an output that the bundle keeps as an input of the next run. */
 typedef struct GState {
   int axis;                /* -1: the output is the next input. Else the output is the input with `taken` elements appended

@@ -52,7 +52,7 @@ int64_t window_travel(const Graph *g, size_t k) {
 static StatePlace place_of(Plan *p, size_t k) {
   const GState *s = &p->g->states.p[k];
   const GIO *v = &p->g->inputs.p[graph_nin(p->g) + k];
-  int64_t bytes = dims_elems(v->dims, v->rank) * dt_bytes(v->dt);
+  int64_t bytes = gio_bytes(v);
   if (s->axis < 0) {
     int64_t step = align_up(bytes), slots = old_before_new(p, k) ? 1 : 2;
     return (StatePlace){ .outer = 1, .block = step * slots, .keep = bytes, .step = step, .slots = slots };

@@ -85,7 +85,8 @@ void race_all(Batch *b, bool quick); /* times candidates that are not bad; repor
 /* ---- candidate_device.c ---- */
 extern const Course device_course;
 void device_build(Batch *b);       /* all work before the race: the driver compiles the candidates */
-double driver_limit(const Batch *b, bool incumbent); /* most seconds in which the driver makes a program, or runs a kernel first; INCUMBENT times as many for the incumbent */
+/* most seconds in which the driver makes a program, or runs a kernel first; INCUMBENT times as many for the incumbent */
+double driver_limit(const Batch *b, bool incumbent);
 /* Call it if the driver refuses the program. Reports candidates that the driver refuses even alone, and marks them as bad. */
 void device_refused(Batch *b, const char *why);
 void device_pass_on(const char *line); /* a child's line; if it says that device or compiler is gone, this batch ends */

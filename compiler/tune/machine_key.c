@@ -151,7 +151,7 @@ static int find(Ctx *c, const Backend *b, const char *device, Place *p, const ch
 
 static size_t *value_bytes(Ctx *c, const GIO *v, size_t n) {
   size_t *bytes = ARENA_NEW(&c->model, size_t, n + 1);
-  for (size_t i = 0; i < n; i++) bytes[i] = (size_t)dims_elems(v[i].dims, v[i].rank) * (size_t)dt_bytes(v[i].dt);
+  for (size_t i = 0; i < n; i++) bytes[i] = (size_t)gio_bytes(&v[i]);
   return bytes;
 }
 

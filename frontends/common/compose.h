@@ -23,5 +23,6 @@ const char *graph_type(Ctx *c, const GIO *v);            /* "f32[1,3]" */
 bool graph_same_type(const GIO *a, const GIO *b);        /* equal element types and shapes */
 Ref graph_input(Graph *g, const GIO *like, const char *name); /* adds an input */
 void graph_output(Graph *g, Ref r, const char *name);         /* adds an output */
-Ref guards_joined(IR *ir, Ref x, Ref y);                 /* the OR of two guards: a bool, or a u8 with a bit for each thing that may happen */
+/* the OR of two guards: a bool, or a u8 with a bit for each thing that may happen */
+Ref guards_joined(IR *ir, Ref x, Ref y);
 #endif

@@ -137,7 +137,8 @@ static const char *const of_linker_begin[] = { "-l", "-L", "-Wl,", "-fuse-ld", N
 /* options of commands that do more than make objects and link them */
 static const char *const others[] = { "-E",      "-M",         "-x",         "-f-",      "-###", "-v",
                                       "--version", "-dump",    "-print",     "-save-temps", "-fsyntax", "-flto", "-fprofile",
-                                      "--coverage", "-i",      "-Xclang",    "-emit",    "@",    "-fcallgraph-info", "-fstack-usage", NULL };
+                                      "--coverage", "-i",      "-Xclang",    "-emit",    "@",
+                                      "-fcallgraph-info", "-fstack-usage", NULL };
 
 static bool begins_one(const char *word, const char *const *list) {
   for (; *list; list++)

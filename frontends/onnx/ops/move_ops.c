@@ -57,7 +57,8 @@ void op_reshape(Build *b) {
     known = total;
   }
   check_dims(b, rank, dims);
-  if (known != total) bad(b, "the input has %lld elements, but the shape's entries multiply to %lld", (long long)total, (long long)known);
+  if (known != total)
+    bad(b, "the input has %lld elements, but the shape's entries multiply to %lld", (long long)total, (long long)known);
   b->out[0] = g_reshape(b->ir, b->in[0], rank, dims);
 }
 

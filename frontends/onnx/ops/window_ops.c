@@ -316,10 +316,8 @@ typedef struct PhaseRun { /* adjacent phases of an axis */
 } PhaseRun;
 typedef struct PhaseRuns { int64_t j, dilation; int n; PhaseRun run[]; } PhaseRuns;
 
-static int64_t greatest_divisor(int64_t a, int64_t b) { return b ? greatest_divisor(b, a % b) : a; }
-
 static PhaseRuns *phase_runs(Build *b, const Window *w, int i, int64_t out) {
-  const int64_t s = w->stride[i], d = w->dilation[i], g = greatest_divisor(s, d), step = s / g, r = (w->lo[i] % s + s) % s;
+  const int64_t s = w->stride[i], d = w->dilation[i], g = i64_gcd(s, d), step = s / g, r = (w->lo[i] % s + s) % s;
   if (s > MAX_STRIDE) bad(b, "stride %lld on spatial axis %d is over the limit", (long long)s, i);
   PhaseRuns *f = arena_alloc(&b->c->model, sizeof *f + (size_t)s * sizeof *f->run);
   int64_t *tap = ARENA_NEW(&b->c->model, int64_t, s); /* 1 + first tap of each phase */

@@ -305,7 +305,9 @@ static void scan(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type,
     const uint8_t *field = p;
     const ProtobufCMessageDescriptor *inner = scan_field(&s, &level[depth], &p, &len);
     if (!inner) continue;
-    if (++depth > deepest) fail(c, EX_BADMODEL, "protobuf messages (graphs, nodes, attributes) are nested deeper than %lld (--max-nesting)", (long long)deepest);
+    if (++depth > deepest)
+      fail(c, EX_BADMODEL, "protobuf messages (graphs, nodes, attributes) are nested deeper than %lld (--max-nesting)",
+           (long long)deepest);
     spend(&s, inner->sizeof_message + PER_ALLOC);
     size_t tag = 0;
     while (field[tag++] & 128) continue;
