@@ -17,7 +17,7 @@ static const Dialect dialect = {
   .i64 = "$aLL", .u64 = "$aULL", .least32 = "INT32_MIN", .least64 = "INT64_MIN", .nearest = "rint", .single = "f",
   .kernel = "extern \"C\" __global__ void __launch_bounds__($k) ", .helper = "static __device__ __forceinline__ ", .global = "",
   .restricted = "__restrict__ ", .local = "", .loop = "for ($T $0 = $a; $0 < $b; $0++)",
-  .parameter = "$q$E *$0b$k", .block = "blockIdx.$d", .thread = "threadIdx.$d", .shared = "__shared__ ",
+  .parameter = "$q$E *$0b$k", .block = "blockIdx.$d", .thread = "threadIdx.$d", .shared = "__shared__ __attribute__((aligned(16))) ",
   .barrier = "__syncthreads()",
   .more =
       "@text INT32_M INT64_M\n#define INT32_MAX 2147483647\n#define INT32_MIN (-INT32_MAX - 1)\n"

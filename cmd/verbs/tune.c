@@ -368,7 +368,8 @@ static void drop_untested(Ctx *c, Tuning *u) {
   }
   if (dropped)
     warn_at(c, (Pos){ 0 },
-            "%d schedules are not used, because --time is too short to test them in the whole model; their times are kept", dropped);
+            "%d %s not used, because --time is too short for tests in the whole model; measured times are kept", dropped,
+            dropped == 1 ? "schedule is" : "schedules are");
 }
 
 static void run(Ctx *c, void *arg) {

@@ -94,6 +94,7 @@ TUNABLE(int, device_results_least, 1024, 1, 1048576, "results", "fewest results 
 TUNABLE(int, device_parts_most, 32, 1, 256, "parts", "most parts of a sum")
 TUNABLE(int, device_part_least, 64, 1, 65536, "terms", "fewest terms in a part of a sum; fewer are not enough work for a block")
 TUNABLE(int, device_warp_least, 16, 1, 64, "threads", "threads of a warp that prices assume at least; a block of fewer is not worth its start")
+TUNABLE(int, device_registers, 32, 0, 256, "registers", "registers of a thread beside sums and factors: indices, gates and what is loaded ahead")
 TUNABLE(double, device_long, 1e8, 0, 1e15, "products", "contractions with at least this many products may have more sums per thread: fewer blocks still fill the device")
 TUNABLE(double, device_parts_gain, 1.5, 1, 100, "times as fast", "sums in parts must be this much faster, because their cost is known least")
 TUNABLE(double, fused_adds, 128, 0, 1000000, "loads", "most loads of parts by a thread that reads sums; more take longer than a separate launch")

@@ -22,6 +22,8 @@
 enum {
   WAYS = 64,               /* most ways of a side: one for each number of threads and copies */
   TRIED = 12,              /* pairs of ways that opts_check is asked about */
+  BARRIER_THREADS = 256,   /* threads of a block whose barrier costs what the device's row says */
+  VECTOR = 4,              /* most elements that a thread loads from a panel at once */
   SPLIT = 3                /* most split ranges of a side; they are innermost */
 };
 
@@ -122,28 +124,63 @@ static double copy_cost(const Shape *x, const Side *s, const Way *w, int depth) 
 
 typedef struct Choice { const Way *a, *b; int depth, parts; double price; } Choice; /* parts: of a sum */
 
-/* Instructions to load an element of a factor without a panel. It is one if neighbouring
- * threads load the same element or neighbours. */
-static double load_cost(const Shape *x, const Choice *c, int factor) {
-  int last = -1, side = 0, at = 0;
+/* The side of the threads that are neighbours; *range: the index of their range */
+static int inner_side(const Shape *x, const Choice *c, int *range) {
+  int last = -1, side = 0;
+  *range = 0;
   for (int f = 0; f < 2; f++)
     for (int k = x->side[f].first; k < x->side[f].n; k++) {
       const Split *split = &(f ? c->b : c->a)->split[k - x->side[f].first];
       if (split->threads < 2 || x->side[f].place[k] < last) continue;
       last = x->side[f].place[k];
       side = f;
-      at = k;
+      *range = k;
     }
+  return side;
+}
+
+/* Instructions to load an element of a factor without a panel. It is one if neighbouring
+ * threads load the same element or neighbours. */
+static double load_cost(const Shape *x, const Choice *c, int factor) {
+  int at;
+  const int side = inner_side(x, c, &at);
   return side != factor || x->side[factor].beside == at ? 1 : x->d->costs.request;
 }
 
-/* The price of all blocks, and of adding the parts of sums. instructions: those of each thread; sums: its registers of sums */
-static double price_of_blocks(const Shape *x, double blocks, double threads, double sums, int parts, double instructions) {
+static int copies_beside(int copies) { return copies % VECTOR == 0 ? VECTOR : copies % 2 == 0 ? 2 : 1; } /* of a vector */
+
+/* Instructions to load a term's factors from panels. Copies are contiguous on the side whose elements neighbours share. */
+static double panel_loads(const Shape *x, const Choice *c) {
+  int at;
+  const int side = inner_side(x, c, &at);
+  const int whole = side ? c->b->copies : c->a->copies, shared = side ? c->a->copies : c->b->copies;
+  return whole + (double)shared / copies_beside(shared);
+}
+
+/* Instructions that the threads of a block wait at a barrier: the more of them there are, the later the last one comes */
+static double barrier_cost(const Shape *x, double threads) { return x->d->costs.barrier * threads / BARRIER_THREADS; }
+
+/* Registers of a thread with so many sums and loaded factors */
+static double registers_of(const Shape *x, double sums, double factors) {
+  return sums + factors + tunable(x->ir->ctx, device_registers);
+}
+
+/* Threads of a unit's blocks that its registers have room for */
+static double room_for(const Shape *x, double lanes, double registers) {
+  return x->d->registers ? floor(x->d->registers / (registers * lanes)) * lanes : INFINITY;
+}
+
+/* The price of all blocks, and of adding the parts of sums. instructions: those of each thread; sums: its registers of sums;
+ * factors: its registers of loaded factors */
+static double price_of_blocks(const Shape *x, double blocks, double threads, double sums, double factors, int parts,
+                              double instructions) {
   const double warp = fmax(x->d->warp, tunable(x->ir->ctx, device_warp_least));
   const double lanes = ceil(threads / warp) * warp; /* an incomplete warp takes as long as a full one */
   const double results = (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
   const double adds = parts > 1 ? x->d->costs.launch + results * x->d->costs.memory * (2 * parts + 1) / x->d->units : 0;
-  const double each = ceil(blocks / x->d->units), resident = fmin(each * lanes, fmax(x->d->unit_threads, lanes));
+  const double each = ceil(blocks / x->d->units), room = room_for(x, lanes, registers_of(x, sums, factors));
+  const double resident = fmin(fmin(each * lanes, room), fmax(x->d->unit_threads, lanes));
+  if (!room) return INFINITY; /* sums would spill */
   /* independent sums of a thread hide latency */
   const double busy = fmin(1, resident * (sums >= 4 ? 2 : 1) / x->d->unit_threads);
   return instructions * lanes * each / busy + adds;
@@ -158,17 +195,18 @@ static double price(const Shape *x, const Choice *c) {
   const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch * c->parts, terms = (double)x->terms / c->parts;
   double rounds = depth ? ceil(terms / depth) : 1, term = cost->term + sums;
   if (depth)
-    term += a->copies + b->copies + 2 * cost->barrier / depth +
+    term += panel_loads(x, c) + 2 * barrier_cost(x, threads) / depth +
             (copy_cost(x, &x->side[0], a, depth) + copy_cost(x, &x->side[1], b, depth)) / threads;
-  if (depth && x->bytes) term -= (cost->term + sums + a->copies + b->copies) * (BYTES_SUMMED - 1) / BYTES_SUMMED;
+  if (depth && x->bytes) term -= (cost->term + sums + panel_loads(x, c)) * (BYTES_SUMMED - 1) / BYTES_SUMMED;
   if (!depth) term += a->copies * load_cost(x, c, 0) + b->copies * load_cost(x, c, 1);
-  return price_of_blocks(x, blocks, threads, sums, c->parts, rounds * (depth ? depth : terms) * term);
+  return price_of_blocks(x, blocks, threads, sums, (double)a->copies + b->copies, c->parts, rounds * (depth ? depth : terms) * term);
 }
 
 /* ---- the best ---- */
 typedef struct Best { int n; Choice choice[TRIED]; } Best; /* the cheapest first */
 
 static void keep_choice(Best *b, const Choice *c) {
+  if (c->price == INFINITY) return;
   int at = b->n < TRIED ? b->n++ : TRIED;
   if (at == TRIED && b->choice[TRIED - 1].price <= c->price) return;
   if (at == TRIED) at--;
@@ -196,16 +234,30 @@ static void keep_best(const Shape *x, Best best[2], const Way *a, const Way *b, 
   }
 }
 
+/* Elements of both panels for each term. A panel without room for its pitch would have all of a warp's stores in one bank. */
+static int64_t panel_elems(const Shape *x, const Choice *c) {
+  int at;
+  const int inner = inner_side(x, c, &at);
+  int64_t elems = 0;
+  for (int f = 0; f < 2; f++) {
+    const Way *w = f ? c->b : c->a;
+    const int64_t width = (int64_t)w->threads * w->copies;
+    const bool spread = x->side[f].terms_beside && !x->bytes;
+    elems += spread ? staged_pitch(x->d, width, c->depth, f == inner ? 1 : copies_beside(w->copies)) : width;
+  }
+  return elems;
+}
+
 static void try_pair(const Shape *x, const Way *a, const Way *b, Best best[2]) {
   const double products = (double)x->terms * (double)x->side[0].all * (double)x->side[1].all * (double)x->batch;
-  const int64_t elems = (int64_t)a->threads * a->copies + (int64_t)b->threads * b->copies;
   const int bytes = dt_bytes((DType)node(x->ir, x->p.red)->dt), usual = tunable(x->ir->ctx, device_depth);
   const bool long_sums = products >= tunable(x->ir->ctx, device_long);
   if (a->threads * b->threads > x->d->max_threads || a->threads * b->threads < 2) return;
   if (a->copies * b->copies > (long_sums && x->d->shared_is_fast ? x->d->sums_long : x->d->sums)) return;
   for (int depth = 4; depth <= 2 * usual && x->d->shared_is_fast; depth++) {
     if (x->bytes && depth % BYTES_SUMMED) continue;
-    if (depth > x->terms || (depth != usual && x->terms % depth) || elems * depth * bytes > x->d->shared_bytes) continue;
+    if (depth > x->terms || (depth != usual && x->terms % depth)) continue;
+    if (panel_elems(x, &(Choice){ a, b, depth, 1, 0 }) * depth * bytes > x->d->shared_bytes) continue;
     keep_best(x, best, a, b, depth);
   }
   if (!x->d->shared_is_fast) keep_best(x, best, a, b, 0);
@@ -262,14 +314,15 @@ static double unit_price(const Shape *x, const UnitChoice *c) {
   const double multiply = copies * (double)u->m * u->n * u->k / u->products;
   const double load = c->way[c->first].copies * unit_elements(u, MATRIX_A) + c->way[!c->first].copies * unit_elements(u, MATRIX_B);
   const double copy = (copy_cost(x, &x->side[0], a, c->depth) + copy_cost(x, &x->side[1], b, c->depth)) * c->depth / threads;
-  const double round = (double)c->depth / u->k * (x->d->costs.term + multiply + load) + copy + 2 * x->d->costs.barrier;
-  return price_of_blocks(x, blocks, threads, copies * unit_elements(u, MATRIX_C), c->parts, rounds * round);
+  const double round = (double)c->depth / u->k * (x->d->costs.term + multiply + load) + copy + 2 * barrier_cost(x, threads);
+  return price_of_blocks(x, blocks, threads, copies * unit_elements(u, MATRIX_C), load * dt_bytes(u->a) / 4, c->parts, rounds * round);
 }
 
 typedef struct UnitBest { int n; UnitChoice choice[TRIED]; } UnitBest; /* the cheapest first */
 
 static void keep_unit(const Shape *x, UnitBest *b, UnitChoice c) {
   c.price = unit_price(x, &c);
+  if (c.price == INFINITY) return;
   int at = b->n < TRIED ? b->n++ : TRIED;
   if (at == TRIED && b->choice[TRIED - 1].price <= c.price) return;
   if (at == TRIED) at--;

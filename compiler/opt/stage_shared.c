@@ -257,11 +257,20 @@ static Ref term_of(const Panels *s, Ref in_round) {
   return s->round ? ix_add(s->ir, ix_mul(s->ir, s->round, s->depth), in_round) : in_round;
 }
 
-/* The dimensions of a factor's panel: copies, then threads, whose elements are contiguous, then the side of a matrix, last the
- * terms of a round */
+/* Whether the factor varies with the threads that are neighbours: those of the innermost range over threads */
+static bool varies_in_warp(const Panels *s, Ref factor) {
+  Ref inner = 0;
+  for (int k = 0; k < s->nest.n; k++)
+    if (range_kind(node(s->ir, s->nest.ranges[k])) == RK_LOCAL) inner = s->nest.ranges[k];
+  return inner && ix_uses(s->ir, factor, inner);
+}
+
+/* The dimensions of a factor's panel, last the terms of a round. If neighbours take different elements, the elements of threads
+ * are contiguous, so that one request of a warp meets all banks. Otherwise a thread's copies are, so that it loads vectors. */
 static int panel_sides(const Panels *s, Ref factor, Side *side) {
-  static const RangeKind kinds[] = { RK_UNROLL, RK_LOCAL, RK_FRAG };
+  static const RangeKind orders[2][3] = { { RK_LOCAL, RK_UNROLL, RK_FRAG }, { RK_UNROLL, RK_LOCAL, RK_FRAG } };
   IR *ir = s->ir;
+  const RangeKind *kinds = orders[s->unit || varies_in_warp(s, factor)];
   const Ref load = main_load(ir, factor);
   const Node *red = node(ir, s->p.red);
   int n = 0;
@@ -284,12 +293,16 @@ static int panel_sides(const Panels *s, Ref factor, Side *side) {
   return n + 1;
 }
 
-/* Elements from one term to the next. Threads may store contiguous terms of one element: the pitch spreads them over different
- * banks. */
-static int64_t panel_pitch(const Panels *s, DType d, int64_t width, bool terms_beside, int64_t *spare) {
-  const int64_t banks = s->dev->shared_banks, apart = s->depth < banks ? banks / s->depth : 1;
-  const int64_t pitch = width + ((apart - width) % banks + banks) % banks;
-  if (banks < 2 || !terms_beside || dt_bytes(d) != BANK_BYTES) return width;
+int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside) {
+  const int64_t banks = d->shared_banks, spread = depth < banks ? banks / depth : 1;
+  const int64_t apart = spread < beside ? beside : spread;
+  return width + ((apart - width) % banks + banks) % banks;
+}
+
+/* Elements from one term to the next */
+static int64_t panel_pitch(const Panels *s, DType d, int64_t width, int64_t beside, bool terms_beside, int64_t *spare) {
+  const int64_t pitch = staged_pitch(s->dev, width, s->depth, beside);
+  if (s->dev->shared_banks < 2 || !terms_beside || dt_bytes(d) != BANK_BYTES) return width;
   const int64_t more = shared_bytes(d, pitch * s->depth) - shared_bytes(d, width * s->depth);
   if (more > *spare) return width;
   *spare -= more;
@@ -309,14 +322,21 @@ static int64_t panel_width(const Side *side, int n) { /* elements of a term, whi
   return width;
 }
 
+/* Contiguous copies of a thread, as far as a vector has room for them: 4, 2 or 1 */
+static int64_t copies_beside(const Panels *s, const Side *side, int n) {
+  const Side *inner = n > 1 ? &side[n - 2] : NULL;
+  if (s->unit || !inner || range_kind(node(s->ir, inner->range)) != RK_UNROLL) return 1;
+  return inner->extent % 4 == 0 ? 4 : inner->extent % 2 == 0 ? 2 : 1;
+}
+
 /* Layout of a panel: element `at` of a term is at * element + term * step */
 typedef struct Lie { int64_t element, step, elems; } Lie;
 
-static Lie panel_lie(const Panels *s, Ref factor, int64_t width, bool neighbours_store_terms, int64_t *spare) {
+static Lie panel_lie(const Panels *s, Ref factor, int64_t width, int64_t beside, bool neighbours_store_terms, int64_t *spare) {
   const DType d = (DType)node(s->ir, factor)->dt;
   if (s->group > 1) return (Lie){ 1, width, width * s->depth };
   if (!s->unit) {
-    const int64_t pitch = panel_pitch(s, d, width, neighbours_store_terms, spare);
+    const int64_t pitch = panel_pitch(s, d, width, beside, neighbours_store_terms, spare);
     return (Lie){ 1, pitch, pitch * s->depth };
   }
   const Matrix x = ix_uses(s->ir, factor, s->rows) ? MATRIX_A : MATRIX_B;
@@ -411,7 +431,7 @@ static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
   memcpy(p.order, p.side, (size_t)p.n * sizeof *p.side);
   qsort(p.order, (size_t)p.n, sizeof *p.order, by_step);
   p.elems = width * s->depth;
-  p.lie = panel_lie(s, factor, width, p.order[p.n - 1].range == s->term, spare);
+  p.lie = panel_lie(s, factor, width, copies_beside(s, p.side, p.n), p.order[p.n - 1].range == s->term, spare);
   VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_SHARED, .dt = p.dt, .elems = p.lie.elems, .offset = -1 }));
   p.buffer = node_make(ir, OP_BUFFER, p.dt, 1, 0, NULL, 1, &id, 0, NULL);
   const int lanes = panel_lanes(s, &p);

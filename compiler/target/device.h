@@ -18,7 +18,7 @@ enum { /* values as in bundles */
 };
 
 /* Costs in instructions of a thread. copy: one element into a panel. request: a thread's share of a request for a whole segment.
- * barrier: one barrier. term: loop overhead around the products of a term. memory: one element from or to memory; launch: the
+ * barrier: one barrier of 256 threads. term: loop overhead around the products of a term. memory: one element from or to memory; launch: the
  * start of another launch. The last two count instructions that the threads of a unit could run meanwhile. */
 typedef struct DeviceCosts { double copy, request, barrier, term, memory, launch; } DeviceCosts;
 
@@ -37,6 +37,7 @@ typedef struct Device {
   const char *matrix_units; /* names in matrix_units.h, separated by blanks, better ones first; NULL: none */
   int load_bytes;          /* bytes of a thread's widest vector load or store; 0: single elements only */
   int sums, sums_long;     /* registers of a thread for sums; sums_long: for sums of many terms, where latency matters less */
+  int registers;           /* 32-bit registers of a unit, which its threads share; 0: unknown */
   DeviceCosts costs;       /* only of devices with threads */
   bool shared_is_fast;     /* shared memory is faster than a cache; false: copies to it gain nothing */
   uint32_t features;       /* DEVF_ bits: features that code may use beyond the interface's minimum */

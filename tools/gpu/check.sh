@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # check.sh KIT: runs what kit.sh has made on the GPU of this machine: each model against its reference outputs, a product for each row of
-# matrix instructions, and models of at least 20 kernels under compute-sanitizer. Without a GPU it says so and ends well.
-# Takes ten minutes at most, and writes KIT/gpu-check.log. Environment: TGC, in place of the kit's.
+# matrix instructions, small models through OpenCL, verify, profile and tune of one model, and models of at least 20 kernels under
+# compute-sanitizer. Without a GPU it says so and ends well. Takes ten minutes at most, and writes KIT/gpu-check.log.
+# Environment: TGC, in place of the kit's; GPU_CHECK_SECONDS (570).
 set -u
 kit=$1
 begun=$(date +%s)
-last=570 # seconds
+last=${GPU_CHECK_SECONDS:-570}
 bad=0 good=0 ran=0
 
 listed=$("${TGC:-$kit/tgc}" devices 2>&1)
@@ -57,7 +58,30 @@ for folder in rows/*/; do
   else echo "skipped  matrix instructions: this tgc has no row of them"; fi
 done
 
+if ldconfig -p | grep -q libnvidia-opencl; then
+  mkdir -p vendors # so that the loader takes this driver, and not that of a CPU
+  echo libnvidia-opencl.so.1 > vendors/nvidia.icd
+  OCL_ICD_VENDORS=$kit/vendors
+  export OCL_ICD_VENDORS
+  for folder in opencl/*/; do
+    [ -d "$folder" ] && one "OpenCL, model $(basename "$folder")" 60 env LD_LIBRARY_PATH="$kit/lib" $(example "${folder%/}")
+  done
+else
+  echo "skipped  OpenCL: this driver has no libnvidia-opencl"
+fi
+
 PATH=$PATH:/usr/local/cuda/bin
+isa=$(echo "$device" | sed -n 's/.*--isa=\([^ ]*\).*/\1/p')
+if ! command -v "${CC:-cc}" > /dev/null; then
+  echo "skipped  verify, profile, tune: there is no C compiler '${CC:-cc}', which links the bundle"
+else
+  here="digits.onnx --backend=cuda --isa=$isa --arch=${isa#cuda-}"
+  one "verify of digits" 60 ${TGC:-./tgc} verify $here
+  one "profile of digits" 60 ${TGC:-./tgc} profile $here
+  one "bench of digits" 60 ${TGC:-./tgc} bench $here
+  one "tune of digits" 90 ${TGC:-./tgc} tune $here --time=20s -o gpu.tgc-lock
+fi
+
 if command -v compute-sanitizer > /dev/null; then
   for folder in $(ls -d models/*/ 2>/dev/null); do
     [ "$ran" -lt 20 ] || break

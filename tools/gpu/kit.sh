@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # kit.sh FOLDER [WORD...]: a folder for a machine with an NVIDIA GPU and no network: tgc with its libraries, bundles of small models
-# that are compiled and linked here, and the scripts that run them. WORDs choose models whose names contain one of them.
-# Environment: TGC, CC, MODELS (../shared/models), GPU_ARCHS (sm_75,sm_80,sm_90).
+# that are compiled and linked here for CUDA, the smallest of them for OpenCL too, and the scripts that run them. WORDs choose models
+# whose names contain one of them. Environment: TGC, CC, MODELS (../shared/models), GPU_ARCHS (sm_75,sm_80,sm_90), GPU_KIT_MIB (64:
+# the most that the folder may take).
 set -eu
 kit=$1
 shift
@@ -10,7 +11,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 tgc=${TGC:-$root/build/tgc}
 models=${MODELS:-$root/../shared/models}
 archs=${GPU_ARCHS:-sm_75,sm_80,sm_90}
-most=$((64 * 1024)) # KiB
+most=$((${GPU_KIT_MIB:-64} * 1024)) # KiB
+small=$((256 * 1024))                # bytes of an ONNX file, for OpenCL
 
 chosen() {
   [ $# -gt 1 ] || return 0
@@ -25,7 +27,7 @@ bundle() {
   to=$1 model=$2 work=$kit/work
   shift 2
   rm -rf "$work"
-  if ! "$tgc" compile "$model" --backend=cuda --arch="$archs" --name=net --self-test -q -o "$work" "$@" 2>"$kit/said"; then
+  if ! "$tgc" compile "$model" --name=net --self-test -q -o "$work" "$@" 2>"$kit/said"; then
     echo "gpu-kit: $(basename "$to"): $(tail -n 1 "$kit/said")" >&2
     rm -rf "$work"
     return 1
@@ -38,29 +40,37 @@ bundle() {
 }
 
 rm -rf "$kit"
-mkdir -p "$kit/lib" "$kit/models" "$kit/rows"
+mkdir -p "$kit/lib" "$kit/models" "$kit/opencl" "$kit/rows"
 cp "$tgc" "$kit/tgc.bin"
 strip "$kit/tgc.bin" 2>/dev/null || :
 ldd "$tgc" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | grep -Ev '/(libc|libm|libdl|libpthread)\.so' | while read -r library; do
   cp "$library" "$kit/lib"
 done
+opencl=$(ldconfig -p | sed -n 's/.*libOpenCL\.so\.1 .*=> //p' | head -n 1) # the loader: a driver of NVIDIA's has none
+[ -z "$opencl" ] || cp "$opencl" "$kit/lib"
 printf '#!/bin/sh\nhere=$(cd "$(dirname "$0")" && pwd)\nLD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec "$here/tgc.bin" "$@"\n' > "$kit/tgc"
 chmod +x "$kit/tgc"
-cp "$root/tools/gpu/check.sh" "$root/tools/gpu/bench.py" "$root/tools/onnxfile.py" "$kit"
+cp "$root/tools/gpu/check.sh" "$root/tools/gpu/bench.py" "$root/tools/onnxfile.py" "$root/examples/digits/digits.onnx" "$kit"
 printf 'gpu-check:\n\t@sh check.sh .\ngpu-bench:\n\t@$${PYTHON:-python3} bench.py\n.PHONY: gpu-check gpu-bench\n' > "$kit/Makefile"
 
-# a product for each row of matrix instructions that this tgc has
-for row in cuda-sm_75+mma cuda-sm_80+mma cuda-sm_90+mma; do
-  if "$tgc" compile "$root/tests/device-runtime/product.onnx" --backend=cuda --isa=$row --emit=cu --name=net -q -o "$kit/work" 2>/dev/null; then
-    bundle "$kit/rows/$row" "$root/tests/device-runtime/product.onnx" --isa=$row || :
-  fi
-  rm -rf "$kit/work"
+# a product for each row of matrix instructions that this tgc has, with code for the row's own architecture
+for row in $("$tgc" devices | sed -n 's/^\(cuda-sm_[0-9]*+mma\) .*/\1/p'); do
+  arch=${row#cuda-}
+  bundle "$kit/rows/$row" "$root/tests/device-runtime/product.onnx" --backend=cuda --isa="$row" --arch="${arch%+mma}" || :
 done
 
-made=0
-set -- "" "$@"
-shift
-if chosen digits "$@"; then bundle "$kit/models/digits" "$root/examples/digits/digits.onnx" && made=$((made + 1)); fi
+# model NAME FILE BYTES OPTION...
+model() {
+  name=$1 file=$2 size=$3
+  shift 3
+  bundle "$kit/models/$name" "$file" --backend=cuda --arch="$archs" "$@" || return 0
+  [ "$size" -gt $small ] || bundle "$kit/opencl/$name" "$file" --backend=opencl "$@" || :
+  [ "$(du -sk "$kit" | cut -f 1)" -gt $most ] || return 0
+  echo "gpu-kit: $name would make the folder larger than $((most / 1024)) MiB" >&2
+  rm -rf "$kit/models/$name" "$kit/opencl/$name"
+}
+
+if chosen digits "$@"; then model digits "$root/examples/digits/digits.onnx" 0; fi
 "${PYTHON:-python3}" -c 'import sys; sys.path.insert(0, sys.argv[1]); import fixtures; [print(n, d) for n, d in fixtures.NAMED]' "$root/tests" |
   while read -r name dims; do
     [ ! -f "$models/$name/model.onnx" ] || echo "$(wc -c < "$models/$name/model.onnx") $name $dims"
@@ -69,11 +79,7 @@ if chosen digits "$@"; then bundle "$kit/models/digits" "$root/examples/digits/d
     chosen "$name" "$@" || continue
     options=
     for d in $dims; do options="$options --dim $d"; done
-    bundle "$kit/models/$name" "$models/$name/model.onnx" $options || continue
-    if [ "$(du -sk "$kit" | cut -f 1)" -gt $most ]; then
-      echo "gpu-kit: $name would make the folder larger than $((most / 1024)) MiB" >&2
-      rm -rf "$kit/models/$name"
-    fi
+    model "$name" "$models/$name/model.onnx" "$size" $options
   done
 rm -f "$kit/said"
-echo "$kit: $(ls "$kit/models" | wc -l) models, $(ls "$kit/rows" | wc -l) rows of matrix instructions, $(du -sm "$kit" | cut -f 1) MiB"
+echo "$kit: $(ls "$kit/models" | wc -l) models, $(ls "$kit/opencl" | wc -l) for OpenCL too, $(ls "$kit/rows" | wc -l) rows of matrix instructions, $(du -sm "$kit" | cut -f 1) MiB"
