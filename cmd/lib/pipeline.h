@@ -41,7 +41,7 @@ void pipeline_free(Pipeline *p);                         /* its tables; texts li
 int pipeline_stage(const Pipeline *p, const char *name); /* its number; -1: there is none */
 
 /* ---- pipeline_build.c ---- */
-/* The graph of the entry that o names, or of all of them (Graph.entries). load: loads a stage's model */
+/* The graph of the entry that o names, or else of all entries (Graph.entries). load: loads a stage's model */
 typedef Graph *LoadModel(Ctx *c, const Options *o, const Feed *feed);
 Graph *pipeline_build(Ctx *c, const Options *o, Pipeline *p, LoadModel *load);
 #endif
