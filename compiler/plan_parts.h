@@ -28,7 +28,7 @@ typedef struct Field {
   const char *name;
   FieldKind kind;
   size_t at;
-  int64_t absent, least, most; /* value when the field is not written; range of values, of each entry for F_AXES */
+  int64_t absent, least, most; /* absent: value that is not written; least, most: limits of the value, for F_AXES of each entry */
 } Field;
 typedef struct Fields { const Field *p; int n; } Fields;
 

@@ -37,8 +37,9 @@ typedef struct MemoryGoal {
 
 bool growth_allowed(const IR *ir, const Growth *g);
 void growth_granted(const IR *ir, const Growth *g);
-/* Withdraws granted forms, so that the weights and the arena take about that many bytes less in the next attempt. how: withdraws
- * the chosen forms at their size or larger, those at any size, or every form of every layer. False: no granted form would help. */
+/* Chooses granted forms and withdraws them, so that weights and arena take about that many bytes less in the next attempt.
+ * SIZE: the chosen forms may not have this size or more. LAYER: they may not be used at any size. ALL: no layer may have any
+ * form. False: no granted form would help. */
 typedef enum { WITHDRAW_SIZE, WITHDRAW_LAYER, WITHDRAW_ALL } Withdrawal;
 bool growth_withdraw(MemoryGoal *m, double weights, double arena, Withdrawal how);
 void growth_free(MemoryGoal *m);

@@ -61,7 +61,7 @@ typedef struct CodeForm {
   const char *object, *archive, *link;         /* members of the archive, the start of its command, other inputs of the linker */
   /* for CMake: sources of the library, properties of the code file, further libraries to link */
   const char *source, *properties, *library;
-  const char *custom;                          /* CMake's command to make the object, if it has no rule of its own */
+  const char *custom;                          /* CMake command that makes the object, if CMake has no rule for the code file */
 } CodeForm;
 
 typedef enum {

@@ -68,7 +68,7 @@ bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *te
 typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
 extern const char *const cache_level_name[LEVELS];
 typedef struct DataSeen {
-  int buf;                 /* in the nest that was seen first */
+  int buf;                 /* number of the buffer in the first use of the nest */
   bool written;
   int at[LEVELS];          /* uses of the nest that find it there */
   MemoryLevel level;       /* the median */
@@ -130,14 +130,14 @@ typedef struct Store Store;
 Store *store_open(Ctx *c, const char *path, bool create);
 const char *store_path(Ctx *c, const char *given);   /* NULL: no place for it */
 void store_close(Store *s);
-void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* adds those of a nest; texts live in c->model */
+void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* appends a nest's trials; texts live in c->model */
 bool store_winner(Store *s, const char *key, const Place *p, Winner *out); /* false: there is none */
 /* Rows until store_commit are written completely or not at all; durable: they survive a power cut. */
 void store_begin(Store *s, bool durable);
 void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t);
 void store_put_winner(Store *s, const char *key, const Place *p, const Winner *w);
 bool store_commit(Store *s);                         /* false: only in memory */
-/* n: of a winner its beam, of a trial 1 if it failed, else 0 */
+/* n: a winner's beam; for a trial, 1 if it failed, else 0 */
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
@@ -206,7 +206,7 @@ typedef struct Task {
 typedef struct Built {   /* compiled in this session */
   const char *key, *opts;
   const char *lib;
-  int at;                  /* index in its table */
+  int at;                  /* index in the table of lib */
   bool reference;          /* compiled as a reference, not as a candidate */
 } Built;
 typedef struct Ready {   /* an incumbent that the screen has compiled in the tuner; children inherit its code */
@@ -220,13 +220,13 @@ typedef struct Lab {     /* shared by batches */
   const Target *target;
   const Backend *backend;
   const char *device;      /* for a backend with a driver: number or part of the name; NULL: the default */
-  bool keep_denormals;     /* denormals in its kernels */
-  const char *archs;       /* architectures of its images; NULL: the target's */
-  Compiling compiler;      /* compiles images where the backend has no library for it */
+  bool keep_denormals;     /* the device's kernels keep denormals */
+  const char *archs;       /* architectures of the device's images; NULL: the target's */
+  Compiling compiler;      /* compiles images if the backend's compiler library is missing */
   bool short_of_memory;    /* the device had too little for some candidate */
   const char *gone;        /* why the search cannot go on: no device or no compiler any more; NULL: it can */
   const Backend *screen;   /* compiles in the process, where the backend would take too long; NULL: none */
-  const char *scratch;     /* folder for their files */
+  const char *scratch;     /* folder for files of batches */
   int jobs, keep;          /* processes at a time; candidates of a batch to compile, of those that the model has priced */
   int room, raced;         /* on a device. room: most statements (micro-ops) that a call of lab_run compiles; raced: statements
                               compiled in this call */
@@ -304,7 +304,8 @@ typedef struct Tuner {
 void tune_goals(Tuner *t, const Plan *p);            /* the nests of a plan, with their rows of the store */
 void tune_slack(Tuner *t, const Plan *p, const double *us); /* us: slack of each kernel of the plan */
 bool tune_run(Tuner *t);                             /* false: interrupted */
-/* Candidates for the nest that can gain most, of those not taken yet; NULL: there is none, or time is up */
+/* Among the nests not taken yet, chooses the one that can gain most, and fills *task with its candidates; NULL: there is none, or
+ * time is up */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* the best trial of each nest becomes its winner, also in the store */
 /* the schedule that won in the model, or was the best before, becomes the best, also in the store */
@@ -315,7 +316,7 @@ void tuner_free(Tuner *t);
 /* ---- job.c: candidates as a folder that another machine builds and runs ---- */
 typedef struct JobOptions {
   const char *dir;
-  const char *command;     /* shown to people: reads the log */
+  const char *command;     /* the tgc command that reads the log; shown to people */
 } JobOptions;
 typedef struct JobSize { int nests, left; } JobSize; /* nests in the folder; nests left out because time was up */
 JobSize job_write(Tuner *t, const JobOptions *o);    /* fails with EX_NOWRITE and whatever the device's compiler fails with */
@@ -323,9 +324,9 @@ JobSize job_write(Tuner *t, const JobOptions *o);    /* fails with EX_NOWRITE an
 /* ---- import.c: the log of a job ---- */
 typedef struct Imported {
   Place place;             /* the last row's; text NULL: nothing was imported */
-  int64_t trials, failed, wrong; /* imported rows of measured trials, and of failed ones; lines that were left out */
+  int64_t trials, failed, wrong; /* imported rows of measured trials; rows of failed trials; lines left out */
 } Imported;
-/* Rows of nests of the plan whose schedules are legal join the store; warns of other lines. Fails with EX_BADMODEL if it is no
- * log */
+/* Rows of nests of the plan whose schedules are legal join the store; warns of other lines. Fails with EX_BADMODEL if the file is
+ * no log */
 Imported job_import(Ctx *c, Store *s, const Plan *p, const char *path);
 #endif
