@@ -16,7 +16,7 @@ typedef struct Render {
   const Kernel *k;
   const Target *t;
   const Dialect *l;
-  const char *backend;     /* its name, for messages */
+  const char *backend;     /* the backend's name, for messages */
   Sb *o;
   char **text;             /* by position in the program: the value's text, without outer parentheses */
   char *prec;              /* by position: precedence of the text */

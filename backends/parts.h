@@ -8,7 +8,7 @@
 typedef struct Span { const char *p; size_t n; } Span; /* a text in parts */
 Span part_file(const char *name);                                   /* a file of runtime_stub */
 
-typedef struct Part { const char *heading, *text, *end; } Part; /* its first line; its other lines, from text to end */
+typedef struct Part { const char *heading, *text, *end; } Part; /* the first line; the other lines, from text to end */
 
 const char *part_line(const char *s, const char *end);              /* start of the next line behind s, or end */
 bool part_next(const char **at, const char *end, Part *p);          /* finds the first part from *at on; moves *at behind it */

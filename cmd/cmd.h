@@ -42,7 +42,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
-  const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all of them */
+  const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all entries */
   const char *size;             /* --size: numbers, separated by commas */
   int64_t run_size;            /* the size of the current run, one of those of --size; 0: not given */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
@@ -85,7 +85,7 @@ double duration(const char *text);                        /* "90", "90s", "1.5m"
 int verb_compile(Ctx *c, const Options *o);
 int verb_run(Ctx *c, const Options *o);
 int verb_verify(Ctx *c, const Options *o);
-int verify_model(Ctx *c, const Options *o, json_t **report); /* verify without printing its report, which the caller releases */
+int verify_model(Ctx *c, const Options *o, json_t **report); /* verify, without printing; the caller releases *report */
 int verb_inspect(Ctx *c, const Options *o);
 int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
@@ -187,7 +187,7 @@ void machine_prepare(Ctx *c, const Options *o);
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
 typedef struct Interface Interface;
-const Target *target_of(Ctx *c, const Options *o); /* --isa, else that of --machine, --target or the backend, else DEFAULT_ISA */
+const Target *target_of(Ctx *c, const Options *o); /* by --isa, else --machine, --target, the backend, or DEFAULT_ISA */
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: no such backend, or it cannot emit what --emit asks for */
 Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives the default */
 unsigned bindings_of(const Options *o);                   /* --bindings as bits of bundle.h; options_check has checked it */
@@ -368,7 +368,7 @@ struct Interface {                                        /* facts that a caller
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
   Symbol symbol;                                          /* the range of sizes that the bundle serves */
-  int64_t size;                                           /* the size of its runs, and of the shapes above; 0: no range */
+  int64_t size;                                           /* size of the bundle's runs and of the shapes above; 0: no range */
   bool states;                                            /* the bundle has states, which the runtime advances */
   const char *part;                                       /* entry whose inputs and outputs these are; NULL: the bundle's own */
   const char *run;                                        /* end of the run function's name: "_run_v", "_run_step_v" */
@@ -378,7 +378,7 @@ struct Interface {                                        /* facts that a caller
 };
 /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
-void interface_at(Interface *f, int64_t size);            /* sets the size of its runs */
+void interface_at(Interface *f, int64_t size);            /* sets f->size, and the shapes for this size */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless the weights file has the digest that the
@@ -549,7 +549,7 @@ typedef struct Layer {
 typedef struct Layers { Layer *p; size_t n; bool loops; } Layers; /* loops: some kernels run several times */
 Layers layers_of_plan(const Plan *p);
 Layers layers_of_manifest(Ctx *c, const json_t *manifest);
-const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* its nodes as one text */
+const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* the layer's nodes as one text */
 json_t *layer_nodes_json(const Layer *l);
 
 typedef struct Life { int first, last; } Life;            /* kernels that access a buffer; -1: none */

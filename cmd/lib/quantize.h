@@ -52,7 +52,7 @@ typedef struct HeldOut {
 } HeldOut;
 void held_out_open(Ctx *c, HeldOut *h, const float (*range)[2]); /* the caller sets o, scratch, q and folders */
 Score held_out_score(Ctx *c, HeldOut *h, const bool *in8);     /* measures a choice of layers by the switched model */
-/* measures a quantised model; number: each call has its own */
+/* measures a quantised model; number: a different one for each call */
 Score held_out_model(Ctx *c, HeldOut *h, const Sb *model, int number);
 void held_out_close(HeldOut *h);
 

@@ -40,9 +40,9 @@ double sides_seconds(const Races *r, int n, int lives, int most);
 double races_left(const Races *r);               /* seconds until the end */
 /* with -v: prints the seconds since r->begin, and a text */
 void races_note(const Races *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-bool side_stamped(const Side *x);                /* the times of its kernels are known */
+bool side_stamped(const Side *x);                /* the times of x's kernels are known */
 double side_kernel_ms(const Side *x, size_t k);
-double side_ms(const Side *x);                   /* a run: the sum of its kernels, if these are known */
+double side_ms(const Side *x);                   /* ms of a run: the sum of its kernels' times, if these are known */
 
 /* ---- side_build.c ---- */
 /* Builds the bundle in dir as a shared object. hooks: header for TGC_HOOKS, or NULL */
