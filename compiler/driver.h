@@ -21,7 +21,7 @@ typedef struct KernelStep {
   void (*run)(Plan *p, Kernel *k);
   Scope scope;
   TargetKind kind;
-  Level level;             /* level of the text printed after it */
+  Level level;             /* level of the text printed after the step */
   const char *needs, *gives, *gloss;
 } KernelStep;
 extern const KernelStep step_table[STEP_COUNT];
@@ -40,7 +40,7 @@ void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests and t
 typedef struct PassInfo {
   char letter;
   const char *name, *gloss;
-  Level level;            /* level of the text printed after it */
+  Level level;            /* level of the text printed after the pass or step */
   const KernelStep *step; /* NULL: a pass */
 } PassInfo;
 /* passes.c */

@@ -38,7 +38,7 @@ typedef struct BundleOptions {
   const char *name;        /* prefix of files and symbols; bundle_name_ok holds */
   WeightsMode weights;
   Emit emit;               /* form of the code */
-  unsigned bindings;       /* a bit for each row of the table of bindings: its file is part of the bundle */
+  unsigned bindings;       /* a bit for each row of bindings[]: 1 adds the row's file to the bundle */
   Bytes (*link)(Ctx *c, void *arg, Bytes object); /* links an object into a library (EMIT_SO) or a module (EMIT_WASM) */
   void *link_arg;
   const char *archs;       /* architectures to compile for, as in --arch; NULL: the machine's own */
@@ -109,7 +109,7 @@ bool in_first_iteration(const Repeat *s, size_t kernel); /* the kernel runs in t
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer);
 /* for a kernel of the first iteration; s NULL: no repeat */
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
-bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer); /* its byte offsets need 64 bits */
+bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer); /* its table's byte offsets need 64 bits */
 
 /* ---- places.c ---- */
 /* checks that each call of a kernel passes memory that is large enough for the buffer */
@@ -203,7 +203,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
 };
 void bundle_sbom(const Rendering *r, Bundle *b); /* sbom.c: adds sbom.cdx.json */
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
-const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes", and those of files with weights */
+const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes" for each source file */
 const char *options_line(const Rendering *r);  /* manifest.c: the manifest's options, for a comment */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
@@ -246,7 +246,7 @@ typedef struct Binding {
 extern const Binding bindings[];
 /* The bindings of a list such as "cpp,python", as bits by their row. false: *wrong is a word of the list that names none */
 bool bindings_parse(const char *list, unsigned *bits, const char **wrong, int *n);
-bool binding_named(unsigned bits, const char *word);   /* whether the bits have this one */
+bool binding_named(unsigned bits, const char *word);   /* whether the bits contain this binding */
 /* The first binding with which a bundle cannot have this name; NULL: none */
 const Binding *binding_refuses(unsigned bits, const char *name);
 /* Words of value i of the list "input", "output" or "state", for templates. NULL: there is no such value. */

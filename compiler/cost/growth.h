@@ -23,8 +23,8 @@ Optimize optimize_for(Optimize wish, const Target *t);  /* the wish; for OPTIMIZ
 typedef struct Growth {
   const char *form;        /* name of the faster form: "Winograd tiles"; for messages, and to recognise withdrawn forms */
   uint32_t origin;         /* Node.origin of the layer: the same in each attempt, while the layer's nodes may differ */
-  double weights, arena;   /* bytes that the form takes beyond those without it, estimated */
-  double gain;             /* cycles that it saves */
+  double weights, arena;   /* estimate of the bytes that the form adds */
+  double gain;             /* cycles that the form saves */
 } Growth;
 
 typedef struct MemoryGoal {
@@ -32,7 +32,7 @@ typedef struct MemoryGoal {
   VEC(Growth) granted;     /* in this attempt */
   VEC(Growth) withdrawn;   /* in earlier ones: this form of the layer may not take that many bytes of weights, or of the arena;
                               0: no limit */
-  bool same_weights, same_arena; /* no form may grow them any more */
+  bool same_weights, same_arena; /* no form may grow the weights, or the arena, any more */
 } MemoryGoal;
 
 bool growth_allowed(const IR *ir, const Growth *g);

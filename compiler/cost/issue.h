@@ -19,7 +19,7 @@ typedef VEC(int) Places;   /* places of nodes in the program */
 typedef struct LoopTime {
   Issue issue;             /* one iteration's; overlap.c adds the loops inside of it */
   double packed;           /* scalar iterations that the C compiler turns into one iteration on vectors */
-  double turns;            /* number of iterations, of those on vectors where the C compiler vectorises the loop */
+  double turns;            /* iterations, after the C compiler has vectorised the loop if it can */
   double sums, stored;     /* vectors of variables that the loop changes, in registers and in memory */
   double spilled;          /* other vectors without a register */
   double first, each;      /* cycles of the first iteration, and of each further one */

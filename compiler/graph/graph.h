@@ -7,7 +7,7 @@
 #include "storage.h"
 
 typedef struct StateSpec {  /* options of a state, or of several states by a pattern with one * */
-  const char *past, *present; /* names of its input and of its output */
+  const char *past, *present; /* names of the state's input and output */
   int axis;                 /* -1: from the graph */
   int64_t capacity;         /* 0: the default */
   bool grow;                /* a new state has no valid positions; each run appends some */
@@ -62,6 +62,6 @@ bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by 
 bool graph_padding_split(Graph *g, const Target *t);
 /* variance.c: makes nodes that compute the variance of the rounding errors of each element of roots. They have type f32 and the
  * root's shape. The caller evaluates them in double, where squares neither overflow nor underflow.
- * product: relative error of products in sums, besides that of their type. False: not known. */
+ * product: relative error of products in sums, besides the rounding to their type. False: the variance is not known. */
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);
 #endif

@@ -28,7 +28,7 @@ void strips_join(Plan *p); /* joins kernels that convert the caller's inputs wit
  * full run of a shared loop passes over. A buffer consists of stretches of so many elements, and the threads divide
  * each of them in the same way ---- */
 typedef struct Affinity Affinity;
-enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* every thread has all of it; one thread has all of it */
+enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* every thread's cache has the whole buffer; one thread's cache has it */
 int64_t affinity_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */
 void affinity_end(Plan *p);
 /* Share of a buffer that a read with this span would copy to the cache of a second thread; -1: not known */

@@ -33,7 +33,7 @@ typedef struct Value {   /* storage of a materialized node or a leaf */
 
 typedef enum { I_CONST, I_LOAD, I_INDEX, I_SELECT, I_DIV, I_MOD, I_OP } InsKind;
 
-typedef struct Ins {     /* writes the register with its own number */
+typedef struct Ins {     /* an instruction; number i of the tape writes register i */
   InsKind kind;
   Op op;
   DType dt, from;        /* type of the result, and of the last operand */

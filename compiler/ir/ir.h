@@ -104,7 +104,7 @@ typedef enum {             /* how a range is executed; docs/ir.md */
   RK_COUNT
 } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
-/* is_thread: its values are threads of a block. is_place: its values are blocks or threads, so no loop runs over them */
+/* Whether the values of a range are threads of a block, or are places: blocks or threads. No loop runs over places. */
 static inline bool range_is_thread(RangeKind k) { return k == RK_LOCAL || k == RK_GROUP; }
 static inline bool range_is_place(RangeKind k) { return k == RK_GRID || range_is_thread(k); }
 
@@ -420,7 +420,7 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for
  * value. size_in_run: its value in a run of n */
 int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);
-bool needed_add(Needed *to, int64_t inner);        /* false: it has this condition, or has no room for another one */
+bool needed_add(Needed *to, int64_t inner);        /* false: *to has this condition already, or has no room for it */
 bool needed_has(const Needed *all, int64_t inner);
 Needed needed_both(const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
 int64_t greatest_size(const IR *ir, int number);

@@ -49,7 +49,7 @@ typedef struct Products { double all, staged, matrix; } Products;
 Products program_products(const IR *ir, const Ref *list, size_t n);
 Products plan_products(const Plan *p);
 
-/* ---- plan_time.c: predicted time of each kernel on one core with these facts: out has an element for each ---- */
+/* ---- plan_time.c: predicted time of each kernel on one core with the facts f; out has an element for each kernel ---- */
 void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
 
 /* ---- blocks_apart.c ---- */

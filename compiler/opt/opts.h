@@ -116,7 +116,7 @@ int device_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* firs
 /* ---- peel.c ---- */
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* returns the interior; changes o to name the interior's ranges */
-void peel_state(Plan *p, Kernel *k, size_t at);             /* leaves the interior at its index, borders behind it */
+void peel_state(Plan *p, Kernel *k, size_t at);             /* puts the interior in place of state `at`, borders behind it */
 
 /* ---- stage.c: panels of operands, copied into memory of the kernel ---- */
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: panels of o->staged may be copied */

@@ -103,8 +103,8 @@ typedef struct Layout {
 /* schedule/state_plan.c: most elements by which the cursor of state k moves a window; 0: not a window */
 int64_t window_travel(const Graph *g, size_t k);
 void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: a blank, then the layout in words */
-void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes its elements to out */
-bool packed_fits(const IR *ir, const Packed *k); /* it reads only elements of its tensor */
+void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes k's elements to out */
+bool packed_fits(const IR *ir, const Packed *k); /* k reads only elements that its tensor has, and is not too large */
 
 /* Kernels that run in groups, chunk by chunk: those for which the cost model predicts a gain, none, or all that can (for
  * tests). */

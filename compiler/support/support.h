@@ -125,7 +125,7 @@ struct Ctx {
   bool quiet, verbose;
   bool records;         /* messages are lines of JSON (docs/schema/message.schema.json) */
   FILE *err;            /* diagnostics go here: stderr, unless a test redirects them */
-  /* Gets each message in place of err; it may not call fail(). NULL: they go to err */
+  /* Gets each message in place of err; it may not call fail(). NULL: messages go to err */
   void (*say)(void *arg, bool warning, Pos at, const char *text);
   void *say_arg;
   bool copies;          /* files are copied, not mapped: no handler of SIGBUS is installed */

@@ -87,7 +87,7 @@ typedef struct FileRow {
 typedef struct Backend {
   const char *name;        /* "c" */
   const char *gloss;
-  /* ---- facts of its bundles ---- */
+  /* ---- facts about the backend's bundles ---- */
   const char *comment[2];  /* start and end of a comment in the language of its kernels */
   const char *model;       /* template of the text with the kernels: "net.c.in" */
   const CodeForm *forms;   /* forms of the code; .word NULL ends the list */

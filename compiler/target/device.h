@@ -31,7 +31,7 @@ typedef struct Device {
   int segment;             /* bytes of one transaction with global memory */
   int max_args;            /* most buffers of one launch */
   int units, unit_threads; /* units that run blocks in parallel; threads of a unit that hide the latency of memory */
-  const char *interface;   /* its driver, as in Backend.device; NULL: any */
+  const char *interface;   /* the device's driver, as in Backend.device; NULL: any */
   int arch;                /* CUDA: the compute capability, 90 for 9.0; else 0 */
   int gigabytes, gigaflops; /* per second: GB from memory, f32 operations in 1e9; 0: unknown. For reports only */
   const char *matrix_units; /* names in matrix_units.h, separated by blanks, better ones first; NULL: none */

@@ -27,7 +27,7 @@ typedef struct Batch {
   Given given;
   /* the current candidates, by kernel */
   Plan plan;
-  VEC(int) kept;           /* its index in the list `which` */
+  VEC(int) kept;           /* the candidate's index in the list `which` */
   VEC(RunFn) run;          /* functions in the timing process */
   VEC(const char *) libs;
   VEC(int) lib_of, at_in;  /* library, and index in its table */
