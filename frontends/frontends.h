@@ -35,7 +35,7 @@ Graph *text_load(Ctx *c, const char *path, const LoadOptions *o);
 typedef struct OpForm {    /* an operator of a format, and the first and last version of its domain in which tgc reads it */
   const char *domain, *name;
   int since, until;
-  const char *why;         /* reason why it is not read; NULL: it is read */
+  const char *why;         /* reason why tgc does not read the operator; NULL: tgc reads it */
 } OpForm;
 
 typedef struct Frontend {

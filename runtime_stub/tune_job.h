@@ -39,7 +39,7 @@ typedef struct tune_candidate {
 typedef struct tune_nest {
   const char *key;
   double known;              /* microseconds of the first candidate on the machine that tune_known names; 0: not known */
-  const char *file;          /* file with the nest's weights; NULL: it has none */
+  const char *file;          /* file with the nest's weights; NULL: the nest has none */
   const tune_buffer *buffers;
   uint32_t nbuffers, n;      /* n: number of candidates; candidates[n] is the reference, which is not timed */
   const tune_candidate *candidates; /* the first is the incumbent: the others are timed in turn with it */

@@ -17,7 +17,7 @@ Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
 void graph_graft(Graph *to, const Graph *from, const char *part, const Ref *in, Ref *out);
 /* A graph without values, for builders. The caller frees it with graph_free. */
 Graph *graph_new(Ctx *c, const char *name);
-void graph_free(Graph *g);                               /* its tables; the graph lies in c->model */
+void graph_free(Graph *g);                               /* frees the graph's tables; the graph lies in c->model */
 GIO *graph_find(GIO *v, size_t n, const char *name);     /* NULL: none has the name */
 const char *graph_names(Ctx *c, const GIO *v, size_t n, const char *word); /* " 'a', 'b'", then did_you_mean for the word */
 const char *graph_type(Ctx *c, const GIO *v);            /* "f32[1,3]" */

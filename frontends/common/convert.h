@@ -29,7 +29,7 @@ struct Form {
   const char *name;
   DType dt;                /* element type of the new input, or of the new output */
   double mean, std;        /* defaults */
-  int groups;              /* the groups of words and keys that it takes */
+  int groups;              /* the groups of words and keys that the form takes, as bits */
   ConvertFn *build;
   /* where chroma lies: in one plane of pairs (TWO), in two planes (THREE), or beside brightness in four bytes (PACKED) */
   enum { PLANES_NONE, PLANES_TWO, PLANES_THREE, PLANES_PACKED } planes;

@@ -32,11 +32,11 @@ typedef struct Case {
   const char *const *data; /* files of the inputs, as onnx_tensor_load takes them; NULL: the input is random */
   int ndata;
   uint64_t seed;           /* seed of random inputs */
-  int hard;                /* so many random inputs, the first ones, have NaN and infinities among their elements */
+  int hard;                /* number of inputs, from the first on, whose random elements include NaN and infinities */
   bool steady;             /* the graph has no jumps: small changes of inputs excuse no error of a result */
   bool strict;             /* compile with fp32-strict */
   bool llvm;               /* run the code that LLVM makes */
-  int c;                   /* also run the code that the C compiler makes, for so many machines */
+  int c;                   /* number of machines for which code of the C compiler runs, too */
   const char *save;        /* prefix of files for inputs and outputs, as PREFIX.input_0.pb; NULL: none are written */
   const char *scratch;     /* a folder for the C compiler's files */
   int64_t capacity;        /* LoadOptions.capacity */

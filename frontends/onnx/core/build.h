@@ -109,7 +109,7 @@ struct Build {
   int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: its type is a DType */
   int result_narrow;  /* SmallType.onnx of the builder's first result */
   Ref *value;         /* by OnnxId: its node; 0: not built yet. For values defined in a body: the node of the current copy */
-  int64_t *unrolled;  /* count against --max-unroll of all nodes of the main graph before this one */
+  int64_t *unrolled;  /* count against --max-unroll, of all nodes of the main graph before the current one */
   Ref made_from;      /* first graph node made for the current node of the main graph */
   uint32_t loop_from; /* number of nodes in the IR when the last loop_begin began a loop */
   size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
@@ -135,7 +135,7 @@ void build_newest(Build *b);                    /* builds the node by the newest
 /* Result of the ONNX operator op for nin inputs. n attributes are given, the others take their defaults. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
-/* Builds a copy of body g, whose inputs are the values `in`; its results go to `out` */
+/* Builds a copy of body g. in: values of the body's inputs; out: gets its results */
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
 /* Adds n to the count against --max-unroll. Fails if the count and the graph nodes made since made_from exceed it. A builder
  * whose repeat count comes from the model calls it before it allocates for the copies. It calls it in each copy, too, mostly
@@ -208,7 +208,7 @@ static inline Ref at_most(Build *b, Ref x, double v) { return g_binary(b->ir, OP
 static inline Ref clamped(Build *b, Ref x, double lo, double hi) { return at_most(b, at_least(b, x, lo), hi); }
 static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 
-/* ---- small_values.c: x rounded to type t, in the type that keeps it. saturate: values too large become the greatest one ---- */
+/* ---- small_values.c: x rounded to type t, in SmallType.kept of t. saturate: values too large become the greatest one ---- */
 Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate);
 Ref narrow_range(Build *b, const SmallType *t, Ref x); /* x clamped to the range of t, an integer type */
 Ref narrowed_power(Build *b, Ref x, bool saturate);  /* to float8e8m0, as the attribute round_mode of a cast says */
