@@ -15,7 +15,7 @@ typedef struct Addresses {
 /* True if proved: no address of a in one chunk equals an address of b in another. */
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
-/* Whether the number of shares is enough for the threads that there may be, and divides evenly among them. */
+/* Whether the number of shares is enough for the threads that there may be, and balanced among them. */
 static inline bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
   const int64_t wanted = t->cores > 1 ? 2 * t->cores : u->group_shares_wanted; /* 1: not known */
   return shares >= wanted && shares <= u->group_shares_most && (shares % 2 == 0 || shares >= u->group_shares_odd);

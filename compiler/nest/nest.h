@@ -8,7 +8,7 @@
 #include "../ir/refmap.h"
 #include "../schedule/schedule.h"
 
-/* A nest taken apart. ranges[] are outermost first. Ranges of reductions are not among them, but below the store. */
+/* A nest taken apart. ranges[] are outermost first. Ranges of reductions are not among them; they stand below the store. */
 typedef struct Nest {
   Ref store;
   int n;

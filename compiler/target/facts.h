@@ -9,7 +9,7 @@ FACT(LATENCY,      "latency",      "cycles",        4, "from a multiply-add unti
 FACT(ADD_LATENCY,  "add_latency",  "cycles",        at(LATENCY), "from a sum until its result can be used")
 FACT(WIDTH,        "width",         "per cycle",     t->pointer_bits == 32 ? 1 : 6, "instructions started")
 FACT(WINDOW,       "window",        "instructions",  t->pointer_bits == 32 ? 4 : 200,
-      "an instruction on vectors starts while at most this many earlier ones are not done")
+      "an instruction on vectors starts only while at most this many earlier ones are not done")
 FACT(JUMP,         "jump",          "cycles",        t->pointer_bits == 32 ? 3 : 16, "lost where a loop ends, if the core did not foresee it")
 FACT(BF16,         "bf16",         "per cycle",     has_bf16(t) ? at(FMA) : 0, "multiply-adds of bf16 by dot instructions; 0: none")
 FACT(BF16_TILES,   "bf16_tiles",   "per cycle",     has_amx(t) ? 12 * at(FMA) : 0, "multiply-adds of bf16 by tiles; 0: none")
