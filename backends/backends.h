@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* backends.h: the list of backends. Adding one: a file, a line here, a line in backends.c. */
+/* backends.h: the list of backends. A new backend needs a file, a line here, and a line in backends.c. */
 #ifndef TGC_BACKENDS_H
 #define TGC_BACKENDS_H
 #include "../compiler/schedule/schedule.h"

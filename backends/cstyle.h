@@ -16,31 +16,31 @@ typedef struct Render {
   const Kernel *k;
   const Target *t;
   const Dialect *l;
-  const char *backend;     /* its name, for messages */
+  const char *backend;     /* the backend's name, for messages */
   Sb *o;
   char **text;             /* by position in the program: the value's text, without outer parentheses */
   char *prec;              /* by position: precedence of the text */
   Use *use;                /* by position: uses of the value */
-  RefMap at;               /* node to 1 + its last position so far; a range that nests share has several */
-  int nloops, naccs, ntiles; /* number of loops, accumulators and tiles that have names so far */
+  RefMap at;               /* by node: 1 + its last position so far; a range has one in each nest that uses it */
+  int nloops, naccs, ntiles; /* numbers of loops, accumulators and nests of tiles printed so far */
   int indent, reducing;    /* nesting depth of blocks, and of reduction loops */
-  bool tile;               /* a sum of the reduction is a vector, or an integer on a machine with few registers */
+  bool tile;               /* the open reduction adds vectors, or integers on a machine with few registers: .fence is printed */
   TileSet tiles;           /* tiles of the current nest */
   size_t spilled;          /* on a device: index of the last SPILL */
   LaunchPart part;         /* the current part of the launch */
-  bool parts;
+  bool parts;              /* the launch has several parts */
   const bool *aligned;     /* by buffer: it is aligned for any vector; NULL: unknown for all */
-  int64_t blocks;          /* blocks of earlier parts */
+  int64_t blocks;          /* number of blocks of the launch's earlier parts */
   Arena a;
 } Render;
 
 enum { PARAMETER = -1 };            /* number that stands for a helper's argument instead of a buffer */
-enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text: what may contain it without parentheses */
+enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text, from the tightest to the loosest */
 
-/* Source k of x as text with a precedence of at most `allowed`. */
+/* Source k of x as text. A text with a precedence above `allowed` gets parentheses. */
 const char *arg_as(Render *w, const Node *x, int k, int allowed);
 static inline const char *arg(Render *w, const Node *x, int k) { return arg_as(w, x, k, ATOM); }
-/* the source as text between commas or brackets */
+/* source k of x as text that stands between commas or brackets */
 static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); }
 
 void put_expr(Render *w, Sb *o, const Node *x);
@@ -51,7 +51,8 @@ const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);
 
 /* Refuses a program with a type that w->l has no word for. Call it before any of the program's text is printed. */
 void check_spelled(const Render *w);
-/* prints the values and statements of w->k's program; .l, .t, .o and .a are set. -> the text of the last value, in .a */
+/* Prints the values and statements of w->k's program. The caller has set .ir, .k, .l, .t and .o. -> the text of the last value,
+ * in .a */
 const char *put_program(Render *w);
 
 /* ---- places.c: loops over blocks and threads ---- */

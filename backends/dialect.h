@@ -26,7 +26,7 @@ typedef struct Dialect {
   const char *vector;      /* typedef of a vector, for each type of element in registers; only $D, $E and $N are replaced */
   /* ---- constants: $a is the digits ---- */
   const char *i64, *u64;   /* i64: constants of that type beyond 32 bits; u64: all constants of that type */
-  const char *least32, *least64; /* the least integers */
+  const char *least32, *least64; /* constants for the least i32 and the least i64 */
   const char *nearest;     /* function that rounds to a whole number, ties to even: "nearbyint" */
   const char *single;      /* suffix of math.h functions for floats: "f" or "" */
   /* ---- functions ---- */
@@ -64,12 +64,12 @@ typedef struct Dialect {
   const char *bits;        /* the same bits as another type */
   const char *pick[2];     /* a shuffle: text before and behind the numbers of the lanes; NULL: a list of lanes is used */
   /* ---- hints; NULL: none ---- */
-  const char *fence;       /* at the end of an iteration of a reduction: the C compiler need not keep operands for the next one */
-  const char *keep;        /* vector $0 should stay in a register */
+  const char *fence;       /* ends each iteration of a reduction, so that the C compiler keeps no operands for the next one */
+  const char *keep;        /* asks the C compiler to load vector $0 once and keep it in a register */
   const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the nearest cache, 2 for the next one */
-  /* ---- helpers, as parts (runtime_stub/helpers.c.in explains them); scalars.c.in has those that all dialects share ---- */
-  const char *parts;       /* a file of runtime_stub; NULL: none */
-  const char *more;        /* further parts, as text; NULL: none */
+  /* ---- helpers: files of parts (parts.h). All dialects share the helpers of scalars.c.in ---- */
+  const char *parts;       /* name of a file of runtime_stub with this dialect's helpers; NULL: none */
+  const char *more;        /* text of further parts; NULL: none */
 } Dialect;
 
 /* ---- exprs.c ---- */

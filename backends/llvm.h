@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm.h: programs as text of LLVM's IR (llvm.c, llvm_prelude.c), and its compilation to machine code by LLVM 19
+/* llvm.h: prints programs as text of LLVM's IR (llvm.c, llvm_prelude.c), and lets LLVM 19 compile the text to machine code
  * (llvm_build.c). */
 #ifndef TGC_LLVM_H
 #define TGC_LLVM_H
@@ -17,14 +17,14 @@ void llvm_kernels(const Plan *p, const Target *t, Sb *out);
 
 /* ---- llvm_prelude.c ---- */
 void llvm_prelude(const Plan *p, const Target *t, Sb *o);    /* the helpers that p's kernels call */
-void llvm_prelude_of(Ctx *c, const char *text, const Target *t, Sb *o); /* the helpers that a text calls */
+void llvm_prelude_of(Ctx *c, const char *text, const Target *t, Sb *o); /* the helpers that `text`, which is LLVM IR, calls */
 
 /* ---- llvm_build.c ---- */
 bool llvm_available(void);
-/* An object file, or assembly text, in c->model; equal inputs give equal bytes. Fails with EX_MISSING without LLVM. */
+/* An object file, or assembly text, for m, in c->model. Equal inputs give equal bytes. Fails with EX_MISSING without LLVM. */
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly);
 
-/* Code for this process: load, ask for functions by name, free. */
+/* Compiles text for this process and loads it. llvm_jit_symbol gives the address of a function by its name. */
 typedef struct LoadedCode LoadedCode;
 LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, OptLevel opt_level);
 void *llvm_jit_symbol(LoadedCode *j, const char *name);

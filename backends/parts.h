@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* parts.h: texts in parts, of which a backend writes those that kernels mention: helpers.c.in, scalars.c.in, helpers.ll.in. A
- * part begins with a line such as "@text", "@scalar max", "@vector max" or "@function div". */
+/* parts.h: files of helpers, divided into parts: helpers.c.in, scalars.c.in, helpers.ll.in. A backend writes only the parts that
+ * kernels mention. A part begins with a line such as "@text", "@scalar max", "@vector max" or "@function div". */
 #ifndef TGC_PARTS_H
 #define TGC_PARTS_H
 #include "backends.h"
@@ -8,7 +8,7 @@
 typedef struct Span { const char *p; size_t n; } Span; /* a text in parts */
 Span part_file(const char *name);                                   /* a file of runtime_stub */
 
-typedef struct Part { const char *heading, *text, *end; } Part; /* its first line; the lines behind that, up to end */
+typedef struct Part { const char *heading, *text, *end; } Part; /* the first line; the other lines, from text to end */
 
 const char *part_line(const char *s, const char *end);              /* start of the next line behind s, or end */
 bool part_next(const char **at, const char *end, Part *p);          /* finds the first part from *at on; moves *at behind it */

@@ -42,9 +42,9 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
-  const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all of them */
+  const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all entries */
   const char *size;             /* --size: numbers, separated by commas */
-  int64_t run_size;            /* the one of them that is worked on; 0: not given */
+  int64_t run_size;            /* the size of the current run, one of those of --size; 0: not given */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance, *cpus, *csv;
   const char *holdout_data, *metric, *layers, *save_layers; /* options of quantize */
@@ -85,7 +85,7 @@ double duration(const char *text);                        /* "90", "90s", "1.5m"
 int verb_compile(Ctx *c, const Options *o);
 int verb_run(Ctx *c, const Options *o);
 int verb_verify(Ctx *c, const Options *o);
-int verify_model(Ctx *c, const Options *o, json_t **report); /* verify without printing its report, which the caller releases */
+int verify_model(Ctx *c, const Options *o, json_t **report); /* verify, without printing; the caller releases *report */
 int verb_inspect(Ctx *c, const Options *o);
 int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
@@ -125,7 +125,7 @@ bool option_of_bundle(const OptionRow *r, Verb v);        /* the verb takes the 
 /* ---- choices.c ---- */
 /* Adds the words that the option takes as its value, if they are known, as for --backend and --isa. */
 void option_choices(Arena *a, const char *option, Texts *words);
-const char *choice_near(Arena *a, const char *option, const char *word); /* did_you_mean among these words */
+const char *choice_near(Arena *a, const char *option, const char *word); /* did_you_mean for `word` among the option's words */
 
 /* ---- help.c ---- */
 void print_help(const Options *o);                        /* for o->verb, or for tgc as a whole */
@@ -155,7 +155,7 @@ void print_words(const char *s, int left, int at, int width);
 /* Prints lines of text at the terminal's width. A line that is too long continues at column `left` of the next one. */
 void print_lines(const char *s, int left);
 bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
-/* Rewrites the line. share: part of the work that is done, from which the time left follows; negative: not known. stage NULL:
+/* Rewrites the progress line. share: part of the work that is done, which gives the time left; negative: not known. stage NULL:
  * clears the line */
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
 
@@ -178,26 +178,26 @@ int machine_print(const Options *o, const struct CpuFacts *f);
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */
-/* One line on standard error where the machine is DEFAULT_ISA because nothing else was asked for, and this CPU differs from it.
- * The verb `run` tells only of features that this CPU lacks. */
+/* Prints a line on standard error if the target is DEFAULT_ISA by default, and this CPU differs from it. The verb `run` prints
+ * the line only if this CPU lacks features of the target. */
 void machine_tell_default(Ctx *c, const Options *o);
-/* For verbs that time code: tells of the default machine, and measures this CPU where its facts are wanted and not stored yet */
+/* For verbs that time code: calls machine_tell_default, and measures this CPU if its facts are needed and not stored yet */
 void machine_prepare(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
 typedef struct Interface Interface;
-const Target *target_of(Ctx *c, const Options *o); /* --isa, else that of --machine, --target or the backend, else DEFAULT_ISA */
+const Target *target_of(Ctx *c, const Options *o); /* by --isa, else --machine, --target, the backend, or DEFAULT_ISA */
 const Backend *backend_of(const Options *o, Emit *emit);  /* NULL: no such backend, or it cannot emit what --emit asks for */
 Groups groups_named(const char *s); /* GROUPS_COUNT: no such word; NULL gives the default */
 unsigned bindings_of(const Options *o);                   /* --bindings as bits of bundle.h; options_check has checked it */
 bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
 /* changes.c: the options that change a model's inputs and outputs */
 enum { CHANGES = 6 };
-Texts *change_texts(Options *o, int i);                   /* values of the i-th of them */
-Setting *changes_of(Ctx *c, const Options *o, int *n);    /* all that were given */
+Texts *change_texts(Options *o, int i);                   /* values of the i-th of these options */
+Setting *changes_of(Ctx *c, const Options *o, int *n);    /* all of these options that were given */
 const char *first_change(const Options *o);               /* NULL: none was given */
-void changes_resume(Ctx *c, Options *o, const Setting *s, size_t n); /* takes them from a dump's options */
+void changes_resume(Ctx *c, Options *o, const Setting *s, size_t n); /* takes these options from a dump's settings s[0..n) */
 const IoOptions *io_options(Ctx *c, const Options *o);    /* NULL: none was given */
 /* ---- load.c ---- */
 bool is_pipeline(const char *path);                       /* a .tgp text */
@@ -214,14 +214,14 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
 
 /* ---- sizes.c: sizes of runs, where a model serves a range of them ---- */
 bool parse_sizes(const char *text, int64_t *sizes, int *n); /* "1,2,8": at most 64 numbers from 1 on */
-const char *range_of_dims(const Options *o, int64_t *low, int64_t *high); /* the --dim that has a range; NULL: none */
+const char *range_of_dims(const Options *o, int64_t *low, int64_t *high); /* text of the --dim that gives a range; NULL: none */
 /* Calls `one` for each number of --size, with Options.run_size. Without --size, verify takes the least, the middle and the
  * greatest size of a range. Returns the last exit code that is not 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
 void values_at(GIO *v, size_t n, int64_t size);           /* sets the extents that the size decides */
-const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, int64_t size); /* a copy with these extents; size 0: as they are */
-/* The size, or the greatest one for 0. Fails if a size is outside of the range, or is given where there is no range. Returns 0
- * if there is no range. */
+const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, int64_t size); /* a copy after values_at; size 0: an unchanged copy */
+/* Returns `size`, or for 0 the greatest size of the range s; 0: s is no range. Fails if `size` is outside of the range, or is
+ * given without a range. */
 int64_t size_in_range(Ctx *c, const Options *o, const Symbol *s, int64_t size);
 Options one_size(Ctx *c, const Options *o, const Symbol *s, int64_t size); /* o with the size in place of the range */
 
@@ -259,10 +259,10 @@ typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } 
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
 typedef struct Races Races;                                     /* lib/sides.h */
-/* choices: decisions that all compared bundles share; the Validation takes over choices->side, built with them. Lives in
- * c->model */
+/* choices: decisions that all compared bundles share. choices->side was built with them; the Validation takes it over. The
+ * Validation lives in c->model */
 Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Validated *result);
-/* Time that validate_model needs; call it after validate_survey. least: without repetitions that may be left out */
+/* Seconds that validate_model needs; call it after validate_survey. least: without repetitions that may be left out */
 double validate_seconds(const Validation *s, bool least);
 bool validate_needed(const Validation *s);                      /* there is something to test */
 /* tells the tuner by how much each nest's time in the model exceeds the roofline's (Goal.slack); returns an exit code */
@@ -272,9 +272,9 @@ int validate_model(Ctx *c, Validation *s);
 void validate_close(Validation *s);
 
 /* ---- error.c: the error that a precision causes, on sample inputs ---- */
-/* Call it before compiling. Computes the exact outputs; false: this would cost more than the budget. */
+/* Call it before compiling. Computes the exact outputs in the interpreter; false: this would exceed the budget of error.c. */
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
-const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s); /* NULL: would exceed the budget */
+const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s); /* NULL: it would exceed the budget */
 OutputError output_error(const Tensor *got, const Tensor *want);
 void error_print_one(const char *output, const OutputError *e);
 void error_print(const Plan *p, const OutputError *e);    /* on stdout */
@@ -326,9 +326,9 @@ void find_sets(Ctx *c, const Options *o, Texts *sets);
 /* A feed with the shapes of a bundle's inputs and no data: it fixes the dynamic dimensions of the bundle's model. */
 void feed_shapes(const Interface *f, Feed *feed);
 const char *ort_script(Ctx *c, const char *name);         /* a script of cmd/probe for ONNX Runtime, as python -c takes it */
-const char *ort_type(Ctx *c, const GIO *v);              /* type and dimensions as its scripts read them: "f32:1,3" */
+const char *ort_type(Ctx *c, const GIO *v);              /* type and dimensions as these scripts read them: "f32:1,3" */
 void ort_needs_onnx(Ctx *c, const char *model, const char *option); /* fails for a model in text form */
-/* Runs ONNX Runtime on the inputs in s->given of `runs` runs. s->want receives its outputs, s->nout for each run. */
+/* ONNX Runtime makes `runs` runs on the inputs in s->given. s->want receives the outputs, s->nout for each run. */
 void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs);
 
 /* ---- npy.c: NumPy's files ---- */
@@ -368,25 +368,25 @@ struct Interface {                                        /* facts that a caller
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
   Symbol symbol;                                          /* the range of sizes that the bundle serves */
-  int64_t size;                                           /* the size of its runs, and of the shapes above; 0: no range */
+  int64_t size;                                           /* size of the bundle's runs and of the shapes above; 0: no range */
   bool states;                                            /* the bundle has states, which the runtime advances */
-  const char *part;                                       /* the entry that the inputs and outputs are of; NULL: of the bundle */
-  const char *run;                                        /* the end of the name of its function: "_run_v", "_run_step_v" */
+  const char *part;                                       /* entry whose inputs and outputs these are; NULL: the bundle's own */
+  const char *run;                                        /* end of the run function's name: "_run_v", "_run_step_v" */
   Texts sources;                                          /* all sources for the C compiler except tgcrt.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
                                                              need */
 };
 /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
-void interface_at(Interface *f, int64_t size);            /* sets the size of its runs */
+void interface_at(Interface *f, int64_t size);            /* sets f->size, and the shapes for this size */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless the weights file has the digest that the
                                                                     manifest states */
 json_t *manifest_read(Ctx *c, const char *dir);           /* fails unless it is JSON; the caller releases it */
-/* Warns about each file that is not as the manifest says. */
+/* Warns about each file that differs from the manifest. */
 void files_compare(Ctx *c, const char *dir);
-/* Says what is wrong with the first such file, and sets the exit code for that; NULL: all are as tgc wrote them. */
+/* Says how the first file differs from the manifest, and sets *code to the exit code for that; NULL: no file differs. */
 const char *files_changed(Ctx *c, const char *dir, int *code);
 
 /* ---- bundle_build.c: builds bundles on this machine ---- */
@@ -409,8 +409,8 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
-/* Compiles a source of the bundle, and lets gcc write its calls and stacks beside the object. Fails with EX_MISSING without
- * gcc. */
+/* Compiles a source of the bundle. gcc writes a file beside the object: the calls of its functions and their stack bytes. Fails
+ * with EX_MISSING without gcc. */
 const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
                            const char *source);
 /* Writes the symbols that an object needs to a file. Returns 0, or an exit code and why. */
@@ -459,13 +459,13 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
  * fails or the child dies. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
-/* bytes of a value, so that the next one begins aligned as a bundle wants it */
+/* bytes of a value, rounded up to a multiple of TGCRT_ALIGN */
 static inline size_t value_room(const GIO *v) { return ((size_t)gio_bytes(v) + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN; }
 /* Whether the status is a warning: the run has written all outputs, but an index was clamped, or rows were cut off */
 static inline bool run_is_complete(int status) { return status == TGCRT_INDEX || status == TGCRT_CAPACITY; }
 /* Fails with a message about a run. status: neither TGCRT_OK nor one of run_is_complete; -1: `why` says what went wrong */
 _Noreturn void model_failed(Ctx *c, int status, const char *why);
-/* writes the plan's bundle into scratch and runs it; per: as above */
+/* writes the plan's bundle into scratch and runs it; the other arguments are those of bundle_execute */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, size_t per, const Tensor *in,
                  Tensor *out);
 
@@ -476,7 +476,7 @@ typedef struct Loaded {
   int (*run)(void *ctx, const void *const *in, void *const *out);
   double map_ms, init_ms;                                 /* time to map the weights, and time in NAME_init */
 } Loaded;
-/* Returns a status, or -1 with why. threads: number that share a run; 0 and 1: the calling thread only. */
+/* Returns a status, or -1 with why. threads: number of threads that share a run; 0 and 1: the calling thread only. */
 int model_open(const char *dir, const char *so, const Interface *f, int threads, Loaded *m, char why[252]);
 
 /* ---- measure.c: child processes that time something on request ---- */
@@ -490,11 +490,11 @@ typedef struct Worker {
   const char *version;                                    /* the text after these numbers */
 } Worker;
 /* Timeline of a run, as cmd/probe/hooks.h records it: which thread ran which chunk of which kernel, and when. */
-enum { LANES = 64, SPANS = 4096 };                        /* LANES: threads; SPANS: parts per thread. More are not recorded. */
+enum { LANES = 64, SPANS = 4096 };                        /* most threads; most spans of a thread. More are not recorded. */
 typedef struct Span { double begin, end; int kernel; } Span; /* ms */
 typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans;
 typedef struct Stamps {
-  int n;                                                  /* stamps per run: the start of each kernel, and the end of the last */
+  int n;                                                  /* stamps per run: each kernel's start, and the last kernel's end */
   double *at;                                             /* ms, run after run */
   size_t room;                                            /* number of runs that fit; later ones overwrite from the start; 0:
                                                              all runs fit */
@@ -530,7 +530,8 @@ Load load_now(Worker *const *own, int n);
 double load_foreign(const Load *from, const Load *to);
 double quantile(Reals *sorted, double q);
 void reals_sort(Reals *r);
-/* Builds cmd/probe/NAME.c, behind the text `head`, for t; returns the shared object in scratch. flags: more for the compiler */
+/* Builds the text `head` and cmd/probe/NAME.c behind it, for t. Returns the shared object in scratch. flags: more flags of the
+ * compiler */
 const char *probe_build(Ctx *c, const Options *o, const char *scratch, const char *name, const char *head, const Target *t,
                         const Texts *flags);
 /* gflops: peak of multiply-adds in registers. read_gbs: GB/s when `bytes` bytes are read again and again. All threads run at
@@ -548,15 +549,15 @@ typedef struct Layer {
 typedef struct Layers { Layer *p; size_t n; bool loops; } Layers; /* loops: some kernels run several times */
 Layers layers_of_plan(const Plan *p);
 Layers layers_of_manifest(Ctx *c, const json_t *manifest);
-const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* its nodes as one text */
+const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* the layer's nodes as one text */
 json_t *layer_nodes_json(const Layer *l);
 
 typedef struct Life { int first, last; } Life;            /* kernels that access a buffer; -1: none */
 Life *buffer_lives(const Plan *p);
 
 /* ---- timing.c: the time of each kernel ---- */
-/* roof: least time that the machine allows, divided by the time taken */
-/* least: ms of the fastest run, in which other processes mattered least */
+/* roof: least time that the machine allows, divided by the time taken. least: ms of the fastest run, which other processes
+ * disturbed least */
 typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof, least; } KernelTime;
 enum { TIMING_EXTRA = 20 };                               /* further runs that the stamps have room for */
 typedef struct Timing {
@@ -582,8 +583,8 @@ typedef struct Diff {
   double max_rel, max_abs;
 } Diff;
 Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double atol);
-/* Error of reference data against the exact result: the largest absolute error. Infinity if it exceeds the rounding of a deep
- * network (f32: 5e-5 of the largest element). precision: type the reference was computed in. */
+/* The largest absolute error of reference data against the exact result. Infinity if it exceeds the rounding errors of a deep
+ * network (f32: 5e-5 of the largest element). precision: the type in which the reference was computed. */
 double reference_error(const Tensor *want, const Tensor *exact, DType precision);
 /* ---- metrics.c ---- */
 enum { METRIC_MAX_ULP, METRIC_MAX_RELATIVE, METRIC_MAX_ABSOLUTE, METRIC_RMS, METRIC_COSINE, METRIC_SNR, METRIC_TOP1,
@@ -596,7 +597,7 @@ typedef struct RequireParts { size_t metric_n, output_n; const char *output; boo
 bool requirement_parse(const char *text, RequireParts *r);
 bool metric_known(const Options *o, const char *name, size_t n);
 void metric_choices(const Options *o, Arena *a, Texts *words);
-/* All metrics of an output. got, want and d: those of the output in each run, `stride` apart */
+/* All metrics of an output. got, want, d: the output's value, its reference and their Diff, for run r at index r * stride */
 void metrics_measure(const Tensor *got, const Tensor *want, size_t runs, size_t stride, const Diff *d, double out[METRIC_COUNT]);
 /* The number that the command of --metric NAME=COMMAND prints for an output */
 double metric_command(Ctx *c, const Options *o, const char *scratch, const char *metric, const char *output, const Tensor *got,
@@ -606,11 +607,11 @@ double metric_command(Ctx *c, const Options *o, const char *scratch, const char 
 typedef struct Finding { const char *name, *text; bool passed; } Finding;
 typedef struct Checks { VEC(Finding) list; int failed; } Checks;
 void checks_add(Ctx *c, Checks *k, bool passed, const char *name, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-void checks_print(Ctx *c, const Options *o, const Checks *k, size_t from); /* the checks from this one on */
+void checks_print(Ctx *c, const Options *o, const Checks *k, size_t from); /* prints checks from number `from` on */
 json_t *checks_json(const Checks *k);
 void checks_write(Ctx *c, const Options *o, const Checks *k, double seconds); /* the files of --junit and --markdown */
 void checks_free(Checks *k);
-/* Appends the text with entities. Control characters, and bytes that are no UTF-8, become '?'. */
+/* Appends the text with XML entities for & < > " '. Control characters, and bytes that are no UTF-8, become '?'. */
 void xml_text(Sb *s, const char *text);
 
 /* ---- dot.c: a plan as text for Graphviz ---- */
@@ -618,7 +619,7 @@ void xml_text(Sb *s, const char *text);
 typedef struct NodeEdge { uint32_t from, to; } NodeEdge;
 typedef VEC(NodeEdge) NodeEdges;
 void node_edges(const Graph *g, NodeEdges *out);
-/* ms: time by kernel, or NULL. nodes: with the model's nodes */
+/* ms: time by kernel, or NULL. nodes: also draws the model's nodes */
 void dot_print(const Plan *p, const NodeEdges *edges, const double *ms, bool nodes, Sb *out);
 
 /* ---- plots.c: drawings as SVG ---- */
@@ -626,8 +627,9 @@ void plot_roofline(Ctx *c, const Timing *t, Sb *s);
 void plot_memory(Ctx *c, const Plan *p, Sb *s);
 
 /* ---- callgraph.c: calls and stacks, as gcc writes them ---- */
-/* bytes: its own frame; -1: not known. deepest: bytes of its frame and of the frames below it, on the deepest path. next: the
- * function below, on this path; -1: none */
+/* bytes: the function's own frame; -1: not known. deepest: bytes of all frames on the deepest path that begins with the function.
+ * next: the function that it calls on this path; -1: none. assumed: audit's bytes for a function of another file. unbounded: the
+ * frame has no bound. reached: a run may reach it. state, for callgraph.c: 0 not visited, 1 on the current path, 2 done */
 typedef struct Function {
   const char *name;
   int64_t bytes, deepest, assumed;
@@ -638,9 +640,9 @@ typedef struct FunctionCall { size_t from, to; } FunctionCall;
 typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
 void callgraph_read(Ctx *c, CallGraph *g, const char *path);
 void callgraph_add(CallGraph *g, int64_t vector_bytes); /* adds bytes that the compiler does not count */
-/* Bytes of the deepest path; -1: no such function. follow: with functions that are called by pointer */
+/* Bytes of the deepest path from `entry`; -1: no such function. follow: a call by pointer may reach each callback */
 int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
-bool is_indirect(const Function *f);                      /* stands for calls by pointer */
+bool is_indirect(const Function *f);                      /* gcc's stand-in for calls by pointer */
 void callgraph_free(CallGraph *g);
 
 /* ---- limits.c: --limit and --baseline ---- */
@@ -649,12 +651,12 @@ enum { LIMIT_LATENCY, LIMIT_ARENA, LIMIT_WEIGHTS, LIMIT_CODE, LIMIT_KERNELS, LIM
 typedef struct Measures { double value[LIMIT_COUNT]; bool known[LIMIT_COUNT]; const char *note; } Measures;
 /* Reads "latency=5ms,arena=1MB" into limits. Returns a message if it is wrong, else NULL. tolerance: the values are percents */
 const char *limits_parse(Arena *a, const char *text, bool tolerance, Measures *limits);
-/* The limits of --limit, the values of --baseline, and the machine that it names. false: neither is given */
+/* The limits of --limit, the values of --baseline, and the machine that the baseline names. false: neither option is given */
 bool limits_read(Ctx *c, const Options *o, Measures *limits, Measures *old, const char **machine);
 bool limits_hold(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, int quantity);
 void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, Checks *k);
 
-/* ---- compare.c: suspects ---- */
-/* Finds the node that first goes wrong: prints suspects, the likeliest first. */
+/* ---- compare.c ---- */
+/* Prints the nodes that may have caused a wrong output, the likeliest first. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif

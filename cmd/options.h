@@ -4,9 +4,8 @@
  * OPTION.
  *
  * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile; t tune, q quantize,
- * w report, a audit, x diff,
- * d devices, o ops, s completions, and * all of them. A capital letter: the option also applies when the verb is given a bundle,
- * which is already compiled. An option that means something else to another verb has a second row for it.
+ * w report, a audit, x diff, d devices, o ops, s completions, and * all of them. A capital letter: the verb takes the option for
+ * a bundle, too. If an option means something else to another verb, it has a second row for that verb.
  *
  * The kinds are:
  * - FLAG

@@ -21,16 +21,16 @@ typedef struct KernelStep {
   void (*run)(Plan *p, Kernel *k);
   Scope scope;
   TargetKind kind;
-  Level level;             /* level of the text printed after it */
+  Level level;             /* level of the text printed after the step */
   const char *needs, *gives, *gloss;
 } KernelStep;
 extern const KernelStep step_table[STEP_COUNT];
 extern const char *const scope_name[], *const kind_name[];
-/* Runs one step over all kernels, or over the plan. It skips kernels without code of their own in the plan. begin, end: its part
- * of the compilation, for ctx_progress */
+/* Runs one step over all kernels, or over the plan. It skips kernels without code of their own in the plan. begin, end: the
+ * step's part of the compilation, from 0 to 1, for ctx_progress */
 void step_run(Plan *p, const KernelStep *s, double begin, double end);
 bool step_serves(const Plan *p, const KernelStep *s); /* whether the step is for targets like the plan's */
-void kernel_lower(Plan *p, int k);          /* runs all steps but those of the plan on kernel k alone: from .sink to .prog */
+void kernel_lower(Plan *p, int k);          /* runs all steps but those of SCOPE_PLAN on kernel k alone: from .sink to .prog */
 void steps_end(Plan *p);                    /* frees data that steps hand to each other */
 /* Checks that k's nests are well-formed and that their opts name only ranges of the nest; else bug(). known: nests verified
  * before */
@@ -40,7 +40,7 @@ void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests and t
 typedef struct PassInfo {
   char letter;
   const char *name, *gloss;
-  Level level;            /* level of the text printed after it */
+  Level level;            /* level of the text printed after the pass or step */
   const KernelStep *step; /* NULL: a pass */
 } PassInfo;
 /* passes.c */

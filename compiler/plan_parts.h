@@ -9,26 +9,26 @@
 enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 };
 
 typedef enum {
-  F_FLAG,                  /* bool: its name alone */
+  F_FLAG,                  /* bool: the field's name alone */
   F_INT, F_LONG,           /* int, int64_t */
   F_REAL,                  /* double */
   F_TEXT,                  /* const char *: a string */
   F_KEY,                   /* char[65]: a string */
   F_AXES,                  /* int64_t[MAX_RANK]: a list with an entry per axis of the value; not written if all are absent */
   F_FILL,                  /* Ref of a CONST: a literal of the value's type */
-  F_VALUE,                 /* Ref of a graph value: its name, which a later line may define */
+  F_VALUE,                 /* Ref of a graph value: the value's name, which a later line may define */
   F_TENSOR,                /* int64_t: the number of a tensor */
   F_LIST,                  /* int64_t[24]: a list */
-  F_NODE,                  /* Ref of a range or a constant of the kernel: its name */
-  F_ISA_OP,                /* const IsaOp *: its name */
-  F_UNIT                   /* const MatrixUnit *: its name */
+  F_NODE,                  /* Ref of a range or a constant of the kernel: the node's name */
+  F_ISA_OP,                /* const IsaOp *: the instruction's name */
+  F_UNIT                   /* const MatrixUnit *: the unit's name */
 } FieldKind;
 
 typedef struct Field {
   const char *name;
   FieldKind kind;
   size_t at;
-  int64_t absent, least, most; /* value when the field is not written; range of values, of each entry for F_AXES */
+  int64_t absent, least, most; /* absent: value that is not written; least, most: limits of the value, for F_AXES of each entry */
 } Field;
 typedef struct Fields { const Field *p; int n; } Fields;
 

@@ -10,7 +10,7 @@
 /* A dump after reading. Everything lives in g->ir->ctx->model. */
 struct Resumed {
   const char *after;       /* last pass that ran */
-  int pass;                /* its index in passes.h */
+  int pass;                /* index of this pass in passes.h */
   Graph *g;
   Plan *plan;              /* without the fields that options fill in */
   Place *place;            /* by Ref of the graph; NULL: the dump was written before materialize */

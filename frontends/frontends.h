@@ -27,15 +27,15 @@ typedef struct LoadOptions {
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model. Failures go through fail(): EX_BADMODEL (invalid,
- * unsupported, over a limit) or EX_NOINPUT_. A batch
- * without a size becomes 1, with a warning; other dimensions without a size are refused (common/open_dims.h). */
+ * unsupported, over a limit) or EX_NOINPUT_. A batch without a size becomes 1, with a warning; other dimensions without a size
+ * are refused (common/open_dims.h). */
 Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o);
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o);
 
 typedef struct OpForm {    /* an operator of a format, and the first and last version of its domain in which tgc reads it */
   const char *domain, *name;
   int since, until;
-  const char *why;         /* reason why it is not read; NULL: it is read */
+  const char *why;         /* reason why tgc does not read the operator; NULL: tgc reads it */
 } OpForm;
 
 typedef struct Frontend {
@@ -58,19 +58,19 @@ void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* serialis
 
 /* onnx/onnx_quantize.c: quantises a float model to 8 bits, by QuantizeLinear and DequantizeLinear. Lives in c->model. */
 typedef struct OnnxQuant OnnxQuant;
-/* A product or a sum that can be computed in 8 bits. name: its own among the layers; weights: their number, 0 for a sum */
+/* A product or a sum that can be computed in 8 bits. name: unique among the layers; weights: number of weights, 0 for a sum */
 typedef struct QuantLayer { const char *name, *op; int64_t weights; } QuantLayer;
 OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks);
 /* names of the values whose ranges calibration must observe */
 size_t onnx_quant_values(const OnnxQuant *q, const char *const **names);
 size_t onnx_quant_layers(const OnnxQuant *q, const QuantLayer **rows);   /* in the order of the model; at least one */
-void onnx_quant_observe(OnnxQuant *q, Sb *out);                          /* writes the model with those values as its outputs */
+void onnx_quant_observe(OnnxQuant *q, Sb *out); /* writes the model with the values of onnx_quant_values as its outputs */
 /* Writes the quantised model. range: least and greatest value of each observed value, in the order of the names. in8: layers that
  * are computed in 8 bits; the others stay in floats. Returns the number of values in 8 bits. */
 size_t onnx_quant_write(OnnxQuant *q, const float (*range)[2], const bool *in8, Sb *out);
-/* Writes a model that computes each layer in 8 bits and in floats. Further inputs, one for each layer and each value, select
- * between them. Its outputs are those of the quantised model, but for the order of sums. */
+/* Writes a model that computes each layer in 8 bits and in floats. Further inputs, one for each layer and each value, select one
+ * of the two. The model's outputs are those of the quantised model, except for the order of sums. */
 void onnx_quant_switched(OnnxQuant *q, const float (*range)[2], Sb *out);
-void onnx_quant_switches(const OnnxQuant *q, const bool *in8, bool *out); /* the values of these inputs for a choice */
+void onnx_quant_switches(const OnnxQuant *q, const bool *in8, bool *out); /* out: values of these inputs for the choice in8 */
 void onnx_quant_close(OnnxQuant *q);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sized.h: models with a range of sizes in place of one (LoadOptions.range). */
+/* sized.h: loads a model for a range of sizes (LoadOptions.range). */
 #ifndef TGC_SIZED_H
 #define TGC_SIZED_H
 #include "frontends.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* session.h: a compilation step by step, as the functions of tgc.h make it. The program tgc is a client. Its verbs make a session
- * over their own context and options, and call the functions of tgc.h. They print facts that they find here. */
+/* session.h: the state of a compilation that the functions of tgc.h make step by step. The program tgc uses sessions, too. A verb
+ * opens one with its own context and options, calls the functions of tgc.h, and prints facts of the session. */
 #ifndef TGC_SESSION_H
 #define TGC_SESSION_H
 #include "../cmd/cmd.h"
@@ -11,15 +11,15 @@ struct tgc {
   Ctx own;
   Arena texts;             /* values of options, until tgc_free */
   Options set;             /* options that were set; its lists are owned unless `guest` */
-  Options o;               /* the same for the work at hand: a dump changes some */
-  bool guest;              /* over the program's context, whose messages go their usual way */
-  bool loaded, used;       /* g is a graph; it was compiled, which may have changed it */
+  Options o;               /* copy of `set` for the current call: a dump changes some */
+  bool guest;              /* c is the program's context, whose messages are printed as usual */
+  bool loaded, used;       /* loaded: g is a graph; used: g was compiled, and may have changed */
   bool stale;              /* options were set since the model was loaded */
   tgc_listener *listener;
   void *listener_arg;
   const char *path;
   /* ---- from session_load ---- */
-  Resumed *from;           /* the dump that the model is; NULL: it is no dump */
+  Resumed *from;           /* the model, if it is a dump; else NULL */
   const Target *target;
   Feed feed;
   Graph *g;
@@ -33,8 +33,8 @@ struct tgc {
   Bundle bundle;
 };
 
-void session_over(tgc *t, Ctx *c, const Options *o); /* t is a session of the program; o.model is what tgc_load reads */
-void session_end(tgc *t);                            /* releases what a session of the program has */
+void session_over(tgc *t, Ctx *c, const Options *o); /* opens a session of the program; tgc_load reads o->model */
+void session_end(tgc *t);                            /* frees memory of a session of the program */
 /* Steps of tgc_compile, which fail() in the session's context */
 void session_sample(tgc *t);                         /* the exact outputs, where the error of a precision is to be measured */
 int session_plan(tgc *t);                            /* compiles; a status */

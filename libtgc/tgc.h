@@ -11,7 +11,7 @@
  * and a lack of memory: after these call tgc_free, which then may leave some memory behind.
  *
  * All texts end with a zero byte, and are UTF-8 unless a name of the model is not. A pointer that a function returns or fills in
- * belongs to the tgc. It is valid until the next call of the function that its comment names, or until tgc_free.
+ * belongs to the tgc. It is valid until tgc_free, or until the next call of a function that the comment names.
  *
  * tgc_verify starts child processes and waits for them, and so do options that need a C compiler or a linker (emit=so and
  * emit=wasm). Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new folder in $TMPDIR. */
@@ -68,8 +68,8 @@ typedef void tgc_listener(void *arg, const tgc_message *m);
 TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
 
 /* ---- input ---- */
-/* Sets an option by its name on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and `tgc help verify` list
- * them. value: NULL for an option that takes none. An option that may be repeated gets one more value each time; any other one
+/* Sets an option by its name on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and `tgc help verify` list the
+ * options. value: NULL for an option that takes none. An option that may be repeated gets one more value each time; any other one
  * gets a new value. Options that only print are refused, and so are `output`, `json` and `explain`. Texts are copied. Values that
  * exclude each other are found later, by tgc_load, tgc_compile and tgc_verify. */
 TGC_PUBLIC int tgc_set(tgc *t, const char *option, const char *value);
@@ -104,8 +104,8 @@ typedef struct tgc_file {
  * such file, and *f is not changed. */
 TGC_PUBLIC int tgc_bundle_file(const tgc *t, size_t i, tgc_file *f);
 
-/* Writes the bundle into a folder: the old one stays unless all of the new one is there. A folder that is neither empty nor a
- * bundle is refused. */
+/* Writes the bundle into a folder. The bundle that was there stays until the new one is complete. A folder that is neither empty
+ * nor a bundle is refused. */
 TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */

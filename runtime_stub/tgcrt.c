@@ -11,7 +11,7 @@ const char *tgcrt_strerror(int status) {
   case TGCRT_ARENA: return "the arena is too small or not aligned to 64 bytes";
   case TGCRT_WEIGHTS: return "the weights have the wrong size or are not aligned to 64 bytes";
   case TGCRT_UNREADY: return "the context was not initialised by this model";
-  case TGCRT_INDEX: return "an index in the data was out of range and has been clamped";
+  case TGCRT_INDEX: return "a value used as an index was out of range and has been clamped";
   case TGCRT_FILE: return "a file cannot be read, or is not what was expected";
   case TGCRT_CPU: return "this CPU, or its operating system, lacks instructions that the model was compiled for";
   case TGCRT_STATE: return "there is no state of that number, or the saved state is not of this model";

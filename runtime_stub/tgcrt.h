@@ -31,10 +31,10 @@ enum {
   TGCRT_ARENA = 2,    /* the arena is too small or not aligned to TGCRT_ALIGN */
   TGCRT_WEIGHTS = 3,  /* the weights have another size, or are not aligned to TGCRT_ALIGN */
   TGCRT_UNREADY = 4,  /* the context was not initialised by this model */
-  TGCRT_INDEX = 5,    /* an index in the data was out of range and has been clamped */
+  TGCRT_INDEX = 5,    /* a value used as an index was out of range and has been clamped */
   TGCRT_FILE = 6,     /* a file cannot be read, or is not what was expected */
   TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions the model was compiled for */
-  TGCRT_STATE = 8,    /* a state of that number does not exist, or the saved state is not of this model */
+  TGCRT_STATE = 8,    /* no state has that number, or the saved state is not of this model */
   TGCRT_THREADS = 9,  /* a thread cannot be started */
   TGCRT_DIGEST = 10,  /* the weights have another SHA-256 than those that the model was compiled with */
   /* bundles for devices: tgcrt_device.h */
@@ -74,7 +74,7 @@ enum {
 void tgcrt_sha256(const void *data, size_t bytes, char hex[65]);
 int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex); /* TGCRT_DIGEST if it differs from hex */
 #ifdef TGCRT_DEBUG
-/* the same; models in LLVM IR call it if it is linked */
+/* tgcrt_check_sha256 for models in LLVM IR, which call it if it is linked */
 int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex);
 #endif
 
@@ -103,11 +103,12 @@ uint32_t tgcrt_cpu(void);
 int tgcrt_cpu_check(uint32_t wanted);
 
 /* A state, which a model keeps from one run to the next. The memory of all states begins with a cursor for each of them. A state
- * has `outer` blocks. In each block, its value is `keep` bytes that begin at cursor * step. Each run adds 1 to the cursor.
- * When it reaches `slots`, it becomes 0. A window (each run appends entries) is then moved to the beginning of each block. */
+ * has `outer` blocks. In each block, the state's value is `keep` bytes that begin at cursor * step. Each run adds 1 to the
+ * cursor. When it reaches `slots`, it becomes 0. A window (each run appends entries) is then moved to the beginning of each
+ * block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
-  size_t init;        /* offset of its first value in the weights; (size_t)-1: zeros */
+  size_t init;        /* offset in the weights of the value before the first run; (size_t)-1: zeros */
 } tgcrt_state;
 
 /* For the model's own functions, which check their arguments. t has n rows; s is the memory of the states. */
@@ -151,7 +152,7 @@ typedef struct tgcrt_pool_options {
 int tgcrt_pool_start(tgcrt_pool **pool, void *memory, size_t bytes, const tgcrt_pool_options *options);
 void tgcrt_pool_stop(tgcrt_pool *pool); /* not during a run; a fork's child has no workers, and its runs use none */
 const tgcrt_executor *tgcrt_pool_executor(const tgcrt_pool *pool); /* valid until tgcrt_pool_stop */
-int tgcrt_cpus(void); /* CPUs that this process may use: a good number of threads */
+int tgcrt_cpus(void); /* number of CPUs that this process may use: a good number of threads */
 #endif
 
 #ifdef __cplusplus

@@ -13,15 +13,15 @@ extern "C" {
 
 /* For NAME_open. All fields may be 0. */
 typedef struct tgcrt_device {
-  /* Which device: "1" is the second one of all platforms; any other text is a part of the device's name, without regard to
-   * case. NULL or "": the environment variable NAME_DEVICE (in capitals) decides. Without that, the first GPU is used, else the
-   * first device. */
+  /* Which device: "1" is the second device of all platforms; a text that is no number is a part of the device's name, without
+   * regard to case. NULL or "": the environment variable NAME_DEVICE (in capitals) decides. Without the variable, the first GPU
+   * is used, else the first device. */
   const char *name;
-  /* OpenCL: the caller's cl_context, cl_device_id and cl_command_queue, which must run commands in order. NULL: new ones. A
-   * queue determines its context and device, and a context its first device. Then the name is ignored. CUDA: the caller's
-   * CUcontext, and its CUstream as the queue. NULL: the device's primary context, and a new stream. A stream determines its
-   * context, and a context its device; `device` is ignored, because a CUdevice may be 0. Metal: the caller's id<MTLDevice> and
-   * id<MTLCommandQueue>, which determines its device; no context. */
+  /* OpenCL: the caller's cl_context, cl_device_id and cl_command_queue; the queue must run commands in order. NULL: new ones. A
+   * queue determines its context and device, and a context its first device. In both cases the name is ignored. CUDA: the
+   * caller's CUcontext, and its CUstream as the queue. NULL: the device's primary context, and a new stream. A stream determines
+   * its context, and a context its device; `device` is ignored, because a CUdevice may be 0. Metal: the caller's id<MTLDevice>
+   * and id<MTLCommandQueue>; a queue determines its device. There is no context. */
   void *context, *device, *queue;
   /* path of a file that keeps the built kernels, valid until NAME_init; NULL: each NAME_init builds them. Metal: path of a
    * library that the bundle's build.sh has made; it is only read. */
@@ -46,8 +46,8 @@ typedef struct tgcrt_device_facts {
   uint32_t units;        /* units that run blocks in parallel */
   uint32_t max_threads;  /* in a block */
   uint64_t shared_bytes; /* in a block */
-  int shared_is_fast;    /* it is separate from the device's memory */
-  uint64_t memory, largest; /* bytes in all, and of one buffer */
+  int shared_is_fast;    /* shared memory is separate from the device's memory */
+  uint64_t memory, largest; /* bytes of the device's memory; most bytes of one buffer */
   uint32_t abilities;    /* TGCRT_NEEDS_ bits that it supports */
   uint32_t arch;         /* CUDA: 90 is compute capability 9.0 */
 } tgcrt_device_facts;
@@ -66,8 +66,8 @@ enum { /* the memory that contains a buffer */
   TGCRT_PLACE_WEIGHTS = 1,
   TGCRT_PLACE_INPUT = 2,
   TGCRT_PLACE_OUTPUT = 3,
-  TGCRT_PLACE_STATE = 4, /* in work memory; `at`: its place for cursor 0; it moves with the state's cursor */
-  TGCRT_PLACE_NEXT = 5   /* likewise the state's next value, in the other of the state's two places */
+  TGCRT_PLACE_STATE = 4, /* a state's value, in work memory; `at`: its place for cursor 0; the place moves with the cursor */
+  TGCRT_PLACE_NEXT = 5   /* likewise: the state's next value, in the other one of the state's two places */
 };
 
 typedef struct tgcrt_place { /* the place of a launch's buffer */
@@ -125,7 +125,7 @@ int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); 
 #define TGCRT_OPENCL_BYTES(launches, inputs, outputs, states) \
   ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
 
-/* For the model's own functions, which check their arguments. m is that host memory. */
+/* For the model's own functions, which check their arguments. m: host memory of the context. */
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
 int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);

@@ -3,8 +3,8 @@
  * system, compares names of devices, waits with a limit, and has the functions of bundles for runs and states.
  *
  * It is a part of these files, such as tgcrt_opencl.c, and no header for callers. A file defines API(name), which makes the names
- * of its public functions, and then includes this one. Behind it the file defines the functions under "the work of an interface".
- * It also defines a session of its own, whose first member is a Core. */
+ * of its public functions, and then includes this one. Behind the #include the file defines the functions under "the work of an
+ * interface". The file also defines its own type of a session, whose first member is a Core. */
 #ifndef TGCRT_SESSION_H
 #define TGCRT_SESSION_H
 #ifndef _WIN32
@@ -66,7 +66,7 @@ static void sleep_us(uint64_t us) {
   t.tv_nsec = (long)(us % 1000000) * 1000;
   nanosleep(&t, NULL);
 }
-/* Zeroed memory for what a driver writes and whose size only it knows, such as a log. NULL: out of memory */
+/* Zeroed memory for data that a driver writes, such as a log; only the driver knows the size. NULL: out of memory */
 static void *pages_take(size_t n) {
   void *p = n ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
   return p == MAP_FAILED ? NULL : p;
@@ -90,26 +90,27 @@ typedef struct Core { /* the part of a session that this file uses */
   uint64_t *cursors;     /* where the next run finds the states */
   unsigned char *guards; /* a guard's byte for each of `runs`: TGCRT_DEVICE_RUNS bytes */
   int runs;              /* number of runs enqueued since the queue was last known to be empty */
-  int pending;           /* something was enqueued that is not known to be done */
+  int pending;           /* commands were enqueued that may not be done yet */
   int staged;            /* an unfinished run uses memory of which the session has only one piece */
-  int clamped, lost;
-  uint64_t ask_us;       /* how long a wait asks without sleeping */
+  int clamped, lost;     /* clamped: OR of the guards of finished runs since the last sync; lost: the device failed */
+  uint64_t ask_us;       /* how long a wait asks the driver without sleeping */
 } Core;
 
-/* ---- the work of an interface. An int32_t is a result of its driver, 0 where all is well; an int is a status. ---- */
-static int refused(const tgcrt_device *d, int32_t result, const char *function, int other); /* tells the log; returns the status */
+/* ---- the work of an interface. An int32_t is a result of the driver, where 0 means success; an int is a status. ---- */
+static int refused(const tgcrt_device *d, int32_t result, const char *function, int other); /* logs; returns the status */
 static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);            /* name NULL: the default device */
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts);
-static int32_t enter(Core *s), leave(Core *s);          /* the first and the last call of a public function to the driver */
+static int32_t enter(Core *s), leave(Core *s);          /* a public function's first and last call of the driver */
 static int32_t mark_end(Core *s);                       /* records the last command that was enqueued */
-static int32_t ask(Core *s, int *done);                 /* sets *done if that command is done */
-static int32_t fill_zeros(Core *s, size_t at, size_t n); /* work memory */
+static int32_t ask(Core *s, int *done);                 /* sets *done if the command of mark_end is done */
+static int32_t fill_zeros(Core *s, size_t at, size_t n); /* in work memory */
 static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
-                         size_t bytes); /* `outer` rows, that do not overlap, to work memory */
-/* copy rows of work memory, and return when that is done */
+                         size_t bytes); /* copies t->outer rows, which do not overlap, to work memory */
+/* copy rows of work memory, and return when the copy is done */
 static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p);
 static int write_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, const void *p);
-static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out); /* the caller's, on the device */
+/* checks the buffers that the caller has made on the device */
+static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out);
 static int32_t bind(Core *s, const tgcrt_net *net, void *const *in, void *const *out); /* NULL: the session's buffers */
 static int32_t feed(Core *s, const tgcrt_net *net, const void *const *in);
 static int32_t launch_all(Core *s, const tgcrt_net *net, uint64_t *events); /* events: one for each launch, or NULL */
@@ -142,8 +143,8 @@ static int is_wanted(const char *wanted, unsigned long number, const char *name)
 
 static size_t buffer_bytes(size_t n) { return (n + 63) / 64 * 64 + (n ? 0 : 64); } /* a buffer has at least a byte */
 
-/* Whether the model needs more memory than the device has. most: bytes of one buffer; all: of its memory; 0: the device does not
- * say */
+/* Whether the model needs more memory than the device has. most: bytes of the device's largest buffer; all: bytes of its memory;
+ * 0: the device does not say */
 static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
   uint64_t largest = 0, sum = 0;
   size_t i;
@@ -213,8 +214,8 @@ static int mark(Core *s) {
   return lose(s, result, "the queue");
 }
 
-/* Asks the driver all the time at first, then after sleeps of a sixteenth of the time that has passed. A sleep takes some 60
- * microseconds at least, which is much of a run of a GPU. But a device that is a CPU loses the time that asking takes. */
+/* At first asks the driver without a pause. Later it sleeps before it asks, for a sixteenth of the time that has passed. A sleep
+ * takes at least some 60 microseconds, a large part of a GPU's run. But asking takes time from a device that is a CPU. */
 static int wait_for_end(Core *s, int64_t ms) {
   const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
   int32_t result;
@@ -245,13 +246,13 @@ static int settle(Core *s, int64_t ms) {
 
 static int settle_all(Core *s) { return settle(s, s->device.wait_ms); }
 
-static int finish(Core *s, int32_t result, const char *what) { /* the result is that of enqueuing */
+static int finish(Core *s, int32_t result, const char *what) { /* result: of enqueuing the command */
   int status = lose(s, result, what);
   if (!status) status = mark(s);
   return status ? status : settle_all(s);
 }
 
-/* The first and the last act of a public function */
+/* A public function begins with entered, and ends with left. */
 static int entered(Core *s) { return s->lost ? TGCRT_LOST : lose(s, enter(s), "the context"); }
 
 static int left(Core *s, int status) {
@@ -260,7 +261,7 @@ static int left(Core *s, int status) {
 }
 
 /* ---- states ---- */
-static int moves(const tgcrt_net *net, const tgcrt_place *p) { /* from run to run */
+static int moves(const tgcrt_net *net, const tgcrt_place *p) { /* the place changes from run to run */
   return p->memory >= TGCRT_PLACE_STATE && net->states[p->number].slots > 1;
 }
 
@@ -323,14 +324,14 @@ static int check_all(const tgcrt_net *net, const void *const *in, void *const *o
   return status ? status : check_values(net->output_bytes, net->noutputs, (const void *const *)out);
 }
 
-/* Whether another run may be enqueued. stages: it uses the memory that exists only once (Core.staged), which an unfinished run
- * may still use. */
+/* Whether another run may be enqueued. stages: the run uses memory of which the session has only one piece (Core.staged). An
+ * unfinished run may still use this memory. */
 static int admit(Core *s, int stages) {
   const int waits = stages && s->staged, status = waits ? settle_all(s) : settle(s, 0);
   return status == TGCRT_BUSY && !waits && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
 }
 
-/* All launches, what follows them, and the guard's byte */
+/* Enqueues all launches, the changes of states, and the copy of the guard's byte */
 static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
   int32_t result = launch_all(s, net, events);
   if (!result) result = advance(s, net);
@@ -392,7 +393,7 @@ int API(run_on)(const tgcrt_net *net, void *m, void *const *in, void *const *out
   return status ? status : left(s, run_buffers(s, net, in, out));
 }
 
-/* ---- states, for callers. get, put, save and load wait for earlier runs; reset is done after them, and does not wait ---- */
+/* ---- states, for callers. get, put, save and load wait for earlier runs; reset follows them and does not wait ---- */
 static int reset_states(Core *s, const tgcrt_net *net) {
   const int status = reset(s, net);
   return status ? status : mark(s);
@@ -404,7 +405,7 @@ int API(state_reset)(const tgcrt_net *net, void *m) {
   return status ? status : left(s, reset_states(s, net));
 }
 
-static size_t state_now(const Core *s, const tgcrt_net *net, size_t k) { /* where its value is */
+static size_t state_now(const Core *s, const tgcrt_net *net, size_t k) { /* where the value of state k is */
   return net->state_at + net->states[k].at + (size_t)s->cursors[k] * net->states[k].step;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_sizes.h: the sizes of a run. A model for a range of sizes has a table of them: each follows from the number n that the
- * caller sets. Such a bundle has this file. The compiler calls tgcrt_size_of, too. C99. */
+/* tgcrt_sizes.h: the sizes of a run. A model for a range of sizes has a table of sizes. Each size follows from the number n that
+ * the caller sets. The bundle of such a model has this file. The compiler calls tgcrt_size_of, too. C99. */
 #ifndef TGCRT_SIZES_H
 #define TGCRT_SIZES_H
 #include <stdint.h>
 
-/* `all` is n * times: how many values a loop has in this run. TILES to START divide them into tiles of `tile` values and at most
- * two lower ones. If less than a tile is left, the last tile and what is left become two tiles of nearly equal height. */
+/* `all` is n * times, the number of values that a loop has in this run. TILES to START divide the values into tiles of height
+ * `tile`, and at most two lower tiles. If a rest is left, the rest and the last tile become two tiles of nearly equal height. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of tiles of full height */

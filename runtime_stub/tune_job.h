@@ -6,8 +6,10 @@
 #include "tgcrt_device.h"
 
 typedef struct tune_packed { /* a weight in the order in which a candidate reads it */
-  int64_t base, closed;      /* element i, with digits in mixed radix `extent`, is the tensor's element base + sum of digit * coef; */
-  int n;                     /* it is 0 if closed + sum of digit * gate >= 0 */
+  /* The digits of i are its n digits in the mixed radix `extent`. Element i is 0 if closed + sum of digit * gate >= 0. Else it is
+   * the tensor's element at base + sum of digit * coef. */
+  int64_t base, closed;
+  int n;
   int64_t extent[24], coef[24], gate[24];
 } tune_packed;
 
@@ -16,16 +18,16 @@ typedef struct tune_buffer {
   uint8_t bytes, exponent;   /* bytes of an element; bits of a float's exponent */
   uint8_t weight, written;
   int64_t elems;
-  int64_t from;              /* for a weight: offset of its tensor in the nest's file; -1: any numbers will do */
+  int64_t from;              /* for a weight: offset of the weight's tensor in the nest's file; -1: any numbers will do */
   const tune_packed *packed; /* for a weight; NULL: as the tensor is */
 } tune_buffer;
 
 typedef struct tune_candidate {
   const char *opts;                 /* the schedule */
-  void (*run)(void *const *memory); /* on a CPU: the code; memory has the address of each of its buffers */
-  const uint32_t *buffers;          /* on a CPU: indices of its buffers in the nest's `buffers` */
+  void (*run)(void *const *memory); /* on a CPU: the code; memory[i] is the address of buffer buffers[i] */
+  const uint32_t *buffers;          /* on a CPU: the candidate's buffers, as indices in the nest's `buffers` */
   uint32_t nbuffers;
-  /* on a device: its part of a tgcrt_net. Functions, places and buffers (`number` of a place) count from 0. */
+  /* on a device: the candidate's part of a tgcrt_net. Functions, places and buffers (`number` of a place) count from 0. */
   const char *const *text;
   const char *const *functions;
   const tgcrt_launch *launches;
@@ -37,9 +39,9 @@ typedef struct tune_candidate {
 typedef struct tune_nest {
   const char *key;
   double known;              /* microseconds of the first candidate on the machine that tune_known names; 0: not known */
-  const char *file;          /* file with the nest's weights; NULL: it has none */
+  const char *file;          /* file with the nest's weights; NULL: the nest has none */
   const tune_buffer *buffers;
-  uint32_t nbuffers, n;      /* n: candidates; behind the last one is the reference, which is not timed */
+  uint32_t nbuffers, n;      /* n: number of candidates; candidates[n] is the reference, which is not timed */
   const tune_candidate *candidates; /* the first is the incumbent: the others are timed in turn with it */
   const char *const *head;   /* beginning of a device's text, for all candidates */
   uint32_t nhead;

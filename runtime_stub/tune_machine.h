@@ -32,7 +32,7 @@ static inline void machine_caches(int64_t level[4]) {
 static inline void machine_caches(int64_t level[4]) { (void)level; }
 #endif
 
-/* The name the CPU gives itself; hypervisors change it, so the features and the caches count, too. */
+/* The CPU's name, as it reports it. Hypervisors change names, so a machine's key also has the features and the caches. */
 static inline void machine_cpu(char *name, size_t room) {
   char line[512];
   FILE *f = fopen("/proc/cpuinfo", "re");

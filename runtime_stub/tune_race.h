@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tune_race.h: candidates take turns until their times are known. tgc races its own candidates with it (compiler/tune/race.c),
- * and a job of `tgc tune --job` races those of its folder. A file that includes this one defines a function `tell`, which writes
- * a line to the process that watches the race.
+/* tune_race.h: a race, in which candidates take turns until their times are known. tgc races the candidates of its search
+ * (compiler/tune/race.c); a job of `tgc tune --job` races the candidates of its folder. A file that includes this one defines a
+ * function `tell`, which writes a line to the process that watches the race.
  *
  * Each candidate runs once. Then they take turns, the incumbent among them, so that a change of the machine's speed affects all
- * of them. Each runs with its data in the caches, and then after the caches were flushed. Slow candidates leave the race. The
- * median of a candidate's samples is its time. */
+ * of them. Each candidate runs with its data in the caches, and then after the caches were flushed. Slow candidates leave the
+ * race. The median of a candidate's samples is its time. */
 #ifndef TUNE_RACE_H
 #define TUNE_RACE_H
 #include <math.h>
@@ -17,7 +17,7 @@ enum { RACE_ROUNDS = 5, RACE_FINALS = 6 };
 #define RACE_LONG 0.001 /* seconds; the first run of a shorter candidate says too little */
 
 typedef struct Meter { /* samples of one candidate */
-  bool runs;
+  bool runs;                /* it takes part in the race */
   int repeat, n;
   double warm[RACE_ROUNDS + RACE_FINALS], cold[RACE_ROUNDS + RACE_FINALS];
   bool out; /* left the race */
@@ -29,12 +29,13 @@ typedef struct Race {
   Meter *m;                /* zeros before the race */
   int rounds, finals;      /* rounds for all, then for the best: at most as many as a Meter has room for */
   int finalists;           /* number of candidates that run in the last rounds */
-  double worth;            /* factor on the incumbent's time; the last rounds take place only if a candidate is faster; 0: always */
+  double worth;            /* share of the incumbent's time: the last rounds take place if a candidate takes less; 0: always */
   double close;            /* factor on the leader's time; slower candidates leave the race after a round; 0: no such limit */
   double hopeless;         /* factor on the fastest candidate's time; slower candidates leave the race after their first run */
   double sample;           /* seconds that a warm sample takes at least */
   void *self;
   double (*once)(void *self, int kernel, int repeat); /* does `repeat` runs; returns the seconds of one run */
+  /* takes a sample: seconds of a run with warm caches, the mean of `repeat` runs, and of one with cold caches */
   void (*take)(void *self, int kernel, int repeat, double *warm, double *cold);
 } Race;
 
@@ -74,7 +75,7 @@ static void race_sample(Race *r, int kernel) {
   m->n++;
 }
 
-/* Runs all once, in order, the incumbent first. A candidate that takes much longer than the fastest so far is out. */
+/* Runs all candidates once, in order, the incumbent first. A candidate that takes much longer than the fastest so far is out. */
 static int race_line_up(Race *r) {
   double best = INFINITY;
   int left = 0;

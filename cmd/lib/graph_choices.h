@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_choices.h: decisions of passes that are measured in whole models. */
+/* graph_choices.h: tries other decisions of passes, and times each in the whole model. */
 #ifndef TGC_GRAPH_CHOICES_H
 #define TGC_GRAPH_CHOICES_H
 #include "sides.h"
@@ -7,17 +7,17 @@
 typedef struct GraphAsk {
   Races *r;
   Store *store;
-  Place place;             /* under which decisions are stored */
+  Place place;             /* the place of the decisions in the store */
   double end;              /* the time, by clock_ms, at which building and measuring must end */
   int threads, other;      /* other: another number of threads that users may have; 0: none */
 } GraphAsk;
 struct GraphChoices {
-  const Decision *chosen;  /* decisions other than those of the cost model */
+  const Decision *chosen;  /* decisions that differ from the cost model's */
   size_t n;
-  int sides, tried, kept;  /* models built with other decisions; decisions that these change; changes that stayed */
-  double with, without;    /* ms of a run, with the changes and without */
-  Side side;               /* the model with the decisions, built; empty: it was not built */
-  const Plan *plan;        /* its plan */
+  int sides, tried, kept;  /* models built with changed decisions; decisions that they change; changes that were kept */
+  double with, without;    /* ms of a run, with the best changes together and without them */
+  Side side;               /* the model built with `chosen`; empty: it was not built */
+  const Plan *plan;        /* the plan of `side` */
 };
 int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out); /* an exit code */
 #endif

@@ -15,7 +15,7 @@ typedef VEC(PipeEnd) PipeEnds;
 typedef struct PipeLink { PipeEnd from, to; } PipeLink;
 typedef struct PipeState {
   const char *name;
-  PipeEnds from, to;       /* outputs that renew it; inputs that read it */
+  PipeEnds from, to;       /* outputs that renew the state; inputs that read the state */
   int64_t axis, capacity;  /* as --state has them; axis -1, capacity 0: not given */
   const char *init;        /* a file; NULL: zeros */
   bool grow;
@@ -37,11 +37,11 @@ enum { STAGE_OPTIONS = 9 };
 extern const char *const stage_options[STAGE_OPTIONS]; /* the options that may stand below a stage */
 Pipeline *pipeline_parse(Ctx *c, const char *text, size_t n, const char *path); /* fails with EX_BADMODEL, line and column */
 void pipeline_print(const Pipeline *p, Sb *out);         /* text that reads back as the same pipeline */
-void pipeline_free(Pipeline *p);                         /* its tables; texts lie in c->model */
-int pipeline_stage(const Pipeline *p, const char *name); /* its number; -1: there is none */
+void pipeline_free(Pipeline *p);                         /* frees the pipeline's tables; texts lie in c->model */
+int pipeline_stage(const Pipeline *p, const char *name); /* the stage's number; -1: there is no such stage */
 
 /* ---- pipeline_build.c ---- */
-/* The graph of the entry that o names, or of all of them (Graph.entries). load: loads a stage's model */
+/* The graph of the entry that o names, or else of all entries (Graph.entries). load: loads a stage's model */
 typedef Graph *LoadModel(Ctx *c, const Options *o, const Feed *feed);
 Graph *pipeline_build(Ctx *c, const Options *o, Pipeline *p, LoadModel *load);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize.h: parts of tgc quantize: samples, choices of layers, and how they are measured on samples that calibration has not
- * seen. */
+/* quantize.h: parts of tgc quantize: samples, choices of layers, and measurements of choices on held-out samples, which
+ * calibration has not seen. */
 #ifndef TGC_QUANTIZE_H
 #define TGC_QUANTIZE_H
 #include "../cmd.h"
@@ -32,8 +32,8 @@ typedef struct SampleRuns {
 void samples_run(Ctx *c, const Options *o, const SampleRuns *r, const char *stage);
 
 /* ---- held_out.c: choices of layers, measured on held-out samples ---- */
-/* metric: of the outputs; drop: how much worse it is than the float model's; error: of the outputs, relative to those of the
- * float model, in the root mean square. All three are the worst of the outputs. */
+/* metric: the chosen metric, for the worst output. drop: how much worse it is than the float model's. error: root mean square of
+ * the difference from the float model's output, relative to that output, for the worst output. */
 typedef struct Score { double metric, drop, error; } Score;
 typedef struct HeldOut {
   const Options *o;
@@ -41,7 +41,7 @@ typedef struct HeldOut {
   OnnxQuant *q;
   Texts folders;
   size_t layers, values;   /* numbers of layers and of values; each has a switch in the model below */
-  QuantModel model;        /* the switched model computes each layer in 8 bits and in floats; inputs, the switches, select */
+  QuantModel model;        /* the switched model: it computes each layer in 8 bits and in floats; inputs select one of the two */
   SampleShape shape;
   Tensor *in, *want, *floats, *got; /* sample after sample */
   void **out;              /* memory of got, shared with children */
@@ -52,12 +52,13 @@ typedef struct HeldOut {
 } HeldOut;
 void held_out_open(Ctx *c, HeldOut *h, const float (*range)[2]); /* the caller sets o, scratch, q and folders */
 Score held_out_score(Ctx *c, HeldOut *h, const bool *in8);     /* measures a choice of layers by the switched model */
-/* measures a quantised model; number: each call has its own */
+/* measures a quantised model; number: a different one for each call */
 Score held_out_model(Ctx *c, HeldOut *h, const Sb *model, int number);
 void held_out_close(HeldOut *h);
 
 /* ---- quant_layers.c: which layers are in 8 bits ---- */
-typedef enum { KEPT_NOT, KEPT_SEARCH, KEPT_WRITTEN, KEPT_FILE } Kept; /* why a layer is in floats; KEPT_NOT: it is in 8 bits */
+/* why a layer is in floats: the search for --max-drop, the drop of the written model, or --layers; KEPT_NOT: it is in 8 bits */
+typedef enum { KEPT_NOT, KEPT_SEARCH, KEPT_WRITTEN, KEPT_FILE } Kept;
 typedef struct LayerRow {
   QuantLayer layer;
   Kept kept;

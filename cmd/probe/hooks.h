@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle. The text before this one defines STEPS, the number of
- * kernels plus one; LANES, the most threads; and SPANS, the most parts of kernels that a thread records. The last run leaves its
- * times in tgc_steps and tgc_spans. */
+ * kernels plus one; LANES, the most threads; and SPANS, the most spans that a thread records. A span is the time in which a
+ * thread ran a part of a kernel. The last run leaves its times in tgc_steps and tgc_spans. */
 #include <time.h>
 
 double tgc_steps[STEPS];
 struct {
-  int lanes, n[LANES]; /* threads seen, and recorded parts of each */
+  int lanes, n[LANES]; /* threads seen, and recorded spans of each */
   struct {
     double begin, end;
     int kernel;
@@ -28,8 +28,8 @@ static double tgc_all_spent(int k) {
   return all;
 }
 
-/* Kernels between the last step and this one ran as a group. Each gets its share of the time in between. In a loop that may
- * end early kernels run again, so their times are added up. */
+/* The kernels between the previous call and this one ran as a group. Each gets its share of the time between the calls. A loop
+ * that may end early runs its kernels again, so their times are added up. */
 static void tgc_step(int k) {
   static int last;
   static double before, took[STEPS];
@@ -53,7 +53,7 @@ static void tgc_span(int k, double begin) {
   if (tgc_lane < 0) tgc_lane = __atomic_fetch_add(&tgc_spans.lanes, 1, __ATOMIC_RELAXED);
   if (tgc_lane >= LANES || tgc_spans.n[tgc_lane] == SPANS) return;
   const int i = tgc_spans.n[tgc_lane];
-  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* shorter parts of this part are recorded already */
+  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* spans inside of this one are recorded already */
   tgc_spans.n[tgc_lane]++;
   tgc_spans.span[tgc_lane][i].begin = begin;
   tgc_spans.span[tgc_lane][i].end = tgc_clock();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* probe.h: shared by the programs that measure a machine under the flags of a bundle. LANES floats make a vector. */
+/* probe.h: shared by the programs that measure a machine. They are compiled with the flags of a bundle. A vector has LANES
+ * floats. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

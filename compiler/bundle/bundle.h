@@ -28,7 +28,7 @@ typedef struct Package {
   const char *word;        /* value of the option --package */
   bool bare;               /* without an operating system, whatever the target has */
   WeightsMode weights;     /* without --embed-weights */
-  const char *stays;       /* templates of the backend's list that the package has */
+  const char *stays;       /* templates of the backend's list that the package keeps, separated by blanks */
   const char *files[9];    /* template, name, template, name, ... */
   const char *next;        /* next command, with the folder as % */
 } Package;
@@ -38,7 +38,7 @@ typedef struct BundleOptions {
   const char *name;        /* prefix of files and symbols; bundle_name_ok holds */
   WeightsMode weights;
   Emit emit;               /* form of the code */
-  unsigned bindings;       /* a bit for each row of the table of bindings: its file is part of the bundle */
+  unsigned bindings;       /* a bit for each row of bindings[]: 1 adds the row's file to the bundle */
   Bytes (*link)(Ctx *c, void *arg, Bytes object); /* links an object into a library (EMIT_SO) or a module (EMIT_WASM) */
   void *link_arg;
   const char *archs;       /* architectures to compile for, as in --arch; NULL: the machine's own */
@@ -76,7 +76,7 @@ const char *bundle_variant(const Plan *v, const char *net);
  * a table of words. */
 typedef struct Word { const char *name, *text; } Word;
 static inline const char *word_if(bool is) { return is ? "yes" : ""; } /* text of a word that stands only in @if */
-/* A word computed each time a template mentions it. So a template decides what is computed for it. */
+/* A word that is computed each time a template mentions it, and otherwise not at all. */
 typedef struct Rendering Rendering;
 typedef struct MadeWord { const char *name; const char *(*make)(const Rendering *r); } MadeWord;
 typedef struct WordSet WordSet;
@@ -105,11 +105,11 @@ typedef struct CallMoves {
 } CallMoves;
 Repeats reroll_calls(const Plan *p);           /* the caller frees it */
 const Repeat *repeat_of(const Repeats *s, size_t kernel); /* NULL: the kernel is called once */
-bool in_first_iteration(const Repeat *s, size_t kernel); /* any call of the first iteration, or outside all repeats */
+bool in_first_iteration(const Repeat *s, size_t kernel); /* the kernel runs in the first iteration, or outside of all repeats */
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer);
 /* for a kernel of the first iteration; s NULL: no repeat */
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
-bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer); /* its byte offsets need 64 bits */
+bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer); /* its table's byte offsets need 64 bits */
 
 /* ---- places.c ---- */
 /* checks that each call of a kernel passes memory that is large enough for the buffer */
@@ -121,13 +121,13 @@ KernelOrigins *kernel_origins(const Plan *p);  /* source nodes of each kernel; l
 const char *kernels_text(const Plan *p, const Repeats *repeats); /* text of all kernels */
 /* a list with the number of chunks of each kernel; 0: the file of a variant lacks this kernel, which the baseline's file has */
 const char *chunks_text(const Plan *p, const char *type);
-const char *groups_text(const Plan *p, const char *type); /* a list of the group size at each kernel */
+const char *groups_text(const Plan *p, const char *type); /* a list of Kernel.group_size, by kernel */
 typedef struct JobForm {
   const char *net, **in, **out; /* name of the bundle; names of fields */
-  bool fat, stepped;
-  const char *linkage, *name;
+  bool fat, stepped;            /* fat: a bundle for several machines; stepped: as in BundleOptions */
+  const char *linkage, *name;   /* linkage: "static " or ""; name: the function's name */
 } JobForm;
-const char *works_text(const Plan *p);         /* a list of the work at each kernel, as NAME_run_step counts it */
+const char *works_text(const Plan *p);         /* a list of each kernel's work, in the units of NAME_run_step */
 int64_t work_whole(const Plan *p);             /* the sum of that list */
 int64_t work_part(const Plan *p);              /* most work of a chunk */
 /* the function that calls a kernel by its number */
@@ -154,7 +154,7 @@ void break_lines(Sb *code, int most);          /* code in C or a language like i
 /* ---- code.c ---- */
 const CodeForm *code_form(const BundleOptions *o); /* row of the backend's table */
 const char *code_named(Ctx *c, const char *pattern, const char *name); /* pattern with each % replaced by the name */
-ImageOrder code_order(const Plan *p, const BundleOptions *o, Bytes text);
+ImageOrder code_order(const Plan *p, const BundleOptions *o, Bytes text); /* the order for Backend.images */
 const char *code_file(Ctx *c, const BundleOptions *o); /* file that holds the kernels: "net.c" */
 /* the code file: the text of the model, or what the backend and the linker make from it */
 Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words);
@@ -203,7 +203,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
 };
 void bundle_sbom(const Rendering *r, Bundle *b); /* sbom.c: adds sbom.cdx.json */
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
-const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes", and those of files with weights */
+const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes" for each source file */
 const char *options_line(const Rendering *r);  /* manifest.c: the manifest's options, for a comment */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
@@ -215,11 +215,11 @@ const char *module_count(const Plan *p);       /* LLVM type of a chunk's number 
  * object format has no such sections. begins: ".text" or ".rodata" */
 const char *module_section(const Plan *p, const char *begins, const char *name);
 const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */
-const char *module_nulls(const Rendering *r);  /* %null: a required pointer is NULL */
+const char *module_nulls(const Rendering *r);  /* defines %null, which is true if a required pointer is NULL */
 const char *module_tables(const Rendering *r); /* tables of places, by iteration */
 const char *module_iterations(const Rendering *r); /* computes %call and %i from %kernel */
-const char *module_calls(const Rendering *r);  /* a block per call */
-const char *module_cases(const Rendering *r);
+const char *module_calls(const Rendering *r);  /* a block of LLVM IR per call: case0, case1, ... */
+const char *module_cases(const Rendering *r);  /* rows of the switch that jumps to these blocks */
 const char *module_check_weights(const Rendering *r); /* the function NAME_check_weights, and its constants */
 const char *module_float_enter(const Rendering *r); /* switches to the floating-point mode of a run */
 const char *module_float_leave(const Rendering *r);
@@ -246,7 +246,7 @@ typedef struct Binding {
 extern const Binding bindings[];
 /* The bindings of a list such as "cpp,python", as bits by their row. false: *wrong is a word of the list that names none */
 bool bindings_parse(const char *list, unsigned *bits, const char **wrong, int *n);
-bool binding_named(unsigned bits, const char *word);   /* whether the bits have this one */
+bool binding_named(unsigned bits, const char *word);   /* whether the bits contain this binding */
 /* The first binding with which a bundle cannot have this name; NULL: none */
 const Binding *binding_refuses(unsigned bits, const char *name);
 /* Words of value i of the list "input", "output" or "state", for templates. NULL: there is no such value. */
@@ -255,17 +255,19 @@ const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i);
 /* ---- value_texts.c: inputs and outputs as C ---- */
 char *text_upper(Ctx *c, const char *text);    /* in capitals */
 void text_dims(Sb *s, const GIO *v, const Symbol *symbol); /* "f32[4,8]" */
-const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbol *symbol); /* a structure's */
-void text_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n); /* macros */
+/* the fields of a structure of pointers, one for each value */
+const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbol *symbol);
+void text_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n); /* macros with the values' shapes */
 const char *text_null_checks(Ctx *c, const Graph *g, const char **in, const char **out);
-/* Sets the fields of two structures from two arrays of pointers. name: structure and array of inputs, then of outputs */
+/* Statements that set the fields of two structures from two arrays of pointers. name: names of the structure and the array of
+ * inputs, then those of outputs */
 const char *text_assign(Ctx *c, const Graph *g, const char **in, const char **out, const char *const name[4]);
 
 /* ---- entry_functions.c: functions that run one entry ---- */
 /* Words of row i of a list of a template: "entry", or those of value_row. NULL: there is no such row. */
 const Word *bundle_row(const Rendering *r, const char *list, size_t n, size_t i);
 const char *entries_promise(const Rendering *r); /* the part of the interface that is about entries; "" without entries */
-void entry_kernels(const Plan *p, size_t entry, size_t *first, size_t *end); /* its kernels: those from first to before end */
+void entry_kernels(const Plan *p, size_t entry, size_t *first, size_t *end); /* the entry has kernels *first to *end - 1 */
 
 /* ---- manifest.c ---- */
 json_t *json_text(const char *s);              /* escapes bytes that are not UTF-8 */

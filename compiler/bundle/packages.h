@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* packages.h: a row for each kind of package, a bundle with the files of a build system that is not its own. The option --package
- * and its completions take the rows. PACKAGE has these columns: word of the option; whether programs have no operating
- * system; weights without --embed-weights; files of the bundle that stay, beside sources and headers; templates of further files,
- * each with its name in the bundle; next command. In names, % is the bundle's name, in the last column its folder. */
+/* packages.h: a row for each kind of package. A package is a bundle with the files of another build system in place of its
+ * Makefile. The option --package and its completions take the rows. The columns of PACKAGE are:
+ *   - the option's word
+ *   - true: programs have no operating system
+ *   - the form of the weights without --embed-weights
+ *   - templates of the backend's list that the package keeps, besides sources and headers
+ *   - templates of further files, each with the file's name; % is the bundle's name
+ *   - the next command; % is the bundle's folder */
 /* clang-format off */
 #ifndef PACKAGE
 #define PACKAGE(word, bare, weights, stays, files, next)

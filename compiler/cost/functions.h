@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* functions.h: the work of functions that kernels compute by arithmetic, as lower/libm.c writes them. FUNCTION has these columns:
- * op; multiplications; other instructions on vectors; quotients; the longest path of its operations, in multiplications one after
- * another, where three other instructions count as one; whether its last step is OP_SCALB. The columns include
- * 2 other instructions for this step. Where no instruction does it, function_cost adds 2 multiplications, 4 others, and 1 to the
- * path.
- * tests/unit/program_time.c counts the same in the expressions of lower/libm.c. */
+/* functions.h: the work of functions that kernels compute by arithmetic, as lower/libm.c writes them. Columns of FUNCTION:
+ *   - the op
+ *   - multiplications
+ *   - other instructions on vectors; an OP_SCALB at the end counts as 2
+ *   - quotients
+ *   - length of the longest chain of dependent operations, in multiplications; three other instructions count as one
+ *   - whether the last step is OP_SCALB
+ * If the machine has no instruction for OP_SCALB, function_cost adds 2 multiplications, 4 other instructions, and 1 to the chain.
+ * tests/unit/program_time.c counts the same operations in the expressions of lower/libm.c. */
 /* clang-format off */
 FUNCTION(EXP,   9,  5, 0, 12, true)
 FUNCTION(EXP2,  6,  7, 0, 11, true)

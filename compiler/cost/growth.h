@@ -23,8 +23,8 @@ Optimize optimize_for(Optimize wish, const Target *t);  /* the wish; for OPTIMIZ
 typedef struct Growth {
   const char *form;        /* name of the faster form: "Winograd tiles"; for messages, and to recognise withdrawn forms */
   uint32_t origin;         /* Node.origin of the layer: the same in each attempt, while the layer's nodes may differ */
-  double weights, arena;   /* bytes that the form takes beyond those without it, estimated */
-  double gain;             /* cycles that it saves */
+  double weights, arena;   /* estimate of the bytes that the form adds */
+  double gain;             /* cycles that the form saves */
 } Growth;
 
 typedef struct MemoryGoal {
@@ -32,13 +32,14 @@ typedef struct MemoryGoal {
   VEC(Growth) granted;     /* in this attempt */
   VEC(Growth) withdrawn;   /* in earlier ones: this form of the layer may not take that many bytes of weights, or of the arena;
                               0: no limit */
-  bool same_weights, same_arena; /* no form may grow them any more */
+  bool same_weights, same_arena; /* no form may grow the weights, or the arena, any more */
 } MemoryGoal;
 
 bool growth_allowed(const IR *ir, const Growth *g);
 void growth_granted(const IR *ir, const Growth *g);
-/* Withdraws granted forms, so that the weights and the arena take about that many bytes less in the next attempt. how: withdraws
- * the chosen forms at their size or larger, those at any size, or every form of every layer. False: no granted form would help. */
+/* Chooses granted forms and withdraws them, so that weights and arena take about that many bytes less in the next attempt.
+ * SIZE: the chosen forms may not have this size or more. LAYER: they may not be used at any size. ALL: no layer may have any
+ * form. False: no granted form would help. */
 typedef enum { WITHDRAW_SIZE, WITHDRAW_LAYER, WITHDRAW_ALL } Withdrawal;
 bool growth_withdraw(MemoryGoal *m, double weights, double arena, Withdrawal how);
 void growth_free(MemoryGoal *m);

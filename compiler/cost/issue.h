@@ -8,8 +8,8 @@
 #include "tunable.h"
 #include "../ir/refmap.h"
 
-/* Multiplications, all vector arithmetic, moves between lanes, loads and stores count in vectors; DIVIDE counts quotients, MATRIX
- * cycles of a matrix unit, START micro-ops. */
+/* MULTIPLY, VECTOR (all arithmetic), MOVE (between lanes), LOAD and STORE count vectors. DIVIDE counts quotients, MATRIX cycles
+ * of a matrix unit, START micro-ops. */
 typedef enum Port {
   PORT_MULTIPLY, PORT_VECTOR, PORT_MOVE, PORT_LOAD, PORT_STORE, PORT_DIVIDE, PORT_MATRIX, PORT_START, PORTS
 } Port;
@@ -17,14 +17,14 @@ typedef struct Issue { double at[PORTS]; } Issue;
 
 typedef VEC(int) Places;   /* places of nodes in the program */
 typedef struct LoopTime {
-  Issue issue;             /* for one iteration; after overlap.c with all loops in it */
-  double packed;           /* scalar iterations that the C compiler turns into one of vectors */
-  double turns;            /* iterations, counted in vectors where the C compiler makes the loop one of vectors */
+  Issue issue;             /* one iteration's; overlap.c adds the loops inside of it */
+  double packed;           /* scalar iterations that the C compiler turns into one iteration on vectors */
+  double turns;            /* iterations, after the C compiler has vectorised the loop if it can */
   double sums, stored;     /* vectors of variables that the loop changes, in registers and in memory */
   double spilled;          /* other vectors without a register */
   double first, each;      /* cycles of the first iteration, and of each further one */
-  Places items;            /* its nodes, and the beginnings of the loops directly in it */
-  Places needs, sets;      /* outer nodes that are read in this loop and the loops in it; variables that are changed there */
+  Places items;            /* the loop's nodes, and the beginnings of the loops directly in it */
+  Places needs, sets;      /* outer nodes that this loop and the loops in it read; variables that they change */
 } LoopTime;
 
 typedef struct Timer {
@@ -33,11 +33,11 @@ typedef struct Timer {
   const Walks *w;
   const Target *t;
   const CpuFacts *f;
-  double lanes, bytes;     /* the widest vector has so many floats, and bytes */
+  double lanes, bytes;     /* floats of the widest vector, and its bytes */
   double rate[PORTS];      /* per cycle */
   VEC(LoopTime) loop;
   RefMap place;            /* by node: 1 + its last place in the program so far */
-  Places operands, from;   /* by place: its first operand in `from`, which has the places of operands; -1: none */
+  Places operands, from;   /* from: places of operands, -1 if not in the program; operands: by place, the first one in `from` */
   RefMap summed, halved;   /* sets: scalar sums in a variable; vector variables of 64 bytes or more that an OP_HRED reads */
   double *starts, *ready;  /* by place: micro-ops; the cycle at which its value can be used */
 } Timer;

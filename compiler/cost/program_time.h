@@ -7,10 +7,10 @@
 
 /* ---- walks.c: what a program does to memory ---- */
 enum { WALK_TERMS = 10, WALK_COPIES = 64, CACHE_LEVELS = 3 };
-/* The index moves by coef, count - 1 times, while the loop runs. A range that is divided gives several such terms. */
+/* While the loop runs, the term adds 0, coef, .. (count - 1) * coef to the index. A divided range gives several terms. */
 typedef struct WalkTerm { int loop; double coef, count; } WalkTerm;
 typedef struct WalkIndex { int n; bool data; double base; WalkTerm term[WALK_TERMS]; } WalkIndex; /* data: from loaded values */
-/* Loads, or stores, of one loop to one buffer, whose indices differ in their constants only */
+/* Loads of a loop from one buffer, or stores of a loop to one. Their indices differ in their constants only. */
 typedef struct Walk {
   int buf, loop, bytes;     /* bytes of an element */
   bool store;
@@ -29,15 +29,14 @@ typedef struct Walks {
 void walks_read(const IR *ir, const Refs *prog, Walks *w);
 void walks_free(Walks *w);
 int walk_bases(const Walk *x, double at[WALK_COPIES]); /* the constants of its indices, sorted, each once; -> their number */
-int walk_outermost(const Walks *w, int loop); /* the outermost loop around it, not counting number 0, the program */
-/* Distinct bytes, in whole lines, that x touches while a loop runs; body: in one iteration of it */
+int walk_outermost(const Walks *w, int loop); /* the outermost loop around `loop`; number 0, the program, does not count */
+/* Distinct bytes, in whole lines, that x touches while `loop` runs; body: during one iteration of it */
 double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body);
-/* Bytes of x that come from beyond a cache of `bytes`. known: that cache had x's buffer before its outermost loop began */
+/* Bytes of x that come from beyond a cache of `bytes`. known: the cache had x's buffer before the loops around x began */
 double walk_missed(const IR *ir, const Walks *w, const Walk *x, double bytes, bool known);
 
 /* ---- program_time.c ---- */
-/* Contents of the caches. since: bytes touched since the buffer was touched last, plus the bytes of the
- * buffer */
+/* Contents of the caches. since: bytes touched since the buffer was last touched, plus the buffer's bytes */
 typedef struct Residence {
   double (*since)(void *arg, int buf);
   void (*touch)(void *arg, int buf, double bytes);

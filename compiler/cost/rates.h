@@ -205,7 +205,7 @@ VALUE(EXPOSED, WINOGRAD,    0.3, "as the tiles")
 VALUE(EXPOSED, PADDING,     1, "assumed: nothing is hidden")
 VALUE(EXPOSED, SPLIT,       1, "assumed: nothing is hidden")
 
-/* ---- parallel work, and what begins ---- */
+/* ---- parallel work, and starts ---- */
 RATE(START, "cycles", "starting a nest, a chunk of a kernel or a kernel")
 VALUE(START, TILE,         50, "a nest: assumed")
 VALUE(START, GROUP,       300, "a chunk of a kernel: assumed")

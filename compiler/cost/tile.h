@@ -32,7 +32,7 @@ typedef struct Model {
   int64_t extent[MAX_RANGES];
   VEC(Access) access;
   double ops;                  /* vector instructions of the body, without loads */
-  double cold;                 /* vector instructions around the body, per execution of it */
+  double cold;                 /* vector instructions around the body, per execution of the body */
   /* Executions of the body per element: terms of the main reduction, divided by the number of elements that use each of its
    * results. */
   double steps;
@@ -65,7 +65,7 @@ bool tile_copies(const Model *m, const Tile *t);            /* the tile could re
 bool lies_beside(const Access *a, int v, int i, int64_t n);
 bool model_spreads(const Model *m, int v); /* in a reduction, several consecutive lanes along range v read the same element */
 bool walks_outermost(const Model *m, int v); /* the loop of range v should be outermost, if v is the range in lanes */
-/* Number of values of the range in lanes that a block has. The loop over blocks stands outside of the others. 0: no blocks */
+/* Values of the range in lanes that form a block. The loop over blocks stands outside of the others. 0: there are no blocks */
 int lane_block(const Model *m, const Tile *t);
 double access_cost(const Access *a, const Target *t, int v, int lanes); /* instructions to load or store a vector along range v */
 
@@ -75,8 +75,8 @@ double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
  * vectors, which do not overlap; -1: none. */
 double access_elements(const Model *m, const Access *a, const int64_t *n, int apart);
 
-/* ---- vectors whose lanes are a stride apart. The tile accesses `beside` adjacent elements; each lane's element is the first of
- * them ---- */
+/* ---- vectors whose lanes are a stride apart. For each lane the tile accesses `beside` adjacent elements, the lane's own first
+ * ---- */
 /* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: in most instruction sets one
  * instruction shuffles only within parts of a vector of this many bytes. */
 enum { SHUFFLE_STRIDE = 8, SHUFFLE_BLOCK = 16 };

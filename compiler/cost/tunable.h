@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tunable.h: thresholds, limits and budgets of all passes, and the rates of rates.h, as values that --tunable sets. A
- * compilation has its own: Ctx.tunables. */
+/* tunable.h: thresholds, limits and budgets of all passes, and the rates of rates.h, as values that --tunable sets. Each
+ * compilation has its own values: Ctx.tunables. */
 #ifndef TGC_TUNABLE_H
 #define TGC_TUNABLE_H
 #include "cost.h"
@@ -21,7 +21,7 @@ static inline const Tunables *tunables_of(const Ctx *c) { return c->tunables ? c
  * `rates`, a factor on all rates. Returns NULL, or the error, allocated in a. */
 const char *tunables_set(Arena *a, Tunables *t, const char *text);
 
-/* A row per value that can be set; false: no more. */
+/* Gets row i, one for each value that can be set; false: there is no such row. */
 typedef struct TunableRow {
   const char *name;        /* allocated in a */
   double value, normal, least, most;

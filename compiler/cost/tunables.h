@@ -126,7 +126,7 @@ TUNABLE(int, tune_new, 64, 2, 4096, "candidates", "new candidates per generation
 TUNABLE(int, tune_lent, 8, 1, 4096, "candidates", "candidates per generation taken from other nests")
 TUNABLE(int, tune_few, 6, 1, 4096, "candidates", "a generation with at least this many candidates gets no variations of the best one")
 TUNABLE(int, tune_few_screened, 40, 1, 4096, "candidates", "the same with a screen: with fewer candidates, most of a generation's time goes to its processes and to the C compiler")
-TUNABLE(double, tune_lowered, 2, 1, 1000, "times the statements that are compiled", "a batch lowers so many, and chooses from them")
+TUNABLE(double, tune_lowered, 2, 1, 1000, "times the statements that are compiled", "a batch lowers this many statements, and chooses candidates from them")
 TUNABLE(double, tune_progress, 0.99, 0, 1, "share of the last best's time", "a new best below this is progress")
 TUNABLE(double, tune_hope, 0.02, 0, 1, "share of a nest's time", "gain that is always considered possible")
 TUNABLE(double, tune_gain, 0.98, 0, 1, "share of the heuristic's time", "a schedule must take less; a smaller gain may be noise, and the heuristic's schedule stays")
@@ -173,7 +173,7 @@ TUNABLE(double, predict_exposed_far, 0.4, 0, 1, "part", "the same for data from 
 TUNABLE(double, predict_l1, 0.8, 0, 1, "part", "share of the first-level cache in which data stays until it is read again")
 TUNABLE(double, predict_l2, 0.8, 0, 1, "part", "the same for the second level")
 TUNABLE(double, predict_l3, 0.7, 0, 1, "part", "the same for the third level, which others use too")
-TUNABLE(double, predict_foreseen, 32, 0, 1e6, "iterations", "a core foresees the end of a loop with at most so many: assumed, about the length of its history of jumps")
+TUNABLE(double, predict_foreseen, 32, 0, 1e6, "iterations", "a core foresees the end of a loop with at most this many iterations: assumed, about the length of a core's history of jumps")
 TUNABLE(double, predict_library, 40, 0, 10000, "instructions", "a function of the C library, per element: assumed")
 
 /* ---- measuring ---- */

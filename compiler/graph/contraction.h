@@ -36,7 +36,7 @@ bool contraction_find(IR *ir, Ref r, Contraction *c); /* false: r is no sum of p
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
 /* The row-major index into factor f's base is *begin plus the sum of range i times coef[i] */
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);
-/* whether it is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
+/* whether c is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
 bool contraction_batched(const Contraction *c);
 /* Whether some summed range is in both factors, has an even extent of at least 8, and is no tap of a window of f. Then an
  * instruction that adds two products at a time can pair the terms. */

@@ -7,7 +7,7 @@
 #include "storage.h"
 
 typedef struct StateSpec {  /* options of a state, or of several states by a pattern with one * */
-  const char *past, *present; /* names of its input and of its output */
+  const char *past, *present; /* names of the state's input and output */
   int axis;                 /* -1: from the graph */
   int64_t capacity;         /* 0: the default */
   bool grow;                /* a new state has no valid positions; each run appends some */
@@ -17,31 +17,30 @@ typedef struct StateSpec {  /* options of a state, or of several states by a pat
 void graph_states(Graph *g, const StateSpec *specs, int n);
 /* The part of a name that the * of a pattern matches; NULL: no match. A pattern without * matches itself, with the part "". */
 const char *star_matched(Ctx *c, const char *pattern, const char *name);
-const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the name with this part */
+const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the pattern with `with` in place of its * */
 void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
 
-/* needs.c: the elements of each value that a run of a size needs, by Ref, in the model's arena. Elements are counted in row-major
- * order. Each condition lies in one axis. Inputs hold only the elements of the run's size. If others are needed, graph_needs
- * fails, and names the node that needs them, or the input. */
+/* needs.c: by Ref, the elements of each value that a run of some size needs (Needed), in the model's arena. Elements have
+ * row-major numbers. Each condition of a Needed lies in one axis. Inputs hold only the elements of the run's size. If others are
+ * needed, graph_needs fails, and names the node that needs them, or the input. */
 const Needed *graph_needs(const Graph *g);
 Needed graph_need_of_source(const IR *ir, Ref r, int k, const Needed *n); /* need of source k of r; n: the need of r */
-/* The axis of x in which the condition `inner` lies, and its `inner` in that axis; -1: it lies in none */
+/* The axis of x in which the condition `inner` lies; *within: the condition's inner, counted in that axis; -1: it lies in none */
 int need_axis(const IR *ir, const Node *x, int64_t inner, int64_t *within);
 bool need_lies_in(const IR *ir, const Node *x, const Needed *n, int axis); /* a condition of n lies in that axis */
 /* shape of the part that a run of `size` needs */
 void need_dims(const IR *ir, const Node *x, const Needed *n, int64_t size, int64_t *dims);
-/* inner, if r is WHERE(i / inner % high < size, value, a constant) for each element i: so a reduction takes the entries of the
- * run's size. 0: it is not */
+/* Whether r is a size mask: WHERE(i / inner % high < size, value, a constant) for each element i. Returns inner; 0: r is none */
 int64_t graph_size_mask(const IR *ir, Ref r);
-Ref graph_masked(IR *ir, Ref x, int axis, Op reduction); /* such a WHERE along an axis, with the identity of the reduction */
+Ref graph_masked(IR *ir, Ref x, int axis, Op reduction); /* a size mask of x along an axis, with the reduction's identity */
 
 void graph_loops(Graph *g, const Target *t); /* unroll_loops.c: unrolls short loops, and all where the target is a device */
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
 /* Exact rewrites. merge: also the rules of scale.c, which change roundings. */
 bool graph_simplify(Graph *g, bool merge);
-/* f16 and bf16 values between inputs and outputs become f32. every: they are rounded after each op, as the IR defines. dev: a
- * device; factors of sums of products stay rounded for its matrix units. NULL: a CPU */
+/* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded, as the IR defines. dev: a
+ * device, for whose matrix units factors of sums of products stay rounded; NULL: a CPU */
 bool graph_promote_half(Graph *g, bool every, const Device *dev);
 bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix units are stored as halves, padding included */
 /* Values that depend only on constants become tensors; weights for matrix units of dev, which may be NULL, stay halves. */
@@ -49,7 +48,7 @@ bool graph_fold(Graph *g, const Device *dev);
 bool graph_sink_concat(Graph *g);    /* movement of a concatenation becomes movement of its parts */
 bool graph_merge_gemms(Graph *g); /* sums of products that share a factor become one */
 double product_time(Precision p, const Target *t); /* time of a term of a sum of products, relative to a multiply-add of floats */
-double product_bytes(Precision p, const Target *t); /* bytes per weight of such a product */
+double product_bytes(Precision p, const Target *t); /* bytes per weight in such a sum */
 /* Some instruction multiplies p's terms in less time than a multiply-add of floats. */
 bool split_faster(Precision p, const Target *t);
 /* Splits factors into sums of bf16: if p asks for it, or if that is faster and denormals may be flushed. */
@@ -63,6 +62,6 @@ bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by 
 bool graph_padding_split(Graph *g, const Target *t);
 /* variance.c: makes nodes that compute the variance of the rounding errors of each element of roots. They have type f32 and the
  * root's shape. The caller evaluates them in double, where squares neither overflow nor underflow.
- * product: relative error of products in sums, besides that of their type. False: not known. */
+ * product: relative error of products in sums, besides the rounding to their type. False: the variance is not known. */
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);
 #endif

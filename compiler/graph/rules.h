@@ -15,12 +15,12 @@ bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t
 /* axis of a reshape's result that equals axis a of its source; -1: none */
 int reshape_axis(const Node *x, const Node *from, int a);
 
-/* weights_to_half.c: the weight w in two bytes, followed by a cast; 0: an element would become infinite */
+/* weights_to_half.c: the weight w, stored in type d of two bytes and cast back; 0: an element would become infinite */
 Ref half_weight(IR *ir, Ref w, DType d);
 
 /* quantize_weights.c: recognises factor f of a sum of products as quantised constants: bytes that are widened, moved, and given
- * shared zero points and scales. chain gets the nodes on the way, the factor first and the cast last. MAX_GROUP: most nodes of
- * the chain. Returns their number; 0: something else, or read so often that floats are faster. */
+ * shared zero points and scales. chain gets the nodes from the factor to the cast, at most MAX_GROUP. Returns their number; 0:
+ * the factor is something else, or is read so often that floats are faster. */
 enum { MAX_GROUP = 16 };
 int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain);
 

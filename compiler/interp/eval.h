@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* eval.h: internal to interp/: tapes, which evaluate a tree of graph nodes in blocks of elements.
  *
- * A tape computes one value per point of an iteration space; its variables are the axes of the tree's root. Movement ops only
- * change the indices of loads: each node's coordinates are affine in the variables. Where they are not (a reshape that cuts
- * across axes, a gather), the tape computes them first, as dynamic variables. */
+ * A tape computes one value per point of an iteration space; the axes of the tree's root are its variables. Movement ops only
+ * change the indices of loads: each node's coordinates are affine in the variables. Coordinates that are not affine (of a reshape
+ * that cuts across axes, of a gather) are computed first, as dynamic variables. */
 #ifndef TGC_EVAL_H
 #define TGC_EVAL_H
 #include "interp.h"
 
 enum {
   BLOCK = 512,           /* points evaluated together */
-  TREE = 48,             /* most that the nodes of a tree and the dynamic variables that they may need are together; bounds recursion */
+  TREE = 48,             /* most nodes of a tree plus dynamic variables that they may need; bounds recursion */
   MAX_VARS = MAX_RANK + TREE
 };
 
@@ -33,18 +33,18 @@ typedef struct Value {   /* storage of a materialized node or a leaf */
 
 typedef enum { I_CONST, I_LOAD, I_INDEX, I_SELECT, I_DIV, I_MOD, I_OP } InsKind;
 
-typedef struct Ins {     /* writes the register with its own number */
+typedef struct Ins {     /* an instruction; number i of the tape writes register i */
   InsKind kind;
   Op op;
-  DType dt, from;        /* type of the result, and of the (last) operand */
+  DType dt, from;        /* type of the result, and of the last operand */
   int src[3];            /* registers */
-  uint32_t deps;         /* mask of the axes of the space it varies with */
+  uint32_t deps;         /* mask of the axes of the space on which the result depends */
   Affine at;             /* LOAD: index of the element; INDEX: the value; SELECT: value tested to be in 0 .. k - 1 */
   int64_t k;             /* CONST: bits; DIV, MOD: divisor; SELECT: extent */
   Value value;           /* LOAD */
 } Ins;
 
-typedef struct Dyn { int reg; int64_t lo, hi; } Dyn;
+typedef struct Dyn { int reg; int64_t lo, hi; } Dyn; /* a dynamic variable: register reg; lo, hi: bounds of its value */
 
 typedef struct Tape {
   VEC(Ins) ins;

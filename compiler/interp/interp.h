@@ -21,18 +21,18 @@ bool interp_const(IR *ir, Ref r, Tensor *out);
 /* One scalar operation; operands and result are bits as a CONST node holds them. It is the only definition of every EXPR op, shared
  * by folding, both interpreters and the tests. */
 int64_t interp_scalar(Op op, DType result, DType operand, const int64_t *x);
-/* The same for ops on floats, over doubles: rounded to d; compares give 0 or 1. */
+/* The same for ops on floats. Operands are doubles, and the result is rounded to d; compares give 0 or 1. */
 double interp_float(Op op, DType d, const double *x);
 double round_to_type(DType d, double v); /* floats only */
 
 /* Runs a linear program over memory: mem[i] is the storage of buffer i of ir->bufs. This defines the program level. An access
  * outside its buffer is a BUG. */
 void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem);
-/* Runs one thread's part of the program: of every loop over a `thread` range of extent e, the values [begin * e / chunks, end *
- * e / chunks). shift: by buffer, the element from which indices count (pass rebase); NULL: the first one. */
+/* Runs one thread's part of the program. A loop over a `thread` range of extent e takes the values from begin * e / chunks to
+ * before end * e / chunks. shift: by buffer, the element from which indices count (pass rebase); NULL: the first one. */
 void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, const int64_t *shift, int64_t begin, int64_t end,
                    int64_t chunks);
-/* The same in a run that is told the number `size`; interp_chunks takes the greatest one. */
+/* The same in a run of size `size`; interp_chunks takes the greatest size. */
 void interp_run(const IR *ir, const Ref *list, size_t n, int64_t size, void *const *mem, const int64_t *shift, int64_t begin,
                 int64_t end, int64_t chunks);
 #endif

@@ -26,8 +26,8 @@ struct Machine {
   int64_t *v;              /* values, by index */
   int64_t size;            /* the dynamic dimension in this run, from which size_in_run computes all sizes; 0: no sizes */
   int64_t begin, end, chunks; /* the part of ranges of kind thread to run */
-  /* Address of element `at` of buffer `id`, which step s is about to access; NULL: it must not. If touch is NULL, an access
-   * outside is a BUG. */
+  /* Address of element `at` of buffer `id`, which step s is about to access; NULL: the access must not happen. If touch is NULL,
+   * an access outside of the buffer is a BUG. */
   void *(*touch)(Machine *m, const Step *s, int64_t id, int64_t at, bool store);
 };
 
@@ -36,6 +36,6 @@ void machine_close(Machine *m);
 static inline int64_t *machine_source(const Machine *m, const Step *s, int k) { return &m->v[m->from.p[s->first + (uint32_t)k]]; }
 void machine_step(Machine *m, const Step *s);             /* for every op but LOOP, END, BARRIER and WMMA */
 int64_t machine_product(DType d, DType ta, const int64_t *a, DType tb, const int64_t *b); /* product of two factors in type d */
-/* ---- warp_mma.c: WMMA for all threads of a warp. v[t]: values of thread t, by place. NULL, or the reason against it ---- */
+/* ---- warp_mma.c: runs a WMMA for all threads of a warp. v[t]: values of thread t, by place. NULL, or why it cannot run ---- */
 const char *machine_wmma(const Machine *m, const Step *s, int64_t *const *v);
 #endif

@@ -4,11 +4,12 @@
 #define TGC_REQUESTS_H
 #include "interp_threads.h"
 
-/* The accesses of a warp by one micro-op. Begin, add each element that a thread accesses, end. */
+/* The accesses of a warp by one micro-op. Call request_begin, then request_add for each element that a thread accesses, then
+ * request_end. */
 typedef struct Request {
   const Device *d;
   bool shared;
-  VEC(int64_t) unit;       /* segments (in shared memory, words), once per access */
+  VEC(int64_t) unit;       /* for each access its segment, in shared memory its word */
 } Request;
 void request_begin(Request *q, bool shared);
 void request_add(Request *q, int64_t at, int bytes); /* element `at` of its buffer, which begins at a segment boundary */

@@ -2,7 +2,7 @@
 /* decisions.h: decisions of passes about nodes or kernels. A lock file can hold them and give them to a later compilation.
  *
  * A pass that would ask the cost model opens a question first. It takes the given value if that is legal; if not, it warns with
- * the reason. Without a given value it asks its model. In both cases it records the decision. So a pass needs no code of its
+ * the reason. Without a given value it asks the cost model. In both cases it records the decision. So a pass needs no code of its
  * own for lock files. Where all decisions are given, the rates of the model have no influence. */
 #ifndef TGC_DECISIONS_H
 #define TGC_DECISIONS_H

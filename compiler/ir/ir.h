@@ -104,7 +104,7 @@ typedef enum {             /* how a range is executed; docs/ir.md */
   RK_COUNT
 } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
-/* is_thread: its values are threads of a block. is_place: its values are blocks or threads, so no loop runs over them */
+/* Whether the values of a range are threads of a block, or are places: blocks or threads. No loop runs over places. */
 static inline bool range_is_thread(RangeKind k) { return k == RK_LOCAL || k == RK_GROUP; }
 static inline bool range_is_place(RangeKind k) { return k == RK_GRID || range_is_thread(k); }
 
@@ -147,7 +147,7 @@ typedef struct Tensor {
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
 typedef struct Symbol {
   const char *name;        /* name of the dimension; NULL: all sizes are constants */
-  int64_t low, high;       /* shapes of nodes have `high` in place of it */
+  int64_t low, high;       /* shapes of nodes contain `high` for the dimension */
   int64_t run;             /* interp_graph evaluates the run of this size; 0: of the size `high` */
 } Symbol;
 /* A run of m needs the elements i with i / inner[k] % symbol.high < m for each k < n. n 0: all of them; NEED_NOTHING: none */
@@ -176,7 +176,7 @@ typedef struct Buf {
   int packed;              /* for a weight: 1 + row of WeightPlan.packed; 0: the tensor itself */
   int of;                  /* 1 + buffer of kind ARENA in whose memory this one lies, as a slice or a carried value of a loop; 0:
                               it has memory of its own */
-  int64_t at, step;        /* with of: elements from the start of that buffer in iteration 0; elements to the next iteration */
+  int64_t at, step;        /* if `of` is set: elements from that buffer's start in iteration 0; elements to the next iteration */
   Needed needed;
   int turn;                /* if `of` is set. 0: one place. 1, 2: it alternates between two places `step` elements apart, and is
                               at the second one in odd (1) or even (2) iterations */
@@ -184,7 +184,7 @@ typedef struct Buf {
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
 
-/* memory of the caller that is shorter in a run of less than the greatest size */
+/* memory of the caller, and shorter in a run whose size is below the greatest one */
 static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.n > 0; }
 
 typedef struct IR {
@@ -343,8 +343,8 @@ Ref g_yield(IR *ir, int loop, int place, Ref x);
 Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
 /* ends: 1 + number of a yield of a bool; once it is false, further iterations change nothing, and a run may omit them; 0: none */
 Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yields);
-/* Makes iterations after the end of a loop change nothing: each of its n yields keeps the carried value of its place. NULL: done;
- * else why this cannot be */
+/* Makes iterations after the end of a loop change nothing: each of the n yields keeps the carried value of its place. Returns
+ * NULL, or why this is impossible */
 const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at);
 const char *g_iterate_refuses(const IR *ir, Ref iterate); /* why it is no loop; NULL: it is one */
@@ -391,10 +391,10 @@ struct Graph {
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs and outputs are the states, in order */
   bool grows;              /* the last state counts how many elements were appended to the windows: states with axis >= 0 */
-  bool guarded;            /* one more output, which the caller does not get: a bool that is true if an index was out of range.
-                              If a result may exceed its capacity, a u8: bit 0 says the same, and bit 1 that one did */
-  VEC(GEntry) entries;     /* the graph consists of these, and its plan holds their kernels one entry after another; none: it is its
-                              own entry */
+  bool guarded;            /* one more output, which the caller does not get: a bool, true if an index was out of range. If a
+                              result may exceed its capacity, a u8: bit 0 has that bool, bit 1: a result exceeded it */
+  VEC(GEntry) entries;     /* the graph consists of these, and its plan holds their kernels one entry after another; none: the
+                              graph is its own entry */
 };
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* inputs that the caller gives */
 /* a result of the graph may have more rows than its capacity */
@@ -420,7 +420,7 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for
  * value. size_in_run: its value in a run of n */
 int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);
-bool needed_add(Needed *to, int64_t inner);        /* false: it has this condition, or has no room for another one */
+bool needed_add(Needed *to, int64_t inner);        /* false: *to has this condition already, or has no room for it */
 bool needed_has(const Needed *all, int64_t inner);
 Needed needed_both(const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
 int64_t greatest_size(const IR *ir, int number);
@@ -447,8 +447,8 @@ Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to);
 /* ---- views (view.c): movement that only selects elements: not PAD, not CAT ---- */
 bool op_is_movement(Op op);
 Ref view_base(const IR *ir, Ref r);            /* the node below all views */
-Ref view_over(IR *ir, Ref r, Ref base, Ref other); /* r rebuilt with other in place of base; base is reached from r by first
-                                                      sources */
+Ref view_over(IR *ir, Ref r, Ref base, Ref other); /* r rebuilt with other in place of base; first sources lead from r to
+                                                      base */
 /* Element idx of view is an element of view's source. `at` receives the indices of that element, one per axis. */
 void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 

@@ -115,7 +115,8 @@ int parse_args(Parser *p, const char *at, Op op, int64_t *v);
 DType parse_shared_type(Parser *p, Op op);
 Ref parse_operand(Parser *p, Op op, size_t i, DType shared); /* checks the type of source i; literals become CONST nodes */
 
-/* Hides the names of the graph. From here on names are those of buffers, and with parse_scope those of one kernel or program. */
+/* Hides the names of the graph. Afterwards a name stands for a buffer, and after parse_scope also for a node of the kernel or
+ * program. */
 void parse_leave_graph(Parser *p);
 void parse_scope(Parser *p, Level level, Refs *list);
 Ref parse_graph_name(Parser *p, const char *s, size_t n); /* a value of the graph */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* span.h: intervals of integers. A bound holds for every value, but may be loose. One that cannot be computed is
- * unknown. */
+/* span.h: intervals of integers. A bound holds for every value, but may be loose. A bound that cannot be computed
+ * is unknown. */
 #ifndef TGC_SPAN_H
 #define TGC_SPAN_H
 #include "ir.h"

@@ -10,7 +10,7 @@
 #include "../target/launch.h"
 
 /* ---- prefetch.c. `given` and `made` hold a digit for each panel of all nests of a kernel: 1 if it is prefetched. *given moves
- * on; at the end of the text, all further digits are 0. NULL: the target's facts decide ---- */
+ * past the nest's digits; digits beyond the text's end are 0. *given NULL: the target's facts decide ---- */
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
 
 /* ---- bounds.c: proves that accesses are inside their buffers ---- */
@@ -36,7 +36,7 @@ Ref libm_expr(IR *ir, Ref r, bool scalb);
 bool libm_has(Op op, DType d);           /* whether libm_expr has the function */
 
 /* ---- linearize.c ---- */
-void kernel_buffers(const IR *ir, Kernel *k); /* the buffers of its program, in the order of their first use */
+void kernel_buffers(const IR *ir, Kernel *k); /* sets k->bufs: buffers of k's program, in the order of their first use */
 typedef struct Shared Shared;                  /* the nests of a program share values, which are computed once, outside of
                                                   all loops */
 Shared *shared_open(int warp); /* warp: threads that exchange values without memory; 0: none do */
@@ -49,7 +49,7 @@ typedef struct Products { double all, staged, matrix; } Products;
 Products program_products(const IR *ir, const Ref *list, size_t n);
 Products plan_products(const Plan *p);
 
-/* ---- plan_time.c: predicted time of each kernel on one core with these facts: out has an element for each ---- */
+/* ---- plan_time.c: predicted time of each kernel on one core with the facts f; out has an element for each kernel ---- */
 void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
 
 /* ---- blocks_apart.c ---- */
@@ -63,10 +63,10 @@ enum { REBASE_ALIGN = 64 }; /* bytes: alignment that backends assume of pointers
 void plan_rebase(Plan *p);
 
 /* ---- kernel_functions.c ---- */
-uint32_t kernel_signature(const Plan *p, size_t k); /* its function without the name, interned; it is printed once and kept */
+uint32_t kernel_signature(const Plan *p, size_t k); /* the text of kernel k's function without its name, interned; printed once */
 void plan_render(Plan *p);          /* Kernel.text */
 Ref caller_rows(IR *ir, Ref nest);   /* caller_rows.c: with indices of inputs and outputs as a run's size lays them out */
-bool kernel_sized(const IR *ir, const Kernel *k);   /* its program asks for sizes of the run */
+bool kernel_sized(const IR *ir, const Kernel *k);   /* k's program asks for sizes of the run */
 
 /* the launches of a kernel for a machine with a Device, in order; the caller frees them */
 void kernel_launches(const Plan *p, const Kernel *k, Launches *out);
@@ -77,7 +77,7 @@ bool plan_functions_equal(const Plan *p); /* whether kernels with the same code 
 
 /* ---- variants.c: p->variants, one for each machine of a fat target ---- */
 void variants_make(Plan *p);
-const PlanInputs *variant_inputs(const Plan *p, const Target *t); /* for the variant for t, in the model's arena */
+const PlanInputs *variant_inputs(const Plan *p, const Target *t); /* the inputs of the variant for t, in the model's arena */
 
 /* ---- tile_registers.c: registers of a nest's tiles, and their shapes as the operand of the instruction that configures
  * tiles ---- */

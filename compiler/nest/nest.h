@@ -8,7 +8,7 @@
 #include "../ir/refmap.h"
 #include "../schedule/schedule.h"
 
-/* A nest taken apart. ranges[] are outermost first. Ranges of reductions are not in it; they stand in the value. */
+/* A nest taken apart. ranges[] are outermost first. Ranges of reductions are not among them; they stand below the store. */
 typedef struct Nest {
   Ref store;
   int n;
@@ -23,9 +23,9 @@ bool opens_range(const IR *ir, Ref r, Ref range); /* r, a NEST or a RED, has `ra
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* root with r restricted to [begin, end), by a new range that starts at 0 */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
-/* A part of the terms of a reduction over a range: term `at`, over the n ranges `by` */
+/* Some terms of a reduction over a range: the terms at index `at`, an expression in the n ranges `by` */
 typedef struct TermsPart { Ref at, by[3]; int n; } TermsPart;
-/* Replaces every reduction over r below root by reductions over the pieces, whose results are combined. */
+/* Replaces every reduction over r below root by a combination of n reductions, each over one piece of r. */
 Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n);
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* all RANGEs below root, in node_order */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* ranges of the nest, then those of its reductions; schedules name
@@ -45,8 +45,8 @@ const Needed *nest_needed(const IR *ir, Ref nest);
 /* The range that counts the entries of a condition (Needed) of the nest: a run of size n needs its first n * times values. 0:
  * there is none, or it has a limit */
 Ref sized_range(IR *ir, Ref nest, int condition, int64_t *times);
-bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is such a range, or has a limit */
-Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most). In all iterations that a run executes this is at */
+bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nest, or has a limit */
+Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */
 
 /* ---- canon.c ---- */
 int nest_batch(IR *ir, const Nest *n);      /* number of outer ranges that index batches of matrix products */
@@ -57,8 +57,8 @@ int nest_batch(IR *ir, const Nest *n);      /* number of outer ranges that index
 typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs;
 Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* the index with ranges in place of quotients; unchanged if it has none */
 
-/* ---- varying.c: dependence of each node of a nest: bit k for ranges.p[k], the nest's own ranges first, outermost first.
- * VARIES_DATA: it depends on a LOAD ---- */
+/* ---- varying.c: the ranges on which each node of a nest depends. Bit k of a mask stands for ranges.p[k]; the nest's own ranges
+ * come first, outermost first. VARIES_DATA: the node depends on a LOAD ---- */
 #define VARIES_DATA (UINT64_C(1) << 63)
 typedef struct Varying {
   Refs nodes, ranges;      /* nodes: sources first; ranges: at most 63 */
@@ -77,9 +77,9 @@ Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
 /* ---- states.c: applies f to every nest of a kernel ---- */
 void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s));
 void states_nests(const Kernel *k, Refs *out);
-void states_put(Kernel *k, Refs *nests);    /* in the same order; frees nests */
+void states_put(Kernel *k, Refs *nests);    /* nests in the order of states_nests; frees the list */
 
-/* ---- the steps of steps.h. k is NULL for scope PLAN. A step is in the file of its name, but for these:
+/* ---- the steps of steps.h. k is NULL for scope PLAN. Each step is in the file of its name, except these:
  *   canon.c     even, number
  *   work.c      cost
  *   choose.c    schedule

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* dot_ops.h: reductions by dot-product and matrix instructions (target/isa_ops.h). Such an instruction has a sum for
  * each row of operand x and each lane of operand y. It adds to each sum the products of that row of x and that lane of y, in
- * groups of contiguous elements. OP_DOT takes one
- * row and one group; OP_MMA takes tiles of rows and groups. */
+ * groups of contiguous elements. OP_DOT takes one row and one group; OP_MMA takes tiles of rows and groups. */
 #ifndef TGC_DOT_OPS_H
 #define TGC_DOT_OPS_H
 #include "../target/isa_ops.h"

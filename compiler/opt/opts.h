@@ -33,7 +33,7 @@ typedef struct Opts {
   Ref peeled[MAX_PEELED];  /* PEEL: ranges cut into borders and an interior; the other opts apply to the interior */
   Ref staged;              /* STAGE: operands are copied in panels, one for each tile of this range; 0: none */
   Ref split;               /* SPLIT, on a device: range of a reduction; a block of its own sums each part; 0: none */
-  int sum_parts;           /* number of parts of each sum; `part` then has one schedule, for the nest that adds these */
+  int sum_parts;           /* number of parts of each sum; `part` then has one schedule, for the nest that adds the parts */
   int depth;               /* on a device: terms in a round of the reduction that `staged` belongs to; 0 on a CPU */
   Ref grouped;             /* range whose values an instruction takes in groups; its opts split groups, not values; 0: none */
   const struct IsaOp *isa_op; /* dot_ops.h; NULL: none */
@@ -84,7 +84,7 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all r
 
 /* ---- device_opts.c: schedules for devices ---- */
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* why opts of ranges are illegal; NULL: legal */
-/* for a nest to which its opts have been applied: NULL, or the limit of the device that it exceeds; panels: their bytes */
+/* for a nest with its opts applied: NULL, or the limit of the device that it exceeds; panels: bytes of its panels */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
 /* splits a range into blocks or loops, copies, threads, and matrices of `side` values; gates skip values past its end */
 Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
@@ -116,7 +116,7 @@ int device_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* firs
 /* ---- peel.c ---- */
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* NULL: r may be peeled */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);   /* returns the interior; changes o to name the interior's ranges */
-void peel_state(Plan *p, Kernel *k, size_t at);             /* leaves the interior at its index, borders behind it */
+void peel_state(Plan *p, Kernel *k, size_t at);             /* puts the interior in place of state `at`, borders behind it */
 
 /* ---- stage.c: panels of operands, copied into memory of the kernel ---- */
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: panels of o->staged may be copied */

@@ -36,8 +36,8 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). All other accesses were
- * proved by bounds of nodes, or by intervals and linear inequalities. */
+/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). Accesses that neither
+ * `by_ranges` nor `clamped` counts were proved by bounds of nodes, or by intervals and linear inequalities. */
 typedef struct KernelBounds {
   int64_t accesses;        /* all accesses */
   int64_t by_ranges;       /* proved by halving the ranges of loops */
@@ -74,7 +74,7 @@ typedef struct Kernel {
   int64_t trips;           /* iterations of that loop */
   int until;               /* 1 + buffer of the carried bool of a loop that may end early: the loop ends after an iteration in
                               which it was false. 0: another loop, or none */
-  int64_t rounds;          /* how often the calls of such a loop, two iterations, run at most; from plan_loop_calls on */
+  int64_t rounds;          /* if `until` is set: most runs of the loop's calls (two iterations); plan_loop_calls sets it */
   bool moves;              /* computes nothing: copies elements, or fills memory with a number */
   int entry;               /* number of the entry that it belongs to; the kernels of an entry are consecutive */
 } Kernel;
@@ -103,8 +103,8 @@ typedef struct Layout {
 /* schedule/state_plan.c: most elements by which the cursor of state k moves a window; 0: not a window */
 int64_t window_travel(const Graph *g, size_t k);
 void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: a blank, then the layout in words */
-void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes its elements to out */
-bool packed_fits(const IR *ir, const Packed *k); /* it reads only elements of its tensor */
+void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes k's elements to out */
+bool packed_fits(const IR *ir, const Packed *k); /* k reads only elements that its tensor has, and is not too large */
 
 /* Kernels that run in groups, chunk by chunk: those for which the cost model predicts a gain, none, or all that can (for
  * tests). */
@@ -161,7 +161,7 @@ typedef struct Plan {
   MemoryPlan memory;
   WeightPlan weights;
   VEC(struct Plan *) variants; /* plans for further machines (lower/variants.c): the last has all kernels, others the hot ones */
-  struct Plan *whole;          /* for an entry of several: the plans of those before it, joined; else NULL */
+  struct Plan *whole;          /* for one of several entries: the joined plans of the entries compiled before; else NULL */
   struct Plan *base;           /* the plan of which this is a variant, and whose buffers it uses; NULL: not a variant */
 } Plan;
 
@@ -206,8 +206,8 @@ void plan_loop_calls(Plan *p);
 typedef struct LoopCalls { size_t first, middle, last; int64_t rounds, at[2]; } LoopCalls;
 /* The next such loop from call k on. false: there is none */
 bool plan_next_loop(const Plan *p, size_t k, LoopCalls *out);
-/* The call to run after call `next` - 1, on this arena. The caller sets *round to 0 before a run; only plan_next_call changes
- * it. */
+/* Number of the call that a run makes after call `next` - 1; arena has the loop's bool. The caller sets *round to 0 before a run;
+ * only plan_next_call changes it. */
 size_t plan_next_call(const Plan *p, size_t next, const char *arena, int64_t *round);
 
 /* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */

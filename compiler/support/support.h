@@ -125,14 +125,14 @@ struct Ctx {
   bool quiet, verbose;
   bool records;         /* messages are lines of JSON (docs/schema/message.schema.json) */
   FILE *err;            /* diagnostics go here: stderr, unless a test redirects them */
-  /* Gets each message in place of err; it may not call fail(). NULL: they go to err */
+  /* Gets each message in place of err; it may not call fail(). NULL: messages go to err */
   void (*say)(void *arg, bool warning, Pos at, const char *text);
   void *say_arg;
   bool copies;          /* files are copied, not mapped: no handler of SIGBUS is installed */
-  bool over_progress;   /* err is a terminal, where a progress line may stand that a message overwrites */
+  bool over_progress;   /* err is a terminal: each message first erases the progress line */
   bool colored;         /* messages to err have colours */
   Interner *warned;     /* the warnings so far: each is printed once */
-  /* Told often how far long work has come. stage: a part of the work, or ""; share: how much is done. NULL: nobody asks */
+  /* Called often during long work. stage: the current part of the work, or ""; share: how much is done; NULL: not called */
   void (*progress)(void *arg, const char *stage, double share);
   void *progress_arg;
   struct Mapping *maps; /* file mappings, released by ctx_free */
@@ -149,7 +149,7 @@ void ctx_init(Ctx *c);
 void ctx_free(Ctx *c);
 
 /* From here on a bug or a lack of memory in this thread ends the innermost ctx_try of c, not the program; NULL: the program.
- * Returns the context before */
+ * Returns the previous context */
 Ctx *ctx_enter(Ctx *c);
 /* Runs fn(c, arg). Returns 0, or the exit code given to fail(). Calls may nest. */
 int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
@@ -157,7 +157,7 @@ int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
 /* Messages follow git's grammar: lower case, no full stop, first what is wrong, the subject quoted. Control characters are
  * escaped here, so callers may print strings of the model. A warning that was given before is not printed again: a verb may read
  * a model several times. */
-/* Says something that is no error and, unlike a warning, not about the input */
+/* Prints a message that is no error. A warning is about the input; a note is not. */
 void note(Ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One message as a record. fmt: the text before names were put into it; code: exit status, or one of the two below */
 enum { MESSAGE_WARNING = -1, MESSAGE_NOTE = -2 };

@@ -61,7 +61,7 @@ typedef struct CodeForm {
   const char *object, *archive, *link;         /* members of the archive, the start of its command, other inputs of the linker */
   /* for CMake: sources of the library, properties of the code file, further libraries to link */
   const char *source, *properties, *library;
-  const char *custom;                          /* CMake's command to make the object, if it has no rule of its own */
+  const char *custom;                          /* CMake command that makes the object, if CMake has no rule for the code file */
 } CodeForm;
 
 typedef enum {
@@ -87,7 +87,7 @@ typedef struct FileRow {
 typedef struct Backend {
   const char *name;        /* "c" */
   const char *gloss;
-  /* ---- facts of its bundles ---- */
+  /* ---- facts about the backend's bundles ---- */
   const char *comment[2];  /* start and end of a comment in the language of its kernels */
   const char *model;       /* template of the text with the kernels: "net.c.in" */
   const CodeForm *forms;   /* forms of the code; .word NULL ends the list */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* device.h: facts about machines behind a driver, which takes text of kernels and lists of launches. Like Target, a Device is a
- * row of facts; the compiler never asks its name.
+/* device.h: facts about machines that a driver controls. The driver takes kernels as text, and lists of launches. Like a Target,
+ * a Device is a row of facts; the compiler never asks for its name.
  *
  * There are two kinds of such machines. On GPUs many threads run a program (docs/ir.md, "Device programs"). On CPUs a block is
- * the task of one core: a single thread with vectors. Its programs have the form of those of CPUs without
- * a driver, and a block runs a chunk. */
+ * the task of one core: a single thread with vectors. Programs have the same form as for a CPU without a driver, and each block
+ * runs one chunk. */
 #ifndef TGC_DEVICE_H
 #define TGC_DEVICE_H
 #include "../../runtime_stub/tgcrt_device.h"
@@ -31,7 +31,7 @@ typedef struct Device {
   int segment;             /* bytes of one transaction with global memory */
   int max_args;            /* most buffers of one launch */
   int units, unit_threads; /* units that run blocks in parallel; threads of a unit that hide the latency of memory */
-  const char *interface;   /* its driver, as in Backend.device; NULL: any */
+  const char *interface;   /* the device's driver, as in Backend.device; NULL: any */
   int arch;                /* CUDA: the compute capability, 90 for 9.0; else 0 */
   int gigabytes, gigaflops; /* per second: GB from memory, f32 operations in 1e9; 0: unknown. For reports only */
   const char *matrix_units; /* names in matrix_units.h, separated by blanks, better ones first; NULL: none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* facts.h: what a CPU is measured by, one row each. FACT has these columns: id; name in the text of a machine; unit; the value
- * that is assumed where nothing is known, from the facts above it, the target t and the floats of a vector; meaning. A fact whose
- * unit has the word "cycle" or "cycles" is for one core. */
+/* facts.h: facts about a CPU's speed and caches, one row each. The columns of FACT are: id; name in the text of a machine; unit;
+ * rule; meaning. If a fact is not known, the rule gives its value. It uses facts of the rows above, the target t, and `lanes`,
+ * the floats of a vector. A fact whose unit has the word "cycle" or "cycles" is for one core. */
 /* clang-format off */
 FACT(CLOCK,        "clock",        "GHz",           t->pointer_bits == 32 ? 0.2 : 2.5, "cycles per nanosecond in vector code")
 FACT(FMA,          "fma",          "per cycle",     2 * lanes, "multiply-adds of floats, widest vectors")
@@ -9,7 +9,7 @@ FACT(LATENCY,      "latency",      "cycles",        4, "from a multiply-add unti
 FACT(ADD_LATENCY,  "add_latency",  "cycles",        at(LATENCY), "from a sum until its result can be used")
 FACT(WIDTH,        "width",         "per cycle",     t->pointer_bits == 32 ? 1 : 6, "instructions started")
 FACT(WINDOW,       "window",        "instructions",  t->pointer_bits == 32 ? 4 : 200,
-      "an instruction on vectors starts only if all but this many of those before it are done")
+      "an instruction on vectors starts only while at most this many earlier ones are not done")
 FACT(JUMP,         "jump",          "cycles",        t->pointer_bits == 32 ? 3 : 16, "lost where a loop ends, if the core did not foresee it")
 FACT(BF16,         "bf16",         "per cycle",     has_bf16(t) ? at(FMA) : 0, "multiply-adds of bf16 by dot instructions; 0: none")
 FACT(BF16_TILES,   "bf16_tiles",   "per cycle",     has_amx(t) ? 12 * at(FMA) : 0, "multiply-adds of bf16 by tiles; 0: none")

@@ -6,7 +6,7 @@
 
 /* One part of a device program: a loop nest of blocks. */
 typedef struct LaunchPart {
-  size_t first, last;      /* indices in the list of its outermost LOOP and of that loop's END */
+  size_t first, last;      /* indices, in the list, of the part's outermost LOOP and of the END of this LOOP */
   int nblocks, nthreads;   /* number of loops over blocks, and over threads */
   Ref place[MAX_RANGES];   /* ranges of these loops: blocks, then threads, each outermost first */
   int64_t blocks, threads; /* number of blocks, and of threads in each */

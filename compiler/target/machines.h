@@ -4,9 +4,9 @@
  * vector registers, or float registers if there are no vectors; integer registers without sp and pc (0: they limit nothing);
  * multiply-add in one instruction; f16 <-> f32 in hardware; bytes
  * of the first, second and third level of cache (0: none, or unknown); cores; flags for the C compiler; LLVM's triple and
- * features; source of the sizes. A feature of the fourth column adds
- * its own flags for the C compiler, and its own features for LLVM. Sizes are small ones among the row's CPUs. Code for a larger
- * cache suffers more on a smaller one than the other way round. --isa=native replaces them by the CPU's own (host.c). */
+ * features; source of the sizes. A feature of the fourth column adds its own flags for the C compiler, and its own features for
+ * LLVM. Sizes of caches are small ones among the row's CPUs. Code for a larger cache suffers more on a smaller one than the
+ * other way round. --isa=native replaces these sizes by the CPU's own (host.c). */
 /* clang-format off */
 #define V4 (FEAT_AVX2 | FEAT_AVX512)
 #define AMX (V4 | FEAT_AVX512VNNI | FEAT_AVX512BF16 | FEAT_AMX_INT8 | FEAT_AMX_BF16)

@@ -6,9 +6,9 @@
  * thread's number in its warp, low ones first. The two lowest bits of the number are bits 1 and 2 of the element's place along k.
  * In the same way "k0 m3 k3" are the bits of the element's number in the fragment.
  *
- * For some units no document says which thread holds which element. Such a unit takes whole matrices from shared memory and gives them back there
- * (OP_TILE, OP_MMA, OP_SPILL). Its row has no order for a and b. The order for c says which elements a thread takes back, after
- * the matrix was written to shared memory. */
+ * For some units no document says which thread holds which element. Such a unit reads whole matrices from shared memory and
+ * writes whole matrices to it (OP_TILE, OP_MMA, OP_SPILL). Its row has no order for a and b. The order for c says which elements
+ * of the result a thread reads back from shared memory. */
 #ifndef TGC_MATRIX_UNITS_H
 #define TGC_MATRIX_UNITS_H
 #include "../ir/ir.h"

@@ -72,7 +72,7 @@ void target_facts(const Target *t, Sb *o);            /* all facts that schedule
 void target_guard(const Target *t, const char *file, Sb *o);
 const char *arch_name(Arch a);
 int target_least_vector(const Target *t);             /* bytes of the shortest vectors that instructions exist for */
-bool target_is_bare(const Target *t);                 /* it has no operating system */
+bool target_is_bare(const Target *t);                 /* t has no operating system */
 const char *target_tools(const Target *t);            /* prefix of the names of GNU tools for a bare machine: "arm-none-eabi-" */
 const char *target_machine_flags(Arena *a, const Target *t); /* the part of cflags that all code for the machine needs */
 /* One instruction converts this number of floats to bf16. It flushes denormals. */
@@ -88,14 +88,14 @@ bool target_scales(const Target *t, DType d, int lanes);
 /* ---- device.c ---- */
 extern const Target device_targets[];                 /* .isa NULL ends it; each has .dev */
 const Target *device_target(const char *isa);         /* NULL: there is no device of that name */
-/* The row with features added or removed, by text ("+f16-dotprod"), or with only those of DEVF_ bits. The result lives in
- * arena `a`. NULL: *why says what is wrong */
+/* device_named: the row with features added or removed by a text ("+f16-dotprod"); NULL: *why says what is wrong. device_with:
+ * the row with no features but those of `set` (DEVF_ bits) that it may have. Results live in arena `a`. */
 const Target *device_named(Arena *a, const Target *row, const char *more, const char **why);
 const Target *device_with(Arena *a, const Target *row, uint32_t set);
 /* Whether the device's own instructions may convert halves, although they may flush denormals. Otherwise integer arithmetic
  * converts halves. */
 bool target_converts_halves(const Target *t);
-bool target_has_threads(const Target *t);             /* many threads run its programs (docs/ir.md, "Device programs") */
+bool target_has_threads(const Target *t);             /* many threads run a program for t (docs/ir.md, "Device programs") */
 void device_facts(const Device *d, Sb *o);            /* the device's part of target_facts */
 
 /* ---- host.c ---- */

@@ -13,7 +13,7 @@ typedef struct Given {
   ScheduleSource source;
   const char *opts;
   PlanInputs in;
-} Given;                                                 /* a source with the same schedule for each nest */
+} Given;                                                 /* a source that gives each nest the schedule `opts` */
 typedef struct Time { double warm, cold, spread; } Time; /* microseconds; spread is relative */
 
 typedef struct Batch {
@@ -27,7 +27,7 @@ typedef struct Batch {
   Given given;
   /* the current candidates, by kernel */
   Plan plan;
-  VEC(int) kept;           /* its index in the list `which` */
+  VEC(int) kept;           /* the candidate's index in the list `which` */
   VEC(RunFn) run;          /* functions in the timing process */
   VEC(const char *) libs;
   VEC(int) lib_of, at_in;  /* library, and index in its table */
@@ -85,19 +85,20 @@ void race_all(Batch *b, bool quick); /* times candidates that are not bad; repor
 /* ---- candidate_device.c ---- */
 extern const Course device_course;
 void device_build(Batch *b);       /* all work before the race: the driver compiles the candidates */
-/* most seconds in which the driver makes a program, or runs a kernel first; INCUMBENT times as many for the incumbent */
+/* most seconds in which the driver makes a program, or runs a kernel for the first time; more for the incumbent */
 double driver_limit(const Batch *b, bool incumbent);
 /* Call it if the driver refuses the program. Reports candidates that the driver refuses even alone, and marks them as bad. */
 void device_refused(Batch *b, const char *why);
 void device_pass_on(const char *line); /* a child's line; if it says that device or compiler is gone, this batch ends */
 void device_ask(const Batch *b);   /* ends this batch, and then the search, if the device is gone; a CPU is never gone */
 void *device_compare_open(Batch *b); /* a session for comparing two candidates; it ends with the process */
-/* runs a kernel in that session; mem[i] becomes the contents of each buffer i that the first kernel writes */
+/* runs a kernel in that session; for each buffer i that kernel 0 writes, mem[i] becomes the contents of buffer i */
 void device_outputs(Batch *b, void *session, int kernel, int seed, bool hard, void **mem);
 
 /* ---- candidate_images.c ---- */
 typedef VEC(tgcrt_image) NetImages;
 ImageOrder candidate_order(const Lab *lab, const char *file, Bytes text); /* file: name of the text, for messages */
-/* makes the images of a text, in a child, which ends if there is no compiler. NULL: they are in out; else why not */
+/* Makes the images of a text; call it in a child, because the process ends if there is no compiler. NULL: the images are in out;
+ * else why not */
 const char *candidate_images(const Lab *lab, const char *text, NetImages *out);
 #endif

@@ -5,10 +5,10 @@
 #include "tune.h"
 #include <sqlite3.h>
 
-#define STORE_BUSY 1.0 /* seconds that another process may keep it locked */
+#define STORE_BUSY 1.0 /* seconds that another process may keep the file locked */
 
 /* Opens a file that others may have written: lengths are limited, and its schema is not trusted. Returns an SQLite status; the
  * caller closes *db. */
 int store_file_open(const char *path, int flags, sqlite3 **db);
-sqlite3 *store_file(const Store *s); /* NULL: rows are kept in memory only */
+sqlite3 *store_file(const Store *s); /* the store's file; NULL: the store keeps rows in memory only */
 #endif

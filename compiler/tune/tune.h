@@ -22,7 +22,7 @@ typedef struct LockLine {
   double micros;           /* measured where the schedule was found */
   bool partial;            /* the search was not finished */
   bool model;              /* chosen by the model of cost, not measured */
-  const char *note;        /* its origin, in words */
+  const char *note;        /* origin of the schedule, in words */
   bool used;
 } LockLine;
 typedef struct Lock {
@@ -68,9 +68,9 @@ bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *te
 typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
 extern const char *const cache_level_name[LEVELS];
 typedef struct DataSeen {
-  int buf;                 /* in the nest that was seen first */
+  int buf;                 /* number of the buffer in the first use of the nest */
   bool written;
-  int at[LEVELS];          /* uses of the nest that find it there */
+  int at[LEVELS];          /* by level: uses of the nest that find the buffer there */
   MemoryLevel level;       /* the median */
 } DataSeen;
 typedef struct CacheState {
@@ -90,10 +90,10 @@ typedef struct Tool {
   const char *what;        /* for messages: "C compiler" */
   const char *variable;    /* environment variable that names another one: "CC" */
   const Words *argv;       /* with a NULL at the end */
-  const char *log;         /* file for its output */
-  const char *scratch;     /* folder for its temporary files; NULL: its default */
-  const char *makes;       /* file that it must make; NULL: none */
-  double seconds;          /* time limit; then all of its processes are killed */
+  const char *log;         /* file for the tool's output */
+  const char *scratch;     /* folder for the tool's temporary files; NULL: the tool's default */
+  const char *makes;       /* file that the tool must make; NULL: none */
+  double seconds;          /* time limit; then all processes of the tool are killed */
   int64_t memory;          /* bytes; 0: no limit */
   /* Called several times a second. second: the number of elapsed seconds in the first call after each full second, else 0. A
    * result other than 0 ends the tool. */
@@ -101,11 +101,11 @@ typedef struct Tool {
   void *tick_arg;
 } Tool;
 typedef struct ToolEnd {
-  int error;               /* errno if it could not run; 0: it ran */
+  int error;               /* errno if the tool could not run; 0: it ran */
   bool exec;               /* exec failed */
   bool late;               /* the time limit was exceeded */
   int interrupted;         /* result of tick */
-  int status;              /* otherwise: its wait status */
+  int status;              /* otherwise: the tool's wait status */
 } ToolEnd;
 ToolEnd tool_run(const Tool *t);
 /* 0: success. Otherwise *why has the tool's name and its last line. The code says what is to blame: EX_MISSING, EX_NOWRITE,
@@ -119,37 +119,37 @@ typedef struct Trial {     /* a schedule of a nest that was tried */
   double warm, cold;       /* microseconds, unless failed */
   double spread;           /* relative spread of the middle half of the samples; not stored */
   const char *why;         /* if failed */
-  bool varied;             /* its neighbours were tried in this session */
-  bool rejected;           /* in this session it did not win in the model */
+  bool varied;             /* neighbours of the schedule were tried in this session */
+  bool rejected;           /* in this session the schedule did not win in the whole model */
 } Trial;
 typedef VEC(Trial) Trials;
 /* beam: width of the finished search, 0: unfinished */
 typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner;
 typedef struct Store Store;
-/* NULL: there is no file, and create is false. Keeps rows in memory, with a warning, if it cannot write */
+/* NULL: there is no file, and create is false. If the file cannot be written, rows are kept in memory, with a warning */
 Store *store_open(Ctx *c, const char *path, bool create);
-const char *store_path(Ctx *c, const char *given);   /* NULL: no place for it */
+const char *store_path(Ctx *c, const char *given);   /* path of the store's file; NULL: no home folder is known */
 void store_close(Store *s);
-void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* adds those of a nest; texts live in c->model */
+void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* appends a nest's trials; texts live in c->model */
 bool store_winner(Store *s, const char *key, const Place *p, Winner *out); /* false: there is none */
 /* Rows until store_commit are written completely or not at all; durable: they survive a power cut. */
 void store_begin(Store *s, bool durable);
 void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t);
 void store_put_winner(Store *s, const char *key, const Place *p, const Winner *w);
 bool store_commit(Store *s);                         /* false: only in memory */
-/* n: of a winner its beam, of a trial 1 if it failed, else 0 */
+/* n: a winner's beam; for a trial, 1 if it failed, else 0 */
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
-/* The store as a source of schedules. It calls place_find, which takes a while, only if the store has a schedule for an asked
- * nest, measured in any place. */
+/* The store as a source of schedules. The source calls place_find, which takes a while, only if the store has a schedule for an
+ * asked nest, measured in any place. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- store_decision.c: decisions of passes that were measured in whole models ---- */
 /* Returns what was decided about this node or kernel, in c->model. NULL: nothing is stored. */
 const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, const char *key);
 bool store_put_decision(Store *s, const Place *p, const Decision *d); /* false: it cannot be written */
-/* The store as a source of decisions; NULL: it has none. It calls place_find when a pass first asks. */
+/* The store as a source of decisions; NULL: it has none. The source calls place_find when a pass first asks. */
 DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *wanted);
 
 /* ---- log.c: the store as text ---- */
@@ -169,10 +169,10 @@ typedef struct Child {
   int to, from;            /* pipes; -1: closed */
   Sb in;                   /* read, but not yet used */
 } Child;
-/* In the child, returns true with standard input and output on the pipes; it dies with its parent. */
+/* Starts a child, which dies with its parent. In the child, returns true with standard input and output on the pipes. */
 bool child_begin(Ctx *c, Child *k, const char *log);
 bool child_line(Child *k, double seconds, Sb *line, bool *ended); /* the next line, within that time */
-int child_end(Child *k);                             /* kills its whole group; -> the wait status */
+int child_end(Child *k);                             /* kills the child's whole group; -> the wait status */
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* sends a line to the parent */
 const char *why_ended(Ctx *c, int status);           /* in words */
 void child_limits(int cpu_seconds, int64_t memory);  /* for this process; memory 0: unchanged */
@@ -197,16 +197,16 @@ typedef struct Task {
   const char *key;
   VEC(Candidate) cand;     /* the first one is the incumbent, the reference for the others */
   double best;             /* microseconds of the incumbent by the compiler's code; 0: unknown */
-  double screen_us;        /* by the screen's code, from its race; 0: unknown */
+  double screen_us;        /* microseconds of the incumbent by the screen's code, from the screen's race; 0: unknown */
   bool insists;            /* the incumbent goes to the compiler, even if no candidate does */
   Quick quickest[SCREENED_KEEP]; /* candidates for the compiler, best first */
   int number;              /* number of the nest in a job */
-  const CacheState *state; /* where its data are when it is timed; NULL: in the caches, then flushed */
+  const CacheState *state; /* where the nest's data are when it is timed; NULL: in the caches, then flushed */
 } Task;
 typedef struct Built {   /* compiled in this session */
   const char *key, *opts;
   const char *lib;
-  int at;                  /* index in its table */
+  int at;                  /* index in the table of lib */
   bool reference;          /* compiled as a reference, not as a candidate */
 } Built;
 typedef struct Ready {   /* an incumbent that the screen has compiled in the tuner; children inherit its code */
@@ -220,13 +220,13 @@ typedef struct Lab {     /* shared by batches */
   const Target *target;
   const Backend *backend;
   const char *device;      /* for a backend with a driver: number or part of the name; NULL: the default */
-  bool keep_denormals;     /* denormals in its kernels */
-  const char *archs;       /* architectures of its images; NULL: the target's */
-  Compiling compiler;      /* compiles images where the backend has no library for it */
+  bool keep_denormals;     /* the device's kernels keep denormals */
+  const char *archs;       /* architectures of the device's images; NULL: the target's */
+  Compiling compiler;      /* compiles images if the backend's compiler library is missing */
   bool short_of_memory;    /* the device had too little for some candidate */
   const char *gone;        /* why the search cannot go on: no device or no compiler any more; NULL: it can */
   const Backend *screen;   /* compiles in the process, where the backend would take too long; NULL: none */
-  const char *scratch;     /* folder for their files */
+  const char *scratch;     /* folder for files of batches */
   int jobs, keep;          /* processes at a time; candidates of a batch to compile, of those that the model has priced */
   int room, raced;         /* on a device. room: most statements (micro-ops) that a call of lab_run compiles; raced: statements
                               compiled in this call */
@@ -234,7 +234,7 @@ typedef struct Lab {     /* shared by batches */
   double limit;            /* most seconds of a candidate's run */
   double cc_limit;         /* most seconds of the compiler for a file, or of the driver for a program */
   double deadline;         /* end of the search, by tune_clock */
-  double grace;            /* seconds after it that a race or a comparison under way may take */
+  double grace;            /* seconds after the deadline that a race or a comparison under way may take */
   int (*interrupted)(void *arg); /* not 0: stop */
   void *interrupted_arg;
   int batches;             /* made so far, for names of files */
@@ -250,7 +250,7 @@ bool lab_run(Lab *b, Task *t);                   /* tries the candidates of the 
 bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */
-double nest_cycles(const Lab *b, Ref nest, const char *opts); /* estimated from the micro-ops of its program */
+double nest_cycles(const Lab *b, Ref nest, const char *opts); /* estimated from the micro-ops of the nest's program */
 
 /* ---- candidate_verify.c ---- */
 /* Compares a schedule with the empty one on random and hard inputs. NULL: equal; otherwise the difference. */
@@ -261,8 +261,8 @@ typedef struct Goal {
   Ref nest;
   char key[65];
   int count;               /* runs in the model */
-  CacheState state;        /* where its data are in a run of the model */
-  Place place, screened_place; /* for its rows in the store: with the state */
+  CacheState state;        /* where the nest's data are in a run of the model */
+  Place place, screened_place; /* places of the nest's rows in the store: they include the state */
   size_t ignored;          /* trials of the store without a state of the data, as an older tgc has written them */
   Trials trials;           /* by the compiler's code */
   Trials screened;         /* with the screen's code; times are scaled so that the incumbent's equals its time by the
@@ -301,10 +301,11 @@ typedef struct Tuner {
   void (*wrong)(void *arg, const Goal *g, const char *opts, const char *why); /* a bug of tgc */
   void *progress_arg;
 } Tuner;
-void tune_goals(Tuner *t, const Plan *p);            /* the nests of a plan, with their rows of the store */
+void tune_goals(Tuner *t, const Plan *p);            /* fills in t->goals: the nests of a plan, with their rows of the store */
 void tune_slack(Tuner *t, const Plan *p, const double *us); /* us: slack of each kernel of the plan */
 bool tune_run(Tuner *t);                             /* false: interrupted */
-/* Candidates for the nest that can gain most, of those not taken yet; NULL: there is none, or time is up */
+/* Among the nests not taken yet, chooses the one that can gain most, and fills *task with its candidates; NULL: there is none, or
+ * time is up */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* the best trial of each nest becomes its winner, also in the store */
 /* the schedule that won in the model, or was the best before, becomes the best, also in the store */
@@ -315,7 +316,7 @@ void tuner_free(Tuner *t);
 /* ---- job.c: candidates as a folder that another machine builds and runs ---- */
 typedef struct JobOptions {
   const char *dir;
-  const char *command;     /* shown to people: reads the log */
+  const char *command;     /* the tgc command that reads the log; shown to people */
 } JobOptions;
 typedef struct JobSize { int nests, left; } JobSize; /* nests in the folder; nests left out because time was up */
 JobSize job_write(Tuner *t, const JobOptions *o);    /* fails with EX_NOWRITE and whatever the device's compiler fails with */
@@ -323,9 +324,9 @@ JobSize job_write(Tuner *t, const JobOptions *o);    /* fails with EX_NOWRITE an
 /* ---- import.c: the log of a job ---- */
 typedef struct Imported {
   Place place;             /* the last row's; text NULL: nothing was imported */
-  int64_t trials, failed, wrong; /* imported rows of measured trials, and of failed ones; lines that were left out */
+  int64_t trials, failed, wrong; /* imported rows of measured trials; rows of failed trials; lines left out */
 } Imported;
-/* Rows of nests of the plan whose schedules are legal join the store; warns of other lines. Fails with EX_BADMODEL if it is no
- * log */
+/* Rows of nests of the plan whose schedules are legal join the store; warns of other lines. Fails with EX_BADMODEL if the file is
+ * no log */
 Imported job_import(Ctx *c, Store *s, const Plan *p, const char *path);
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* convert.h: what --convert asks of an input or an output, as convert.c has parsed it for the builders in pictures.c and
- * answers.c. */
+/* convert.h: a --convert option for an input or an output. convert.c parses it; pictures.c and answers.c build its graph. */
 #ifndef TGC_CONVERT_H
 #define TGC_CONVERT_H
 #include "compose.h"
 #include "interface.h"
 
-enum { NUMBERS_MOST = 16 }; /* values of a key; as many as channels that a picture may have */
+enum { NUMBERS_MOST = 16 }; /* most numbers of a key, and most channels of a picture */
 typedef struct Numbers { double v[NUMBERS_MOST]; int n; } Numbers; /* n 0: not given */
 
 /* Words of --convert. At most one word of each enum may be given; 0: none was */
@@ -25,12 +24,12 @@ typedef struct Spec {
   Numbers mean, std, size, fill, axis, k, threshold, high, scale, zero;                            /* keys */
 } Spec;
 
-typedef Ref ConvertFn(const Spec *s, Graph *g, const GIO *v); /* the converted value; g gets its inputs */
+typedef Ref ConvertFn(const Spec *s, Graph *g, const GIO *v); /* returns the converted value; adds its inputs to g */
 struct Form {
   const char *name;
   DType dt;                /* element type of the new input, or of the new output */
   double mean, std;        /* defaults */
-  int groups;              /* the groups of words and keys that it takes */
+  int groups;              /* the groups of words and keys that the form takes, as bits */
   ConvertFn *build;
   /* where chroma lies: in one plane of pairs (TWO), in two planes (THREE), or beside brightness in four bytes (PACKED) */
   enum { PLANES_NONE, PLANES_TWO, PLANES_THREE, PLANES_PACKED } planes;
@@ -41,7 +40,8 @@ struct Form {
 #define refuse(s, ...) refuse_at((s)->c, (s)->what, __VA_ARGS__)
 _Noreturn void refuse_at(Ctx *c, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The key's numbers as f32: one for all elements of x, or one for each channel of the axis; axis -1: x has no channels */
+/* The key's numbers as f32: one for all elements of x, or one for each channel of the axis; axis -1: x has no channels.
+ * otherwise: the number if the key is not given */
 Ref along(const Spec *s, IR *ir, const Numbers *n, double otherwise, const char *key, Ref x, int axis);
 /* (x - mean) * (1 / std), with one value for all elements or one for each channel of the axis */
 Ref normalised(const Spec *s, IR *ir, Ref x, int axis);

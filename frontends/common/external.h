@@ -20,8 +20,7 @@ typedef struct External {
 } External;
 
 /* The file at location, a relative path strictly beneath the model's directory. It is opened once. Failures go through fail_at.
- * subject: the value that refers to the
- * file, as messages name it: "the weight" or "tensor 'w'". */
+ * subject: the value that refers to the file, as messages name it: "the weight" or "tensor 'w'". */
 ExternalFile *external_file(Ctx *c, External *x, const char *location, Pos at, const char *subject);
 
 /* The bytes [offset, offset + need) of the file. Fails if they exceed the file, or if all tensors together use more than

@@ -18,15 +18,15 @@ typedef struct IoOptions {
   TextList converts;        /* NAME=FORM,... as convert.c reads it */
 } IoOptions;
 
-/* The value as a tensor of the input's type and shape. Fails if it does not fit. */
+/* The constant as a tensor of the input's type and shape. Fails if it does not fit. */
 Tensor const_input(Ctx *c, const ConstInput *k, const GIO *input);
 const ConstInput *const_find(const IoOptions *f, const char *name); /* NULL: none; f may be NULL */
-/* Fails if a constant is for no input. */
+/* Fails if a constant has a name that no input has. */
 void consts_check(Ctx *c, const IoOptions *f, const GIO *inputs, size_t n);
 /* The graph with constants in place of inputs, for front ends that do not bind them while they build */
 Graph *consts_bind(Ctx *c, const IoOptions *f, Graph *g);
 
-/* Renames, then adds prologues, epilogues and conversions. load: reads a .tg file. Gives g itself if nothing is asked. */
+/* Renames, then adds prologues, epilogues and conversions. load: reads a .tg file. Returns g itself if no change is asked for. */
 Graph *interface_apply(Ctx *c, const IoOptions *f, Graph *g, Graph *(*load)(Ctx *c, const char *path));
 
 /* convert.c: the graph before an input, or after an output, that --convert describes. spec: FORM,... */

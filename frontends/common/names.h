@@ -8,5 +8,5 @@ typedef struct Names { VEC(const char *) p; } Names; /* heap; freed by the owner
 
 void names_add(Ctx *c, Names *n, const char *name);
 const char *names_text(Ctx *c, const Names *n);
-const char *names_near(Ctx *c, const Names *n, const char *word); /* did_you_mean */
+const char *names_near(Ctx *c, const Names *n, const char *word); /* did_you_mean for `word` among the names */
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* edit_kernel.h: a fault in a kernel, for what stands in for a driver's compiler. */
+/* edit_kernel.h: puts a fault into a kernel. Programs that stand in for a driver's compiler use it. */
 #ifndef TGC_TESTS_EDIT_KERNEL_H
 #define TGC_TESTS_EDIT_KERNEL_H
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy of n texts in one piece, which the caller frees. The code stands behind the brace that opens the body of the kernel
- * whose head has the word `name`; without such a kernel the text stays as it is. */
+/* Returns a copy of n texts in one piece, which the caller frees. It puts `code` behind the first brace after the word `name`,
+ * where the body of that kernel begins. Without the word the copy has no `code`. */
 static inline char *edit_kernel(size_t n, const char *const *text, const char *name, const char *code) {
   size_t bytes = strlen(code) + 1;
   for (size_t i = 0; i < n; i++) bytes += strlen(text[i]);

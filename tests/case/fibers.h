@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fibers.h: kernels of many threads on the CPU, for shims of their languages. Kernels with a shim before them and a table behind
- * them are a library: shim_find and shim_launch.
+/* fibers.h: runs kernels of many threads on the CPU. A shim of a kernel language includes it. The shim, the text of the kernels
+ * and a table of them are compiled to a library with the functions shim_find and shim_launch.
  *
  * Blocks run one after another. The threads of a block are fibers of one thread of the host, in ascending order from barrier to
  * barrier; a kernel without barriers needs no fibers. Three things that languages leave undefined are errors
- * here. Some threads of a block never reach a barrier, threads wait at different barriers, or a lane of a shuffle is missing. */
+ * here: some threads of a block never reach a barrier; threads wait at different barriers; a lane of a shuffle is missing. */
 #ifndef TGC_TESTS_FIBERS_H
 #define TGC_TESTS_FIBERS_H
 #include <setjmp.h>
@@ -20,15 +20,15 @@ struct ShimIndex { unsigned x, y, z; };
 static ShimIndex threadIdx, blockIdx, blockDim, gridDim;
 
 namespace shim {
-enum State { READY, BLOCK, WARP, ENDED }; /* READY: it runs on */
+enum State { READY, BLOCK, WARP, ENDED }; /* BLOCK, WARP: the fiber waits for the threads of its block, of its warp */
 enum { MOST = 1024, STACK = 1 << 16, LANES = 32 };
 struct Fiber {
   jmp_buf at;
   State state;
-  int line;           /* where the barrier is that it waits for */
+  int line;           /* line of the barrier or shuffle at which it waits */
   bool begun;
-  unsigned shuffles;  /* so far */
-  uint64_t given[2];  /* to the shuffle of that parity */
+  unsigned shuffles;  /* number of shuffles so far */
+  uint64_t given[2];  /* the fiber's values for the last two shuffles: shuffle k is at k % 2 */
 };
 static Fiber fibers[MOST];
 static char *stacks;
@@ -60,7 +60,7 @@ static void wait(State state, int line) {
   if (!_setjmp(f.at)) _longjmp(scheduler, 1);
 }
 
-static void body() { /* a fiber's, for ever: one call for each block */
+static void body() { /* the body of a fiber; it never returns, and makes one call for each block */
   for (;;) {
     call(params);
     fibers[current].state = ENDED;
@@ -82,7 +82,7 @@ static void resume(int i) {
   setcontext(&c);
 }
 
-/* Threads from `first` on that wait alike and may go on: all of them, and at one place */
+/* Whether the n threads from `first` on may go on: all that have not ended wait in this state. A fault if at different places */
 static bool complete(int first, int n, State state) {
   int waiting = 0, ended = 0, line = 0;
   for (int i = first; i < first + n; i++) {
@@ -116,7 +116,7 @@ static void run_block() {
     if (complete(0, nthreads, BLOCK)) release(0, nthreads), moved = true;
     if (alive && !moved) fault("threads wait for each other", fibers[0].line);
   }
-  if (*why) /* fibers that have not ended begin afresh */
+  if (*why) /* all fibers begin afresh */
     for (Fiber &f : fibers) f.begun = false;
 }
 
@@ -130,7 +130,7 @@ template <class T> static T exchanged(T mine, int lane, int line) { /* the value
   wait(WARP, line);
   int from = warp + lane;
   if (lane < 0 || lane >= LANES || from >= nthreads) from = me;
-  const unsigned ahead = fibers[from].shuffles - turn; /* it may wait for the next shuffle already, which uses the other slot */
+  const unsigned ahead = fibers[from].shuffles - turn; /* it may already wait at the next shuffle, which uses the other slot */
   if (ahead != 1 && ahead != 2) fault("a shuffle of a lane that is not there", line);
   memcpy(&mine, &fibers[from].given[turn % 2], sizeof mine);
   return mine;
@@ -142,9 +142,9 @@ typedef struct ShimKernel {
   const char *name;
   void (*call)(void **params);
   size_t nparams;
-  int barriers; /* it has some */
+  int barriers; /* 1: the kernel has barriers or shuffles */
 } ShimKernel;
-/* The answer is NULL, or what went wrong. */
+/* Returns NULL, or what went wrong. */
 static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const unsigned block[3], void **params) {
   gridDim = { grid[0], grid[1], grid[2] };
   blockDim = { block[0], block[1], block[2] };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* one_buffer.h: a plan whose memory is one buffer, for tests that run kernels for CPUs in another language. It places each
- * value, and writes the source with a kernel for each call of the list. The language is the dialect of the plan's backend. */
+/* one_buffer.h: places all values of a plan in one buffer, for tests that run kernels for CPUs in another language. put_source
+ * writes the source, with a kernel for each call of the plan. The language is the dialect of the plan's backend. */
 #ifndef TGC_ONE_BUFFER_H
 #define TGC_ONE_BUFFER_H
 #include "../../backends/dialect.h"
 #include "case.h"
 
-/* Inputs, outputs, weights, intermediate values: bytes from the beginning of the buffer */
+/* Places of inputs, outputs, weights and intermediate values: bytes from the beginning of the buffer; end: bytes of the buffer */
 typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
 
 static size_t place(Places *m, int64_t bytes) {
@@ -42,8 +42,8 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
   sb_puts(o, ")");
 }
 
-/* A kernel for each call of the list: all chunks of a kernel, one after another, or of several that run chunk by chunk. kernel:
- * the words before its name; memory: its parameter m */
+/* Writes a kernel for one call: it runs all chunks of plan kernel `first`, or of the kernel group that begins with it, one after
+ * another. kernel: words before the name; memory: the parameter m */
 static void put_call(const Plan *p, const Places *m, size_t first, const char *kernel, const char *memory, Sb *o) {
   const Kernel *k = &p->kernels.p[first];
   sb_printf(o, "%scall%zu(%s) {\n  for (long c = 0; c < %d; c++) {\n", kernel, first, memory, k->chunks);

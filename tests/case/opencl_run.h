@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl_run.h: graphs compiled for a machine of OpenCL and run in this process, by the runtime file of bundles. */
+/* opencl_run.h: runs graphs that are compiled for a machine of OpenCL in this process, with the runtime file of bundles. */
 #ifndef TGC_TESTS_OPENCL_RUN_H
 #define TGC_TESTS_OPENCL_RUN_H
 #include "../../backends/backends.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Keeps the runtime's first message about an error; why has 512 bytes */
+/* For tgcrt_device.log: keeps the first message in `why`, which has 512 bytes */
 static void opencl_note(void *why, const char *text) {
   if (!*(char *)why) snprintf(why, 512, "%.400s", text);
 }
@@ -19,8 +19,8 @@ static const char *opencl_kernels(const Bundle *b) {
   BUG("a bundle of OpenCL without kernels");
 }
 
-/* Opens the device for all graphs of this process and of its children. Its compiler reads its library of functions once, which
- * takes PoCL longer than most kernels. The device must have no threads, because a child would lack them. */
+/* opencl_warm opens this device for all graphs of the process and of its children. Then the device's compiler reads its library
+ * of functions only once, which in PoCL takes longer than most kernels. The driver must have no threads: a child lacks them. */
 static tgcrt_device opencl_device;
 
 static int opencl_warm(char *why) {
@@ -39,8 +39,8 @@ static int opencl_warm(char *why) {
 
 /* ---- many graphs as one program ----
  *
- * A driver's compiler reads a thousand functions of its own before the first kernel. So the tables of many graphs are joined to
- * those of one net, and the texts of their kernels to one text. Its names end with the number of the graph. */
+ * A driver's compiler reads a thousand functions of its own before the first kernel. So a batch joins the tables of many graphs
+ * to the tables of one net, and the texts of their kernels to one text. Names in this text end with the number of the graph. */
 typedef struct OpenclBatch {
   Ctx *c;                  /* owns the batch's memory */
   Sb text, weights;
@@ -55,7 +55,7 @@ typedef struct OpenclBatch {
   uint32_t needs, block, shared_bytes;
 } OpenclBatch;
 
-enum { OPENCL_ALIGN = 256 }; /* alignment of a graph's part of a buffer; no device needs more */
+enum { OPENCL_ALIGN = 256 }; /* bytes: alignment of a graph's part of a buffer; no device needs more */
 
 static size_t opencl_name(const char *at) {
   return strspn(at, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -136,7 +136,7 @@ static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, voi
   bundle_free(&files);
 }
 
-/* *why, of 512 bytes: the error message; "": no error */
+/* Runs all graphs of the batch. *why, of 512 bytes, gets the error message; "": no error */
 static void opencl_run(const OpenclBatch *b, char *why) {
   const char *text = b->text.p ? b->text.p : "";
   const tgcrt_net net = {

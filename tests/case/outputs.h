@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* outputs.h: what programs of tests compare outputs by. */
+/* outputs.h: compares outputs; several programs of tests use it. */
 #ifndef TGC_TESTS_OUTPUTS_H
 #define TGC_TESTS_OUTPUTS_H
 #include "../../compiler/schedule/schedule.h"
 #include <math.h>
 
-/* Element i of a tensor of t's type whose elements are at data; NULL: t's splat */
+/* Element i of a tensor of t's type. The elements are at data; data NULL: each element is t's splat */
 static inline double output_element(const Tensor *t, const void *data, int64_t i) {
   Tensor at = *t;
   at.data = data;
   return bits_to_double(t->dt, tensor_bits(&at, i));
 }
 
-/* The first element of got that is not want's; -1: none. Floats may be off by that part of the largest one, or of least, and by
- * room. */
+/* Index of the first element in which got differs from want; -1: there is none. Floats may differ by part * M + room, where M is
+ * the largest finite magnitude in want, but at least `least`. */
 static inline int64_t outputs_far(const Tensor *want, const void *got, double part, double least, double room) {
   double most = least;
   for (int64_t i = 0; i < want->elems; i++) {

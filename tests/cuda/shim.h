@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shim.h: kernels of CUDA on the CPU. net.cu of a bundle, with this before it and a table behind it, is a library of kernels
- * (shim.py). Their threads are fibers (../case/fibers.h). */
+/* shim.h: runs kernels of CUDA on the CPU. shim.py compiles this file, a bundle's net.cu and a table of its kernels to a library.
+ * Threads of the kernels are fibers (../case/fibers.h). */
 #include "../case/fibers.h"
 #include <math.h>
 #undef INT32_MAX
@@ -41,7 +41,7 @@ static inline float __uint_as_float(unsigned x) { return shim_bits<float>(x); }
 static inline double __longlong_as_double(long long x) { return shim_bits<double>(x); }
 static inline long long __double_as_longlong(double x) { return shim_bits<long long>(x); }
 
-/* ---- parameters: each is where its value is ---- */
+/* ---- parameters: p[i] is the address of parameter i ---- */
 namespace shim {
 template <class... A, size_t... I> static void apply(void (*f)(A...), void **p, std::index_sequence<I...>) {
   f(*(A *)p[I]...);

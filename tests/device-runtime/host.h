@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host.h: the functions of a device bundle (net.h, made by fill.py) on a device that runs kernels, against the same arithmetic here. */
+/* host.h: tests the functions of a device bundle (net.h, made by fill.py) on a device that runs kernels. Compares results with
+ * the same arithmetic on the host. */
 #include "model.h"
 #include <pthread.h>
 
@@ -62,7 +63,7 @@ static void runs(void) {
   for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] > 0 && times[i] < 1000000000u);
   model_run(&m, 2);
 
-  /* each close and init begins afresh, also where the context was opened; init leaves the device open where it fails */
+  /* init after a close begins afresh, also if the context was opened in between; an init that fails leaves the device open */
   CHECK(!net_close(&m.ctx) && net_run_v(&m.ctx, m.in, m.out) == TGCRT_UNREADY && !net_close(&m.ctx));
   CHECK(!net_open(&m.ctx, NULL));
   CHECK(net_init(&m.ctx, m.arena, 1, m.weights, NET_WEIGHTS_BYTES) == TGCRT_ARENA);
@@ -95,7 +96,7 @@ static void threads(void) {
   for (int i = 0; i < 3; i++) CHECK(!pthread_join(t[i], NULL));
 }
 
-/* The status of init on the device of that name; it is said on the way what the log says. */
+/* The status of open or init on the device of that name. Prints the status and the log. */
 static int device(const char *name) {
   static Model m;
   tgcrt_device d;

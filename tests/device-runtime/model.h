@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model.h: a context of the network of net.cl with its memory, and the same arithmetic on the host. */
+/* model.h: a context of the network of net.cl and its memory, and the arithmetic of this network on the host. */
 #include "net.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void check_failed(const char *file, int line, const char *what) {
 
 enum { N = 16, RUNS = 7 };
 
-/* the network, on the host */
+/* states and outputs of the network, computed on the host */
 typedef struct Expected {
   float total[N], past[2][3];
   float y[N], h[2], v;

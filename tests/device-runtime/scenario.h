@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* scenario.h: all functions of a device bundle, one after another, on a driver of the test's own, each of whose calls fails once.
+/* scenario.h: calls all functions of a device bundle, one after another, on a fake driver. Each call of the driver fails once.
  *
- * A file that includes it defines LIBRARY, the name of the driver's library, and includes fake.h before it. Behind it, the file
- * defines the functions that are declared here, and the table of rows. */
+ * A file that includes this one first includes fake.h and defines LIBRARY, the name of the driver's library. Behind the #include
+ * it defines the functions that are declared here, and the table of rows. */
 #include "model.h"
 #include <pthread.h>
 
@@ -10,10 +10,10 @@ static Fake *driver;
 static void (*defaults)(void);
 static Model m;
 
-static void *caller_buffer(void);              /* the caller's, 64 bytes on the device of m */
+static void *caller_buffer(void);              /* a buffer of the caller: 64 bytes on the device of m */
 static void caller_release(void *buffer);
-static void check_caller(void);                /* whether the thread is as the caller has left it */
-static int computes(void);                     /* whether kernels run */
+static void check_caller(void);                /* fails if a function has left something behind in this thread */
+static int computes(void);                     /* whether the fake driver runs kernels */
 
 static void find_driver(void) {
   void *lib = dlopen(LIBRARY, RTLD_NOW);
@@ -31,10 +31,10 @@ static const tgcrt_device *asked(void) {
 }
 
 /* ---- one call fails ---- */
-static const char *step; /* where a scenario ended */
-static int after;        /* the status of the run after it */
+static const char *step; /* the function at which a scenario ended */
+static int after;        /* the status of a run after the failure */
 
-/* All functions, one after another, until one fails */
+/* Calls all functions, one after another, until one fails. Returns the status of the last one. */
 static int scenario(void *queue) {
   unsigned char saved[NET_STATE_BYTES];
   float total[N];
@@ -53,7 +53,7 @@ static int scenario(void *queue) {
   if (status) return status;
 #define STEP(name, call) step = name, status = call; check_caller(); if (status) goto end
   STEP("run", net_run_v(&m.ctx, m.in, m.out));
-  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* it moves the window back */
+  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* this run moves the window back */
   STEP("get", net_state_get(&m.ctx, 1, total));
   STEP("put", net_state_put(&m.ctx, 0, total));
   STEP("save", net_state_save(&m.ctx, saved));
@@ -61,7 +61,7 @@ static int scenario(void *queue) {
   STEP("reset", net_state_reset(&m.ctx));
   STEP("profile", net_profile(&m.ctx, m.in, m.out, times));
   for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] == 500);
-  int32_t unused = driver->fail_at; /* the next calls are the caller's own: none fails */
+  int32_t unused = driver->fail_at; /* the test makes the next calls itself: none fails */
   void *buffers[5], *in[3] = { NULL, NULL, NULL };
   driver->fail_at = 0;
   const int calls = driver->calls;
@@ -75,7 +75,7 @@ static int scenario(void *queue) {
   if (!status) status = net_sync(&m.ctx, 20);
   check_caller();
   const int called = driver->calls;
-  unused = status ? 0 : driver->fail_at; /* if nothing has failed yet, a call of close does */
+  unused = status ? 0 : driver->fail_at; /* if nothing has failed yet, a call of close will fail */
   driver->fail_at = 0;
   if (status) after = net_run_v(&m.ctx, m.in, m.out);
   for (int i = 0; i < 5; i++) caller_release(buffers[i]);
@@ -87,8 +87,9 @@ end:
   return status;
 }
 
-/* The status of the step in which a call fails, with an error of memory, and with another; -1: the step succeeds. log: a part of
- * the caller's log then; NULL: any */
+/* The effect of a failure of the driver's function `call`. steps: the steps of the row; NULL: all. memory, other: the step's
+ * status if the error is one of memory, or another; -1: the step succeeds. lost: the device is lost after it. log: a part of the
+ * log; NULL: any log */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
 static const Row *row_of(const Row *r, const char *call) {
@@ -109,7 +110,8 @@ static void second_run(void *queue) {
   check_caller();
 }
 
-/* errors: one of memory, then others. may: the name of a call whose failure may go unnoticed. */
+/* Lets each call of a scenario fail, with each of the errors: one of memory, then others. live: number of driver objects
+ * that exist before and after. may: a function of the driver whose failure may go unnoticed. */
 static void each_call(void *queue, int live, const Row *rows, const int32_t errors[3], const char *may) {
   int calls;
   defaults();
@@ -124,7 +126,7 @@ static void each_call(void *queue, int live, const Row *rows, const int32_t erro
       const int want = closing ? -1 : e ? r->other : r->memory;
       const int harmless = !strcmp(r->call, may) && !status, told = !status || !r->log || strstr(m.log, r->log);
       check_caller();
-      if (closing && !strcmp(driver->failed, "cuCtxPushCurrent")) live = driver->live; /* it goes with the caller's context */
+      if (closing && !strcmp(driver->failed, "cuCtxPushCurrent")) live = driver->live; /* one stays with the caller's context */
       if (!driver->failed || (status != (want < 0 ? 0 : want) && !harmless) || closed || driver->live != live || !told ||
           (after == TGCRT_LOST) != (status && r->lost && strcmp(step, "init"))) {
         fprintf(stderr, "call %d, %s, fails with %d: %s returns %d, %d expected; the next run %d, close %d, %d objects stay; ",
@@ -138,7 +140,7 @@ static void each_call(void *queue, int live, const Row *rows, const int32_t erro
   printf("%d calls\n", calls);
 }
 
-static int opened(const char *name) { /* and initialised, and run, and closed */
+static int opened(const char *name) { /* opens the named device, initialises, runs and closes; returns the status */
   tgcrt_device d = *asked();
   int status;
   model_prepare(&m);
@@ -182,7 +184,7 @@ static void threads(void) {
   CHECK(!driver->live);
 }
 
-/* Without a driver, or with one that lacks something */
+/* For a driver that is missing or lacks something: prints the status of open and the log */
 static int open_only(void) {
   model_prepare(&m);
   const int status = net_open(&m.ctx, asked());

@@ -7,7 +7,7 @@
 typedef struct Fake {
   /* set by tests */
   int fail_at;                   /* number of the call that fails, from 1 on */
-  int32_t error;                 /* its result */
+  int32_t error;                 /* the result of that call */
   int platforms, devices;        /* numbers of platforms, and of devices of each */
   int gpu;                       /* number of the device that is a GPU; -1: none */
   int32_t event_state;           /* state of every event: 0 done, 1 running, < 0 failed */
@@ -18,12 +18,12 @@ typedef struct Fake {
   const char *name, *version, *driver, *extensions;
   uint64_t queue_needs;          /* properties that queues need to run recordings */
   const char *no_function;       /* name of a missing extension function */
-  unsigned char guard;           /* the value that a run's guard reads as, the only read of one byte */
+  unsigned char guard;           /* the value that a run's guard reads as; only guards are reads of one byte */
   /* seen by tests */
   int calls, live, sources, binaries, launches, waits, replays;
   const char *failed;            /* the function that failed */
   char last[64];                 /* the last call */
 } Fake;
 extern Fake fake;
-void fake_defaults(void);        /* resets everything except live objects */
+void fake_defaults(void);        /* resets all fields except `live` */
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* error.h: how far a float is from what it should be, in units in the last place of the exact result; an
- * infinity, a NaN or a zero in place of another value, or with the other sign, is infinitely far. */
+/* error.h: the error of a float in units in the last place of the exact result. The error is infinite if an infinity, a NaN or a
+ * zero stands in place of another value, or has the wrong sign. */
 #ifndef TESTS_ULP_ERROR_H
 #define TESTS_ULP_ERROR_H
 #include <math.h>

@@ -18,7 +18,7 @@ static inline Plan device_plan(IR *ir) {
   return (Plan){ .in = in, .ir = ir };
 }
 
-/* The kernel of a text after the step `launches` */
+/* Reads a kernel from text and applies the step `launches` */
 static inline Kernel device_kernel(Plan *p, const char *text) {
   Kernel k = { .sink = ir_parse_kernel(p->ir, text, strlen(text)) };
   const Node *sink = node(p->ir, k.sink);

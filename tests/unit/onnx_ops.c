@@ -354,7 +354,7 @@ static const Line lines[] = {
   { "OneHot 11 i[3] i{300000000000} f{0,1}", "[3,300000000000]" },
   { "OneHot 11 i[3] i{10000000000000} f{0,1}", "input 'depth' must be one number from 0 to 2^40" },
   { "EyeLike 9 f[65537,65536]", "[65537,65536]" },
-  { "Gather 13 f[3,4] i{-4}", "index -4 is outside an axis of extent 3" },
+  { "Gather 13 f[3,4] i{-4}", "index -4 is out of range for an axis of extent 3" },
   { "Gather 13 f[3,4] i[2,2] axis=1", "[3,2,2]" },
   { "Gather 13 f[0,4] i[2]", "the indexed axis is empty" },
   { "Gather 13 f[3,4] i{1} axis=2", "axis 2 is outside a tensor of rank 2" },

@@ -79,8 +79,8 @@ typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes;
 
-/* For results of --capacity. there: bool[most], entries that are valid. total: i64 of rank 0, how many the data gives; more than the
- * capacity are cut off. */
+/* For results of --capacity. there: bool[most], which entries are valid. total: i64 of rank 0, number of entries that the data
+ * gives; entries beyond the capacity are cut off. */
 typedef struct Count { const char *name; Ref there, total; } Count;
 typedef struct Ragged {
   int64_t most;         /* entries reserved for such a result; 0: the option is not given */
@@ -107,17 +107,17 @@ struct Build {
   AttrVal attr[MAX_ATTRS];
   int nattr;
   int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: its type is a DType */
-  int result_narrow;  /* the same for the builder's first result */
+  int result_narrow;  /* SmallType.onnx of the builder's first result */
   Ref *value;         /* by OnnxId: its node; 0: not built yet. For values defined in a body: the node of the current copy */
-  int64_t *unrolled;  /* count against --max-unroll of all nodes of the main graph before this one */
+  int64_t *unrolled;  /* count against --max-unroll, of all nodes of the main graph before the current one */
   Ref made_from;      /* first graph node made for the current node of the main graph */
   uint32_t loop_from; /* number of nodes in the IR when the last loop_begin began a loop */
   size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
   Lists *lists;
   Ragged *ragged;
   Notes *wrong;       /* bools of rank 0, each true where an index is out of range; NULL: not recorded */
-  bool doubtful;      /* in a copy of a body that may run after its loop has ended, so even constant indices may be out of
-                         range there */
+  bool doubtful;      /* the node is in a copy of a loop's body that may run after the loop's end. There even constant indices
+                         may be out of range */
 };
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
@@ -135,7 +135,7 @@ void build_newest(Build *b);                    /* builds the node by the newest
 /* Result of the ONNX operator op for nin inputs. n attributes are given, the others take their defaults. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
-/* Builds a copy of body g, whose inputs are the values `in`; its results go to `out` */
+/* Builds a copy of body g. in: values of the body's inputs; out: gets its results */
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
 /* Adds n to the count against --max-unroll. Fails if the count and the graph nodes made since made_from exceed it. A builder
  * whose repeat count comes from the model calls it before it allocates for the copies. It calls it in each copy, too, mostly
@@ -195,8 +195,7 @@ DType acc_type(DType d);                        /* type in which sums of d are a
 static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
 static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
 static inline Ref integer(Build *b, int64_t v) { return c_int(b->ir, DT_I64, v); }
-/* x in memory of its own: its elements are read more than once, and are not to be computed for each read. The body of a loop has no
- * such values */
+/* x in memory of its own, so that elements that are read more than once are computed once. In the body of a loop: x itself */
 static inline Ref stored(Build *b, Ref x) { return b->ir->in_loop ? x : g_stored(b->ir, x); }
 /* logical AND of two bools; a Ref of 0 stands for true */
 static inline Ref both(Build *b, Ref x, Ref y) { return x && y ? g_binary(b->ir, OP_AND, x, y) : x ? x : y; }
@@ -209,7 +208,7 @@ static inline Ref at_most(Build *b, Ref x, double v) { return g_binary(b->ir, OP
 static inline Ref clamped(Build *b, Ref x, double lo, double hi) { return at_most(b, at_least(b, x, lo), hi); }
 static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 
-/* ---- small_values.c: x rounded to type t, in the type that keeps it. saturate: values too large become the greatest one ---- */
+/* ---- small_values.c: x rounded to type t, in SmallType.kept of t. saturate: values too large become the greatest one ---- */
 Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate);
 Ref narrow_range(Build *b, const SmallType *t, Ref x); /* x clamped to the range of t, an integer type */
 Ref narrowed_power(Build *b, Ref x, bool saturate);  /* to float8e8m0, as the attribute round_mode of a cast says */
@@ -226,18 +225,18 @@ Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to ax
 Ref cumulative(Build *b, Op op, Ref x, int axis, bool exclusive, bool reverse);
 
 /* ---- gather_ops.c ---- */
-Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64; negative ones count from the end; records those out of range in
-                                                        wrong */
+Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64; negative ones count from the end; Build.wrong records those out of
+                                                        range */
 /* `old`, but where 0 <= `at` < n: the entry of `rows` whose index along the axis is `at`. rows has n > 0 entries, at is i64,
  * old may be a scalar. */
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
-size_t wrong_noted(const Build *b);             /* number of notes in wrong */
-/* makes the notes from..to - 1 count only where cond is value */
+size_t wrong_noted(const Build *b);             /* number of notes in Build.wrong */
+/* makes the notes from..to - 1 of Build.wrong count only if cond equals value */
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);
 
 /* ---- capacity_ops.c: operators whose result size depends on data; results have as many rows as the capacity ---- */
 int64_t need_capacity(const Build *b);          /* value of --capacity; fails if it is not given */
-/* notes the valid rows of the node's result, of which the data gives `total`, a scalar; -> bool[capacity]: which are valid */
+/* Notes that the first `total` rows of the node's result are valid; the data gives this scalar. -> bool[capacity]: valid rows */
 Ref counted_rows(Build *b, Ref total);
 void nonzero_of_data(Build *b);
 void compress_by_data(Build *b, Ref from, int axis);
@@ -246,15 +245,16 @@ void compress_by_data(Build *b, Ref from, int axis);
 void add_count(Build *b, Ref there, Ref total); /* records valid entries of the node's first result */
 /* fails if the extent of an axis in from..to - 1 depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);
-bool has_ragged(Build *b, Ref r);               /* some of its entries may be invalid */
+bool has_ragged(Build *b, Ref r);               /* some entries of r may be invalid */
 /* r cut to the option's number of entries; fails if invalid entries were mixed with others */
 Ref checked_ragged(Build *b, Ref r);
 
 /* ---- sort_ops.c ---- */
 Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN is the greatest */
 Ref order_keys(Build *b, Ref x);                /* i64 in the range of 32 bits, in the order of x */
-Ref entries_up_to(Build *b, Ref sorted, Ref value); /* i64: how many entries along the last axis, which ascends, are <= value */
-/* i64[rows, k]: the place of the j-th true element of flags [rows, n]; n where there are not so many. *total: how many, i64[rows, 1] */
+Ref entries_up_to(Build *b, Ref sorted, Ref value); /* i64: number of entries <= value along the last axis, which ascends */
+/* i64[rows, k]: element j is the place of the j-th true element in a row of flags [rows, n], or n if there is none. *total:
+ * i64[rows, 1], number of true elements */
 Ref places_of_true(Build *b, Ref flags, int64_t k, Ref *total);
 
 /* ---- reduce_ops.c ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One row per form of an operator. Columns: domain, name, first and last opset of the form, least and most inputs and outputs,
  * types of the inputs, attributes, builder, the builder's argument. build.h explains the letters. Rows are sorted by name, domain
- * and opset, since row_find searches by halves. Most builders of old forms are adapters (adapt.c): an adapter turns the node into the
- * newest form, or into the operator that replaced it. The row of a newest form ends at OPSET_NOW. */
+ * and opset, since row_find bisects them. Most builders of old forms are adapters (adapt.c). An adapter turns the node into the
+ * newest form of the operator, or into the operator that replaced it. The row of a newest form ends at OPSET_NOW. */
 #define OLD "consumed_inputs:I"
 #define BROADCAST "axis:i broadcast:i=0 consumed_inputs:I"
 #define SLIDE "auto_pad:s{NOTSET|SAME_UPPER|SAME_LOWER|VALID}=NOTSET strides:I>=1 dilations:I>=1 pads:I "

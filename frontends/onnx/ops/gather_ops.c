@@ -13,7 +13,7 @@ static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
     v[i] = tensor_int(&t, i);
     if (v[i] < -extent || v[i] >= extent) {
       if (b->doubtful) return NULL;
-      bad(b, "index %lld is outside an axis of extent %lld", (long long)v[i], (long long)extent);
+      bad(b, "index %lld is out of range for an axis of extent %lld", (long long)v[i], (long long)extent);
     }
     if (v[i] < 0) v[i] += extent;
   }

@@ -37,7 +37,7 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *t, bool coded, Po
 
 /* ---- attr.c ---- */
 
-/* Memory comes from c->model. Graphs of an attribute are allocated, but empty: read.c fills them. x and at as above. */
+/* Memory comes from c->model. Graphs of an attribute are allocated, but empty: read.c fills them. x, at: as for pb_tensor. */
 OnnxType pb_type(Ctx *c, const Onnx__TypeProto *p);
 OnnxAttr pb_attr(Ctx *c, External *x, const Onnx__AttributeProto *a, Pos at);
 

@@ -19,7 +19,7 @@ typedef struct Body {
   NodeProto **nodes;
   size_t n;
   const GraphProto *graph;
-  bool entered;            /* its own bodies are already on the stack above it */
+  bool entered;            /* bodies inside of this one are already on the stack above it */
 } Body;
 typedef VEC(Body) Bodies;  /* stack of bodies still to be walked; heap */
 
@@ -40,7 +40,7 @@ typedef struct Function {
   AttrProto **defaults;    /* default values of the function's attributes */
   size_t ndefaults;
   uint32_t next;           /* next function of the same name: index + 1; 0: none */
-  uint32_t *order;         /* indices of its nodes in order; NULL until the first call */
+  uint32_t *order;         /* indices of the function's nodes in order; NULL until the first call */
   Size size;               /* size of a call; depth includes the function itself */
 } Function;
 
