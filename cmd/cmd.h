@@ -594,7 +594,8 @@ Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Targe
 double rounding_cost(const Tensor *rounded, const Tensor *exact); /* an error that the rounded interpretation explains */
 double rounding_cap(const Tensor *want, double fallback);         /* largest error that the model can explain */
 double rounding_room(const Tensor *variance, int64_t element, double cap);
-/* out: by output its tolerances as f32, an absolute one for each element. from_data: want is not exact. Plans made before are lost */
+/* out: by output its tolerances as f32, an absolute one for each element. from_data: want is not exact. Plans made before are
+ * lost. */
 void rounding_tolerances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in, const Tensor *want,
                          bool from_data, Tensor *out);
 /* Adds the error of a precision, or of weights in few bits, which the compiled graph shows. */

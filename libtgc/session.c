@@ -221,8 +221,8 @@ int tgc_describe(const tgc *t, int kind, size_t i, tgc_value *v) {
 }
 
 /* ---- bundle ---- */
-/* Inputs and expected outputs, which are the data's or the interpreter's, with tolerances. Before compiling: passes may change the
- * graph, and tolerances need a plan of their own. */
+/* Inputs and expected outputs, which are the data's or the interpreter's, with tolerances. It comes before compiling: passes may
+ * change the graph, and tolerances need a plan of their own. */
 static void make_reference(tgc *t) {
   Ctx *c = t->c;
   const Graph *g = t->g;

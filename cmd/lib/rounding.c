@@ -78,7 +78,7 @@ double rounding_room(const Tensor *variance, int64_t element, double cap) {
 
 /* ---- tolerances of a self-test ---- */
 
-/* room: of each element; variance: NULL where it is not known. want: may be wrong by more than roundings, and is then left alone */
+/* variance: NULL if it is not known; then room is for every element. Else room is a limit that CAP does not lower. */
 static Tensor tolerance_of(Ctx *c, const Options *o, const Tensor *want, const Tensor *variance, double room) {
   Tensor t = *want;
   const double cap = rounding_cap(want, room);
