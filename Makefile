@@ -128,7 +128,7 @@ run-tests: all lib $(UNIT) $(CASES) $(TESTS_CC)
 
 # what users do, each from an empty folder to numbers: minutes
 paths: deps-check
-	@tools/deps.sh paths
+	@tools/deps.sh paths windows
 	$(AGAIN) run-paths
 run-paths: all lib
 	@PATHS=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/run $(TESTS)

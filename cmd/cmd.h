@@ -586,6 +586,22 @@ Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double a
 /* The largest absolute error of reference data against the exact result. Infinity if it exceeds the rounding errors of a deep
  * network (f32: 5e-5 of the largest element). precision: the type in which the reference was computed. */
 double reference_error(const Tensor *want, const Tensor *exact, DType precision);
+
+/* ---- rounding.c: by how much roundings may move an output ---- */
+Graph *graph_copy(Ctx *c, const Graph *g); /* compiling changes lists of a graph; a copy keeps its own */
+DType rounding_type(const Options *o, DType output); /* the type that an output is computed in */
+/* By output of one run: the variance of each element. NULL: not known */
+Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in);
+double rounding_cost(const Tensor *rounded, const Tensor *exact); /* an error that the rounded interpretation explains */
+double rounding_cap(const Tensor *want, double fallback);         /* largest error that the model can explain */
+double rounding_room(const Tensor *variance, int64_t element, double cap);
+/* out: by output its tolerances as f32, an absolute one for each element. from_data: want is not exact. Plans made before are
+ * lost. */
+void rounding_tolerances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in, const Tensor *want,
+                         bool from_data, Tensor *out);
+/* Adds the error of a precision, or of weights in few bits, which the compiled graph shows. */
+void rounding_widen(Ctx *c, const Options *o, const Graph *compiled, const Tensor *in, const Tensor *want, Tensor *out);
+
 /* ---- metrics.c ---- */
 enum { METRIC_MAX_ULP, METRIC_MAX_RELATIVE, METRIC_MAX_ABSOLUTE, METRIC_RMS, METRIC_COSINE, METRIC_SNR, METRIC_TOP1,
        METRIC_OUTSIDE, METRIC_COUNT };

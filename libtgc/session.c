@@ -51,6 +51,7 @@ static void drop(tgc *t) { /* the model and the bundle, but not the context */
   t->from = NULL;
   t->g = NULL;
   t->p = NULL;
+  t->test_in = t->test_out = t->test_room = NULL;
   t->sampled = t->loaded = t->used = false;
 }
 
@@ -220,30 +221,38 @@ int tgc_describe(const tgc *t, int kind, size_t i, tgc_value *v) {
 }
 
 /* ---- bundle ---- */
-/* Inputs and expected outputs: the data's outputs, else the interpreter's. */
+/* Inputs and expected outputs, which are the data's or the interpreter's, with tolerances. It comes before compiling: passes may
+ * change the graph, and tolerances need a plan of their own. */
 static void make_reference(tgc *t) {
   Ctx *c = t->c;
   const Graph *g = t->g;
   t->test_in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);
   t->test_out = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
-  int seeded = feed_inputs(c, &t->feed, g->inputs.p, (int)graph_nin(g), t->o.seed, t->test_in);
-  if (!seeded && feed_outputs(c, &t->feed, g->outputs.p, (int)graph_nout(g), t->test_out)) return;
-  interpret(c, &t->o, g, 1, true, t->test_in, t->test_out);
+  t->test_room = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
+  const int seeded = feed_inputs(c, &t->feed, g->inputs.p, (int)graph_nin(g), t->o.seed, t->test_in);
+  const bool given = !seeded && feed_outputs(c, &t->feed, g->outputs.p, (int)graph_nout(g), t->test_out);
+  if (!given) interpret(c, &t->o, g, 1, true, t->test_in, t->test_out);
+  rounding_tolerances(c, &t->o, g, t->target, t->test_in, t->test_out, given, t->test_room);
 }
 
+/* The bundle states the error of its arithmetic. */
+static bool inexact(const Options *o) { return o->precision || o->weights; }
+
 void session_sample(tgc *t) {
-  const bool inexact = t->o.precision || t->o.weights; /* arithmetic whose error the bundle states */
-  t->sampled = inexact && (t->from ? resumed_sample(t->from, &t->sample) : error_sample(t->c, &t->o, t->g, &t->feed, &t->sample));
+  t->sampled = inexact(&t->o) &&
+               (t->from ? resumed_sample(t->from, &t->sample) : error_sample(t->c, &t->o, t->g, &t->feed, &t->sample));
 }
 
 static void plan(Ctx *c, void *arg) {
   tgc *t = arg;
   const bool compiles = t->o.verb == VERB_compile;
   if (compiles) session_sample(t);
-  if (compiles && t->o.self_test) make_reference(t); /* before compiling: passes may change the graph */
+  if (compiles && t->o.self_test) make_reference(t);
   t->used = true;
   t->p = plan_from(&t->o, t->g, t->target, t->from, NULL, NULL);
   t->errors = t->sampled ? error_measure(c, &t->o, t->p, &t->sample) : NULL;
+  if (t->test_room && inexact(&t->o) && !t->g->ir->symbol.name) /* the interpreter wants a size of a range */
+    rounding_widen(c, &t->o, t->p->g, t->test_in, t->test_out, t->test_room);
 }
 
 int session_plan(tgc *t) { return in_context(t, plan, t); }
@@ -296,6 +305,7 @@ static void render(Ctx *c, void *arg) {
                      .keep_denormals = keeps_denormals(o),
                      .test_in = t->test_in,
                      .test_out = t->test_out,
+                     .test_room = t->test_room,
                      .errors = t->errors,
                      .changes = changes,
                      .nchanges = nchanges } };

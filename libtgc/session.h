@@ -27,7 +27,7 @@ struct tgc {
   Sample sample;
   bool sampled;            /* the error of the precision can be measured */
   /* ---- from session_plan and tgc_compile ---- */
-  Tensor *test_in, *test_out;
+  Tensor *test_in, *test_out, *test_room; /* data of --self-test, and how far each element may be off */
   Plan *p;
   const OutputError *errors;
   Bundle bundle;

@@ -10,10 +10,6 @@
 #if !defined TGCRT_FREESTANDING && !defined __unix__ && !defined __APPLE__ && !defined _WIN32 && !defined __wasi__
 #define TGCRT_FREESTANDING
 #endif
-/* tgcrt_pool.c needs POSIX threads: on Windows a program gives an executor of its own. */
-#if defined _WIN32 && !defined TGCRT_SINGLE
-#define TGCRT_SINGLE
-#endif
 #if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "weights are little-endian; there is no form of a bundle for big-endian machines"
 #endif
@@ -136,7 +132,7 @@ typedef struct tgcrt_executor {
   void *self;
 } tgcrt_executor;
 
-/* An executor of this runtime (tgcrt_pool.c; POSIX threads): threads - 1 workers and the caller. The caller provides
+/* An executor of this runtime (tgcrt_pool.c; threads of POSIX or of Windows): threads - 1 workers and the caller. The caller provides
  * TGCRT_POOL_BYTES(threads) of memory for the pool, until it is stopped. Contexts may share a pool. A run uses only its own
  * thread if the pool is busy with another run. So does a run that a task of this pool starts. Compile with
  * -DTGCRT_SINGLE to omit threads. */

@@ -132,8 +132,15 @@ void interface_at(Interface *f, int64_t size) {
   values_at(f->outputs.p, f->outputs.n, size);
 }
 
-Interface interface_read(Ctx *c, const Options *o, const char *dir) {
+static const char *manifest_path(Ctx *c, const char *dir) {
   const char *path = arena_printf(&c->model, "%s/manifest.json", dir);
+  struct stat st;
+  if (!stat(dir, &st) && stat(path, &st)) fail(c, EX_NOINPUT_, "'%s' is not a bundle: it has no manifest.json", dir);
+  return path;
+}
+
+Interface interface_read(Ctx *c, const Options *o, const char *dir) {
+  const char *path = manifest_path(c, dir);
   Bytes b = file_read(c, path, 1 << 30);
   json_t *j = json_loadb((const char *)b.p, b.n, 0, NULL);
   Interface f = { .device = o->device };
@@ -161,7 +168,7 @@ void weights_check(Ctx *c, const char *dir, const Interface *f) {
 }
 
 json_t *manifest_read(Ctx *c, const char *dir) {
-  const Bytes b = file_read(c, arena_printf(&c->model, "%s/manifest.json", dir), 0);
+  const Bytes b = file_read(c, manifest_path(c, dir), 0);
   json_t *all = json_loadb((const char *)b.p, b.n, 0, NULL);
   if (!all) fail(c, EX_BADMODEL, "the manifest of '%s' is no JSON", dir);
   return all;

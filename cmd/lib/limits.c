@@ -77,7 +77,7 @@ static void read_baseline(Ctx *c, const Options *o, Measures *old, const char **
   *machine = text ? arena_str(&c->model, text, strlen(text)) : NULL;
   json_decref(report);
   c->file = NULL; /* the model is not to blame */
-  if (!any) fail(c, EX_NOINPUT_, "'%s' is not a report that `tgc bench --json` printed", o->baseline);
+  if (!any) fail(c, EX_NOINPUT_, "'%s' is not a report that `tgc bench --json` or `tgc inspect --json` printed", o->baseline);
 }
 
 static double tolerance_of(Ctx *c, const Options *o, int q) {

@@ -522,7 +522,7 @@ int options_check(const Options *o) {
     return wrong(o, "--percentile must be above 0 and at most 100, not %g", o->percentile);
   if (o->cpus && !pace_cpus(o->cpus, &(Pace){ .rate = 0 }))
     return wrong(o, "--cpus needs numbers of CPUs, such as 0,2-3, not '%s'", o->cpus);
-  if (o->rate > 1e6) return wrong(o, "--rate must be at most 1e6");
+  if (option_given(o, "rate") && !(o->rate > 0 && o->rate <= 1e6)) return wrong(o, "--rate must be above 0 and at most 1e6");
   if (o->seconds > MOST_SECONDS) return wrong(o, "--seconds must be at most %g", MOST_SECONDS);
   if (o->cc_limit && duration(o->cc_limit) == 0) return wrong(o, "--cc-limit 0 leaves the C compiler no time");
   if (o->beam > 1000) return wrong(o, "--beam must be at most 1000");

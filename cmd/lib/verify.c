@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { SIGMAS = 8 };     /* standard deviations by which an element may be off */
-#define CAP 0x1p-3       /* share of the largest value; larger errors are not small */
-
 typedef struct Verify {
   const Options *o;
   const Target *target;
@@ -38,77 +35,17 @@ typedef struct Verify {
   Resumed *from;         /* the dump with the plan; NULL: a model */
 } Verify;
 
-/* The worst error from rounding to the graph's own types, over the elements of one output. */
-static double rounding_cost(const Tensor *rounded, const Tensor *exact) {
-  double cost = 0;
-  for (int64_t i = 0; i < exact->elems; i++) {
-    double d = fabs(tensor_at(rounded, i) - tensor_at(exact, i));
-    if (isfinite(d)) cost = fmax(cost, d);
-  }
-  return cost;
-}
-
 static json_t *real_json(double v) { return isfinite(v) ? json_real(v) : json_string(isnan(v) ? "nan" : "inf"); }
 
-static DType computed_in(const Verify *v, size_t output) {
-  Precision p = v->o->precision ? precision_named(v->o->precision) : PREC_FP32;
-  const Storage w = v->o->weights ? storage_named(v->o->weights) : STORE_FP32;
-  return p == PREC_BF16 || w == STORE_BF16 || w == STORE_INT8 || w == STORE_INT4 ? DT_BF16
-         : p == PREC_FP16 || w == STORE_FP16                                     ? DT_F16
-                                                                                 : v->want[output].dt;
-}
-
-/* Compiling may change the list of outputs, but the search for suspects needs the original one. */
-static Graph *same_graph(Ctx *c, const Graph *g) {
-  Graph *h = arena_dup(&c->model, g, sizeof *g);
-  h->inputs.p = arena_dup(&c->model, g->inputs.p, g->inputs.n * sizeof *g->inputs.p);
-  h->outputs.p = arena_dup(&c->model, g->outputs.p, g->outputs.n * sizeof *g->outputs.p);
-  h->entries.p = arena_dup(&c->model, g->entries.p, g->entries.n * sizeof *g->entries.p);
-  for (size_t e = 0; e < g->entries.n; e++) h->entries.p[e].g = same_graph(c, g->entries.p[e].g);
-  return h;
-}
-
-/* The relative error that a precision adds to each product in a sum; docs/numerics.md has the bounds. */
-static double product_error(const Verify *v) {
-  const Precision p = v->o->precision ? precision_named(v->o->precision) : PREC_FP32;
-  const double split = p == PREC_STRICT ? 0 : p == PREC_FAST || p == PREC_BF16X3 ? 0x1p-14 : 0x1p-23;
-  const double narrow = p == PREC_BF16 ? 0x1p-7 : p == PREC_FP16 ? 0x1p-11 : 0;
-  return split + narrow;
-}
-
-/* By output of a run: the variance of each element from roundings, in the graph as passes made it, since their transforms
- * amplify errors. The graph is taken before sums are split into bf16, whose roundings cancel; product_error stands for those.
- * NULL: not known. */
-static Tensor *variances(Ctx *c, const Verify *v) {
-  Options o = *v->o;
-  o.stop_after = "padding_split";
-  o.quiet = true;
-  o.dump = NULL;
-  if (v->runs > 1 || o.weights || v->from || v->g->entries.n) return NULL;
-  Graph *g = same_graph(c, v->g);
-  plan_of(&o, g, v->target, NULL);
-  const Tensor **params = ARENA_NEW(&c->model, const Tensor *, g->inputs.n + 1);
-  Ref *refs = ARENA_NEW(&c->model, Ref, g->outputs.n + 1);
-  Tensor *out = ARENA_NEW(&c->model, Tensor, g->outputs.n + 1);
-  for (size_t i = 0; i < g->inputs.n; i++) params[i] = &v->in[i];
-  for (size_t i = 0; i < v->nout; i++) refs[i] = g->outputs.p[i].ref;
-  if (!graph_variance(g->ir, refs, (int)v->nout, product_error(v), refs)) return NULL;
-  return interp_graph(g->ir, refs, (int)v->nout, params, &c->model, true, 0, out) ? out : NULL;
-}
-
 /* Largest error that the error model allows for an element, among those outside the tolerance but inside the model's limit. 0:
- * some element is outside of both. To first order the model is right for errors that are small beside the values. A recurrence,
- * or a root near 0, may amplify without limit; so above CAP of the largest value, only the error of the rounding interpreter
- * itself is allowed. */
+ * some element is outside of both. */
 static double allowed(const Verify *v, size_t output, const Tensor *variance, double fallback) {
   const Tensor *got = &v->got[output], *want = &v->want[output];
-  double most = 0, largest = 0;
-  for (int64_t i = 0; i < want->elems; i++)
-    if (isfinite(tensor_at(want, i))) largest = fmax(largest, fabs(tensor_at(want, i)));
-  const double cap = fmax(CAP * largest, fallback);
+  const double cap = rounding_cap(want, fallback);
+  double most = 0;
   for (int64_t i = 0; i < want->elems; i++) {
     const double x = tensor_at(got, i), y = tensor_at(want, i), d = fabs(x - y);
-    const double room = fmin(cap, SIGMAS * sqrt(tensor_at(variance, i)));
+    const double room = rounding_room(variance, i, cap);
     if (x == y || (isnan(x) && isnan(y)) || d <= v->o->atol + v->o->rtol * fabs(y)) continue;
     if (!(d <= room)) return 0;
     most = fmax(most, room);
@@ -174,15 +111,15 @@ static void judge(Ctx *c, Verify *v, Diff *d) {
   }
   if (!any || v->strict || !v->judged || !v->g) return;
   if (!v->from_data) { /* want is exact; a graph that amplifies errors does so for any arithmetic */
-    const Tensor *variance = variances(c, v);
+    const Tensor *variance = v->runs > 1 || v->from ? NULL : rounding_variances(c, v->o, v->g, v->target, v->in);
     Tensor *rounded = ARENA_NEW(&c->model, Tensor, n);
     Tensor *in = arena_dup(&c->model, v->in, v->runs * v->stride * sizeof *in);
     interpret_sets(c, v, false, in, rounded);
     Tensor *chosen = rounded; /* arithmetic that a pass chose, which may round more, within limits */
     if (v->compiled && v->runs == 1) interpret_compiled(c, v, in, chosen = ARENA_NEW(&c->model, Tensor, n));
     for (size_t i = 0; i < n; i++) {
-      double more = d[i].bad ? reference_error(&chosen[i], &v->want[i], computed_in(v, i)) : 0;
-      double room = d[i].bad ? 4 * fmax(rounding_cost(&rounded[i], &v->want[i]), isfinite(more) ? more : 0) : 0;
+      double more = d[i].bad ? reference_error(&chosen[i], &v->want[i], rounding_type(v->o, v->want[i].dt)) : 0;
+      double room = d[i].bad ? fmax(rounding_cost(&rounded[i], &v->want[i]), isfinite(more) ? 4 * more : 0) : 0;
       if (d[i].bad && variance) v->excused[i] = allowed(v, i, &variance[i], room);
       else if (d[i].bad && !tensor_compare(&v->got[i], &v->want[i], v->o->rtol, fmax(v->o->atol, room)).bad) v->excused[i] = room;
     }
@@ -359,7 +296,7 @@ static void produce(Ctx *c, Verify *v) {
   if (v->bundle.name)
     status = bundle_execute(c, v->o, v->o->model, v->scratch, &v->bundle, v->runs, v->steps, v->stride, v->in, v->got);
   else {
-    Plan *p = plan_from(v->o, v->range ? v->range : v->from ? v->g : same_graph(c, v->g), v->target, v->from, NULL, NULL);
+    Plan *p = plan_from(v->o, v->range ? v->range : v->from ? v->g : graph_copy(c, v->g), v->target, v->from, NULL, NULL);
     v->compiled = p->g;
     if (v->o->interpret) run_interpreted(c, v, p);
     else status = plan_execute(c, v->o, p, v->scratch, v->runs, v->steps, v->in, v->got);

@@ -5,6 +5,7 @@
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { REPEAT = 3 }; /* default of --repeat */
 
@@ -322,6 +323,12 @@ static void check_limits(Ctx *c, Bench *b, const char *machine) {
   limits_check(c, b->o, &m, &b->limits, &b->old, &b->checks);
 }
 
+static void check_cpus(Ctx *c, const Bench *b) { /* before the C compiler runs */
+  const long n = sysconf(_SC_NPROCESSORS_CONF);
+  for (long i = n; n > 0 && i < PACE_CPUS; i++)
+    if (b->pace.cpus[i]) fail(c, EX_USAGE_, "--cpus %s: this machine has no CPU %ld; they are 0 to %ld", b->o->cpus, i, n - 1);
+}
+
 static void run_bench(Ctx *c, void *arg) {
   Bench *b = arg;
   const char *machine;
@@ -329,6 +336,7 @@ static void run_bench(Ctx *c, void *arg) {
   const double start = clock_ms();
   b->pace = (Pace){ .rate = b->o->rate, .cold = b->o->cold };
   if (b->o->cpus && !pace_cpus(b->o->cpus, &b->pace)) BUG("--cpus was not checked");
+  check_cpus(c, b);
   b->paced = b->o->rate > 0 || b->o->cold;
   start_all(c, b);
   measure(c, b);

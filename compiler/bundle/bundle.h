@@ -49,6 +49,7 @@ typedef struct BundleOptions {
   bool no_cpu_check;       /* net_init does not check the CPU features that the code uses */
   bool keep_denormals;     /* keep the caller's floating-point mode; else denormals are flushed to zero */
   const Tensor *test_in, *test_out; /* for --self-test: an entry per input and output; NULL: none */
+  const Tensor *test_room;          /* by output: the error that each element may have, as f32 */
   const OutputError *errors; /* by output; NULL: not measured */
   const Setting *changes;  /* options that changed the model's inputs and outputs, for the manifest */
   int nchanges;

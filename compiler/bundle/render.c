@@ -213,12 +213,15 @@ static const char *weights_array(Ctx *c, const char *name, const uint8_t *p, int
   return sb_keep(&s, &c->model);
 }
 
+static void put_data(Sb *s, const Tensor *t, size_t n) {
+  for (size_t i = 0; i < n; i++) sb_put(s, t[i].data, (size_t)(t[i].elems * dt_bytes(t[i].dt)));
+}
+
 static void add_test_data(Ctx *c, const char *name, const Graph *g, const BundleOptions *o, Bundle *b) {
   Sb s = { 0 };
-  for (size_t i = 0; i < graph_nin(g); i++)
-    sb_put(&s, o->test_in[i].data, (size_t)(o->test_in[i].elems * dt_bytes(o->test_in[i].dt)));
-  for (size_t i = 0; i < graph_nout(g); i++)
-    sb_put(&s, o->test_out[i].data, (size_t)(o->test_out[i].elems * dt_bytes(o->test_out[i].dt)));
+  put_data(&s, o->test_in, graph_nin(g));
+  put_data(&s, o->test_out, graph_nout(g));
+  put_data(&s, o->test_room, graph_nout(g));
   size_t n = s.n;
   VEC_PUSH(&b->files,
            ((BundleFile){ .name = arena_printf(&c->model, "%s_check.bin", name), .p = sb_keep(&s, &c->model), .n = n }));

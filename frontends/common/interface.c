@@ -80,14 +80,22 @@ Graph *consts_bind(Ctx *c, const IoOptions *f, Graph *g) {
 }
 
 /* ---- names ---- */
+static _Noreturn void fail_unknown(Ctx *c, const Graph *g, const char *option, const char *name) {
+  Names all = { 0 };
+  for (size_t i = 0; i < g->inputs.n; i++) names_add(c, &all, g->inputs.p[i].name);
+  for (size_t i = 0; i < graph_nout(g); i++) names_add(c, &all, g->outputs.p[i].name);
+  const char *near = names_near(c, &all, name);
+  VEC_FREE(&all.p);
+  fail(c, EX_USAGE_, "--%s: the model has no input or output '%s'; the inputs are%s, and the outputs are%s%s", option, name,
+       graph_names(c, g->inputs.p, g->inputs.n, ""), graph_names(c, g->outputs.p, graph_nout(g), ""), near);
+}
+
 static void rename_one(Ctx *c, Graph *g, const char *text) {
   const char *eq = strrchr(text, '=');
   if (!eq || eq == text || !eq[1]) fail(c, EX_USAGE_, "--rename needs OLD=NEW, not '%s'", text);
   const char *old = arena_str(&c->model, text, (size_t)(eq - text)), *new = eq + 1;
   GIO *in = graph_find(g->inputs.p, g->inputs.n, old), *out = graph_find(g->outputs.p, graph_nout(g), old);
-  if (!in && !out)
-    fail(c, EX_USAGE_, "--rename: the model has no input or output '%s'; the inputs are%s, and the outputs are%s", old,
-         graph_names(c, g->inputs.p, g->inputs.n, old), graph_names(c, g->outputs.p, graph_nout(g), old));
+  if (!in && !out) fail_unknown(c, g, "rename", old);
   if ((in && graph_find(g->inputs.p, g->inputs.n, new)) || (out && graph_find(g->outputs.p, graph_nout(g), new)))
     fail(c, EX_USAGE_, "--rename %s: the model has another %s '%s'", text, in ? "input" : "output", new);
   if (in) in->name = new;
@@ -122,9 +130,7 @@ static Graph *convert(Ctx *c, Graph *g, const char *text) {
   }
   const char *name = arena_str(&c->model, text, strcspn(text, "="));
   if (!strchr(text, '=')) fail(c, EX_USAGE_, "--convert needs NAME=FORM, not '%s'", text);
-  if (!best)
-    fail(c, EX_USAGE_, "--convert: the model has no input or output '%s'; the inputs are%s, and the outputs are%s", name,
-         graph_names(c, g->inputs.p, g->inputs.n, name), graph_names(c, g->outputs.p, graph_nout(g), name));
+  if (!best) fail_unknown(c, g, "convert", name);
   const char *what = arena_printf(&c->model, "--convert %s", text);
   return is_input ? joined(c, graph_before, convert_input(c, best, text + n + 1, what), g, what)
                   : joined(c, after, convert_output(c, best, text + n + 1, what), g, what);
