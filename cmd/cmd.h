@@ -218,7 +218,8 @@ const char *range_of_dims(const Options *o, int64_t *low, int64_t *high); /* tex
 /* Calls `one` for each number of --size, with Options.run_size. Without --size, verify takes the least, the middle and the
  * greatest size of a range. Returns the last exit code that is not 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
-void values_at(GIO *v, size_t n, int64_t size);           /* sets the extents that the size decides */
+/* Sets the extents that the size decides. extents: those that follow from it; NULL: no value has one */
+void values_at(GIO *v, size_t n, const Extents *extents, int64_t size);
 const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, int64_t size); /* a copy after values_at; size 0: an unchanged copy */
 /* Returns `size`, or for 0 the greatest size of the range s; 0: s is no range. Fails if `size` is outside of the range, or is
  * given without a range. */
@@ -368,6 +369,7 @@ struct Interface {                                        /* facts that a caller
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
   Symbol symbol;                                          /* the range of sizes that the bundle serves */
+  Extents extents;                                        /* extents that follow from a size; without values of runs */
   int64_t size;                                           /* size of the bundle's runs and of the shapes above; 0: no range */
   bool states;                                            /* the bundle has states, which the runtime advances */
   const char *part;                                       /* entry whose inputs and outputs these are; NULL: the bundle's own */

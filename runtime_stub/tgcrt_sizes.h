@@ -39,4 +39,12 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   }
   return all;
 }
+
+/* An extent in a run that follows from extent number `of`: an output of a convolution, for example. Number 0 is n. */
+typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of; } tgcrt_extent;
+
+static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {
+  const int64_t sum = of * e->times + e->plus, extent = sum < 0 ? 0 : sum / e->over;
+  return extent < e->most ? extent : e->most;
+}
 #endif

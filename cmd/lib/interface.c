@@ -27,7 +27,8 @@ static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
     if (holds && (!small || small_bytes(small) != out[i].dt)) return false;
     out[i].narrow = small ? small->onnx : 0;
     out[i].open = (int)json_integer_value(json_object_get(j, "open"));
-    if (out[i].open < 0 || out[i].open > (int)rank) return false;
+    out[i].extent = (int)json_integer_value(json_object_get(j, "extent"));
+    if (out[i].open < 0 || out[i].open > (int)rank || out[i].extent < 0) return false;
     for (size_t k = 0; k < rank; k++) out[i].dims[k] = json_integer_value(json_array_get(shape, k));
     int64_t elems = dims_elems(out[i].dims, out[i].rank);
     if (!out[i].dt || elems < 0 || elems > INT64_MAX / 64) return false;
@@ -35,10 +36,26 @@ static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
   return true;
 }
 
+/* Extents that follow from the size. Each follows from one before it. */
+static bool read_extents(const json_t *list, Extents *out) {
+  VEC_PUSH(out, ((Extent){ 0 })); /* the size itself */
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *j = json_array_get(list, i);
+    const Extent e = { .of = (int)json_integer_value(json_object_get(j, "of")), .times = json_integer_value(json_object_get(j, "times")),
+                       .plus = json_integer_value(json_object_get(j, "plus")), .over = json_integer_value(json_object_get(j, "over")),
+                       .most = json_integer_value(json_object_get(j, "most")) };
+    if (e.of < 0 || e.of > (int)i || e.over < 1) return false;
+    VEC_PUSH(out, e);
+  }
+  return true;
+}
+
 /* Shapes in a manifest are those of the greatest size. */
-static bool shapes_are_greatest(const Symbol *s, const GIO *v, size_t n) {
+static bool shapes_are_greatest(const Symbol *s, const Extents *extents, const GIO *v, size_t n) {
   bool all = true;
-  for (size_t i = 0; i < n && all; i++) all = !v[i].open || (s->name && v[i].dims[v[i].open - 1] == s->high);
+  for (size_t i = 0; i < n && all; i++)
+    all = !v[i].open || (s->name && v[i].extent < (int)extents->n &&
+                         v[i].dims[v[i].open - 1] == extent_of_formulas(extents, v[i].extent, s->high));
   return all;
 }
 
@@ -118,18 +135,20 @@ static bool read_interface(Ctx *c, const json_t *j, const char *entry, Interface
     f->symbol.high = json_integer_value(json_object_get(size, "high"));
     if (!symbol || f->symbol.low < 1 || f->symbol.high <= f->symbol.low) return false;
     f->symbol.name = arena_str(&c->model, symbol, strlen(symbol));
+    if (!read_extents(json_object_get(size, "extents"), &f->extents)) return false;
   }
   if (!read_variants(c, json_object_get(j, "variants"), f)) return false;
   vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
   vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);
   return read_values(c, in, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->outputs.n, f->outputs.p) &&
-         shapes_are_greatest(&f->symbol, f->inputs.p, f->inputs.n) && shapes_are_greatest(&f->symbol, f->outputs.p, f->outputs.n);
+         shapes_are_greatest(&f->symbol, &f->extents, f->inputs.p, f->inputs.n) &&
+         shapes_are_greatest(&f->symbol, &f->extents, f->outputs.p, f->outputs.n);
 }
 
 void interface_at(Interface *f, int64_t size) {
   f->size = size;
-  values_at(f->inputs.p, f->inputs.n, size);
-  values_at(f->outputs.p, f->outputs.n, size);
+  values_at(f->inputs.p, f->inputs.n, &f->extents, size);
+  values_at(f->outputs.p, f->outputs.n, &f->extents, size);
 }
 
 static const char *manifest_path(Ctx *c, const char *dir) {
@@ -225,6 +244,7 @@ const char *files_changed(Ctx *c, const char *dir, int *code) {
 void interface_free(Interface *f) {
   VEC_FREE(&f->inputs);
   VEC_FREE(&f->outputs);
+  VEC_FREE(&f->extents);
   VEC_FREE(&f->sources);
   VEC_FREE(&f->variants);
   VEC_FREE(&f->variant_flags);

@@ -50,14 +50,14 @@ int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o)) {
   return worst;
 }
 
-void values_at(GIO *v, size_t n, int64_t size) {
+void values_at(GIO *v, size_t n, const Extents *extents, int64_t size) {
   for (size_t i = 0; i < n; i++)
-    if (v[i].open) v[i].dims[v[i].open - 1] = size;
+    if (v[i].open) v[i].dims[v[i].open - 1] = v[i].extent ? extent_of_formulas(extents, v[i].extent, size) : size;
 }
 
 const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, int64_t size) {
   GIO *copy = n ? arena_dup(&c->model, v, n * sizeof *v) : NULL; /* a model may have no inputs */
-  if (size) values_at(copy, n, size);
+  if (size) values_at(copy, n, NULL, size);
   return copy;
 }
 

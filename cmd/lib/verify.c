@@ -59,7 +59,8 @@ static void interpret_sets(Ctx *c, const Verify *v, bool exact, Tensor *in, Tens
     interpret(c, v->o, v->g, v->steps, exact, in + k * v->steps * v->stride, out + k * v->steps * v->nout);
 }
 
-/* Copies the entries of a run between memory of the greatest size and memory of the run's; x: a value of the greatest size */
+/* Copies the entries of a run between memory of the greatest size and memory of the run's; x: a value of the greatest size; size:
+ * its entries in the run */
 static void copy_entries(const GIO *x, int64_t size, char *to, int64_t to_size, const char *from, int64_t from_size) {
   int64_t rows = 1, entry = dt_bytes(x->dt);
   for (int a = 0; a < x->open - 1; a++) rows *= x->dims[a];
@@ -88,8 +89,9 @@ static void interpret_compiled(Ctx *c, const Verify *v, Tensor *in, Tensor *out)
   for (size_t i = 0; i < v->nout; i++) {
     const GIO *x = &g->outputs.p[i];
     if (size && x->open && out[i].data) {
+      const int64_t entries = extent_in_run(g->ir, x->extent, size);
       char *data = arena_alloc(&c->model, (size_t)(v->want[i].elems * dt_bytes(out[i].dt)));
-      copy_entries(x, size, data, size, out[i].data, x->dims[x->open - 1]);
+      copy_entries(x, entries, data, entries, out[i].data, x->dims[x->open - 1]);
       out[i].data = data;
     }
     memcpy(out[i].dims, v->want[i].dims, sizeof out[i].dims);

@@ -82,10 +82,15 @@ static json_t *list_json(Ctx *c, const GIO *v, size_t n, const char *kind) {
   return list;
 }
 
-static void put_values(Sb *o, const char *key, Ctx *c, const GIO *v, int n, const char *kind) {
+/* extent: the numbers that extents have in the bundle; NULL: values have none */
+static void put_values(Sb *o, const char *key, Ctx *c, const GIO *v, int n, const char *kind, const int *extent) {
   const char **field = bundle_fields(c, v, n, kind);
   put_key(o, key);
-  for (int i = 0; i < n; i++) put_element(o, i, value_json(&v[i], field[i]));
+  for (int i = 0; i < n; i++) {
+    json_t *j = value_json(&v[i], field[i]);
+    if (v[i].extent) json_object_set_new(j, "extent", json_integer(extent[v[i].extent]));
+    put_element(o, i, j);
+  }
   put_list_end(o, n);
 }
 
@@ -392,8 +397,21 @@ static json_t *device_json(const Rendering *r) {
                    r->images.maker, "images", images_json(r));
 }
 
-static json_t *sizes_json(const Symbol *s) {
-  return json_pack("[{s:o, s:I, s:I}]", "name", json_text(s->name), "low", (json_int_t)s->low, "high", (json_int_t)s->high);
+static json_t *sizes_json(const IR *ir, const Graph *g) {
+  const Symbol *s = &ir->symbol;
+  json_t *size = json_pack("{s:o, s:I, s:I}", "name", json_text(s->name), "low", (json_int_t)s->low, "high", (json_int_t)s->high);
+  json_t *list = json_array();
+  int count;
+  const int *number = extents_used(ir, g, &count);
+  for (size_t i = 1; i < ir->extents.n; i++) {
+    const Extent *e = &ir->extents.p[i];
+    if (number[i])
+      json_array_append_new(list, json_pack("{s:i, s:I, s:I, s:I, s:I}", "of", number[e->of], "times", (json_int_t)e->times, "plus",
+                                            (json_int_t)e->plus, "over", (json_int_t)e->over, "most", (json_int_t)e->most));
+  }
+  if (count) json_object_set_new(size, "extents", list);
+  else json_decref(list);
+  return json_pack("[o]", size);
 }
 
 void bundle_manifest(const Rendering *r, Bundle *b) {
@@ -401,6 +419,7 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   const BundleOptions *o = r->o;
   Ctx *c = p->ir->ctx;
   Sb out = { 0 };
+  int extents;
   /* members are sorted by name */
   put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor",
                                     p->ir->symbol.name ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR));
@@ -412,16 +431,16 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   put_member(&out, "files", files_json(b));
   put_member(&out, "format", json_integer(BUNDLE_FORMAT));
   put_member(&out, "generator", json_string("tgc"));
-  put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input");
+  put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input", NULL);
   put_member(&out, "interface", json_string(r->interface));
   put_kernels(&out, p, &r->images);
   put_member(&out, "license", json_string("0BSD"));
   put_member(&out, "model", json_text(p->g->name));
   put_member(&out, "name", json_string(o->name));
   put_member(&out, "options", options_json(p, o));
-  put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output");
+  put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output", extents_used(p->ir, p->g, &extents));
   put_member(&out, "schedules", tuning_json(p));
-  if (p->ir->symbol.name) put_member(&out, "sizes", sizes_json(&p->ir->symbol));
+  if (p->ir->symbol.name) put_member(&out, "sizes", sizes_json(p->ir, p->g));
   put_member(&out, "source", source_json(c));
   if (p->memory.states.n) {
     put_member(&out, "state_bytes", json_integer(p->memory.state_bytes));

@@ -28,7 +28,7 @@ static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name, co
     text_dims(&s, &v[i], symbol);
     const long long elems = (long long)dims_elems(v[i].dims, v[i].rank);
     sb_printf(&s, "\", '%c', %d, %lld", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8, elems);
-    if (symbol->name) sb_printf(&s, ", %lld", v[i].open ? elems / (long long)symbol->high : 0);
+    if (symbol->name) sb_printf(&s, ", %lld", v[i].open && !v[i].extent ? elems / (long long)symbol->high : 0);
     sb_puts(&s, " },\n");
   }
   if (!n) sb_printf(&s, "  { \"\", \"\", 'f', 4, 0%s },\n", symbol->name ? ", 0" : "");
@@ -429,6 +429,39 @@ static const char *size_rows_word(const Rendering *r) {
   if (!ir->sizes.n) sb_puts(&s, "  { 1, 1, 1, TGCRT_SIZE_ALL },");
   return sb_keep(&s, &ir->ctx->model);
 }
+static int count_extents(const Rendering *r) {
+  int count = 0;
+  if (r->p->ir->symbol.name) extents_used(r->p->ir, r->p->g, &count);
+  return count;
+}
+static const char *extent_rows_word(const Rendering *r) {
+  const IR *ir = r->p->ir;
+  Sb s = { 0 };
+  int count;
+  const int *number = extents_used(ir, r->p->g, &count);
+  for (size_t i = 1; i < ir->extents.n; i++) {
+    const Extent *e = &ir->extents.p[i];
+    if (number[i])
+      sb_printf(&s, "%s  { %lld, %lld, %lld, %lld, %d },", s.n ? "\n" : "", (long long)e->times, (long long)e->plus, (long long)e->over,
+                (long long)e->most, number[e->of]);
+  }
+  return sb_keep(&s, &ir->ctx->model);
+}
+static const char *size_extents_word(const Rendering *r) {
+  const IR *ir = r->p->ir;
+  Sb s = { 0 };
+  int count;
+  const int *number = extents_used(ir, r->p->g, &count);
+  for (size_t i = 0; i < ir->sizes.n; i++) sb_printf(&s, "%d, ", number[ir->sizes.p[i].of]);
+  return sb_keep(&s, &ir->ctx->model);
+}
+static const char *output_extents_word(const Rendering *r) {
+  Sb s = { 0 };
+  int count;
+  const int *number = extents_used(r->p->ir, r->p->g, &count);
+  for (size_t i = 0; i < graph_nout(r->p->g); i++) sb_printf(&s, "%d, ", number[r->p->g->outputs.p[i].extent]);
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
 static const char *open_text(const Rendering *r, const GIO *v, size_t n) {
   Sb s = { 0 };
   for (size_t i = 0; i < n; i++) sb_printf(&s, "%d, ", v[i].open);
@@ -515,6 +548,9 @@ static const MadeWord made_words[] = {
   { "works", works_word },
   { "job", job_word },
   { "size_rows", size_rows_word },
+  { "extent_rows", extent_rows_word },
+  { "size_extents", size_extents_word },
+  { "output_extents", output_extents_word },
   { "open_inputs", open_inputs_word },
   { "open_outputs", open_outputs_word },
   { "value_declarations", values_h },
@@ -645,6 +681,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "work_part", arena_printf(m, "%lld", (long long)(o->stepped ? work_part(p) : 0)) },
     { "capacity", word_if(graph_may_overflow(g)) },
     { "sizes", word_if(p->ir->symbol.name != NULL) },
+    { "derived", word_if(count_extents(&r)) },
+    { "nextents", arena_printf(m, "%d", count_extents(&r) + 1) },
     { "symbol", symbol },
     { "SYMBOL", SYMBOL },
     { "size_low", arena_printf(m, "%lld", (long long)p->ir->symbol.low) },

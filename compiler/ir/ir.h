@@ -145,14 +145,28 @@ typedef struct Tensor {
 
 /* ---- sizes of a run (sizes.c): an extent of inputs may be a number from low to high. Each run is told this number. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
+typedef struct Graph Graph;
 typedef struct Symbol {
   const char *name;        /* name of the dimension; NULL: all sizes are constants */
   int64_t low, high;       /* shapes of nodes contain `high` for the dimension */
   int64_t run;             /* interp_graph evaluates the run of this size; 0: of the size `high` */
 } Symbol;
-/* A run of m needs the elements i with i / inner[k] % symbol.high < m for each k < n. n 0: all of them; NEED_NOTHING: none */
+/* An extent in a run follows from another one, `of`: min(most, (of * times + plus) / over), or 0 if the sum is negative. Row 0 of
+ * IR.extents is the number that a run is told. Extents with the same values are one row. */
+typedef struct Extent {
+  int of;
+  int64_t times, plus, over, most;
+  const int64_t *at;       /* its values in runs of symbol.low .. symbol.high */
+  int64_t shared;          /* greatest common divisor of them */
+} Extent;
+typedef VEC(Extent) Extents;
+/* A number that kernels ask for: tgcrt_size_of, of an extent in place of n */
+typedef struct RunSize { int64_t times; int tile, height; tgcrt_size_rule rule; int of; } RunSize;
+/* A run needs the elements i with i / inner % extent < IR.extents[of], for each condition of a list. n 0: all of them;
+ * NEED_NOTHING: none */
 enum { NEEDED_MOST = 4, NEED_NOTHING = -1 };
-typedef struct Needed { int n; int64_t inner[NEEDED_MOST]; } Needed;
+typedef struct Need { int64_t inner, extent; int of; } Need;
+typedef struct Needed { int n; Need is[NEEDED_MOST]; } Needed;
 
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */
 typedef enum {
@@ -196,7 +210,8 @@ typedef struct IR {
   VEC(Buf) bufs;
   VEC(Origin) origins;
   Symbol symbol;
-  VEC(tgcrt_size) sizes;   /* the sizes that kernels ask for */
+  Extents extents;         /* of runs; empty: all sizes are constants */
+  VEC(RunSize) sizes;         /* the sizes that kernels ask for */
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
   int64_t next_range;      /* number of the next range or accumulator */
@@ -364,7 +379,9 @@ typedef struct GIO {
   int rank;
   int64_t dims[MAX_RANK];
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
-  int open;                /* 1 + the axis whose extent is IR.symbol; 0: none */
+  int open;                /* 1 + the axis whose extent a run decides; 0: none */
+  int extent;              /* with open: this extent, in IR.extents */
+  const char *formula;     /* with extent > 0: what it is, for readers */
 } GIO;
 static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: an output that the bundle keeps as an input of the next run. */
@@ -377,7 +394,6 @@ typedef struct GState {
   bool only_read;          /* the output is the input, and no run changes it: another entry writes the state */
   const Tensor *init;      /* value before the first run; NULL: zeros */
 } GState;
-typedef struct Graph Graph;
 /* An entry point: a graph of its own, whose values are some of the whole graph's. Both have the same IR. */
 typedef struct GEntry {
   const char *name;        /* a C identifier */
@@ -416,15 +432,29 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * ---- */
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for extent 1 */
-/* sizes.c. size_number: the row of s in IR.sizes, added if absent. size_value: this size as a SIZE. greatest_size: its greatest
- * value. size_in_run: its value in a run of n */
-int size_number(IR *ir, tgcrt_size s);
+/* sizes.c. ir_set_symbol: sizes from low to high. extent_make: the row of an extent, added if absent. extent_in_run: its value
+ * in a run of n. size_number, size_value: the row of a size in IR.sizes, and this size as a SIZE. greatest_size: its greatest value
+ * in any run. size_in_run: its value in a run of n */
+void ir_set_symbol(IR *ir, Symbol symbol);
+int extent_make(IR *ir, Extent e);
+static inline int64_t extent_in_run(const IR *ir, int extent, int64_t n) { return ir->extents.p[extent].at[n - ir->symbol.low]; }
+int64_t extent_of_formulas(const Extents *all, int extent, int64_t n); /* the same without Extent.at */
+const char *extent_text(Ctx *c, const IR *ir, int extent);             /* "(n - 1) / 2 + 1", but as one fraction */
+/* Rows of IR.extents that follow from n, of which sizes, inputs and outputs need: their numbers in a table without the others. 0:
+ * n itself, or not needed. *count: the greatest number */
+const int *extents_used(const IR *ir, const Graph *g, int *count);
+bool extent_at_most(const IR *ir, int a, int b);     /* in every run a is at most b */
+bool extent_is_constant(const IR *ir, int extent);
+RunSize size_all(int64_t times, int of);                /* as many values: extent `of` * times */
+int size_number(IR *ir, RunSize s);
 Ref size_value(IR *ir, int number);
-bool needed_add(Needed *to, int64_t inner);        /* false: *to has this condition already, or has no room for it */
-bool needed_has(const Needed *all, int64_t inner);
-Needed needed_both(const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
 int64_t greatest_size(const IR *ir, int number);
-static inline int64_t size_in_run(const IR *ir, int number, int64_t n) { return tgcrt_size_of(&ir->sizes.p[number], n); }
+int64_t size_in_run(const IR *ir, int number, int64_t n);
+/* Adds a condition. False: it holds for all elements, the list has it, or the list has no room for another one */
+bool needed_add(IR *ir, Needed *to, Need is);
+void needed_only(IR *ir, Needed *to, Need is);       /* the same, in place of a condition on entries of the same axis */
+Needed needed_both(const IR *ir, const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
+bool needed_same(const Needed *a, const Needed *b);
 /* a RANGE over the first values of `extent`, as many as size `number` says */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
 Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of this one */

@@ -221,15 +221,31 @@ bool scan_dims_fit(DType d, int rank, const int64_t *dims) {
   return n < INT64_MAX / (d ? dt_bytes(d) : 8);
 }
 
-static int64_t symbolic_dim(Parser *p, const Type *t) {
+static int64_t named_dim(Parser *p, const Type *t) {
   const char *s;
   size_t n = scan_word(p, &s);
   if (!n) scan_bad(p, p->at, "expected a dimension, found %s", scan_found(p));
   if (!p->hooks || !p->hooks->dim) scan_bad(p, s, "the dimension '%.*s' has no value", shown(n), s);
-  int64_t v = p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n), t->rank, t->dt);
-  const char *at = p->at;
-  if (scan_accept(p, '*') && !i64_mul(v, scan_integer(p, "a factor"), &v)) scan_bad(p, at, "the dimension is too large");
-  return v;
+  return p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n), t->rank, t->dt);
+}
+
+/* NAME, then any number of *N, /N, +N and -N, which apply from left to right: "n-3/2+1" is floor((n - 3) / 2) + 1 */
+static int64_t symbolic_dim(Parser *p, const Type *t) {
+  int64_t v = named_dim(p, t), by = 0;
+  for (;;) {
+    const char *at = p->at;
+    const char op = scan_peek(p);
+    if (op == '-') { /* the integer has the sign */
+      by = scan_integer(p, "a number");
+      if (!i64_add(v, by, &v)) scan_bad(p, at, "the dimension is too large");
+      continue;
+    }
+    if (!scan_accept(p, '*') && !scan_accept(p, '/') && !scan_accept(p, '+')) return v;
+    by = scan_integer(p, op == '*' ? "a factor" : "a number");
+    if (op == '/' && by < 1) scan_bad(p, at, "a dimension can only be divided by a positive number");
+    if (op == '/') v = v < 0 ? v : v / by; /* a negative dimension is wrong anyway */
+    else if (!(op == '*' ? i64_mul(v, by, &v) : i64_add(v, by, &v))) scan_bad(p, at, "the dimension is too large");
+  }
 }
 
 static void type_dims(Parser *p, Type *t, bool symbols) {

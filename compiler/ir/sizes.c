@@ -1,18 +1,107 @@
 /* SPDX-License-Identifier: MIT */
-/* sizes.c: the table of sizes that a run of a range of sizes has, and ranges that end at one of them.
+/* sizes.c: the extents and sizes of runs of a range of sizes, conditions on elements, and ranges that end at a size.
  *
- * A size is a formula of the number n that a run is told (runtime_stub/tgcrt_sizes.h). In kernels it is the leaf SIZE, whose
- * bounds hold for every n, or the limit of a RANGE. The extent of such a range is its greatest limit, so proofs stay valid. */
+ * A run is told a number n. Extents of values follow from it: n + 2 behind a padding, (n - 1) / 2 + 1 behind a window with steps.
+ * A size is a formula of an extent (runtime_stub/tgcrt_sizes.h). In kernels it is the leaf SIZE, whose bounds hold for every n, or
+ * the limit of a RANGE. The extent of such a range is its greatest limit, so proofs stay valid. */
 #include "ir.h"
+#include <stdlib.h>
+#include <string.h>
 
-int size_number(IR *ir, tgcrt_size s) {
+/* ---- extents ---- */
+static int64_t runs(const IR *ir) { return ir->symbol.high - ir->symbol.low + 1; }
+
+void ir_set_symbol(IR *ir, Symbol symbol) {
+  ir->symbol = symbol;
+  int64_t *at = ARENA_NEW(&ir->ctx->model, int64_t, runs(ir));
+  for (int64_t i = 0; i < runs(ir); i++) at[i] = symbol.low + i;
+  ir->extents.n = 0;
+  VEC_PUSH(&ir->extents, ((Extent){ 0, 1, 0, 1, symbol.high, at, symbol.low == symbol.high ? symbol.low : 1 }));
+}
+
+int extent_make(IR *ir, Extent e) {
+  e.shared = 0;
+  const tgcrt_extent formula = { e.times, e.plus, e.over, e.most, e.of };
+  const size_t bytes = (size_t)runs(ir) * sizeof(int64_t);
+  int64_t *at = xmalloc(bytes);
+  size_t k = 0;
+  for (int64_t i = 0; i < runs(ir); i++) {
+    at[i] = tgcrt_extent_of(&formula, ir->extents.p[e.of].at[i]);
+    e.shared = i64_gcd(e.shared, at[i]);
+  }
+  while (k < ir->extents.n && memcmp(ir->extents.p[k].at, at, bytes)) k++;
+  if (k == ir->extents.n) {
+    e.at = arena_dup(&ir->ctx->model, at, bytes);
+    VEC_PUSH(&ir->extents, e);
+  }
+  free(at);
+  return (int)k;
+}
+
+int64_t extent_of_formulas(const Extents *all, int extent, int64_t n) {
+  int64_t *at = xcalloc((size_t)extent + 1, sizeof *at);
+  at[0] = n;
+  for (int i = 1; i <= extent; i++) {
+    const Extent *e = &all->p[i];
+    at[i] = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, e->most, e->of }, at[e->of]);
+  }
+  const int64_t value = at[extent];
+  free(at);
+  return value;
+}
+
+const char *extent_text(Ctx *c, const IR *ir, int extent) {
+  const Extent *e = &ir->extents.p[extent];
+  if (!extent) return ir->symbol.name;
+  const char *text = extent_text(c, ir, e->of);
+  if (e->times != 1) text = arena_printf(&c->model, e->of ? "%lld*(%s)" : "%lld*%s", (long long)e->times, text);
+  if (e->plus) text = arena_printf(&c->model, "%s%+lld", text, (long long)e->plus);
+  return e->over == 1 ? text : arena_printf(&c->model, e->plus || e->of ? "(%s)/%lld" : "%s/%lld", text, (long long)e->over);
+}
+
+const int *extents_used(const IR *ir, const Graph *g, int *count) {
+  int *number = ARENA_NEW(&ir->ctx->model, int, ir->extents.n + 1);
+  memset(number, 0, (ir->extents.n + 1) * sizeof *number);
+  *count = 0;
+  for (size_t i = 0; i < ir->sizes.n; i++) number[ir->sizes.p[i].of] = 1;
+  for (size_t i = 0; i < g->outputs.n; i++) number[g->outputs.p[i].extent] = 1;
+  for (size_t i = ir->extents.n; i-- > 1;)
+    if (number[i]) number[ir->extents.p[i].of] = 1;
+  number[0] = 0;
+  for (size_t i = 1; i < ir->extents.n; i++)
+    if (number[i]) number[i] = ++*count;
+  return number;
+}
+
+bool extent_at_most(const IR *ir, int a, int b) {
+  bool yes = true;
+  for (int64_t i = 0; i < runs(ir) && yes; i++) yes = ir->extents.p[a].at[i] <= ir->extents.p[b].at[i];
+  return yes;
+}
+
+bool extent_is_constant(const IR *ir, int extent) {
+  const int64_t *at = ir->extents.p[extent].at;
+  bool yes = true;
+  for (int64_t i = 1; i < runs(ir) && yes; i++) yes = at[i] == at[0];
+  return yes;
+}
+
+/* ---- sizes ---- */
+RunSize size_all(int64_t times, int of) { return (RunSize){ times, 1, 1, TGCRT_SIZE_ALL, of }; }
+
+int size_number(IR *ir, RunSize s) {
   for (size_t i = 0; i < ir->sizes.n; i++) {
-    const tgcrt_size *x = &ir->sizes.p[i];
-    if (x->rule == s.rule && x->times == s.times && x->tile == s.tile && x->height == s.height) return (int)i;
+    const RunSize *x = &ir->sizes.p[i];
+    if (x->rule == s.rule && x->times == s.times && x->tile == s.tile && x->height == s.height && x->of == s.of) return (int)i;
   }
   if (ir->sizes.n == SIZES_MOST) fail(ir->ctx, EX_BADMODEL, "the model needs more than %d sizes in a run", SIZES_MOST);
   VEC_PUSH(&ir->sizes, s);
   return (int)ir->sizes.n - 1;
+}
+
+int64_t size_in_run(const IR *ir, int number, int64_t n) {
+  const RunSize *s = &ir->sizes.p[number];
+  return tgcrt_size_of(&(tgcrt_size){ s->times, s->tile, s->height, s->rule }, extent_in_run(ir, s->of, n));
 }
 
 int64_t greatest_size(const IR *ir, int number) {
@@ -27,25 +116,70 @@ Ref size_value(IR *ir, int number) {
   return node_make(ir, OP_SIZE, DT_I64, 1, 0, NULL, 2, arg, 0, NULL);
 }
 
-bool needed_has(const Needed *all, int64_t inner) {
-  for (int k = 0; k < all->n; k++)
-    if (all->inner[k] == inner) return true;
-  return false;
+/* ---- conditions on elements ---- */
+/* One form for equal conditions: entries that always come together are one entry. */
+static Need plainest(IR *ir, Need is) {
+  const int64_t together = i64_gcd(is.extent, ir->extents.p[is.of].shared);
+  if (together <= 1) return is;
+  const int of = extent_make(ir, (Extent){ .of = is.of, .times = 1, .over = together, .most = is.extent / together });
+  return (Need){ is.inner * together, is.extent / together, of };
 }
 
-bool needed_add(Needed *to, int64_t inner) {
-  if (to->n == NEEDED_MOST || needed_has(to, inner)) return false;
-  to->inner[to->n++] = inner;
+static bool holds_for_all(const IR *ir, const Need *is) {
+  bool yes = true;
+  for (int64_t i = 0; i < runs(ir) && yes; i++) yes = ir->extents.p[is->of].at[i] >= is->extent;
+  return yes;
+}
+
+/* The condition on entries of the same axis; NULL: there is none */
+static const Need *needed_like(const Needed *all, const Need *is) {
+  for (int k = 0; k < all->n; k++)
+    if (all->is[k].inner * all->is[k].extent == is->inner * is->extent) return &all->is[k];
+  return NULL;
+}
+
+bool needed_add(IR *ir, Needed *to, Need is) {
+  is = plainest(ir, is);
+  if (to->n == NEEDED_MOST || holds_for_all(ir, &is) || needed_like(to, &is)) return false;
+  to->is[to->n++] = is;
   return true;
 }
 
-Needed needed_both(const Needed *a, const Needed *b) {
+void needed_only(IR *ir, Needed *to, Need is) {
+  is = plainest(ir, is);
+  Need *had = (Need *)(uintptr_t)needed_like(to, &is);
+  if (had) *had = is;
+  else needed_add(ir, to, is);
+}
+
+/* In every run, a asks for at most as many elements as b. */
+static bool asks_at_most(const IR *ir, const Need *a, const Need *b) {
+  const int64_t *x = ir->extents.p[a->of].at, *y = ir->extents.p[b->of].at;
+  bool yes = true;
+  for (int64_t i = 0; i < runs(ir) && yes; i++) yes = x[i] * a->inner <= y[i] * b->inner;
+  return yes;
+}
+
+Needed needed_both(const IR *ir, const Needed *a, const Needed *b) {
   Needed both = { 0 };
-  for (int k = 0; k < a->n; k++)
-    if (needed_has(b, a->inner[k])) needed_add(&both, a->inner[k]);
+  for (int k = 0; k < a->n; k++) {
+    const Need *one = &a->is[k], *two = needed_like(b, one);
+    if (two && asks_at_most(ir, one, two)) both.is[both.n++] = *two;
+    else if (two && asks_at_most(ir, two, one)) both.is[both.n++] = *one;
+  }
   return both;
 }
 
+bool needed_same(const Needed *a, const Needed *b) {
+  bool same = a->n == b->n;
+  for (int k = 0; k < a->n && same; k++) {
+    const Need *other = needed_like(b, &a->is[k]);
+    same = other && other->of == a->is[k].of && other->inner == a->is[k].inner;
+  }
+  return same;
+}
+
+/* ---- ranges that end ---- */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind) {
   const int64_t arg[4] = { extent, ir->next_range++, kind, number + 1 };
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 4, arg, 0, NULL);

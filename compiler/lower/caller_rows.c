@@ -2,7 +2,7 @@
 /* caller_rows.c: indices of the caller's memory, whose rows are as long as a run's size says.
  *
  * Up to here an index counts elements of the greatest size. If the dimension of the run is not outermost, the rows of a smaller
- * size are shorter. An entry of the dimension has `inner` elements. So index / (inner * high) is the number of the row, and a row
+ * size are shorter. An entry of the dimension has `inner` elements. So index / (inner * extent) is the number of the row, and a row
  * has inner * size elements.
  *
  * needs: nests of loops only   gives: nests that access inputs and outputs as the caller lays them out
@@ -10,21 +10,21 @@
 #include "lower.h"
 #include <stdlib.h>
 
-/* Number of elements of an entry of the dimension, if rows of entries follow one another in the buffer; else 0 */
-static int64_t entry_of_rows(const IR *ir, const Buf *b) {
-  return buf_ends_early(b) && b->needed.inner[0] * ir->symbol.high < b->elems ? b->needed.inner[0] : 0;
+/* The entries of rows that follow one another in the buffer; NULL: there is one row */
+static const Need *entries_of_rows(const Buf *b) {
+  return buf_ends_early(b) && b->needed.is[0].inner * b->needed.is[0].extent < b->elems ? &b->needed.is[0] : NULL;
 }
 
-static Ref caller_index(IR *ir, Ref index, int64_t inner) {
+static Ref caller_index(IR *ir, Ref index, const Need *is) {
   const Node *x = node(ir, index);
   if (x->op == OP_VEC) {
     Ref *lane = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
-    for (int k = 0; k < x->nsrc; k++) lane[k] = caller_index(ir, x->src[k], inner);
+    for (int k = 0; k < x->nsrc; k++) lane[k] = caller_index(ir, x->src[k], is);
     return node_with_src(ir, index, lane);
   }
   CHECK(x->lanes == 1);
-  const int64_t row = inner * ir->symbol.high;
-  const Ref length = size_value(ir, size_number(ir, (tgcrt_size){ inner, 1, 1, TGCRT_SIZE_ALL }));
+  const int64_t row = is->inner * is->extent;
+  const Ref length = size_value(ir, size_number(ir, size_all(is->inner, is->of)));
   const Ref begin = node_make(ir, OP_MUL, DT_I64, 1, 2, (Ref[]){ ix_div(ir, index, row), length }, 0, NULL, 0, NULL);
   return ix_add(ir, begin, ix_mod(ir, index, row));
 }
@@ -33,15 +33,15 @@ Ref caller_rows(IR *ir, Ref nest) {
   Refs all = { 0 };
   RefMap now = { 0 };
   bool any = false;
-  for (size_t i = 0; i < ir->bufs.n && !any && ir->symbol.name; i++) any = entry_of_rows(ir, &ir->bufs.p[i]) > 0;
+  for (size_t i = 0; i < ir->bufs.n && !any && ir->symbol.name; i++) any = entries_of_rows(&ir->bufs.p[i]) != NULL;
   if (any) ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
     for (int k = 0; k < x->nsrc; k++) src[k] = refmap_get(&now, x->src[k]);
     const bool touches = is_access(x) || x->op == OP_PREFETCH;
-    const int64_t inner = touches ? entry_of_rows(ir, &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))]) : 0;
-    if (inner) src[1] = caller_index(ir, src[1], inner);
+    const Need *is = touches ? entries_of_rows(&ir->bufs.p[buffer_id(node(ir, access_buffer(x)))]) : NULL;
+    if (is) src[1] = caller_index(ir, src[1], is);
     refmap_set(&now, all.p[i], x->nsrc ? node_with_src(ir, all.p[i], src) : all.p[i]);
   }
   if (any) nest = refmap_get(&now, nest);

@@ -4,29 +4,35 @@
  * needs: a nest   gives: the values of its ranges that a run needs   keeps: the nest   breaks: nothing */
 #include "nest.h"
 
-/* times, if a run of n stores needed elements for the first n * times values of range r, and no others; else 0. The range may be
- * the axis or a part of it, or also count what lies inside of the axis. */
-static int64_t values_needed(IR *ir, int64_t inner, Ref index, Ref r) {
+/* The size that says how many values of range r hold needed elements in a run, if these are the first ones, and no others are
+ * needed; its rule is TGCRT_SIZE_RULES if they are not. The range may be the axis or a part of it, or also count what lies inside
+ * of the axis. */
+static RunSize values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   const Node *x = node(ir, r);
   const int64_t extent = range_extent(x);
-  int64_t coef, all = ir->symbol.high;
+  const RunSize none = { .rule = TGCRT_SIZE_RULES };
+  int64_t coef, all = is->extent, inner = is->inner;
   Ref rest;
-  if (range_limit(x) || range_kind(x) != RK_LOOP || extent % ir->symbol.high || !ix_split(ir, index, r, &coef, &rest) || coef <= 0)
-    return 0;
+  if (range_limit(x) || range_kind(x) != RK_LOOP || !ix_split(ir, index, r, &coef, &rest) || coef <= 0) return none;
   if (coef < inner && inner % coef == 0) all *= inner / coef, inner = coef;
   const Ref at = ix_mod(ir, ix_div(ir, index, inner), all);
-  const bool counts = ix_split(ir, at, r, &coef, &rest) && coef > 0 && node(ir, rest)->vmin >= 0 && node(ir, rest)->vmax < coef &&
-                      coef * extent == all;
-  return counts ? extent / ir->symbol.high : 0;
+  if (!ix_split(ir, at, r, &coef, &rest) || coef <= 0) return none;
+  const int64_t first = node(ir, rest)->vmin, last = node(ir, rest)->vmax;
+  if (extent % is->extent == 0 && first >= 0 && last < coef && coef * extent == all) return size_all(extent / is->extent, is->of);
+  if (!is->of || coef != 1 || first != last || first < 0 || all != is->extent || first + extent > all) return none;
+  return size_all(1, extent_make(ir, (Extent){ .of = is->of, .times = 1, .plus = -first, .over = 1, .most = extent }));
 }
 
-/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. */
-static bool is_tile(const IR *ir, const Nest *n, Ref r) {
+/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. Or it is a tile of the
+ * values of which a run needs as many as `values` says. part: the range is not the whole axis */
+static bool is_tile(const IR *ir, const Nest *n, Ref r, const RunSize *values, bool part) {
   bool yes = false;
   for (int k = 0; k < n->n; k++) {
     const Node *x = node(ir, n->ranges[k]);
-    if (!range_limit(x) || range_extent(x) != 1) continue;
-    const tgcrt_size *s = &ir->sizes.p[range_limit(x) - 1];
+    if (!range_limit(x)) continue;
+    const RunSize *s = &ir->sizes.p[range_limit(x) - 1];
+    yes |= part && s->of == values->of;
+    if (range_extent(x) != 1) continue;
     yes |= (s->rule == TGCRT_SIZE_TILES || s->rule == TGCRT_SIZE_WHOLE) && s->tile == range_extent(node(ir, r));
   }
   return yes;
@@ -38,20 +44,21 @@ const Needed *nest_needed(const IR *ir, Ref nest) {
   return ir->symbol.name && store->op == OP_STORE ? &ir->bufs.p[buffer_id(node(ir, store_buffer(store)))].needed : &all;
 }
 
-Ref sized_range(IR *ir, Ref nest, int condition, int64_t *times) {
+Ref sized_range(IR *ir, Ref nest, int condition, RunSize *values) {
   const Nest n = nest_open(ir, nest);
   const Needed *needed = nest_needed(ir, nest);
   for (int k = 0; k < n.n && condition < needed->n; k++) {
-    *times = values_needed(ir, needed->inner[condition], store_index(node(ir, n.store)), n.ranges[k]);
-    if (*times && !is_tile(ir, &n, n.ranges[k])) return n.ranges[k];
+    *values = values_needed(ir, &needed->is[condition], store_index(node(ir, n.store)), n.ranges[k]);
+    const bool part = range_extent(node(ir, n.ranges[k])) % needed->is[condition].extent;
+    if (values->rule == TGCRT_SIZE_ALL && !is_tile(ir, &n, n.ranges[k], values, part)) return n.ranges[k];
   }
   return 0;
 }
 
 bool range_ends_early(IR *ir, Ref nest, Ref r) {
-  int64_t times;
+  RunSize values;
   bool yes = range_limit(node(ir, r)) > 0;
-  for (int i = 0; i < nest_needed(ir, nest)->n && !yes; i++) yes = sized_range(ir, nest, i, &times) == r;
+  for (int i = 0; i < nest_needed(ir, nest)->n && !yes; i++) yes = sized_range(ir, nest, i, &values) == r;
   return yes;
 }
 

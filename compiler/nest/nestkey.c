@@ -58,6 +58,13 @@ static bool is_packed(IR *ir, Ref load) {
   return ok && node_is_const(ir, rest, &base) && total <= 2 * b->elems + 64;
 }
 
+static void add_need(struct sha256_ctx *h, const Need *is) {
+  add_number(h, is->inner);
+  if (!is->of) return;
+  add_number(h, is->extent);
+  add_number(h, is->of);
+}
+
 static Digest digest_node(Keys *k, Ref r) {
   IR *ir = k->ir;
   const Node *x = node(ir, r);
@@ -76,7 +83,7 @@ static Digest digest_node(Keys *k, Ref r) {
     const Buf *b = &ir->bufs.p[x->arg[0]];
     add_number(&h, b->kind == BUF_WEIGHT);
     if (b->needed.n > 0) { /* the schedule has nests for rests of runs */
-      for (int i = 0; i < b->needed.n; i++) add_number(&h, b->needed.inner[i]);
+      for (int i = 0; i < b->needed.n; i++) add_need(&h, &b->needed.is[i]);
       add_number(&h, ir->symbol.low);
       add_number(&h, ir->symbol.high);
     }

@@ -501,13 +501,13 @@ static const Opt *opt_of(const Opts *o, Ref r) {
  * is that of a nest with as many rows as a square tile has. If the greatest size has lanes along the range, a smaller one may fill
  * none. Then lanes go along another range, if there is one. */
 static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
-  int64_t times;
-  const Ref r = sized_range(ir, nest, 0, &times);
+  RunSize values;
+  const Ref r = sized_range(ir, nest, 0, &values);
   const Opt *rows = r ? opt_of(&most, r) : NULL;
-  const bool lanes = rows && rows->lanes > 1 && times < (int64_t)rows->lanes * rows->unroll;
+  const bool lanes = rows && rows->lanes > 1 && values.times < (int64_t)rows->lanes * rows->unroll;
   const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
   const int64_t few = lanes ? 2 : square;
-  if (!rows || (rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || ir->symbol.low * times >= few ||
+  if (!rows || (rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || extent_in_run(ir, values.of, ir->symbol.low) * values.times >= few ||
       range_extent(node(ir, r)) < 2 * few)
     return most;
   Ref part;

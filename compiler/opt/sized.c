@@ -94,39 +94,49 @@ static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begi
 /* Whether some run has size `number` above 0 */
 static bool ever(const IR *ir, int number) { return greatest_size(ir, number) > 0; }
 
-static void row_rests(IR *ir, Ref nest, const Opts *o, int i, int64_t times, Remnants *parts) {
+/* A size that says how `all` is divided into tiles */
+static int size_in_tiles(IR *ir, const RunSize *all, int tile, int height, tgcrt_size_rule rule) {
+  return size_number(ir, (RunSize){ all->times, tile, height, rule, all->of });
+}
+
+/* Some run has a tile of this height. */
+static bool leaves_tile(const IR *ir, const RunSize *all, int tile, int height) {
+  const tgcrt_size any = { all->times, tile, height, TGCRT_SIZE_ANY };
+  bool leaves = false;
+  for (int64_t n = ir->symbol.low; n <= ir->symbol.high && !leaves; n++)
+    leaves = tgcrt_size_of(&any, extent_in_run(ir, all->of, n));
+  return leaves;
+}
+
+static void row_rests(IR *ir, Ref nest, const Opts *o, int i, const RunSize *all, Remnants *parts) {
   const int tile = o->opt[i].unroll;
   for (int h = tile - 1; h > 0; h--) {
-    const tgcrt_size lower = { times, tile, h, TGCRT_SIZE_LOWER }, start = { times, tile, h, TGCRT_SIZE_START },
-                     any = { times, tile, h, TGCRT_SIZE_ANY };
-    bool leaves = false;
-    for (int64_t n = ir->symbol.low; n <= ir->symbol.high && !leaves; n++) leaves = tgcrt_size_of(&any, n);
-    if (!leaves) continue;
-    add_rest(ir, nest, o, i, size_number(ir, lower), size_number(ir, start), h, 1, parts);
+    if (!leaves_tile(ir, all, tile, h)) continue;
+    const int start = size_in_tiles(ir, all, tile, h, TGCRT_SIZE_START), lower = size_in_tiles(ir, all, tile, h, TGCRT_SIZE_LOWER);
+    add_rest(ir, nest, o, i, lower, start, h, 1, parts);
     Remnant *last = &parts->p[parts->n - 1];
-    last->nest = only_if(ir, last->nest, size_number(ir, any));
+    last->nest = only_if(ir, last->nest, size_in_tiles(ir, all, tile, h, TGCRT_SIZE_ANY));
   }
 }
 
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
 typedef struct Behind { int count, begin; } Behind;
 
-static Behind behind(IR *ir, int64_t times, int tile, int height) {
-  return (Behind){ size_number(ir, (tgcrt_size){ times, tile, height, TGCRT_SIZE_PARTS }),
-                   size_number(ir, (tgcrt_size){ times, tile, height, TGCRT_SIZE_BEGIN }) };
+static Behind behind(IR *ir, const RunSize *all, int tile, int height) {
+  return (Behind){ size_in_tiles(ir, all, tile, height, TGCRT_SIZE_PARTS), size_in_tiles(ir, all, tile, height, TGCRT_SIZE_BEGIN) };
 }
 
-static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, int64_t times, Remnants *parts) {
+static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, const RunSize *all, Remnants *parts) {
   const int lanes = o->opt[i].lanes;
   for (int tile = lanes * o->opt[i].unroll, height = lanes; tile > 1; tile = height, height = height > NARROW ? NARROW : 1) {
     if (tile == height) continue;
-    const Behind b = behind(ir, times, tile, height);
+    const Behind b = behind(ir, all, tile, height);
     if (ever(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, parts);
   }
 }
 
-/* Cuts range r, of which a run of n needs the first n * times values. */
-static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, int64_t times) {
+/* Cuts range r, of which a run needs the first values, as many as `all` says. */
+static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const RunSize *all) {
   int i = 0;
   while (i < o->n && o->opt[i].range != r) i++;
   const Opt p = i < o->n ? o->opt[i] : (Opt){ .unroll = 1, .lanes = 1 };
@@ -134,13 +144,13 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, int64_t 
   Ref now, loop;
   if (p.rows || o->staged || o->grouped == r) return nest; /* all values are computed */
   if (tile == 1) {
-    now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, (tgcrt_size){ times, 1, 1, TGCRT_SIZE_ALL }), RK_LOOP);
+    now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, *all), RK_LOOP);
     if (i < o->n) drop_opt(o, i);
     opts_replace(o, r, now);
     return range_replace(ir, nest, r, now, 1, &now);
   }
-  (p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, times, parts);
-  const int tiles = size_number(ir, (tgcrt_size){ times, tile, 1, p.lanes > 1 ? TGCRT_SIZE_WHOLE : TGCRT_SIZE_TILES });
+  (p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, all, parts);
+  const int tiles = size_in_tiles(ir, all, tile, 1, p.lanes > 1 ? TGCRT_SIZE_WHOLE : TGCRT_SIZE_TILES);
   nest = with_tiles(ir, nest, r, tiles, ix_const(ir, 0), tile, &loop, &now);
   opts_replace(o, r, loop);
   o->opt[i].range = now;
@@ -148,10 +158,10 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, int64_t 
 }
 
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
-  int64_t times;
+  RunSize all;
   for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
-    const Ref r = sized_range(ir, nest, i, &times);
-    if (r) nest = cut_range(ir, nest, o, parts, r, times);
+    const Ref r = sized_range(ir, nest, i, &all);
+    if (r) nest = cut_range(ir, nest, o, parts, r, &all);
   }
   return nest;
 }
@@ -174,15 +184,16 @@ Ref sized_sum(IR *ir, Ref root, const Opt *given) {
   const Node *r = node(ir, given->range);
   Opt half = *given, *o = &half;
   if (range_extent(r) == (int64_t)o->unroll * o->lanes) *(o->unroll > 1 ? &o->unroll : &o->lanes) /= 2; /* add_piece */
-  const int64_t extent = range_extent(r), times = ir->sizes.p[range_limit(r) - 1].times;
+  const int64_t extent = range_extent(r);
+  const RunSize limit = ir->sizes.p[range_limit(r) - 1], *all = &limit;
   const int lanes = o->lanes, whole = o->unroll * lanes;
   TermsPart piece[PIECES];
   int n = 0;
-  const int tiles = size_number(ir, (tgcrt_size){ times, whole, 1, TGCRT_SIZE_WHOLE });
+  const int tiles = size_in_tiles(ir, all, whole, 1, TGCRT_SIZE_WHOLE);
   add_piece(ir, piece, &n, tiles, ix_const(ir, 0), extent, o->unroll, lanes, o->partial);
   for (int tile = whole, height = lanes; tile > 1; tile = height, height = height > NARROW ? NARROW : 1) {
     if (tile == height) continue;
-    const Behind b = behind(ir, times, tile, height);
+    const Behind b = behind(ir, all, tile, height);
     add_piece(ir, piece, &n, b.count, size_value(ir, b.begin), extent, 1, height, false);
   }
   return reduce_pieces(ir, root, given->range, piece, n);
@@ -195,7 +206,7 @@ static bool ends_in_time(IR *ir, const Buf *b, Ref index, bool once) {
   bool all = true;
   for (int k = 0; k < b->needed.n && all; k++) {
     Refs ranges = { 0 };
-    collect_ranges(ir, ix_mod(ir, ix_div(ir, index, b->needed.inner[k]), ir->symbol.high), &ranges);
+    collect_ranges(ir, ix_mod(ir, ix_div(ir, index, b->needed.is[k].inner), b->needed.is[k].extent), &ranges);
     all = !ranges.n || once;
     for (size_t i = 0; i < ranges.n; i++) all |= range_limit(node(ir, ranges.p[i])) > 0;
     VEC_FREE(&ranges);

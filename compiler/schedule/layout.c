@@ -272,13 +272,24 @@ static void lay_out_loops(Sched *s) {
   VEC_FREE(&all.list);
 }
 
-/* The need of value r, as conditions on elements of its buffer */
+/* The need of value r, as conditions on elements of its buffer. A halo makes rows longer: entries of the value begin behind its
+ * lower part, and readers reach into its upper part. */
 static Needed needed_in_memory(const Sched *s, Ref r) {
+  IR *ir = s->ir;
+  const Node *x = node(ir, r);
+  const Place *p = &s->place[r];
   Needed in = { 0 };
   int64_t within;
   for (int k = 0; k < s->needs[r].n; k++) {
-    const int a = need_axis(s->ir, node(s->ir, r), s->needs[r].inner[k], &within);
-    if (a >= 0) needed_add(&in, s->place[r].stride[a] * within);
+    Need is = s->needs[r].is[k];
+    const int a = need_axis(x, &is, &within);
+    if (a < 0) continue;
+    const int64_t halo = p->lo[a] + p->hi[a];
+    if (halo && within * is.extent != x->dims[a]) continue;
+    is.inner = p->stride[a] * (halo ? 1 : within);
+    if (halo) is.extent = x->dims[a] + halo;
+    if (halo) is.of = extent_make(ir, (Extent){ .of = is.of, .times = within, .plus = halo, .over = 1, .most = is.extent });
+    needed_add(ir, &in, is);
   }
   return in;
 }
@@ -293,7 +304,7 @@ static void find_needed(Sched *s) {
     if (buf < 0 || s->needs[r].n == NEED_NOTHING) continue;
     const Needed now = needed_in_memory(s, r);
     Needed *had = &ir->bufs.p[buf].needed;
-    const Needed both = known[buf] ? needed_both(had, &now) : now;
+    const Needed both = known[buf] ? needed_both(ir, had, &now) : now;
     mixed[buf] |= known[buf] && (both.n < had->n || both.n < now.n);
     known[buf] = true;
     *had = both;
@@ -314,7 +325,7 @@ void sched_layout(Sched *s) {
   size_t nin = graph_nin(s->g), nout = graph_nout(s->g);
   for (size_t k = 0; k < s->g->states.n; k++)
     if (is_state_window(s, k)) s->place[s->g->outputs.p[nout + k].ref].state = (int)k + 1;
-  if (ir->symbol.name) s->needs = graph_needs(s->g);
+  if (ir->symbol.name) s->needs = graph_needs(s->g, graph_open(s->g));
   find_halos(s);
   find_insides(s);
   sched_layout_pbqp(s);

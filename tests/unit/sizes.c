@@ -296,7 +296,7 @@ static void run_at(Plan *p, int64_t n, const void *const *in, void *const *out, 
     for (size_t i = 0; i < p->ir->bufs.n; i++) {
       Buf *b = &p->ir->bufs.p[i];
       all[i] = b->elems;
-      if ((b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.n > 0) b->elems = b->elems / p->ir->symbol.high * n;
+      if (buf_ends_early(b)) b->elems = b->elems / b->needed.is[0].extent * extent_in_run(p->ir, b->needed.is[0].of, n);
     }
     for (int chunk = x->chunks; chunk-- > 0;)
       interp_run(p->ir, x->prog.p, x->prog.n, n, at, shift, chunk, chunk + 1, x->chunks);
