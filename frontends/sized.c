@@ -1,295 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* sized.c: a graph for a range of sizes of one dimension, and the proof that it is one.
+/* sized.c: a graph for a range of sizes of one dimension.
  *
  * The front ends build a graph for one size. So the graph of the greatest size is built, and compared with those of a few smaller
  * sizes. Where a reduction or a padding takes fewer entries there, a size mask hides entries that a run does not have. A
  * concatenation behind such entries becomes a selection, and a constant that follows from a number of entries becomes a SIZE.
- * graph/needs.c says which entries of each value a run needs. For each n of the range, the graph is cut to the needs of n. The
- * result must be what the front end builds for n. A model whose arithmetic depends on the size in another way differs and is
- * refused.
+ * Entries at the end of the dimension, and reversals, become gathers. graph/needs.c says which entries of each value a run needs,
+ * and sized_proof.c proves it for each n of the range. A model whose arithmetic depends on the size in another way is refused.
  *
  * needs: a model with an open dimension    gives: the graph of the greatest size, with IR.symbol and GIO.open   breaks: nothing */
 #include "../compiler/graph/graph.h"
-#include "../compiler/interp/interp.h"
-#include "../compiler/ir/refmap.h"
 #include "sized.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the graph of n ---- */
-typedef struct Cut {
-  IR *from, *to;
-  const Needed *needs, *open; /* of graph_needs and graph_open */
-  int64_t n;
-  Ref *now;                /* by Ref of `from` */
-} Cut;
-
-/* The elements of a tensor that are needed */
-static Tensor cut_tensor(const Cut *w, const Tensor *t, const Needed *n, const int64_t *dims) {
-  const size_t size = (size_t)dt_bytes(t->dt);
-  Tensor part = *t;
-  memcpy(part.dims, dims, (size_t)t->rank * sizeof *dims);
-  part.elems = dims_elems(dims, t->rank);
-  if (!t->data || part.elems == t->elems) return part;
-  char *p = arena_alloc(&w->to->ctx->model, (size_t)part.elems * size);
-  part.data = p;
-  for (int64_t i = 0; i < t->elems; i++) {
-    bool needed = true;
-    for (int k = 0; k < n->n && needed; k++)
-      needed = i / n->is[k].inner % n->is[k].extent < extent_in_run(w->from, n->is[k].of, w->n);
-    if (!needed) continue;
-    memcpy(p, (const char *)t->data + (size_t)i * size, size);
-    p += size;
-  }
-  return part;
-}
-
-/* The axes of a value, split so that each condition has an axis of its own. now, then: extents before and after cutting */
-typedef struct Split { int n; int64_t now[MAX_RANK], then[MAX_RANK]; } Split;
-
-/* The condition on axis a with the greatest `within` below `before`; NULL: there is none */
-static const Need *next_within(const Node *y, const Needed *n, int a, int64_t before, int64_t *most) {
-  const Need *next = NULL;
-  int64_t within;
-  *most = 0;
-  for (int k = 0; k < n->n; k++)
-    if (need_axis(y, &n->is[k], &within) == a && within < before && within > *most) *most = within, next = &n->is[k];
-  return next;
-}
-
-/* Entries of a condition that a value cut by the conditions `had` still has */
-static int64_t entries_left(const Cut *w, const Needed *had, const Need *is) {
-  for (int k = 0; k < had->n; k++)
-    if (had->is[k].inner == is->inner && had->is[k].extent == is->extent) return extent_in_run(w->from, had->is[k].of, w->n);
-  return is->extent;
-}
-
-static void add_axis(Split *s, int64_t now, int64_t then) { s->now[s->n] = now, s->then[s->n++] = then; }
-
-/* had: conditions by which the value is cut already. False: there are too many axes */
-static bool split_axes(const Cut *w, const Node *y, const Needed *n, const Needed *had, Split *s) {
-  s->n = 0;
-  for (int a = 0; a < y->rank; a++) {
-    int64_t left = y->dims[a], within = INT64_MAX;
-    for (const Need *is; (is = next_within(y, n, a, within, &within)); left = within) {
-      if (s->n + 3 > MAX_RANK) return false;
-      const int64_t outer = left / (within * is->extent);
-      if (outer > 1) add_axis(s, outer, outer);
-      add_axis(s, entries_left(w, had, is), extent_in_run(w->from, is->of, w->n));
-    }
-    if (s->n + 1 > MAX_RANK) return false;
-    add_axis(s, left, left);
-  }
-  return true;
-}
-
-/* Source k of a node. If another user needs more of the source, it is larger, and the node takes the entries that it needs. */
-static Ref cut_source(const Cut *w, Ref r, int k) {
-  IR *ir = w->to;
-  const Ref source = node(w->from, r)->src[k], now = w->now[source];
-  const Node *y = node(w->from, source);
-  const Needed n = graph_need_of_source(w->from, r, k, &w->needs[r], &w->open[source]), *had = &w->needs[source];
-  const int64_t none[MAX_RANK] = { 0 };
-  int64_t dims[MAX_RANK];
-  Need mask;
-  Split s;
-  if (n.n <= 0 || needed_same(&n, had) || graph_size_mask(w->from, source, &mask)) return now;
-  if (!split_axes(w, y, &n, had, &s))
-    fail_at(ir->ctx, EX_BADMODEL, ir_pos(w->from, r), "--dim %s: the node has too many axes for a range of sizes; give one number",
-            w->from->symbol.name);
-  if (!memcmp(s.now, s.then, (size_t)s.n * sizeof *s.now)) return now;
-  need_dims(w->from, y, &n, w->n, dims);
-  if (dims_elems(s.now, s.n) != dims_elems(node(ir, now)->dims, node(ir, now)->rank)) return now; /* the graphs will differ */
-  Ref part = g_reshape(ir, now, s.n, s.now);
-  part = g_shrink(ir, part, none, NULL, s.then);
-  return g_reshape(ir, part, y->rank, dims);
-}
-
-_Noreturn static void differs(Ctx *c, Pos at, const Symbol *s, int64_t n) {
-  fail_at(c, EX_BADMODEL, at,
-          "--dim %s: the node depends on the size in a way that one bundle cannot serve; size %lld does not compute a part of "
-          "what size %lld computes; give one number", s->name, (long long)n, (long long)s->high);
-}
-
-static bool same_shape(const Node *x, const int64_t *dims, int but) {
-  bool same = true;
-  for (int a = 0; a < x->rank && same; a++) same = a == but || x->dims[a] == dims[a];
-  return same;
-}
-
-/* Whether sources of these shapes give a result of shape dims; rules of builders fail otherwise */
-static bool shape_follows(const IR *ir, const Node *x, const Ref *src, const int64_t *dims) {
-  const Node *y = x->nsrc ? node(ir, src[0]) : NULL;
-  bool good = true;
-  int64_t sum = 0;
-  switch ((Op)x->op) {
-  case OP_RESHAPE: return dims_elems(dims, x->rank) == dims_elems(y->dims, y->rank);
-  case OP_EXPAND:
-    for (int a = 0; a < x->rank && good; a++) good = y->dims[a] == dims[a] || y->dims[a] == 1;
-    return good;
-  case OP_SHRINK:
-    for (int a = 0; a < x->rank && good; a++) {
-      const int64_t first = shrink_begin(x, a), last = first + (dims[a] - 1) * shrink_step(x, a);
-      good = dims[a] > 0 && first < y->dims[a] && last >= 0 && last < y->dims[a];
-    }
-    return good;
-  case OP_PAD:
-    for (int a = 0; a < x->rank && good; a++) good = dims[a] == y->dims[a] + pad_lo(x, a) + pad_hi(x, a);
-    return good;
-  case OP_WINDOW: {
-    const int a = (int)window_axis(x);
-    const int64_t last = (dims[a] - 1) * window_stride(x) + (dims[y->rank] - 1) * window_dilation(x);
-    return dims[a] > 0 && last < y->dims[a] && same_shape(y, dims, a);
-  }
-  case OP_CAT:
-    for (int k = 0; k < x->nsrc && good; k++) {
-      good = same_shape(node(ir, src[k]), dims, (int)cat_axis(x));
-      sum += node(ir, src[k])->dims[cat_axis(x)];
-    }
-    return good && sum == dims[cat_axis(x)];
-  default:
-    for (int k = 0; k < x->nsrc && good && op_info[x->op].level == L_EXPR; k++) good = same_shape(node(ir, src[k]), dims, -1);
-    return good;
-  }
-}
-
-static Ref cut_node(const Cut *w, Ref r) {
-  IR *ir = w->to;
-  const Node *x = node(w->from, r);
-  int64_t dims[MAX_RANK], arg[2 * MAX_RANK];
-  Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
-  Need mask;
-  for (int k = 0; k < x->nsrc; k++) src[k] = cut_source(w, r, k);
-  if (graph_size_mask(w->from, r, &mask)) return src[1];
-  need_dims(w->from, x, &w->needs[r], w->n, dims);
-  if (!shape_follows(ir, x, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbol, w->n);
-  memcpy(arg, x->arg, (size_t)(x->narg < 2 * MAX_RANK ? x->narg : 2 * MAX_RANK) * sizeof *arg);
-  switch ((Op)x->op) {
-  case OP_SIZE: return c_int(ir, DT_I64, size_in_run(w->from, (int)size_id(x), w->n));
-  case OP_RESHAPE: return g_reshape(ir, src[0], x->rank, dims);
-  case OP_EXPAND: return g_expand(ir, src[0], x->rank, dims);
-  case OP_PERMUTE: return g_permute(ir, src[0], arg);
-  case OP_SHRINK: return g_shrink(ir, src[0], arg, arg + x->rank, dims);
-  case OP_ITERATE: return g_iterate(ir, (int)iterate_loop(x), iterate_trips(x), (int)iterate_while(x), x->nsrc, src);
-  case OP_REDUCE: return g_reduce(ir, reduce_op(x), src[0], reduce_axes(x));
-  case OP_WEIGHT: {
-    const Tensor t = cut_tensor(w, &w->from->tensors.p[weight_id(x)], &w->needs[r], dims);
-    arg[0] = ir_tensor(ir, &t);
-    break;
-  }
-  default: break;
-  }
-  return node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->op == OP_WEIGHT ? arg : x->arg, x->rank, dims);
-}
-
-static void cut_values(const Cut *w, const GIO *from, size_t n, Graph *h, bool out) {
-  for (size_t i = 0; i < n; i++) {
-    GIO v = from[i];
-    v.ref = w->now[v.ref];
-    if (out) VEC_PUSH(&h->outputs, v);
-    else VEC_PUSH(&h->inputs, v);
-  }
-}
-
-/* The graph cut to what runs of n need; c: where it lives */
-static Graph *graph_cut(Ctx *c, const Graph *g, const Needed *needs, const Needed *open, int64_t n) {
-  Graph h = { .ir = ir_new(c), .name = g->name };
-  Cut w = { g->ir, h.ir, needs, open, n, xcalloc(g->ir->n, sizeof(Ref)) };
-  Refs roots = { 0 }, order = { 0 };
-  for (size_t i = 0; i < g->inputs.n; i++) VEC_PUSH(&roots, g->inputs.p[i].ref);
-  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  ir_toposort(g->ir, roots.p, roots.n, &order);
-  for (size_t i = 0; i < order.n; i++) w.now[order.p[i]] = cut_node(&w, order.p[i]);
-  cut_values(&w, g->inputs.p, g->inputs.n, &h, false);
-  cut_values(&w, g->outputs.p, g->outputs.n, &h, true);
-  Graph *compact = ir_compact(&h);
-  VEC_FREE(&roots);
-  VEC_FREE(&order);
-  VEC_FREE(&h.inputs);
-  VEC_FREE(&h.outputs);
-  free(w.now);
-  ir_free(h.ir);
-  return compact;
-}
-
-/* ---- comparing ---- */
-static bool same_tensor(const Tensor *a, const Tensor *b) {
-  if (a->dt != b->dt || a->rank != b->rank || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims)) return false;
-  if (!a->data || !b->data) return a->data == b->data && a->splat == b->splat;
-  return a->data == b->data || !memcmp(a->data, b->data, (size_t)(a->elems * dt_bytes(a->dt)));
-}
-
-/* op, type, shape and arguments */
-static bool same_op(const IR *a, const Node *x, const IR *b, const Node *y) {
-  if (x->op != y->op || x->dt != y->dt || x->rank != y->rank || x->nsrc != y->nsrc || x->narg != y->narg ||
-      (x->rank && memcmp(x->dims, y->dims, x->rank * sizeof *x->dims)))
-    return false;
-  if (x->op == OP_WEIGHT) return same_tensor(&a->tensors.p[weight_id(x)], &b->tensors.p[weight_id(y)]);
-  return !x->narg || !memcmp(x->arg, y->arg, x->narg * sizeof *x->arg);
-}
-
-static size_t place_in(const Refs *list, Ref r) {
-  size_t i = 0;
-  while (list->p[i] != r) i++;
-  return i;
-}
-
-/* Two values that depend on no input are computed alike. */
-static bool computed_alike(const IR *a, Ref r, const IR *b, Ref s) {
-  Refs all[2] = { { 0 }, { 0 } };
-  ir_toposort(a, &r, 1, &all[0]);
-  ir_toposort(b, &s, 1, &all[1]);
-  bool same = all[0].n == all[1].n;
-  for (size_t i = 0; i < all[0].n && same; i++) {
-    const Node *x = node(a, all[0].p[i]), *y = node(b, all[1].p[i]);
-    same = same_op(a, x, b, y);
-    for (int k = 0; k < x->nsrc && same; k++) same = place_in(&all[0], x->src[k]) == place_in(&all[1], y->src[k]);
-  }
-  VEC_FREE(&all[0]);
-  VEC_FREE(&all[1]);
-  return same;
-}
-
-/* Front ends choose the form of a constant by its shape; its elements count. */
-static bool same_constant(IR *a, Ref r, IR *b, Ref s) {
-  Tensor x, y;
-  return computed_alike(a, r, b, s) || (interp_const(a, r, &x) && interp_const(b, s, &y) && same_tensor(&x, &y));
-}
-
-/* 0: the graphs compute the same; else the node of g at which they differ first on the way from the outputs */
-static Ref difference(Graph *g, Graph *h) {
-  RefMap peer = { 0 };     /* node of g to the node of h that computes the same, if their sources do */
-  Refs todo = { 0 };
-  Ref wrong = g->outputs.n == h->outputs.n ? 0 : 1;
-  for (size_t i = 0; i < g->outputs.n && !wrong; i++) {
-    VEC_PUSH(&todo, g->outputs.p[i].ref);
-    VEC_PUSH(&todo, h->outputs.p[i].ref);
-  }
-  while (todo.n && !wrong) {
-    const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
-    const Node *x = node(g->ir, r), *y = node(h->ir, s);
-    if (refmap_get(&peer, r) == s) continue;
-    const bool constant = !x->varies && !y->varies;
-    if (constant ? !same_constant(g->ir, r, h->ir, s) : refmap_get(&peer, r) || !same_op(g->ir, x, h->ir, y)) wrong = r;
-    refmap_set(&peer, r, s);
-    for (int k = 0; k < x->nsrc && !constant && !wrong; k++) {
-      VEC_PUSH(&todo, x->src[k]);
-      VEC_PUSH(&todo, y->src[k]);
-    }
-  }
-  refmap_free(&peer);
-  VEC_FREE(&todo);
-  return wrong;
-}
-
-static Graph *simplified(Graph *g) {
-  graph_simplify(g, false);
-  return ir_compact(g);
-}
-
 /* ---- what depends on the size ---- */
-enum { PROBES = 5 };       /* smaller sizes with which the greatest one is compared */
+enum { PROBES = 5 }; /* smaller sizes with which the greatest one is compared */
 typedef const Node *Peers[PROBES];
 
 /* The model at the greatest size, and what its nodes are at the smaller sizes */
@@ -297,18 +23,19 @@ typedef struct Sizing {
   Graph *g;
   IR *ir;
   int64_t size[PROBES];
-  int n;                   /* number of probes */
-  Peers *peer;             /* by Ref: nodes of smaller graphs; NULL: the graph has another form there */
-  const Needed *open;      /* graph_open of the model */
-  Ref *now;                /* by Ref: the node that replaces it */
-  Ref *pad;                /* by Ref: the first padding of a value whose end depends on the size; 0: none */
+  int n;              /* number of probes */
+  Peers *peer;        /* by Ref: nodes of smaller graphs; NULL: the graph has another form there */
+  const Needed *open; /* graph_open of the model */
+  Placeds placed;
+  Ref *now; /* by Ref: the node that replaces it */
+  Ref *pad; /* by Ref: the first padding of a value whose end depends on the size; 0: none */
 } Sizing;
 
 /* A copy of a node that outlives its graph. Its sources do not. */
 static const Node *kept_node(IR *ir, const Node *x) {
   Node *copy = arena_dup(&ir->ctx->model, x, sizeof *x);
-  copy->dims = arena_dup(&ir->ctx->model, x->dims, x->rank * sizeof *x->dims + 1);
-  copy->arg = arena_dup(&ir->ctx->model, x->arg, x->narg * sizeof *x->arg + 1);
+  if (x->rank) copy->dims = arena_dup(&ir->ctx->model, x->dims, x->rank * sizeof *x->dims);
+  if (x->narg) copy->arg = arena_dup(&ir->ctx->model, x->arg, x->narg * sizeof *x->arg);
   return copy;
 }
 
@@ -334,7 +61,10 @@ static void note_peers(Sizing *z, const Graph *h, int p) {
 }
 
 /* Values of something at the greatest size and at the probes. known: bits of probes */
-typedef struct Samples { int64_t most, at[PROBES]; uint32_t known; } Samples;
+typedef struct Samples {
+  int64_t most, at[PROBES];
+  uint32_t known;
+} Samples;
 
 static bool samples_vary(const Sizing *z, const Samples *s) {
   bool any = false;
@@ -460,6 +190,99 @@ static Ref sized_constant(const Sizing *z, Ref r) {
   return r;
 }
 
+/* The positions first + i * step, i = 0 .. n - 1, along an axis */
+static Ref positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank) {
+  int64_t dims[MAX_RANK];
+  for (int a = 0; a < rank; a++) dims[a] = a == axis ? n : 1;
+  const Ref steps = g_binary(ir, OP_MUL, g_iota(ir, DT_I64, n), c_int(ir, DT_I64, step));
+  return g_reshape(ir, g_binary(ir, OP_ADD, steps, first), rank, dims);
+}
+
+static Ref size_plus(IR *ir, int extent, int64_t plus) {
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  return plus ? g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus)) : size;
+}
+
+/* A part of an axis that begins at a place which depends on the size, such as the last entry: a gather by positions */
+static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  Placed p = { .was = x, .src = src };
+  int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK], times, plus;
+  Ref value = src[0];
+  bool any = false;
+  for (int a = 0; a < x->rank; a++) {
+    Samples s = { .most = shrink_begin(x, a) };
+    p.begin[a] = -1;
+    begin[a] = shrink_begin(x, a), step[a] = shrink_step(x, a), dims[a] = x->dims[a];
+    for (int i = 0; i < z->n; i++)
+      if (z->peer[r][i]) s.at[i] = shrink_begin(z->peer[r][i], a), s.known |= 1u << i;
+    if (!samples_vary(z, &s) || !fit_samples(z, &s, &p.begin[a], &times, &plus) || times != 1) continue;
+    p.plus[a] = (int)plus;
+    begin[a] = 0, step[a] = 1;
+    value = g_gather(ir, value, positions(ir, size_plus(ir, p.begin[a], plus), shrink_step(x, a), dims[a], a, x->rank), a);
+    any = true;
+  }
+  if (!any) return node_with_src(ir, r, src);
+  p.now = g_shrink(ir, value, begin, step, dims);
+  VEC_PUSH(&z->placed, p);
+  return p.now;
+}
+
+/* Joins b behind the entries of a that a run has: positions below the extent are from a, and the others from b. Both have their
+ * greatest extents. */
+static Ref joined(IR *ir, Ref a, Ref b, int axis, int extent) {
+  const Node *x = node(ir, a), *y = node(ir, b);
+  const int rank = x->rank;
+  const int64_t m = x->dims[axis], all = m + y->dims[axis];
+  int64_t none[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, dims[MAX_RANK];
+  for (int k = 0; k < rank; k++) dims[k] = k == axis ? all : 1;
+  hi[axis] = y->dims[axis];
+  const Ref before = g_pad(ir, a, none, hi, c_int(ir, (DType)x->dt, 0));
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  const Ref behind = g_gather(ir, b, positions(ir, g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)), 1, all, axis, rank), axis);
+  const Ref below = g_reshape(ir, g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, all), size), rank, dims);
+  return g_where(ir, below, before, behind);
+}
+
+/* A concatenation behind entries whose number depends on the size */
+static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  const int axis = (int)cat_axis(x);
+  int extent = -1;    /* of what is joined so far, if it depends on the size */
+  int64_t before = 0; /* entries in front, if it does not */
+  Ref value = 0;
+  for (int k = 0; k < x->nsrc; k++) {
+    const int64_t n = node(ir, x->src[k])->dims[axis];
+    const int of = extent_along(z, x->src[k], axis);
+    if (extent >= 0 && of >= 0) return node_with_src(ir, r, src); /* two parts depend on it */
+    if (!value) value = src[k];
+    else if (extent < 0) value = g_cat(ir, 2, (Ref[]){ value, src[k] }, axis);
+    else value = joined(ir, value, src[k], axis, extent);
+    if (of >= 0) extent = extent_make(ir, (Extent){ .of = of, .times = 1, .plus = before, .over = 1, .most = before + n });
+    else if (extent >= 0)
+      extent = extent_make(ir, (Extent){ .of = extent, .times = 1, .plus = n, .over = 1, .most = node(ir, value)->dims[axis] });
+    before += n;
+  }
+  const bool last = extent < 0 || extent_along(z, x->src[x->nsrc - 1], axis) >= 0;
+  if (last) return node_with_src(ir, r, src);
+  VEC_PUSH(&z->placed, ((Placed){ .now = value, .was = x, .src = src }));
+  return value;
+}
+
+static Ref sized_node(Sizing *z, Ref r, Ref *src) {
+  const Node *x = node(z->ir, r);
+  switch ((Op)x->op) {
+  case OP_REDUCE: return sized_reduction(z, r, src);
+  case OP_PAD: return sized_pad(z, r, src);
+  case OP_CONST: return sized_constant(z, r);
+  case OP_SHRINK: return sized_shrink(z, r, src);
+  case OP_CAT: return sized_cat(z, r, src);
+  default: return x->nsrc ? node_with_src(z->ir, r, src) : r;
+  }
+}
+
 /* Puts masks and sizes into the graph. */
 static void put_sizes(Sizing *z) {
   Graph *g = z->g;
@@ -477,8 +300,7 @@ static void put_sizes(Sizing *z) {
     Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc), now;
     for (int k = 0; k < x->nsrc; k++) src[k] = z->now[x->src[k]];
     ir->origin = x->origin;
-    now = x->op == OP_REDUCE ? sized_reduction(z, r, src) : x->op == OP_PAD ? sized_pad(z, r, src) : x->op == OP_CONST
-          ? sized_constant(z, r) : x->nsrc ? node_with_src(ir, r, src) : r;
+    now = sized_node(z, r, src);
     z->now[r] = z->pad[r] ? padded_source(z, z->pad[r], now) : now;
   }
   ir->origin = 0;
@@ -510,10 +332,12 @@ static void find_open(Ctx *c, const Symbol *s, GIO *v, const GIO *w, int64_t n, 
   for (int a = 0; a < v->rank; a++) {
     if (v->dims[a] == w->dims[a] || v->open == a + 1) continue;
     if (v->open)
-      fail(c, EX_BADMODEL, "--dim %s: two extents of '%s' depend on that dimension, and one may; give one number", s->name, v->name);
+      fail(c, EX_BADMODEL, "--dim %s: two extents of '%s' depend on that dimension, and one may; give one number", s->name,
+           v->name);
     if (input && (v->dims[a] != s->high || w->dims[a] != n))
-      fail(c, EX_BADMODEL, "--dim %s: input '%s' must have that dimension as an extent, without other factors or terms; give one number",
-           s->name, v->name);
+      fail(c, EX_BADMODEL,
+           "--dim %s: input '%s' must have that dimension as an extent, without other factors or terms; give one number", s->name,
+           v->name);
     v->open = a + 1;
   }
 }
@@ -541,13 +365,7 @@ static void try_size(Ctx *c, void *arg) {
     note_peers(z, g, z->n);
     return;
   }
-  Graph *cut = graph_cut(c, z->g, t->needs, t->open, t->n);
-  Ref wrong = difference(g, cut);
-  if (wrong) {
-    g = simplified(g);
-    wrong = difference(g, simplified(cut));
-  }
-  if (wrong) differs(c, ir_pos(g->ir, wrong), &z->ir->symbol, t->n);
+  sized_prove(c, &(SizedGraph){ z->g, &z->placed, t->needs, t->open }, g, t->n);
 }
 
 /* Runs try_size in a context of its own, whose memory is then free again. */
@@ -582,8 +400,10 @@ static void settle_outputs(Ctx *c, Sizing *z) {
     GIO *v = &z->g->outputs.p[i];
     v->extent = v->open ? extent_along(z, v->ref, v->open - 1) : 0;
     if (v->extent < 0)
-      fail(c, EX_BADMODEL, "--dim %s: output '%s' has an extent that depends on that dimension in a way that one bundle cannot serve; "
-           "give one number", z->ir->symbol.name, v->name);
+      fail(c, EX_BADMODEL,
+           "--dim %s: output '%s' has an extent that depends on that dimension in a way that one bundle cannot serve; "
+           "give one number",
+           z->ir->symbol.name, v->name);
     if (v->extent) v->formula = extent_text(c, z->ir, v->extent);
   }
 }
@@ -611,5 +431,6 @@ Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
     ctx_progress(c, "sizes", (double)(t.n - o->low) / (double)(range->value - o->low));
     at_size(c, &t);
   }
+  VEC_FREE(&z->placed);
   return g;
 }

@@ -41,8 +41,10 @@ static bool read_extents(const json_t *list, Extents *out) {
   VEC_PUSH(out, ((Extent){ 0 })); /* the size itself */
   for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *j = json_array_get(list, i);
-    const Extent e = { .of = (int)json_integer_value(json_object_get(j, "of")), .times = json_integer_value(json_object_get(j, "times")),
-                       .plus = json_integer_value(json_object_get(j, "plus")), .over = json_integer_value(json_object_get(j, "over")),
+    const Extent e = { .of = (int)json_integer_value(json_object_get(j, "of")),
+                       .times = json_integer_value(json_object_get(j, "times")),
+                       .plus = json_integer_value(json_object_get(j, "plus")),
+                       .over = json_integer_value(json_object_get(j, "over")),
                        .most = json_integer_value(json_object_get(j, "most")) };
     if (e.of < 0 || e.of > (int)i || e.over < 1) return false;
     VEC_PUSH(out, e);

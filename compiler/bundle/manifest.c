@@ -406,8 +406,9 @@ static json_t *sizes_json(const IR *ir, const Graph *g) {
   for (size_t i = 1; i < ir->extents.n; i++) {
     const Extent *e = &ir->extents.p[i];
     if (number[i])
-      json_array_append_new(list, json_pack("{s:i, s:I, s:I, s:I, s:I}", "of", number[e->of], "times", (json_int_t)e->times, "plus",
-                                            (json_int_t)e->plus, "over", (json_int_t)e->over, "most", (json_int_t)e->most));
+      json_array_append_new(list,
+                            json_pack("{s:i, s:I, s:I, s:I, s:I}", "of", number[e->of], "times", (json_int_t)e->times, "plus",
+                                      (json_int_t)e->plus, "over", (json_int_t)e->over, "most", (json_int_t)e->most));
   }
   if (count) json_object_set_new(size, "extents", list);
   else json_decref(list);

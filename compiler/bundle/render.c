@@ -442,8 +442,8 @@ static const char *extent_rows_word(const Rendering *r) {
   for (size_t i = 1; i < ir->extents.n; i++) {
     const Extent *e = &ir->extents.p[i];
     if (number[i])
-      sb_printf(&s, "%s  { %lld, %lld, %lld, %lld, %d },", s.n ? "\n" : "", (long long)e->times, (long long)e->plus, (long long)e->over,
-                (long long)e->most, number[e->of]);
+      sb_printf(&s, "%s  { %lld, %lld, %lld, %lld, %d },", s.n ? "\n" : "", (long long)e->times, (long long)e->plus,
+                (long long)e->over, (long long)e->most, number[e->of]);
   }
   return sb_keep(&s, &ir->ctx->model);
 }

@@ -9,7 +9,8 @@
 static void put_extent(Sb *s, const char *name) {
   for (; *name; name++) {
     const bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || (*name >= '0' && *name <= '9');
-    const bool sign = strchr("()+-", *name) || (*name == '*' && name[1] != '/') || (*name == '/' && name[1] >= '1' && name[1] <= '9');
+    const bool sign = strchr("()+-", *name) || (*name == '*' && name[1] != '/') ||
+                      (*name == '/' && name[1] >= '1' && name[1] <= '9');
     sb_put(s, plain || sign ? name : "_", 1);
   }
 }

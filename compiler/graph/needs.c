@@ -75,9 +75,7 @@ void need_dims(const IR *ir, const Node *x, const Needed *n, int64_t size, int64
 }
 
 /* The condition on the first entries along an axis, as many as extent `of` says */
-static Need along(const Node *x, int axis, int of) {
-  return (Need){ product(x->dims, axis + 1, x->rank), x->dims[axis], of };
-}
+static Need along(const Node *x, int axis, int of) { return (Need){ product(x->dims, axis + 1, x->rank), x->dims[axis], of }; }
 
 Needed graph_need_of_value(IR *ir, const GIO *v) {
   Needed n = { 0 };
@@ -253,24 +251,51 @@ static int entries_of_result(IR *ir, const Node *x, const Node *y, int k, int ax
     left = y->dims[axis] - reach(x, y) - n * e.over + 1;
     e.plus = e.over - reach(x, y) - (left > 0 ? left : 0);
     break;
-  case OP_CAT:
-    if (axis != cat_axis(x) || k + 1 < x->nsrc) return -1;
-    e.plus = part_begin(ir, x, k);
-    break;
-  default: return -1;
+  default: return -1; /* a concatenation has several sources: entries_of_cat */
   }
   return extent_make(ir, e);
 }
 
-/* A part of an axis that every run has: its source is needed as far as the run's size. */
-static void add_common_part(IR *ir, const Node *x, const Node *y, const Needed *open, Needed *of) {
-  for (int a = 0; a < y->rank; a++) {
-    const int64_t first = shrink_begin(x, a), last = first + (x->dims[a] - 1) * shrink_step(x, a);
-    const int all_of_run = need_along(ir, y, open, a);
-    if (all_of_run < 0) continue;
-    const Extent part = { .of = all_of_run, .plus = (first > last ? first : last) + 1, .over = 1, .most = INT64_MAX };
-    if (extent_at_most(ir, extent_make(ir, part), all_of_run)) needed_add(ir, of, along(y, a, all_of_run));
+/* How many entries a concatenation has, if those parts that depend on the size have equally many; -1: it is not known */
+static int entries_of_cat(IR *ir, const Needed *open, const Node *x) {
+  const int axis = (int)cat_axis(x);
+  Extent e = { .of = -1, .over = 1, .most = x->dims[axis] };
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *y = node(ir, x->src[k]);
+    const int of = need_along(ir, y, &open[x->src[k]], axis);
+    if (of >= 0 && e.of >= 0 && of != e.of) return -1;
+    if (of >= 0) e.of = of, e.times++;
+    else e.plus += y->dims[axis];
   }
+  return e.of < 0 ? -1 : extent_make(ir, e);
+}
+
+/* The need of a source along an axis, of which a run has `all_of_run` entries (-1: it is not known): as many as that, if `of` is less */
+static void add_rounded(IR *ir, const Node *y, int axis, int of, int all_of_run, Needed *out) {
+  if (of < 0) return;
+  if (all_of_run >= 0 && extent_at_most(ir, of, all_of_run)) of = all_of_run;
+  needed_add(ir, out, along(y, axis, of));
+}
+
+/* A number of entries that every run has, such as the first three: their source is needed as far as the run's size. */
+static void add_common_part(IR *ir, const Node *x, const Node *y, int k, const Needed *n, const Needed *open, Needed *out) {
+  for (int a = 0; a < y->rank && a < x->rank; a++) {
+    const int all_of_run = need_along(ir, y, open, a);
+    if (all_of_run < 0 || need_lies_in(x, n, a)) continue;
+    const int count = extent_make(ir, (Extent){ .plus = x->dims[a], .over = 1, .most = x->dims[a] });
+    add_rounded(ir, y, a, entries_of_source(ir, x, y, k, a, count), all_of_run, out);
+  }
+}
+
+/* A gather by positions that every run has: its source is needed as far as the run's size. x: the gather; n: its need */
+static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, const Needed *open, Needed *of) {
+  const int axis = (int)gather_axis(x), all_of_run = need_along(ir, y, open, axis), count = need_along(ir, x, n, axis);
+  int64_t least, most;
+  bool inside = all_of_run >= 0;
+  for (int64_t size = ir->symbol.low; size <= ir->symbol.high && inside; size++)
+    inside = index_in_run(ir, gather_index(x), size, count < 0 ? 0 : extent_in_run(ir, count, size), &least, &most) &&
+             most < extent_in_run(ir, all_of_run, size);
+  if (inside) needed_add(ir, of, along(y, axis, all_of_run));
 }
 
 /* The size mask below a reduction, or for the value that it hides */
@@ -296,14 +321,11 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
     const int axis = need_axis(x, &is, &within), at = axis < 0 ? -1 : source_axis(x, y, k, axis);
     if (at >= 0) needed_add(ir, &out, (Need){ within * product(y->dims, at + 1, y->rank), is.extent, is.of });
     const int count = axis >= 0 && at < 0 ? need_along(ir, x, &(Needed){ 1, { is } }, axis) : -1;
-    int of = count >= 0 ? entries_of_source(ir, x, y, k, axis, count) : -1;
-    if (of < 0) continue;
-    const int all_of_run = need_along(ir, y, open, axis);
-    if (all_of_run >= 0 && extent_at_most(ir, of, all_of_run)) of = all_of_run;
-    needed_add(ir, &out, along(y, axis, of));
+    if (count >= 0) add_rounded(ir, y, axis, entries_of_source(ir, x, y, k, axis, count), need_along(ir, y, open, axis), &out);
   }
   if (n->n >= 0 && mask_of_source(ir, r, k, &mask)) needed_only(ir, &out, mask);
-  if (x->op == OP_SHRINK && n->n >= 0) add_common_part(ir, x, y, open, &out);
+  if (x->op == OP_GATHER && !k && n->n >= 0) add_gathered(ir, x, y, n, open, &out);
+  if (n->n >= 0 && x->rank && y->rank) add_common_part(ir, x, y, k, n, open, &out);
   return out;
 }
 
@@ -335,6 +357,8 @@ static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   Needed out = { 0 };
   if (x->op == OP_PARAM) return graph_need_of_value(g->ir, &g->inputs.p[param_slot(x)]);
   for (int k = 0; k < x->nsrc && x->op != OP_ITERATE && x->op != OP_RESULT; k++) open_from(g->ir, open, r, k, &out);
+  const int of = x->op == OP_CAT ? entries_of_cat(g->ir, open, x) : -1;
+  if (of >= 0) needed_add(g->ir, &out, along(x, (int)cat_axis(x), of));
   return out;
 }
 
@@ -351,7 +375,9 @@ static void visit(Needs *w, Ref r) {
   }
   for (int k = 0; k < x->nsrc; k++) {
     const Needed of = graph_need_of_source(w->ir, r, k, &n, &w->open[x->src[k]]);
-    need(w, x->src[k], of, of.n < n.n ? r : w->cause[r]);
+    const int open = w->open[x->src[k]].n;
+    const bool lost = of.n < n.n || (!w->cause[r] && open > w->open[r].n && open > of.n); /* the result has fewer such axes */
+    need(w, x->src[k], of, lost ? r : w->cause[r]);
   }
   const Ref next = x->op == OP_CARRIED ? refmap_get(&w->yields, yield_key(carried_loop(x), carried_place(x))) : 0;
   if (next) need(w, next, n, w->cause[r]);

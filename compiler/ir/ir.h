@@ -443,6 +443,8 @@ const char *extent_text(Ctx *c, const IR *ir, int extent);             /* "(n - 
 /* Rows of IR.extents that follow from n, of which sizes, inputs and outputs need: their numbers in a table without the others. 0:
  * n itself, or not needed. *count: the greatest number */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
+/* Least and greatest value of an index in a run of n. iota: an IOTA below it counts so far; 0: to its end. False: not known */
+bool index_in_run(const IR *ir, Ref r, int64_t n, int64_t iota, int64_t *least, int64_t *most);
 bool extent_at_most(const IR *ir, int a, int b);     /* in every run a is at most b */
 bool extent_is_constant(const IR *ir, int extent);
 RunSize size_all(int64_t times, int of);                /* as many values: extent `of` * times */

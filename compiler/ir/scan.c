@@ -242,7 +242,7 @@ static int64_t symbolic_dim(Parser *p, const Type *t) {
     }
     if (!scan_accept(p, '*') && !scan_accept(p, '/') && !scan_accept(p, '+')) return v;
     by = scan_integer(p, op == '*' ? "a factor" : "a number");
-    if (op == '/' && by < 1) scan_bad(p, at, "a dimension is divided by %lld, expected at least 1", (long long)by);
+    if (op == '/' && by < 1) scan_bad(p, at, "a dimension cannot be divided by %lld", (long long)by);
     if (op == '/') v = v < 0 ? v : v / by; /* a negative dimension is wrong anyway */
     else if (!(op == '*' ? i64_mul(v, by, &v) : i64_add(v, by, &v))) scan_bad(p, at, "the dimension is too large");
   }

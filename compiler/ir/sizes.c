@@ -116,6 +116,60 @@ Ref size_value(IR *ir, int number) {
   return node_make(ir, OP_SIZE, DT_I64, 1, 0, NULL, 2, arg, 0, NULL);
 }
 
+/* ---- bounds of indices ---- */
+/* Bounds of an op on two values with bounds x and y; false: not known */
+static bool bounds_of(Op op, const int64_t x[2], const int64_t y[2], int64_t out[2]) {
+  const bool constant = y[0] == y[1];
+  switch (op) {
+  case OP_ADD: out[0] = x[0] + y[0], out[1] = x[1] + y[1]; return true;
+  case OP_SUB: out[0] = x[0] - y[1], out[1] = x[1] - y[0]; return true;
+  case OP_MIN: out[0] = x[0] < y[0] ? x[0] : y[0], out[1] = x[1] < y[1] ? x[1] : y[1]; return true;
+  case OP_MAX: out[0] = x[0] > y[0] ? x[0] : y[0], out[1] = x[1] > y[1] ? x[1] : y[1]; return true;
+  case OP_MUL:
+    if (!constant) return false;
+    out[0] = x[y[0] < 0] * y[0], out[1] = x[y[0] >= 0] * y[0];
+    return true;
+  case OP_FLDIV:
+    if (!constant || y[0] < 1 || x[0] < 0) return false;
+    out[0] = x[0] / y[0], out[1] = x[1] / y[0];
+    return true;
+  case OP_FLMOD: /* within one period */
+    if (!constant || y[0] < 1 || x[0] < 0) return false;
+    out[0] = x[0] / y[0] == x[1] / y[0] ? x[0] % y[0] : 0;
+    out[1] = x[0] / y[0] == x[1] / y[0] ? x[1] % y[0] : y[0] - 1;
+    return true;
+  default: return false;
+  }
+}
+
+static bool is_arithmetic_of_two(const Node *x) {
+  return x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL || x->op == OP_MIN || x->op == OP_MAX || x->op == OP_FLDIV ||
+         x->op == OP_FLMOD;
+}
+
+bool index_in_run(const IR *ir, Ref r, int64_t n, int64_t iota, int64_t *least, int64_t *most) {
+  const int64_t far = INT64_C(1) << 40; /* sums and products of such numbers do not overflow */
+  const Node *x = node(ir, r);
+  int64_t a[2], b[2], out[2] = { 0, 0 };
+  bool known = true;
+  switch ((Op)x->op) {
+  case OP_CONST: out[0] = out[1] = const_value(x); break;
+  case OP_SIZE: out[0] = out[1] = size_in_run(ir, (int)size_id(x), n); break;
+  case OP_RANGE: out[1] = (range_limit(x) ? size_in_run(ir, (int)range_limit(x) - 1, n) : range_extent(x)) - 1; break;
+  case OP_IOTA: out[1] = (iota && iota < x->dims[0] ? iota : x->dims[0]) - 1; break;
+  case OP_RESHAPE:
+  case OP_EXPAND: known = index_in_run(ir, operand(x), n, iota, &out[0], &out[1]); break;
+  default:
+    known = is_arithmetic_of_two(x) && index_in_run(ir, lhs(x), n, iota, &a[0], &a[1]) &&
+            index_in_run(ir, rhs(x), n, iota, &b[0], &b[1]) &&
+            (x->op != OP_MUL || (llabs(b[1]) < far / 1024 && llabs(a[0]) < 1024 * far)) && bounds_of((Op)x->op, a, b, out);
+    if (!known && x->vmin > -far && x->vmax < far) out[0] = x->vmin, out[1] = x->vmax, known = true;
+  }
+  *least = out[0];
+  *most = out[1];
+  return known && out[0] > -far * 1024 && out[1] < far * 1024;
+}
+
 /* ---- conditions on elements ---- */
 /* One form for equal conditions: entries that always come together are one entry. */
 static Need plainest(IR *ir, Need is) {

@@ -19,19 +19,21 @@ static RunSize values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   if (!ix_split(ir, at, r, &coef, &rest) || coef <= 0) return none;
   const int64_t first = node(ir, rest)->vmin, last = node(ir, rest)->vmax;
   if (extent % is->extent == 0 && first >= 0 && last < coef && coef * extent == all) return size_all(extent / is->extent, is->of);
-  if (!is->of || coef != 1 || first != last || first < 0 || all != is->extent || first + extent > all) return none;
-  return size_all(1, extent_make(ir, (Extent){ .of = is->of, .times = 1, .plus = -first, .over = 1, .most = extent }));
+  const int64_t entry = all / is->extent; /* values of the range for each entry */
+  if (!is->of || coef != 1 || first != last || first < 0 || first % entry || extent % entry || first + extent > all) return none;
+  const Extent part = { .of = is->of, .times = 1, .plus = -first / entry, .over = 1, .most = extent / entry };
+  return size_all(entry, extent_make(ir, part));
 }
 
-/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. Or it is a tile of the
- * values of which a run needs as many as `values` says. part: the range is not the whole axis */
-static bool is_tile(const IR *ir, const Nest *n, Ref r, const RunSize *values, bool part) {
+/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. part: the range is not the
+ * whole axis, so it may be a tile of any height */
+static bool is_tile(const IR *ir, const Nest *n, Ref r, bool part) {
   bool yes = false;
   for (int k = 0; k < n->n; k++) {
     const Node *x = node(ir, n->ranges[k]);
     if (!range_limit(x)) continue;
     const RunSize *s = &ir->sizes.p[range_limit(x) - 1];
-    yes |= part && s->of == values->of;
+    yes |= part && s->of;
     if (range_extent(x) != 1) continue;
     yes |= (s->rule == TGCRT_SIZE_TILES || s->rule == TGCRT_SIZE_WHOLE) && s->tile == range_extent(node(ir, r));
   }
@@ -50,7 +52,7 @@ Ref sized_range(IR *ir, Ref nest, int condition, RunSize *values) {
   for (int k = 0; k < n.n && condition < needed->n; k++) {
     *values = values_needed(ir, &needed->is[condition], store_index(node(ir, n.store)), n.ranges[k]);
     const bool part = range_extent(node(ir, n.ranges[k])) % needed->is[condition].extent;
-    if (values->rule == TGCRT_SIZE_ALL && !is_tile(ir, &n, n.ranges[k], values, part)) return n.ranges[k];
+    if (values->rule == TGCRT_SIZE_ALL && !is_tile(ir, &n, n.ranges[k], part)) return n.ranges[k];
   }
   return 0;
 }

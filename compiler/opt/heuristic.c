@@ -507,8 +507,8 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   const bool lanes = rows && rows->lanes > 1 && values.times < (int64_t)rows->lanes * rows->unroll;
   const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
   const int64_t few = lanes ? 2 : square;
-  if (!rows || (rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || extent_in_run(ir, values.of, ir->symbol.low) * values.times >= few ||
-      range_extent(node(ir, r)) < 2 * few)
+  if (!rows || (rows->lanes > 1 && !lanes) || rows->rows || most.isa_op ||
+      extent_in_run(ir, values.of, ir->symbol.low) * values.times >= few || range_extent(node(ir, r)) < 2 * few)
     return most;
   Ref part;
   const Nest n = nest_open(ir, range_part(ir, nest, r, 0, few, &part));

@@ -112,7 +112,8 @@ static void row_rests(IR *ir, Ref nest, const Opts *o, int i, const RunSize *all
   const int tile = o->opt[i].unroll;
   for (int h = tile - 1; h > 0; h--) {
     if (!leaves_tile(ir, all, tile, h)) continue;
-    const int start = size_in_tiles(ir, all, tile, h, TGCRT_SIZE_START), lower = size_in_tiles(ir, all, tile, h, TGCRT_SIZE_LOWER);
+    const int start = size_in_tiles(ir, all, tile, h, TGCRT_SIZE_START),
+              lower = size_in_tiles(ir, all, tile, h, TGCRT_SIZE_LOWER);
     add_rest(ir, nest, o, i, lower, start, h, 1, parts);
     Remnant *last = &parts->p[parts->n - 1];
     last->nest = only_if(ir, last->nest, size_in_tiles(ir, all, tile, h, TGCRT_SIZE_ANY));
@@ -123,7 +124,8 @@ static void row_rests(IR *ir, Ref nest, const Opts *o, int i, const RunSize *all
 typedef struct Behind { int count, begin; } Behind;
 
 static Behind behind(IR *ir, const RunSize *all, int tile, int height) {
-  return (Behind){ size_in_tiles(ir, all, tile, height, TGCRT_SIZE_PARTS), size_in_tiles(ir, all, tile, height, TGCRT_SIZE_BEGIN) };
+  return (Behind){ size_in_tiles(ir, all, tile, height, TGCRT_SIZE_PARTS),
+                   size_in_tiles(ir, all, tile, height, TGCRT_SIZE_BEGIN) };
 }
 
 static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, const RunSize *all, Remnants *parts) {
@@ -214,6 +216,30 @@ static bool ends_in_time(IR *ir, const Buf *b, Ref index, bool once) {
   return all;
 }
 
+/* A term of the gate says that the entry is below the extent of the condition. */
+static bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is) {
+  const Node *g = node(ir, gate);
+  if (g->op == OP_AND) return gate_ends(ir, lhs(g), entry, is) || gate_ends(ir, rhs(g), entry, is);
+  const bool same = g->op == OP_CMPLT && ix_mod(ir, lhs(g), is->extent) == entry;
+  const Node *size = same ? node(ir, rhs(g)) : NULL;
+  const RunSize *s = size && size->op == OP_SIZE ? &ir->sizes.p[size_id(size)] : NULL;
+  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 && extent_at_most(ir, s->of, is->of);
+}
+
+/* In every run, the entries that an access reaches along each condition of the buffer are fewer than the condition says. */
+static bool stays_inside(IR *ir, const Buf *b, Ref index, Ref gate) {
+  bool all = node(ir, index)->lanes == 1;
+  for (int k = 0; k < b->needed.n && all; k++) {
+    const Need *is = &b->needed.is[k];
+    const Ref entry = ix_mod(ir, ix_div(ir, index, is->inner), is->extent);
+    int64_t least, most;
+    if (gate && gate_ends(ir, gate, entry, is)) continue;
+    for (int64_t n = ir->symbol.low; n <= ir->symbol.high && all; n++)
+      all = index_in_run(ir, entry, n, 0, &least, &most) && least >= 0 && most < extent_in_run(ir, is->of, n);
+  }
+  return all;
+}
+
 /* A nest that touches memory of the caller must end where that ends. */
 void sized_check(IR *ir, Ref nest) {
   Refs all = { 0 };
@@ -225,7 +251,9 @@ void sized_check(IR *ir, Ref nest) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     const Buf *b = is_access(x) ? &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))] : NULL;
-    if (!b || !buf_ends_early(b) || ends_in_time(ir, b, access_index(x), once)) continue;
+    if (!b || !buf_ends_early(b) || ends_in_time(ir, b, access_index(x), once) ||
+        stays_inside(ir, b, access_index(x), x->op == OP_TILE ? 0 : access_gate(x)))
+      continue;
     fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, nest_body(node(ir, nest))),
             "--dim %s: a kernel of this node cannot end at a size that a run sets; give one number", ir->symbol.name);
   }

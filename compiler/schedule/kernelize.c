@@ -50,20 +50,24 @@ static Ref gated_load(IR *ir, Ref buf, Ref at, Ref gate, Ref otherwise) {
   return scalar(ir, OP_LOAD, (DType)node(ir, buf)->dt, 4, (Ref[]){ buf, at, gate, otherwise });
 }
 
-/* A condition depends on the size of a run. */
-static bool asks_size(const IR *ir, Ref r) {
+/* An expression has a node of op. */
+static bool has_op(const IR *ir, Ref r, Op op) {
   const Node *x = node(ir, r);
-  bool any = x->op == OP_SIZE;
-  for (int k = 0; k < x->nsrc && !any && ir->symbol.name; k++) any = asks_size(ir, x->src[k]);
+  bool any = x->op == op;
+  for (int k = 0; k < x->nsrc && !any; k++) any = has_op(ir, x->src[k], op);
   return any;
 }
 
-/* path: condition under which the element is used; 0: always */
+static bool asks_size(const IR *ir, Ref r) { return ir->symbol.name && has_op(ir, r, OP_SIZE); }
+
+/* Memory of the caller may end earlier than bounds say. A remainder brings an index that is outside back, but not before that end.
+ * path: condition under which the element is used; 0: always */
 static Ref load(IR *ir, const Place *p, const Ref *idx, int rank, Ref path) {
   const DType d = ir->bufs.p[p->buf].dt;
   const Ref buf = buffer(ir, p->buf), at = address(ir, p, idx, rank);
   const Buf *b = &ir->bufs.p[p->buf];
-  if (path && (!lies_in(ir, at, 0, b->elems) || (buf_ends_early(b) && asks_size(ir, path)))) return gated_load(ir, buf, at, path, c_bits(ir, d, 0));
+  if (path && (!lies_in(ir, at, 0, b->elems) || (buf_ends_early(b) && (asks_size(ir, path) || has_op(ir, at, OP_FLMOD)))))
+    return gated_load(ir, buf, at, path, c_bits(ir, d, 0));
   return scalar(ir, OP_LOAD, d, 2, (Ref[]){ buf, at });
 }
 
@@ -210,9 +214,16 @@ static bool exists(const IR *ir, Ref r, const Ref *idx) {
   return all;
 }
 
+/* A run may lack the element, although the value of the greatest size has it. */
+static bool may_end_before(const IR *ir, Ref path, int rank, const Ref *idx) {
+  bool yes = asks_size(ir, path);
+  for (int a = 0; a < rank && !yes && ir->symbol.name; a++) yes = has_op(ir, idx[a], OP_FLMOD);
+  return yes;
+}
+
 static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
   int rank = node(l->ir, r)->rank;
-  if (path && exists(l->ir, r, idx) && !asks_size(l->ir, path)) path = 0;
+  if (path && exists(l->ir, r, idx) && !may_end_before(l->ir, path, rank, idx)) path = 0;
   uint32_t *head = &l->head[memo_hash(r, path, idx, rank)];
   for (uint32_t i = *head; i; i = l->memo.p[i - 1].next)
     if (l->memo.p[i - 1].r == r && l->memo.p[i - 1].path == path &&

@@ -272,24 +272,38 @@ static void lay_out_loops(Sched *s) {
   VEC_FREE(&all.list);
 }
 
+/* Where entries along axis a of value r lie in the value whose buffer it shares. *whole: that value */
+static int64_t begin_in_whole(const Sched *s, Ref r, int a, Ref *whole) {
+  int64_t begin = 0;
+  for (*whole = r; s->place[*whole].inside; *whole = s->place[*whole].inside)
+    if (cat_axis(node(s->ir, s->place[*whole].inside)) == a) begin += s->place[*whole].inside_at;
+  return begin;
+}
+
 /* The need of value r, as conditions on elements of its buffer. A halo makes rows longer: entries of the value begin behind its
- * lower part, and readers reach into its upper part. */
+ * lower part, and readers reach into its upper part. Entries of a concatenation's part lie behind those of the parts before it. */
 static Needed needed_in_memory(const Sched *s, Ref r) {
   IR *ir = s->ir;
   const Node *x = node(ir, r);
-  const Place *p = &s->place[r];
   Needed in = { 0 };
   int64_t within;
-  for (int k = 0; k < s->needs[r].n; k++) {
-    Need is = s->needs[r].is[k];
-    const int a = need_axis(x, &is, &within);
-    if (a < 0) continue;
+  for (int a = 0; a < x->rank; a++) {
+    Ref whole;
+    const int64_t begin = begin_in_whole(s, r, a, &whole), all = node(ir, whole)->dims[a];
+    const Place *p = &s->place[whole];
     const int64_t halo = p->lo[a] + p->hi[a];
-    if (halo && within * is.extent != x->dims[a]) continue;
-    is.inner = p->stride[a] * (halo ? 1 : within);
-    if (halo) is.extent = x->dims[a] + halo;
-    if (halo) is.of = extent_make(ir, (Extent){ .of = is.of, .times = within, .plus = halo, .over = 1, .most = is.extent });
-    needed_add(ir, &in, is);
+    for (int k = 0; k < s->needs[r].n; k++) {
+      Need is = s->needs[r].is[k];
+      if (need_axis(x, &is, &within) != a || halo || all != x->dims[a]) continue;
+      is.inner = p->stride[a] * within;
+      needed_add(ir, &in, is);
+    }
+    const int of = need_along(ir, x, &s->needs[r], a);
+    const bool longer = halo || all != x->dims[a];
+    if (!longer || (of < 0 && need_along(ir, node(ir, whole), &s->needs[whole], a) < 0)) continue;
+    const int64_t count = of < 0 ? x->dims[a] : 0; /* a constant one */
+    const Extent end = { .of = of < 0 ? 0 : of, .times = of >= 0, .plus = count + begin + halo, .over = 1, .most = all + halo };
+    needed_add(ir, &in, (Need){ p->stride[a], all + halo, extent_make(ir, end) });
   }
   return in;
 }
