@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A bundle for n from 1 to 128 beside a bundle for each size: medians of runs in turns, one and two threads. Prints tables in
-Markdown. Arguments: ISA (native), pairs of turns (31), threads (1,2)."""
+Markdown. Arguments: ISA (native), pairs of turns (31), threads (1,2), one layer (all)."""
 import math
 import os
 import pathlib
@@ -17,7 +17,9 @@ import models  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 CC = os.environ.get("CC") or "cc"
-SIZES = {"ffn": [1, 2, 3, 4, 5, 6, 7, 8, 13, 18, 32, 100, 128], "conv": [1, 2, 3, 4, 5, 6, 7, 8, 13, 16]}
+SIZES = {"ffn": [1, 2, 3, 4, 5, 6, 7, 8, 13, 18, 32, 100, 128], "conv": [1, 2, 3, 4, 5, 6, 7, 8, 13, 16],
+         "audio": [4, 7, 16, 33, 64, 100, 250, 500], "ocr": [4, 7, 16, 33, 64, 100, 160]}
+LAYERS = {**models.ALL, "audio": lambda: models.audio(40, 64), "ocr": lambda: models.ocr(32, 32)}
 
 
 def library(folder, name, model, size, isa):
@@ -33,16 +35,18 @@ def library(folder, name, model, size, isa):
     return so, bundle / f"{name}_weights.bin", int(text)
 
 
-def main(isa="native", pairs="31", threads="1,2"):
+def main(isa="native", pairs="31", threads="1,2", only=""):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for name, ns in SIZES.items():
+            if only and name != only:
+                continue
             model = folder / f"{name}.tg"
-            model.write_text(models.ALL[name]())
-            ranged = library(folder, "net", model, f"1:{ns[-1]}", isa)
+            model.write_text(LAYERS[name]())
+            ranged = library(folder, "net", model, f"{ns[0]}:{ns[-1]}", isa)
             race = folder / "race"
-            subprocess.run([CC, "-O2", f"-I{folder / f'net1:{ns[-1]}'}", HERE / "race.c", "-o", race, "-ldl"], check=True)
-            print(f"\n{name}, n = 1 to {ns[-1]}, {isa}: code of the range {ranged[2]} bytes\n\n| n | code for n | " +
+            subprocess.run([CC, "-O2", f"-I{folder / f'net{ns[0]}:{ns[-1]}'}", HERE / "race.c", "-o", race, "-ldl"], check=True)
+            print(f"\n{name}, n = {ns[0]} to {ns[-1]}, {isa}: code of the range {ranged[2]} bytes\n\n| n | code for n | " +
                   " | ".join(f"{t} thread{'s' if t != '1' else ''}: range, for n (µs), ratio" for t in threads.split(",")) +
                   " |\n|---|---|" + "---|" * len(threads.split(",")))
             ratios = {t: [] for t in threads.split(",")}
