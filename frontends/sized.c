@@ -250,7 +250,7 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   IR *ir = z->ir;
   const Node *x = node(ir, r);
   const int axis = (int)cat_axis(x);
-  int extent = -1;    /* of what is joined so far, if it depends on the size */
+  int extent = -1;    /* the extent of the parts so far; -1: it is constant */
   int64_t before = 0; /* entries in front, if it does not */
   Ref value = 0;
   for (int k = 0; k < x->nsrc; k++) {

@@ -13,7 +13,7 @@ typedef struct Placed {
 } Placed;
 typedef VEC(Placed) Placeds;
 
-/* The graph of the greatest size. needs, open: of graph_needs and graph_open */
+/* The graph of the greatest size. needs, open: from graph_needs and graph_open */
 typedef struct SizedGraph {
   const Graph *g;
   const Placeds *placed;

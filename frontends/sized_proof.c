@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sized_proof.c: the proof that the graph for a range of sizes serves a size n.
  *
- * The graph of the greatest size is cut to what a run of n needs (graph/needs.c): extents become those of n, size masks vanish, and
+ * The graph of the greatest size is cut to what a run of n needs (graph/needs.c). Extents become those of n, size masks vanish, and
  * sizes become numbers. The result must be what the front end builds for n. Constants are compared by their elements.
  *
  * needs: the graph with its needs, and that of n    gives: nothing, or an error that names the node that differs */
@@ -16,7 +16,7 @@
 typedef struct Cut {
   IR *from, *to;
   const Placeds *placed;
-  const Needed *needs, *open; /* of graph_needs and graph_open */
+  const Needed *needs, *open; /* from graph_needs and graph_open */
   int64_t n;
   Ref *now; /* by Ref of `from` */
 } Cut;
@@ -180,7 +180,7 @@ static bool shape_follows(const IR *ir, const Node *x, const Ref *src, const int
   }
 }
 
-/* What the front end builds where a node was placed */
+/* A placed node becomes the node that the front end builds. */
 static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
   IR *ir = w->to;
   const Node *x = p->was;

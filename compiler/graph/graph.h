@@ -35,8 +35,7 @@ bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n
 int need_along(IR *ir, const Node *x, const Needed *n, int axis); /* the extent of the needed first entries; -1: no condition */
 /* shape of the part that a run of `size` needs */
 void need_dims(const IR *ir, const Node *x, const Needed *n, int64_t size, int64_t *dims);
-/* r is WHERE(condition, value, a constant) with *is as the condition on its elements: so a reduction or a padding takes the entries
- * of the run's size. */
+/* Whether r is a size mask: WHERE(condition, value, a constant), with a condition *is on the numbers of its elements */
 bool graph_size_mask(const IR *ir, Ref r, Need *is);
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill); /* such a WHERE along an axis; fill: bits of the constant */
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* needs.c: how much of each value a run needs, if a run sets an extent n of inputs and outputs.
  *
- * All shapes have the greatest n. A run needs the first n entries of an output along the axis with that extent, or as many as
- * another extent of the run says (IR.extents). The walk goes from users to sources. A rule per op says from which entries of a
+ * All shapes have the greatest n. A run needs the first n entries of an output along the axis with that extent. If the output
+ * has another extent of the run (IR.extents), it needs as many. The walk goes from users to sources. A rule per op says from which entries of a
  * source the needed entries are computed. So the other entries have no effect on a needed one. A need is a list of conditions
  * (Needed). The scores of an attention have two: the first n rows, and in each row the first n entries. A reduction along the
  * axis needs the first n entries if its source is a size mask: WHERE(position < n, value, identity). Below the padding of a
  * convolution such a mask has the fill value. The front end puts masks there (frontends/sized.c). A window needs more entries than
- * it gives, and fewer if it has steps. A need that is less than what a value has in the run is rounded up to that: so a run's
- * extent of an input never depends on its users. Where an op mixes entries along the axis otherwise, all of the source is needed.
+ * it gives, and fewer if it has steps. A need is rounded up to all entries that a value has in the run. So a run's extent of an
+ * input never depends on its users. Where an op mixes entries along the axis otherwise, all of the source is needed.
  * If this is an input with the extent n, there is no such bundle.
  *
  * needs: any graph, GIO.open    gives: the need of each node below the outputs    keeps: the graph */
@@ -197,8 +197,8 @@ static int64_t part_begin(const IR *ir, const Node *x, int k) {
 
 static int64_t reach(const Node *window, const Node *y) { return (window->dims[y->rank] - 1) * window_dilation(window) + 1; }
 
-/* An op whose result has other entries along an axis than its source y: the first `count` entries of the result come from the first
- * entries of the source. How many these are; -1: they do not */
+/* For an op that changes an axis: from how many of the first entries of its source y the first `count` entries of the result come;
+ * -1: they do not come from first entries */
 static int entries_of_source(IR *ir, const Node *x, const Node *y, int k, int axis, int count) {
   Extent e = { .of = count, .times = 1, .over = 1 };
   switch ((Op)x->op) {

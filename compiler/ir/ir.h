@@ -210,7 +210,7 @@ typedef struct IR {
   VEC(Buf) bufs;
   VEC(Origin) origins;
   Symbol symbol;
-  Extents extents;         /* of runs; empty: all sizes are constants */
+  Extents extents;         /* extents in a run; none: all are constants */
   VEC(RunSize) sizes;         /* the sizes that kernels ask for */
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */

@@ -54,8 +54,8 @@ static Ref number_ranges(IR *ir, Ref nest) {
   return nest;
 }
 
-/* Whether range r may become an outer range of `outer` values and an inner one: the outer one then counts all entries of which a
- * run needs the first ones, or r counts none. */
+/* Whether range r may become an outer range of `outer` values and an inner one. If a run needs the first entries that r counts, the
+ * outer one must count them. */
 static bool splits_entries(IR *ir, Ref nest, Ref r, int64_t outer) {
   RunSize values;
   bool yes = true;

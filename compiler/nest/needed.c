@@ -4,8 +4,8 @@
  * needs: a nest   gives: the values of its ranges that a run needs   keeps: the nest   breaks: nothing */
 #include "nest.h"
 
-/* The size that says how many values of range r hold needed elements in a run, if these are the first ones, and no others are
- * needed; its rule is TGCRT_SIZE_RULES if they are not. The range may be the axis or a part of it, or also count what lies inside
+/* The size that says how many of the first values of range r hold needed elements in a run. If others hold some, too, its rule is
+ * TGCRT_SIZE_RULES. The range may be the axis or a part of it, or also count what lies inside
  * of the axis. */
 static RunSize values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   const Node *x = node(ir, r);
