@@ -27,6 +27,8 @@ static Needed entries_of_rows(const IR *ir, const Buf *b) {
   return rows;
 }
 
+bool buf_has_rows(const IR *ir, const Buf *b) { return entries_of_rows(ir, b).n > 0; }
+
 /* The index of an element whose place is index * unit + a number below `unit`, among rows along conditions `from` and up */
 static Ref row_index(IR *ir, Ref index, const Needed *rows, int from, int64_t unit) {
   if (from == rows->n) return index;
@@ -53,7 +55,7 @@ Ref caller_rows(IR *ir, Ref nest) {
   Refs all = { 0 };
   RefMap now = { 0 };
   bool any = false;
-  for (size_t i = 0; i < ir->bufs.n && !any && ir->symbols.n; i++) any = entries_of_rows(ir, &ir->bufs.p[i]).n > 0;
+  for (size_t i = 0; i < ir->bufs.n && !any && ir->symbols.n; i++) any = buf_has_rows(ir, &ir->bufs.p[i]);
   if (any) ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
