@@ -511,9 +511,10 @@ static Ref tiled_range(IR *ir, Ref nest, const Opts *o, tgcrt_size *values) {
 }
 
 /* For a range of sizes, one schedule serves all of them, and its tiles' other side is the width of the packed weights. The
- * cheapest tile for the greatest size may have few rows. Then a run with a few more rows reads all weights twice. So the schedule
- * is that of a nest with as many rows as a square tile has, or as the typical size has. If the greatest size has lanes along the
- * range, a smaller one may fill none. Then lanes go along another range, if there is one. */
+ * cheapest tile for the greatest size may have few rows. Then a run with a few more rows reads all weights twice. So the
+ * schedule is that of a nest with as many rows as a square tile has. The rows of the typical size count if they are more. If
+ * the greatest size has lanes along the range, a smaller one may fill none. Then lanes go along another range, if there is one.
+ * */
 static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   tgcrt_size values;
   const Ref r = tiled_range(ir, nest, &most, &values);
@@ -522,8 +523,9 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   const Opt *rows = opt_of(&most, r);
   const bool lanes = rows->lanes > 1 && values.times < (int64_t)rows->lanes * rows->unroll;
   const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
-  const int64_t few = lanes ? 2 : s->typical ? s->typical * values.times : square;
-  if ((rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || s->low * values.times >= few || range_extent(node(ir, r)) < 2 * few)
+  const int64_t usual = s->typical * values.times, few = lanes ? 2 : usual > square ? usual : square;
+  if ((rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || s->low * values.times >= few ||
+      range_extent(node(ir, r)) < 2 * few)
     return most;
   Ref part;
   const Nest n = nest_open(ir, range_part(ir, nest, r, 0, few, &part));

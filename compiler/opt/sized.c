@@ -75,8 +75,9 @@ static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
   o->opt[o->n++] = (Opt){ .range = terms, .unroll = parts, .lanes = 1, .partial = true };
 }
 
-/* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes */
-static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, Remnants *parts) {
+/* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes. more: a tile of another range; .range 0: none */
+static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, const Opt *more,
+                     Remnants *parts) {
   Remnant rest = { .opts = *o };
   Ref loop, inside;
   int n = 0;
@@ -87,7 +88,11 @@ static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begi
   rest.opts.nmoved = n;
   rest.opts.opt[i] = (Opt){ .range = inside, .unroll = (int)(height / lanes), .lanes = lanes };
   if (height == 1) drop_opt(&rest.opts, i);
-  if (lanes == 1) add_parts(ir, rest.nest, &rest.opts, height);
+  if (more->range) rest.opts.opt[rest.opts.n++] = *more;
+  int64_t rows = height;
+  for (int k = 0; k < rest.opts.n; k++) /* rows_beside */
+    if (ir->symbols.n > 1 && rest.opts.opt[k].range != inside && rest.opts.opt[k].lanes == 1) rows *= rest.opts.opt[k].unroll;
+  if (lanes == 1) add_parts(ir, rest.nest, &rest.opts, rows);
   VEC_PUSH(parts, rest);
 }
 
@@ -104,13 +109,55 @@ static bool ever(const IR *ir, const tgcrt_size *size) {
   return any;
 }
 
+/* The index varies along a reduction. */
+static bool red_varies(IR *ir, Ref index) {
+  Refs ranges = { 0 };
+  bool any = false;
+  collect_ranges(ir, index, &ranges);
+  for (size_t i = 0; i < ranges.n; i++) any |= range_kind(node(ir, ranges.p[i])) == RK_REDUCE;
+  VEC_FREE(&ranges);
+  return any;
+}
+
+/* A sum of the nest takes terms from weights that do not vary with r. */
+static bool shares_weights(IR *ir, Ref nest, Ref r) {
+  Refs all = { 0 };
+  bool sums = false, shares = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    sums |= x->op == OP_RED;
+    if (x->op == OP_LOAD && ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_WEIGHT)
+      shares |= red_varies(ir, load_index(x)) && !ix_uses(ir, load_index(x), r);
+  }
+  VEC_FREE(&all);
+  return sums && shares;
+}
+
+/* A low tile of rows may have further rows along another range that ends at another size: tokens of several short sequences. All
+ * of them use the weights that are loaded once. */
+static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, int height) {
+  tgcrt_size values;
+  for (int k = 0; k < nest_needed(ir, nest)->n; k++) {
+    const Ref r = sized_range(ir, nest, k, &values);
+    const int64_t most = r ? range_extent(node(ir, r)) : 0;
+    bool free = most > 1 && values.symbol != symbol && o->n < MAX_RANGES;
+    for (int i = 0; i < o->n; i++) free &= o->opt[i].range != r;
+    const int rows = tile / height < most ? tile / height : (int)most;
+    if (free && rows > 1 && !reduction_repeats(ir, nest, r) && shares_weights(ir, nest, r))
+      return (Opt){ .range = r, .unroll = rows, .lanes = 1 };
+  }
+  return (Opt){ 0 };
+}
+
 static void row_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const int tile = o->opt[i].unroll;
   for (int h = tile - 1; h > 0; h--) {
     const tgcrt_size any = { values->times, tile, h, TGCRT_SIZE_ANY, values->symbol };
     if (!ever(ir, &any)) continue;
     const int start = size_of_tiles(ir, values, tile, h, TGCRT_SIZE_START);
-    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, TGCRT_SIZE_LOWER), start, h, 1, parts);
+    const Opt more = rows_beside(ir, nest, o, values->symbol, tile, h);
+    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, TGCRT_SIZE_LOWER), start, h, 1, &more, parts);
     Remnant *last = &parts->p[parts->n - 1];
     last->nest = only_if(ir, last->nest, size_number(ir, any));
   }
@@ -129,7 +176,7 @@ static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size 
   for (int tile = lanes * o->opt[i].unroll, height = lanes; tile > 1; tile = height, height = height > NARROW ? NARROW : 1) {
     if (tile == height) continue;
     const Behind b = behind(ir, values, tile, height);
-    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, parts);
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, &(Opt){ 0 }, parts);
   }
 }
 
@@ -157,10 +204,13 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
 
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   tgcrt_size values;
-  for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
-    const Ref r = sized_range(ir, nest, i, &values);
-    if (r) nest = cut_range(ir, nest, o, parts, r, &values);
-  }
+  for (int tiled = 1; tiled >= 0; tiled--) /* rests of tiles take rows along ranges that have no limit yet */
+    for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
+      const Ref r = sized_range(ir, nest, i, &values);
+      bool has = false;
+      for (int k = 0; k < o->n; k++) has |= o->opt[k].range == r;
+      if (r && (has || !tiled)) nest = cut_range(ir, nest, o, parts, r, &values);
+    }
   return nest;
 }
 
@@ -204,8 +254,8 @@ static uint32_t limit_bit(const IR *ir, Ref r) {
   return limit ? 1u << ir->sizes.p[limit - 1].symbol : 0;
 }
 
-/* The condition of the buffer at which the access may end too late, as far as the loops say; NULL: none. Each condition must be on a
- * range with a limit. once: the nest has loops that run once or not at all, by sizes of these symbols, and are not in the index */
+/* The condition of the buffer at which the access may end too late, as far as the loops say; NULL: none. Each condition must be on
+ * a range with a limit. once: the nest has loops that run once or not at all, by sizes of these symbols. They are not in the index */
 static const Need *ends_late(IR *ir, const Buf *b, Ref index, uint32_t once) {
   const Need *late = NULL;
   for (int k = 0; k < b->needed.n && !late; k++) {
