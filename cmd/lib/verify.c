@@ -65,7 +65,8 @@ static void copy_entries(DType d, int rank, const int64_t *part, char *to, const
   const int64_t elems = dims_elems(part, rank), row = rank ? part[rank - 1] : 1;
   const size_t bytes = (size_t)(row * dt_bytes(d));
   for (int64_t i = 0; i < elems; i += row) {
-    int64_t at = i / row, to_at = 0, from_at = 0, to_step = rank ? to_dims[rank - 1] : 1, from_step = rank ? from_dims[rank - 1] : 1;
+    int64_t at = i / row, to_at = 0, from_at = 0, to_step = rank ? to_dims[rank - 1] : 1,
+            from_step = rank ? from_dims[rank - 1] : 1;
     for (int a = rank - 2; a >= 0; at /= part[a--]) {
       to_at += at % part[a] * to_step;
       from_at += at % part[a] * from_step;
@@ -401,12 +402,12 @@ static void check_same(Ctx *c, const char *kind, const GIO *bundle, size_t n, co
   }
 }
 
-/* The model's options for the sizes of the bundle's runs. Options that change inputs keep their shapes from telling them. */
+/* The model's options for the sizes of the bundle's runs */
 static Options sized_options(Ctx *c, const Verify *v, const Options *o) {
   const Symbols *all = &v->bundle.symbols;
   if (!all->n) return *o;
   Options then = *o;
-  if (!o->dims.n && first_change(o)) {
+  if (!o->dims.n) {
     then.dims.p = ARENA_NEW(&c->model, const char *, all->n);
     for (int k = 0; k < all->n; k++)
       then.dims.p[k] = arena_printf(&c->model, "%s=%lld", all->p[k].name, (long long)v->bundle.sizes[k]);
