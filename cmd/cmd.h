@@ -212,22 +212,22 @@ typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } 
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
 /* ---- sizes.c: sizes of runs, where a model serves a range of them ---- */
-enum { SIZES_OF_DIM = 4096 };                             /* the end of the longest range: front ends try each size */
-const char *parse_range(const char *value, Symbol *s);    /* "1:512:8@128", without a name. Returns what is wrong with it, or NULL */
-const char *first_range(const Options *o);                /* the first --dim with a range; NULL: none */
+enum { SIZES_OF_DIM = 4096 };                          /* the end of the longest range: front ends try each size */
+const char *parse_range(const char *value, Symbol *s); /* "1:512:8@128", without a name. Returns what is wrong with it, or NULL */
+const char *first_range(const Options *o);             /* the first --dim with a range; NULL: none */
 Symbols ranges_of_dims(Ctx *c, const Options *o);
-int runs_of_size(const char *text);                       /* runs that a --size asks for; 0: it is wrong */
+int runs_of_size(const char *text); /* runs that a --size asks for; 0: it is wrong */
 /* Calls `one` for each run that --size asks for, with Options.run_size. Without --size, verify takes usual_runs. Returns the last
  * exit code that is not 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
 void usual_runs(Ctx *c, const Symbols *all, Texts *runs); /* the least, middle, typical and greatest sizes, and corners */
 /* Gets the sizes that Options.run_size gives; the others are 0. Fails if it has no effect. false: there is no range */
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
-/* Sets sizes that are 0 to the greatest ones. Fails if another one is outside of its range. Returns the text of the sizes, or NULL
- * if there is no range. */
+/* Sets sizes that are 0 to the greatest ones. Fails if another one is outside of its range. Returns the text of the sizes; NULL:
+ * there is no range */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
-void values_at(GIO *v, size_t n, const int64_t *run);     /* sets the extents that sizes decide */
-const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run); /* a copy with these extents */
+void values_at(GIO *v, size_t n, const int64_t *run);                               /* sets the extents that sizes decide */
+const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run);       /* a copy with these extents */
 Options one_size(Ctx *c, const Options *o, const Symbols *all, const int64_t *run); /* o with these sizes in place of ranges */
 
 /* ---- interpret.c ---- */
@@ -374,7 +374,7 @@ struct Interface {                                        /* facts that a caller
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
   Symbols symbols;                                        /* the ranges of sizes that the bundle serves */
-  RunSizes sizes;                                         /* those of its runs, and of the shapes above */
+  RunSizes sizes;                                         /* the sizes of its runs, and of the shapes above */
   bool states;                                            /* the bundle has states, which the runtime advances */
   const char *part;                                       /* entry whose inputs and outputs these are; NULL: the bundle's own */
   const char *run;                                        /* end of the run function's name: "_run_v", "_run_step_v" */
@@ -384,7 +384,7 @@ struct Interface {                                        /* facts that a caller
 };
 /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
-void interface_at(Interface *f, const int64_t *run);      /* sets the sizes of its runs */
+void interface_at(Interface *f, const int64_t *run); /* sets the sizes of its runs */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless the weights file has the digest that the

@@ -8,7 +8,10 @@
 
 typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from --dim batch=4 */
 /* From --dim seq=8:512:8@128. dim: entry of LoadOptions.dims, whose value is the greatest size. typical 0: not given */
-typedef struct DimRange { int dim; int64_t low, step, typical; } DimRange;
+typedef struct DimRange {
+  int dim;
+  int64_t low, step, typical;
+} DimRange;
 
 typedef struct LoadOptions {
   const DimValue *dims;    /* Values of symbolic dimensions. These names are looked up in turn, and the first one found counts:

@@ -7,10 +7,11 @@
  * needs. For each combination of sizes, the graph is cut to the needs of that run. The result must be what the front end builds
  * for these sizes. A model whose arithmetic depends on the sizes in another way differs and is refused.
  *
- * Above TRIES_MOST combinations, those are tried in which all sizes but one are the least, a middle, or the greatest of their
- * range, and some others. Shapes of the cut graph are products of sizes. The front end computes shapes from sizes, too. What it
- * computes from one size is tried for each value of it. A polynomial of degree two in each size is known from three values of
- * each. A comparison of values that are monotone in each size comes out alike everywhere if it does so at all corners.
+ * Above TRIES_MOST combinations, not all are tried. In those that are tried, all sizes but one are the least, a middle, or the
+ * greatest of their range. Some others are tried, too. Shapes of the cut graph are products of sizes. The front end computes
+ * shapes from sizes, too. Values that follow from one size are tried for each value of it. A polynomial of degree two in each
+ * size is known from three values of each. A comparison of values that are monotone in each size comes out alike everywhere if
+ * it does so at all corners.
  *
  * needs: a model with open dimensions    gives: the graph of the greatest sizes, with IR.symbols and GIO.open   breaks: nothing */
 #include "../compiler/graph/graph.h"
@@ -41,8 +42,7 @@ static Tensor cut_tensor(const Cut *w, const Tensor *t, const Needed *n, const i
   part.data = p;
   for (int64_t i = 0; i < t->elems; i++) {
     bool needed = true;
-    for (int k = 0; k < n->n && needed; k++)
-      needed = i / n->of[k].inner % need_high(w->from, n->of[k]) < w->run[n->of[k].symbol];
+    for (int k = 0; k < n->n && needed; k++) needed = i / n->of[k].inner % need_high(w->from, n->of[k]) < w->run[n->of[k].symbol];
     if (!needed) continue;
     memcpy(p, (const char *)t->data + (size_t)i * size, size);
     p += size;
@@ -51,7 +51,11 @@ static Tensor cut_tensor(const Cut *w, const Tensor *t, const Needed *n, const i
 }
 
 /* The axes of a value, split so that each condition has an axis of its own. symbol: whose size that axis ends at; -1: none */
-typedef struct Split { int n; int64_t extent[MAX_RANK]; int symbol[MAX_RANK]; } Split;
+typedef struct Split {
+  int n;
+  int64_t extent[MAX_RANK];
+  int symbol[MAX_RANK];
+} Split;
 
 static void put_axis(Split *s, int64_t extent, int symbol) {
   s->extent[s->n] = extent;
@@ -96,7 +100,8 @@ static Ref cut_source(const Cut *w, Ref r, int k) {
   Split s;
   if (n.n <= 0 || w->needs[source].n >= n.n) return now;
   if (!split_axes(w, y, &n, &w->needs[source], &s))
-    fail_at(ir->ctx, EX_BADMODEL, ir_pos(w->from, r), "--dim %s: the node has too many axes for a range of sizes; give one number",
+    fail_at(ir->ctx, EX_BADMODEL, ir_pos(w->from, r),
+            "--dim %s: the node has too many axes for a range of sizes; give one number",
             w->from->symbols.p[n.of[n.n - 1].symbol].name);
   Ref part = g_reshape(ir, now, s.n, s.extent);
   for (int i = 0; i < s.n; i++)
@@ -242,8 +247,15 @@ static Graph *simplified(Graph *g) {
 /* ---- what depends on sizes ---- */
 /* A reduction and, by symbol, its axes along which it takes other entries at the other size. Or a constant that is a multiple of
  * the sizes of some symbols, or the inverse of one */
-typedef struct Sized { Ref r; uint32_t axes[SYMBOLS_MOST], symbols; bool inverse; } Sized;
-typedef struct Sizeds { VEC(Sized) list; RefMap at; } Sizeds; /* at: 1 + place in the list */
+typedef struct Sized {
+  Ref r;
+  uint32_t axes[SYMBOLS_MOST], symbols;
+  bool inverse;
+} Sized;
+typedef struct Sizeds {
+  VEC(Sized) list;
+  RefMap at;
+} Sizeds; /* at: 1 + place in the list */
 
 /* The size whose graph is compared with that of the greatest one: the next smaller one, unless axes of one entry vanish there */
 static int64_t other_size(const Symbol *s) { return s->high - s->step > 1 ? s->high - s->step : s->high + s->step; }
@@ -326,7 +338,8 @@ static Ref sized_constant(IR *ir, const Sized *s) {
   for (int k = 0; k < ir->symbols.n; k++)
     if (s->symbols >> k & 1) all *= (double)ir->symbols.p[k].high;
   const double times = nearbyint((s->inverse ? 1 / value : value) / all);
-  if (!(times >= 1 && times < 1e6) || double_to_bits(d, s->inverse ? 1 / (times * all) : times * all) != const_value(node(ir, s->r)))
+  if (!(times >= 1 && times < 1e6) ||
+      double_to_bits(d, s->inverse ? 1 / (times * all) : times * all) != const_value(node(ir, s->r)))
     return s->r;
   Ref product = 0;
   for (int k = 0; k < ir->symbols.n; k++) {
@@ -352,8 +365,11 @@ static void put_sizes(Graph *g, const Sizeds *all) {
     Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
     for (int k = 0; k < x->nsrc; k++) src[k] = refmap_get(&now, x->src[k]);
     ir->origin = x->origin;
-    refmap_set(&now, r, s && s->symbols ? sized_constant(ir, s) : s ? masked_reduction(ir, s, src)
-                                        : x->nsrc ? node_with_src(ir, r, src) : r);
+    refmap_set(&now, r,
+               s && s->symbols ? sized_constant(ir, s)
+               : s             ? masked_reduction(ir, s, src)
+               : x->nsrc       ? node_with_src(ir, r, src)
+                               : r);
   }
   ir->origin = 0;
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = refmap_get(&now, g->outputs.p[i].ref);
@@ -363,11 +379,11 @@ static void put_sizes(Graph *g, const Sizeds *all) {
 }
 
 /* ---- the sizes of the ranges ---- */
-typedef struct Trial {     /* the model at some sizes, in a context of its own */
+typedef struct Trial { /* the model at some sizes, in a context of its own */
   const char *path;
   const LoadOptions *given;
-  Graph *most;             /* the graph of the greatest sizes */
-  const Needed *needs;     /* NULL: what depends on the size of `symbol` is found */
+  Graph *most;         /* the graph of the greatest sizes */
+  const Needed *needs; /* NULL: what depends on the size of `symbol` is found */
   int symbol;
   Sizeds sized;
   RunSizes run;
@@ -435,8 +451,9 @@ static void try_sizes(Ctx *c, void *arg) {
   greatest_sizes(s, most);
   while (k + 1 < s->n && t->run[k] == most[k]) k++;
   fail_at(c, EX_BADMODEL, ir_pos(g->ir, differs),
-          "--dim %s: the node depends on the size in a way that one bundle cannot serve; %s does not compute a part of what %s "
-          "computes; give one number", s->p[k].name, run_text(c, s, t->run), run_text(c, s, most));
+          "--dim %s: the node depends on the size in a way that one bundle cannot serve; a run of %s is no part of that of %s; "
+          "give one number",
+          s->p[k].name, run_text(c, s, t->run), run_text(c, s, most));
 }
 
 /* Runs try_sizes in a context of its own, whose memory is then free again. */
@@ -484,7 +501,8 @@ static void prove(Ctx *c, Trial *t) {
   int64_t n = 1;
   for (int k = 0; k < all->n; k++) n *= sizes_of(&all->p[k]); /* at most 2^48 */
   if (n > COMBINATIONS_MOST)
-    fail(c, EX_USAGE_, "--dim: the ranges have %lld combinations of sizes; give steps (LOW:HIGH:STEP), or fewer ranges", (long long)n);
+    fail(c, EX_USAGE_, "--dim: the ranges have %lld combinations of sizes; give steps (LOW:HIGH:STEP), or fewer ranges",
+         (long long)n);
   for (int64_t i = 1; i < n; i++) { /* number 0 is the graph itself */
     const int between = set_combination(all, i, t->run);
     if (n > TRIES_MOST && between > 1 && scattered((uint64_t)i, (uint64_t)(n / FURTHER))) continue;

@@ -20,7 +20,12 @@ typedef enum tgcrt_size_rule {
 } tgcrt_size_rule;
 
 /* symbol: which of the caller's numbers n is */
-typedef struct tgcrt_size { int64_t times; int32_t tile, height; tgcrt_size_rule rule; int32_t symbol; } tgcrt_size;
+typedef struct tgcrt_size {
+  int64_t times;
+  int32_t tile, height;
+  tgcrt_size_rule rule;
+  int32_t symbol;
+} tgcrt_size;
 
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;

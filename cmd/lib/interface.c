@@ -127,7 +127,8 @@ static bool read_interface(Ctx *c, const json_t *j, const char *entry, Interface
   if (!read_variants(c, json_object_get(j, "variants"), f)) return false;
   vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
   vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);
-  return read_values(c, in, &f->symbols, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->symbols, &f->outputs.n, f->outputs.p);
+  return read_values(c, in, &f->symbols, &f->inputs.n, f->inputs.p) &&
+         read_values(c, out, &f->symbols, &f->outputs.n, f->outputs.p);
 }
 
 void interface_at(Interface *f, const int64_t *run) {

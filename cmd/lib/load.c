@@ -42,10 +42,16 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
       if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a] }));
     }
   }
-  LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p), .ndims = (int)dims.n,
-                    .allow_hardlinks = o->hardlinks, .unguarded = o->no_index_status, .results = o->results.p,
-                    .nresults = (int)o->results.n, .command = *o->words ? command_line(c, o) : NULL,
-                    .interface = io_options(c, o), .capacity = o->capacity, .nranges = nranges };
+  LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p),
+                    .ndims = (int)dims.n,
+                    .allow_hardlinks = o->hardlinks,
+                    .unguarded = o->no_index_status,
+                    .results = o->results.p,
+                    .nresults = (int)o->results.n,
+                    .command = *o->words ? command_line(c, o) : NULL,
+                    .interface = io_options(c, o),
+                    .capacity = o->capacity,
+                    .nranges = nranges };
   l.ranges = arena_dup(m, ranges, (size_t)nranges * sizeof *ranges);
   VEC_FREE(&dims);
   return l;

@@ -343,12 +343,14 @@ static int check_sizes(const Options *o) {
   for (size_t i = 0; i < o->sizes.n; i++) {
     const int n = runs_of_size(o->sizes.p[i]);
     if (!n)
-      return wrong(o, "--size %s: needs whole numbers from 1 on, separated by commas: N,N for several runs, or NAME=N,NAME=N for one",
-                   o->sizes.p[i]);
+      return wrong(
+          o, "--size %s: needs whole numbers from 1 on, separated by commas: N,N for several runs, or NAME=N,NAME=N for one",
+          o->sizes.p[i]);
     runs += n;
   }
   if (runs > 1 && o->verb != VERB_verify && o->verb != VERB_bench)
-    return wrong(o, "--size %s: tgc %s has one run, so give one number for each range", o->sizes.p[o->sizes.n - 1], verb_rows[o->verb].name);
+    return wrong(o, "--size %s: tgc %s has one run, so give one number for each range", o->sizes.p[o->sizes.n - 1],
+                 verb_rows[o->verb].name);
   return -1;
 }
 

@@ -18,8 +18,8 @@ static bool take_number(const char **at, int64_t *n) {
 const char *parse_range(const char *value, Symbol *s) {
   *s = (Symbol){ .step = 1 };
   if (!take_number(&value, &s->low) || *value++ != ':' || !take_number(&value, &s->high) || s->high <= s->low ||
-      (*value == ':' && (value++, !take_number(&value, &s->step))) || (*value == '@' && (value++, !take_number(&value, &s->typical))) ||
-      *value)
+      (*value == ':' && (value++, !take_number(&value, &s->step))) ||
+      (*value == '@' && (value++, !take_number(&value, &s->typical))) || *value)
     return "a range is LOW:HIGH, LOW:HIGH:STEP or either with @TYPICAL, in whole numbers with 1 <= LOW < HIGH";
   if (s->high > SIZES_OF_DIM) return "a range must end at 4096 or before";
   if ((s->high - s->low) % s->step) return "steps from LOW on must end at HIGH";
@@ -103,8 +103,9 @@ const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run) {
     const Symbol *s = &all->p[k];
     if (!run[k]) run[k] = s->high;
     if (!size_is_allowed(s, run[k]))
-      fail(c, EX_USAGE_, "size %lld of '%s' is outside of its range, %lld to %lld%s", (long long)run[k], s->name, (long long)s->low,
-           (long long)s->high, s->step > 1 ? arena_printf(&c->model, " in steps of %lld", (long long)s->step) : "");
+      fail(c, EX_USAGE_, "size %lld of '%s' is outside of its range, %lld to %lld%s", (long long)run[k], s->name,
+           (long long)s->low, (long long)s->high,
+           s->step > 1 ? arena_printf(&c->model, " in steps of %lld", (long long)s->step) : "");
     if (all->n > 1) sb_printf(&text, "%s%s=", k ? "," : "", s->name);
     sb_printf(&text, "%lld", (long long)run[k]);
   }

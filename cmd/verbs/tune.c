@@ -514,8 +514,7 @@ int verb_tune(Ctx *c, const Options *o) {
   else if (target_is_bare(target))
     fail(c, EX_USAGE_, "--isa '%s' has no operating system that could run a job", o->isa);
   if (first_range(o))
-    fail(c, EX_USAGE_, "--dim %s: tune measures kernels for one size; its schedules do not serve a range",
-         first_range(o));
+    fail(c, EX_USAGE_, "--dim %s: tune measures kernels for one size; its schedules do not serve a range", first_range(o));
   plain.schedule = "none";
   plain.no_store = true;
   const double begin = clock_ms(), work = tune_work();

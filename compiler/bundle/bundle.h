@@ -259,11 +259,11 @@ const char *size_strings(const Rendering *r); /* as strings */
 const char *size_members(const Rendering *r); /* as members of *s */
 const char *size_sets(const Rendering *r);    /* sets these members */
 const char *size_macros(const Rendering *r);
-const char *size_bounds(const Rendering *r);  /* rows of the least and greatest size, and the step */
-const char *size_rows(const Rendering *r);    /* of tgcrt_size */
-const char *size_table(const Rendering *r);   /* their number */
-const char *size_count(const Rendering *r);   /* number of symbols */
-const char *size_axes(const Rendering *r);    /* columns of the rows below */
+const char *size_bounds(const Rendering *r); /* rows of the least and greatest size, and the step */
+const char *size_rows(const Rendering *r);   /* rows of tgcrt_size */
+const char *size_table(const Rendering *r);  /* their number */
+const char *size_count(const Rendering *r);  /* number of symbols */
+const char *size_axes(const Rendering *r);   /* columns of the rows below */
 const char *size_inputs(const Rendering *r);
 const char *size_outputs(const Rendering *r);
 void size_slot(Sb *s, const IR *ir, const GIO *v); /* further columns of a row of check.c.in */

@@ -417,8 +417,8 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Sb out = { 0 };
   /* members are sorted by name */
-  put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor",
-                                    p->ir->symbols.n ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR));
+  put_member(&out, "abi",
+             json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", p->ir->symbols.n ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR));
   put_member(&out, "arena_bytes", json_integer(r->arena));
   put_member(&out, "bounds", bounds_json(p));
   put_member(&out, "device", device_json(r));

@@ -27,7 +27,8 @@ static const char *slots_text(const IR *ir, const GIO *v, int n, const char **na
     const DTypeInfo *d = &dtype_info[v[i].dt];
     sb_printf(&s, "  { \"%s\", \"", name[i]);
     text_dims(&s, &v[i], &ir->symbols);
-    sb_printf(&s, "\", '%c', %d, %lld", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8, (long long)dims_elems(v[i].dims, v[i].rank));
+    sb_printf(&s, "\", '%c', %d, %lld", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8,
+              (long long)dims_elems(v[i].dims, v[i].rank));
     if (ir->symbols.n) size_slot(&s, ir, &v[i]);
     sb_puts(&s, " },\n");
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* size_texts.c: what a bundle for ranges of sizes has in C: a field and macros for each symbol, the table of sizes, and which axes
- * of inputs and outputs a symbol decides.
+/* size_texts.c: texts in C of a bundle for ranges of sizes. Each symbol has a field and macros. The table of sizes follows, and
+ * rows that say which symbol is the extent of an axis.
  *
  * needs: a plan with symbols    gives: texts    breaks: nothing */
 #include "bundle.h"
@@ -58,7 +58,8 @@ const char *size_bounds(const Rendering *r) {
   Sb s = { 0 };
   for (int k = 0; k < ir->symbols.n; k++) {
     const char *NAME = text_upper(ir->ctx, name[k]);
-    sb_printf(&s, "%s{ %s_%s_LOW, %s_%s_HIGH, %lld }", k ? ", " : "", r->NET, NAME, r->NET, NAME, (long long)ir->symbols.p[k].step);
+    sb_printf(&s, "%s{ %s_%s_LOW, %s_%s_HIGH, %lld }", k ? ", " : "", r->NET, NAME, r->NET, NAME,
+              (long long)ir->symbols.p[k].step);
   }
   return sb_keep(&s, &ir->ctx->model);
 }

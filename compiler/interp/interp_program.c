@@ -238,8 +238,8 @@ void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, co
   interp_run(ir, list, n, sizes, mem, shift, begin, end, chunks);
 }
 
-void interp_run(const IR *ir, const Ref *list, size_t n, const int64_t *sizes, void *const *mem, const int64_t *shift, int64_t begin,
-                int64_t end, int64_t chunks) {
+void interp_run(const IR *ir, const Ref *list, size_t n, const int64_t *sizes, void *const *mem, const int64_t *shift,
+                int64_t begin, int64_t end, int64_t chunks) {
   CHECK(0 <= begin && begin < end && end <= chunks);
   Machine m = { .ir = ir, .mem = mem, .shift = shift, .run = sizes, .begin = begin, .end = end, .chunks = chunks };
   machine_open(&m, list, n);

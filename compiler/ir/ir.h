@@ -151,13 +151,22 @@ typedef struct Symbol {
   int64_t low, high, step; /* its sizes are low, low + step and so on to high. Shapes of nodes contain `high` for the dimension */
   int64_t typical;         /* the size that schedules are made for; 0: not known */
 } Symbol;
-typedef struct Symbols { int n; Symbol p[SYMBOLS_MOST]; } Symbols; /* n 0: all sizes are constants */
+typedef struct Symbols {
+  int n;
+  Symbol p[SYMBOLS_MOST];
+} Symbols;                              /* n 0: all sizes are constants */
 typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
 /* A run with size m of the symbol needs the element i only if i / inner % high < m. */
-typedef struct Need { int64_t inner; int symbol; } Need;
+typedef struct Need {
+  int64_t inner;
+  int symbol;
+} Need;
 /* A run needs the elements for which all conditions hold. n 0: all elements; NEED_NOTHING: none */
 enum { NEEDED_MOST = 6, NEED_NOTHING = -1 };
-typedef struct Needed { int n; Need of[NEEDED_MOST]; } Needed;
+typedef struct Needed {
+  int n;
+  Need of[NEEDED_MOST];
+} Needed;
 
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */
 typedef enum {
@@ -436,10 +445,10 @@ bool size_is_allowed(const Symbol *s, int64_t size);
 void greatest_sizes(const Symbols *s, int64_t *run);
 /* conditions of a need */
 static inline int64_t need_high(const IR *ir, Need c) { return ir->symbols.p[c.symbol].high; }
-bool needed_add(Needed *to, Need c);                  /* false: it has this condition, or has no room for another one */
+bool needed_add(Needed *to, Need c); /* false: it has this condition, or has no room for another one */
 bool needed_has(const Needed *all, Need c);
 Needed needed_both(const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
-Needed needed_of_value(const GIO *v);                 /* of an input or output, whose elements are in row-major order */
+Needed needed_of_value(const GIO *v);                 /* the need of an input or output in row-major order */
 static inline bool gio_is_open(const GIO *v) {
   for (int a = 0; a < v->rank; a++)
     if (v->open[a]) return true;
