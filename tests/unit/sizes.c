@@ -48,9 +48,9 @@ static void tiles_cover(void **state) {
 enum { DIMS = 3 };
 typedef struct Job {
   const char *path;
-  int dims;                /* of the names below, the first ones have a range */
+  int dims; /* so many of the names below have a range */
   int64_t low[DIMS], high[DIMS], step[DIMS];
-  const int64_t *run;      /* the only sizes; NULL: the ranges */
+  const int64_t *run; /* the only sizes; NULL: the ranges */
   Graph *g;
 } Job;
 
@@ -109,8 +109,10 @@ static void refusals(void **state) {
   (void)state;
   refuses("x = input f32[n,3] \"x\"\np = pad x, 0 lo=[1,0] hi=[1,0]\nw = window p axis=0 stride=1 dilation=1 : [n,3,3]\n"
           "y = reduce w op=add axes=[2]\noutput y \"y\"\n", "so its size must be one number");
-  refuses("x = input f32[n,3] \"x\"\ny = cat x, x axis=0\noutput y \"y\"\n", "depends on that dimension, but is not that dimension");
-  refuses("x = input f32[n,b] \"x\"\ny = reshape x : [n*b]\noutput y \"y\"\n", "--dim n: axis 0 of 'y' depends on that dimension");
+  refuses("x = input f32[n,3] \"x\"\ny = cat x, x axis=0\noutput y \"y\"\n",
+          "depends on that dimension, but is not that dimension");
+  refuses("x = input f32[n,b] \"x\"\ny = reshape x : [n*b]\noutput y \"y\"\n",
+          "--dim n: axis 0 of 'y' depends on that dimension");
   refuses("x = input f32[n,b,4] \"x\"\nh = reshape x : [n*b,4]\ny = reduce h op=add axes=[0]\noutput y \"y\"\n",
           "so its size must be one number");
   refuses("x = input f32[n,3] \"x\"\nh = reshape x : [n*3]\ny = reduce h op=add axes=[0]\noutput y \"y\"\n", "must be one number");
@@ -126,15 +128,25 @@ static int below(Random *r, int n) {
 }
 
 /* Axes in front of the open one: their extents, those times a factor, their product, as many ones and zeros, and their number */
-typedef struct Lead { const char *dims, *merged, *ones, *zeros; int axes; } Lead;
+typedef struct Lead {
+  const char *dims, *merged, *ones, *zeros;
+  int axes;
+} Lead;
 static const Lead leads[] = {
-  { "", "", "", "", 0 },           { "1,", "1*", "1,", "0,", 1 },           { "2,", "2*", "1,", "0,", 1 },
-  { "3,", "3*", "1,", "0,", 1 },   { "b,", "b*", "1,", "0,", 1 },           { "m,b,", "m*b*", "1,1,", "0,0,", 2 },
+  { "", "", "", "", 0 },
+  { "1,", "1*", "1,", "0,", 1 },
+  { "2,", "2*", "1,", "0,", 1 },
+  { "3,", "3*", "1,", "0,", 1 },
+  { "b,", "b*", "1,", "0,", 1 },
+  { "m,b,", "m*b*", "1,1,", "0,0,", 2 },
   { "b,2,", "2*b*", "1,1,", "0,0,", 2 },
 };
 
 /* A value of the graph: [lead, n * times, a, b]. b 0: without that axis */
-typedef struct Shape { const Lead *lead; int times, a, b; } Shape;
+typedef struct Shape {
+  const Lead *lead;
+  int times, a, b;
+} Shape;
 
 static int axis_of_n(const Shape *v) { return v->lead->axes; }
 static int last_axis(const Shape *v) { return axis_of_n(v) + (v->b ? 2 : 1); }
@@ -227,8 +239,8 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v) {
   case 10: /* part of an axis */
     if (v.a < 2) break;
     w.a = v.a - 1;
-    sb_printf(s, "v%d = shrink v%d begin=[%s0,1%s] step=[%s1,1%s] : ", at + 1, at, v.lead->zeros, v.b ? ",0" : "",
-              v.lead->ones, v.b ? ",1" : "");
+    sb_printf(s, "v%d = shrink v%d begin=[%s0,1%s] step=[%s1,1%s] : ", at + 1, at, v.lead->zeros, v.b ? ",0" : "", v.lead->ones,
+              v.b ? ",1" : "");
     put_shape(s, &w);
     sb_puts(s, "\n");
     return w;
@@ -258,15 +270,17 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v) {
     return v;
   case 16: /* the axes in front of the open one merged with it, and back */
     if (!v.lead->axes) break;
-    sb_printf(s, "h%d = reshape v%d : [n*%s%d,%d]\nj%d = tanh h%d\n", at, at, v.lead->merged,
-              v.times, v.a * (v.b ? v.b : 1), at, at);
+    sb_printf(s, "h%d = reshape v%d : [n*%s%d,%d]\nj%d = tanh h%d\n", at, at, v.lead->merged, v.times, v.a * (v.b ? v.b : 1), at,
+              at);
     reshape_to(s, at + 1, "j", at, &v);
     return v;
-  case 18: case 19: /* along an axis in front of the open one */
+  case 18:
+  case 19: /* along an axis in front of the open one */
     if (!v.lead->axes) break;
     if (below(r, 2)) softmax(s, at, below(r, v.lead->axes));
-    else sb_printf(s, "r%d = reduce v%d op=%s axes=[0,%d]\nt%d = mul r%d, 0.003\nv%d = sub v%d, t%d\n", at, at, below(r, 2) ? "add" : "max",
-                   v.times > 1 ? last : n, at, at, at + 1, at, at);
+    else
+      sb_printf(s, "r%d = reduce v%d op=%s axes=[0,%d]\nt%d = mul r%d, 0.003\nv%d = sub v%d, t%d\n", at, at,
+                below(r, 2) ? "add" : "max", v.times > 1 ? last : n, at, at, at + 1, at, at);
     return v;
   default: /* another row of constants */
     snprintf(shape, sizeof shape, v.b ? "[1,%d,1]" : "[1,%d]", v.a);
@@ -303,8 +317,8 @@ static char *random_graph(uint64_t seed, int *dims) {
     v = w;
   }
   if (mask) { /* an input without the last axes */
-    sb_printf(&s, "w = input f32[%sn] \"w\"\nwr = reshape w : [%sn,1%s]\nv%d = add v%d, wr\n", v.lead->dims, v.lead->dims, v.b ? ",1" : "",
-              last + 1, last);
+    sb_printf(&s, "w = input f32[%sn] \"w\"\nwr = reshape w : [%sn,1%s]\nv%d = add v%d, wr\n", v.lead->dims, v.lead->dims,
+              v.b ? ",1" : "", last + 1, last);
     last++;
   }
   if (turned) sb_printf(&s, "y = permute v%d perm=[1,0,2%s]\noutput y \"y\"\n", last, v.b ? ",3" : "");
@@ -399,7 +413,8 @@ static void check_run(Ctx *c, const Model *m, Plan *p, const int64_t *run) {
     if (!(fabs(w - g) <= off)) off = fabs(w - g);
   }
   /* Values of order one may cancel in a sum. An element from outside would be off by much more. */
-  if (!(off <= 1e-4 * most + 1e-6)) fail_msg("%s at %s for %s: off by %g of %g", m->text, run_text(&m->job, run), m->isa, off, most);
+  if (!(off <= 1e-4 * most + 1e-6))
+    fail_msg("%s at %s for %s: off by %g of %g", m->text, run_text(&m->job, run), m->isa, off, most);
   ir_free(one.g->ir);
   ctx_free(&own);
 }
@@ -432,7 +447,7 @@ static void run_model(Ctx *c, void *arg) {
   for (size_t k = 0; k < p->kernels.n; k++) reads_back(c, p, &p->kernels.p[k]);
   int64_t run[DIMS] = { 0 }, runs = 0;
   while (nth_run(&range, runs, run)) runs++;
-  for (int64_t i = 0; i < runs; i += runs > RUNS ? 1 + (runs + i) % (2 * runs / RUNS) : 1)
+  for (int64_t i = 0; i<runs; i += runs> RUNS ? 1 + (runs + i) % (2 * runs / RUNS) : 1)
     if (nth_run(&range, i, run)) check_run(c, m, p, run);
   VEC_FREE(&p->weights.packed);
   ir_free(range.g->ir);
@@ -450,10 +465,19 @@ static void random_graphs(void **state) {
     Ctx c;
     write_model(path, text);
     const int64_t step = 1 + (i % 5 == 0);
-    Model m = { { path, dims, { 1 + i % 3, 1 + i % 2, 1 }, { 1 + i % 3 + step * (4 + i % 13), 3 + i % 4, 2 + i % 5 }, { step, 1, 1 }, NULL, NULL },
-                isa[i % 4], text, i % 7 == 0 };
+    Model m = { { path,
+                  dims,
+                  { 1 + i % 3, 1 + i % 2, 1 },
+                  { 1 + i % 3 + step * (4 + i % 13), 3 + i % 4, 2 + i % 5 },
+                  { step, 1, 1 },
+                  NULL,
+                  NULL },
+                isa[i % 4],
+                text,
+                i % 7 == 0 };
     if (graphs == 1)
-      printf("%sfor %s, sizes %s", text, m.isa, run_text(&m.job, m.job.low)), printf(" to %s\n", run_text(&m.job, m.job.high)), fflush(stdout);
+      printf("%sfor %s, sizes %s", text, m.isa, run_text(&m.job, m.job.low)), printf(" to %s\n", run_text(&m.job, m.job.high)),
+          fflush(stdout);
     ctx_init(&c);
     if (ctx_try(&c, run_model, &m)) fail_msg("graph %ld cannot be compiled for a range:\n%s", i, text);
     ctx_free(&c);
