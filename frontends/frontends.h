@@ -7,6 +7,11 @@
 #include "common/names.h"
 
 typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from --dim batch=4 */
+/* From --dim seq=8:512:8@128. dim: entry of LoadOptions.dims, whose value is the greatest size. typical 0: not given */
+typedef struct DimRange {
+  int dim;
+  int64_t low, step, typical;
+} DimRange;
 
 typedef struct LoadOptions {
   const DimValue *dims;    /* Values of symbolic dimensions. These names are looked up in turn, and the first one found counts:
@@ -22,8 +27,8 @@ typedef struct LoadOptions {
   const char *part;        /* name of the file in the manifest's list of sources; NULL: the model */
   bool any_dims;           /* accept values of dimensions and constants that are for no input */
   int64_t capacity;        /* rows reserved for results whose size depends on data; 0: no --capacity */
-  const DimValue *range;   /* the entry of dims that has a range of sizes; its value is the greatest one (sized.h). NULL: none */
-  int64_t low;             /* the least size of that range */
+  const DimRange *ranges;  /* the entries of dims that have a range of sizes (sized.h) */
+  int nranges;
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model. Failures go through fail(): EX_BADMODEL (invalid,

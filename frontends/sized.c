@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* sized.c: a graph for a range of sizes of one dimension, and the proof that it is one.
+/* sized.c: a graph for ranges of sizes of some dimensions, and the proof that it is one.
  *
- * The front ends build a graph for one size. So the graph of the greatest size is built, and compared with that of the next
- * smaller size. If a reduction takes fewer entries there, a size mask hides entries that a run does not have. A constant that
- * is a number of entries becomes a SIZE. graph/needs.c says which entries of each value a run needs. For each n of the range,
- * the graph is cut to the needs of n. The result must be what the front end builds for n. A model whose arithmetic depends on
- * the size in another way differs and is refused.
+ * The front ends build a graph for one size of each dimension. So the graph of the greatest sizes is built. For each dimension it
+ * is compared with that of another size. If a reduction takes more or fewer entries there, a size mask hides entries that a run
+ * does not have. A constant that is a number of entries becomes a SIZE. graph/needs.c says which entries of each value a run
+ * needs. For each combination of sizes, the graph is cut to the needs of that run. The result must be what the front end builds
+ * for these sizes. A model whose arithmetic depends on the sizes in another way differs and is refused.
  *
- * needs: a model with an open dimension    gives: the graph of the greatest size, with IR.symbol and GIO.open   breaks: nothing */
+ * Above TRIES_MOST combinations, not all are tried. In those that are tried, all sizes but one are the least, a middle, or the
+ * greatest of their range. Some others are tried, too. Shapes of the cut graph are products of sizes. The front end computes
+ * shapes from sizes, too. Values that follow from one size are tried for each value of it. A polynomial of degree two in each
+ * size is known from three values of each. A comparison of values that are monotone in each size comes out alike everywhere if
+ * it does so at all corners.
+ *
+ * needs: a model with open dimensions    gives: the graph of the greatest sizes, with IR.symbols and GIO.open   breaks: nothing */
 #include "../compiler/graph/graph.h"
 #include "../compiler/interp/interp.h"
 #include "../compiler/ir/refmap.h"
@@ -16,12 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the graph of n ---- */
+/* ---- the graph of a run ---- */
 typedef struct Cut {
   const IR *from;
   IR *to;
   const Needed *needs;
-  int64_t n;
+  const int64_t *run;      /* its sizes */
   Ref *now;                /* by Ref of `from` */
 } Cut;
 
@@ -36,7 +42,7 @@ static Tensor cut_tensor(const Cut *w, const Tensor *t, const Needed *n, const i
   part.data = p;
   for (int64_t i = 0; i < t->elems; i++) {
     bool needed = true;
-    for (int k = 0; k < n->n && needed; k++) needed = i / n->inner[k] % w->from->symbol.high < w->n;
+    for (int k = 0; k < n->n && needed; k++) needed = i / n->of[k].inner % need_high(w->from, n->of[k]) < w->run[n->of[k].symbol];
     if (!needed) continue;
     memcpy(p, (const char *)t->data + (size_t)i * size, size);
     p += size;
@@ -44,33 +50,41 @@ static Tensor cut_tensor(const Cut *w, const Tensor *t, const Needed *n, const i
   return part;
 }
 
-/* The axes of a value, split so that each condition has an axis of its own */
-typedef struct Split { int n; int64_t extent[MAX_RANK]; bool open[MAX_RANK]; } Split;
+/* The axes of a value, split so that each condition has an axis of its own. symbol: whose size that axis ends at; -1: none */
+typedef struct Split {
+  int n;
+  int64_t extent[MAX_RANK];
+  int symbol[MAX_RANK];
+} Split;
 
-/* The condition on axis a with the greatest `within` below `before`; 0: there is none */
-static int64_t next_within(const IR *ir, const Node *y, const Needed *n, int a, int64_t before) {
-  int64_t within, most = 0;
-  for (int k = 0; k < n->n; k++)
-    if (need_axis(ir, y, n->inner[k], &within) == a && within < before && within > most) most = within;
-  return most;
+static void put_axis(Split *s, int64_t extent, int symbol) {
+  s->extent[s->n] = extent;
+  s->symbol[s->n++] = symbol;
 }
 
-/* had: conditions along which the value is cut already, to entries of size n. False: there are too many axes */
+/* Finds the condition on axis a with the greatest `inner` in that axis below *within. */
+static bool next_condition(const IR *ir, const Node *y, const Needed *n, int a, int64_t *within, Need *c) {
+  int64_t in, most = 0;
+  for (int k = 0; k < n->n; k++)
+    if (need_axis(ir, y, n->of[k], &in) == a && in < *within && in > most) most = in, *c = n->of[k];
+  *within = most;
+  return most > 0;
+}
+
+/* had: conditions along which the value is cut already. False: there are too many axes */
 static bool split_axes(const Cut *w, const Node *y, const Needed *n, const Needed *had, Split *s) {
-  const int64_t high = w->from->symbol.high;
-  int64_t inner = dims_elems(y->dims, y->rank);
   s->n = 0;
   for (int a = 0; a < y->rank; a++) {
     int64_t left = y->dims[a];
-    inner /= y->dims[a] ? y->dims[a] : 1;
-    for (int64_t in = INT64_MAX; (in = next_within(w->from, y, n, a, in)); left = in) {
+    Need c;
+    for (int64_t in = INT64_MAX; next_condition(w->from, y, n, a, &in, &c); left = in) {
+      const int64_t high = need_high(w->from, c);
       if (s->n + 3 > MAX_RANK) return false;
-      if (left > in * high) s->extent[s->n] = left / (in * high), s->open[s->n++] = false;
-      s->extent[s->n] = needed_has(had, in * inner) ? w->n : high;
-      s->open[s->n++] = true;
+      if (left > in * high) put_axis(s, left / (in * high), -1);
+      put_axis(s, needed_has(had, c) ? w->run[c.symbol] : high, c.symbol);
     }
     if (s->n + 1 > MAX_RANK) return false;
-    s->extent[s->n] = left, s->open[s->n++] = false;
+    put_axis(s, left, -1);
   }
   return true;
 }
@@ -86,13 +100,14 @@ static Ref cut_source(const Cut *w, Ref r, int k) {
   Split s;
   if (n.n <= 0 || w->needs[source].n >= n.n) return now;
   if (!split_axes(w, y, &n, &w->needs[source], &s))
-    fail_at(ir->ctx, EX_BADMODEL, ir_pos(w->from, r), "--dim %s: the node has too many axes for a range of sizes; give one number",
-            w->from->symbol.name);
+    fail_at(ir->ctx, EX_BADMODEL, ir_pos(w->from, r),
+            "--dim %s: the node has too many axes for a range of sizes; give one number",
+            w->from->symbols.p[n.of[n.n - 1].symbol].name);
   Ref part = g_reshape(ir, now, s.n, s.extent);
   for (int i = 0; i < s.n; i++)
-    if (s.open[i]) s.extent[i] = w->n;
+    if (s.symbol[i] >= 0) s.extent[i] = w->run[s.symbol[i]];
   part = g_shrink(ir, part, none, NULL, s.extent);
-  need_dims(w->from, y, &n, w->n, dims);
+  need_dims(w->from, y, &n, w->run, dims);
   return g_reshape(ir, part, y->rank, dims);
 }
 
@@ -102,12 +117,12 @@ static Ref cut_node(const Cut *w, Ref r) {
   int64_t dims[MAX_RANK], arg[2 * MAX_RANK];
   Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
   for (int k = 0; k < x->nsrc; k++) src[k] = cut_source(w, r, k);
-  const int64_t mask = graph_size_mask(w->from, r);
-  if (mask && needed_has(&w->needs[r], mask)) return src[1];
-  need_dims(w->from, x, &w->needs[r], w->n, dims);
+  const Need mask = graph_size_mask(w->from, r);
+  if (mask.inner && needed_has(&w->needs[r], mask)) return src[1];
+  need_dims(w->from, x, &w->needs[r], w->run, dims);
   memcpy(arg, x->arg, (size_t)(x->narg < 2 * MAX_RANK ? x->narg : 2 * MAX_RANK) * sizeof *arg);
   switch ((Op)x->op) {
-  case OP_SIZE: return c_int(ir, DT_I64, size_in_run(w->from, (int)size_id(x), w->n));
+  case OP_SIZE: return c_int(ir, DT_I64, size_in_run(w->from, (int)size_id(x), w->run));
   case OP_RESHAPE: return g_reshape(ir, src[0], x->rank, dims);
   case OP_EXPAND: return g_expand(ir, src[0], x->rank, dims);
   case OP_PERMUTE: return g_permute(ir, src[0], arg);
@@ -133,10 +148,10 @@ static void cut_values(const Cut *w, const GIO *from, size_t n, Graph *h, bool o
   }
 }
 
-/* The graph cut to what runs of n need; c: where it lives */
-static Graph *graph_cut(Ctx *c, const Graph *g, const Needed *needs, int64_t n) {
+/* The graph cut to what a run of these sizes needs; c: where it lives */
+static Graph *graph_cut(Ctx *c, const Graph *g, const Needed *needs, const int64_t *run) {
   Graph h = { .ir = ir_new(c), .name = g->name };
-  Cut w = { g->ir, h.ir, needs, n, xcalloc(g->ir->n, sizeof(Ref)) };
+  Cut w = { g->ir, h.ir, needs, run, xcalloc(g->ir->n, sizeof(Ref)) };
   Refs roots = { 0 }, order = { 0 };
   for (size_t i = 0; i < g->inputs.n; i++) VEC_PUSH(&roots, g->inputs.p[i].ref);
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
@@ -229,40 +244,61 @@ static Graph *simplified(Graph *g) {
   return ir_compact(g);
 }
 
-/* ---- what depends on the size ---- */
-/* A reduction and its axes along which it takes fewer entries at the smaller size, or a constant that is `times` times the size */
-typedef struct Sized { Ref r; uint32_t axes; int64_t times; bool inverse; } Sized;
-typedef VEC(Sized) Sizeds;
+/* ---- what depends on sizes ---- */
+/* A reduction and, by symbol, its axes along which it takes other entries at the other size. Or a constant that is a multiple of
+ * the sizes of some symbols, or the inverse of one */
+typedef struct Sized {
+  Ref r;
+  uint32_t axes[SYMBOLS_MOST], symbols;
+  bool inverse;
+} Sized;
+typedef struct Sizeds {
+  VEC(Sized) list;
+  RefMap at;
+} Sizeds; /* at: 1 + place in the list */
 
-static void note_reduction(const IR *a, Ref r, const IR *b, Ref s, Sizeds *out) {
+/* The size whose graph is compared with that of the greatest one: the next smaller one, unless axes of one entry vanish there */
+static int64_t other_size(const Symbol *s) { return s->high - s->step > 1 ? s->high - s->step : s->high + s->step; }
+
+static Sized *sized_of(Sizeds *all, Ref r) {
+  if (!refmap_get(&all->at, r)) {
+    VEC_PUSH(&all->list, (Sized){ .r = r });
+    refmap_set(&all->at, r, (Ref)all->list.n);
+  }
+  return &all->list.p[refmap_get(&all->at, r) - 1];
+}
+
+static void note_reduction(const IR *a, Ref r, const IR *b, Ref s, int symbol, Sizeds *out) {
   const Node *x = node(a, operand(node(a, r))), *y = node(b, operand(node(b, s)));
-  Sized found = { .r = r };
+  const Symbol *of = &a->symbols.p[symbol];
   for (int k = 0; k < x->rank && x->rank == y->rank; k++)
-    if (reduce_axes(node(a, r)) >> k & 1 && x->dims[k] == a->symbol.high && y->dims[k] == a->symbol.high - 1)
-      found.axes |= 1u << k;
-  if (found.axes) VEC_PUSH(out, found);
+    if (reduce_axes(node(a, r)) >> k & 1 && x->dims[k] == of->high && y->dims[k] == other_size(of))
+      sized_of(out, r)->axes[symbol] |= 1u << k;
 }
 
 /* A constant that differs: a number of entries, such as the divisor of a mean, or its inverse. The proof tries all sizes. */
-static void note_constant(const IR *a, Ref r, const IR *b, Ref s, Sizeds *out) {
+static void note_constant(const IR *a, Ref r, const IR *b, Ref s, int symbol, Sizeds *out) {
   const Node *x = node(a, r), *y = node(b, s);
-  const double high = (double)a->symbol.high, one = bits_to_double((DType)x->dt, const_value(x)),
+  const Symbol *of = &a->symbols.p[symbol];
+  const double high = (double)of->high, one = bits_to_double((DType)x->dt, const_value(x)),
                two = bits_to_double((DType)y->dt, const_value(y));
   if (x->dt != y->dt || one == two || x->dt == DT_BOOL) return;
   for (int inverse = 0; inverse < 2; inverse++) {
     if (inverse && !dt_float((DType)x->dt)) continue;
-    const double times = nearbyint((inverse ? 1 / one : one) / high), now = times * high, then = times * (high - 1);
-    if (!(times >= 1 && times < 1e6)) continue;
+    const double times = nearbyint((inverse ? 1 / one : one) / high), now = times * high, then = times * (double)other_size(of);
+    if (!(times >= 1 && times < 1e12)) continue;
     if (double_to_bits((DType)x->dt, inverse ? 1 / now : now) == const_value(x) &&
         double_to_bits((DType)x->dt, inverse ? 1 / then : then) == const_value(y)) {
-      VEC_PUSH(out, ((Sized){ .r = r, .times = (int64_t)times, .inverse = inverse }));
+      Sized *found = sized_of(out, r);
+      found->symbols |= 1u << symbol;
+      found->inverse = inverse;
       return;
     }
   }
 }
 
-/* Walks both graphs from their outputs, as long as they have the same form; h is that of the next smaller size. */
-static void find_sized(const Graph *g, const Graph *h, Sizeds *out) {
+/* Walks both graphs from their outputs, as long as they have the same form; h is that of the other size of the symbol. */
+static void find_sized(const Graph *g, const Graph *h, int symbol, Sizeds *out) {
   RefMap peer = { 0 };
   Refs todo = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) {
@@ -274,8 +310,8 @@ static void find_sized(const Graph *g, const Graph *h, Sizeds *out) {
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
     if (refmap_get(&peer, r) || x->op != y->op || x->nsrc != y->nsrc) continue;
     refmap_set(&peer, r, s);
-    if (x->op == OP_REDUCE) note_reduction(g->ir, r, h->ir, s, out);
-    if (x->op == OP_CONST) note_constant(g->ir, r, h->ir, s, out);
+    if (x->op == OP_REDUCE) note_reduction(g->ir, r, h->ir, s, symbol, out);
+    if (x->op == OP_CONST) note_constant(g->ir, r, h->ir, s, symbol, out);
     for (int k = 0; k < x->nsrc; k++) {
       VEC_PUSH(&todo, x->src[k]);
       VEC_PUSH(&todo, y->src[k]);
@@ -285,112 +321,143 @@ static void find_sized(const Graph *g, const Graph *h, Sizeds *out) {
   VEC_FREE(&todo);
 }
 
-static Ref masked_reduction(IR *ir, Ref r, uint32_t axes, const Ref *src) {
-  const Node *x = node(ir, r);
+static Ref masked_reduction(IR *ir, const Sized *s, const Ref *src) {
+  const Node *x = node(ir, s->r);
   Ref value = src[0];
-  for (int a = 0; a < x->rank; a++)
-    if (axes >> a & 1) value = graph_masked(ir, value, a, reduce_op(x));
+  for (int k = 0; k < ir->symbols.n; k++)
+    for (int a = 0; a < x->rank; a++)
+      if (s->axes[k] >> a & 1) value = graph_masked(ir, value, a, k, reduce_op(x));
   return g_reduce(ir, reduce_op(x), value, reduce_axes(x));
 }
 
+/* The constant as a product of sizes; the constant itself, if it is none */
 static Ref sized_constant(IR *ir, const Sized *s) {
-  const Ref size = size_value(ir, size_number(ir, (tgcrt_size){ s->times, 1, 1, TGCRT_SIZE_ALL }));
-  const Ref value = g_cast(ir, size, (DType)node(ir, s->r)->dt);
-  return s->inverse ? g_unary(ir, OP_RECIP, value) : value;
+  const DType d = (DType)node(ir, s->r)->dt;
+  const double value = bits_to_double(d, const_value(node(ir, s->r)));
+  double all = 1;
+  for (int k = 0; k < ir->symbols.n; k++)
+    if (s->symbols >> k & 1) all *= (double)ir->symbols.p[k].high;
+  const double times = nearbyint((s->inverse ? 1 / value : value) / all);
+  if (!(times >= 1 && times < 1e6) ||
+      double_to_bits(d, s->inverse ? 1 / (times * all) : times * all) != const_value(node(ir, s->r)))
+    return s->r;
+  Ref product = 0;
+  for (int k = 0; k < ir->symbols.n; k++) {
+    if (!(s->symbols >> k & 1)) continue;
+    const Ref size = size_value(ir, size_number(ir, size_row(k, product ? 1 : (int64_t)times)));
+    product = product ? g_binary(ir, OP_MUL, product, size) : size;
+  }
+  product = g_cast(ir, product, d);
+  return s->inverse ? g_unary(ir, OP_RECIP, product) : product;
 }
 
 /* Masks the sources of reductions, and replaces constants. */
 static void put_sizes(Graph *g, const Sizeds *all) {
   IR *ir = g->ir;
   Refs roots = { 0 }, order = { 0 };
-  RefMap now = { 0 }, which = { 0 };
-  for (size_t i = 0; i < all->n; i++) refmap_set(&which, all->p[i].r, (Ref)i + 1);
+  RefMap now = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(ir, roots.p, roots.n, &order);
   for (size_t i = 0; i < order.n; i++) {
     const Ref r = order.p[i];
     const Node *x = node(ir, r);
-    const Sized *s = refmap_get(&which, r) ? &all->p[refmap_get(&which, r) - 1] : NULL;
+    const Sized *s = refmap_get(&all->at, r) ? &all->list.p[refmap_get(&all->at, r) - 1] : NULL;
     Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
     for (int k = 0; k < x->nsrc; k++) src[k] = refmap_get(&now, x->src[k]);
     ir->origin = x->origin;
-    refmap_set(&now, r, s && s->axes ? masked_reduction(ir, r, s->axes, src) : s ? sized_constant(ir, s)
-                                     : x->nsrc ? node_with_src(ir, r, src) : r);
+    refmap_set(&now, r,
+               s && s->symbols ? sized_constant(ir, s)
+               : s             ? masked_reduction(ir, s, src)
+               : x->nsrc       ? node_with_src(ir, r, src)
+                               : r);
   }
   ir->origin = 0;
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = refmap_get(&now, g->outputs.p[i].ref);
   refmap_free(&now);
-  refmap_free(&which);
   VEC_FREE(&order);
   VEC_FREE(&roots);
 }
 
-/* ---- the sizes of the range ---- */
-typedef struct Trial {     /* the model at one size, in a context of its own */
+/* ---- the sizes of the ranges ---- */
+typedef struct Trial { /* the model at some sizes, in a context of its own */
   const char *path;
   const LoadOptions *given;
-  Graph *most;             /* the graph of the greatest size */
-  const Needed *needs;     /* NULL: what depends on the size is found */
+  Graph *most;         /* the graph of the greatest sizes */
+  const Needed *needs; /* NULL: what depends on the size of `symbol` is found */
+  int symbol;
   Sizeds sized;
-  int64_t n;
+  RunSizes run;
 } Trial;
 
-static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, int64_t n) {
+static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int64_t *run) {
   LoadOptions at = *o;
   DimValue *dims = arena_dup(&c->model, o->dims, (size_t)o->ndims * sizeof *dims);
-  dims[o->range - o->dims].value = n;
+  for (int k = 0; k < o->nranges; k++) dims[o->ranges[k].dim].value = run[k];
   at.dims = dims;
   at.unguarded = true; /* the guard of indices asks all of them */
   return model_load(c, path, &at);
 }
 
-static void find_open(Ctx *c, const char *name, GIO *v, const GIO *w) {
+static void find_open(Ctx *c, const IR *ir, int symbol, GIO *v, const GIO *w) {
+  const Symbol *s = &ir->symbols.p[symbol];
   for (int a = 0; a < v->rank; a++) {
     if (v->dims[a] == w->dims[a]) continue;
-    if (v->open || v->dims[a] != w->dims[a] + 1)
-      fail(c, EX_BADMODEL, "--dim %s: '%s' must have that dimension once, and no other extent may depend on it; give one number",
-           name, v->name);
-    v->open = a + 1;
+    if (v->open[a] || v->dims[a] != s->high || w->dims[a] != other_size(s))
+      fail(c, EX_BADMODEL, "--dim %s: axis %d of '%s' depends on that dimension, but is not that dimension; give one number",
+           s->name, a, v->name);
+    v->open[a] = (unsigned char)(symbol + 1);
   }
 }
 
-static void find_all_open(Ctx *c, Graph *g, const Graph *less) {
-  const char *name = g->ir->symbol.name;
+static void find_all_open(Ctx *c, Graph *g, int symbol, const Graph *less) {
+  const char *name = g->ir->symbols.p[symbol].name;
   bool same = g->inputs.n == less->inputs.n && g->outputs.n == less->outputs.n, any = false;
   for (size_t i = 0; i < g->inputs.n && same; i++) same = g->inputs.p[i].rank == less->inputs.p[i].rank;
   for (size_t i = 0; i < g->outputs.n && same; i++) same = g->outputs.p[i].rank == less->outputs.p[i].rank;
   if (!same) fail(c, EX_BADMODEL, "--dim %s: the number of inputs, of outputs or of their axes depends on the size", name);
   for (size_t i = 0; i < g->inputs.n; i++) {
-    find_open(c, name, &g->inputs.p[i], &less->inputs.p[i]);
-    any |= g->inputs.p[i].open > 0;
+    find_open(c, g->ir, symbol, &g->inputs.p[i], &less->inputs.p[i]);
+    for (int a = 0; a < g->inputs.p[i].rank; a++) any |= g->inputs.p[i].open[a] == symbol + 1;
   }
-  for (size_t i = 0; i < g->outputs.n; i++) find_open(c, name, &g->outputs.p[i], &less->outputs.p[i]);
+  for (size_t i = 0; i < g->outputs.n; i++) find_open(c, g->ir, symbol, &g->outputs.p[i], &less->outputs.p[i]);
   if (!any) fail(c, EX_USAGE_, "--dim %s: no extent of an input is that dimension", name);
 }
 
-static void try_size(Ctx *c, void *arg) {
+/* "batch=4, seq=100" */
+static const char *run_text(Ctx *c, const Symbols *all, const int64_t *run) {
+  Sb s = { 0 };
+  for (int k = 0; k < all->n; k++) sb_printf(&s, "%s%s=%lld", k ? ", " : "", all->p[k].name, (long long)run[k]);
+  return sb_keep(&s, &c->model);
+}
+
+static void try_sizes(Ctx *c, void *arg) {
   Trial *t = arg;
-  Graph *g = load_at(c, t->path, t->given, t->n);
+  Graph *g = load_at(c, t->path, t->given, t->run);
   if (!t->needs) {
-    find_all_open(c, t->most, g);
-    find_sized(t->most, g, &t->sized);
+    find_all_open(c, t->most, t->symbol, g);
+    find_sized(t->most, g, t->symbol, &t->sized);
     return;
   }
-  Graph *cut = graph_cut(c, t->most, t->needs, t->n);
+  Graph *cut = graph_cut(c, t->most, t->needs, t->run);
   Ref differs = difference(g, cut);
   if (differs) {
     g = simplified(g);
     differs = difference(g, simplified(cut));
   }
   if (!differs) return;
-  const Symbol *s = &t->most->ir->symbol;
+  const Symbols *s = &t->most->ir->symbols;
+  RunSizes most = { 0 };
+  int k = 0;
+  greatest_sizes(s, most);
+  while (k + 1 < s->n && t->run[k] == most[k]) k++;
   fail_at(c, EX_BADMODEL, ir_pos(g->ir, differs),
-          "--dim %s: the node depends on the size in a way that one bundle cannot serve; size %lld does not compute a part of "
-          "what size %lld computes; give one number", s->name, (long long)t->n, (long long)s->high);
+          "--dim %s: the node depends on the size in a way that one bundle cannot serve; a run of %s is no part of that of %s; "
+          "give one number",
+          s->p[k].name, run_text(c, s, t->run), run_text(c, s, most));
 }
 
-/* Runs try_size in a context of its own, whose memory is then free again. */
-static void at_size(Ctx *c, Trial *t) {
+/* Runs try_sizes in a context of its own, whose memory is then free again. */
+static void at_sizes(Ctx *c, Trial *t) {
   Ctx own;
   ctx_init(&own);
   own.limits = c->limits;
@@ -399,23 +466,70 @@ static void at_size(Ctx *c, Trial *t) {
   own.err = c->err;
   own.colored = c->colored;
   own.tunables = c->tunables;
-  const int code = ctx_try(&own, try_size, t);
+  const int code = ctx_try(&own, try_sizes, t);
   ctx_free(&own);
   if (code) fail_silent(c, code);
 }
 
-Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
-  const DimValue *range = o->range;
-  Trial t = { .path = path, .given = o, .most = load_at(c, path, o, range->value), .n = range->value - 1 };
-  Graph *g = t.most;
-  g->ir->symbol = (Symbol){ range->name, o->low, range->value, 0 };
-  at_size(c, &t);
-  if (t.sized.n) put_sizes(g, &t.sized);
-  VEC_FREE(&t.sized);
-  t.needs = graph_needs(g);
-  for (t.n = o->low; t.n < range->value; t.n++) {
-    ctx_progress(c, "sizes", (double)(t.n - o->low) / (double)(range->value - o->low));
-    at_size(c, &t);
+/* ---- combinations of sizes ---- */
+/* TRIES_MOST: up to so many combinations, all are tried. FURTHER: about so many are tried besides, where not all of them are.
+ * COMBINATIONS_MOST: a limit of time */
+enum { TRIES_MOST = 4096, FURTHER = 512, COMBINATIONS_MOST = 1 << 26 };
+
+static int64_t sizes_of(const Symbol *s) { return (s->high - s->low) / s->step + 1; }
+
+/* Size number i of a symbol, from its greatest size on down */
+static int64_t nth_size(const Symbol *s, int64_t i) { return s->high - i * s->step; }
+
+/* Sets the sizes of combination number i. Returns how many of them are neither the least, nor the middle, nor the greatest one. */
+static int set_combination(const Symbols *all, int64_t i, int64_t *run) {
+  int between = 0;
+  for (int k = 0; k < all->n; k++) {
+    const int64_t n = sizes_of(&all->p[k]), at = i % n;
+    run[k] = nth_size(&all->p[k], at);
+    between += at && at != n - 1 && at != n / 2;
+    i /= n;
   }
+  return between;
+}
+
+/* A number below `n` that looks random */
+static uint64_t scattered(uint64_t i, uint64_t n) { return (i * UINT64_C(0x9e3779b97f4a7c15) >> 20) % n; }
+
+static void prove(Ctx *c, Trial *t) {
+  const Symbols *all = &t->most->ir->symbols;
+  int64_t n = 1;
+  for (int k = 0; k < all->n; k++) n *= sizes_of(&all->p[k]); /* at most 2^48 */
+  if (n > COMBINATIONS_MOST)
+    fail(c, EX_USAGE_, "--dim: the ranges have %lld combinations of sizes; give steps (LOW:HIGH:STEP), or fewer ranges",
+         (long long)n);
+  for (int64_t i = 1; i < n; i++) { /* number 0 is the graph itself */
+    const int between = set_combination(all, i, t->run);
+    if (n > TRIES_MOST && between > 1 && scattered((uint64_t)i, (uint64_t)(n / FURTHER))) continue;
+    ctx_progress(c, "sizes", (double)i / (double)n);
+    at_sizes(c, t);
+  }
+}
+
+Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
+  Trial t = { .path = path, .given = o };
+  Symbols all = { .n = o->nranges };
+  for (int k = 0; k < all.n; k++) {
+    const DimRange *r = &o->ranges[k];
+    all.p[k] = (Symbol){ o->dims[r->dim].name, r->low, o->dims[r->dim].value, r->step, r->typical };
+  }
+  greatest_sizes(&all, t.run);
+  Graph *g = t.most = load_at(c, path, o, t.run);
+  g->ir->symbols = all;
+  for (t.symbol = 0; t.symbol < all.n; t.symbol++) {
+    greatest_sizes(&all, t.run);
+    t.run[t.symbol] = other_size(&all.p[t.symbol]);
+    at_sizes(c, &t);
+  }
+  if (t.sized.list.n) put_sizes(g, &t.sized);
+  VEC_FREE(&t.sized.list);
+  refmap_free(&t.sized.at);
+  t.needs = graph_needs(g);
+  prove(c, &t);
   return g;
 }

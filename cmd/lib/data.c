@@ -119,19 +119,23 @@ static const NamedTensor *find_tensor(const NamedTensor *v, size_t n, const GIO 
   return NULL;
 }
 
-/* The extent that data gives to an open value; 0: none */
-static int64_t size_given(const NamedTensor *t, const GIO *v) {
-  int64_t row = dt_bytes(v->dt);
-  if (!t || !v->open) return 0;
-  if (!t->raw) return v->open <= t->t.rank ? t->t.dims[v->open - 1] : 0;
-  for (int a = 0; a < v->rank; a++) row *= a == v->open - 1 ? 1 : v->dims[a];
-  return t->t.elems / row;
+/* Gets sizes that are not known yet from the shape of an input's data. Bytes without a shape tell one size. */
+static void sizes_given(const NamedTensor *t, const GIO *v, int64_t *run) {
+  int64_t row = dt_bytes(v->dt), *unknown = NULL;
+  int n = 0;
+  for (int a = 0; t && a < v->rank; a++) {
+    int64_t *size = v->open[a] ? &run[v->open[a] - 1] : NULL;
+    if (size && !*size && !t->raw && a < t->t.rank) *size = t->t.dims[a];
+    if (size && !*size) unknown = size, n++;
+    else row *= size ? *size : v->dims[a];
+  }
+  if (n == 1 && t->raw && row) *unknown = t->t.elems / row;
 }
 
-int64_t feed_size(Ctx *c, const Options *o, const Symbol *s, const Feed *f, const GIO *in, size_t n) {
-  int64_t size = o->run_size;
-  for (size_t i = 0; i < n && !size; i++) size = size_given(find_tensor(f->inputs.p, f->inputs.n, &in[i], (int)i), &in[i]);
-  return size_in_range(c, o, s, size);
+const char *feed_size(Ctx *c, const Options *o, const Symbols *all, const Feed *f, const GIO *in, size_t n, int64_t *run) {
+  if (!sizes_asked(c, o, all, run)) return NULL;
+  for (size_t i = 0; i < n; i++) sizes_given(find_tensor(f->inputs.p, f->inputs.n, &in[i], (int)i), &in[i], run);
+  return sizes_complete(c, all, run);
 }
 
 /* Each file that the user gave must belong to an input, and each to a different one. */

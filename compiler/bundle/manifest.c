@@ -67,10 +67,17 @@ json_t *json_dims(int rank, const int64_t *dims) {
   return j;
 }
 
+/* For each axis, which of `sizes` is its extent: 1 for the first. 0: a constant */
+static json_t *open_json(const GIO *v) {
+  json_t *j = json_array();
+  for (int a = 0; a < v->rank; a++) json_array_append_new(j, json_integer(v->open[a]));
+  return j;
+}
+
 static json_t *value_json(const GIO *v, const char *field) {
   json_t *j = json_pack("{s:s, s:o, s:s, s:o, s:I}", "field", field, "name", json_text(v->name), "type", dtype_info[v->dt].text,
                    "shape", json_dims(v->rank, v->dims), "bytes", (json_int_t)gio_bytes(v));
-  if (v->open) json_object_set_new(j, "open", json_integer(v->open));
+  if (gio_is_open(v)) json_object_set_new(j, "open", open_json(v));
   if (v->narrow) json_object_set_new(j, "holds", json_string(small_type(v->narrow)->name));
   return j;
 }
@@ -200,7 +207,7 @@ static void put_kernels(Sb *o, const Plan *p, const Images *images) {
   for (size_t k = 0; k < p->kernels.n; k++) /* kernels of a loop are listed once */
     if (!p->kernels.p[k].named) {
       json_t *j = kernel_json(p, &p->kernels.p[k], &from[k], images);
-      if (p->ir->symbol.name) json_object_set_new(j, "sized", json_boolean(kernel_sized(p->ir, &p->kernels.p[k])));
+      if (p->ir->symbols.n) json_object_set_new(j, "sized", json_boolean(kernel_sized(p->ir, &p->kernels.p[k])));
       put_element(o, n++, j);
     }
   put_list_end(o, n);
@@ -392,8 +399,16 @@ static json_t *device_json(const Rendering *r) {
                    r->images.maker, "images", images_json(r));
 }
 
-static json_t *sizes_json(const Symbol *s) {
-  return json_pack("[{s:o, s:I, s:I}]", "name", json_text(s->name), "low", (json_int_t)s->low, "high", (json_int_t)s->high);
+static json_t *sizes_json(const Symbols *all) {
+  json_t *list = json_array();
+  for (int k = 0; k < all->n; k++) {
+    const Symbol *s = &all->p[k];
+    json_t *j = json_pack("{s:o, s:I, s:I, s:I}", "name", json_text(s->name), "low", (json_int_t)s->low, "high",
+                          (json_int_t)s->high, "step", (json_int_t)s->step);
+    if (s->typical) json_object_set_new(j, "typical", json_integer(s->typical));
+    json_array_append_new(list, j);
+  }
+  return list;
 }
 
 void bundle_manifest(const Rendering *r, Bundle *b) {
@@ -402,8 +417,8 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Sb out = { 0 };
   /* members are sorted by name */
-  put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor",
-                                    p->ir->symbol.name ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR));
+  put_member(&out, "abi",
+             json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", p->ir->symbols.n ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR));
   put_member(&out, "arena_bytes", json_integer(r->arena));
   put_member(&out, "bounds", bounds_json(p));
   put_member(&out, "device", device_json(r));
@@ -421,7 +436,7 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   put_member(&out, "options", options_json(p, o));
   put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output");
   put_member(&out, "schedules", tuning_json(p));
-  if (p->ir->symbol.name) put_member(&out, "sizes", sizes_json(&p->ir->symbol));
+  if (p->ir->symbols.n) put_member(&out, "sizes", sizes_json(&p->ir->symbols));
   put_member(&out, "source", source_json(c));
   if (p->memory.states.n) {
     put_member(&out, "state_bytes", json_integer(p->memory.state_bytes));

@@ -20,19 +20,21 @@ const char *star_matched(Ctx *c, const char *pattern, const char *name);
 const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the pattern with `with` in place of its * */
 void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
 
-/* needs.c: by Ref, the elements of each value that a run of some size needs (Needed), in the model's arena. Elements have
- * row-major numbers. Each condition of a Needed lies in one axis. Inputs hold only the elements of the run's size. If others are
+/* needs.c: by Ref, the elements of each value that a run of some sizes needs (Needed), in the model's arena. Elements have
+ * row-major numbers. Each condition of a Needed lies in one axis. Inputs hold only the elements of the run's sizes. If others are
  * needed, graph_needs fails, and names the node that needs them, or the input. */
 const Needed *graph_needs(const Graph *g);
 Needed graph_need_of_source(const IR *ir, Ref r, int k, const Needed *n); /* need of source k of r; n: the need of r */
-/* The axis of x in which the condition `inner` lies; *within: the condition's inner, counted in that axis; -1: it lies in none */
-int need_axis(const IR *ir, const Node *x, int64_t inner, int64_t *within);
+/* The axis of x in which the condition lies; *within: the condition's inner, counted in that axis; -1: it lies in none */
+int need_axis(const IR *ir, const Node *x, Need c, int64_t *within);
 bool need_lies_in(const IR *ir, const Node *x, const Needed *n, int axis); /* a condition of n lies in that axis */
-/* shape of the part that a run of `size` needs */
-void need_dims(const IR *ir, const Node *x, const Needed *n, int64_t size, int64_t *dims);
-/* Whether r is a size mask: WHERE(i / inner % high < size, value, a constant) for each element i. Returns inner; 0: r is none */
-int64_t graph_size_mask(const IR *ir, Ref r);
-Ref graph_masked(IR *ir, Ref x, int axis, Op reduction); /* a size mask of x along an axis, with the reduction's identity */
+/* shape of the part that a run of these sizes needs */
+void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
+/* Whether r is a size mask: WHERE(i / inner % high < size, value, a constant) for each element i. Returns the condition; inner 0: r
+ * is none */
+Need graph_size_mask(const IR *ir, Ref r);
+/* a size mask of x along an axis that ends at the size of a symbol, with the reduction's identity */
+Ref graph_masked(IR *ir, Ref x, int axis, int symbol, Op reduction);
 
 void graph_loops(Graph *g, const Target *t); /* unroll_loops.c: unrolls short loops, and all where the target is a device */
 /* Each of the passes below returns whether it changed the graph. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* needs.c: how much of each value a run needs, if a run sets an extent n of inputs and outputs.
+/* needs.c: how much of each value a run needs, if a run sets extents of inputs and outputs.
  *
- * All shapes have the greatest n. A run needs the first n entries of an output along the axis with that extent. The walk goes
- * from users to sources. A rule per op says from which entries of a source the needed entries are computed. So the other
+ * All shapes have the greatest sizes. A run of size n needs the first n entries of an output along the axis with that extent. The
+ * walk goes from users to sources. A rule per op says from which entries of a source the needed entries are computed. So the other
  * entries have no effect on a needed one. A need is a list of conditions (Needed). The scores of an attention have two: the
  * first n rows, and in each row the first n entries. A reduction along the axis needs the first n entries if its source is a
  * size mask: WHERE(position < n, value, identity). The front end puts it there (frontends/sized.c). Where an op mixes entries
@@ -18,7 +18,7 @@ typedef struct Needs {
   const Graph *g;
   const IR *ir;
   Needed *of;              /* by Ref */
-  Needed *open;            /* by Ref: conditions on axes that have the extent n because an input has it */
+  Needed *open;            /* by Ref: conditions on axes whose extent a run sets because an input has it */
   Ref *cause;              /* by Ref: the node because of which a condition was dropped last; 0: an output without the axis */
   Refs order;
   RefMap yields;           /* 1 + loop * 4096 + place, to the YIELD */
@@ -45,12 +45,12 @@ static int64_t product(const int64_t *dims, int from, int to) {
   return n;
 }
 
-int need_axis(const IR *ir, const Node *x, int64_t inner, int64_t *within) {
+int need_axis(const IR *ir, const Node *x, Need c, int64_t *within) {
   int64_t stride = 1;
   for (int a = x->rank - 1; a >= 0 && stride; stride *= x->dims[a--]) {
-    if (x->dims[a] == 1 || inner % stride) continue;
-    *within = inner / stride;
-    if (x->dims[a] && x->dims[a] % (*within * ir->symbol.high) == 0) return a;
+    if (x->dims[a] == 1 || c.inner % stride) continue;
+    *within = c.inner / stride;
+    if (x->dims[a] && x->dims[a] % (*within * need_high(ir, c)) == 0) return a;
   }
   return -1;
 }
@@ -58,69 +58,73 @@ int need_axis(const IR *ir, const Node *x, int64_t inner, int64_t *within) {
 bool need_lies_in(const IR *ir, const Node *x, const Needed *n, int axis) {
   int64_t within;
   bool any = false;
-  for (int k = 0; k < n->n; k++) any |= need_axis(ir, x, n->inner[k], &within) == axis;
+  for (int k = 0; k < n->n; k++) any |= need_axis(ir, x, n->of[k], &within) == axis;
   return any;
 }
 
-void need_dims(const IR *ir, const Node *x, const Needed *n, int64_t size, int64_t *dims) {
+void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims) {
   int64_t within;
   for (int a = 0; a < x->rank; a++) dims[a] = x->dims[a];
   for (int k = 0; k < n->n; k++) {
-    const int a = need_axis(ir, x, n->inner[k], &within);
-    if (a >= 0) dims[a] = dims[a] / ir->symbol.high * size;
+    const int a = need_axis(ir, x, n->of[k], &within), symbol = n->of[k].symbol;
+    if (a >= 0) dims[a] = dims[a] / ir->symbols.p[symbol].high * run[symbol];
   }
 }
 
 /* ---- masks ---- */
 enum { VIEWS_MOST = 24 }; /* most ops between a mask and its positions */
 
-static bool is_size(const IR *ir, Ref r) {
+/* The symbol whose size r is; -1: it is none */
+static int symbol_of(const IR *ir, Ref r) {
   const Node *x = node(ir, view_base(ir, r));
   const tgcrt_size *s = x->op == OP_SIZE ? &ir->sizes.p[size_id(x)] : NULL;
-  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1;
+  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 ? s->symbol : -1;
 }
 
 static Ref compared(const Node *x) { return x->op == OP_CMPLT ? lhs(x) : operand(x); }
 
-/* inner, if r is true for the elements i with i / inner % high < size, and for no others; else 0 */
-static int64_t first_entries(const IR *ir, Ref r) {
+/* The condition that holds for the elements for which r is true, and for no others; inner 0: there is none */
+static Need first_entries(const IR *ir, Ref r) {
+  static const Need none = { 0 };
   Ref chain[VIEWS_MOST];
   int n = 0, compares = 0;
-  int64_t inner = 1, within;
+  int64_t within;
+  Need c = { 1, 0 };
   for (; node(ir, r)->op != OP_IOTA; r = compared(node(ir, r))) {
     const Node *x = node(ir, r);
-    const bool compare = x->op == OP_CMPLT && is_size(ir, rhs(x));
-    if (n == VIEWS_MOST || (!compare && x->op != OP_RESHAPE && x->op != OP_EXPAND && x->op != OP_PERMUTE)) return 0;
-    compares += compare;
+    const int symbol = x->op == OP_CMPLT ? symbol_of(ir, rhs(x)) : -1;
+    if (n == VIEWS_MOST || (symbol < 0 && x->op != OP_RESHAPE && x->op != OP_EXPAND && x->op != OP_PERMUTE)) return none;
+    if (symbol >= 0) compares++, c.symbol = symbol;
     chain[n++] = r;
   }
-  if (node(ir, r)->dims[0] != ir->symbol.high || compares != 1) return 0;
+  if (compares != 1 || node(ir, r)->dims[0] != need_high(ir, c)) return none;
   while (n--) {
     const Node *x = node(ir, chain[n]), *y = node(ir, compared(x));
-    int axis = need_axis(ir, y, inner, &within), to = 0;
-    if (axis < 0) return 0;
+    int axis = need_axis(ir, y, c, &within), to = 0;
+    if (axis < 0) return none;
     if (x->op == OP_RESHAPE) {
-      if (need_axis(ir, x, inner, &within) < 0) return 0;
+      if (need_axis(ir, x, c, &within) < 0) return none;
       continue;
     }
     while (x->op == OP_PERMUTE && permute_perm(x, to) != axis) to++;
     if (x->op == OP_PERMUTE) axis = to;
-    inner = within * product(x->dims, axis + 1, x->rank);
+    c.inner = within * product(x->dims, axis + 1, x->rank);
   }
-  return inner;
+  return c;
 }
 
-int64_t graph_size_mask(const IR *ir, Ref r) {
+Need graph_size_mask(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
-  return ir->symbol.name && x->op == OP_WHERE && node_is_const(ir, where_no(x), NULL) ? first_entries(ir, where_cond(x)) : 0;
+  const bool may = ir->symbols.n && x->op == OP_WHERE && node_is_const(ir, where_no(x), NULL);
+  return may ? first_entries(ir, where_cond(x)) : (Need){ 0 };
 }
 
-Ref graph_masked(IR *ir, Ref x, int axis, Op reduction) {
+Ref graph_masked(IR *ir, Ref x, int axis, int symbol, Op reduction) {
   const DType d = (DType)node(ir, x)->dt;
   const int rank = node(ir, x)->rank;
   int64_t dims[MAX_RANK];
   for (int a = 0; a < rank; a++) dims[a] = a == axis ? node(ir, x)->dims[a] : 1;
-  const Ref size = size_value(ir, size_number(ir, (tgcrt_size){ 1, 1, 1, TGCRT_SIZE_ALL }));
+  const Ref size = size_value(ir, size_number(ir, size_row(symbol, 1)));
   const Ref below = g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, dims[axis]), size);
   return g_where(ir, g_reshape(ir, below, rank, dims), x, c_bits(ir, d, reduce_identity(reduction, d)));
 }
@@ -151,24 +155,35 @@ static int source_axis(const Node *x, const Node *y, int k, int axis) {
   return same && at < y->rank && y->dims[at] == x->dims[axis] ? at : -1;
 }
 
+/* Adds the conditions of the size masks that a reduction takes its terms from. */
+static void add_masks(const IR *ir, const Node *reduce, Needed *to) {
+  int64_t other;
+  for (Ref r = operand(reduce); node(ir, r)->op == OP_WHERE; r = where_yes(node(ir, r))) {
+    const Need mask = graph_size_mask(ir, r);
+    if (!mask.inner || !node_is_const(ir, where_no(node(ir, r)), &other) ||
+        other != reduce_identity(reduce_op(reduce), (DType)reduce->dt))
+      return;
+    needed_add(to, mask);
+  }
+}
+
 Needed graph_need_of_source(const IR *ir, Ref r, int k, const Needed *n) {
   const Node *x = node(ir, r), *y = node(ir, x->src[k]);
-  Needed out = { n->n == NEED_NOTHING ? NEED_NOTHING : 0, { 0 } };
+  Needed out = { n->n == NEED_NOTHING ? NEED_NOTHING : 0, { { 0 } } };
   int64_t within;
   for (int i = 0; i < n->n; i++) {
-    int axis = need_axis(ir, x, n->inner[i], &within);
+    int axis = need_axis(ir, x, n->of[i], &within);
     if (x->op == OP_RESHAPE) { /* elements keep their numbers */
-      if (need_axis(ir, y, n->inner[i], &within) >= 0) needed_add(&out, n->inner[i]);
+      if (need_axis(ir, y, n->of[i], &within) >= 0) needed_add(&out, n->of[i]);
       continue;
     }
     axis = axis < 0 ? -1 : source_axis(x, y, k, axis);
-    if (axis >= 0) needed_add(&out, within * product(y->dims, axis + 1, y->rank));
+    if (axis >= 0) needed_add(&out, (Need){ within * product(y->dims, axis + 1, y->rank), n->of[i].symbol });
   }
-  int64_t other;
-  const bool value = x->op == OP_WHERE && k == 1, masked = x->op == OP_REDUCE && y->op == OP_WHERE &&
-             node_is_const(ir, where_no(y), &other) && other == reduce_identity(reduce_op(x), (DType)x->dt);
-  const int64_t mask = n->n >= 0 && (value || masked) ? graph_size_mask(ir, value ? r : operand(x)) : 0;
-  if (mask) needed_add(&out, mask);
+  const bool value = x->op == OP_WHERE && k == 1;
+  const Need mask = n->n >= 0 && value ? graph_size_mask(ir, r) : (Need){ 0 };
+  if (mask.inner) needed_add(&out, mask);
+  if (n->n >= 0 && x->op == OP_REDUCE) add_masks(ir, x, &out);
   return out;
 }
 
@@ -178,18 +193,17 @@ static Needed open_of(const Needs *w, Ref r) {
   const Node *x = node(ir, r);
   Needed out = { 0 };
   int64_t within;
-  if (x->op == OP_PARAM) {
-    const GIO *in = &w->g->inputs.p[param_slot(x)];
-    if (in->open) needed_add(&out, product(in->dims, in->open, in->rank));
-  }
+  if (x->op == OP_PARAM) out = needed_of_value(&w->g->inputs.p[param_slot(x)]);
   for (int k = 0; k < x->nsrc && x->op != OP_ITERATE && x->op != OP_RESULT; k++) {
     const Node *y = node(ir, x->src[k]);
     const Needed *from = &w->open[x->src[k]];
     for (int i = 0; i < from->n; i++) {
-      if (x->op == OP_RESHAPE && need_axis(ir, x, from->inner[i], &within) >= 0) needed_add(&out, from->inner[i]);
-      const int axis = need_axis(ir, y, from->inner[i], &within);
+      const Need c = from->of[i];
+      if (x->op == OP_RESHAPE && need_axis(ir, x, c, &within) >= 0) needed_add(&out, c);
+      const int axis = need_axis(ir, y, c, &within);
       for (int a = 0; a < x->rank && x->op != OP_RESHAPE; a++)
-        if (axis >= 0 && source_axis(x, y, k, a) == axis) needed_add(&out, within * product(x->dims, a + 1, x->rank));
+        if (axis >= 0 && source_axis(x, y, k, a) == axis)
+          needed_add(&out, (Need){ within * product(x->dims, a + 1, x->rank), c.symbol });
     }
   }
   return out;
@@ -201,10 +215,10 @@ static void add_common_part(const Needs *w, Ref r, Needed *of) {
   const Needed *open = &w->open[operand(x)];
   int64_t within;
   for (int i = 0; i < open->n; i++) {
-    const int a = need_axis(w->ir, y, open->inner[i], &within);
+    const Symbol *s = &w->ir->symbols.p[open->of[i].symbol];
+    const int a = need_axis(w->ir, y, open->of[i], &within);
     const int64_t first = shrink_begin(x, a), last = first + (x->dims[a] - 1) * shrink_step(x, a);
-    if (y->dims[a] == within * w->ir->symbol.high && (first > last ? first : last) < within * w->ir->symbol.low)
-      needed_add(of, open->inner[i]);
+    if (y->dims[a] == within * s->high && (first > last ? first : last) < within * s->low) needed_add(of, open->of[i]);
   }
 }
 
@@ -239,13 +253,13 @@ static void tie(Needs *w, Ref yield) {
   }
 }
 
-static void refuse(const Needs *w, const GIO *in, Ref cause) {
+static void refuse(const Needs *w, const GIO *in, const Symbol *s, Ref cause) {
   Ctx *c = w->ir->ctx;
   if (!cause)
     fail(c, EX_BADMODEL, "--dim %s: all of input '%s' goes into an output without that dimension, so its size must be one number",
-         w->ir->symbol.name, in->name);
+         s->name, in->name);
   fail_at(c, EX_BADMODEL, ir_pos(w->ir, cause),
-          "--dim %s: the node combines entries along that dimension, so its size must be one number", w->ir->symbol.name);
+          "--dim %s: the node combines entries along that dimension, so its size must be one number", s->name);
 }
 
 const Needed *graph_needs(const Graph *g) {
@@ -259,7 +273,7 @@ const Needed *graph_needs(const Graph *g) {
   for (size_t i = 0; i < g->outputs.n; i++) {
     const GIO *o = &g->outputs.p[i];
     VEC_PUSH(&roots, o->ref);
-    need(&w, o->ref, o->open ? (Needed){ 1, { product(o->dims, o->open, o->rank) } } : all, 0);
+    need(&w, o->ref, needed_of_value(o), 0);
   }
   ir_toposort(ir, roots.p, roots.n, &w.order);
   for (size_t i = 0; i < w.order.n; i++) {
@@ -276,9 +290,9 @@ const Needed *graph_needs(const Graph *g) {
   } while (w.changed && w.yields.n);
   for (size_t i = 0; i < g->inputs.n; i++) {
     const GIO *in = &g->inputs.p[i];
-    const Needed n = w.of[in->ref];
-    const bool whole = n.n != NEED_NOTHING && !needed_has(&n, product(in->dims, in->open, in->rank));
-    if (in->open && whole) refuse(&w, in, w.cause[in->ref]);
+    const Needed n = w.of[in->ref], has = needed_of_value(in);
+    for (int k = 0; k < has.n; k++)
+      if (n.n != NEED_NOTHING && !needed_has(&n, has.of[k])) refuse(&w, in, &ir->symbols.p[has.of[k].symbol], w.cause[in->ref]);
   }
   refmap_free(&w.yields);
   free(w.cause);

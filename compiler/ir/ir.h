@@ -143,16 +143,30 @@ typedef struct Tensor {
   int narrow;              /* SmallType.onnx: elements are values of that type, or their bits if dt is small_bytes. 0: none */
 } Tensor;
 
-/* ---- sizes of a run (sizes.c): an extent of inputs may be a number from low to high. Each run is told this number. ---- */
+/* ---- sizes of a run (sizes.c): an extent of inputs may be a number that each run is told. Such an extent is a symbol. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
+enum { SYMBOLS_MOST = 4 };
 typedef struct Symbol {
-  const char *name;        /* name of the dimension; NULL: all sizes are constants */
-  int64_t low, high;       /* shapes of nodes contain `high` for the dimension */
-  int64_t run;             /* interp_graph evaluates the run of this size; 0: of the size `high` */
+  const char *name;        /* name of the dimension */
+  int64_t low, high, step; /* its sizes are low, low + step and so on to high. Shapes of nodes contain `high` for the dimension */
+  int64_t typical;         /* the size that schedules are made for; 0: not known */
 } Symbol;
-/* A run of m needs the elements i with i / inner[k] % symbol.high < m for each k < n. n 0: all of them; NEED_NOTHING: none */
-enum { NEEDED_MOST = 4, NEED_NOTHING = -1 };
-typedef struct Needed { int n; int64_t inner[NEEDED_MOST]; } Needed;
+typedef struct Symbols {
+  int n;
+  Symbol p[SYMBOLS_MOST];
+} Symbols;                              /* n 0: all sizes are constants */
+typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
+/* A run with size m of the symbol needs the element i only if i / inner % high < m. */
+typedef struct Need {
+  int64_t inner;
+  int symbol;
+} Need;
+/* A run needs the elements for which all conditions hold. n 0: all elements; NEED_NOTHING: none */
+enum { NEEDED_MOST = 6, NEED_NOTHING = -1 };
+typedef struct Needed {
+  int n;
+  Need of[NEEDED_MOST];
+} Needed;
 
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */
 typedef enum {
@@ -195,7 +209,8 @@ typedef struct IR {
   VEC(Tensor) tensors;
   VEC(Buf) bufs;
   VEC(Origin) origins;
-  Symbol symbol;
+  Symbols symbols;
+  const int64_t *run;      /* interp_graph evaluates the run of these sizes, by symbol; NULL: of the greatest ones */
   VEC(tgcrt_size) sizes;   /* the sizes that kernels ask for */
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
@@ -364,7 +379,7 @@ typedef struct GIO {
   int rank;
   int64_t dims[MAX_RANK];
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
-  int open;                /* 1 + the axis whose extent is IR.symbol; 0: none */
+  unsigned char open[MAX_RANK]; /* by axis: 1 + the symbol that is its extent; 0: its extent is a constant */
 } GIO;
 static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: an output that the bundle keeps as an input of the next run. */
@@ -417,14 +432,28 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for extent 1 */
 /* sizes.c. size_number: the row of s in IR.sizes, added if absent. size_value: this size as a SIZE. greatest_size: its greatest
- * value. size_in_run: its value in a run of n */
+ * value. size_in_run: its value in a run with these sizes of the symbols */
 int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);
-bool needed_add(Needed *to, int64_t inner);        /* false: *to has this condition already, or has no room for it */
-bool needed_has(const Needed *all, int64_t inner);
-Needed needed_both(const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
 int64_t greatest_size(const IR *ir, int number);
-static inline int64_t size_in_run(const IR *ir, int number, int64_t n) { return tgcrt_size_of(&ir->sizes.p[number], n); }
+static inline int64_t size_in_run(const IR *ir, int number, const int64_t *run) {
+  return tgcrt_size_of(&ir->sizes.p[number], run[ir->sizes.p[number].symbol]);
+}
+/* the size of a symbol, `times` times, as a row of IR.sizes */
+static inline tgcrt_size size_row(int symbol, int64_t times) { return (tgcrt_size){ times, 1, 1, TGCRT_SIZE_ALL, symbol }; }
+bool size_is_allowed(const Symbol *s, int64_t size);
+void greatest_sizes(const Symbols *s, int64_t *run);
+/* conditions of a need */
+static inline int64_t need_high(const IR *ir, Need c) { return ir->symbols.p[c.symbol].high; }
+bool needed_add(Needed *to, Need c); /* false: it has this condition, or has no room for another one */
+bool needed_has(const Needed *all, Need c);
+Needed needed_both(const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
+Needed needed_of_value(const GIO *v);                 /* the need of an input or output in row-major order */
+static inline bool gio_is_open(const GIO *v) {
+  for (int a = 0; a < v->rank; a++)
+    if (v->open[a]) return true;
+  return false;
+}
 /* a RANGE over the first values of `extent`, as many as size `number` says */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
 Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of this one */

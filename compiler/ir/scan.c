@@ -221,14 +221,21 @@ bool scan_dims_fit(DType d, int rank, const int64_t *dims) {
   return n < INT64_MAX / (d ? dt_bytes(d) : 8);
 }
 
-static int64_t symbolic_dim(Parser *p, const Type *t) {
+static int64_t named_dim(Parser *p, const Type *t) {
   const char *s;
   size_t n = scan_word(p, &s);
   if (!n) scan_bad(p, p->at, "expected a dimension, found %s", scan_found(p));
   if (!p->hooks || !p->hooks->dim) scan_bad(p, s, "the dimension '%.*s' has no value", shown(n), s);
-  int64_t v = p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n), t->rank, t->dt);
+  return p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n), t->rank, t->dt);
+}
+
+/* A name, or a product of a name and further names and numbers */
+static int64_t symbolic_dim(Parser *p, const Type *t) {
+  int64_t v = named_dim(p, t);
   const char *at = p->at;
-  if (scan_accept(p, '*') && !i64_mul(v, scan_integer(p, "a factor"), &v)) scan_bad(p, at, "the dimension is too large");
+  while (scan_accept(p, '*'))
+    if (!i64_mul(v, is_start(scan_peek(p)) ? named_dim(p, t) : scan_integer(p, "a factor"), &v))
+      scan_bad(p, at, "the dimension is too large");
   return v;
 }
 

@@ -65,6 +65,7 @@ void plan_rebase(Plan *p);
 /* ---- kernel_functions.c ---- */
 uint32_t kernel_signature(const Plan *p, size_t k); /* the text of kernel k's function without its name, interned; printed once */
 void plan_render(Plan *p);          /* Kernel.text */
+bool buf_has_rows(const IR *ir, const Buf *b); /* rows in the caller's memory are as long as a run's sizes say */
 Ref caller_rows(IR *ir, Ref nest);   /* caller_rows.c: with indices of inputs and outputs as a run's size lays them out */
 bool kernel_sized(const IR *ir, const Kernel *k);   /* k's program asks for sizes of the run */
 

@@ -55,6 +55,15 @@ static Ref number_ranges(IR *ir, Ref nest) {
 }
 
 /* ---- splitting at quotients and remainders ---- */
+/* A run needs the first values of r, and a range of `extent` blocks of r would not end there. */
+static bool splits_within(IR *ir, Ref nest, Ref r, int64_t extent) {
+  tgcrt_size values;
+  bool yes = false;
+  for (int i = 0; i < nest_needed(ir, nest)->n && !yes; i++)
+    yes = sized_range(ir, nest, i, &values) == r && extent % ir->symbols.p[values.symbol].high;
+  return yes;
+}
+
 static Ref split_once(IR *ir, Ref nest) {
   Refs all = { 0 };
   Ref next = 0;
@@ -65,8 +74,7 @@ static Ref split_once(IR *ir, Ref nest) {
     const Node *r = node(ir, lhs(x));
     int64_t c;
     if (r->op != OP_RANGE || !node_is_const(ir, rhs(x), &c) || c <= 1 || range_extent(r) % c || range_extent(r) == c) continue;
-    if (range_limit(r) || (ir->symbol.name && range_extent(r) / c % ir->symbol.high && range_ends_early(ir, nest, lhs(x))))
-      continue;
+    if (range_limit(r) || splits_within(ir, nest, lhs(x), range_extent(r) / c)) continue;
     Ref by[2] = { range_make(ir, range_extent(r) / c, range_kind(r)), range_make(ir, c, range_kind(r)) };
     next = range_replace(ir, nest, lhs(x), ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
   }
@@ -85,9 +93,9 @@ static Ref split_rows(IR *ir, Ref nest) {
       int64_t coef, row;
       Ref rest;
       if (range_limit(r) || range_kind(r) != RK_LOOP ||
-          !ix_split(ir, store_index(node(ir, n.store)), n.ranges[k], &coef, &rest) || coef <= 0 || needed->inner[i] % coef)
+          !ix_split(ir, store_index(node(ir, n.store)), n.ranges[k], &coef, &rest) || coef <= 0 || needed->of[i].inner % coef)
         continue;
-      row = needed->inner[i] / coef * ir->symbol.high;
+      row = needed->of[i].inner / coef * need_high(ir, needed->of[i]);
       if (extent <= row || extent % row) continue;
       const Ref by[2] = { range_make(ir, extent / row, RK_LOOP), range_make(ir, row, RK_LOOP) };
       return range_replace(ir, nest, n.ranges[k], ix_add(ir, ix_mul(ir, by[0], row), by[1]), 2, by);

@@ -76,9 +76,11 @@ static Digest digest_node(Keys *k, Ref r) {
     const Buf *b = &ir->bufs.p[x->arg[0]];
     add_number(&h, b->kind == BUF_WEIGHT);
     if (b->needed.n > 0) { /* the schedule has nests for rests of runs */
-      for (int i = 0; i < b->needed.n; i++) add_number(&h, b->needed.inner[i]);
-      add_number(&h, ir->symbol.low);
-      add_number(&h, ir->symbol.high);
+      for (int i = 0; i < b->needed.n; i++) {
+        const Symbol *s = &ir->symbols.p[b->needed.of[i].symbol];
+        const int64_t numbers[] = { b->needed.of[i].inner, b->needed.of[i].symbol, s->low, s->high, s->step, s->typical };
+        for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) add_number(&h, numbers[j]);
+      }
     }
   } else if (x->op == OP_LOAD && is_packed(ir, r)) {
     for (size_t i = 0; i < k->ranges.n; i++) add_number(&h, ix_uses(ir, load_index(x), k->ranges.p[i]));

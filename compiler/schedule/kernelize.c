@@ -409,8 +409,7 @@ void sched_lower(Sched *s) {
     Place p = { .buf = (int)ir->bufs.n };
     int64_t n = 1;
     for (int a = x->rank - 1; a >= 0; n *= x->dims[a], a--) p.stride[a] = n;
-    const int open = s->g->outputs.p[i].open;
-    const Needed needed = open ? (Needed){ 1, { p.stride[open - 1] } } : (Needed){ 0 };
+    const Needed needed = needed_of_value(&s->g->outputs.p[i]);
     const Buf b = { .kind = kind, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .needed = needed, .value = r };
     VEC_PUSH(&ir->bufs, b);
     value_nest(l, &p, r, &nests);

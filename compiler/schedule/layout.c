@@ -277,8 +277,9 @@ static Needed needed_in_memory(const Sched *s, Ref r) {
   Needed in = { 0 };
   int64_t within;
   for (int k = 0; k < s->needs[r].n; k++) {
-    const int a = need_axis(s->ir, node(s->ir, r), s->needs[r].inner[k], &within);
-    if (a >= 0) needed_add(&in, s->place[r].stride[a] * within);
+    const Need c = s->needs[r].of[k];
+    const int a = need_axis(s->ir, node(s->ir, r), c, &within);
+    if (a >= 0) needed_add(&in, (Need){ s->place[r].stride[a] * within, c.symbol });
   }
   return in;
 }
@@ -303,7 +304,7 @@ static void find_needed(Sched *s) {
     if (mixed[i] && (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT))
       fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, b->value),
               "--dim %s: the memory of this node holds two values, and a run needs different elements of each; give one number",
-              ir->symbol.name);
+              ir->symbols.p[0].name);
   }
   free(mixed);
   free(known);
@@ -314,7 +315,7 @@ void sched_layout(Sched *s) {
   size_t nin = graph_nin(s->g), nout = graph_nout(s->g);
   for (size_t k = 0; k < s->g->states.n; k++)
     if (is_state_window(s, k)) s->place[s->g->outputs.p[nout + k].ref].state = (int)k + 1;
-  if (ir->symbol.name) s->needs = graph_needs(s->g);
+  if (ir->symbols.n) s->needs = graph_needs(s->g);
   find_halos(s);
   find_insides(s);
   sched_layout_pbqp(s);

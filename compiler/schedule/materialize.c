@@ -82,13 +82,13 @@ static bool repeats(const IR *ir, Ref r) {
 /* The terms of a reduction, below movement and below a selection of the entries of a run's size */
 static Ref terms_of(const IR *ir, const Node *reduce) {
   const Ref r = view_base(ir, operand(reduce));
-  return graph_size_mask(ir, r) ? view_base(ir, where_yes(node(ir, r))) : r;
+  return graph_size_mask(ir, r).inner ? view_base(ir, where_yes(node(ir, r))) : r;
 }
 
 /* kernelize.c makes an end of a loop of it. */
 static bool is_end_of_loop(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
-  return graph_size_mask(ir, r) || (x->op == OP_CMPLT && node(ir, view_base(ir, rhs(x)))->op == OP_SIZE);
+  return graph_size_mask(ir, r).inner || (x->op == OP_CMPLT && node(ir, view_base(ir, rhs(x)))->op == OP_SIZE);
 }
 
 bool is_contraction(const IR *ir, Ref r) {
@@ -375,7 +375,7 @@ static void tell_sources(Fuse *f, Ref r) {
   const bool selects = f->selects[r], selected = me->selected || selects;
   /* held in registers up to the root: heuristic.c, device_heuristic.c. Not if a run's size says how long the row is */
   const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems &&
-                   !graph_size_mask(ir, operand(x));
+                   !graph_size_mask(ir, operand(x)).inner;
   const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER ||
                      x->op == OP_WALK;
   const Ref above = row ? me->root : moves ? r : me->path;

@@ -73,6 +73,20 @@ def encoder(e=48, heads=3, h=96):
             f'y = reshape l2 : [1,n,{e}]\noutput y "y"\n')
 
 
+def encoders(e=48, heads=3, h=96):
+    """the layer above for a batch of b sequences"""
+    text = encoder(e, heads, h).replace(f'x = input f32[1,n,{e}] "x"\nmask = input f32[1,n]', f'x = input f32[b,n,{e}] "x"\nmask = input f32[b,n]')
+    head, rest = text.split("\n", 1)
+    for old, new in ((f"[n,{heads},", f"[b,n,{heads},"), ("perm=[1,0,2]", "perm=[0,2,1,3]"), (f"[{heads},n,", f"[b,{heads},n,"), (f"[{heads},1,n,", f"[b,{heads},1,n,"),
+                     ("[1,1,n]", "[b,1,1,n]"), ("axes=[3]", "axes=[4]"), ("[1,n,", "[b,n,")):
+        rest = rest.replace(old, new)
+    rest = rest.replace("m = reduce s op=max axes=[2]", "m = reduce s op=max axes=[3]").replace("z = reduce ex op=add axes=[2]", "z = reduce ex op=add axes=[3]")
+    rest = rest.replace("o_r = reduce o_p op=add axes=[2]", "o_r = reduce o_p op=add axes=[3]")
+    for old in ("[n,",):
+        rest = rest.replace(old, "[b*n,")
+    return head + "\n" + rest
+
+
 def row_softmax(rows=4):
     """softmax along the dimension, in rows"""
     return (f'x = input f32[{rows},n] "x"\nm = reduce x op=max axes=[1]\nd = sub x, m\ne = exp d\ns = reduce e op=add axes=[1]\n'
@@ -83,6 +97,19 @@ def pooled(rows=3, e=24):
     """what remains of a sequence: greatest values and sums; an output without the dimension"""
     return (f'x = input f32[{rows},n,{e}] "x"\nm = reduce x op=max axes=[1]\ns = reduce x op=add axes=[1]\nd = sub x, m\nu = add d, s\n'
             'output u "u"\noutput s "s"\n')
+
+
+def ffns(d=384, h=1536):
+    """a feed-forward block for b sequences of n rows"""
+    text = ffn(d, h).replace(f'x = input f32[n,{d}] "x"', f'xs = input f32[b,n,{d}] "x"\nx = reshape xs : [n*b,{d}]')
+    return text.replace("[n,", "[b*n,").replace('output y "y"', f'ys = reshape y : [b,n,{d}]\noutput ys "y"')
+
+
+def grids(e=12):
+    """sums and greatest values along both dimensions, the inner one first in memory"""
+    return (f'x = input f32[n,b,{e}] "x"\nw = input f32[b,n] "w"\np = permute x perm=[1,0,2]\nv = reshape w : [b,n,1]\nu = add p, v\n'
+            'm = reduce u op=max axes=[0]\ns = reduce u op=add axes=[0,1]\nd = sub u, m\nt = mul s, 0.01\nz = sub d, t\n'
+            'y = permute z perm=[1,0,2]\noutput y "y"\noutput s "s"\n')
 
 
 def lstm_cell(d=20, h=24):
@@ -112,4 +139,5 @@ def numbers(d=5):
 
 
 ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
+SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids}  # with two numbers, b and n
 INNER = {"encoder": encoder, "row_softmax": row_softmax, "pooled": pooled}
