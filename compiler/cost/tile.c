@@ -324,6 +324,7 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
     double loads = a->hot && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
     double shuffled;
     mem += a->times * loads * fetch_cost(m, a, t, &shuffled);
+    ops += loads * a->converts;
     shuffles += a->times * loads * shuffled;
     stream += stream_cycles(m, a, t, copies * steps * (t->v >= 0 && (a->depends[t->v] || in_rows(m, t)) ? t->lanes : 1));
     apart += streams(m, a, t, up, uq);
