@@ -243,7 +243,7 @@ static double fetch_cost(const Model *m, const Access *a, const Tile *t, double 
 /* Ways of the first-level cache that copies at strides of a page may take. Streaming data needs the others. */
 static int ways_for_copies(const Model *m) {
   const int left = tunable(m->ir->ctx, ways_left), all = (int)(m->t->l1_bytes / (L1_SETS * LINE_BYTES));
-  return all - left > left ? all - left : left;
+  return all > left ? all - left : left; /* caches of so few ways are those of small cores, which stream little */
 }
 
 /* Copies at strides that are multiples of a page share few sets of the first-level cache. With more copies than ways they evict

@@ -69,7 +69,7 @@ static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles has 
 
 typedef struct Unrolling {
   const Target *t;
-  int chains; /* of the terms of a sum of which no loop is left */
+  int chains; /* number of chains for a sum without a loop */
 } Unrolling;
 
 /* Unrolls a reduction: RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linearize.c adds to one

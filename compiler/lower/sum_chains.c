@@ -39,7 +39,7 @@ static double data_instructions(const Target *t, const Node *x) {
   return data ? op_instructions(t, BY_TILE, (Op)x->op) : 0;
 }
 
-/* What follows the sum: all instructions, and those of the longest path */
+/* Instructions after the sum: all of them, and those of the longest path */
 typedef struct After { double all, path; } After;
 
 static After after_sum(const IR *ir, const Target *t, const Refs *all, Ref sum) {
