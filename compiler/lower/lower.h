@@ -35,6 +35,9 @@ bool plan_in_bounds(const Plan *p, Sb *why); /* changes nothing; false: *why nam
 Ref libm_expr(IR *ir, Ref r, bool scalb);
 bool libm_has(Op op, DType d);           /* whether libm_expr has the function */
 
+/* ---- sum_chains.c: chains of terms for a sum of the nest that is unrolled completely ---- */
+int sum_chains(IR *ir, Ref nest, const Target *t);
+
 /* ---- linearize.c ---- */
 void kernel_buffers(const IR *ir, Kernel *k); /* sets k->bufs: buffers of k's program, in the order of their first use */
 typedef struct Shared Shared;                  /* the nests of a program share values, which are computed once, outside of
