@@ -41,10 +41,21 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
       if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a] }));
     }
   }
-  LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p), .ndims = (int)dims.n,
-                    .allow_hardlinks = o->hardlinks, .unguarded = o->no_index_status, .results = o->results.p,
-                    .nresults = (int)o->results.n, .command = *o->words ? command_line(c, o) : NULL,
-                    .interface = io_options(c, o), .capacity = o->capacity };
+  for (size_t i = 0; feed && i < feed->lists.n; i++) {
+    const GivenList *g = &feed->lists.p[i];
+    if (g->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%s", g->name), g->n }));
+    if (g->place >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%d", g->place), g->n }));
+  }
+  LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p),
+                    .ndims = (int)dims.n,
+                    .allow_hardlinks = o->hardlinks,
+                    .unguarded = o->no_index_status,
+                    .results = o->results.p,
+                    .nresults = (int)o->results.n,
+                    .command = *o->words ? command_line(c, o) : NULL,
+                    .interface = io_options(c, o),
+                    .capacity = o->capacity,
+                    .string_bytes = o->string_bytes };
   if (range_of_dims(o, &low, &high)) l.range = l.dims + range, l.low = low;
   VEC_FREE(&dims);
   return l;

@@ -256,6 +256,8 @@ const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i);
 /* ---- value_texts.c: inputs and outputs as C ---- */
 char *text_upper(Ctx *c, const char *text);    /* in capitals */
 void text_dims(Sb *s, const GIO *v, const Symbol *symbol); /* "f32[4,8]" */
+/* contents of its bytes, behind a comma, if the type does not say them */
+const char *text_holds(Ctx *c, const GIO *v);
 /* the fields of a structure of pointers, one for each value */
 const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbol *symbol);
 void text_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n); /* macros with the values' shapes */
