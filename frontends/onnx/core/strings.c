@@ -112,7 +112,7 @@ static void check_strings(Build *b, const bool *is) {
   int some = -1, other = -1;
   for (int k = 0; k < b->nin; k++) {
     const char letter = letter_of(b, k);
-    const bool moved = letter == 'a' || letter == '^' || letter == '=';
+    const bool moved = letter == 'a' || letter == '^' || letter == '=' || letter == 'q';
     if (is[k] && !moved) bad(b, "input %d is string, expected a number", k);
     if (has_in(b, k) && moved) *(is[k] ? &some : &other) = k;
   }
