@@ -56,7 +56,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *dump, *stop_after, *start_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t kernel;              /* -1: all */
-  int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
+  int64_t seed, capacity, string_bytes, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile, max_drop;
   bool time_passes, self_test, run_step, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
   bool ort, cold, hardlinks;
@@ -300,7 +300,10 @@ typedef struct NamedTensor {
   bool named;                  /* an archive holds it under the name of an input or output */
   bool raw;                    /* plain bytes; the model gives type and shape */
 } NamedTensor;
-struct Feed { VEC(NamedTensor) inputs, outputs; };
+/* A sequence or an optional among the inputs: its name or its place, and its number of tensors; -1: an optional without an
+ * element */
+typedef struct GivenList { const char *name; int place, n; } GivenList;
+struct Feed { VEC(NamedTensor) inputs, outputs; VEC(GivenList) lists; };
 /* Gets the sizes of the run: from --size, else from the shapes of the data, else the greatest ones. Returns their text; NULL: the
  * model has no ranges */
 const char *feed_size(Ctx *c, const Options *o, const Symbols *all, const Feed *f, const GIO *in, size_t n, int64_t *run);

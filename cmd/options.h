@@ -98,6 +98,8 @@ OPTION(0,   "convert",          "NAME=FORM[,KEY...]",     LIST,  converts,      
        "topk, masks (docs/pictures.md); may be repeated")
 OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crVikbptw",  INPUT,
        "rows reserved for results whose size depends on data; one more output says how many are valid")
+OPTION(0,   "string-bytes",     "N",                      COUNT, string_bytes,    "crVikbptw",  INPUT,
+       "bytes reserved for each string of an input (64); a longer string is refused")
 OPTION(0,   "entry",            "NAME",                   TEXT,  entry,           "cRVIkBptw",   INPUT,
        "entry of a pipeline (docs/pipelines.md): work on this one alone; of a bundle with several entries: run this one")
 OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RVBPw",      INPUT,

@@ -42,6 +42,11 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
       if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a] }));
     }
   }
+  for (size_t i = 0; feed && i < feed->lists.n; i++) {
+    const GivenList *g = &feed->lists.p[i];
+    if (g->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%s", g->name), g->n }));
+    if (g->place >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%d", g->place), g->n }));
+  }
   LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p),
                     .ndims = (int)dims.n,
                     .allow_hardlinks = o->hardlinks,
@@ -51,7 +56,8 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
                     .command = *o->words ? command_line(c, o) : NULL,
                     .interface = io_options(c, o),
                     .capacity = o->capacity,
-                    .nranges = nranges };
+                    .nranges = nranges,
+                    .string_bytes = o->string_bytes };
   l.ranges = arena_dup(m, ranges, (size_t)nranges * sizeof *ranges);
   VEC_FREE(&dims);
   return l;

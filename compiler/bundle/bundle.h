@@ -271,6 +271,8 @@ void size_slot(Sb *s, const IR *ir, const GIO *v); /* further columns of a row o
 /* ---- value_texts.c: inputs and outputs as C ---- */
 char *text_upper(Ctx *c, const char *text);    /* in capitals */
 void text_dims(Sb *s, const GIO *v, const Symbols *symbols); /* "f32[4,8]" */
+/* contents of its bytes, behind a comma, if the type does not say them */
+const char *text_holds(Ctx *c, const GIO *v);
 /* the fields of a structure of pointers, one for each value */
 const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbols *symbols);
 void text_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n); /* macros with the values' shapes */

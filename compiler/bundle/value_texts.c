@@ -23,12 +23,18 @@ void text_dims(Sb *s, const GIO *v, const Symbols *symbols) {
   sb_puts(s, "]");
 }
 
+const char *text_holds(Ctx *c, const GIO *v) {
+  if (v->narrow == ONNX_STRING)
+    return arena_printf(&c->model, ", strings of at most %lld bytes, filled up with zeros", (long long)v->dims[v->rank - 1]);
+  return v->narrow ? arena_printf(&c->model, ", each an element of type %s", small_type(v->narrow)->name) : "";
+}
+
 const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbols *symbols) {
   Sb s = { 0 };
   for (int i = 0; i < n; i++) {
     sb_printf(&s, "  %s%s *%s; /* ", is_const ? "const " : "", dtype_info[v[i].dt].ctype, name[i]);
     text_dims(&s, &v[i], symbols);
-    if (v[i].narrow) sb_printf(&s, ", each an element of type %s", small_type(v[i].narrow)->name);
+    sb_puts(&s, text_holds(c, &v[i]));
     sb_puts(&s, " */\n");
   }
   if (!n) sb_puts(&s, "  char none;\n");

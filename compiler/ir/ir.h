@@ -31,7 +31,8 @@ extern const DTypeInfo dtype_info[DT_COUNT];
 DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
 DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
 
-/* A type of ONNX that DType lacks (small_types.c) */
+/* A type of ONNX that DType lacks (small_types.c). A string is a row of bytes of the type ONNX_STRING, along one more axis. */
+enum { ONNX_STRING = 8 };
 typedef struct SmallType {
   const char *name;           /* ONNX's, such as "float8e4m3fn" */
   int onnx;                   /* TensorProto.DataType */
