@@ -137,12 +137,15 @@ run-paths: all lib
 models: all
 	@TGC_COMPILERS="$${TGC_COMPILERS:-gcc clang}" BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" tests/models/run | grep -v '^ok'
 
-# layers and models with an open batch or sequence, for a range of sizes: every size through a real bundle: minutes
-sizes: all
-	@SIZES=all BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/run
-# a bundle for a range beside bundles for single sizes: minutes; ISA=x86-64-v3 for another machine than this one
+# layers and models with an open batch, sequence or both, for ranges of sizes: every size through a real bundle, and random graphs in
+# the program interpreter: an hour; SIZES=WORD: only bundles that have the word in their name
+sizes: all $(BUILD)/tests/unit/sizes
+	@$(if $(SIZES),,SIZES_SEED=1000 SIZES_GRAPHS=2000 $(BUILD)/tests/unit/sizes)
+	@SIZES=$(or $(SIZES),all) BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/run
+# a bundle for ranges beside bundles for single sizes: minutes; ISA=x86-64-v3 for another machine than this one, BENCH=ffns,encoders
+# for some of the tables
 bench-sizes: all
-	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/bench.py $(or $(ISA),native)
+	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/bench.py $(or $(ISA),native) 31 1,2 $(BENCH)
 
 # every official test of an operator through a real bundle: minutes
 nodes: all

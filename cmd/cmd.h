@@ -43,8 +43,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all entries */
-  const char *size;             /* --size: numbers, separated by commas */
-  int64_t run_size;            /* the size of the current run, one of those of --size; 0: not given */
+  const char *run_size;         /* the part of --size that is worked on: "3" or "batch=2,seq=17"; NULL: not given */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance, *cpus, *csv;
   const char *holdout_data, *metric, *layers, *save_layers; /* options of quantize */
@@ -52,12 +51,12 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   double rate;
   int64_t repeat;
   const char *original, *junit, *markdown, *dot; /* original: the model that a bundle was made from */
-  Texts inputs, dims, states, results, settings, metrics, requires;
+  Texts inputs, dims, sizes, states, results, settings, metrics, requires;
   Texts froms, consts, renames, prologues, epilogues, converts;
   const char *dump, *stop_after, *start_after, *trace;
   int64_t threads, runs, steps, beam, trials; /* 0: not given */
   int64_t kernel;              /* -1: all */
-  int64_t seed, capacity, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
+  int64_t seed, capacity, string_bytes, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile, max_drop;
   bool time_passes, self_test, run_step, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
   bool ort, cold, hardlinks;
@@ -213,18 +212,24 @@ typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } 
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
 /* ---- sizes.c: sizes of runs, where a model serves a range of them ---- */
-bool parse_sizes(const char *text, int64_t *sizes, int *n); /* "1,2,8": at most 64 numbers from 1 on */
-const char *range_of_dims(const Options *o, int64_t *low, int64_t *high); /* text of the --dim that gives a range; NULL: none */
-/* Calls `one` for each number of --size, with Options.run_size. Without --size, verify takes the least, the middle and the
- * greatest size of a range. Returns the last exit code that is not 0. */
+enum { SIZES_OF_DIM = 4096 };                          /* the end of the longest range: front ends try each size */
+const char *parse_range(const char *value, Symbol *s); /* "1:512:8@128", without a name. Returns what is wrong with it, or NULL */
+const char *first_range(const Options *o);             /* the first --dim with a range; NULL: none */
+Symbols ranges_of_dims(Ctx *c, const Options *o);
+int runs_of_size(const char *text); /* runs that a --size asks for; 0: it is wrong */
+/* Calls `one` for each run that --size asks for, with Options.run_size. Without --size, verify takes usual_runs. Returns the last
+ * exit code that is not 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
-/* Sets the extents that the size decides. extents: those that follow from it; NULL: no value has one */
-void values_at(GIO *v, size_t n, const Extents *extents, int64_t size);
-const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, int64_t size); /* a copy after values_at; size 0: an unchanged copy */
-/* Returns `size`, or for 0 the greatest size of the range s; 0: s is no range. Fails if `size` is outside of the range, or is
- * given without a range. */
-int64_t size_in_range(Ctx *c, const Options *o, const Symbol *s, int64_t size);
-Options one_size(Ctx *c, const Options *o, const Symbol *s, int64_t size); /* o with the size in place of the range */
+void usual_runs(Ctx *c, const Symbols *all, Texts *runs); /* the least, middle, typical and greatest sizes, and corners */
+/* Gets the sizes that Options.run_size gives; the others are 0. Fails if it has no effect. false: there is no range */
+bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
+/* Sets sizes that are 0 to the greatest ones. Fails if another one is outside of its range. Returns the text of the sizes; NULL:
+ * there is no range */
+const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
+/* Sets the extents that sizes decide. extents: those that follow from sizes, behind `symbols` of them; NULL: no value has one */
+void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int64_t *run);
+const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run);       /* a copy with these extents */
+Options one_size(Ctx *c, const Options *o, const Symbols *all, const int64_t *run); /* o with these sizes in place of ranges */
 
 /* ---- interpret.c ---- */
 /* Evaluates `steps` runs in the interpreter. in: all inputs of the graph for each run; the states among them are filled in
@@ -296,9 +301,13 @@ typedef struct NamedTensor {
   bool named;                  /* an archive holds it under the name of an input or output */
   bool raw;                    /* plain bytes; the model gives type and shape */
 } NamedTensor;
-struct Feed { VEC(NamedTensor) inputs, outputs; };
-/* The size of the run: --size, else from the shapes of the data, else the greatest one; 0: the model is for one size */
-int64_t feed_size(Ctx *c, const Options *o, const Symbol *s, const Feed *f, const GIO *in, size_t n);
+/* A sequence or an optional among the inputs: its name or its place, and its number of tensors; -1: an optional without an
+ * element */
+typedef struct GivenList { const char *name; int place, n; } GivenList;
+struct Feed { VEC(NamedTensor) inputs, outputs; VEC(GivenList) lists; };
+/* Gets the sizes of the run: from --size, else from the shapes of the data, else the greatest ones. Returns their text; NULL: the
+ * model has no ranges */
+const char *feed_size(Ctx *c, const Options *o, const Symbols *all, const Feed *f, const GIO *in, size_t n, int64_t *run);
 void feed_read(Ctx *c, const Options *o, Feed *f);        /* reads --input, and the first step of --data */
 typedef struct Steps {
   const GIO *in, *out;         /* inputs and outputs of one step, as declared */
@@ -368,9 +377,9 @@ struct Interface {                                        /* facts that a caller
   const Target *target;                                   /* parsed from the bundle's --isa */
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
-  Symbol symbol;                                          /* the range of sizes that the bundle serves */
-  Extents extents;                                        /* extents that follow from a size; without values of runs */
-  int64_t size;                                           /* size of the bundle's runs and of the shapes above; 0: no range */
+  Symbols symbols;                                        /* the ranges of sizes that the bundle serves */
+  Extents extents;                                        /* those of runs, behind the symbols; without values of runs */
+  RunSizes sizes;                                         /* the sizes of its runs, and of the shapes above */
   bool states;                                            /* the bundle has states, which the runtime advances */
   const char *part;                                       /* entry whose inputs and outputs these are; NULL: the bundle's own */
   const char *run;                                        /* end of the run function's name: "_run_v", "_run_step_v" */
@@ -380,7 +389,7 @@ struct Interface {                                        /* facts that a caller
 };
 /* from manifest.json; fails with EX_NOINPUT_ or EX_BADMODEL */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
-void interface_at(Interface *f, int64_t size);            /* sets f->size, and the shapes for this size */
+void interface_at(Interface *f, const int64_t *run); /* sets the sizes of its runs */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);
 void weights_check(Ctx *c, const char *dir, const Interface *f); /* fails unless the weights file has the digest that the

@@ -77,9 +77,10 @@ GROUP(GENERAL,   "General")
 
 /*     letter name              argument                 kind   field            verbs        group */
 
-OPTION(0,   "dim",              "NAME=N[:N]",             LIST,  dims,            "crVikbptqw", INPUT,
+OPTION(0,   "dim",              "NAME=N|NAME=RANGE",      LIST,  dims,            "crVikbptqw", INPUT,
        "size of a dynamic dimension, named as in the model or as INPUT:AXIS; --data and --input set it as well; all=N sets "
-       "the dimensions that have no size yet. A range LOW:HIGH makes one bundle for all of its sizes")
+       "the dimensions that have no size yet. A range LOW:HIGH[:STEP][@TYPICAL] makes one bundle for all of its sizes; up to four "
+       "dimensions may have one")
 OPTION(0,   "result",           "NAME",                   LIST,  results,         "crVikbptw",  INPUT,
        "make this value an output in place of the model's outputs, and drop what it does not need; may be repeated")
 OPTION(0,   "from",             "NAME",                   LIST,  froms,           "crVikbptw",  INPUT,
@@ -97,6 +98,8 @@ OPTION(0,   "convert",          "NAME=FORM[,KEY...]",     LIST,  converts,      
        "topk, masks (docs/pictures.md); may be repeated")
 OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crVikbptw",  INPUT,
        "rows reserved for results whose size depends on data; one more output says how many are valid")
+OPTION(0,   "string-bytes",     "N",                      COUNT, string_bytes,    "crVikbptw",  INPUT,
+       "bytes reserved for each string of an input (64); a longer string is refused")
 OPTION(0,   "entry",            "NAME",                   TEXT,  entry,           "cRVIkBptw",   INPUT,
        "entry of a pipeline (docs/pipelines.md): work on this one alone; of a bundle with several entries: run this one")
 OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RVBPw",      INPUT,
@@ -115,9 +118,9 @@ OPTION(0,   "layers",           "FILE",                   TEXT,  layers,        
        "take the choice of layers in 8 bits from this file, which --save-layers wrote")
 OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRVBPw",     INPUT,
        "seed of random inputs, for inputs without a file (0)")
-OPTION(0,   "size",             "N[,N...]",               TEXT,  size,            "RVBP",       INPUT,
-       "size of the run, where --dim NAME=LOW:HIGH gives a range; else --data and --input set it, or it is HIGH; verify and bench "
-       "take several")
+OPTION(0,   "size",             "N[,N...]|NAME=N[,...]",  LIST,  sizes,           "RVBP",       INPUT,
+       "size of the run, where --dim gives a range; else --data and --input set it, or it is HIGH; with several ranges each has its "
+       "name: batch=2,seq=17. verify and bench take several runs: N,N of one range, or the option again")
 OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "V",          INPUT,
        "compare these outputs, which the bundle's program NAME_check wrote with --save on any machine; run nothing here")
 OPTION(0,   "model",            "MODEL",                  TEXT,  original,        "V",          INPUT,

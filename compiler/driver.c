@@ -365,10 +365,10 @@ static void check_variants(const Plan *p, const Resumed *r) {
 }
 
 /* A run of any size of a range needs a backend whose kernels take sizes. */
-static void check_symbol(const Graph *g, const CompileOptions *o) {
+static void check_symbols(const Graph *g, const CompileOptions *o) {
   Ctx *c = g->ir->ctx;
-  const char *name = g->ir->symbol.name;
-  if (!name) return;
+  if (!g->ir->symbols.n) return;
+  const char *name = g->ir->symbols.p[0].name;
   if (!o->backend->sizes)
     fail(c, EX_USAGE_, "--dim %s: --backend=%s makes bundles for one size; only --backend=c serves a range", name,
          o->backend->name);
@@ -387,7 +387,7 @@ static const PlanInputs *plan_inputs(const Graph *g, const CompileOptions *o) {
                       .precision = o->precision,
                       .weights_as = o->weights,
                       .schedules = o->schedules,
-                      .groups = g->ir->symbol.name ? GROUPS_NONE : o->groups };
+                      .groups = g->ir->symbols.n ? GROUPS_NONE : o->groups };
   if (o->precision == PREC_STRICT) in->target = target_in_order(&c->model, o->target);
   else if (!o->keep_denormals) in->target = target_flushing(&c->model, o->target);
   return in;
@@ -459,7 +459,7 @@ static Plan *compile_once(Graph *g, const CompileOptions *o, MemoryGoal *m, int 
   for (int i = 0; i < PASSES; i++) r.took[i] = -1;
   p->g = g;
   p->ir = g->ir;
-  check_symbol(g, o);
+  check_symbols(g, o);
   p->in = plan_inputs(g, o);
   m->optimize = p->in->optimize;
   g->ir->memory = m;

@@ -6,7 +6,14 @@
 #include "common/interface.h"
 #include "common/names.h"
 
+/* STRING_BYTES: the default of --string-bytes. STRING_MOST: bytes of the longest string of a model or of data */
+enum { STRING_BYTES = 64, STRING_MOST = 1 << 16 };
 typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from --dim batch=4 */
+/* From --dim seq=8:512:8@128. dim: entry of LoadOptions.dims, whose value is the greatest size. typical 0: not given */
+typedef struct DimRange {
+  int dim;
+  int64_t low, step, typical;
+} DimRange;
 
 typedef struct LoadOptions {
   const DimValue *dims;    /* Values of symbolic dimensions. These names are looked up in turn, and the first one found counts:
@@ -21,9 +28,10 @@ typedef struct LoadOptions {
   const IoOptions *interface; /* changes of inputs and outputs; NULL: none */
   const char *part;        /* name of the file in the manifest's list of sources; NULL: the model */
   bool any_dims;           /* accept values of dimensions and constants that are for no input */
+  int64_t string_bytes;    /* bytes of a string of an input; 0: STRING_BYTES */
   int64_t capacity;        /* rows reserved for results whose size depends on data; 0: no --capacity */
-  const DimValue *range;   /* the entry of dims that has a range of sizes; its value is the greatest one (sized.h). NULL: none */
-  int64_t low;             /* the least size of that range */
+  const DimRange *ranges;  /* the entries of dims that have a range of sizes (sized.h) */
+  int nranges;
 } LoadOptions;
 
 /* Each reads a whole model and returns its graph, allocated in c->model. Failures go through fail(): EX_BADMODEL (invalid,
@@ -54,6 +62,9 @@ Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 /* ONNX TensorProto files (input_0.pb). The tensor lives in c->model; strings are refused. */
 Tensor onnx_tensor_load(Ctx *c, const char *path);
 Tensor onnx_data_load(Ctx *c, const char *path); /* the same, but types below eight bits and float8 become what net_run takes */
+/* A file with a sequence or an optional: its tensors; n -1: an optional without an element. False: the file has a tensor */
+typedef struct DataList { Tensor *p; int n; } DataList;
+bool onnx_list_load(Ctx *c, const char *path, DataList *out);
 void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* serialised TensorProto */
 
 /* onnx/onnx_quantize.c: quantises a float model to 8 bits, by QuantizeLinear and DequantizeLinear. Lives in c->model. */

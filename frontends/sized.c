@@ -1,34 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* sized.c: a graph for a range of sizes of one dimension.
+/* sized.c: a graph for ranges of sizes of some dimensions.
  *
- * The front ends build a graph for one size. So the graph of the greatest size is built, and compared with those of a few smaller
- * sizes. Where a reduction or a padding takes fewer entries there, a size mask hides entries that a run does not have. A
- * concatenation behind such entries becomes a selection, and a constant that follows from a number of entries becomes a SIZE.
- * Entries at the end of the dimension, and reversals, become gathers. graph/needs.c says which entries of each value a run needs,
- * and sized_proof.c proves it for each n of the range. A model whose arithmetic depends on the size in another way is refused.
+ * The front ends build a graph for one size of each dimension. So the graph of the greatest sizes is built. For each dimension it is
+ * compared with those of a few other sizes. Where a reduction or a padding takes other entries there, a size mask hides entries that
+ * a run does not have. A concatenation behind such entries becomes a selection, and a constant that follows from numbers of entries
+ * becomes a SIZE. Entries at the end of the dimension, and reversals, become gathers. graph/needs.c says which entries of each
+ * value a run needs, and sized_proof.c proves it for each combination of sizes. A model whose arithmetic depends on the sizes in
+ * another way is refused.
  *
- * needs: a model with an open dimension    gives: the graph of the greatest size, with IR.symbol and GIO.open   breaks: nothing */
+ * Above TRIES_MOST combinations, not all are tried. In those that are tried, all sizes but one are the least, a middle, or the
+ * greatest of their range. Some others are tried, too. Shapes of the cut graph are products of numbers that follow from one size
+ * each. The front end computes shapes from sizes, too. Values that follow from one size are tried for each value of it. A polynomial
+ * of degree two in each size is known from three values of each. A comparison of values that are monotone in each size comes out
+ * alike everywhere if it does so at all corners.
+ *
+ * needs: a model with open dimensions    gives: the graph of the greatest sizes, with IR.symbols and GIO.open   breaks: nothing */
 #include "../compiler/graph/graph.h"
 #include "sized.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what depends on the size ---- */
-enum { PROBES = 5 }; /* smaller sizes with which the greatest one is compared */
-typedef const Node *Peers[PROBES];
+/* ---- what depends on sizes ---- */
+/* PROBES: other sizes of a symbol with which the greatest one is compared */
+enum { PROBES = 6, PROBES_MOST = SYMBOLS_MOST * PROBES };
+typedef struct Probe { int symbol; int64_t size; } Probe; /* all other symbols have their greatest size */
+typedef const Node *Peers[PROBES_MOST];
 
-/* The model at the greatest size, and what its nodes are at the smaller sizes */
+/* The model at the greatest sizes, and what its nodes are at other sizes */
 typedef struct Sizing {
   Graph *g;
   IR *ir;
-  int64_t size[PROBES];
+  Probe probe[PROBES_MOST];
   int n;              /* number of probes */
-  Peers *peer;        /* by Ref: nodes of smaller graphs; NULL: the graph has another form there */
+  Peers *peer;        /* by Ref: nodes of the other graphs; NULL: the graph has another form there */
   const Needed *open; /* graph_open of the model */
   Placeds placed;
   Ref *now; /* by Ref: the node that replaces it */
-  Ref *pad; /* by Ref: the first padding of a value whose end depends on the size; 0: none */
+  Ref *pad; /* by Ref: the first padding of a value whose end depends on a size; 0: none */
 } Sizing;
 
 /* A copy of a node that outlives its graph. Its sources do not. */
@@ -60,38 +69,65 @@ static void note_peers(Sizing *z, const Graph *h, int p) {
   VEC_FREE(&todo);
 }
 
-/* Values of something at the greatest size and at the probes. known: bits of probes */
+/* Values of something at the greatest sizes and at the probes. known: bits of probes */
 typedef struct Samples {
-  int64_t most, at[PROBES];
+  int64_t most, at[PROBES_MOST];
   uint32_t known;
 } Samples;
 
-static bool samples_vary(const Sizing *z, const Samples *s) {
-  bool any = false;
-  for (int p = 0; p < z->n; p++) any |= (s->known >> p & 1) && s->at[p] != s->most;
-  return any;
+/* The symbols with which the samples vary, as bits */
+static uint32_t samples_vary(const Sizing *z, const Samples *s) {
+  uint32_t symbols = 0;
+  for (int p = 0; p < z->n; p++)
+    if ((s->known >> p & 1) && s->at[p] != s->most) symbols |= 1u << z->probe[p].symbol;
+  return symbols;
+}
+
+/* An extent for a size above the range */
+static int64_t extent_beyond(const IR *ir, int extent, int64_t size) {
+  int chain[64], n = 0;
+  for (; extent >= ir->symbols.n && n < 64; extent = ir->extents.p[extent].of) chain[n++] = extent;
+  while (n--) {
+    const Extent *e = &ir->extents.p[chain[n]];
+    size = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, INT64_MAX, e->of }, size);
+  }
+  return size;
+}
+
+static int64_t greatest_extent(const IR *ir, int extent) {
+  RunSizes run = { 0 };
+  greatest_sizes(&ir->symbols, run);
+  return extent_in_run(ir, extent, run);
+}
+
+static int64_t extent_at_probe(const Sizing *z, int extent, int p) {
+  const Probe *at = &z->probe[p];
+  RunSizes run = { 0 };
+  greatest_sizes(&z->ir->symbols, run);
+  if (z->ir->extents.p[extent].symbol == at->symbol && at->size > run[at->symbol]) return extent_beyond(z->ir, extent, at->size);
+  run[at->symbol] = at->size;
+  return extent_in_run(z->ir, extent, run);
 }
 
 /* Whether the samples are times * extent + plus */
 static bool samples_are(const Sizing *z, const Samples *s, int extent, int64_t times, int64_t plus) {
-  bool all = s->most == times * extent_in_run(z->ir, extent, z->ir->symbol.high) + plus;
+  bool all = s->most == times * greatest_extent(z->ir, extent) + plus;
   for (int p = 0; p < z->n && all; p++)
-    all = !(s->known >> p & 1) || s->at[p] == times * extent_in_run(z->ir, extent, z->size[p]) + plus;
+    all = !(s->known >> p & 1) || s->at[p] == times * extent_at_probe(z, extent, p) + plus;
   return all;
 }
 
 /* Finds an extent whose multiple the samples are, or one that differs from them by a constant. */
 static bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
-  const int64_t high = z->ir->symbol.high;
   for (int shifted = 0; shifted < 2; shifted++)
     for (size_t e = 0; e < z->ir->extents.n; e++) {
-      const int64_t most = extent_in_run(z->ir, (int)e, high);
+      const int64_t most = greatest_extent(z->ir, (int)e);
       if (extent_is_constant(z->ir, (int)e)) continue;
       *extent = (int)e;
       *times = shifted || !most ? 1 : s->most / most;
       *plus = shifted ? s->most - most : 0;
       for (int p = 0; p < z->n && shifted; p++) {
-        const int64_t less = most - extent_in_run(z->ir, (int)e, z->size[p]);
+        const int64_t less = most - extent_at_probe(z, (int)e, p);
         if (!less || !(s->known >> p & 1) || (s->most - s->at[p]) % less) continue;
         *times = (s->most - s->at[p]) / less;
         *plus = s->most - *times * most;
@@ -161,6 +197,26 @@ static Ref sized_reduction(const Sizing *z, Ref r, Ref *src) {
   return g_reduce(z->ir, reduce_op(x), mask_axes(z, operand(x), src[0], reduce_axes(x), identity), reduce_axes(x));
 }
 
+/* A multiple of the sizes of several symbols; 0: the samples are none */
+static Ref product_of_sizes(const Sizing *z, const Samples *s, uint32_t symbols) {
+  IR *ir = z->ir;
+  int64_t all = 1;
+  for (int k = 0; k < ir->symbols.n; k++)
+    if (symbols >> k & 1) all *= ir->symbols.p[k].high;
+  bool good = s->most >= all && s->most % all == 0;
+  for (int p = 0; p < z->n && good; p++) {
+    const Probe *at = &z->probe[p];
+    if (s->known >> p & 1 & symbols >> at->symbol) good = s->at[p] == s->most / ir->symbols.p[at->symbol].high * at->size;
+  }
+  Ref product = 0;
+  for (int k = 0; k < ir->symbols.n && good; k++) {
+    if (!(symbols >> k & 1)) continue;
+    const Ref size = size_value(ir, size_number(ir, size_all(product ? 1 : s->most / all, k)));
+    product = product ? g_binary(ir, OP_MUL, product, size) : size;
+  }
+  return product;
+}
+
 /* A number of entries or its inverse, such as the divisor of a mean. The proof tries all sizes. */
 static Ref sized_constant(const Sizing *z, Ref r) {
   IR *ir = z->ir;
@@ -179,7 +235,14 @@ static Ref sized_constant(const Sizing *z, Ref r) {
     }
     int extent;
     int64_t times, plus;
-    if (!good || !samples_vary(z, &s)) continue;
+    const uint32_t symbols = good ? samples_vary(z, &s) : 0;
+    if (!symbols) continue;
+    if (symbols & (symbols - 1)) {
+      const Ref product = product_of_sizes(z, &s, symbols);
+      if (!product) continue;
+      const Ref of_type = g_cast(ir, product, d);
+      return inverse ? g_unary(ir, OP_RECIP, of_type) : of_type;
+    }
     if (!fit_samples(z, &s, &extent, &times, &plus)) continue;
     Ref size = size_value(ir, size_number(ir, size_all(times > 0 ? times : 1, extent)));
     if (times < 0) size = g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, times));
@@ -309,67 +372,68 @@ static void put_sizes(Sizing *z) {
   VEC_FREE(&roots);
 }
 
-/* ---- the sizes of the range ---- */
-typedef struct Trial {     /* the model at one size, in a context of its own */
+/* ---- the sizes of the ranges ---- */
+typedef struct Trial { /* the model at some sizes, in a context of its own */
   const char *path;
   const LoadOptions *given;
   Sizing sizing;
-  const Needed *needs, *open; /* NULL: what depends on the size is found */
-  int64_t n;
+  const Needed *needs, *open; /* NULL: what depends on sizes is found */
+  RunSizes run;
 } Trial;
 
-static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, int64_t n) {
+static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int64_t *run) {
   LoadOptions at = *o;
   DimValue *dims = arena_dup(&c->model, o->dims, (size_t)o->ndims * sizeof *dims);
-  dims[o->range - o->dims].value = n;
+  for (int k = 0; k < o->nranges; k++) dims[o->ranges[k].dim].value = run[k];
   at.dims = dims;
   at.unguarded = true; /* the guard of indices asks all of them */
   return model_load(c, path, &at);
 }
 
-/* Finds the axis of an input or output whose extent differs at a smaller size n. */
-static void find_open(Ctx *c, const Symbol *s, GIO *v, const GIO *w, int64_t n, bool input) {
+/* Finds the axes of an input or output whose extents differ at the other size of a symbol. */
+static void find_open(Ctx *c, const IR *ir, const Probe *p, GIO *v, const GIO *w, bool input) {
+  const Symbol *s = &ir->symbols.p[p->symbol];
   for (int a = 0; a < v->rank; a++) {
-    if (v->dims[a] == w->dims[a] || v->open == a + 1) continue;
-    if (v->open)
-      fail(c, EX_BADMODEL, "--dim %s: two extents of '%s' depend on that dimension, and one may; give one number", s->name,
+    if (v->dims[a] == w->dims[a]) continue;
+    if (v->open[a] && v->open[a] != p->symbol + 1)
+      fail(c, EX_BADMODEL, "--dim %s: axis %d of '%s' depends on that dimension and on another one; give one number", s->name, a,
            v->name);
-    if (input && (v->dims[a] != s->high || w->dims[a] != n))
+    if (input && (v->dims[a] != s->high || w->dims[a] != p->size))
       fail(c, EX_BADMODEL,
            "--dim %s: input '%s' must have that dimension as an extent, without other factors or terms; give one number", s->name,
            v->name);
-    v->open = a + 1;
+    v->open[a] = (unsigned short)(p->symbol + 1);
   }
 }
 
-static void find_all_open(Ctx *c, Graph *g, const Graph *less, int64_t n) {
-  const Symbol *s = &g->ir->symbol;
-  bool same = g->inputs.n == less->inputs.n && g->outputs.n == less->outputs.n, any = false;
-  for (size_t i = 0; i < g->inputs.n && same; i++) same = g->inputs.p[i].rank == less->inputs.p[i].rank;
-  for (size_t i = 0; i < g->outputs.n && same; i++) same = g->outputs.p[i].rank == less->outputs.p[i].rank;
-  if (!same) fail(c, EX_BADMODEL, "--dim %s: the number of inputs, of outputs or of their axes depends on the size", s->name);
+static void find_all_open(Ctx *c, Graph *g, const Probe *p, const Graph *other) {
+  const char *name = g->ir->symbols.p[p->symbol].name;
+  bool same = g->inputs.n == other->inputs.n && g->outputs.n == other->outputs.n, any = false;
+  for (size_t i = 0; i < g->inputs.n && same; i++) same = g->inputs.p[i].rank == other->inputs.p[i].rank;
+  for (size_t i = 0; i < g->outputs.n && same; i++) same = g->outputs.p[i].rank == other->outputs.p[i].rank;
+  if (!same) fail(c, EX_BADMODEL, "--dim %s: the number of inputs, of outputs or of their axes depends on the size", name);
   for (size_t i = 0; i < g->inputs.n; i++) {
-    find_open(c, s, &g->inputs.p[i], &less->inputs.p[i], n, true);
-    any |= g->inputs.p[i].open > 0;
+    find_open(c, g->ir, p, &g->inputs.p[i], &other->inputs.p[i], true);
+    for (int a = 0; a < g->inputs.p[i].rank; a++) any |= g->inputs.p[i].open[a] == p->symbol + 1;
   }
-  for (size_t i = 0; i < g->outputs.n; i++) find_open(c, s, &g->outputs.p[i], &less->outputs.p[i], n, false);
-  if (!any) fail(c, EX_USAGE_, "--dim %s: no extent of an input is that dimension", s->name);
+  for (size_t i = 0; i < g->outputs.n; i++) find_open(c, g->ir, p, &g->outputs.p[i], &other->outputs.p[i], false);
+  if (!any) fail(c, EX_USAGE_, "--dim %s: no extent of an input is that dimension", name);
 }
 
-static void try_size(Ctx *c, void *arg) {
+static void try_sizes(Ctx *c, void *arg) {
   Trial *t = arg;
   Sizing *z = &t->sizing;
-  Graph *g = load_at(c, t->path, t->given, t->n);
+  Graph *g = load_at(c, t->path, t->given, t->run);
   if (!t->needs) {
-    find_all_open(c, z->g, g, t->n);
+    find_all_open(c, z->g, &z->probe[z->n], g);
     note_peers(z, g, z->n);
     return;
   }
-  sized_prove(c, &(SizedGraph){ z->g, &z->placed, t->needs, t->open }, g, t->n);
+  sized_prove(c, &(SizedGraph){ z->g, &z->placed, t->needs, t->open }, g, t->run);
 }
 
-/* Runs try_size in a context of its own, whose memory is then free again. */
-static void at_size(Ctx *c, Trial *t) {
+/* Runs try_sizes in a context of its own, whose memory is then free again. */
+static void at_sizes(Ctx *c, Trial *t) {
   Ctx own;
   ctx_init(&own);
   own.limits = c->limits;
@@ -378,59 +442,112 @@ static void at_size(Ctx *c, Trial *t) {
   own.err = c->err;
   own.colored = c->colored;
   own.tunables = c->tunables;
-  const int code = ctx_try(&own, try_size, t);
+  const int code = ctx_try(&own, try_sizes, t);
   ctx_free(&own);
   if (code) fail_silent(c, code);
 }
 
-/* Compares the greatest size with the next smaller ones, and with the least one. Extents behind steps differ not at all of them. */
-static void probe(Ctx *c, Trial *t) {
+static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
   Sizing *z = &t->sizing;
-  const Symbol *s = &z->ir->symbol;
-  for (int64_t n = s->high - 1; n >= s->low && z->n < PROBES; n--) {
-    t->n = z->size[z->n] = z->n + 1 < PROBES ? n : s->low;
-    at_size(c, t);
-    z->n++;
-  }
+  greatest_sizes(&z->ir->symbols, t->run);
+  t->run[symbol] = size;
+  z->probe[z->n] = (Probe){ symbol, size };
+  at_sizes(c, t);
+  z->n++;
+}
+
+/* Compares the greatest size of a symbol with the next smaller ones, and with the least one. Extents behind steps differ not at all
+ * of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared instead. */
+static void probe_symbol(Ctx *c, Trial *t, int symbol) {
+  const Symbol *s = &t->sizing.ir->symbols.p[symbol];
+  if (s->high - s->step <= 1) probe(c, t, symbol, s->high + s->step);
+  for (int i = 1; i < PROBES - 1 && s->high - i * s->step > s->low; i++) probe(c, t, symbol, s->high - i * s->step);
+  probe(c, t, symbol, s->low);
 }
 
 /* The extents of outputs */
 static void settle_outputs(Ctx *c, Sizing *z) {
   for (size_t i = 0; i < z->g->outputs.n; i++) {
     GIO *v = &z->g->outputs.p[i];
-    v->extent = v->open ? extent_along(z, v->ref, v->open - 1) : 0;
-    if (v->extent < 0)
-      fail(c, EX_BADMODEL,
-           "--dim %s: output '%s' has an extent that depends on that dimension in a way that one bundle cannot serve; "
-           "give one number",
-           z->ir->symbol.name, v->name);
-    if (v->extent) v->formula = extent_text(c, z->ir, v->extent);
+    for (int a = 0; a < v->rank; a++) {
+      if (!v->open[a]) continue;
+      const int extent = extent_along(z, v->ref, a);
+      if (extent < 0 || extent > UINT16_MAX - 1)
+        fail(c, EX_BADMODEL,
+             "--dim %s: output '%s' has an extent that depends on that dimension in a way that one bundle cannot serve; "
+             "give one number",
+             z->ir->symbols.p[v->open[a] - 1].name, v->name);
+      v->open[a] = (unsigned short)(extent + 1);
+      if (extent >= z->ir->symbols.n) v->formula[a] = extent_text(c, z->ir, extent);
+    }
+  }
+}
+
+/* ---- combinations of sizes ---- */
+/* TRIES_MOST: up to so many combinations, all are tried. FURTHER: about so many are tried besides, where not all of them are.
+ * COMBINATIONS_MOST: a limit of time */
+enum { TRIES_MOST = 4096, FURTHER = 512, COMBINATIONS_MOST = 1 << 26 };
+
+static int64_t sizes_of(const Symbol *s) { return (s->high - s->low) / s->step + 1; }
+
+/* Size number i of a symbol, from its greatest size on down */
+static int64_t nth_size(const Symbol *s, int64_t i) { return s->high - i * s->step; }
+
+/* Sets the sizes of combination number i. Returns how many of them are neither the least, nor the middle, nor the greatest one. */
+static int set_combination(const Symbols *all, int64_t i, int64_t *run) {
+  int between = 0;
+  for (int k = 0; k < all->n; k++) {
+    const int64_t n = sizes_of(&all->p[k]), at = i % n;
+    run[k] = nth_size(&all->p[k], at);
+    between += at && at != n - 1 && at != n / 2;
+    i /= n;
+  }
+  return between;
+}
+
+/* A number below `n` that looks random */
+static uint64_t scattered(uint64_t i, uint64_t n) { return (i * UINT64_C(0x9e3779b97f4a7c15) >> 20) % n; }
+
+static void prove(Ctx *c, Trial *t) {
+  const Symbols *all = &t->sizing.ir->symbols;
+  int64_t n = 1;
+  for (int k = 0; k < all->n; k++) n *= sizes_of(&all->p[k]); /* at most 2^48 */
+  if (n > COMBINATIONS_MOST)
+    fail(c, EX_USAGE_, "--dim: the ranges have %lld combinations of sizes; give steps (LOW:HIGH:STEP), or fewer ranges",
+         (long long)n);
+  for (int64_t i = 1; i < n; i++) { /* number 0 is the graph itself */
+    const int between = set_combination(all, i, t->run);
+    if (n > TRIES_MOST && between > 1 && scattered((uint64_t)i, (uint64_t)(n / FURTHER))) continue;
+    ctx_progress(c, "sizes", (double)i / (double)n);
+    at_sizes(c, t);
   }
 }
 
 Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
-  const DimValue *range = o->range;
   Trial t = { .path = path, .given = o };
+  Symbols all = { .n = o->nranges };
   Sizing *z = &t.sizing;
-  Graph *g = z->g = load_at(c, path, o, range->value);
+  for (int k = 0; k < all.n; k++) {
+    const DimRange *r = &o->ranges[k];
+    all.p[k] = (Symbol){ o->dims[r->dim].name, r->low, o->dims[r->dim].value, r->step, r->typical };
+  }
+  greatest_sizes(&all, t.run);
+  Graph *g = z->g = load_at(c, path, o, t.run);
   IR *ir = z->ir = g->ir;
   const uint32_t nodes = ir->n;
-  ir_set_symbol(ir, (Symbol){ range->name, o->low, range->value, 0 });
+  ir_set_symbols(ir, &all);
   z->peer = ARENA_NEW(&c->model, Peers, nodes);
   z->now = ARENA_NEW(&c->model, Ref, nodes);
   z->pad = ARENA_NEW(&c->model, Ref, nodes);
   memset(z->peer, 0, nodes * sizeof *z->peer);
   memset(z->pad, 0, nodes * sizeof *z->pad);
-  probe(c, &t);
+  for (int k = 0; k < all.n; k++) probe_symbol(c, &t, k);
   z->open = graph_open(g);
   settle_outputs(c, z);
   put_sizes(z);
   t.open = graph_open(g);
   t.needs = graph_needs(g, t.open);
-  for (t.n = o->low; t.n < range->value; t.n++) {
-    ctx_progress(c, "sizes", (double)(t.n - o->low) / (double)(range->value - o->low));
-    at_size(c, &t);
-  }
+  prove(c, &t);
   VEC_FREE(&z->placed);
   return g;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sized.h: loads a model for a range of sizes (LoadOptions.range). */
+/* sized.h: loads a model for ranges of sizes (LoadOptions.ranges). */
 #ifndef TGC_SIZED_H
 #define TGC_SIZED_H
 #include "../compiler/graph/graph.h"
@@ -13,14 +13,14 @@ typedef struct Placed {
 } Placed;
 typedef VEC(Placed) Placeds;
 
-/* The graph of the greatest size. needs, open: from graph_needs and graph_open */
+/* The graph of the greatest sizes. needs, open: from graph_needs and graph_open */
 typedef struct SizedGraph {
   const Graph *g;
   const Placeds *placed;
   const Needed *needs, *open;
 } SizedGraph;
-/* sized_proof.c: fails unless a run of n computes what the graph `want` does, which the front end builds for n. */
-void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, int64_t n);
-/* The graph of the greatest size, with IR.symbol and GIO.open. Fails if runs of other sizes would need another graph. */
+/* sized_proof.c: fails unless a run of these sizes computes what the graph `want` does, which the front end builds for them. */
+void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, const int64_t *run);
+/* The graph of the greatest sizes, with IR.symbols and GIO.open. Fails if runs of other sizes would need another graph. */
 Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o);
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* sized_proof.c: the proof that the graph for a range of sizes serves a size n.
+/* sized_proof.c: the proof that the graph for ranges of sizes serves a run of some sizes.
  *
- * The graph of the greatest size is cut to what a run of n needs (graph/needs.c). Extents become those of n, size masks vanish, and
- * sizes become numbers. The result must be what the front end builds for n. Constants are compared by their elements.
+ * The graph of the greatest sizes is cut to what a run needs (graph/needs.c). Extents become those of the run, size masks vanish,
+ * and sizes become numbers. The result must be what the front end builds for these sizes. Constants are compared by their elements.
  *
- * needs: the graph with its needs, and that of n    gives: nothing, or an error that names the node that differs */
+ * needs: the graph with its needs, and that of the run    gives: nothing, or an error that names the node that differs */
 #include "../compiler/graph/graph.h"
 #include "../compiler/interp/interp.h"
 #include "../compiler/ir/refmap.h"
@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the graph of n ---- */
+/* ---- the graph of a run ---- */
 typedef struct Cut {
   IR *from, *to;
   const Placeds *placed;
   const Needed *needs, *open; /* from graph_needs and graph_open */
-  int64_t n;
+  const int64_t *run;          /* its sizes */
   Ref *now; /* by Ref of `from` */
 } Cut;
 
@@ -33,7 +33,7 @@ static Tensor cut_tensor(const Cut *w, const Tensor *t, const Needed *n, const i
   for (int64_t i = 0; i < t->elems; i++) {
     bool needed = true;
     for (int k = 0; k < n->n && needed; k++)
-      needed = i / n->is[k].inner % n->is[k].extent < extent_in_run(w->from, n->is[k].of, w->n);
+      needed = i / n->is[k].inner % n->is[k].extent < extent_in_run(w->from, n->is[k].of, w->run);
     if (!needed) continue;
     memcpy(p, (const char *)t->data + (size_t)i * size, size);
     p += size;
@@ -60,7 +60,7 @@ static const Need *next_within(const Node *y, const Needed *n, int a, int64_t be
 /* Entries of a condition that a value cut by the conditions `had` still has */
 static int64_t entries_left(const Cut *w, const Needed *had, const Need *is) {
   for (int k = 0; k < had->n; k++)
-    if (had->is[k].inner == is->inner && had->is[k].extent == is->extent) return extent_in_run(w->from, had->is[k].of, w->n);
+    if (had->is[k].inner == is->inner && had->is[k].extent == is->extent) return extent_in_run(w->from, had->is[k].of, w->run);
   return is->extent;
 }
 
@@ -75,7 +75,7 @@ static bool split_axes(const Cut *w, const Node *y, const Needed *n, const Neede
       if (s->n + 3 > MAX_RANK) return false;
       const int64_t outer = left / (within * is->extent);
       if (outer > 1) add_axis(s, outer, outer);
-      add_axis(s, entries_left(w, had, is), extent_in_run(w->from, is->of, w->n));
+      add_axis(s, entries_left(w, had, is), extent_in_run(w->from, is->of, w->run));
     }
     if (s->n + 1 > MAX_RANK) return false;
     add_axis(s, left, left);
@@ -100,6 +100,11 @@ static bool ends_inside(const Node *y, const int64_t *dims) {
   return all;
 }
 
+/* The symbol of the last condition */
+static const Symbol *symbol_of(const IR *ir, const Needed *n) {
+  return &ir->symbols.p[ir->extents.p[n->is[n->n - 1].of].symbol];
+}
+
 /* Source k of a node. If another user needs more of the source, it is larger, and the node takes the entries that it needs. */
 static Ref cut_source(const Cut *w, Ref r, int k) {
   IR *ir = w->to;
@@ -111,12 +116,13 @@ static Ref cut_source(const Cut *w, Ref r, int k) {
   Need mask;
   Split s;
   if (n.n <= 0 || needed_same(&n, had) || graph_size_mask(w->from, source, &mask)) return now;
-  need_dims(w->from, y, &n, w->n, dims);
+  need_dims(w->from, y, &n, w->run, dims);
   if (of_whole_axes(y, &n) && of_whole_axes(y, had))
     return ends_inside(node(ir, now), dims) ? g_shrink(ir, now, none, NULL, dims) : now;
   if (!split_axes(w, y, &n, had, &s))
     fail_at(ir->ctx, EX_BADMODEL, ir_pos(w->from, r),
-            "--dim %s: the node has too many axes for a range of sizes; give one number", w->from->symbol.name);
+            "--dim %s: the node has too many axes for a range of sizes; give one number",
+            symbol_of(w->from, &n)->name);
   if (!memcmp(s.now, s.then, (size_t)s.n * sizeof *s.now)) return now;
   if (dims_elems(s.now, s.n) != dims_elems(node(ir, now)->dims, node(ir, now)->rank)) return now; /* the graphs will differ */
   Ref part = g_reshape(ir, now, s.n, s.now);
@@ -131,11 +137,22 @@ static const Placed *placed_at(const Cut *w, Ref r) {
   return found;
 }
 
-_Noreturn static void differs(Ctx *c, Pos at, const Symbol *s, int64_t n) {
+/* "batch=4, seq=100" */
+static const char *run_text(Ctx *c, const Symbols *all, const int64_t *run) {
+  Sb s = { 0 };
+  for (int k = 0; k < all->n; k++) sb_printf(&s, "%s%s=%lld", k ? ", " : "", all->p[k].name, (long long)run[k]);
+  return sb_keep(&s, &c->model);
+}
+
+_Noreturn static void differs(Ctx *c, Pos at, const Symbols *s, const int64_t *run) {
+  RunSizes most = { 0 };
+  int k = 0;
+  greatest_sizes(s, most);
+  while (k + 1 < s->n && run[k] == most[k]) k++;
   fail_at(c, EX_BADMODEL, at,
-          "--dim %s: the node depends on the size in a way that one bundle cannot serve; size %lld does not compute a part of "
-          "what size %lld computes; give one number",
-          s->name, (long long)n, (long long)s->high);
+          "--dim %s: the node depends on the size in a way that one bundle cannot serve; a run of %s is no part of that of %s; "
+          "give one number",
+          s->p[k].name, run_text(c, s, run), run_text(c, s, most));
 }
 
 static bool same_shape(const Node *x, const int64_t *dims, int but) {
@@ -188,16 +205,16 @@ static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
   int64_t dims[MAX_RANK], arg[2 * MAX_RANK];
   for (int k = 0; k < x->nsrc; k++) src[k] = w->now[p->src[k]];
   memcpy(arg, x->arg, x->narg * sizeof *arg);
-  need_dims(w->from, node(w->from, r), &w->needs[r], w->n, dims);
+  need_dims(w->from, node(w->from, r), &w->needs[r], w->run, dims);
   if (x->op == OP_CAT) {
     dims[cat_axis(x)] = 0;
     for (int k = 0; k < x->nsrc; k++) dims[cat_axis(x)] += node(ir, src[k])->dims[cat_axis(x)];
   }
   for (int a = 0; a < x->rank && x->op == OP_SHRINK; a++)
-    if (p->begin[a] >= 0) arg[a] = extent_in_run(w->from, p->begin[a], w->n) + p->plus[a];
+    if (p->begin[a] >= 0) arg[a] = extent_in_run(w->from, p->begin[a], w->run) + p->plus[a];
   Node now = *x;
   now.arg = arg;
-  if (!shape_follows(ir, &now, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbol, w->n);
+  if (!shape_follows(ir, &now, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
   return x->op == OP_SHRINK ? g_shrink(ir, src[0], arg, arg + x->rank, dims)
                             : node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg, x->rank, dims);
 }
@@ -212,11 +229,11 @@ static Ref cut_node(const Cut *w, Ref r) {
   if (placed) return cut_placed(w, r, placed);
   for (int k = 0; k < x->nsrc; k++) src[k] = cut_source(w, r, k);
   if (graph_size_mask(w->from, r, &mask)) return src[1];
-  need_dims(w->from, x, &w->needs[r], w->n, dims);
-  if (!shape_follows(ir, x, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbol, w->n);
+  need_dims(w->from, x, &w->needs[r], w->run, dims);
+  if (!shape_follows(ir, x, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
   memcpy(arg, x->arg, (size_t)(x->narg < 2 * MAX_RANK ? x->narg : 2 * MAX_RANK) * sizeof *arg);
   switch ((Op)x->op) {
-  case OP_SIZE: return c_int(ir, DT_I64, size_in_run(w->from, (int)size_id(x), w->n));
+  case OP_SIZE: return c_int(ir, DT_I64, size_in_run(w->from, (int)size_id(x), w->run));
   case OP_RESHAPE: return g_reshape(ir, src[0], x->rank, dims);
   case OP_EXPAND: return g_expand(ir, src[0], x->rank, dims);
   case OP_PERMUTE: return g_permute(ir, src[0], arg);
@@ -259,10 +276,10 @@ static bool *mark_used(const Cut *w, const Refs *roots) {
   return used;
 }
 
-/* The graph cut to what runs of n need; c: where it lives */
-static Graph *graph_cut(Ctx *c, const Graph *g, const Placeds *placed, const Needed *needs, const Needed *open, int64_t n) {
+/* The graph cut to what a run of these sizes needs; c: where it lives */
+static Graph *graph_cut(Ctx *c, const Graph *g, const Placeds *placed, const Needed *needs, const Needed *open, const int64_t *run) {
   Graph h = { .ir = ir_new(c), .name = g->name };
-  Cut w = { g->ir, h.ir, placed, needs, open, n, xcalloc(g->ir->n, sizeof(Ref)) };
+  Cut w = { g->ir, h.ir, placed, needs, open, run, xcalloc(g->ir->n, sizeof(Ref)) };
   Refs roots = { 0 }, order = { 0 };
   for (size_t i = 0; i < g->inputs.n; i++) VEC_PUSH(&roots, g->inputs.p[i].ref);
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
@@ -374,12 +391,12 @@ static Graph *simplified(Graph *g) {
   return ir_compact(g);
 }
 
-void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, int64_t n) {
-  Graph *cut = graph_cut(c, s->g, s->placed, s->needs, s->open, n);
+void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, const int64_t *run) {
+  Graph *cut = graph_cut(c, s->g, s->placed, s->needs, s->open, run);
   Ref wrong = difference(want, cut);
   if (wrong) {
     want = simplified(want);
     wrong = difference(want, simplified(cut));
   }
-  if (wrong) differs(c, ir_pos(want->ir, wrong), &s->g->ir->symbol, n);
+  if (wrong) differs(c, ir_pos(want->ir, wrong), &s->g->ir->symbols, run);
 }

@@ -251,7 +251,7 @@ static void plan(Ctx *c, void *arg) {
   t->used = true;
   t->p = plan_from(&t->o, t->g, t->target, t->from, NULL, NULL);
   t->errors = t->sampled ? error_measure(c, &t->o, t->p, &t->sample) : NULL;
-  if (t->test_room && inexact(&t->o) && !t->g->ir->symbol.name) /* the interpreter wants a size of a range */
+  if (t->test_room && inexact(&t->o) && !t->g->ir->symbols.n) /* the interpreter wants sizes of a range */
     rounding_widen(c, &t->o, t->p->g, t->test_in, t->test_out, t->test_room);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_sizes.h: the sizes of a run. A model for a range of sizes has a table of sizes. Each size follows from the number n that
- * the caller sets. The bundle of such a model has this file. The compiler calls tgcrt_size_of, too. C99. */
+/* tgcrt_sizes.h: the sizes of a run. A model for ranges of sizes has a table of sizes. Each size follows from a number n that the
+ * caller sets. The bundle of such a model has this file. The compiler calls tgcrt_size_of, too. C99. */
 #ifndef TGCRT_SIZES_H
 #define TGCRT_SIZES_H
 #include <stdint.h>
@@ -19,7 +19,13 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-typedef struct tgcrt_size { int64_t times; int32_t tile, height; tgcrt_size_rule rule; } tgcrt_size;
+/* symbol: which extent of a run n is */
+typedef struct tgcrt_size {
+  int64_t times;
+  int32_t tile, height;
+  tgcrt_size_rule rule;
+  int32_t of;
+} tgcrt_size;
 
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
@@ -40,7 +46,8 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   return all;
 }
 
-/* An extent in a run that follows from extent number `of`: an output of a convolution, for example. Number 0 is n. */
+/* An extent in a run that follows from extent number `of`: an output of a convolution, for example. The first ones are the numbers
+ * that the caller sets. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of; } tgcrt_extent;
 
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {

@@ -17,6 +17,7 @@ static double ordered(DType d, const Tensor *t, int64_t i) {
 Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double atol) {
   Diff r = { .worst = -1 };
   double worst = -1;
+  if (want->narrow == ONNX_STRING) rtol = atol = 0;
   for (int64_t i = 0; i < want->elems; i++) {
     double x = tensor_at(got, i), y = tensor_at(want, i), d = fabs(x - y), room = atol + rtol * fabs(y), out;
     if (x == y || (isnan(x) && isnan(y))) continue;

@@ -54,9 +54,28 @@ static void add_array(Ctx *c, void *arg, const char *name, Tensor t) {
   if (a->data && !is[0] && !is[2]) VEC_PUSH(&a->f->outputs, x);
 }
 
+static void put_tensor(Feed *f, NamedTensor t, bool output) {
+  if (output) VEC_PUSH(&f->outputs, t);
+  else VEC_PUSH(&f->inputs, t);
+}
+
+/* Whether the file has a sequence or an optional: each of its tensors is an input or output. name: of the list; number: of its
+ * first tensor; place: its own number among the model's inputs; -1: not known */
+static bool read_list(Ctx *c, Feed *f, const char *path, const char *name, int number, int place, bool output, int *n) {
+  DataList l;
+  if (!ends(path, ".pb") || !onnx_list_load(c, path, &l)) return false;
+  for (int k = 0; k < l.n; k++) {
+    const char *own = name ? arena_printf(&c->model, "%s.%d", name, k) : NULL;
+    put_tensor(f, (NamedTensor){ .name = own, .number = name ? -1 : number + k, .file = path, .t = l.p[k] }, output);
+  }
+  if (!output) VEC_PUSH(&f->lists, ((GivenList){ .name = name, .place = place, .n = l.n }));
+  *n = l.n > 0 ? l.n : 0;
+  return true;
+}
+
 /* input_0.pb, input_1.pb, ...: names inside the files are often missing */
 static void read_numbered(Ctx *c, const char *dir, const char *kind, Feed *f, bool outputs) {
-  for (int i = 0;; i++) {
+  for (int i = 0, number = 0, n;; i++, number += n) {
     static const char *const suffix[] = { "pb", "npy" };
     const char *path = NULL;
     for (int k = 0; k < 2 && !path; k++) {
@@ -64,9 +83,8 @@ static void read_numbered(Ctx *c, const char *dir, const char *kind, Feed *f, bo
       if (!access(p, F_OK)) path = p;
     }
     if (!path) return;
-    NamedTensor t = read_one(c, NULL, i, path);
-    if (outputs) VEC_PUSH(&f->outputs, t);
-    else VEC_PUSH(&f->inputs, t);
+    n = 1;
+    if (!read_list(c, f, path, NULL, number, i, outputs, &n)) put_tensor(f, read_one(c, NULL, number, path), outputs);
   }
 }
 
@@ -93,7 +111,9 @@ void feed_read(Ctx *c, const Options *o, Feed *f) {
   for (size_t i = 0; i < o->inputs.n; i++) {
     const char *text = o->inputs.p[i], *eq = strchr(text, '='), *path = eq && access(text, F_OK) ? eq + 1 : text;
     const char *name = path == text ? NULL : arena_str(&c->model, text, (size_t)(eq - text));
+    int n = 0;
     if (ends(path, ".npz")) npz_parse(c, path, file_read(c, path, 0), add_array, &(Archive){ f, path, false });
+    else if (read_list(c, f, path, name, number, -1, false, &n)) number += name ? 0 : n;
     else VEC_PUSH(&f->inputs, read_one(c, name, name ? -1 : number++, path));
     if (name && ends(path, ".npz"))
       fail(c, EX_USAGE_, "--input %s: the arrays of an archive have names already; leave out NAME=", text);
@@ -107,6 +127,7 @@ void feed_read(Ctx *c, const Options *o, Feed *f) {
 void feed_free(Feed *f) {
   VEC_FREE(&f->inputs);
   VEC_FREE(&f->outputs);
+  VEC_FREE(&f->lists);
 }
 
 /* ---- matching with the declared inputs and outputs ---- */
@@ -119,19 +140,32 @@ static const NamedTensor *find_tensor(const NamedTensor *v, size_t n, const GIO 
   return NULL;
 }
 
-/* The extent that data gives to an open value; 0: none */
-static int64_t size_given(const NamedTensor *t, const GIO *v) {
-  int64_t row = dt_bytes(v->dt);
-  if (!t || !v->open) return 0;
-  if (!t->raw) return v->open <= t->t.rank ? t->t.dims[v->open - 1] : 0;
-  for (int a = 0; a < v->rank; a++) row *= a == v->open - 1 ? 1 : v->dims[a];
-  return t->t.elems / row;
+/* string[2,3] of at most 64 bytes */
+static const char *strings_text(Ctx *c, int rank, const int64_t *dims) {
+  Sb s = { 0 };
+  sb_puts(&s, "string[");
+  for (int i = 0; i + 1 < rank; i++) sb_printf(&s, "%s%lld", i ? "," : "", (long long)dims[i]);
+  sb_printf(&s, "] of at most %lld bytes", (long long)dims[rank - 1]);
+  return sb_keep(&s, &c->model);
 }
 
-int64_t feed_size(Ctx *c, const Options *o, const Symbol *s, const Feed *f, const GIO *in, size_t n) {
-  int64_t size = o->run_size;
-  for (size_t i = 0; i < n && !size; i++) size = size_given(find_tensor(f->inputs.p, f->inputs.n, &in[i], (int)i), &in[i]);
-  return size_in_range(c, o, s, size);
+/* Gets sizes that are not known yet from the shape of an input's data. Bytes without a shape tell one size. */
+static void sizes_given(const NamedTensor *t, const GIO *v, int64_t *run) {
+  int64_t row = dt_bytes(v->dt), *unknown = NULL;
+  int n = 0;
+  for (int a = 0; t && a < v->rank; a++) {
+    int64_t *size = v->open[a] ? &run[v->open[a] - 1] : NULL;
+    if (size && !*size && !t->raw && a < t->t.rank) *size = t->t.dims[a];
+    if (size && !*size) unknown = size, n++;
+    else row *= size ? *size : v->dims[a];
+  }
+  if (n == 1 && t->raw && row) *unknown = t->t.elems / row;
+}
+
+const char *feed_size(Ctx *c, const Options *o, const Symbols *all, const Feed *f, const GIO *in, size_t n, int64_t *run) {
+  if (!sizes_asked(c, o, all, run)) return NULL;
+  for (size_t i = 0; i < n; i++) sizes_given(find_tensor(f->inputs.p, f->inputs.n, &in[i], (int)i), &in[i], run);
+  return sizes_complete(c, all, run);
 }
 
 /* Each file that the user gave must belong to an input, and each to a different one. */
@@ -162,7 +196,29 @@ Tensor tensor_like(const GIO *v) {
   return t;
 }
 
+/* Strings of a file in rows of as many bytes as the value has. Raw files have such rows already. */
+static Tensor fitted_strings(Ctx *c, const NamedTensor *t, const GIO *want, const char *kind) {
+  Tensor r = tensor_like(want);
+  const int64_t from = t->t.dims[t->t.rank - 1], to = r.dims[r.rank - 1], rows = dims_elems(r.dims, r.rank - 1);
+  if (t->t.rank != r.rank || memcmp(t->t.dims, r.dims, (size_t)(r.rank - 1) * sizeof *r.dims))
+    fail(c, EX_NOINPUT_, "'%s': %s '%s' is %s, but the file has %s", t->file, kind, want->name, strings_text(c, r.rank, r.dims),
+         strings_text(c, t->t.rank, t->t.dims));
+  char *p = ARENA_NEW(&c->model, char, r.elems + 1);
+  for (int64_t i = 0; i < rows; i++) {
+    const char *s = (const char *)t->t.data + i * from;
+    const size_t n = strnlen(s, (size_t)from);
+    if ((int64_t)n > to)
+      fail(c, EX_NOINPUT_, "'%s': string %lld of %s '%s' has %zu bytes, over the limit of %lld%s", t->file, (long long)i, kind,
+           want->name, n, (long long)to,
+           strcmp(kind, "input") ? "" : arena_printf(&c->model, "; --string-bytes %zu allows it", n));
+    memcpy(p + i * to, s, n);
+  }
+  r.data = p;
+  return r;
+}
+
 static Tensor fitted(Ctx *c, const NamedTensor *t, const GIO *want, const char *kind) {
+  if (want->narrow == ONNX_STRING && t->t.narrow == ONNX_STRING) return fitted_strings(c, t, want, kind);
   Tensor r = tensor_like(want);
   bool same = t->raw ? t->t.elems == r.elems * dt_bytes(r.dt)
                      : t->t.dt == r.dt && t->t.rank == r.rank && !memcmp(t->t.dims, r.dims, (size_t)r.rank * sizeof *r.dims);
@@ -304,7 +360,23 @@ static Stats stats_of(const Tensor *t) {
   return s;
 }
 
+static void strings_summary(Ctx *c, const char *name, const Tensor *t) {
+  const int64_t width = t->dims[t->rank - 1], n = dims_elems(t->dims, t->rank - 1);
+  print_name(name);
+  printf(" %s\n", strings_text(c, t->rank, t->dims));
+  for (int64_t i = 0; i < n && i < TOP; i++) {
+    const char *s = (const char *)t->data + i * width;
+    printf("  [%lld] ", (long long)i);
+    print_name(arena_str(&c->model, s, strnlen(s, (size_t)width)));
+    putchar('\n');
+  }
+}
+
 void tensor_summary(Ctx *c, const char *name, const Tensor *t) {
+  if (t->narrow == ONNX_STRING) {
+    strings_summary(c, name, t);
+    return;
+  }
   Stats s = stats_of(t);
   print_name(name);
   printf(" %s", type_text(c, t->dt, t->rank, t->dims));

@@ -79,7 +79,7 @@ static bool has_values(void *so, const Interface *f, const ValueFns *names, cons
     snprintf(why, 252, "manifest.json lists %zu %s%s, and the bundle's code has %zu", n, names->kind, n == 1 ? "" : "s", has);
     return false;
   }
-  for (size_t i = 0; i < n && !f->symbol.name; i++) {
+  for (size_t i = 0; i < n && !f->symbols.n; i++) {
     const size_t wanted = (size_t)gio_bytes(&v[i]);
     size_t k = f->part ? 0 : i;
     while (f->part && k < has && !is_of_entry(name(k), f->part, v[i].name)) k++;
@@ -140,7 +140,7 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   if (!status) status = init(m->ctx, arena, arena_bytes, weights, weight_bytes);
   SizesFn set_sizes;
   *(void **)&set_sizes = symbol(m->so, f->name, "_set_sizes");
-  if (!status && f->size) status = set_sizes ? set_sizes(m->ctx, &f->size) : TGCRT_SIZE;
+  if (!status && f->symbols.n) status = set_sizes ? set_sizes(m->ctx, f->sizes) : TGCRT_SIZE;
   m->init_ms = clock_ms() - start - m->map_ms;
   if (!status && threads > 1) status = use_threads(m->so, f, m->ctx, threads);
   return status;

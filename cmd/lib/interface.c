@@ -12,7 +12,10 @@ bool is_bundle(const char *path) {
 
 static const char *text_of(const json_t *j, const char *key) { return json_string_value(json_object_get(j, key)); }
 
-static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
+/* Shapes in a manifest are those of the greatest sizes. */
+static bool read_values(Ctx *c, const json_t *list, const Interface *f, size_t *n, GIO *out) {
+  RunSizes most = { 0 };
+  greatest_sizes(&f->symbols, most);
   *n = json_array_size(list);
   for (size_t i = 0; i < *n; i++) {
     const json_t *j = json_array_get(list, i), *shape = json_object_get(j, "shape");
@@ -26,19 +29,37 @@ static bool read_values(Ctx *c, const json_t *list, size_t *n, GIO *out) {
     const SmallType *small = holds ? small_type_named(holds, strlen(holds)) : NULL;
     if (holds && (!small || small_bytes(small) != out[i].dt)) return false;
     out[i].narrow = small ? small->onnx : 0;
-    out[i].open = (int)json_integer_value(json_object_get(j, "open"));
-    out[i].extent = (int)json_integer_value(json_object_get(j, "extent"));
-    if (out[i].open < 0 || out[i].open > (int)rank || out[i].extent < 0) return false;
     for (size_t k = 0; k < rank; k++) out[i].dims[k] = json_integer_value(json_array_get(shape, k));
+    for (size_t k = 0; k < rank; k++) {
+      const json_int_t open = json_integer_value(json_array_get(json_object_get(j, "open"), k));
+      if (open < 0 || open > (json_int_t)f->extents.n) return false;
+      if (open && out[i].dims[k] != extent_of_formulas(&f->extents, f->symbols.n, (int)open - 1, most)) return false;
+      out[i].open[k] = (unsigned short)open;
+    }
     int64_t elems = dims_elems(out[i].dims, out[i].rank);
     if (!out[i].dt || elems < 0 || elems > INT64_MAX / 64) return false;
   }
   return true;
 }
 
-/* Extents that follow from the size. Each follows from one before it. */
-static bool read_extents(const json_t *list, Extents *out) {
-  VEC_PUSH(out, ((Extent){ 0 })); /* the size itself */
+static bool read_sizes(Ctx *c, const json_t *list, Symbols *all) {
+  const json_t *j;
+  size_t i;
+  json_array_foreach(list, i, j) {
+    const char *name = text_of(j, "name");
+    if (i == SYMBOLS_MOST || !name) return false;
+    Symbol *s = &all->p[all->n++];
+    *s = (Symbol){ arena_str(&c->model, name, strlen(name)), json_integer_value(json_object_get(j, "low")),
+                   json_integer_value(json_object_get(j, "high")), json_integer_value(json_object_get(j, "step")),
+                   json_integer_value(json_object_get(j, "typical")) };
+    if (s->low < 1 || s->high <= s->low || s->high > SIZES_OF_DIM || s->step < 1) return false;
+  }
+  return true;
+}
+
+/* Extents of runs: the symbols, and those that follow from an extent before them */
+static bool read_extents(const json_t *list, const Symbols *symbols, Extents *out) {
+  for (int i = 0; i < symbols->n; i++) VEC_PUSH(out, ((Extent){ .of = i }));
   for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *j = json_array_get(list, i);
     const Extent e = { .of = (int)json_integer_value(json_object_get(j, "of")),
@@ -46,19 +67,10 @@ static bool read_extents(const json_t *list, Extents *out) {
                        .plus = json_integer_value(json_object_get(j, "plus")),
                        .over = json_integer_value(json_object_get(j, "over")),
                        .most = json_integer_value(json_object_get(j, "most")) };
-    if (e.of < 0 || e.of > (int)i || e.over < 1) return false;
+    if (e.of < 0 || e.of >= (int)out->n || e.over < 1) return false;
     VEC_PUSH(out, e);
   }
   return true;
-}
-
-/* Shapes in a manifest are those of the greatest size. */
-static bool shapes_are_greatest(const Symbol *s, const Extents *extents, const GIO *v, size_t n) {
-  bool all = true;
-  for (size_t i = 0; i < n && all; i++)
-    all = !v[i].open || (s->name && v[i].extent < (int)extents->n &&
-                         v[i].dims[v[i].open - 1] == extent_of_formulas(extents, v[i].extent, s->high));
-  return all;
 }
 
 static bool read_variants(Ctx *c, const json_t *list, Interface *f) {
@@ -130,27 +142,18 @@ static bool read_interface(Ctx *c, const json_t *j, const char *entry, Interface
   if (!sources) VEC_PUSH(&f->sources, f->code);
   if (f->embedded && strcmp(weights, "object"))
     VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
-  const json_t *size = json_array_get(json_object_get(j, "sizes"), 0);
-  if (size) {
-    const char *symbol = text_of(size, "name");
-    f->symbol.low = json_integer_value(json_object_get(size, "low"));
-    f->symbol.high = json_integer_value(json_object_get(size, "high"));
-    if (!symbol || f->symbol.low < 1 || f->symbol.high <= f->symbol.low) return false;
-    f->symbol.name = arena_str(&c->model, symbol, strlen(symbol));
-    if (!read_extents(json_object_get(size, "extents"), &f->extents)) return false;
-  }
+  if (!read_sizes(c, json_object_get(j, "sizes"), &f->symbols)) return false;
+  if (!read_extents(json_object_get(j, "extents"), &f->symbols, &f->extents)) return false;
   if (!read_variants(c, json_object_get(j, "variants"), f)) return false;
   vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
   vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);
-  return read_values(c, in, &f->inputs.n, f->inputs.p) && read_values(c, out, &f->outputs.n, f->outputs.p) &&
-         shapes_are_greatest(&f->symbol, &f->extents, f->inputs.p, f->inputs.n) &&
-         shapes_are_greatest(&f->symbol, &f->extents, f->outputs.p, f->outputs.n);
+  return read_values(c, in, f, &f->inputs.n, f->inputs.p) && read_values(c, out, f, &f->outputs.n, f->outputs.p);
 }
 
-void interface_at(Interface *f, int64_t size) {
-  f->size = size;
-  values_at(f->inputs.p, f->inputs.n, &f->extents, size);
-  values_at(f->outputs.p, f->outputs.n, &f->extents, size);
+void interface_at(Interface *f, const int64_t *run) {
+  memcpy(f->sizes, run, sizeof f->sizes);
+  values_at(f->inputs.p, f->inputs.n, &f->extents, f->symbols.n, run);
+  values_at(f->outputs.p, f->outputs.n, &f->extents, f->symbols.n, run);
 }
 
 static const char *manifest_path(Ctx *c, const char *dir) {
@@ -167,7 +170,11 @@ Interface interface_read(Ctx *c, const Options *o, const char *dir) {
   Interface f = { .device = o->device };
   bool good = read_interface(c, j, strcmp(dir, o->model) ? NULL : o->entry, &f);
   json_decref(j);
-  if (good && (f.symbol.name || o->run_size)) interface_at(&f, size_in_range(c, o, &f.symbol, o->run_size));
+  RunSizes run;
+  if (good && sizes_asked(c, o, &f.symbols, run)) {
+    sizes_complete(c, &f.symbols, run);
+    interface_at(&f, run);
+  }
   if (good && o->device && !f.target->dev)
     fail(c, EX_USAGE_, "--device has no effect: '%s' is a bundle for the CPU", dir);
   if (!good) {

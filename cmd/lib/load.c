@@ -25,14 +25,15 @@ static const char *command_line(Ctx *c, const Options *o) {
 static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
   Arena *m = &c->model;
   VEC(DimValue) dims = { 0 };
-  size_t range = SIZE_MAX; /* the one that has a range */
-  int64_t low = 0, high;
+  DimRange ranges[SYMBOLS_MOST];
+  int nranges = 0;
   for (size_t i = 0; i < o->dims.n; i++) {
     const char *eq = strrchr(o->dims.p[i], '=');
-    const char *colon = strchr(eq, ':');
-    if (colon) range = dims.n;
     const char *name = arena_str(m, o->dims.p[i], (size_t)(eq - o->dims.p[i]));
-    VEC_PUSH(&dims, ((DimValue){ name, strtoll((colon ? colon : eq) + 1, NULL, 10) }));
+    Symbol s = { .high = strtoll(eq + 1, NULL, 10) };
+    if (strchr(eq, ':') && (nranges == SYMBOLS_MOST || parse_range(eq + 1, &s))) BUG("--dim was not checked");
+    if (strchr(eq, ':')) ranges[nranges++] = (DimRange){ (int)dims.n, s.low, s.step, s.typical };
+    VEC_PUSH(&dims, ((DimValue){ name, s.high }));
   }
   for (size_t i = 0; feed && !first_change(o) && i < feed->inputs.n; i++) {
     const NamedTensor *t = &feed->inputs.p[i];
@@ -41,11 +42,23 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
       if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a] }));
     }
   }
-  LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p), .ndims = (int)dims.n,
-                    .allow_hardlinks = o->hardlinks, .unguarded = o->no_index_status, .results = o->results.p,
-                    .nresults = (int)o->results.n, .command = *o->words ? command_line(c, o) : NULL,
-                    .interface = io_options(c, o), .capacity = o->capacity };
-  if (range_of_dims(o, &low, &high)) l.range = l.dims + range, l.low = low;
+  for (size_t i = 0; feed && i < feed->lists.n; i++) {
+    const GivenList *g = &feed->lists.p[i];
+    if (g->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%s", g->name), g->n }));
+    if (g->place >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%d", g->place), g->n }));
+  }
+  LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p),
+                    .ndims = (int)dims.n,
+                    .allow_hardlinks = o->hardlinks,
+                    .unguarded = o->no_index_status,
+                    .results = o->results.p,
+                    .nresults = (int)o->results.n,
+                    .command = *o->words ? command_line(c, o) : NULL,
+                    .interface = io_options(c, o),
+                    .capacity = o->capacity,
+                    .nranges = nranges,
+                    .string_bytes = o->string_bytes };
+  l.ranges = arena_dup(m, ranges, (size_t)nranges * sizeof *ranges);
   VEC_FREE(&dims);
   return l;
 }
@@ -53,7 +66,7 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
 static Graph *load_one(Ctx *c, const Options *o, const Feed *feed) {
   LoadOptions l = load_options(c, o, feed);
   c->file = o->model;
-  Graph *g = l.range ? sized_load(c, o->model, &l) : model_load(c, o->model, &l);
+  Graph *g = l.nranges ? sized_load(c, o->model, &l) : model_load(c, o->model, &l);
   apply_states(c, o, g);
   return g;
 }

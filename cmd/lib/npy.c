@@ -33,6 +33,45 @@ static DType parse_descr(const char *at) {
   return DT_NONE;
 }
 
+static uint64_t le(const uint8_t *p, int n) {
+  uint64_t v = 0;
+  for (int i = 0; i < n; i++) v |= (uint64_t)p[i] << 8 * i;
+  return v;
+}
+
+/* Bytes of a string: S16 or U16, whose characters have four bytes each; 0: no strings */
+static size_t string_bytes(const char *at) {
+  if (!at || !strchr("|<=", *at) || (at[1] != 'S' && at[1] != 'U')) return 0;
+  const unsigned long n = strtoul(at + 2, NULL, 10);
+  return n > STRING_MOST ? 0 : at[1] == 'U' ? 4 * n : n;
+}
+
+/* The bytes of a string in UTF-8; from: characters of four bytes each */
+static size_t utf8_of(const uint8_t *from, size_t n, char *to) {
+  size_t size = 0;
+  for (size_t i = 0; i < n; i++, from += 4) {
+    const uint32_t v = (uint32_t)le(from, 4);
+    const int more = v < 0x80 ? 0 : v < 0x800 ? 1 : v < 0x10000 ? 2 : 3;
+    to[size++] = (char)(more ? (0xf00 >> (more + 1) & 0xff) | v >> 6 * more : v);
+    for (int k = more - 1; k >= 0; k--) to[size++] = (char)(0x80 | (v >> 6 * k & 63));
+  }
+  return size;
+}
+
+/* The strings of an array: rows of bytes, as wide as in the file */
+static void parse_strings(Ctx *c, const uint8_t *p, size_t width, bool wide, Tensor *t) {
+  const size_t rows = (size_t)t->elems;
+  char *to = ARENA_NEW(&c->model, char, rows *width + 1);
+  for (size_t i = 0; i < rows; i++) {
+    if (wide) utf8_of(p + i * width, width / 4, to + i * width);
+    else memcpy(to + i * width, p + i * width, width);
+  }
+  t->dims[t->rank++] = (int64_t)width;
+  t->elems *= (int64_t)width;
+  t->narrow = ONNX_STRING;
+  t->data = to;
+}
+
 static bool parse_shape(const char *at, Tensor *t) {
   if (!at || *at++ != '(') return false;
   while (*at != ')') {
@@ -51,15 +90,18 @@ Tensor npy_parse(Ctx *c, const char *what, Bytes b) {
   for (size_t i = 0; i < wide && 8 + i < b.n; i++) n |= (size_t)b.p[8 + i] << 8 * i;
   if (n > b.n - 8 || 8 + wide + n > b.n) fail(c, EX_NOINPUT_, "'%s': the header is cut off", what);
   const char *head = arena_str(&c->model, (const char *)b.p + 8 + wide, n), *order = after_key(head, "fortran_order");
-  Tensor t = { .dt = parse_descr(after_key(head, "descr")) };
+  const size_t string = string_bytes(after_key(head, "descr"));
+  Tensor t = { .dt = string ? DT_U8 : parse_descr(after_key(head, "descr")) };
   if (!t.dt) fail(c, EX_NOINPUT_, "'%s': element type is not supported: %s", what, head);
   if (!parse_shape(after_key(head, "shape"), &t)) fail(c, EX_NOINPUT_, "'%s': cannot read the shape: %s", what, head);
   if (order && !strncmp(order, "True", 4) && t.rank > 1)
     fail(c, EX_NOINPUT_, "'%s' is in Fortran order; save it with numpy.ascontiguousarray", what);
   size_t have = b.n - 8 - wide - n;
-  if ((uint64_t)t.elems > have || size_mul((size_t)t.elems, (size_t)dt_bytes(t.dt)) != have)
+  if ((uint64_t)t.elems > have || size_mul((size_t)t.elems, string ? string : (size_t)dt_bytes(t.dt)) != have)
     fail(c, EX_NOINPUT_, "'%s': %zu bytes of elements do not fit the shape", what, have);
-  t.data = arena_dup(&c->model, b.p + 8 + wide + n, have); /* aligned */
+  if (string && t.rank == MAX_RANK) fail(c, EX_NOINPUT_, "'%s': cannot read the shape: %s", what, head);
+  if (string) parse_strings(c, b.p + 8 + wide + n, string, after_key(head, "descr")[1] == 'U', &t);
+  else t.data = arena_dup(&c->model, b.p + 8 + wide + n, have); /* aligned */
   return t;
 }
 
@@ -68,8 +110,12 @@ void npy_write(const Tensor *t, Sb *out) {
   for (int i = 0; i < DESCRS; i++)
     if (descrs[i].dt == t->dt) descr = descrs[i].text;
   Sb h = { 0 };
-  sb_printf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", dt_bytes(t->dt) == 1 ? '|' : '<', descr);
-  for (int i = 0; i < t->rank; i++) sb_printf(&h, "%lld,%s", (long long)t->dims[i], i + 1 < t->rank ? " " : "");
+  const bool strings = t->narrow == ONNX_STRING;
+  const int rank = t->rank - strings;
+  if (strings) sb_printf(&h, "{'descr': '|S%lld'", (long long)t->dims[rank]);
+  else sb_printf(&h, "{'descr': '%c%s'", dt_bytes(t->dt) == 1 ? '|' : '<', descr);
+  sb_puts(&h, ", 'fortran_order': False, 'shape': (");
+  for (int i = 0; i < rank; i++) sb_printf(&h, "%lld,%s", (long long)t->dims[i], i + 1 < rank ? " " : "");
   sb_puts(&h, "), }");
   while ((10 + h.n + 1) % 64) sb_puts(&h, " ");
   sb_puts(&h, "\n");
@@ -82,12 +128,6 @@ void npy_write(const Tensor *t, Sb *out) {
 }
 
 /* ---- .npz: read by the central directory of the zip archive ---- */
-static uint64_t le(const uint8_t *p, int n) {
-  uint64_t v = 0;
-  for (int i = 0; i < n; i++) v |= (uint64_t)p[i] << 8 * i;
-  return v;
-}
-
 typedef struct Entry {
   uint64_t packed, size, at;
   int method;

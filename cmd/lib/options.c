@@ -328,30 +328,38 @@ static int check_twice(const Options *o, const char *name, const Texts *list) {
   return -1;
 }
 
-enum { SIZES_OF_DIM = 4096 }; /* the compiler looks at each of them */
-
-/* --dim NAME=LOW:HIGH */
+/* --dim NAME=LOW:HIGH[:STEP][@TYPICAL] */
 static int check_range_of_dim(const Options *o, size_t i, const char *value) {
-  const char *text = o->dims.p[i], *colon = strchr(value, ':');
-  char low[24];
-  int64_t first, last;
-  snprintf(low, sizeof low, "%.*s", (int)(colon - value), value);
-  if (!parse_size(low, &first) || !parse_size(colon + 1, &last) || first < 1 || last <= first)
-    return wrong(o, "--dim %s: a range is two whole numbers LOW:HIGH with 1 <= LOW < HIGH", text);
-  if (last > SIZES_OF_DIM) return wrong(o, "--dim %s: a range must end at %d or before", text, SIZES_OF_DIM);
-  for (size_t k = 0; k < o->dims.n; k++)
-    if (k != i && strchr(strrchr(o->dims.p[k], '='), ':'))
-      return wrong(o, "--dim %s and --dim %s: only one dimension may have a range", o->dims.p[k < i ? k : i],
-                   o->dims.p[k < i ? i : k]);
-  return -1;
+  Symbol s;
+  int ranges = 0;
+  const char *wrong_with = parse_range(value, &s);
+  if (wrong_with) return wrong(o, "--dim %s: %s", o->dims.p[i], wrong_with);
+  for (size_t k = 0; k <= i; k++) ranges += strchr(strrchr(o->dims.p[k], '='), ':') != NULL;
+  return ranges > SYMBOLS_MOST ? wrong(o, "--dim %s: at most %d dimensions may have ranges", o->dims.p[i], SYMBOLS_MOST) : -1;
 }
 
 static int check_sizes(const Options *o) {
-  int64_t sizes[64];
-  int n;
-  if (!o->size) return -1;
-  if (!parse_sizes(o->size, sizes, &n)) return wrong(o, "--size %s: needs whole numbers from 1 on, separated by commas", o->size);
-  if (n > 1 && o->verb != VERB_verify && o->verb != VERB_bench) return wrong(o, "--size %s: give one number", o->size);
+  int runs = 0;
+  for (size_t i = 0; i < o->sizes.n; i++) {
+    const int n = runs_of_size(o->sizes.p[i]);
+    if (!n)
+      return wrong(
+          o, "--size %s: needs whole numbers from 1 on, separated by commas: N,N for several runs, or NAME=N,NAME=N for one",
+          o->sizes.p[i]);
+    runs += n;
+  }
+  if (runs > 1 && o->verb != VERB_verify && o->verb != VERB_bench)
+    return wrong(o, "--size %s: tgc %s has one run, so give one number for each range", o->sizes.p[o->sizes.n - 1],
+                 verb_rows[o->verb].name);
+  return -1;
+}
+
+/* n: length of the name */
+static int check_dim_twice(const Options *o, size_t i, size_t n) {
+  const char *text = o->dims.p[i];
+  for (size_t k = 0; k < i; k++)
+    if (!strncmp(o->dims.p[k], text, n + 1) && !strchr(o->dims.p[k] + n + 1, '='))
+      return wrong(o, "--dim gives '%.*s' twice: %s and %s", (int)n, text, o->dims.p[k] + n + 1, text + n + 1);
   return -1;
 }
 
@@ -360,14 +368,12 @@ static int check_dim(const Options *o, size_t i) {
   const size_t n = eq ? (size_t)(eq - text) : 0;
   int64_t v;
   if (!n) return wrong(o, "--dim needs NAME=N, not '%s'", text);
-  if (strchr(eq, ':')) return check_range_of_dim(o, i, eq + 1);
+  if (strchr(eq, ':') && (v = check_range_of_dim(o, i, eq + 1)) >= 0) return (int)v;
+  if (strchr(eq, ':')) return check_dim_twice(o, i, n);
   if (!parse_size(eq + 1, &v)) return wrong(o, "--dim %s: the size must be a whole number, not '%s'", text, eq + 1);
   if (v < 1) return wrong(o, "--dim %s: the size must be at least 1", text);
   if (v > MOST_ELEMS) return wrong(o, "--dim %s: the size must be at most 2^40", text);
-  for (size_t k = 0; k < i; k++)
-    if (!strncmp(o->dims.p[k], text, n + 1) && !strchr(o->dims.p[k] + n + 1, '='))
-      return wrong(o, "--dim gives '%.*s' twice: %s and %s", (int)n, text, o->dims.p[k] + n + 1, eq + 1);
-  return -1;
+  return check_dim_twice(o, i, n);
 }
 
 /* Appends a word to "c, ir or obj"; last: it is the last word */
@@ -455,8 +461,7 @@ static int check_bindings(const Options *o, Emit emit) {
   if (!o->bindings) return -1;
   if (!bindings_parse(o->bindings, &bits, &word, &n)) return unknown_binding(o, word, n);
   if (emit == EMIT_WASM) return wrong(o, "--bindings has no effect with --emit=wasm, whose interface is in JavaScript");
-  int64_t low, high;
-  if (range_of_dims(o, &low, &high))
+  if (first_range(o))
     return wrong(o, "--bindings has no function that sets a size; leave it out, and call the bundle for a range of sizes from C");
   const Package *k = o->package ? package_named(o->package) : NULL;
   if (k && k->bare && binding_named(bits, "python"))

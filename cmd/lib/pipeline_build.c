@@ -77,8 +77,7 @@ static Graph *stage_graph(const Build *b, const PipeStage *s) {
     option_set(&o, s->options.p[i].name, option_value(b, &s->options.p[i]));
     options_check(&o);
   }
-  int64_t low, high;
-  if (range_of_dims(&o, &low, &high)) REFUSE_AT(b, saying.at, "a stage has one size: a range does not go with a pipeline");
+  if (first_range(&o)) REFUSE_AT(b, saying.at, "a stage has one size: a range does not go with a pipeline");
   const char *end = strrchr(s->file, '.');
   if (end && !strcmp(end, ".tgp")) REFUSE_AT(b, s->at, "a stage is a model, and '%s' is a pipeline", s->file);
   const int code = ctx_try(c, load_stage, &l);

@@ -40,6 +40,7 @@ void feed_shapes(const Interface *f, Feed *feed) {
 
 const char *ort_type(Ctx *c, const GIO *v) {
   Sb s = { 0 };
+  if (v->narrow == ONNX_STRING) fail(c, EX_USAGE_, "'%s' has strings, which tgc does not pass to ONNX Runtime", v->name);
   sb_printf(&s, "%s:", dtype_info[v->dt].text);
   for (int k = 0; k < v->rank; k++) sb_printf(&s, "%s%lld", k ? "," : "", (long long)v->dims[k]);
   return sb_keep(&s, &c->model);

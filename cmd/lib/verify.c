@@ -59,39 +59,48 @@ static void interpret_sets(Ctx *c, const Verify *v, bool exact, Tensor *in, Tens
     interpret(c, v->o, v->g, v->steps, exact, in + k * v->steps * v->stride, out + k * v->steps * v->nout);
 }
 
-/* Copies the entries of a run between memory of the greatest size and memory of the run's; x: a value of the greatest size; size:
- * its entries in the run */
-static void copy_entries(const GIO *x, int64_t size, char *to, int64_t to_size, const char *from, int64_t from_size) {
-  int64_t rows = 1, entry = dt_bytes(x->dt);
-  for (int a = 0; a < x->open - 1; a++) rows *= x->dims[a];
-  for (int a = x->open; a < x->rank; a++) entry *= x->dims[a];
-  for (int64_t i = 0; i < rows; i++) memcpy(to + i * to_size * entry, from + i * from_size * entry, (size_t)(size * entry));
+/* Copies the first entries along each axis between two arrays, as many as `part` says. */
+static void copy_entries(DType d, int rank, const int64_t *part, char *to, const int64_t *to_dims, const char *from,
+                         const int64_t *from_dims) {
+  const int64_t elems = dims_elems(part, rank), row = rank ? part[rank - 1] : 1;
+  const size_t bytes = (size_t)(row * dt_bytes(d));
+  for (int64_t i = 0; i < elems; i += row) {
+    int64_t at = i / row, to_at = 0, from_at = 0, to_step = rank ? to_dims[rank - 1] : 1,
+            from_step = rank ? from_dims[rank - 1] : 1;
+    for (int a = rank - 2; a >= 0; at /= part[a--]) {
+      to_at += at % part[a] * to_step;
+      from_at += at % part[a] * from_step;
+      to_step *= to_dims[a];
+      from_step *= from_dims[a];
+    }
+    memcpy(to + to_at * dt_bytes(d), from + from_at * dt_bytes(d), bytes);
+  }
 }
 
-/* Evaluates the graph as passes made it. For a range its inputs have the greatest size, with zeros behind the run's entries. */
+/* Evaluates the graph as passes made it. For ranges its inputs have the greatest sizes, with zeros behind the run's entries. */
 static void interpret_compiled(Ctx *c, const Verify *v, Tensor *in, Tensor *out) {
   const Graph *g = v->compiled;
-  int64_t size = 0;
+  RunSizes run = { 0 };
   for (size_t i = 0; i < g->inputs.n; i++) {
     const GIO *x = &g->inputs.p[i];
-    if (!v->range || !x->open) continue;
+    if (!v->range || !gio_is_open(x)) continue;
     Tensor whole = tensor_like(x);
     char *data = arena_alloc(&c->model, (size_t)(whole.elems * dt_bytes(whole.dt)));
     memset(data, 0, (size_t)(whole.elems * dt_bytes(whole.dt)));
-    size = in[i].dims[x->open - 1];
-    copy_entries(x, size, data, x->dims[x->open - 1], in[i].data, size);
+    for (int a = 0; a < x->rank; a++)
+      if (x->open[a]) run[x->open[a] - 1] = in[i].dims[a];
+    copy_entries(x->dt, x->rank, in[i].dims, data, x->dims, in[i].data, in[i].dims);
     whole.data = data;
     in[i] = whole;
   }
-  g->ir->symbol.run = size;
+  g->ir->run = g->ir->symbols.n ? run : NULL;
   interpret(c, v->o, g, 1, false, in, out);
-  g->ir->symbol.run = 0;
+  g->ir->run = NULL;
   for (size_t i = 0; i < v->nout; i++) {
     const GIO *x = &g->outputs.p[i];
-    if (size && x->open && out[i].data) {
-      const int64_t entries = extent_in_run(g->ir, x->extent, size);
+    if (v->range && gio_is_open(x) && out[i].data) {
       char *data = arena_alloc(&c->model, (size_t)(v->want[i].elems * dt_bytes(out[i].dt)));
-      copy_entries(x, entries, data, entries, out[i].data, x->dims[x->open - 1]);
+      copy_entries(x->dt, x->rank, v->want[i].dims, data, v->want[i].dims, out[i].data, x->dims);
       out[i].data = data;
     }
     memcpy(out[i].dims, v->want[i].dims, sizeof out[i].dims);
@@ -393,43 +402,46 @@ static void check_same(Ctx *c, const char *kind, const GIO *bundle, size_t n, co
   }
 }
 
-/* The model's options for one size of the bundle's range. Options that change inputs keep their shapes from telling it. */
+/* The model's options for the sizes of the bundle's runs */
 static Options sized_options(Ctx *c, const Verify *v, const Options *o) {
-  const Symbol *symbol = &v->bundle.symbol;
-  if (!v->bundle.size) return *o;
+  const Symbols *all = &v->bundle.symbols;
+  if (!all->n) return *o;
   Options then = *o;
-  if (!o->dims.n && first_change(o)) {
-    then.dims.p = ARENA_NEW(&c->model, const char *, 1);
-    then.dims.p[0] = arena_printf(&c->model, "%s=%lld", symbol->name, (long long)v->bundle.size);
-    then.dims.n = 1;
+  if (!o->dims.n) {
+    then.dims.p = ARENA_NEW(&c->model, const char *, all->n);
+    for (int k = 0; k < all->n; k++)
+      then.dims.p[k] = arena_printf(&c->model, "%s=%lld", all->p[k].name, (long long)v->bundle.sizes[k]);
+    then.dims.n = (size_t)all->n;
   }
-  return one_size(c, &then, symbol, v->bundle.size);
+  return one_size(c, &then, all, v->bundle.sizes);
 }
 
 /* Refuses options that are about the bundle's model, which is not given. */
-static void refuse_of_model(Ctx *c, const Options *o, const Symbol *range) {
+static void refuse_of_model(Ctx *c, const Options *o, const Symbols *ranges) {
   static const char *const names[] = { "dim", "result", "capacity", "state", "ort" };
   const char *given = first_change(o);
   for (size_t i = 0; i < sizeof names / sizeof *names && !given; i++)
     if (option_given(o, names[i])) given = names[i];
   if (!given) return;
   if (strcmp(given, "dim")) fail(c, EX_USAGE_, "--%s needs the bundle's model: --model=MODEL", given);
-  if (!range->name) fail(c, EX_USAGE_, "--dim has no effect on '%s': its sizes were fixed when it was compiled", o->model);
+  if (!ranges->n) fail(c, EX_USAGE_, "--dim has no effect on '%s': its sizes were fixed when it was compiled", o->model);
   fail(c, EX_USAGE_, "--dim has no effect on '%s', which is for sizes from %lld to %lld: --size=N chooses one", o->model,
-       (long long)range->low, (long long)range->high);
+       (long long)ranges->p[0].low, (long long)ranges->p[0].high);
 }
 
 /* Opens a bundle and, with --model, the model it was made from. */
 static void open_bundle(Ctx *c, Verify *v, Options *o) {
   v->bundle = interface_read(c, o, o->model);
-  if (!o->original) refuse_of_model(c, o, &v->bundle.symbol);
+  if (!o->original) refuse_of_model(c, o, &v->bundle.symbols);
   weights_check(c, o->model, &v->bundle);
-  if (v->bundle.size) { /* the data decide about the size */
+  if (v->bundle.symbols.n) { /* the data decide about the sizes */
+    RunSizes run;
     Feed first = { 0 };
     Options one = *o;
     one.data = v->sets.p[0];
     feed_read(c, &one, &first);
-    interface_at(&v->bundle, feed_size(c, o, &v->bundle.symbol, &first, v->bundle.inputs.p, v->bundle.inputs.n));
+    feed_size(c, o, &v->bundle.symbols, &first, v->bundle.inputs.p, v->bundle.inputs.n, run);
+    interface_at(&v->bundle, run);
     feed_free(&first);
   }
   files_compare(c, o->model);
@@ -452,10 +464,11 @@ static void open_bundle(Ctx *c, Verify *v, Options *o) {
 
 /* A bundle for a range of sizes is compiled; its reference is the graph of one size. */
 static void take_one_size(Ctx *c, Verify *v, Options *o, const Feed *feed) {
-  const Symbol *symbol = &v->g->ir->symbol;
-  o->run_size = feed_size(c, o, symbol, feed, v->g->inputs.p, graph_nin(v->g));
+  const Symbols *all = &v->g->ir->symbols;
+  RunSizes run;
+  o->run_size = feed_size(c, o, all, feed, v->g->inputs.p, graph_nin(v->g), run);
   v->range = v->g;
-  const Options one = one_size(c, o, symbol, o->run_size);
+  const Options one = one_size(c, o, all, run);
   v->g = load_graph(c, &one, feed);
 }
 
@@ -471,7 +484,7 @@ static void open_model(Ctx *c, Verify *v, Options *o) {
   first.data = v->sets.p[0];
   feed_read(c, &first, &feed);
   v->g = v->from ? resumed_graph(v->from) : load_graph(c, o, &feed);
-  if (v->g->ir->symbol.name || o->run_size) take_one_size(c, v, o, &feed);
+  if (v->g->ir->symbols.n || o->run_size) take_one_size(c, v, o, &feed);
   feed_free(&feed);
   v->out = v->g->outputs.p;
   v->nout = graph_nout(v->g);
@@ -547,15 +560,13 @@ static int verify_once(Ctx *c, const Options *o) {
   return code;
 }
 
-/* Unless data or --size choose, the least, the middle and the greatest size of a bundle's range are tested, as of a model's. */
+/* Unless data or --size choose, the usual sizes of a bundle's ranges are tested, as of a model's. */
 static Options with_sizes(Ctx *c, const Options *o) {
   Options then = *o;
-  if (o->size || o->json || o->data || o->inputs.n || o->outputs || !is_bundle(o->model)) return then;
+  if (o->sizes.n || o->json || o->data || o->inputs.n || o->outputs || !is_bundle(o->model)) return then;
   Interface f = interface_read(c, o, o->model);
-  const long long low = f.symbol.low, high = f.symbol.high;
-  if (f.symbol.name)
-    then.size = high - low > 1 ? arena_printf(&c->model, "%lld,%lld,%lld", low, low + (high - low) / 2, high)
-                               : arena_printf(&c->model, "%lld,%lld", low, high);
+  memset(&then.sizes, 0, sizeof then.sizes);
+  if (f.symbols.n) usual_runs(c, &f.symbols, &then.sizes);
   interface_free(&f);
   return then;
 }

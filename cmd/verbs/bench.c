@@ -356,6 +356,7 @@ static int bench_once(Ctx *c, const Options *given) {
   const GIO *in;
   size_t n;
   double start = clock_ms();
+  RunSizes run;
   feed_read(c, o, &feed);
   if (is_bundle(o->model)) {
     if (o->vs_ort || o->vs_untuned)
@@ -363,7 +364,7 @@ static int bench_once(Ctx *c, const Options *given) {
     b.f = interface_read(c, o, o->model);
     native_only(c, b.f.target);
     weights_check(c, o->model, &b.f);
-    if (b.f.size) interface_at(&b.f, feed_size(c, o, &b.f.symbol, &feed, b.f.inputs.p, b.f.inputs.n));
+    if (feed_size(c, o, &b.f.symbols, &feed, b.f.inputs.p, b.f.inputs.n, run)) interface_at(&b.f, run);
     in = b.f.inputs.p, n = b.f.inputs.n;
   } else {
     machine_prepare(c, o);
@@ -371,8 +372,8 @@ static int bench_once(Ctx *c, const Options *given) {
     native_only(c, t);
     b.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
     n = b.plan->g->inputs.n;
-    then.run_size = feed_size(c, o, &b.plan->ir->symbol, &feed, b.plan->g->inputs.p, graph_nin(b.plan->g));
-    in = values_of_run(c, b.plan->g->inputs.p, n, then.run_size);
+    then.run_size = feed_size(c, o, &b.plan->ir->symbols, &feed, b.plan->g->inputs.p, graph_nin(b.plan->g), run);
+    in = values_of_run(c, b.plan->g->inputs.p, n, run);
     b.tgc_s = (clock_ms() - start) * 1e-3;
     if (o->vs_untuned) {
       Options plain = *o;

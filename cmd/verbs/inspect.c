@@ -351,9 +351,13 @@ static int inspect_bundle(Ctx *c, const Options *o) {
   } else {
     print_values(c, o, "input", f.inputs.p, f.inputs.n);
     print_values(c, o, "output", f.outputs.p, f.outputs.n);
-    if (f.symbol.name) print_cut(o, arena_printf(&c->model, "sizes   %s from %lld to %lld; shapes above are those of %lld",
-                                                 f.symbol.name, (long long)f.symbol.low, (long long)f.symbol.high,
-                                                 (long long)f.size));
+    for (int k = 0; k < f.symbols.n; k++) {
+      const Symbol *s = &f.symbols.p[k];
+      print_cut(o, arena_printf(&c->model, "sizes   %s from %lld to %lld%s; shapes above are those of %lld", s->name,
+                                (long long)s->low, (long long)s->high,
+                                s->step > 1 ? arena_printf(&c->model, " in steps of %lld", (long long)s->step) : "",
+                                (long long)f.sizes[k]));
+    }
     printf("kernels %zu for %s\ncost    %s, reads %s, writes %s\narena   %s\nweights %s\n", l.n, f.target->isa,
            count_text(c, (double)cost.flops, "flop"), bytes_text(c, cost.read), bytes_text(c, cost.written),
            bytes_text(c, f.arena_bytes), bytes_text(c, f.weight_bytes));

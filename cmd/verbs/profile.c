@@ -140,10 +140,11 @@ static int profile_once(Ctx *c, const Options *given) {
   Profile p = { .o = o };
   const GIO *in;
   size_t n;
+  RunSizes run;
   feed_read(c, o, &feed);
   if (is_bundle(o->model)) {
     open_bundle(c, &p);
-    if (p.t.f.size) interface_at(&p.t.f, feed_size(c, o, &p.t.f.symbol, &feed, p.t.f.inputs.p, p.t.f.inputs.n));
+    if (feed_size(c, o, &p.t.f.symbols, &feed, p.t.f.inputs.p, p.t.f.inputs.n, run)) interface_at(&p.t.f, run);
     in = p.t.f.inputs.p, n = p.t.f.inputs.n;
   } else {
     machine_prepare(c, o);
@@ -154,8 +155,8 @@ static int profile_once(Ctx *c, const Options *given) {
     p.t.layers = layers_of_plan(p.plan);
     p.t.device = p.plan->in->backend->device != NULL;
     n = p.plan->g->inputs.n;
-    then.run_size = feed_size(c, o, &p.plan->ir->symbol, &feed, p.plan->g->inputs.p, graph_nin(p.plan->g));
-    in = values_of_run(c, p.plan->g->inputs.p, n, then.run_size);
+    then.run_size = feed_size(c, o, &p.plan->ir->symbols, &feed, p.plan->g->inputs.p, graph_nin(p.plan->g), run);
+    in = values_of_run(c, p.plan->g->inputs.p, n, run);
   }
   Tensor *tensors = ARENA_NEW(&c->model, Tensor, n + 1);
   feed_inputs(c, &feed, in, (int)n, o->seed, tensors);

@@ -36,21 +36,22 @@ static int run_once(Ctx *c, const Options *given) {
   Options then = *given;
   const Options *o = &then;
   Run r = { .o = o };
+  RunSizes run;
   feed_read(c, o, &feed);
   Steps s = { 0 };
   const size_t steps = steps_of(o);
   if (is_bundle(o->model)) {
     r.bundle = interface_read(c, o, o->model);
     weights_check(c, o->model, &r.bundle);
-    if (r.bundle.size) interface_at(&r.bundle, feed_size(c, o, &r.bundle.symbol, &feed, r.bundle.inputs.p, r.bundle.inputs.n));
+    if (feed_size(c, o, &r.bundle.symbols, &feed, r.bundle.inputs.p, r.bundle.inputs.n, run)) interface_at(&r.bundle, run);
     s.in = r.bundle.inputs.p, s.nin = s.stride = r.bundle.inputs.n;
     s.out = r.bundle.outputs.p, s.nout = r.bundle.outputs.n;
   } else {
     const Target *t = target_of(c, o);
     machine_tell_default(c, o);
     r.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
-    then.run_size = feed_size(c, o, &r.plan->ir->symbol, &feed, r.plan->g->inputs.p, graph_nin(r.plan->g));
-    s.in = values_of_run(c, r.plan->g->inputs.p, r.plan->g->inputs.n, then.run_size), s.nin = graph_nin(r.plan->g);
+    then.run_size = feed_size(c, o, &r.plan->ir->symbols, &feed, r.plan->g->inputs.p, graph_nin(r.plan->g), run);
+    s.in = values_of_run(c, r.plan->g->inputs.p, r.plan->g->inputs.n, run), s.nin = graph_nin(r.plan->g);
     s.stride = r.plan->g->inputs.n;
     s.out = r.plan->g->outputs.p, s.nout = graph_nout(r.plan->g);
   }

@@ -513,9 +513,8 @@ int verb_tune(Ctx *c, const Options *o) {
   if (!job) native_only(c, target);
   else if (target_is_bare(target))
     fail(c, EX_USAGE_, "--isa '%s' has no operating system that could run a job", o->isa);
-  if (range_of_dims(o, &(int64_t){ 0 }, &(int64_t){ 0 }))
-    fail(c, EX_USAGE_, "--dim %s: tune measures kernels for one size; its schedules do not serve a range",
-         range_of_dims(o, &(int64_t){ 0 }, &(int64_t){ 0 }));
+  if (first_range(o))
+    fail(c, EX_USAGE_, "--dim %s: tune measures kernels for one size; its schedules do not serve a range", first_range(o));
   plain.schedule = "none";
   plain.no_store = true;
   const double begin = clock_ms(), work = tune_work();

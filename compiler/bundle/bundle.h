@@ -253,11 +253,30 @@ const Binding *binding_refuses(unsigned bits, const char *name);
 /* Words of value i of the list "input", "output" or "state", for templates. NULL: there is no such value. */
 const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i);
 
+/* ---- size_texts.c: words of templates for ranges of sizes ---- */
+const char *size_names(const Rendering *r);   /* fields, between commas */
+const char *size_strings(const Rendering *r); /* as strings */
+const char *size_members(const Rendering *r); /* as members of *s */
+const char *size_sets(const Rendering *r);    /* sets these members */
+const char *size_macros(const Rendering *r);
+const char *size_bounds(const Rendering *r); /* rows of the least and greatest size, and the step */
+const char *size_rows(const Rendering *r);   /* rows of tgcrt_size */
+const char *size_table(const Rendering *r);  /* their number */
+const char *size_count(const Rendering *r);  /* number of symbols */
+int size_extents(const Rendering *r); /* number of extents that follow from sizes */
+const char *size_extent_rows(const Rendering *r); /* rows of tgcrt_extent */
+const char *size_axes(const Rendering *r);   /* columns of the rows below */
+const char *size_inputs(const Rendering *r);
+const char *size_outputs(const Rendering *r);
+void size_slot(Sb *s, const IR *ir, const GIO *v); /* further columns of a row of check.c.in */
+
 /* ---- value_texts.c: inputs and outputs as C ---- */
 char *text_upper(Ctx *c, const char *text);    /* in capitals */
-void text_dims(Sb *s, const GIO *v, const Symbol *symbol); /* "f32[4,8]" */
+void text_dims(Sb *s, const GIO *v, const Symbols *symbols); /* "f32[4,8]" */
+/* contents of its bytes, behind a comma, if the type does not say them */
+const char *text_holds(Ctx *c, const GIO *v);
 /* the fields of a structure of pointers, one for each value */
-const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbol *symbol);
+const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbols *symbols);
 void text_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n); /* macros with the values' shapes */
 const char *text_null_checks(Ctx *c, const Graph *g, const char **in, const char **out);
 /* Statements that set the fields of two structures from two arrays of pointers. name: names of the structure and the array of

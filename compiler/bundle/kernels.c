@@ -293,7 +293,7 @@ static void put_function(const Calls *c, const Function *f, Sb *o) {
     { "count", count_type(c->p) },
     { "run_kernel", f->name },
     { "states", word_if(c->p->memory.states.n) },
-    { "sizes", word_if(c->p->ir->symbol.name != NULL) },
+    { "sizes", word_if(c->p->ir->symbols.n > 0) },
     { "call", repeats && f->block ? "int k, int64_t i, " : "" },
     { "number", repeats ? "k" : "job->kernel" },
     { "iterations", repeats && !f->block ? iterations_text(c->p, c->repeats) : "" },
@@ -307,7 +307,7 @@ static void put_function(const Calls *c, const Function *f, Sb *o) {
 
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f) {
   Arena *m = &p->ir->ctx->model;
-  const bool sizes = p->ir->symbol.name;
+  const bool sizes = p->ir->symbols.n > 0;
   const Word words[] = {
     { "net", f->net },
     { "fat", word_if(f->fat) },

@@ -67,10 +67,17 @@ json_t *json_dims(int rank, const int64_t *dims) {
   return j;
 }
 
+/* For each axis, which of `sizes`, and `extents` behind them, is its extent: 1 for the first. 0: a constant */
+static json_t *open_json(const GIO *v) {
+  json_t *j = json_array();
+  for (int a = 0; a < v->rank; a++) json_array_append_new(j, json_integer(v->open[a]));
+  return j;
+}
+
 static json_t *value_json(const GIO *v, const char *field) {
   json_t *j = json_pack("{s:s, s:o, s:s, s:o, s:I}", "field", field, "name", json_text(v->name), "type", dtype_info[v->dt].text,
                    "shape", json_dims(v->rank, v->dims), "bytes", (json_int_t)gio_bytes(v));
-  if (v->open) json_object_set_new(j, "open", json_integer(v->open));
+  if (gio_is_open(v)) json_object_set_new(j, "open", open_json(v));
   if (v->narrow) json_object_set_new(j, "holds", json_string(small_type(v->narrow)->name));
   return j;
 }
@@ -82,14 +89,15 @@ static json_t *list_json(Ctx *c, const GIO *v, size_t n, const char *kind) {
   return list;
 }
 
-/* extent: the numbers that extents have in the bundle; NULL: values have none */
+/* extent: the numbers that extents have in the bundle */
 static void put_values(Sb *o, const char *key, Ctx *c, const GIO *v, int n, const char *kind, const int *extent) {
   const char **field = bundle_fields(c, v, n, kind);
   put_key(o, key);
   for (int i = 0; i < n; i++) {
-    json_t *j = value_json(&v[i], field[i]);
-    if (v[i].extent) json_object_set_new(j, "extent", json_integer(extent[v[i].extent]));
-    put_element(o, i, j);
+    GIO x = v[i];
+    for (int a = 0; a < x.rank; a++)
+      if (x.open[a]) x.open[a] = (unsigned short)(1 + extent[x.open[a] - 1]);
+    put_element(o, i, value_json(&x, field[i]));
   }
   put_list_end(o, n);
 }
@@ -205,7 +213,7 @@ static void put_kernels(Sb *o, const Plan *p, const Images *images) {
   for (size_t k = 0; k < p->kernels.n; k++) /* kernels of a loop are listed once */
     if (!p->kernels.p[k].named) {
       json_t *j = kernel_json(p, &p->kernels.p[k], &from[k], images);
-      if (p->ir->symbol.name) json_object_set_new(j, "sized", json_boolean(kernel_sized(p->ir, &p->kernels.p[k])));
+      if (p->ir->symbols.n) json_object_set_new(j, "sized", json_boolean(kernel_sized(p->ir, &p->kernels.p[k])));
       put_element(o, n++, j);
     }
   put_list_end(o, n);
@@ -397,22 +405,29 @@ static json_t *device_json(const Rendering *r) {
                    r->images.maker, "images", images_json(r));
 }
 
-static json_t *sizes_json(const IR *ir, const Graph *g) {
-  const Symbol *s = &ir->symbol;
-  json_t *size = json_pack("{s:o, s:I, s:I}", "name", json_text(s->name), "low", (json_int_t)s->low, "high", (json_int_t)s->high);
+static json_t *sizes_json(const Symbols *all) {
   json_t *list = json_array();
-  int count;
-  const int *number = extents_used(ir, g, &count);
-  for (size_t i = 1; i < ir->extents.n; i++) {
+  for (int k = 0; k < all->n; k++) {
+    const Symbol *s = &all->p[k];
+    json_t *j = json_pack("{s:o, s:I, s:I, s:I}", "name", json_text(s->name), "low", (json_int_t)s->low, "high",
+                          (json_int_t)s->high, "step", (json_int_t)s->step);
+    if (s->typical) json_object_set_new(j, "typical", json_integer(s->typical));
+    json_array_append_new(list, j);
+  }
+  return list;
+}
+
+/* Extents that follow from sizes; NULL: there are none */
+static json_t *run_extents_json(const IR *ir, const int *number, int count) {
+  json_t *list = count ? json_array() : NULL;
+  for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n; i++) {
     const Extent *e = &ir->extents.p[i];
     if (number[i])
       json_array_append_new(list,
                             json_pack("{s:i, s:I, s:I, s:I, s:I}", "of", number[e->of], "times", (json_int_t)e->times, "plus",
                                       (json_int_t)e->plus, "over", (json_int_t)e->over, "most", (json_int_t)e->most));
   }
-  if (count) json_object_set_new(size, "extents", list);
-  else json_decref(list);
-  return json_pack("[o]", size);
+  return list;
 }
 
 void bundle_manifest(const Rendering *r, Bundle *b) {
@@ -421,27 +436,29 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Sb out = { 0 };
   int extents;
+  const int *number = extents_used(p->ir, p->g, &extents);
   /* members are sorted by name */
-  put_member(&out, "abi", json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor",
-                                    p->ir->symbol.name ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR));
+  put_member(&out, "abi",
+             json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", p->ir->symbols.n ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR));
   put_member(&out, "arena_bytes", json_integer(r->arena));
   put_member(&out, "bounds", bounds_json(p));
   put_member(&out, "device", device_json(r));
   put_member(&out, "entries", entries_json(r));
   if (o->errors) put_member(&out, "errors", errors_json(p, o->errors));
+  put_member(&out, "extents", run_extents_json(p->ir, number, extents));
   put_member(&out, "files", files_json(b));
   put_member(&out, "format", json_integer(BUNDLE_FORMAT));
   put_member(&out, "generator", json_string("tgc"));
-  put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input", NULL);
+  put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input", number);
   put_member(&out, "interface", json_string(r->interface));
   put_kernels(&out, p, &r->images);
   put_member(&out, "license", json_string("0BSD"));
   put_member(&out, "model", json_text(p->g->name));
   put_member(&out, "name", json_string(o->name));
   put_member(&out, "options", options_json(p, o));
-  put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output", extents_used(p->ir, p->g, &extents));
+  put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output", number);
   put_member(&out, "schedules", tuning_json(p));
-  if (p->ir->symbol.name) put_member(&out, "sizes", sizes_json(p->ir, p->g));
+  if (p->ir->symbols.n) put_member(&out, "sizes", sizes_json(&p->ir->symbols));
   put_member(&out, "source", source_json(c));
   if (p->memory.states.n) {
     put_member(&out, "state_bytes", json_integer(p->memory.state_bytes));

@@ -20,19 +20,24 @@ static void add_file(Ctx *c, Bundle *b, const char *name, const WordSet *words, 
 }
 
 /* ---- pieces ---- */
-static const char *slots_text(Ctx *c, const GIO *v, int n, const char **name, const Symbol *symbol) {
+static const char *slots_text(const IR *ir, const GIO *v, int n, const char **name) {
   Sb s = { 0 };
+  const GIO none = { 0 };
   for (int i = 0; i < n; i++) {
     const DTypeInfo *d = &dtype_info[v[i].dt];
     sb_printf(&s, "  { \"%s\", \"", name[i]);
-    text_dims(&s, &v[i], symbol);
-    const long long elems = (long long)dims_elems(v[i].dims, v[i].rank);
-    sb_printf(&s, "\", '%c', %d, %lld", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8, elems);
-    if (symbol->name) sb_printf(&s, ", %lld", v[i].open && !v[i].extent ? elems / (long long)symbol->high : 0);
+    text_dims(&s, &v[i], &ir->symbols);
+    sb_printf(&s, "\", '%c', %d, %lld", v[i].dt == DT_BF16 ? 'h' : d->cls, d->bits / 8,
+              (long long)dims_elems(v[i].dims, v[i].rank));
+    if (ir->symbols.n) size_slot(&s, ir, &v[i]);
     sb_puts(&s, " },\n");
   }
-  if (!n) sb_printf(&s, "  { \"\", \"\", 'f', 4, 0%s },\n", symbol->name ? ", 0" : "");
-  return sb_keep(&s, &c->model);
+  if (!n) {
+    sb_puts(&s, "  { \"\", \"\", 'f', 4, 0");
+    if (ir->symbols.n) size_slot(&s, ir, &none);
+    sb_puts(&s, " },\n");
+  }
+  return sb_keep(&s, &ir->ctx->model);
 }
 
 /* ---- the example: memory for each value, both structures, and the first element of each output ---- */
@@ -354,7 +359,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     case FILE_CODE: {
       r->code = code_make(p, r->o, words);
       VEC_PUSH(&b->files, ((BundleFile){ .name = code_file(c, r->o), .p = r->code.p, .n = r->code.n }));
-      if (p->ir->symbol.name) add_copy(c, "tgcrt_sizes.h", b);
+      if (p->ir->symbols.n) add_copy(c, "tgcrt_sizes.h", b);
       break;
     }
     case FILE_VARIANTS:
@@ -419,56 +424,6 @@ static const char *job_word(const Rendering *r) {
   const JobForm form = { r->o->name, r->in, r->out, r->p->variants.n, r->o->stepped, "static ", "run_kernel" };
   return job_text(r->base, &r->repeats, &form);
 }
-static const char *size_rows_word(const Rendering *r) {
-  static const char *const rule[TGCRT_SIZE_RULES] = { "ALL", "TILES", "LOWER", "ANY", "START", "WHOLE", "BEGIN", "PARTS" };
-  const IR *ir = r->p->ir;
-  Sb s = { 0 };
-  for (size_t i = 0; i < ir->sizes.n; i++)
-    sb_printf(&s, "%s  { %lld, %d, %d, TGCRT_SIZE_%s },", i ? "\n" : "", (long long)ir->sizes.p[i].times, (int)ir->sizes.p[i].tile,
-              (int)ir->sizes.p[i].height, rule[ir->sizes.p[i].rule]);
-  if (!ir->sizes.n) sb_puts(&s, "  { 1, 1, 1, TGCRT_SIZE_ALL },");
-  return sb_keep(&s, &ir->ctx->model);
-}
-static int count_extents(const Rendering *r) {
-  int count = 0;
-  if (r->p->ir->symbol.name) extents_used(r->p->ir, r->p->g, &count);
-  return count;
-}
-static const char *extent_rows_word(const Rendering *r) {
-  const IR *ir = r->p->ir;
-  Sb s = { 0 };
-  int count;
-  const int *number = extents_used(ir, r->p->g, &count);
-  for (size_t i = 1; i < ir->extents.n; i++) {
-    const Extent *e = &ir->extents.p[i];
-    if (number[i])
-      sb_printf(&s, "%s  { %lld, %lld, %lld, %lld, %d },", s.n ? "\n" : "", (long long)e->times, (long long)e->plus,
-                (long long)e->over, (long long)e->most, number[e->of]);
-  }
-  return sb_keep(&s, &ir->ctx->model);
-}
-static const char *size_extents_word(const Rendering *r) {
-  const IR *ir = r->p->ir;
-  Sb s = { 0 };
-  int count;
-  const int *number = extents_used(ir, r->p->g, &count);
-  for (size_t i = 0; i < ir->sizes.n; i++) sb_printf(&s, "%d, ", number[ir->sizes.p[i].of]);
-  return sb_keep(&s, &ir->ctx->model);
-}
-static const char *output_extents_word(const Rendering *r) {
-  Sb s = { 0 };
-  int count;
-  const int *number = extents_used(r->p->ir, r->p->g, &count);
-  for (size_t i = 0; i < graph_nout(r->p->g); i++) sb_printf(&s, "%d, ", number[r->p->g->outputs.p[i].extent]);
-  return sb_keep(&s, &r->p->ir->ctx->model);
-}
-static const char *open_text(const Rendering *r, const GIO *v, size_t n) {
-  Sb s = { 0 };
-  for (size_t i = 0; i < n; i++) sb_printf(&s, "%d, ", v[i].open);
-  return sb_keep(&s, &r->p->ir->ctx->model);
-}
-static const char *open_inputs_word(const Rendering *r) { return open_text(r, r->p->g->inputs.p, graph_nin(r->p->g)); }
-static const char *open_outputs_word(const Rendering *r) { return open_text(r, r->p->g->outputs.p, graph_nout(r->p->g)); }
 static const char *values_h(const Rendering *r) { return values_text(r->p, r->o->name, "h"); }
 static const char *values_c(const Rendering *r) { return values_text(r->p, r->o->name, "c"); }
 static const char *values_ll(const Rendering *r) { return values_text(r->p, r->o->name, "ll"); }
@@ -547,12 +502,19 @@ static const MadeWord made_words[] = {
   { "groups", groups_word },
   { "works", works_word },
   { "job", job_word },
-  { "size_rows", size_rows_word },
-  { "extent_rows", extent_rows_word },
-  { "size_extents", size_extents_word },
-  { "output_extents", output_extents_word },
-  { "open_inputs", open_inputs_word },
-  { "open_outputs", open_outputs_word },
+  { "size_names", size_names },
+  { "size_strings", size_strings },
+  { "size_members", size_members },
+  { "size_sets", size_sets },
+  { "size_macros", size_macros },
+  { "size_bounds", size_bounds },
+  { "size_rows", size_rows },
+  { "extent_rows", size_extent_rows },
+  { "size_axes", size_axes },
+  { "size_count", size_count },
+  { "nsizes", size_table },
+  { "open_inputs", size_inputs },
+  { "open_outputs", size_outputs },
   { "value_declarations", values_h },
   { "value_functions", values_c },
   { "state_declarations", states_h },
@@ -588,12 +550,6 @@ static int64_t bundle_arena(const Plan *p, const Rendering *r) {
   return p->memory.arena_bytes ? p->memory.arena_bytes : BUNDLE_ALIGN;
 }
 
-/* The name of the symbol as a field of C */
-static const char *identifier(Ctx *c, const char *name) {
-  const GIO v = { .name = name };
-  return bundle_fields(c, &v, 1, "size")[0];
-}
-
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Ctx *c = p->ir->ctx;
   Arena *m = &c->model;
@@ -614,13 +570,11 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   if (o->backend->device) r.device = device_tables(p);
   const int64_t arena = r.arena = bundle_arena(p, &r);
 
-  const char *symbol = p->ir->symbol.name ? identifier(c, p->ir->symbol.name) : "";
-  char *SYMBOL = text_upper(c, symbol);
   Sb shapes = { 0 };
   text_shapes(&shapes, NET, "INPUT", g->inputs.p, nin);
   text_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
-  const char *in_fields = text_fields(c, g->inputs.p, nin, in, true, &p->ir->symbol),
-             *out_fields = text_fields(c, g->outputs.p, nout, out, false, &p->ir->symbol);
+  const char *in_fields = text_fields(c, g->inputs.p, nin, in, true, &p->ir->symbols),
+             *out_fields = text_fields(c, g->outputs.p, nout, out, false, &p->ir->symbols);
   const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s%s%s", in_fields, out_fields, (long long)arena,
                                      (long long)p->weights.bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h", false),
                                      fat ? "|fat" : "", o->stepped ? "|stepped" : "", entries_promise(&r));
@@ -644,7 +598,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "isa", p->in->target->isa },
     { "guard", guard_text(base, arena_printf(m, "%s.c", net)) },
     { "abi_major", arena_printf(m, "%d", BUNDLE_ABI_MAJOR) },
-    { "abi_minor", arena_printf(m, "%d", p->ir->symbol.name ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR) },
+    { "abi_minor", arena_printf(m, "%d", p->ir->symbols.n ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR) },
     { "interface", digest },
     { "arena_bytes", arena_printf(m, "%lld", (long long)arena) },
     { "weight_bytes", arena_printf(m, "%lld", (long long)p->weights.bytes) },
@@ -657,8 +611,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "shapes", sb_keep(&shapes, &c->model) },
     { "input_fields", in_fields },
     { "output_fields", out_fields },
-    { "input_slots", slots_text(c, g->inputs.p, nin, in, &p->ir->symbol) },
-    { "output_slots", slots_text(c, g->outputs.p, nout, out, &p->ir->symbol) },
+    { "input_slots", slots_text(p->ir, g->inputs.p, nin, in) },
+    { "output_slots", slots_text(p->ir, g->outputs.p, nout, out) },
     { "assign", text_assign(c, g, in, out, (const char *const[]){ "in", "input", "out", "output" }) },
     { "assign_v", text_assign(c, g, in, out, (const char *const[]){ "inputs", "in", "outputs", "out" }) },
     { "takes", word_if(nin) },
@@ -680,14 +634,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "work", arena_printf(m, "%lld", (long long)(o->stepped ? work_whole(p) : 0)) },
     { "work_part", arena_printf(m, "%lld", (long long)(o->stepped ? work_part(p) : 0)) },
     { "capacity", word_if(graph_may_overflow(g)) },
-    { "sizes", word_if(p->ir->symbol.name != NULL) },
-    { "derived", word_if(count_extents(&r)) },
-    { "nextents", arena_printf(m, "%d", count_extents(&r) + 1) },
-    { "symbol", symbol },
-    { "SYMBOL", SYMBOL },
-    { "size_low", arena_printf(m, "%lld", (long long)p->ir->symbol.low) },
-    { "size_high", arena_printf(m, "%lld", (long long)p->ir->symbol.high) },
-    { "nsizes", arena_printf(m, "%zu", p->ir->sizes.n + !p->ir->sizes.n) },
+    { "sizes", word_if(p->ir->symbols.n > 0) },
+    { "derived", word_if(size_extents(&r)) },
+    { "nextents", arena_printf(m, "%d", p->ir->symbols.n + size_extents(&r)) },
     { "guard_at", arena_printf(m, "%lld", (long long)p->memory.guard_at) },
     { "fat", word_if(fat) },
     { "variants", variant.declarations },

@@ -15,22 +15,28 @@ static void put_extent(Sb *s, const char *name) {
   }
 }
 
-void text_dims(Sb *s, const GIO *v, const Symbol *symbol) {
+void text_dims(Sb *s, const GIO *v, const Symbols *symbols) {
   sb_printf(s, "%s[", dtype_info[v->dt].text);
   for (int i = 0; i < v->rank; i++) {
     if (i) sb_puts(s, ",");
-    if (i + 1 == v->open) put_extent(s, v->extent ? v->formula : symbol->name);
+    if (v->open[i]) put_extent(s, v->formula[i] ? v->formula[i] : symbols->p[v->open[i] - 1].name);
     else sb_printf(s, "%lld", (long long)v->dims[i]);
   }
   sb_puts(s, "]");
 }
 
-const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbol *symbol) {
+const char *text_holds(Ctx *c, const GIO *v) {
+  if (v->narrow == ONNX_STRING)
+    return arena_printf(&c->model, ", strings of at most %lld bytes, filled up with zeros", (long long)v->dims[v->rank - 1]);
+  return v->narrow ? arena_printf(&c->model, ", each an element of type %s", small_type(v->narrow)->name) : "";
+}
+
+const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbols *symbols) {
   Sb s = { 0 };
   for (int i = 0; i < n; i++) {
     sb_printf(&s, "  %s%s *%s; /* ", is_const ? "const " : "", dtype_info[v[i].dt].ctype, name[i]);
-    text_dims(&s, &v[i], symbol);
-    if (v[i].narrow) sb_printf(&s, ", each an element of type %s", small_type(v[i].narrow)->name);
+    text_dims(&s, &v[i], symbols);
+    sb_puts(&s, text_holds(c, &v[i]));
     sb_puts(&s, " */\n");
   }
   if (!n) sb_puts(&s, "  char none;\n");

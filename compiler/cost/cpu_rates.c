@@ -27,6 +27,7 @@ static void put_arithmetic(Rates *r, const CpuFacts *f, const Target *t, const T
   const double fma = f->at[FACT_FMA], ports = fma_ports(t, widest, fma);
   put(r, R_CLOCK, 0.001 / f->at[FACT_CLOCK]);
   put(r, R_LATENCY, f->at[FACT_LATENCY]);
+  put(r, R_WINDOW, f->at[FACT_WINDOW]);
   put(r, R_FMA_PORTS, ports);
   put(r, R_FMA_WIDEST, fma);
   put(r, R_BF16_AMX, f->at[FACT_BF16_TILES] / fma);

@@ -240,11 +240,17 @@ static double fetch_cost(const Model *m, const Access *a, const Tile *t, double 
   return 1 + fmin(by_one, vector_cost(a, m->t, t->v, t->lanes, beside_in_panel(m, a))) / copy_walks(m, a, t);
 }
 
+/* Ways of the first-level cache that copies at strides of a page may take. Streaming data needs the others. */
+static int ways_for_copies(const Model *m) {
+  const int left = tunable(m->ir->ctx, ways_left), all = (int)(m->t->l1_bytes / (L1_SETS * LINE_BYTES));
+  return all > left ? all - left : left; /* caches of so few ways are those of small cores, which stream little */
+}
+
 /* Copies at strides that are multiples of a page share few sets of the first-level cache. With more copies than ways they evict
  * each other before they move on by a line. Vectors that are whole lines, of data that is not read again, do not suffer. */
 static double aliased(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   if (!m->red && t->v >= 0 && a->affine[t->v] && a->coef[t->v] == a->group && t->lanes * a->bytes >= LINE_BYTES) return 0;
-  const int ways = tunable(m->ir->ctx, ways_left);
+  const int ways = ways_for_copies(m);
   short in_set[L1_SETS] = { 0 };
   const int range[2] = { t->p, t->q }, copies[2] = { up, uq };
   int64_t stride[2];
@@ -324,12 +330,14 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
     double loads = a->hot && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
     double shuffled;
     mem += a->times * loads * fetch_cost(m, a, t, &shuffled);
+    ops += loads * a->converts;
     shuffles += a->times * loads * shuffled;
     stream += stream_cycles(m, a, t, copies * steps * (t->v >= 0 && (a->depends[t->v] || in_rows(m, t)) ? t->lanes : 1));
     apart += streams(m, a, t, up, uq);
     /* a row serves all terms of the body */
     mem += a->times * aliased(m, a, t, up, uq) * (a->hot && t->v >= 0 && a->run[t->v] ? 1 : steps);
-    if (a->weight && a->hot && t->v >= 0 && a->depends[t->v]) {
+    const bool copied = t->stage && from_copy(m, a, t);
+    if ((a->weight || copied) && a->hot && t->v >= 0 && a->depends[t->v]) {
       double panel = walked_again(m, a) ? panel_bytes(m, a, t) : whole_bytes(a);
       bool near = panel <= rate(m->t, L1_PANEL, TILE) * m->t->l1_bytes;
       const bool beyond = panel > rate(m->t, L2_PART, TILE) * m->t->l2_bytes;

@@ -18,6 +18,7 @@ typedef struct Access {
   int64_t run[MAX_RANGES], step[MAX_RANGES];
   int bytes;
   int group;                   /* elements read at a time for a dot-product instruction; else 1 */
+  double converts;             /* instructions that convert the loaded value, once for each load */
   int along[MAX_RANGES];       /* for a range of a window: the nest's range along which the window slides; else -1 */
   double elements, reuse;      /* elements: number of distinct elements read. reuse: reads of each; above 1 if windows overlap */
   double pieces;               /* loads that a vector takes on average; above 1 if vectors lie across two cache lines */

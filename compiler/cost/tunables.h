@@ -69,7 +69,7 @@ TUNABLE(int, stage_bytes, 65536, 64, 1048576, "bytes", "most bytes of a nest's p
 TUNABLE(double, stage_walks, 8, 1, 1000000, "walks", "fewest walks over a panel that is copied; fewer do not pay for the copy")
 TUNABLE(double, streams, 20, 1, 10000, "streams", "streams that a prefetcher follows: Zen 4")
 TUNABLE(int, stream_apart, 1024, 64, 1048576, "bytes", "accesses at least this far apart are separate streams")
-TUNABLE(int, ways_left, 4, 1, 16, "ways", "ways of the first-level cache for copies at strides of a page: half of them, the rest serves streaming data")
+TUNABLE(int, ways_left, 4, 1, 16, "ways", "ways of the first-level cache that serve streaming data; copies at strides of a page have the others")
 TUNABLE(int, spread_registers, 4, 0, 64, "registers", "registers for values spread over lanes")
 TUNABLE(double, few_tiles, 16, 0, 10000, "tiles", "below this many, load imbalance between threads is priced")
 TUNABLE(int, lane_block, 128, 1, 65536, "lanes", "lanes per block where lanes crowd sets of the second level; a 2048 by 2048 transposition takes 2.5 ms, without blocks 4.3, on Zen 4")

@@ -21,7 +21,7 @@ const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the p
 void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
 
 /* needs.c: the elements of each value that a run of a size needs, by Ref, in the model's arena. Elements are counted in row-major
- * order. Each condition lies in one axis. Inputs hold only the elements of the run's size. If others are needed, graph_needs
+ * order. Each condition lies in one axis. Inputs hold only the elements of the run's sizes. If others are needed, graph_needs
  * fails, and names the node that needs them, or the input. graph_open: the elements that a value has in a run, as far as inputs
  * decide about them */
 const Needed *graph_open(const Graph *g);
@@ -33,8 +33,8 @@ Needed graph_need_of_value(IR *ir, const GIO *v); /* the elements that an input 
 int need_axis(const Node *x, const Need *is, int64_t *within);
 bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n lies in that axis */
 int need_along(IR *ir, const Node *x, const Needed *n, int axis); /* the extent of the needed first entries; -1: no condition */
-/* shape of the part that a run of `size` needs */
-void need_dims(const IR *ir, const Node *x, const Needed *n, int64_t size, int64_t *dims);
+/* shape of the part that a run of these sizes needs */
+void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
 /* Whether r is a size mask: WHERE(condition, value, a constant), with a condition *is on the numbers of its elements */
 bool graph_size_mask(const IR *ir, Ref r, Need *is);
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill); /* such a WHERE along an axis; fill: bits of the constant */

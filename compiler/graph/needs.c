@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* needs.c: how much of each value a run needs, if a run sets an extent n of inputs and outputs.
+/* needs.c: how much of each value a run needs, if a run sets extents of inputs and outputs.
  *
- * All shapes have the greatest n. A run needs the first n entries of an output along the axis with that extent. If the output
- * has another extent of the run (IR.extents), it needs as many. The walk goes from users to sources. A rule per op says from which entries of a
- * source the needed entries are computed. So the other entries have no effect on a needed one. A need is a list of conditions
- * (Needed). The scores of an attention have two: the first n rows, and in each row the first n entries. A reduction along the
+ * All shapes have the greatest sizes. A run of size n needs the first n entries of an output along the axis with that extent. If
+ * the output has another extent of the run (IR.extents), it needs as many. The walk goes from users to sources. A rule per op says
+ * from which entries of a source the needed entries are computed. So the other entries have no effect on a needed one. A need is a
+ * list of conditions (Needed). The scores of an attention have two: the first n rows, and in each row the first n entries. A reduction along the
  * axis needs the first n entries if its source is a size mask: WHERE(position < n, value, identity). Below the padding of a
  * convolution such a mask has the fill value. The front end puts masks there (frontends/sized.c). A window needs more entries than
  * it gives, and fewer if it has steps. A need is rounded up to all entries that a value has in the run. So a run's extent of an
@@ -65,12 +65,12 @@ bool need_lies_in(const Node *x, const Needed *n, int axis) {
   return any;
 }
 
-void need_dims(const IR *ir, const Node *x, const Needed *n, int64_t size, int64_t *dims) {
+void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims) {
   int64_t within;
   for (int a = 0; a < x->rank; a++) dims[a] = x->dims[a];
   for (int k = 0; k < n->n; k++) {
     const int a = need_axis(x, &n->is[k], &within);
-    if (a >= 0) dims[a] = dims[a] / n->is[k].extent * extent_in_run(ir, n->is[k].of, size);
+    if (a >= 0) dims[a] = dims[a] / n->is[k].extent * extent_in_run(ir, n->is[k].of, run);
   }
 }
 
@@ -79,7 +79,8 @@ static Need along(const Node *x, int axis, int of) { return (Need){ product(x->d
 
 Needed graph_need_of_value(IR *ir, const GIO *v) {
   Needed n = { 0 };
-  if (v->open) needed_add(ir, &n, (Need){ product(v->dims, v->open, v->rank), v->dims[v->open - 1], v->extent });
+  for (int a = v->rank - 1; a >= 0; a--)
+    if (v->open[a]) needed_add(ir, &n, (Need){ product(v->dims, a + 1, v->rank), v->dims[a], v->open[a] - 1 });
   return n;
 }
 
@@ -111,7 +112,7 @@ enum { VIEWS_MOST = 24 }; /* most ops between a mask and its positions */
 /* The extent that a SIZE, or a view of one, has; -1: it is none */
 static int extent_of_size(const IR *ir, Ref r) {
   const Node *x = node(ir, view_base(ir, r));
-  const RunSize *s = x->op == OP_SIZE ? &ir->sizes.p[size_id(x)] : NULL;
+  const tgcrt_size *s = x->op == OP_SIZE ? &ir->sizes.p[size_id(x)] : NULL;
   return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 ? s->of : -1;
 }
 
@@ -150,7 +151,7 @@ static bool first_entries(const IR *ir, Ref r, Need *is) {
 
 bool graph_size_mask(const IR *ir, Ref r, Need *is) {
   const Node *x = node(ir, r);
-  return ir->symbol.name && x->op == OP_WHERE && node_is_const(ir, where_no(x), NULL) && first_entries(ir, where_cond(x), is);
+  return ir->symbols.n && x->op == OP_WHERE && node_is_const(ir, where_no(x), NULL) && first_entries(ir, where_cond(x), is);
 }
 
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill) {
@@ -282,7 +283,7 @@ static void add_common_part(IR *ir, const Node *x, const Node *y, int k, const N
   for (int a = 0; a < y->rank && a < x->rank; a++) {
     const int all_of_run = need_along(ir, y, open, a);
     if (all_of_run < 0 || need_lies_in(x, n, a)) continue;
-    const int count = extent_make(ir, (Extent){ .plus = x->dims[a], .over = 1, .most = x->dims[a] });
+    const int count = extent_make(ir, (Extent){ .of = all_of_run, .plus = x->dims[a], .over = 1, .most = x->dims[a] });
     add_rounded(ir, y, a, entries_of_source(ir, x, y, k, a, count), all_of_run, out);
   }
 }
@@ -292,25 +293,33 @@ static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, 
   const int axis = (int)gather_axis(x), all_of_run = need_along(ir, y, open, axis), count = need_along(ir, x, n, axis);
   int64_t least, most;
   bool inside = all_of_run >= 0;
-  for (int64_t size = ir->symbol.low; size <= ir->symbol.high && inside; size++)
-    inside = index_in_run(ir, gather_index(x), size, count < 0 ? 0 : extent_in_run(ir, count, size), &least, &most) &&
-             most < extent_in_run(ir, all_of_run, size);
+  const int symbol = inside ? ir->extents.p[all_of_run].symbol : 0;
+  const bool counted = inside && count >= 0 && ir->extents.p[count].symbol == symbol;
+  RunSizes run = { 0 }; /* other sizes are any */
+  for (int64_t i = 0; inside && i < symbol_sizes(&ir->symbols.p[symbol]); i++) {
+    run[symbol] = ir->symbols.p[symbol].low + i * ir->symbols.p[symbol].step;
+    inside = index_in_run(ir, gather_index(x), run, counted ? extent_in_run(ir, count, run) : 0, &least, &most) &&
+             most < extent_in_run(ir, all_of_run, run);
+  }
   if (inside) needed_add(ir, of, along(y, axis, all_of_run));
 }
 
-/* The size mask below a reduction, or for the value that it hides */
-static bool mask_of_source(const IR *ir, Ref r, int k, Need *is) {
-  const Node *x = node(ir, r), *y = node(ir, x->src[k]);
+/* Adds the conditions of the size masks that a reduction takes its terms from, or of the mask that hides a value. */
+static void add_masks(IR *ir, Ref r, int k, Needed *to) {
+  const Node *x = node(ir, r);
   int64_t other;
-  if (x->op == OP_WHERE && k == 1) return ir->symbol.name && first_entries(ir, where_cond(x), is);
-  return x->op == OP_REDUCE && y->op == OP_WHERE && node_is_const(ir, where_no(y), &other) &&
-         other == reduce_identity(reduce_op(x), (DType)x->dt) && graph_size_mask(ir, operand(x), is);
+  Need mask;
+  if (x->op == OP_WHERE && k == 1 && ir->symbols.n && first_entries(ir, where_cond(x), &mask)) needed_only(ir, to, mask);
+  if (x->op != OP_REDUCE) return;
+  for (Ref s = operand(x); graph_size_mask(ir, s, &mask); s = where_yes(node(ir, s))) {
+    if (!node_is_const(ir, where_no(node(ir, s)), &other) || other != reduce_identity(reduce_op(x), (DType)x->dt)) return;
+    needed_only(ir, to, mask);
+  }
 }
 
 Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed *open) {
   const Node *x = node(ir, r), *y = node(ir, x->src[k]);
   Needed out = { n->n == NEED_NOTHING ? NEED_NOTHING : 0, { { 0 } } };
-  Need mask;
   int64_t within;
   for (int i = 0; i < n->n; i++) {
     const Need is = n->is[i];
@@ -323,7 +332,7 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
     const int count = axis >= 0 && at < 0 ? need_along(ir, x, &(Needed){ 1, { is } }, axis) : -1;
     if (count >= 0) add_rounded(ir, y, axis, entries_of_source(ir, x, y, k, axis, count), need_along(ir, y, open, axis), &out);
   }
-  if (n->n >= 0 && mask_of_source(ir, r, k, &mask)) needed_only(ir, &out, mask);
+  if (n->n >= 0) add_masks(ir, r, k, &out);
   if (x->op == OP_GATHER && !k && n->n >= 0) add_gathered(ir, x, y, n, open, &out);
   if (n->n >= 0 && x->rank && y->rank) add_common_part(ir, x, y, k, n, open, &out);
   return out;
@@ -394,22 +403,26 @@ static void tie(Needs *w, Ref yield) {
   }
 }
 
-static void refuse(const Needs *w, const GIO *in, Ref cause) {
+static void refuse(const Needs *w, const GIO *in, const Symbol *s, Ref cause) {
   Ctx *c = w->ir->ctx;
   if (!cause)
     fail(c, EX_BADMODEL, "--dim %s: all of input '%s' goes into an output without that dimension, so its size must be one number",
-         w->ir->symbol.name, in->name);
+         s->name, in->name);
   fail_at(c, EX_BADMODEL, ir_pos(w->ir, cause),
-          "--dim %s: the node combines entries along that dimension, so its size must be one number", w->ir->symbol.name);
+          "--dim %s: the node combines entries along that dimension, so its size must be one number", s->name);
 }
 
 /* An input has as many entries as the run says, even if fewer are needed. */
 static void settle_input(Needs *w, const GIO *in) {
   Needed *n = &w->of[in->ref];
   const Needed whole = graph_need_of_value(w->ir, in);
-  if (!in->open || n->n == NEED_NOTHING) return;
+  if (!gio_is_open(in) || n->n == NEED_NOTHING) return;
   const Needed both = needed_both(w->ir, n, &whole);
-  if (!needed_same(&both, &whole)) refuse(w, in, w->cause[in->ref]);
+  for (int k = 0; k < whole.n; k++) {
+    const Needed one = { 1, { whole.is[k] } }, found = needed_both(w->ir, &both, &one);
+    const Symbol *s = &w->ir->symbols.p[w->ir->extents.p[whole.is[k].of].symbol];
+    if (!needed_same(&found, &one)) refuse(w, in, s, w->cause[in->ref]);
+  }
   *n = whole;
 }
 

@@ -32,7 +32,7 @@ void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem);
  * before end * e / chunks. shift: by buffer, the element from which indices count (pass rebase); NULL: the first one. */
 void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, const int64_t *shift, int64_t begin, int64_t end,
                    int64_t chunks);
-/* The same in a run of size `size`; interp_chunks takes the greatest size. */
-void interp_run(const IR *ir, const Ref *list, size_t n, int64_t size, void *const *mem, const int64_t *shift, int64_t begin,
-                int64_t end, int64_t chunks);
+/* The same in a run of these sizes, by symbol; interp_chunks takes the greatest ones. */
+void interp_run(const IR *ir, const Ref *list, size_t n, const int64_t *sizes, void *const *mem, const int64_t *shift,
+                int64_t begin, int64_t end, int64_t chunks);
 #endif

@@ -175,7 +175,7 @@ void machine_step(Machine *m, const Step *s) {
   int64_t *to = &m->v[s->to];
   switch ((Op)x->op) {
   case OP_CONST: case OP_BUFFER: case OP_RANGE: case OP_TILES: case OP_PREFETCH: break;
-  case OP_SIZE: *to = size_in_run(m->ir, (int)size_id(x), m->size); break;
+  case OP_SIZE: *to = size_in_run(m->ir, (int)size_id(x), m->run); break;
   case OP_LOAD: run_load(m, s, to); break;
   case OP_STORE: run_store(m, s); break;
   case OP_BCAST:
@@ -206,7 +206,7 @@ void machine_step(Machine *m, const Step *s) {
 }
 
 static int64_t values_of(const Machine *m, const Node *range) {
-  return range_limit(range) ? size_in_run(m->ir, (int)range_limit(range) - 1, m->size) : range_extent(range);
+  return range_limit(range) ? size_in_run(m->ir, (int)range_limit(range) - 1, m->run) : range_extent(range);
 }
 /* First value of a range in its loop; limit_of: the end. */
 static int64_t first_of(const Machine *m, const Node *range) {
@@ -233,13 +233,15 @@ static void run(Machine *m) {
 
 void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, const int64_t *shift, int64_t begin, int64_t end,
                    int64_t chunks) {
-  interp_run(ir, list, n, ir->symbol.high, mem, shift, begin, end, chunks);
+  RunSizes sizes = { 0 };
+  greatest_sizes(&ir->symbols, sizes);
+  interp_run(ir, list, n, sizes, mem, shift, begin, end, chunks);
 }
 
-void interp_run(const IR *ir, const Ref *list, size_t n, int64_t size, void *const *mem, const int64_t *shift, int64_t begin,
-                int64_t end, int64_t chunks) {
+void interp_run(const IR *ir, const Ref *list, size_t n, const int64_t *sizes, void *const *mem, const int64_t *shift,
+                int64_t begin, int64_t end, int64_t chunks) {
   CHECK(0 <= begin && begin < end && end <= chunks);
-  Machine m = { .ir = ir, .mem = mem, .shift = shift, .size = size, .begin = begin, .end = end, .chunks = chunks };
+  Machine m = { .ir = ir, .mem = mem, .shift = shift, .run = sizes, .begin = begin, .end = end, .chunks = chunks };
   machine_open(&m, list, n);
   run(&m);
   machine_close(&m);

@@ -24,7 +24,7 @@ struct Machine {
   RefMap place;            /* by node: 1 + the index in v of its first lane; 0: it has no place yet */
   uint32_t places;
   int64_t *v;              /* values, by index */
-  int64_t size;            /* the dynamic dimension in this run, from which size_in_run computes all sizes; 0: no sizes */
+  const int64_t *run;      /* the sizes of this run by symbol, from which size_in_run computes all sizes */
   int64_t begin, end, chunks; /* the part of ranges of kind thread to run */
   /* Address of element `at` of buffer `id`, which step s is about to access; NULL: the access must not happen. If touch is NULL,
    * an access outside of the buffer is a BUG. */

@@ -197,7 +197,11 @@ int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root) {
   switch ((Op)x->op) {
   case OP_CONST:
     return constant(t, d, dt_float(d) ? double_to_bits(d, bits_to_double((DType)x->dt, const_value(x))) : const_value(x));
-  case OP_SIZE: return constant(t, d, size_in_run(ir, (int)size_id(x), ir->symbol.run ? ir->symbol.run : ir->symbol.high));
+  case OP_SIZE: {
+    RunSizes most = { 0 };
+    greatest_sizes(&ir->symbols, most);
+    return constant(t, d, size_in_run(ir, (int)size_id(x), ir->run ? ir->run : most));
+  }
   case OP_IOTA: return emit(t, (Ins){ .kind = I_INDEX, .dt = DT_I64, .at = at[0] });
   case OP_RESHAPE: {
     const Value *stored = eval_value(e, operand(x));

@@ -31,7 +31,8 @@ extern const DTypeInfo dtype_info[DT_COUNT];
 DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
 DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
 
-/* A type of ONNX that DType lacks (small_types.c) */
+/* A type of ONNX that DType lacks (small_types.c). A string is a row of bytes of the type ONNX_STRING, along one more axis. */
+enum { ONNX_STRING = 8 };
 typedef struct SmallType {
   const char *name;           /* ONNX's, such as "float8e4m3fn" */
   int onnx;                   /* TensorProto.DataType */
@@ -143,28 +144,33 @@ typedef struct Tensor {
   int narrow;              /* SmallType.onnx: elements are values of that type, or their bits if dt is small_bytes. 0: none */
 } Tensor;
 
-/* ---- sizes of a run (sizes.c): an extent of inputs may be a number from low to high. Each run is told this number. ---- */
+/* ---- sizes of a run (sizes.c): an extent of inputs may be a number that each run is told. Such an extent is a symbol. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
+enum { SYMBOLS_MOST = 4 };
 typedef struct Graph Graph;
 typedef struct Symbol {
-  const char *name;        /* name of the dimension; NULL: all sizes are constants */
-  int64_t low, high;       /* shapes of nodes contain `high` for the dimension */
-  int64_t run;             /* interp_graph evaluates the run of this size; 0: of the size `high` */
+  const char *name;        /* name of the dimension */
+  int64_t low, high, step; /* its sizes are low, low + step and so on to high. Shapes of nodes contain `high` for the dimension */
+  int64_t typical;         /* the size that schedules are made for; 0: not known */
 } Symbol;
-/* An extent in a run follows from another one, `of`: min(most, (of * times + plus) / over), or 0 if the sum is negative. Row 0 of
- * IR.extents is the number that a run is told. Extents with the same values are one row. */
+typedef struct Symbols {
+  int n;
+  Symbol p[SYMBOLS_MOST];
+} Symbols;                              /* n 0: all sizes are constants */
+typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
+/* An extent in a run follows from another one, `of`: min(most, (of * times + plus) / over), or 0 if the sum is negative. The first
+ * rows of IR.extents are the symbols. Extents that have the same values, of the same symbol, are one row. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
-  const int64_t *at;       /* its values in runs of symbol.low .. symbol.high */
+  int symbol;              /* from which it follows */
+  const int64_t *at;       /* its values for the sizes of this symbol */
   int64_t shared;          /* greatest common divisor of them */
 } Extent;
 typedef VEC(Extent) Extents;
-/* A number that kernels ask for: tgcrt_size_of, of an extent in place of n */
-typedef struct RunSize { int64_t times; int tile, height; tgcrt_size_rule rule; int of; } RunSize;
 /* A run needs the elements i with i / inner % extent < IR.extents[of], for each condition of a list. n 0: all of them;
  * NEED_NOTHING: none */
-enum { NEEDED_MOST = 4, NEED_NOTHING = -1 };
+enum { NEEDED_MOST = 6, NEED_NOTHING = -1 };
 typedef struct Need { int64_t inner, extent; int of; } Need;
 typedef struct Needed { int n; Need is[NEEDED_MOST]; } Needed;
 
@@ -209,9 +215,10 @@ typedef struct IR {
   VEC(Tensor) tensors;
   VEC(Buf) bufs;
   VEC(Origin) origins;
-  Symbol symbol;
+  Symbols symbols;
   Extents extents;         /* extents in a run; none: all are constants */
-  VEC(RunSize) sizes;         /* the sizes that kernels ask for */
+  const int64_t *run;      /* interp_graph evaluates the run of these sizes, by symbol; NULL: of the greatest ones */
+  VEC(tgcrt_size) sizes;   /* the sizes that kernels ask for */
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
   int64_t next_range;      /* number of the next range or accumulator */
@@ -379,9 +386,8 @@ typedef struct GIO {
   int rank;
   int64_t dims[MAX_RANK];
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
-  int open;                /* 1 + the axis whose extent a run decides; 0: none */
-  int extent;              /* with open: this extent, in IR.extents */
-  const char *formula;     /* with extent > 0: what it is, for readers */
+  unsigned short open[MAX_RANK]; /* by axis: 1 + its extent in IR.extents, which a run decides; 0: it is a constant */
+  const char *formula[MAX_RANK]; /* by axis with an extent that is no symbol: what it is, for readers */
 } GIO;
 static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: an output that the bundle keeps as an input of the next run. */
@@ -432,31 +438,41 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * ---- */
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for extent 1 */
-/* sizes.c. ir_set_symbol: sizes from low to high. extent_make: the row of an extent, added if absent. extent_in_run: its value
- * in a run of n. size_number, size_value: the row of a size in IR.sizes, and this size as a SIZE. greatest_size: its greatest value
- * in any run. size_in_run: its value in a run of n */
-void ir_set_symbol(IR *ir, Symbol symbol);
+/* sizes.c. ir_set_symbols: the symbols of a model. extent_make: the row of an extent, added if absent. extent_in_run: its value
+ * in a run. size_number: the row of s in IR.sizes, added if absent. size_value: this size as a SIZE. greatest_size: its greatest
+ * value in any run. size_in_run: its value in a run with these sizes of the symbols */
+void ir_set_symbols(IR *ir, const Symbols *symbols);
 int extent_make(IR *ir, Extent e);
-static inline int64_t extent_in_run(const IR *ir, int extent, int64_t n) { return ir->extents.p[extent].at[n - ir->symbol.low]; }
-int64_t extent_of_formulas(const Extents *all, int extent, int64_t n); /* the same without Extent.at */
-const char *extent_text(Ctx *c, const IR *ir, int extent);             /* "(n - 1) / 2 + 1", but as one fraction */
-/* Rows of IR.extents that follow from n, of which sizes, inputs and outputs need: their numbers in a table without the others. 0:
- * n itself, or not needed. *count: the greatest number */
+int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
+static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* how many it has */
+/* The same without Extent.at, with `symbols` of them in front */
+int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
+const char *extent_text(Ctx *c, const IR *ir, int extent); /* "(n - 1) / 2 + 1", but as one fraction */
+/* Rows of IR.extents as a table of the symbols and of what sizes, inputs and outputs need: their numbers there. *count: the
+ * number of rows behind the symbols */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
-/* Least and greatest value of an index in a run of n. iota: an IOTA below it counts so far; 0: to its end. False: not known */
-bool index_in_run(const IR *ir, Ref r, int64_t n, int64_t iota, int64_t *least, int64_t *most);
+/* Least and greatest value of an index in a run; a size of 0 in it: any. iota: an IOTA below it counts so far; 0: to its end.
+ * False: not known */
+bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t *least, int64_t *most);
 bool extent_at_most(const IR *ir, int a, int b);     /* in every run a is at most b */
 bool extent_is_constant(const IR *ir, int extent);
-RunSize size_all(int64_t times, int of);                /* as many values: extent `of` * times */
-int size_number(IR *ir, RunSize s);
+tgcrt_size size_all(int64_t times, int of);             /* as many values: extent `of` * times */
+int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);
 int64_t greatest_size(const IR *ir, int number);
-int64_t size_in_run(const IR *ir, int number, int64_t n);
+int64_t size_in_run(const IR *ir, int number, const int64_t *run);
+bool size_is_allowed(const Symbol *s, int64_t size);
+void greatest_sizes(const Symbols *s, int64_t *run);
 /* Adds a condition. False: it holds for all elements, the list has it, or the list has no room for another one */
 bool needed_add(IR *ir, Needed *to, Need is);
 void needed_only(IR *ir, Needed *to, Need is);       /* the same, in place of a condition on entries of the same axis */
 Needed needed_both(const IR *ir, const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
 bool needed_same(const Needed *a, const Needed *b);
+static inline bool gio_is_open(const GIO *v) {
+  for (int a = 0; a < v->rank; a++)
+    if (v->open[a]) return true;
+  return false;
+}
 /* a RANGE over the first values of `extent`, as many as size `number` says */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
 Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of this one */

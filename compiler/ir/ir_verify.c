@@ -251,7 +251,7 @@ static void verify_access(const IR *ir, Ref r, const Node *x) {
 
 /* Size number - 1 is at most `most` in every run. Texts of kernels have no table, so only the number is known there. */
 static void verify_size(const IR *ir, Ref r, int64_t number, int64_t most) {
-  if (!number || !ir->symbol.name) return;
+  if (!number || !ir->symbols.n) return;
   NEED(number <= (int64_t)ir->sizes.n, "no such size");
   NEED(greatest_size(ir, (int)number - 1) <= most, "a size may be greater than its bound");
 }

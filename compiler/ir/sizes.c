@@ -1,35 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /* sizes.c: the extents and sizes of runs of a range of sizes, conditions on elements, and ranges that end at a size.
  *
- * A run is told a number n. Extents of values follow from it: n + 2 behind a padding, (n - 1) / 2 + 1 behind a window with steps.
- * A size is a formula of an extent (runtime_stub/tgcrt_sizes.h). In kernels it is the leaf SIZE, whose bounds hold for every n, or
- * the limit of a RANGE. The extent of such a range is its greatest limit, so proofs stay valid. */
+ * A run is told a number n for each symbol. Extents of values follow from one: n + 2 behind a padding, (n - 1) / 2 + 1 behind a
+ * window with steps. A size is a formula of an extent (runtime_stub/tgcrt_sizes.h). In kernels it is the leaf SIZE, whose bounds
+ * hold for every run, or the limit of a RANGE. The extent of such a range is its greatest limit, so proofs stay valid. */
 #include "ir.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- extents ---- */
-static int64_t runs(const IR *ir) { return ir->symbol.high - ir->symbol.low + 1; }
+static int64_t runs(const IR *ir, int extent) { return symbol_sizes(&ir->symbols.p[ir->extents.p[extent].symbol]); }
 
-void ir_set_symbol(IR *ir, Symbol symbol) {
-  ir->symbol = symbol;
-  int64_t *at = ARENA_NEW(&ir->ctx->model, int64_t, runs(ir));
-  for (int64_t i = 0; i < runs(ir); i++) at[i] = symbol.low + i;
+bool size_is_allowed(const Symbol *s, int64_t size) {
+  return size >= s->low && size <= s->high && (size - s->low) % s->step == 0;
+}
+
+void greatest_sizes(const Symbols *s, int64_t *run) {
+  for (int k = 0; k < s->n; k++) run[k] = s->p[k].high;
+}
+
+void ir_set_symbols(IR *ir, const Symbols *symbols) {
+  ir->symbols = *symbols;
   ir->extents.n = 0;
-  VEC_PUSH(&ir->extents, ((Extent){ 0, 1, 0, 1, symbol.high, at, symbol.low == symbol.high ? symbol.low : 1 }));
+  for (int k = 0; k < symbols->n; k++) {
+    const Symbol *s = &symbols->p[k];
+    Extent e = { .of = k, .times = 1, .over = 1, .most = s->high, .symbol = k };
+    int64_t *at = ARENA_NEW(&ir->ctx->model, int64_t, symbol_sizes(s));
+    for (int64_t i = 0; i < symbol_sizes(s); i++) {
+      at[i] = s->low + i * s->step;
+      e.shared = i64_gcd(e.shared, at[i]);
+    }
+    e.at = at;
+    VEC_PUSH(&ir->extents, e);
+  }
 }
 
 int extent_make(IR *ir, Extent e) {
   e.shared = 0;
+  e.symbol = ir->extents.p[e.of].symbol;
   const tgcrt_extent formula = { e.times, e.plus, e.over, e.most, e.of };
-  const size_t bytes = (size_t)runs(ir) * sizeof(int64_t);
+  const size_t bytes = (size_t)runs(ir, e.of) * sizeof(int64_t);
   int64_t *at = xmalloc(bytes);
   size_t k = 0;
-  for (int64_t i = 0; i < runs(ir); i++) {
+  for (int64_t i = 0; i < runs(ir, e.of); i++) {
     at[i] = tgcrt_extent_of(&formula, ir->extents.p[e.of].at[i]);
     e.shared = i64_gcd(e.shared, at[i]);
   }
-  while (k < ir->extents.n && memcmp(ir->extents.p[k].at, at, bytes)) k++;
+  while (k < ir->extents.n && (ir->extents.p[k].symbol != e.symbol || memcmp(ir->extents.p[k].at, at, bytes))) k++;
   if (k == ir->extents.n) {
     e.at = arena_dup(&ir->ctx->model, at, bytes);
     VEC_PUSH(&ir->extents, e);
@@ -38,10 +55,16 @@ int extent_make(IR *ir, Extent e) {
   return (int)k;
 }
 
-int64_t extent_of_formulas(const Extents *all, int extent, int64_t n) {
-  int64_t *at = xcalloc((size_t)extent + 1, sizeof *at);
-  at[0] = n;
-  for (int i = 1; i <= extent; i++) {
+int64_t extent_in_run(const IR *ir, int extent, const int64_t *run) {
+  const Extent *e = &ir->extents.p[extent];
+  const Symbol *s = &ir->symbols.p[e->symbol];
+  return e->at[(run[e->symbol] - s->low) / s->step];
+}
+
+int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run) {
+  int64_t *at = xcalloc((size_t)extent + (size_t)symbols + 1, sizeof *at);
+  for (int i = 0; i < symbols; i++) at[i] = run[i];
+  for (int i = symbols; i <= extent; i++) {
     const Extent *e = &all->p[i];
     at[i] = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, e->most, e->of }, at[e->of]);
   }
@@ -52,46 +75,62 @@ int64_t extent_of_formulas(const Extents *all, int extent, int64_t n) {
 
 const char *extent_text(Ctx *c, const IR *ir, int extent) {
   const Extent *e = &ir->extents.p[extent];
-  if (!extent) return ir->symbol.name;
+  if (extent < ir->symbols.n) return ir->symbols.p[extent].name;
   const char *text = extent_text(c, ir, e->of);
-  if (e->times != 1) text = arena_printf(&c->model, e->of ? "%lld*(%s)" : "%lld*%s", (long long)e->times, text);
+  const bool derived = e->of >= ir->symbols.n;
+  if (e->times != 1) text = arena_printf(&c->model, derived ? "%lld*(%s)" : "%lld*%s", (long long)e->times, text);
   if (e->plus) text = arena_printf(&c->model, "%s%+lld", text, (long long)e->plus);
-  return e->over == 1 ? text : arena_printf(&c->model, e->plus || e->of ? "(%s)/%lld" : "%s/%lld", text, (long long)e->over);
+  return e->over == 1 ? text : arena_printf(&c->model, e->plus || derived ? "(%s)/%lld" : "%s/%lld", text, (long long)e->over);
 }
 
 const int *extents_used(const IR *ir, const Graph *g, int *count) {
+  const size_t symbols = (size_t)ir->symbols.n;
   int *number = ARENA_NEW(&ir->ctx->model, int, ir->extents.n + 1);
   memset(number, 0, (ir->extents.n + 1) * sizeof *number);
   *count = 0;
   for (size_t i = 0; i < ir->sizes.n; i++) number[ir->sizes.p[i].of] = 1;
-  for (size_t i = 0; i < g->outputs.n; i++) number[g->outputs.p[i].extent] = 1;
-  for (size_t i = ir->extents.n; i-- > 1;)
+  for (size_t i = 0; i < g->outputs.n; i++)
+    for (int a = 0; a < g->outputs.p[i].rank; a++)
+      if (g->outputs.p[i].open[a]) number[g->outputs.p[i].open[a] - 1] = 1;
+  for (size_t i = ir->extents.n; i-- > symbols;)
     if (number[i]) number[ir->extents.p[i].of] = 1;
-  number[0] = 0;
-  for (size_t i = 1; i < ir->extents.n; i++)
-    if (number[i]) number[i] = ++*count;
+  for (size_t i = 0; i < ir->extents.n; i++)
+    if (i < symbols || number[i]) number[i] = i < symbols ? (int)i : ir->symbols.n + (*count)++;
   return number;
 }
 
-bool extent_at_most(const IR *ir, int a, int b) {
+static int64_t least_extent(const IR *ir, int extent) {
+  const int64_t *at = ir->extents.p[extent].at;
+  int64_t least = at[0];
+  for (int64_t i = 1; i < runs(ir, extent); i++) least = at[i] < least ? at[i] : least;
+  return least;
+}
+
+static int64_t most_extent(const IR *ir, int extent) {
+  const int64_t *at = ir->extents.p[extent].at;
+  int64_t most = at[0];
+  for (int64_t i = 1; i < runs(ir, extent); i++) most = at[i] > most ? at[i] : most;
+  return most;
+}
+
+/* In every run, a * times is at most b * more. */
+static bool always_at_most(const IR *ir, int a, int64_t times, int b, int64_t more) {
+  const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
+  if (x->symbol != y->symbol) return most_extent(ir, a) * times <= least_extent(ir, b) * more;
   bool yes = true;
-  for (int64_t i = 0; i < runs(ir) && yes; i++) yes = ir->extents.p[a].at[i] <= ir->extents.p[b].at[i];
+  for (int64_t i = 0; i < runs(ir, a) && yes; i++) yes = x->at[i] * times <= y->at[i] * more;
   return yes;
 }
 
-bool extent_is_constant(const IR *ir, int extent) {
-  const int64_t *at = ir->extents.p[extent].at;
-  bool yes = true;
-  for (int64_t i = 1; i < runs(ir) && yes; i++) yes = at[i] == at[0];
-  return yes;
-}
+bool extent_at_most(const IR *ir, int a, int b) { return always_at_most(ir, a, 1, b, 1); }
+bool extent_is_constant(const IR *ir, int extent) { return least_extent(ir, extent) == most_extent(ir, extent); }
 
 /* ---- sizes ---- */
-RunSize size_all(int64_t times, int of) { return (RunSize){ times, 1, 1, TGCRT_SIZE_ALL, of }; }
+tgcrt_size size_all(int64_t times, int of) { return (tgcrt_size){ times, 1, 1, TGCRT_SIZE_ALL, of }; }
 
-int size_number(IR *ir, RunSize s) {
+int size_number(IR *ir, tgcrt_size s) {
   for (size_t i = 0; i < ir->sizes.n; i++) {
-    const RunSize *x = &ir->sizes.p[i];
+    const tgcrt_size *x = &ir->sizes.p[i];
     if (x->rule == s.rule && x->times == s.times && x->tile == s.tile && x->height == s.height && x->of == s.of) return (int)i;
   }
   if (ir->sizes.n == SIZES_MOST) fail(ir->ctx, EX_BADMODEL, "the model needs more than %d sizes in a run", SIZES_MOST);
@@ -99,15 +138,18 @@ int size_number(IR *ir, RunSize s) {
   return (int)ir->sizes.n - 1;
 }
 
-int64_t size_in_run(const IR *ir, int number, int64_t n) {
-  const RunSize *s = &ir->sizes.p[number];
-  return tgcrt_size_of(&(tgcrt_size){ s->times, s->tile, s->height, s->rule }, extent_in_run(ir, s->of, n));
+int64_t size_in_run(const IR *ir, int number, const int64_t *run) {
+  const tgcrt_size *s = &ir->sizes.p[number];
+  return tgcrt_size_of(s, extent_in_run(ir, s->of, run));
 }
 
 int64_t greatest_size(const IR *ir, int number) {
+  const tgcrt_size *s = &ir->sizes.p[number];
   int64_t most = 0;
-  for (int64_t n = ir->symbol.low; n <= ir->symbol.high; n++)
-    if (size_in_run(ir, number, n) > most) most = size_in_run(ir, number, n);
+  for (int64_t i = 0; i < runs(ir, s->of); i++) {
+    const int64_t size = tgcrt_size_of(s, ir->extents.p[s->of].at[i]);
+    if (size > most) most = size;
+  }
   return most;
 }
 
@@ -147,21 +189,33 @@ static bool is_arithmetic_of_two(const Node *x) {
          x->op == OP_FLMOD;
 }
 
-bool index_in_run(const IR *ir, Ref r, int64_t n, int64_t iota, int64_t *least, int64_t *most) {
+/* The size is known: the run has its symbol. */
+static bool size_is_set(const IR *ir, int number, const int64_t *run) {
+  return run[ir->extents.p[ir->sizes.p[number].of].symbol] > 0;
+}
+
+bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t *least, int64_t *most) {
   const int64_t far = INT64_C(1) << 40; /* sums and products of such numbers do not overflow */
   const Node *x = node(ir, r);
   int64_t a[2], b[2], out[2] = { 0, 0 };
   bool known = true;
   switch ((Op)x->op) {
   case OP_CONST: out[0] = out[1] = const_value(x); break;
-  case OP_SIZE: out[0] = out[1] = size_in_run(ir, (int)size_id(x), n); break;
-  case OP_RANGE: out[1] = (range_limit(x) ? size_in_run(ir, (int)range_limit(x) - 1, n) : range_extent(x)) - 1; break;
+  case OP_SIZE:
+    out[0] = x->vmin, out[1] = x->vmax;
+    if (size_is_set(ir, (int)size_id(x), run)) out[0] = out[1] = size_in_run(ir, (int)size_id(x), run);
+    break;
+  case OP_RANGE: {
+    const int limit = (int)range_limit(x) - 1;
+    out[1] = (limit >= 0 && size_is_set(ir, limit, run) ? size_in_run(ir, limit, run) : range_extent(x)) - 1;
+    break;
+  }
   case OP_IOTA: out[1] = (iota && iota < x->dims[0] ? iota : x->dims[0]) - 1; break;
   case OP_RESHAPE:
-  case OP_EXPAND: known = index_in_run(ir, operand(x), n, iota, &out[0], &out[1]); break;
+  case OP_EXPAND: known = index_in_run(ir, operand(x), run, iota, &out[0], &out[1]); break;
   default:
-    known = is_arithmetic_of_two(x) && index_in_run(ir, lhs(x), n, iota, &a[0], &a[1]) &&
-            index_in_run(ir, rhs(x), n, iota, &b[0], &b[1]) &&
+    known = is_arithmetic_of_two(x) && index_in_run(ir, lhs(x), run, iota, &a[0], &a[1]) &&
+            index_in_run(ir, rhs(x), run, iota, &b[0], &b[1]) &&
             (x->op != OP_MUL || (llabs(b[1]) < far / 1024 && llabs(a[0]) < 1024 * far)) && bounds_of((Op)x->op, a, b, out);
     if (!known && x->vmin > -far && x->vmax < far) out[0] = x->vmin, out[1] = x->vmax, known = true;
   }
@@ -179,11 +233,7 @@ static Need plainest(IR *ir, Need is) {
   return (Need){ is.inner * together, is.extent / together, of };
 }
 
-static bool holds_for_all(const IR *ir, const Need *is) {
-  bool yes = true;
-  for (int64_t i = 0; i < runs(ir) && yes; i++) yes = ir->extents.p[is->of].at[i] >= is->extent;
-  return yes;
-}
+static bool holds_for_all(const IR *ir, const Need *is) { return least_extent(ir, is->of) >= is->extent; }
 
 /* The condition on entries of the same axis; NULL: there is none */
 static const Need *needed_like(const Needed *all, const Need *is) {
@@ -208,10 +258,7 @@ void needed_only(IR *ir, Needed *to, Need is) {
 
 /* In every run, a asks for at most as many elements as b. */
 static bool asks_at_most(const IR *ir, const Need *a, const Need *b) {
-  const int64_t *x = ir->extents.p[a->of].at, *y = ir->extents.p[b->of].at;
-  bool yes = true;
-  for (int64_t i = 0; i < runs(ir) && yes; i++) yes = x[i] * a->inner <= y[i] * b->inner;
-  return yes;
+  return always_at_most(ir, a->of, a->inner, b->of, b->inner);
 }
 
 Needed needed_both(const IR *ir, const Needed *a, const Needed *b) {

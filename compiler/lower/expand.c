@@ -26,14 +26,38 @@ static Ref copy_of(IR *ir, Ref r, Ref range, int64_t at) {
   return ix_subst(ir, r, 1, &range, &c);
 }
 
-/* sum + terms, as a chain of multiply-adds like that of a loop; sum 0: the first product begins the chain. Chains of other
- * copies hide the latency. A tree would need additions that multiply-adds do for free. */
+/* sum + terms, as a chain of multiply-adds like that of a loop; sum 0: the first product begins the chain. */
 static Ref in_turn(IR *ir, Ref sum, Ref terms, bool fused) {
   const Node *x = node(ir, terms);
   if (x->op == OP_ADD) return in_turn(ir, in_turn(ir, sum, lhs(x), fused), rhs(x), fused);
   if (!sum) return terms;
   if (x->op == OP_MUL && fused) return make(ir, OP_MULACC, (DType)x->dt, 1, 3, (Ref[]){ lhs(x), rhs(x), sum }, 0, NULL);
   return make(ir, OP_ADD, (DType)x->dt, 1, 2, (Ref[]){ sum, terms }, 0, NULL);
+}
+
+static void list_terms(const IR *ir, Ref terms, Refs *out) {
+  const Node *x = node(ir, terms);
+  if (x->op != OP_ADD) {
+    VEC_PUSH(out, terms);
+    return;
+  }
+  list_terms(ir, lhs(x), out);
+  list_terms(ir, rhs(x), out);
+}
+
+/* The terms as several chains, one after another, whose sums are added. More than one only where chains of other copies do not
+ * hide the latency (sum_chains.c): the sums take additions that multiply-adds do for free. */
+static Ref in_chains(IR *ir, Ref terms, int chains) {
+  Refs list = { 0 };
+  Ref sum = 0;
+  list_terms(ir, terms, &list);
+  for (size_t c = 0, n = (size_t)chains; c < n; c++) {
+    Ref chain = 0;
+    for (size_t i = c * list.n / n; i < (c + 1) * list.n / n; i++) chain = in_turn(ir, chain, list.p[i], false);
+    sum = sum ? make(ir, OP_ADD, (DType)node(ir, chain)->dt, 1, 2, (Ref[]){ sum, chain }, 0, NULL) : chain;
+  }
+  VEC_FREE(&list);
+  return sum;
 }
 
 static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles has its own sum, 0, which `sum` replaces */
@@ -43,11 +67,16 @@ static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles has 
   return make(ir, op, (DType)x->dt, x->lanes, 2, (Ref[]){ sum, term }, 0, NULL);
 }
 
+typedef struct Unrolling {
+  const Target *t;
+  int chains; /* number of chains for a sum without a loop */
+} Unrolling;
+
 /* Unrolls a reduction: RED(v, ..., unroll range) becomes RED(v0 + v1 + ..., ...), whose terms linearize.c adds to one
  * accumulator. A partial range gives RED(v0, ...) + RED(v1, ...), which are combined by halves. Its lanes are combined last:
  * RED(sum of the parts, lanes). */
 static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
-  const Target *t = arg;
+  const Unrolling *w = arg;
   const Node *x = node(ir, r);
   for (int k = x->nsrc - 1; k > 0; k--) { /* the innermost first, so that terms stay in order */
     const Node *u = node(ir, x->src[k]);
@@ -78,7 +107,7 @@ static Ref unroll_reduction(IR *ir, Ref r, void *arg) {
     if (partial) return lanes ? make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ part[0], lanes }, 1, x->arg) : part[0];
     src[0] = sum;
     if (n == 1 && x->lanes == 1 && red_op(x) == OP_ADD && dt_float((DType)x->dt))
-      return in_turn(ir, t->in_order ? c_int(ir, (DType)x->dt, 0) : 0, sum, t->in_order);
+      return w->t->in_order ? in_turn(ir, c_int(ir, (DType)x->dt, 0), sum, true) : in_chains(ir, sum, w->chains);
     return n == 1 ? sum : make(ir, OP_RED, (DType)x->dt, x->lanes, n, src, 1, x->arg);
   }
   return 0;
@@ -503,8 +532,9 @@ static void vectorize_stores(IR *ir, Refs *stores, Ref vec) {
 static Ref expand_nest(IR *ir, Ref nest, const Target *t) {
   static const Rule unroll[] = { { OP_RED, "unroll", unroll_reduction }, { OP_NONE, NULL, NULL } };
   static const Rule group[] = { { OP_RED, "group", group_reduction }, { OP_NONE, NULL, NULL } };
+  Unrolling how = { t, sum_chains(ir, nest, t) };
   ir_rewrite(ir, group, NULL, &nest, 1, NULL);
-  ir_rewrite(ir, unroll, (void *)(uintptr_t)t, &nest, 1, NULL);
+  ir_rewrite(ir, unroll, &how, &nest, 1, NULL);
   Nest n = nest_open(ir, nest);
   Refs stores = { 0 }, parts = { 0 };
   const Node *body = node(ir, n.store);

@@ -35,6 +35,9 @@ bool plan_in_bounds(const Plan *p, Sb *why); /* changes nothing; false: *why nam
 Ref libm_expr(IR *ir, Ref r, bool scalb);
 bool libm_has(Op op, DType d);           /* whether libm_expr has the function */
 
+/* ---- sum_chains.c: chains of terms for a sum of the nest that is unrolled completely ---- */
+int sum_chains(IR *ir, Ref nest, const Target *t);
+
 /* ---- linearize.c ---- */
 void kernel_buffers(const IR *ir, Kernel *k); /* sets k->bufs: buffers of k's program, in the order of their first use */
 typedef struct Shared Shared;                  /* the nests of a program share values, which are computed once, outside of
@@ -65,6 +68,7 @@ void plan_rebase(Plan *p);
 /* ---- kernel_functions.c ---- */
 uint32_t kernel_signature(const Plan *p, size_t k); /* the text of kernel k's function without its name, interned; printed once */
 void plan_render(Plan *p);          /* Kernel.text */
+bool buf_has_rows(const Buf *b); /* rows in the caller's memory are as long as a run's sizes say */
 Ref caller_rows(IR *ir, Ref nest);   /* caller_rows.c: with indices of inputs and outputs as a run's size lays them out */
 bool kernel_sized(const IR *ir, const Kernel *k);   /* k's program asks for sizes of the run */
 

@@ -57,7 +57,7 @@ static Ref number_ranges(IR *ir, Ref nest) {
 /* Whether range r may become an outer range of `outer` values and an inner one. If a run needs the first entries that r counts, the
  * outer one must count them. */
 static bool splits_entries(IR *ir, Ref nest, Ref r, int64_t outer) {
-  RunSize values;
+  tgcrt_size values;
   bool yes = true;
   for (int i = 0; i < nest_needed(ir, nest)->n && yes; i++)
     yes = outer % nest_needed(ir, nest)->is[i].extent == 0 || sized_range(ir, nest, i, &values) != r;

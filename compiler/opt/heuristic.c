@@ -496,19 +496,38 @@ static const Opt *opt_of(const Opts *o, Ref r) {
   return NULL;
 }
 
+/* The range that a tile of the schedule is along, and that ends at a size of the run; 0: there is none. values: how many of its
+ * values a run needs */
+static Ref tiled_range(IR *ir, Ref nest, const Opts *o, tgcrt_size *values) {
+  const Needed *needed = nest_needed(ir, nest);
+  uint32_t seen = 0;
+  for (int i = 0; i < needed->n; i++) {
+    const int symbol = ir->extents.p[needed->is[i].of].symbol;
+    const Ref r = seen >> symbol & 1 ? 0 : sized_range(ir, nest, i, values);
+    seen |= 1u << symbol;
+    if (r && opt_of(o, r)) return r;
+  }
+  return 0;
+}
+
 /* For a range of sizes, one schedule serves all of them, and its tiles' other side is the width of the packed weights. The
- * cheapest tile for the greatest size may have few rows. Then a run with a few more rows reads all weights twice. So the schedule
- * is that of a nest with as many rows as a square tile has. If the greatest size has lanes along the range, a smaller one may fill
- * none. Then lanes go along another range, if there is one. */
+ * cheapest tile for the greatest size may have few rows. Then a run with a few more rows reads all weights twice. So the
+ * schedule is that of a nest with as many rows as a square tile has. The rows of the typical size count if they are more. If
+ * the greatest size has lanes along the range, a smaller one may fill none. Then lanes go along another range, if there is one.
+ * */
 static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
-  RunSize values;
-  const Ref r = sized_range(ir, nest, 0, &values);
-  const Opt *rows = r ? opt_of(&most, r) : NULL;
-  const bool lanes = rows && rows->lanes > 1 && values.times < (int64_t)rows->lanes * rows->unroll;
+  tgcrt_size values;
+  const Ref r = tiled_range(ir, nest, &most, &values);
+  if (!r) return most;
+  const Extent *e = &ir->extents.p[values.of];
+  const Symbol *s = &ir->symbols.p[e->symbol];
+  const Opt *rows = opt_of(&most, r);
+  const bool lanes = rows->lanes > 1 && values.times < (int64_t)rows->lanes * rows->unroll;
   const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
-  const int64_t few = lanes ? 2 : square;
-  if (!rows || (rows->lanes > 1 && !lanes) || rows->rows || most.isa_op ||
-      extent_in_run(ir, values.of, ir->symbol.low) * values.times >= few || range_extent(node(ir, r)) < 2 * few)
+  const int64_t usual = s->typical ? e->at[(s->typical - s->low) / s->step] * values.times : 0;
+  const int64_t few = lanes ? 2 : usual > square ? usual : square;
+  if ((rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || e->at[0] * values.times >= few ||
+      range_extent(node(ir, r)) < 2 * few)
     return most;
   Ref part;
   const Nest n = nest_open(ir, range_part(ir, nest, r, 0, few, &part));

@@ -17,7 +17,7 @@ enum { NARROW = 4, PIECES = 4 };
 /* A schedule for the tiles of a range that may end anywhere has no panels and no blocks of it. */
 void sized_opts(IR *ir, Ref nest, Opts *o) {
   int n = 0;
-  if (!ir->symbol.name) return;
+  if (!ir->symbols.n) return;
   if (nest_needed(ir, nest)->n > 0) o->staged = 0;
   for (int i = 0; i < o->nmoved; i++)
     if (!o->moved[i].block || !range_ends_early(ir, nest, o->moved[i].range)) o->moved[n++] = o->moved[i];
@@ -75,8 +75,9 @@ static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
   o->opt[o->n++] = (Opt){ .range = terms, .unroll = parts, .lanes = 1, .partial = true };
 }
 
-/* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes */
-static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, Remnants *parts) {
+/* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes. more: a tile of another range; .range 0: none */
+static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, const Opt *more,
+                     Remnants *parts) {
   Remnant rest = { .opts = *o };
   Ref loop, inside;
   int n = 0;
@@ -87,58 +88,100 @@ static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begi
   rest.opts.nmoved = n;
   rest.opts.opt[i] = (Opt){ .range = inside, .unroll = (int)(height / lanes), .lanes = lanes };
   if (height == 1) drop_opt(&rest.opts, i);
-  if (lanes == 1) add_parts(ir, rest.nest, &rest.opts, height);
+  if (more->range) rest.opts.opt[rest.opts.n++] = *more;
+  int64_t rows = height;
+  for (int k = 0; k < rest.opts.n; k++) /* rows_beside */
+    if (ir->symbols.n > 1 && rest.opts.opt[k].range != inside && rest.opts.opt[k].lanes == 1) rows *= rest.opts.opt[k].unroll;
+  if (lanes == 1) add_parts(ir, rest.nest, &rest.opts, rows);
   VEC_PUSH(parts, rest);
 }
 
-/* Whether some run has size `number` above 0 */
-static bool ever(const IR *ir, int number) { return greatest_size(ir, number) > 0; }
-
-/* A size that says how `all` is divided into tiles */
-static int size_in_tiles(IR *ir, const RunSize *all, int tile, int height, tgcrt_size_rule rule) {
-  return size_number(ir, (RunSize){ all->times, tile, height, rule, all->of });
+/* The number of the size that `rule` makes of a number of values, which tiles divide */
+static int size_of_tiles(IR *ir, const tgcrt_size *values, int tile, int height, tgcrt_size_rule rule) {
+  return size_number(ir, (tgcrt_size){ values->times, tile, height, rule, values->of });
 }
 
-/* Some run has a tile of this height. */
-static bool leaves_tile(const IR *ir, const RunSize *all, int tile, int height) {
-  const tgcrt_size any = { all->times, tile, height, TGCRT_SIZE_ANY };
-  bool leaves = false;
-  for (int64_t n = ir->symbol.low; n <= ir->symbol.high && !leaves; n++)
-    leaves = tgcrt_size_of(&any, extent_in_run(ir, all->of, n));
-  return leaves;
+/* Whether some run has a size above 0 */
+static bool ever(const IR *ir, const tgcrt_size *size) {
+  const Extent *e = &ir->extents.p[size->of];
+  bool any = false;
+  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]) && !any; i++) any = tgcrt_size_of(size, e->at[i]) > 0;
+  return any;
 }
 
-static void row_rests(IR *ir, Ref nest, const Opts *o, int i, const RunSize *all, Remnants *parts) {
+/* The index varies along a reduction. */
+static bool red_varies(IR *ir, Ref index) {
+  Refs ranges = { 0 };
+  bool any = false;
+  collect_ranges(ir, index, &ranges);
+  for (size_t i = 0; i < ranges.n; i++) any |= range_kind(node(ir, ranges.p[i])) == RK_REDUCE;
+  VEC_FREE(&ranges);
+  return any;
+}
+
+/* A sum of the nest takes terms from weights that do not vary with r. */
+static bool shares_weights(IR *ir, Ref nest, Ref r) {
+  Refs all = { 0 };
+  bool sums = false, shares = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    sums |= x->op == OP_RED;
+    if (x->op == OP_LOAD && ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind == BUF_WEIGHT)
+      shares |= red_varies(ir, load_index(x)) && !ix_uses(ir, load_index(x), r);
+  }
+  VEC_FREE(&all);
+  return sums && shares;
+}
+
+/* A low tile of rows may have further rows along another range that ends at another size: tokens of several short sequences. All
+ * of them use the weights that are loaded once. */
+static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, int height) {
+  tgcrt_size values;
+  for (int k = 0; k < nest_needed(ir, nest)->n; k++) {
+    const Ref r = sized_range(ir, nest, k, &values);
+    const int64_t most = r ? range_extent(node(ir, r)) : 0;
+    bool free = most > 1 && ir->extents.p[values.of].symbol != symbol && o->n < MAX_RANGES;
+    for (int i = 0; i < o->n; i++) free &= o->opt[i].range != r;
+    const int rows = tile / height < most ? tile / height : (int)most;
+    if (free && rows > 1 && !reduction_repeats(ir, nest, r) && shares_weights(ir, nest, r))
+      return (Opt){ .range = r, .unroll = rows, .lanes = 1 };
+  }
+  return (Opt){ 0 };
+}
+
+static void row_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const int tile = o->opt[i].unroll;
   for (int h = tile - 1; h > 0; h--) {
-    if (!leaves_tile(ir, all, tile, h)) continue;
-    const int start = size_in_tiles(ir, all, tile, h, TGCRT_SIZE_START),
-              lower = size_in_tiles(ir, all, tile, h, TGCRT_SIZE_LOWER);
-    add_rest(ir, nest, o, i, lower, start, h, 1, parts);
+    const tgcrt_size any = { values->times, tile, h, TGCRT_SIZE_ANY, values->of };
+    if (!ever(ir, &any)) continue;
+    const int start = size_of_tiles(ir, values, tile, h, TGCRT_SIZE_START);
+    const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
+    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, TGCRT_SIZE_LOWER), start, h, 1, &more, parts);
     Remnant *last = &parts->p[parts->n - 1];
-    last->nest = only_if(ir, last->nest, size_in_tiles(ir, all, tile, h, TGCRT_SIZE_ANY));
+    last->nest = only_if(ir, last->nest, size_number(ir, any));
   }
 }
 
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
 typedef struct Behind { int count, begin; } Behind;
 
-static Behind behind(IR *ir, const RunSize *all, int tile, int height) {
-  return (Behind){ size_in_tiles(ir, all, tile, height, TGCRT_SIZE_PARTS),
-                   size_in_tiles(ir, all, tile, height, TGCRT_SIZE_BEGIN) };
+static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
+  const int count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_PARTS);
+  return (Behind){ count, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN) };
 }
 
-static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, const RunSize *all, Remnants *parts) {
+static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const int lanes = o->opt[i].lanes;
   for (int tile = lanes * o->opt[i].unroll, height = lanes; tile > 1; tile = height, height = height > NARROW ? NARROW : 1) {
     if (tile == height) continue;
-    const Behind b = behind(ir, all, tile, height);
-    if (ever(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, parts);
+    const Behind b = behind(ir, values, tile, height);
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, &(Opt){ 0 }, parts);
   }
 }
 
-/* Cuts range r, of which a run needs the first values, as many as `all` says. */
-static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const RunSize *all) {
+/* Cuts range r, of which a run needs the first `values`. */
+static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tgcrt_size *values) {
   int i = 0;
   while (i < o->n && o->opt[i].range != r) i++;
   const Opt p = i < o->n ? o->opt[i] : (Opt){ .unroll = 1, .lanes = 1 };
@@ -146,13 +189,13 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const Ru
   Ref now, loop;
   if (p.rows || o->staged || o->grouped == r) return nest; /* all values are computed */
   if (tile == 1) {
-    now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, *all), RK_LOOP);
+    now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, *values), RK_LOOP);
     if (i < o->n) drop_opt(o, i);
     opts_replace(o, r, now);
     return range_replace(ir, nest, r, now, 1, &now);
   }
-  (p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, all, parts);
-  const int tiles = size_in_tiles(ir, all, tile, 1, p.lanes > 1 ? TGCRT_SIZE_WHOLE : TGCRT_SIZE_TILES);
+  (p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, values, parts);
+  const int tiles = size_of_tiles(ir, values, tile, 1, p.lanes > 1 ? TGCRT_SIZE_WHOLE : TGCRT_SIZE_TILES);
   nest = with_tiles(ir, nest, r, tiles, ix_const(ir, 0), tile, &loop, &now);
   opts_replace(o, r, loop);
   o->opt[i].range = now;
@@ -160,11 +203,14 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const Ru
 }
 
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
-  RunSize all;
-  for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
-    const Ref r = sized_range(ir, nest, i, &all);
-    if (r) nest = cut_range(ir, nest, o, parts, r, &all);
-  }
+  tgcrt_size values;
+  for (int tiled = 1; tiled >= 0; tiled--) /* rests of tiles take rows along ranges that have no limit yet */
+    for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
+      const Ref r = sized_range(ir, nest, i, &values);
+      bool has = false;
+      for (int k = 0; k < o->n; k++) has |= o->opt[k].range == r;
+      if (r && (has || !tiled)) nest = cut_range(ir, nest, o, parts, r, &values);
+    }
   return nest;
 }
 
@@ -187,33 +233,37 @@ Ref sized_sum(IR *ir, Ref root, const Opt *given) {
   Opt half = *given, *o = &half;
   if (range_extent(r) == (int64_t)o->unroll * o->lanes) *(o->unroll > 1 ? &o->unroll : &o->lanes) /= 2; /* add_piece */
   const int64_t extent = range_extent(r);
-  const RunSize limit = ir->sizes.p[range_limit(r) - 1], *all = &limit;
+  const tgcrt_size values = ir->sizes.p[range_limit(r) - 1];
   const int lanes = o->lanes, whole = o->unroll * lanes;
   TermsPart piece[PIECES];
   int n = 0;
-  const int tiles = size_in_tiles(ir, all, whole, 1, TGCRT_SIZE_WHOLE);
+  const int tiles = size_of_tiles(ir, &values, whole, 1, TGCRT_SIZE_WHOLE);
   add_piece(ir, piece, &n, tiles, ix_const(ir, 0), extent, o->unroll, lanes, o->partial);
   for (int tile = whole, height = lanes; tile > 1; tile = height, height = height > NARROW ? NARROW : 1) {
     if (tile == height) continue;
-    const Behind b = behind(ir, all, tile, height);
+    const Behind b = behind(ir, &values, tile, height);
     add_piece(ir, piece, &n, b.count, size_value(ir, b.begin), extent, 1, height, false);
   }
   return reduce_pieces(ir, root, given->range, piece, n);
 }
 
 /* ---- the check ---- */
-/* Whether an access ends with the memory of a run, as far as its loops say. Each condition of the buffer must be on a range with a
- * limit. once: the nest has a loop that runs once or not at all, and is not in the index */
-static bool ends_in_time(IR *ir, const Buf *b, Ref index, bool once) {
-  bool all = true;
-  for (int k = 0; k < b->needed.n && all; k++) {
-    Refs ranges = { 0 };
-    collect_ranges(ir, ix_mod(ir, ix_div(ir, index, b->needed.is[k].inner), b->needed.is[k].extent), &ranges);
-    all = !ranges.n || once;
-    for (size_t i = 0; i < ranges.n; i++) all |= range_limit(node(ir, ranges.p[i])) > 0;
-    VEC_FREE(&ranges);
-  }
-  return all;
+/* 1 << symbol, if the range ends at a size of that symbol; else 0 */
+static uint32_t limit_bit(const IR *ir, Ref r) {
+  const int64_t limit = range_limit(node(ir, r));
+  return limit ? 1u << ir->extents.p[ir->sizes.p[limit - 1].of].symbol : 0;
+}
+
+/* As far as the loops say, the access ends with the condition: on a range with a limit. once: the nest has loops that run once or
+ * not at all, by sizes of these symbols. They are not in the index */
+static bool ends_in_time(IR *ir, const Need *is, Ref index, uint32_t once) {
+  Refs ranges = { 0 };
+  collect_ranges(ir, ix_mod(ir, ix_div(ir, index, is->inner), is->extent), &ranges);
+  uint32_t ends = once;
+  for (size_t i = 0; i < ranges.n; i++) ends |= limit_bit(ir, ranges.p[i]);
+  const bool yes = !ranges.n || ends >> ir->extents.p[is->of].symbol & 1;
+  VEC_FREE(&ranges);
+  return yes;
 }
 
 /* A term of the gate says that the entry is below the extent of the condition. */
@@ -222,40 +272,53 @@ static bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is) {
   if (g->op == OP_AND) return gate_ends(ir, lhs(g), entry, is) || gate_ends(ir, rhs(g), entry, is);
   const bool same = g->op == OP_CMPLT && ix_mod(ir, lhs(g), is->extent) == entry;
   const Node *size = same ? node(ir, rhs(g)) : NULL;
-  const RunSize *s = size && size->op == OP_SIZE ? &ir->sizes.p[size_id(size)] : NULL;
+  const tgcrt_size *s = size && size->op == OP_SIZE ? &ir->sizes.p[size_id(size)] : NULL;
   return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 && extent_at_most(ir, s->of, is->of);
 }
 
-/* In every run, the entries that an access reaches along each condition of the buffer are fewer than the condition says. */
-static bool stays_inside(IR *ir, const Buf *b, Ref index, Ref gate) {
-  bool all = node(ir, index)->lanes == 1;
-  for (int k = 0; k < b->needed.n && all; k++) {
-    const Need *is = &b->needed.is[k];
-    const Ref entry = ix_mod(ir, ix_div(ir, index, is->inner), is->extent);
-    int64_t least, most;
-    if (gate && gate_ends(ir, gate, entry, is)) continue;
-    for (int64_t n = ir->symbol.low; n <= ir->symbol.high && all; n++)
-      all = index_in_run(ir, entry, n, 0, &least, &most) && least >= 0 && most < extent_in_run(ir, is->of, n);
-  }
+/* In every run, the entries that an access reaches along the condition are fewer than it says. */
+static bool stays_inside(IR *ir, const Need *is, Ref index, Ref gate) {
+  const Ref entry = ix_mod(ir, ix_div(ir, index, is->inner), is->extent);
+  const int symbol = ir->extents.p[is->of].symbol;
+  const Symbol *s = &ir->symbols.p[symbol];
+  RunSizes run = { 0 }; /* other sizes are any */
+  int64_t least, most;
+  bool all = true;
+  if (gate && gate_ends(ir, gate, entry, is)) return true;
+  for (run[symbol] = s->low; run[symbol] <= s->high && all; run[symbol] += s->step)
+    all = index_in_run(ir, entry, run, 0, &least, &most) && least >= 0 && most < extent_in_run(ir, is->of, run);
   return all;
+}
+
+/* The condition of the buffer at which the access x may end too late; NULL: none */
+static const Need *ends_late(IR *ir, const Buf *b, const Node *x, uint32_t once) {
+  const Ref index = access_index(x), gate = x->op == OP_TILE ? 0 : access_gate(x);
+  const Need *late = NULL;
+  for (int k = 0; k < b->needed.n && !late; k++) {
+    const Need *is = &b->needed.is[k];
+    const bool inside = ends_in_time(ir, is, index, once) || (node(ir, index)->lanes == 1 && stays_inside(ir, is, index, gate));
+    if (!inside) late = is;
+  }
+  return late;
 }
 
 /* A nest that touches memory of the caller must end where that ends. */
 void sized_check(IR *ir, Ref nest) {
   Refs all = { 0 };
   const Nest n = nest_open(ir, nest);
-  bool once = false;
-  if (!ir->symbol.name) return;
-  for (int k = 0; k < n.n; k++) once |= range_limit(node(ir, n.ranges[k])) && range_extent(node(ir, n.ranges[k])) == 1;
+  uint32_t once = 0;
+  if (!ir->symbols.n) return;
+  for (int k = 0; k < n.n; k++)
+    if (range_extent(node(ir, n.ranges[k])) == 1) once |= limit_bit(ir, n.ranges[k]);
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     const Buf *b = is_access(x) ? &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))] : NULL;
-    if (!b || !buf_ends_early(b) || ends_in_time(ir, b, access_index(x), once) ||
-        stays_inside(ir, b, access_index(x), x->op == OP_TILE ? 0 : access_gate(x)))
-      continue;
+    const Need *late = b && buf_ends_early(b) ? ends_late(ir, b, x, once) : NULL;
+    if (!late) continue;
     fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, nest_body(node(ir, nest))),
-            "--dim %s: a kernel of this node cannot end at a size that a run sets; give one number", ir->symbol.name);
+            "--dim %s: a kernel of this node cannot end at a size that a run sets; give one number",
+            ir->symbols.p[ir->extents.p[late->of].symbol].name);
   }
   VEC_FREE(&all);
 }

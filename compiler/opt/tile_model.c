@@ -90,6 +90,18 @@ int widest_datum(const IR *ir, Ref r) {
   return widest;
 }
 
+/* A value that copies of the tile share is converted once, as it is loaded once. Scalar code converts while it loads. */
+static bool converts_load(Model *m, const Node *x, double instructions) {
+  if (x->op != OP_CAST || !m->t->vector_bytes) return false;
+  for (size_t i = 0; i < m->access.n; i++) {
+    Access *a = &m->access.p[i];
+    if (a->ref != operand(x) || !a->hot) continue;
+    a->converts += instructions;
+    return true;
+  }
+  return false;
+}
+
 void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   Refs all = { 0 }, body = { 0 };
   memset(m, 0, sizeof *m);
@@ -129,8 +141,9 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
     if (x->op == OP_LOAD || x->op == OP_STORE)
       model_access(m, all.p[i], access_index(x), access_buffer(x), m->red && in_body, times, in_body ? m->group : 1);
     if (in_body && m->group > 1) continue; /* one instruction covers the whole body */
-    if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL)
-      *(in_body ? &m->ops : &m->cold) += times * op_instructions(t, BY_TILE, (Op)x->op);
+    const double instructions = times * op_instructions(t, BY_TILE, (Op)x->op);
+    if (x->dt != DT_I64 && x->dt != DT_NONE && x->dt != DT_BOOL && !(in_body && converts_load(m, x, instructions)))
+      *(in_body ? &m->ops : &m->cold) += instructions;
     if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
     if (x->op == OP_CAST && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
   }

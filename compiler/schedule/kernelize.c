@@ -58,7 +58,7 @@ static bool has_op(const IR *ir, Ref r, Op op) {
   return any;
 }
 
-static bool asks_size(const IR *ir, Ref r) { return ir->symbol.name && has_op(ir, r, OP_SIZE); }
+static bool asks_size(const IR *ir, Ref r) { return ir->symbols.n && has_op(ir, r, OP_SIZE); }
 
 /* Memory of the caller may end earlier than bounds say. A remainder brings an index that is outside back, but not before that end.
  * path: condition under which the element is used; 0: always */
@@ -217,7 +217,7 @@ static bool exists(const IR *ir, Ref r, const Ref *idx) {
 /* A run may lack the element, although the value of the greatest size has it. */
 static bool may_end_before(const IR *ir, Ref path, int rank, const Ref *idx) {
   bool yes = asks_size(ir, path);
-  for (int a = 0; a < rank && !yes && ir->symbol.name; a++) yes = has_op(ir, idx[a], OP_FLMOD);
+  for (int a = 0; a < rank && !yes && ir->symbols.n; a++) yes = has_op(ir, idx[a], OP_FLMOD);
   return yes;
 }
 

@@ -328,7 +328,7 @@ static void find_needed(Sched *s) {
     if (mixed[i] && (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT))
       fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, b->value),
               "--dim %s: the memory of this node holds two values, and a run needs different elements of each; give one number",
-              ir->symbol.name);
+              ir->symbols.p[0].name);
   }
   free(mixed);
   free(known);
@@ -339,7 +339,7 @@ void sched_layout(Sched *s) {
   size_t nin = graph_nin(s->g), nout = graph_nout(s->g);
   for (size_t k = 0; k < s->g->states.n; k++)
     if (is_state_window(s, k)) s->place[s->g->outputs.p[nout + k].ref].state = (int)k + 1;
-  if (ir->symbol.name) s->needs = graph_needs(s->g, graph_open(s->g));
+  if (ir->symbols.n) s->needs = graph_needs(s->g, graph_open(s->g));
   find_halos(s);
   find_insides(s);
   sched_layout_pbqp(s);

@@ -6,7 +6,7 @@
  * an axis for each value, and a range in lanes for each loop body. The cost of an access depends on one of each. The cost of
  * passing on the result of a reduction depends on the bodies on both sides. So every cost is one of a pair, and pbqp.c finds
  * the least sum. It is compared with the cost of the axes that layout_seed.c finds value by value; these stay unless the new
- * choice is clearly better.
+ * choice is clearly better, for all values or for one beside the inputs.
  *
  * No kernel exists only to change an order: any kernel can load and store any order, at a price that is part of the sum.
  * Blocked axes, as in [N, C/16, H, W, 16], are not among the choices; docs/why.md gives the reason. */
@@ -43,6 +43,7 @@ typedef struct Problem {
   IR *ir;
   Pbqp *c;
   int *var;                /* by Ref of a value with its own layout: PBQP node + 1 */
+  bool *transposes;        /* by Ref of a value: its kernel only moves and combines elements of inputs */
   int lanes;
   VEC(Body *) bodies;      /* bodies of the current kernel */
 } Problem;
@@ -411,6 +412,13 @@ static void price_bodies(Problem *o) {
   o->bodies.n = 0;
 }
 
+/* Whether the body of a kernel without reductions reads inputs only: their order is the caller's */
+static bool reads_inputs(const Problem *o, const Body *b) {
+  bool only = b->access.n && o->bodies.n == 1;
+  for (size_t i = 0; i < b->access.n; i++) only &= node(o->ir, b->access.p[i].value)->op == OP_PARAM;
+  return only;
+}
+
 /* A nest that computes element idx of `value` for each element of x's shape and stores it as `to` */
 static void nest(Problem *o, Ref to, Ref value, const Node *x, bool top) {
   Ref idx[MAX_RANK];
@@ -421,6 +429,7 @@ static void nest(Problem *o, Ref to, Ref value, const Node *x, bool top) {
   b->outer = b->n;
   b->node = pbqp_node(o->c, b->n + 1);
   element(o, b, value, idx, top);
+  o->transposes[to] = top && reads_inputs(o, b);
   take_access(o->ir, b, to, idx, x->rank);
   price_bodies(o);
 }
@@ -469,6 +478,28 @@ static void apply(const Problem *o, const int *alternative) {
   }
 }
 
+/* Values of kernels that only read inputs take the axis that the solution `wish` gives them, if the kernels around them then cost
+ * clearly less. Such a kernel transposes if its result has another order than the inputs, which layout_seed.c does not see. For
+ * other values such gains were often losses when they were timed. `axis` has the axes that are taken, by PBQP node, and -1 for
+ * nodes of bodies; returns the whole cost. */
+static double choose_beside_inputs(const Problem *o, const int *wish, double cost, int *axis, int *alternative) {
+  const Sched *s = o->s;
+  const double least = 1 - tunable(o->ir->ctx, layout_gain);
+  for (size_t i = 0; i < s->order.n; i++) {
+    const int v = o->var[s->order.p[i]] - 1;
+    if (v < 0 || wish[v] == axis[v] || !o->transposes[s->order.p[i]]) continue;
+    const int before = axis[v];
+    pbqp_solve(o->c, axis, alternative);
+    const double around = pbqp_cost_around(o->c, alternative, v);
+    axis[v] = wish[v];
+    const double changed = pbqp_solve(o->c, axis, alternative);
+    if (cost - changed > least * around) cost = changed;
+    else axis[v] = before;
+  }
+  pbqp_solve(o->c, axis, alternative);
+  return cost;
+}
+
 /* Uses given axes in place of the model's. Axes are chosen for all values together, so a given one may cost more than the model
  * would accept by itself. */
 static void decide_orders(Sched *s, const int *var) {
@@ -501,12 +532,14 @@ void sched_layout_pbqp(Sched *s) {
   o.c = pbqp_new();
   o.var = xmalloc(s->nplace * sizeof *o.var);
   memset(o.var, 0, s->nplace * sizeof *o.var);
+  o.transposes = xcalloc(s->nplace, sizeof *o.transposes);
   make_variables(&o);
   for (size_t i = 0; i < s->order.n; i++)
     if (s->place[s->order.p[i]].materialized) kernel(&o, s->order.p[i]);
 
   int nodes = pbqp_size(o.c), *fixed = xmalloc(size_mul(nodes + 1, sizeof *fixed)),
-      *alternative = xmalloc(size_mul(nodes + 1, sizeof *alternative));
+      *alternative = xmalloc(size_mul(nodes + 1, sizeof *alternative)),
+      *wish = xmalloc(size_mul(nodes + 1, sizeof *wish));
   for (int v = 0; v < nodes; v++) fixed[v] = -1;
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
@@ -515,13 +548,18 @@ void sched_layout_pbqp(Sched *s) {
   }
   double *cost = s->plan->layouts.cost;
   cost[0] = pbqp_solve(o.c, fixed, alternative);
-  cost[1] = pbqp_solve(o.c, NULL, alternative);
-  if (cost[1] < tunable(s->ir->ctx, layout_gain) * cost[0]) apply(&o, alternative);
-  else cost[1] = cost[0];
+  cost[1] = pbqp_solve(o.c, NULL, wish);
+  if (cost[1] < tunable(s->ir->ctx, layout_gain) * cost[0]) apply(&o, wish);
+  else {
+    cost[1] = choose_beside_inputs(&o, wish, cost[0], fixed, alternative);
+    apply(&o, alternative);
+  }
   decide_orders(s, o.var);
   VEC_FREE(&o.bodies);
   free(fixed);
   free(alternative);
+  free(wish);
   free(o.var);
+  free(o.transposes);
   pbqp_free(o.c);
 }

@@ -98,6 +98,21 @@ double pbqp_total(const Pbqp *c, const int *alternative) {
   return sum;
 }
 
+double pbqp_cost_around(const Pbqp *c, const int *alternative, int node) {
+  bool *near = xcalloc(c->node.n, sizeof *near);
+  double sum = 0;
+  near[node] = true;
+  for (size_t i = 0; i < c->node.p[node].edges.n; i++) near[other_end(&c->edge.p[c->node.p[node].edges.p[i]], node)] = true;
+  for (size_t v = 0; v < c->node.n; v++) sum += near[v] ? c->node.p[v].cost[alternative[v]] : 0;
+  for (size_t i = 0; i < c->edge.n; i++) {
+    const Edge *e = &c->edge.p[i];
+    if (!e->gone && (near[e->end[0]] || near[e->end[1]]))
+      sum += *pair_cost(c, e, e->end[0], alternative[e->end[0]], alternative[e->end[1]]);
+  }
+  free(near);
+  return sum;
+}
+
 /* ---- removing nodes ---- */
 typedef struct Taken { int node, n, edge[2]; } Taken; /* with its remaining edges at that time */
 typedef struct Solver {

@@ -15,6 +15,8 @@ void pbqp_cost(Pbqp *c, int node, int alternative, double cost);     /* adds to 
 /* Adds cost[i * alternatives of b + j] to the pair of alternative i at a and j at b; a is not b. */
 void pbqp_edge(Pbqp *c, int a, int b, const double *cost);
 double pbqp_total(const Pbqp *c, const int *alternative);            /* total cost of the given alternatives, one per node */
+/* The part of it that a node, its neighbours and all their edges cost */
+double pbqp_cost_around(const Pbqp *c, const int *alternative, int node);
 /* Finds alternatives of least total cost, and returns it. fixed[node] >= 0 fixes that node's alternative; fixed may be NULL.
  * The result is exact if removing nodes with at most two neighbours empties the graph, as for series-parallel graphs. Otherwise
  * it is close: changing a single node never improves it. */

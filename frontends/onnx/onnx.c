@@ -40,7 +40,11 @@ bool onnx_op(int i, OpForm *form) {
 Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   static const BuildFn moves[] = { op_identity, op_reshape, op_transpose, op_flatten, op_squeeze, op_unsqueeze, NULL };
   static const BuildFn take_narrow[] = { op_cast, op_cast_like, op_quantize, op_dequantize, op_gather_block_quantized, NULL };
-  static const OpTable ops = { rows, ROWS, refused, REFUSALS, moves, take_narrow };
+  static const BuildFn take_strings[] = {
+    op_equal,         op_string_concat,   op_string_normalizer, op_string_split,     op_regex_full_match,
+    op_label_encoder, op_category_mapper, op_one_hot_encoder,   op_tfidf_vectorizer, NULL
+  };
+  static const OpTable ops = { rows, ROWS, refused, REFUSALS, moves, take_narrow, take_strings };
   return build_graph(c, &ops, m, o);
 }
 

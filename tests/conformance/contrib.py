@@ -81,6 +81,52 @@ def ints(seed, low, high, *shape, kind=np.int32):
     return np.random.default_rng(seed).integers(low, high, shape, endpoint=True).astype(kind)
 
 
+def strings():
+    """ONNX Runtime is the reference for everything"""
+    text = lambda *v: np.array(v, object)
+    animals = text(["cat", "", "Dog"], ["a dog", "cat", "wolf"])
+    case("string_equal_scalar", "Equal", [animals, text("cat").reshape(())], domain="")
+    case("string_gather", "Gather", [animals, np.array([[2, 0], [-1, 1]])], domain="", axis=1)
+    case("string_concat_axis", "Concat", [animals, Const(text(["longer than the others"], ["x"]))], domain="", axis=1)
+    case("string_where", "Where", [np.array([[True], [False]]), animals, Const(text("mouse", "b", "c"))], domain="")
+    case("string_transpose", "Transpose", [animals], domain="")
+    case("string_slice", "Slice", [animals, Const(np.array([2])), Const(np.array([-9])), Const(np.array([1])), Const(np.array([-2]))], domain="")
+    case("string_tile", "Tile", [animals, Const(np.array([1, 2]))], domain="")
+    case("string_expand", "Expand", [text(["a"], ["bc"]), Const(np.array([2, 2, 3]))], domain="")
+    def split(name, words, delimiter=None, maxsplit=-1):
+        """as Python splits, and the reference of the standard; ONNX Runtime has no piece of an empty text, and knows blanks only"""
+        parts = [w.split(delimiter, maxsplit) for w in words]
+        room = max(map(len, parts))
+        table = np.array([p + [""] * (room - len(p)) for p in parts], object).reshape(len(words), room)
+        case(name, "StringSplit", [text(*words)], outputs=2, domain="", version=20, expected=[table, np.array(list(map(len, parts)), np.int64)],
+             **({"delimiter": delimiter} if delimiter else {}), **({"maxsplit": maxsplit} if maxsplit >= 0 else {}))
+
+    split("string_split_many", ["", "a", ",", "a,,b", ",a,b,c,"], ",")
+    split("string_split_long", ["a----b", "--", "-", "---", "x--y--z"], "--")
+    split("string_split_limit", ["a, b, c, d", ", ", "abc", "a, "], ", ", 2)
+    split("string_split_words", [" a  b c ", "", "   ", "one", "x\ty\nz"])
+    split("string_split_words_limit", [" a  b c d", "one two", "x  y  z w "], None, 1)
+    for i, pattern in enumerate(("(?i)[a-d]og|c.t", "a{2,3}b*?", r"\d+(\.\d+)?", "[^x]*", r"\bfoo\b.*", "é+|[à-ü]", "(a|b)*abb", ".*", "")):
+        words = text("cat", "DOG", "aab", "3.14", "10", "foo bar", "food", "é", "üé", "abb", "babb", "", "a\nb", "x")
+        case(f"string_regex_{i}", "RegexFullMatch", [words], domain="", version=20, pattern=pattern)
+    case("string_normalizer", "StringNormalizer", [text("Über", "ÀÉ", "straße", "ΑΒΓ", "жЖ")], domain="", case_change_action="UPPER", locale="C.UTF-8")
+    case("string_normalizer_lower", "StringNormalizer", [text("The", "the", "Cat", "SAT")], domain="", locale="C.UTF-8", case_change_action="LOWER", stopwords=["THE", "sat"])
+    labels = dict(domain="ai.onnx.ml")
+    case("label_string_string", "LabelEncoder", [animals], keys_strings=["cat", "Dog", "cat"], values_strings=["feline", "canine", "other"],
+         default_string="something else", **labels)
+    case("label_string_float", "LabelEncoder", [animals], keys_strings=["cat", "Dog"], values_floats=[1.5, -2.0], default_float=9.0, **labels)
+    case("label_int_string", "LabelEncoder", [np.array([3, 1, 7])], keys_int64s=[1, 3], values_strings=["one", "three"], **labels)
+    case("category_mapper", "CategoryMapper", [animals], cats_int64s=[5, 6], cats_strings=["cat", "wolf"], default_int64=-7, **labels)
+    case("category_mapper_back", "CategoryMapper", [np.array([[5, 6, 1]])], cats_int64s=[5, 6], cats_strings=["cat", "wolf"], default_string="?", **labels)
+    case("one_hot_strings", "OneHotEncoder", [animals], cats_strings=["wolf", "cat", ""], **labels)
+    case("extract_strings", "ArrayFeatureExtractor", [animals, np.array([2, 0])], **labels)
+    case("linear_strings", "LinearClassifier", [floats(1, 4, 3)], outputs=2, coefficients=[float(v) for v in floats(2, 9)], intercepts=[0.0, 0.1, 0.2],
+         classlabels_strings=["red", "green", "light blue"], multi_class=0, post_transform="NONE", **labels)
+    grams = dict(max_gram_length=2, max_skip_count=1, min_gram_length=1, ngram_counts=[0, 3], ngram_indexes=[0, 1, 2, 3, 4])
+    case("tfidf_strings", "TfIdfVectorizer", [text(["a", "b", "a", "c"], ["b", "a", "zz", "b"])], domain="", mode="TFIDF",
+         pool_strings=["a", "b", "c", "a", "b", "b", "a"], weights=[1.0, 2.0, 3.0, 4.0, 5.0], **grams)
+
+
 def attention():
     x, w, c = floats(1, 2, 3, 8), floats(2, 8, 24), floats(3, 24)
     case("ms_attention", "Attention", [x, Const(w), Const(c)], num_heads=2)
@@ -513,6 +559,7 @@ def experts():
 
 def main():
     attention()
+    strings()
     experts()
     of_machines()
     recurrent()

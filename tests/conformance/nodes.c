@@ -79,6 +79,18 @@ static bool close_enough(double got, double want, double error) {
   return got == want || fabs(got - want) <= error + REL * fabs(want);
 }
 
+/* Strings with rows of as many bytes as `like` has */
+static void widen(Ctx *c, Tensor *t, const GIO *like) {
+  if (t->narrow != ONNX_STRING || like->narrow != ONNX_STRING || t->rank != like->rank) return;
+  const int64_t from = t->dims[t->rank - 1], to = like->dims[t->rank - 1], rows = dims_elems(t->dims, t->rank - 1);
+  if (from > to) return;
+  char *p = ARENA_NEW(&c->model, char, rows *to + 1);
+  for (int64_t i = 0; i < rows; i++) memcpy(p + i * to, (const char *)t->data + i * from, (size_t)from);
+  t->dims[t->rank - 1] = to;
+  t->elems = rows * to;
+  t->data = p;
+}
+
 static void compare(Case *k, int output, const Tensor *got, const Tensor *want) {
   if (got->dt != want->dt || got->rank != want->rank ||
       (want->rank && memcmp(got->dims, want->dims, (size_t)want->rank * sizeof *want->dims))) {
@@ -143,19 +155,29 @@ static void load_case(Ctx *c, void *arg) {
   c->file = k->model;
   onnx_read(c, k->model, &o, &m);
   OnnxId *kept = ARENA_NEW(&c->model, OnnxId, m.graph.nin + 1);
-  uint32_t nkept = 0;
+  uint32_t nkept = 0, nfed = 0;
   for (uint32_t i = 0; i < m.graph.nin && i < MAX_IO; i++) {
     OnnxValue *v = &m.values.p[m.graph.in[i]];
     const char *path = path_of(c, k->data, "input", (int)i);
-    in[i] = onnx_data_load(c, path);
-    if ((int)i >= k->constant_from) {
-      in[i] = onnx_tensor_load(c, path);
-      v->init = &in[i];
+    DataList list = { .p = ARENA_NEW(&c->model, Tensor, 1), .n = 1 };
+    const bool is_list = v->type.inside != ON_NOTYPE && onnx_list_load(c, path, &list);
+    if (is_list) dims[o.ndims++] = (DimValue){ arena_printf(&c->model, "#list:%u", nkept), list.n };
+    else if ((int)i >= k->constant_from) {
+      Tensor *t = ARENA_NEW(&c->model, Tensor, 1);
+      *t = onnx_tensor_load(c, path);
+      v->init = t;
       continue;
+    } else list.p[0] = onnx_data_load(c, path);
+    for (int j = 0; j < list.n; j++) {
+      const Tensor *t = &list.p[j];
+      in[nfed] = *t;
+      fed[nfed] = &in[nfed];
+      for (int a = 0; a < t->rank - (t->narrow == ONNX_STRING); a++)
+        dims[o.ndims++] = (DimValue){ is_list ? arena_printf(&c->model, "#%u:%d", nfed, a)
+                                              : arena_printf(&c->model, "%s:%d", v->name, a),
+                                      t->dims[a] };
+      nfed++;
     }
-    for (int a = 0; a < in[i].rank; a++)
-      dims[o.ndims++] = (DimValue){ arena_printf(&c->model, "%s:%d", v->name, a), in[i].dims[a] };
-    fed[nkept] = &in[i];
     kept[nkept++] = m.graph.in[i];
   }
   m.graph.in = kept;
@@ -165,17 +187,26 @@ static void load_case(Ctx *c, void *arg) {
   Graph *g = onnx_build(c, &m, &o);
   VEC_FREE(&m.values);
   ir_verify_graph(g);
+  for (size_t i = 0; i < graph_nin(g); i++) widen(c, &in[i], &g->inputs.p[i]);
   k->g = g;
   compute(((Loading *)arg)->w, k, fed);
 }
 
 static void judge_case(Ctx *c, void *arg) {
   Case *k = arg;
-  for (size_t i = 0; i < k->g->outputs.n && !*k->why; i++) {
-    const char *path = path_of(c, k->data, "output", (int)i);
-    if (access(path, R_OK)) continue;
-    Tensor want = onnx_data_load(c, path);
-    compare(k, (int)i, &k->got[i], &want);
+  size_t output = 0; /* a sequence has as many as it has tensors */
+  for (int i = 0; output < k->g->outputs.n && !*k->why; i++) {
+    const char *path = path_of(c, k->data, "output", i);
+    DataList list = { .p = ARENA_NEW(&c->model, Tensor, 1), .n = 1 };
+    if (access(path, R_OK)) return;
+    if (!onnx_list_load(c, path, &list)) list.p[0] = onnx_data_load(c, path);
+    for (int j = 0; j < list.n && !*k->why; j++, output++) {
+      if (output == k->g->outputs.n)
+        snprintf(k->why, sizeof k->why, "output %d has %d tensors, of which some are missing", i, list.n);
+      if (*k->why) return;
+      widen(c, &list.p[j], &k->g->outputs.p[output]);
+      compare(k, (int)output, &k->got[output], &list.p[j]);
+    }
   }
 }
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* every.c: runs a bundle for a range of sizes ("net") at every size, beside one for the greatest size ("top"). If FIX_N is defined,
- * it also runs one for that size ("fix"). Inputs and outputs end at a page that cannot be touched. Before each run the arena and the
- * outputs are filled with other bytes: 0, 0xff and NaN. Prints "ok N sizes", or what is wrong.
+/* every.c: runs a bundle for ranges of sizes ("net") at every combination of sizes. Beside it are one for the greatest sizes
+ * ("top") and one for the sizes FIX_N ("fix"). LOW, HIGH, STEP and FIX_N have a number for each range. Inputs and outputs end
+ * at a page that cannot be touched. Before each run the arena and the outputs are filled with other bytes: 0, 0xff and NaN.
+ * Prints "ok N sizes", or what is wrong.
  *
- * At each size the outputs must have the same bits for all fills, and with chunks in reverse order. They must differ from those of
+ * At each combination the outputs must have the same bits for all fills, and with chunks in reverse order. They must differ from those of
  * "top" and "fix" by at most 1e-5 of the greatest value; with SAME_BITS in the environment, by nothing from those of "top". With
- * INNER the dimension is not outermost, or entries along it are combined; then "top" is compared at its own size only. */
+ * INNER a dimension is not outermost, or entries along it are combined; then "top" is compared at its own sizes only. */
 #include "net.h"
 #include "top.h"
-#ifdef FIX_N
 #include "fix.h"
-#endif
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,8 @@
 #include <unistd.h>
 
 enum { MOST = 16 };
+static const int64_t low[] = { LOW }, high[] = { HIGH }, step[] = { STEP }, fixed[] = { FIX_N };
+enum { RANGES = sizeof low / sizeof *low };
 static size_t page;
 
 /* bytes that end where memory ends */
@@ -72,9 +73,38 @@ static size_t bytes_at(const net_ctx *ctx, size_t i, int out) {
   return bytes;
 }
 
-static int differs(const char *what, int64_t n, size_t i) {
-  printf("size %lld: output %zu %s\n", (long long)n, i, what);
+static int differs(const char *what, const int64_t *n, size_t i) {
+  printf("size");
+  for (int k = 0; k < RANGES; k++) printf("%s %lld", k ? "," : "", (long long)n[k]);
+  printf(": output %zu %s\n", i, what);
   return 1;
+}
+
+/* The next combination; 0: there is none */
+static int next(int64_t *n) {
+  for (int k = 0; k < RANGES; k++) {
+    if ((n[k] += step[k]) <= high[k]) return 1;
+    n[k] = low[k];
+  }
+  return 0;
+}
+
+/* Whether bad sizes get another status than TGCRT_SIZE, or change the sizes that are set; net_bad_size tells the range. */
+static int wrong_status(net_ctx *ctx) {
+  int bad = 0;
+  for (int k = 0; k < RANGES; k++) {
+    const int64_t wrong[] = { -1, 0, low[k] - 1, high[k] + 1, INT64_MIN, INT64_MAX, low[k] + 1 };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong - (step[k] == 1); i++) {
+      int64_t n[RANGES], now[RANGES];
+      memcpy(n, low, sizeof n);
+      n[k] = wrong[i];
+      net_sizes s;
+      memcpy(&s, n, sizeof s);
+      bad |= net_set_sizes(ctx, &s) != TGCRT_SIZE || net_bad_size(&s) != k;
+      bad |= net_get_sizes(ctx, &s) || (memcpy(now, &s, sizeof now), memcmp(now, high, sizeof now));
+    }
+  }
+  return bad;
 }
 
 /* Floats that differ by at most 1e-5 of the largest one in b */
@@ -100,24 +130,20 @@ int main(int argc, char **argv) {
   if (argc < 3 || top_init(&whole, top_arena, top_arena_bytes(), top_weights, top_weights_bytes())) return 5;
   net_sizes s = { 0 };
   int bad = net_set_sizes(&ctx, &s) != TGCRT_UNREADY;
-  int64_t sizes = 0;
-  const int64_t low = *(const int64_t *)(const void *)&(net_sizes){ LOW }, high = HIGH;
+  int64_t sizes = 0, n[RANGES];
   if (net_init(&ctx, arena, net_arena_bytes(), weights, net_weights_bytes())) return 6;
-  for (int64_t wrong = -1; wrong <= high + 1; wrong += high + 1 > wrong + 1 && wrong >= 0 && wrong + 1 >= low ? high + 1 - wrong : 1) {
-    memcpy(&s, &wrong, sizeof wrong);
-    if (wrong >= low && wrong <= high) continue;
-    bad |= net_set_sizes(&ctx, &s) != TGCRT_SIZE;
-  }
+  bad |= wrong_status(&ctx);
   bad |= net_set_sizes(NULL, &s) != TGCRT_ARGUMENT || net_set_sizes(&ctx, NULL) != TGCRT_ARGUMENT;
   if (bad) printf("a status of a bad size is wrong\n");
-  for (int64_t n = low; n <= high && !bad; n++) {
+  memcpy(n, low, sizeof n);
+  for (int more = 1; more && !bad; more = next(n)) {
     void *in[MOST] = { NULL }, *out[MOST], *top_in[MOST], *top_out[MOST], *first[MOST] = { NULL };
     size_t ib[MOST], ob[MOST];
-    memcpy(&s, &n, sizeof n);
+    memcpy(&s, n, sizeof n);
     bad |= net_set_sizes(&ctx, &s);
     for (size_t i = 0; i < nin; i++) {
       ib[i] = bytes_at(&ctx, i, 0);
-      values(in[i] = fenced(ib[i]), ib[i], net_input_type(i), (unsigned)(i * 977 + (size_t)n));
+      values(in[i] = fenced(ib[i]), ib[i], net_input_type(i), (unsigned)(i * 977 + (size_t)n[0] + (size_t)n[RANGES - 1]));
       fill(top_in[i] = malloc(net_input_bytes(i) + 1), net_input_bytes(i), 0);
       memcpy(top_in[i], in[i], ib[i]);
     }
@@ -137,13 +163,12 @@ int main(int argc, char **argv) {
         memcpy(first[i], out[i], ob[i]);
       }
     }
-    const int comparable = n == high || !INNER;
+    const int comparable = !memcmp(n, high, sizeof n) || !INNER;
     bad |= top_run_v(&whole, (const void *const *)top_in, top_out);
     for (size_t i = 0; i < nout && comparable; i++)
       if (memcmp(first[i], top_out[i], ob[i]) && (!near(first[i], top_out[i], ob[i]) || getenv("SAME_BITS")))
         bad |= differs("is not that of the bundle for the greatest size", n, i);
-#ifdef FIX_N
-    if (n == FIX_N) {
+    if (!memcmp(n, fixed, sizeof n)) {
       static fix_ctx fix;
       char *fix_arena = (char *)aligned_alloc(64, fix_arena_bytes() + 64);
       if (fix_init(&fix, fix_arena, fix_arena_bytes(), map_file(argv[3], fix_weights_bytes()), fix_weights_bytes())) return 7;
@@ -151,7 +176,6 @@ int main(int argc, char **argv) {
       for (size_t i = 0; i < nout; i++)
         if (!near(first[i], top_out[i], ob[i])) bad |= differs("is not that of the bundle for this size", n, i);
     }
-#endif
     for (size_t i = 0; i < nin; i++) unfence((char *)in[i], ib[i]), free(top_in[i]);
     for (size_t i = 0; i < nout; i++) unfence((char *)out[i], ob[i]), free(top_out[i]), free(first[i]);
     sizes++;

@@ -79,6 +79,20 @@ def encoder(e=48, heads=3, h=96):
             f'y = reshape l2 : [1,n,{e}]\noutput y "y"\n')
 
 
+def encoders(e=48, heads=3, h=96):
+    """the layer above for a batch of b sequences"""
+    text = encoder(e, heads, h).replace(f'x = input f32[1,n,{e}] "x"\nmask = input f32[1,n]', f'x = input f32[b,n,{e}] "x"\nmask = input f32[b,n]')
+    head, rest = text.split("\n", 1)
+    for old, new in ((f"[n,{heads},", f"[b,n,{heads},"), ("perm=[1,0,2]", "perm=[0,2,1,3]"), (f"[{heads},n,", f"[b,{heads},n,"), (f"[{heads},1,n,", f"[b,{heads},1,n,"),
+                     ("[1,1,n]", "[b,1,1,n]"), ("axes=[3]", "axes=[4]"), ("[1,n,", "[b,n,")):
+        rest = rest.replace(old, new)
+    rest = rest.replace("m = reduce s op=max axes=[2]", "m = reduce s op=max axes=[3]").replace("z = reduce ex op=add axes=[2]", "z = reduce ex op=add axes=[3]")
+    rest = rest.replace("o_r = reduce o_p op=add axes=[2]", "o_r = reduce o_p op=add axes=[3]")
+    for old in ("[n,",):
+        rest = rest.replace(old, "[b*n,")
+    return head + "\n" + rest
+
+
 def row_softmax(rows=4):
     """softmax along the dimension, in rows"""
     return (f'x = input f32[{rows},n] "x"\nm = reduce x op=max axes=[1]\nd = sub x, m\ne = exp d\ns = reduce e op=add axes=[1]\n'
@@ -89,6 +103,19 @@ def pooled(rows=3, e=24):
     """what remains of a sequence: greatest values and sums; an output without the dimension"""
     return (f'x = input f32[{rows},n,{e}] "x"\nm = reduce x op=max axes=[1]\ns = reduce x op=add axes=[1]\nd = sub x, m\nu = add d, s\n'
             'output u "u"\noutput s "s"\n')
+
+
+def ffns(d=384, h=1536):
+    """a feed-forward block for b sequences of n rows"""
+    text = ffn(d, h).replace(f'x = input f32[n,{d}] "x"', f'xs = input f32[b,n,{d}] "x"\nx = reshape xs : [n*b,{d}]')
+    return text.replace("[n,", "[b*n,").replace('output y "y"', f'ys = reshape y : [b,n,{d}]\noutput ys "y"')
+
+
+def grids(e=12):
+    """sums and greatest values along both dimensions, the inner one first in memory"""
+    return (f'x = input f32[n,b,{e}] "x"\nw = input f32[b,n] "w"\np = permute x perm=[1,0,2]\nv = reshape w : [b,n,1]\nu = add p, v\n'
+            'm = reduce u op=max axes=[0]\ns = reduce u op=add axes=[0,1]\nd = sub u, m\nt = mul s, 0.01\nz = sub d, t\n'
+            'y = permute z perm=[1,0,2]\noutput y "y"\noutput s "s"\n')
 
 
 def lstm_cell(d=20, h=24):
@@ -117,18 +144,18 @@ def numbers(d=5):
             f'r = reshape k : [n,1]\nc = reshape l : [1,{d}]\nd = sub r, c\ny = add x, d\noutput y "y"\n')
 
 
-def conv1d(out, x, n, to, c, m, k, stride=1, lo=0, hi=0, phase=0.37):
-    """out[1,m,to]: a convolution of x[1,c,n] along n, and max with 0"""
+def conv1d(out, x, n, to, c, m, k, stride=1, lo=0, hi=0, phase=0.37, b=1):
+    """out[b,m,to]: a convolution of x[b,c,n] along n, and max with 0"""
     return (weight(f"{out}_k", [1, m, c, 1, k], 1 / (c * k) ** 0.5, phase) +
-            f"{out}_g = pad {x}, 0 lo=[0,0,{lo}] hi=[0,0,{hi}]\n{out}_v = window {out}_g axis=2 stride={stride} dilation=1 : [1,{c},{to},{k}]\n"
-            f"{out}_d = reshape {out}_v : [1,1,{c},{to},{k}]\n{out}_p = mul {out}_d, {out}_k\n"
-            f"{out}_r = reduce {out}_p op=add axes=[2,4]\n{out}_z = reshape {out}_r : [1,{m},{to}]\n{out} = max {out}_z, 0.0\n")
+            f"{out}_g = pad {x}, 0 lo=[0,0,{lo}] hi=[0,0,{hi}]\n{out}_v = window {out}_g axis=2 stride={stride} dilation=1 : [{b},{c},{to},{k}]\n"
+            f"{out}_d = reshape {out}_v : [{b},1,{c},{to},{k}]\n{out}_p = mul {out}_d, {out}_k\n"
+            f"{out}_r = reduce {out}_p op=add axes=[2,4]\n{out}_z = reshape {out}_r : [{b},{m},{to}]\n{out} = max {out}_z, 0.0\n")
 
 
-def audio(c=16, m=32):
+def audio(c=16, m=32, b=1):
     """convolutions with steps over a length n, and a mean over time"""
-    return (f'x = input f32[1,{c},n] "x"\n' + conv1d("a", "x", "n", "n-1/2+1", c, m, 3, 2, 1, 1) +
-            conv1d("b", "a", "n-1/2+1", "n-1/2+1", m, m, 1, phase=0.59) + conv1d("y", "b", "n-1/2+1", "n-1/2+1-1/2+1", m, c, 5, 2, 2, 2, 0.83) +
+    return (f'x = input f32[{b},{c},n] "x"\n' + conv1d("a", "x", "n", "n-1/2+1", c, m, 3, 2, 1, 1, b=b) +
+            conv1d("b", "a", "n-1/2+1", "n-1/2+1", m, m, 1, phase=0.59, b=b) + conv1d("y", "b", "n-1/2+1", "n-1/2+1-1/2+1", m, c, 5, 2, 2, 2, 0.83, b) +
             'output y "y"\ns = reduce y op=add axes=[2]\noutput s "s"\n')
 
 
@@ -168,4 +195,5 @@ def ends(c=4):
 
 ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
 SPATIAL = {"audio": audio, "ocr": ocr, "edges": edges}
+SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids}  # with two numbers, b and n
 INNER = {"encoder": encoder, "row_softmax": row_softmax, "pooled": pooled}

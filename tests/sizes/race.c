@@ -39,6 +39,7 @@ static void *block(size_t bytes) {
 static void open_side(Side *s, const char *name, const char *so, const char *weights) {
   int (*init)(void *, void *, size_t, const void *, size_t);
   size_t (*bytes)(size_t);
+  int (*type)(size_t);
   *s = (Side){ .so = dlopen(so, RTLD_NOW | RTLD_LOCAL), .name = name };
   FILE *f = fopen(weights, "rb");
   if (!s->so || !f) exit(3);
@@ -51,9 +52,12 @@ static void open_side(Side *s, const char *name, const char *so, const char *wei
   *(void **)&s->run = symbol(s, "run_v");
   if (init(s->ctx, block(arena), arena, w, n)) exit(4);
   *(void **)&bytes = symbol(s, "input_bytes");
+  *(void **)&type = symbol(s, "input_type");
   for (size_t i = 0; i < call(s, "input_count"); i++) {
     float *x = s->in[i] = block(bytes(i));
+    int64_t *ids = s->in[i];
     for (size_t k = 0; k < bytes(i) / 4; k++) x[k] = (float)(k * 7919 % 2001) / 1000 - 1;
+    for (size_t k = 0; k < bytes(i) / 8 && type(i) == TGCRT_I64; k++) ids[k] = 1;
   }
   *(void **)&bytes = symbol(s, "output_bytes");
   for (size_t i = 0; i < call(s, "output_count"); i++) s->out[i] = block(bytes(i));
@@ -95,13 +99,15 @@ int main(int argc, char **argv) {
   static double time[2][PAIRS], ratio[PAIRS];
   Side side[2];
   if (argc != 8) return 1;
-  const int64_t n = atoll(argv[5]);
+  int64_t n[8] = { 0 };
+  const char *at = argv[5];
+  for (int k = 0; k < 8 && at; k++, at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) n[k] = atoll(at);
   const int threads = atoi(argv[6]), pairs = atoi(argv[7]) < PAIRS ? atoi(argv[7]) : PAIRS;
   int (*set_sizes)(void *, const int64_t *);
   open_side(&side[0], "net", argv[1], argv[2]);
   open_side(&side[1], "fix", argv[3], argv[4]);
   *(void **)&set_sizes = symbol(&side[0], "set_sizes");
-  if (set_sizes(side[0].ctx, &n)) return 7;
+  if (set_sizes(side[0].ctx, n)) return 7;
   for (int i = 0; i < 2 && threads > 1; i++) share(&side[i], threads);
   for (int i = 0; i < 2; i++) turn(&side[i], 3);
   const int runs = 1 + (int)(TURN_US / turn(&side[1], 3));

@@ -52,6 +52,18 @@ static void connect(Given *g, bool tree) {
   for (int v = 1; v < g->nodes; v++) edge(g, v, tree ? (int)next((uint32_t)v) : v - 1);
 }
 
+/* 0 - 1 - 2 - 3: what lies around node 0 are nodes 0 and 1, and edges 0-1 and 1-2 */
+static void cost_around_a_node(void **state) {
+  (void)state;
+  Pbqp *c = pbqp_new();
+  const int alternative[4] = { 0, 0, 0, 0 };
+  for (int v = 0; v < 4; v++) pbqp_cost(c, pbqp_node(c, 1), 0, 1 << v);
+  for (int v = 0; v < 3; v++) pbqp_edge(c, v, v + 1, &(double){ 16 << v });
+  assert_true(pbqp_cost_around(c, alternative, 0) == 1 + 2 + 16 + 32);
+  assert_true(pbqp_cost_around(c, alternative, 1) == 1 + 2 + 4 + 16 + 32 + 64);
+  pbqp_free(c);
+}
+
 static void trees_and_chains_are_solved_exactly(void **state) {
   (void)state;
   seed = 1;
@@ -62,6 +74,7 @@ static void trees_and_chains_are_solved_exactly(void **state) {
     double cost = pbqp_solve(g.c, NULL, alternative);
     assert_true(cost == pbqp_total(g.c, alternative));
     assert_true(cost == least_of_all(&g, NULL));
+    if (g.nodes < 3) assert_true(pbqp_cost_around(g.c, alternative, 0) == cost); /* all nodes are neighbours */
     pbqp_free(g.c);
   }
 }
@@ -120,6 +133,7 @@ static void of_any_graph_no_single_label_is_better(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(cost_around_a_node),
     cmocka_unit_test(trees_and_chains_are_solved_exactly),
     cmocka_unit_test(branches_that_meet_again_are_solved_exactly),
     cmocka_unit_test(labels_that_are_fixed_stay),

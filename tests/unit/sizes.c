@@ -23,7 +23,7 @@ static void tiles_cover(void **state) {
     for (int times = 1; times <= 3; times++)
       for (int tile = 1; tile <= 16; tile++) {
         char seen[200] = { 0 };
-        tgcrt_size s = { times, tile, 1, TGCRT_SIZE_TILES };
+        tgcrt_size s = { times, tile, 1, TGCRT_SIZE_TILES, 0 };
         const int64_t full = tgcrt_size_of(&s, n);
         for (int64_t i = 0; i < full * tile; i++) seen[i]++;
         for (s.height = 1; s.height < tile; s.height++) {
@@ -35,7 +35,7 @@ static void tiles_cover(void **state) {
           for (int64_t i = 0; i < lower * s.height; i++) seen[tgcrt_size_of(&s, n) + i]++;
         }
         for (int64_t i = 0; i < 200; i++) assert_int_equal(seen[i], i < n * times);
-        s = (tgcrt_size){ times, tile, 1, TGCRT_SIZE_WHOLE };
+        s = (tgcrt_size){ times, tile, 1, TGCRT_SIZE_WHOLE, 0 };
         const int64_t whole = tgcrt_size_of(&s, n);
         s.rule = TGCRT_SIZE_BEGIN;
         assert_int_equal(tgcrt_size_of(&s, n), whole * tile);
@@ -45,18 +45,37 @@ static void tiles_cover(void **state) {
 }
 
 /* ---- models ---- */
+enum { DIMS = 3 };
 typedef struct Job {
   const char *path;
-  int64_t low, high, n;    /* n: the only size; 0: the range */
+  int dims; /* so many of the names below have a range */
+  int64_t low[DIMS], high[DIMS], step[DIMS];
+  const int64_t *run; /* the only sizes; NULL: the ranges */
   Graph *g;
 } Job;
 
 static void load(Ctx *c, void *arg) {
+  static const char *const name[DIMS] = { "n", "b", "m" };
   Job *j = arg;
-  const DimValue dim = { "n", j->n ? j->n : j->high };
-  const LoadOptions o = { .dims = &dim, .ndims = 1, .unguarded = true, .range = &dim, .low = j->low };
+  DimValue dim[DIMS];
+  DimRange range[DIMS];
+  for (int k = 0; k < j->dims; k++) {
+    dim[k] = (DimValue){ name[k], j->run ? j->run[k] : j->high[k] };
+    range[k] = (DimRange){ k, j->low[k], j->step[k], 0 };
+  }
+  const LoadOptions o = { .dims = dim, .ndims = j->dims, .unguarded = true, .ranges = range, .nranges = j->dims };
   c->file = j->path;
-  j->g = j->n ? model_load(c, j->path, &o) : sized_load(c, j->path, &o);
+  j->g = j->run ? model_load(c, j->path, &o) : sized_load(c, j->path, &o);
+}
+
+/* Sets the sizes of run number i; false: there are no more */
+static bool nth_run(const Job *j, int64_t i, int64_t *run) {
+  for (int k = 0; k < j->dims; k++) {
+    const int64_t n = (j->high[k] - j->low[k]) / j->step[k] + 1;
+    run[k] = j->low[k] + i % n * j->step[k];
+    i /= n;
+  }
+  return i == 0;
 }
 
 static void write_model(char path[64], const char *text) {
@@ -74,7 +93,8 @@ static void refuses(const char *text, const char *part) {
   write_model(path, text);
   ctx_init(&c);
   c.err = tmpfile();
-  Job j = { path, 1, 4, 0, NULL };
+  Job j = { path, DIMS, { 1, 1, 1 }, { 4, 3, 5 }, { 1, 1, 1 }, NULL, NULL };
+  j.dims = strstr(text, "[n,b") ? 2 : 1;
   const int code = ctx_try(&c, load, &j);
   rewind(c.err);
   const size_t n = fread(line, 1, sizeof line - 1, c.err);
@@ -91,7 +111,10 @@ static void refusals(void **state) {
           "w = window p axis=0 stride=1 dilation=1 : [n,3,3]\ny = reduce w op=add axes=[2]\noutput y \"y\"\n",
           "so its size must be one number");
   refuses("x = input f32[n,3] \"x\"\ny = cat x, x axis=0\noutput y \"y\"\n", "one number");
-  refuses("x = input f32[n,n] \"x\"\ny = exp x\noutput y \"y\"\n", "two extents of 'x' depend on that dimension");
+  refuses("x = input f32[n,b] \"x\"\ny = reshape x : [n*b]\noutput y \"y\"\n",
+          "axis 0 of 'y' depends on that dimension and on another one");
+  refuses("x = input f32[n,b,4] \"x\"\nh = reshape x : [n*b,4]\ny = reduce h op=add axes=[0]\noutput y \"y\"\n",
+          "so its size must be one number");
   refuses("x = input f32[n*2,3] \"x\"\ny = exp x\noutput y \"y\"\n", "without other factors or terms");
   refuses("x = input f32[3,n] \"x\"\nh = reshape x : [n*3]\ny = shrink h begin=[1] step=[1] : [n*3-1]\noutput y \"y\"\n", "one number");
   refuses("x = input f32[n,4] \"x\"\nk = input f32[4] \"k\"\ny = add k, k\noutput y \"y\"\noutput x \"z\"\n"
@@ -105,16 +128,34 @@ static int below(Random *r, int n) {
   return (int)((r->state >> 33) % (uint64_t)n);
 }
 
-/* A value of the graph: [lead, n * times, a, b]. lead 0: without that axis; b 0: without that axis. n: the extent as text, which is
- * `least` at the least size */
-typedef struct Shape { int lead, times, a, b, least; char n[120]; } Shape;
+/* Axes in front of the open one: their extents, those times a factor, their product, as many ones and zeros, and their number */
+typedef struct Lead {
+  const char *dims, *merged, *ones, *zeros;
+  int axes;
+} Lead;
+static const Lead leads[] = {
+  { "", "", "", "", 0 },
+  { "1,", "1*", "1,", "0,", 1 },
+  { "2,", "2*", "1,", "0,", 1 },
+  { "3,", "3*", "1,", "0,", 1 },
+  { "b,", "b*", "1,", "0,", 1 },
+  { "m,b,", "m*b*", "1,1,", "0,0,", 2 },
+  { "b,2,", "2*b*", "1,1,", "0,0,", 2 },
+};
 
-static int axis_of_n(const Shape *v) { return v->lead > 0; }
+/* A value of the graph: [lead, n * times, a, b]. b 0: without that axis. n: the extent as text, which is `least` at the least size */
+typedef struct Shape {
+  const Lead *lead;
+  int times, a, b, least;
+  char n[120];
+} Shape;
+
+static int axis_of_n(const Shape *v) { return v->lead->axes; }
 static int last_axis(const Shape *v) { return axis_of_n(v) + (v->b ? 2 : 1); }
 
 static void put_shape(Sb *s, const Shape *v) {
   sb_puts(s, "[");
-  if (v->lead) sb_printf(s, "%d,", v->lead);
+  sb_puts(s, v->lead->dims);
   sb_puts(s, v->n);
   if (v->times > 1) sb_printf(s, "*%d", v->times);
   sb_printf(s, ",%d", v->a);
@@ -184,7 +225,7 @@ static Shape windows(Sb *s, Random *r, int at, Shape v) {
   put_shape(s, &w);
   s->n--;
   sb_printf(s, ",%d]\n", taps);
-  snprintf(shape, sizeof shape, "[%s1,1,%s%d]", v.lead ? "1," : "", v.b ? "1," : "", taps);
+  snprintf(shape, sizeof shape, "[%s1,1,%s%d]", v.lead->ones, v.b ? "1," : "", taps);
   constants(s, at, taps, shape);
   if (max) sb_printf(s, "r%d = reduce w%d op=max axes=[%d]\nt%d = max r%d, -9.0\n", at, at, last_axis(&v) + 1, at, at);
   else sb_printf(s, "p%d = mul w%d, c%d\nt%d = reduce p%d op=add axes=[%d]\n", at, at, at, at, at, last_axis(&v) + 1);
@@ -211,10 +252,11 @@ static Shape joined_entries(Sb *s, Random *r, int at, Shape v) {
   const int more = 1 + below(r, 3), place = below(r, 3);
   Shape w = v;
   char shape[64];
-  if (v.times > 1 || !changed_extent(&w, place == 2 ? 2 * more : more, 1, 0)) return unchanged(s, at, v);
-  snprintf(shape, sizeof shape, v.lead ? "[%d,%d,%d" : "[%.0d%d,%d", v.lead, more, v.a);
+  const int lead = v.lead->axes ? atoi(v.lead->dims) : 1; /* 0: a run decides */
+  if (!lead || v.lead->axes > 1 || v.times > 1 || !changed_extent(&w, place == 2 ? 2 * more : more, 1, 0)) return unchanged(s, at, v);
+  snprintf(shape, sizeof shape, "[%s%d,%d", v.lead->dims, more, v.a);
   snprintf(shape + strlen(shape), sizeof shape - strlen(shape), v.b ? ",%d]" : "]", v.b);
-  constants(s, at, more * v.a * (v.lead ? v.lead : 1) * (v.b ? v.b : 1), shape);
+  constants(s, at, more * v.a * lead * (v.b ? v.b : 1), shape);
   sb_printf(s, "o%d = tanh v%d\n", at, at);
   sb_printf(s, place == 0 ? "v%d = cat c%d, o%d axis=%d\n" : place == 1 ? "v%d = cat o%d, c%d axis=%d\n" : "v%d = cat c%d, o%d, c%d axis=%d\n",
             at + 1, at, at, place == 2 ? at : axis_of_n(&v), axis_of_n(&v));
@@ -224,11 +266,12 @@ static Shape joined_entries(Sb *s, Random *r, int at, Shape v) {
 /* Each entry twice */
 static Shape repeated(Sb *s, int at, Shape v) {
   Shape w = v;
-  const int inner = v.a * (v.b ? v.b : 1), lead = v.lead ? v.lead : 1;
+  const int inner = v.a * (v.b ? v.b : 1);
   if (v.times > 1 || strlen(v.n) > 90 || v.least > 40) return unchanged(s, at, v);
   strcat(w.n, "*2");
   w.least *= 2;
-  sb_printf(s, "h%d = reshape v%d : [%d,%s,1,%d]\nj%d = expand h%d : [%d,%s,2,%d]\n", at, at, lead, v.n, inner, at, at, lead, v.n, inner);
+  sb_printf(s, "h%d = reshape v%d : [%s%s,1,%d]\nj%d = expand h%d : [%s%s,2,%d]\n", at, at, v.lead->dims, v.n, inner, at, at, v.lead->dims,
+            v.n, inner);
   reshape_to(s, at + 1, "j", at, &w);
   return w;
 }
@@ -239,15 +282,14 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v, bool spatial) {
   const int n = axis_of_n(&v), last = last_axis(&v);
   char shape[64];
   Shape w = v;
-  switch (below(r, spatial ? 30 : 18)) {
+  switch (below(r, spatial ? 32 : 20)) {
   case 0: case 1: sb_printf(s, "t%d = mul v%d, 0.25\nv%d = %s t%d\n", at, at, at + 1, unary[below(r, 4)], at); return v;
   case 2: /* a product with constants */
     if (v.b) break;
     w.a = 1 + below(r, 20);
-    snprintf(shape, sizeof shape, "[%s1,%d,%d]", v.lead ? "1," : "", v.a, w.a);
+    snprintf(shape, sizeof shape, "[%s1,%d,%d]", v.lead->ones, v.a, w.a);
     constants(s, at, v.a * w.a, shape);
-    if (v.lead) sb_printf(s, "x%d = reshape v%d : [%d,%s*%d,%d,1]\n", at, at, v.lead, v.n, v.times, v.a);
-    else sb_printf(s, "x%d = reshape v%d : [%s*%d,%d,1]\n", at, at, v.n, v.times, v.a);
+    sb_printf(s, "x%d = reshape v%d : [%s%s*%d,%d,1]\n", at, at, v.lead->dims, v.n, v.times, v.a);
     sb_printf(s, "p%d = mul x%d, c%d\nr%d = reduce p%d op=add axes=[%d]\n", at, at, at, at, at, last);
     reshape_to(s, at + 1, "r", at, &w);
     return w;
@@ -279,7 +321,7 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v, bool spatial) {
     sb_printf(s, "o%d = tanh v%d\nv%d = cat v%d, o%d axis=%d\n", at, at, at + 1, at, at, n + 1);
     return w;
   case 9: /* padding and windows */
-    if (v.b || v.lead || v.a < 3) break;
+    if (v.b || v.lead->axes || v.a < 3) break;
     constants(s, at, 3, "[1,1,3]");
     sb_printf(s, "g%d = pad v%d, 0 lo=[0,1] hi=[0,1]\nw%d = window g%d axis=1 stride=1 dilation=1 : [%s*%d,%d,3]\np%d = mul w%d, c%d\n"
               "r%d = reduce p%d op=add axes=[2]\n", at, at, at, at, v.n, v.times, v.a, at, at, at, at, at);
@@ -288,8 +330,8 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v, bool spatial) {
   case 10: /* part of an axis */
     if (v.a < 2) break;
     w.a = v.a - 1;
-    sb_printf(s, "v%d = shrink v%d begin=[%s0,1%s] step=[%s1,1%s] : ", at + 1, at, v.lead ? "0," : "", v.b ? ",0" : "",
-              v.lead ? "1," : "", v.b ? ",1" : "");
+    sb_printf(s, "v%d = shrink v%d begin=[%s0,1%s] step=[%s1,1%s] : ", at + 1, at, v.lead->zeros, v.b ? ",0" : "", v.lead->ones,
+              v.b ? ",1" : "");
     put_shape(s, &w);
     sb_puts(s, "\n");
     return w;
@@ -308,8 +350,7 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v, bool spatial) {
     return v;
   case 14: case 15: /* an attention of the rows to each other */
     if (v.times > 1 || v.b) break;
-    *shape = 0;
-    if (v.lead) snprintf(shape, sizeof shape, "%d,", v.lead);
+    snprintf(shape, sizeof shape, "%s", v.lead->dims);
     sb_printf(s, "ta%d = tanh v%d\nqa%d = reshape ta%d : [%s%s,1,%d]\nka%d = reshape ta%d : [%s1,%s,%d]\npa%d = mul qa%d, ka%d\n"
               "sa%d = reduce pa%d op=add axes=[%d]\nma%d = reduce sa%d op=max axes=[%d]\nda%d = sub sa%d, ma%d\nea%d = exp da%d\n"
               "za%d = reduce ea%d op=add axes=[%d]\naa%d = div ea%d, za%d\nba%d = reshape aa%d : [%s%s,%s,1]\n"
@@ -318,15 +359,24 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v, bool spatial) {
               n + 1, at, at, at, at, at, shape, v.n, v.n, at, at, at, at, at, n + 1);
     reshape_to(s, at + 1, "ra", at, &v);
     return v;
-  case 16: /* the axis in front of the open one merged with it, and back */
-    if (!v.lead) break;
-    sb_printf(s, "h%d = reshape v%d : [%s*%d,%d]\nj%d = tanh h%d\n", at, at, v.n, v.lead * v.times, v.a * (v.b ? v.b : 1), at, at);
+  case 16: /* the axes in front of the open one merged with it, and back */
+    if (!v.lead->axes) break;
+    sb_printf(s, "h%d = reshape v%d : [%s*%s%d,%d]\nj%d = tanh h%d\n", at, at, v.n, v.lead->merged, v.times, v.a * (v.b ? v.b : 1), at,
+              at);
     reshape_to(s, at + 1, "j", at, &v);
     return v;
-  case 18: case 19: case 20: case 21: case 22: case 23: return windows(s, r, at, v);
-  case 24: case 25: return part_of_axis(s, r, at, v);
-  case 26: case 27: return joined_entries(s, r, at, v);
-  case 28: case 29: return repeated(s, at, v);
+  case 18:
+  case 19: /* along an axis in front of the open one */
+    if (!v.lead->axes) break;
+    if (below(r, 2)) softmax(s, at, below(r, v.lead->axes));
+    else
+      sb_printf(s, "r%d = reduce v%d op=%s axes=[0,%d]\nt%d = mul r%d, 0.003\nv%d = sub v%d, t%d\n", at, at,
+                below(r, 2) ? "add" : "max", v.times > 1 ? last : n, at, at, at + 1, at, at);
+    return v;
+  case 20: case 21: case 22: case 23: case 24: case 25: return windows(s, r, at, v);
+  case 26: case 27: return part_of_axis(s, r, at, v);
+  case 28: case 29: return joined_entries(s, r, at, v);
+  case 30: case 31: return repeated(s, at, v);
   default: /* another row of constants */
     snprintf(shape, sizeof shape, v.b ? "[1,%d,1]" : "[1,%d]", v.a);
     constants(s, at, v.a, shape);
@@ -337,25 +387,40 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v, bool spatial) {
   return v;
 }
 
-/* spatial: also with ops that change the extent of the open axis */
-static char *random_graph(uint64_t seed, int least, bool spatial) {
+/* dims: gets the number of names that have a range. spatial: also with ops that change the extent of the open axis */
+static char *random_graph(uint64_t seed, int least, bool spatial, int *dims) {
   Random r = { seed * 7919 + 1 };
   Sb s = { 0 };
   const int ops = 2 + below(&r, 7);
-  Shape v = { 0, 1, 1 + below(&r, 24), below(&r, 3) ? 0 : 1 + below(&r, 6), least, "n" };
-  if (below(&r, 2)) v.lead = 1 + below(&r, 3);
-  sb_puts(&s, "v0 = input f32");
-  put_shape(&s, &v);
-  sb_puts(&s, " \"x\"\n");
+  Shape v = { &leads[below(&r, (int)(sizeof leads / sizeof *leads))], 1, 1 + below(&r, 24), below(&r, 3) ? 0 : 1 + below(&r, 6), least, "n" };
+  const bool turned = v.lead->axes == 1 && below(&r, 2), mask = below(&r, 2);
+  *dims = strchr(v.lead->dims, 'm') ? 3 : strchr(v.lead->dims, 'b') ? 2 : 1;
+  if (turned) { /* n outermost in memory */
+    sb_printf(&s, "u = input f32[n,%s%d", v.lead->dims, v.a);
+    if (v.b) sb_printf(&s, ",%d", v.b);
+    sb_printf(&s, "] \"x\"\nv0 = permute u perm=[1,0,2%s]\n", v.b ? ",3" : "");
+  } else {
+    sb_puts(&s, "v0 = input f32");
+    put_shape(&s, &v);
+    sb_puts(&s, " \"x\"\n");
+  }
   for (int i = 0; i < ops; i++) v = add_op(&s, &r, i, v, spatial);
+  int last = ops;
   if (v.times > 1) { /* the open axis alone again */
     Shape w = v;
     w.times = 1, w.a = v.times, w.b = v.a;
-    reshape_to(&s, ops + 1, "v", ops, &w);
-    sb_printf(&s, "output v%d \"y\"\n", ops + 1);
-  } else if (!below(&r, 6)) /* an output without the open axis */
-    sb_printf(&s, "y = reduce v%d op=add axes=[%d]\noutput y \"y\"\n", ops, axis_of_n(&v));
-  else sb_printf(&s, "output v%d \"y\"\n", ops);
+    reshape_to(&s, ++last, "v", ops, &w);
+    v = w;
+  }
+  if (mask && !strcmp(v.n, "n")) { /* an input without the last axes */
+    sb_printf(&s, "w = input f32[%sn] \"w\"\nwr = reshape w : [%sn,1%s]\nv%d = add v%d, wr\n", v.lead->dims, v.lead->dims,
+              v.b ? ",1" : "", last + 1, last);
+    last++;
+  }
+  if (turned) sb_printf(&s, "y = permute v%d perm=[1,0,2%s]\noutput y \"y\"\n", last, v.b ? ",3" : "");
+  else if (!below(&r, 6)) /* an output without the open axis */
+    sb_printf(&s, "y = reduce v%d op=add axes=[%d]\noutput y \"y\"\n", last, axis_of_n(&v));
+  else sb_printf(&s, "output v%d \"y\"\n", last);
   char *text = strdup(s.p);
   sb_free(&s);
   return text;
@@ -370,8 +435,8 @@ static char *room(Ctx *c, int64_t bytes, int how) {
   return p;
 }
 
-/* Runs the plan's programs at size n. Inputs and outputs have exactly the elements of n: any other access is a BUG. */
-static void run_at(Plan *p, int64_t n, const void *const *in, void *const *out, int how) {
+/* Runs the plan's programs at these sizes. Inputs and outputs have exactly their elements: any other access is a BUG. */
+static void run_at(Plan *p, const int64_t *run, const void *const *in, void *const *out, int how) {
   Ctx *c = p->ir->ctx;
   char *arena = room(c, p->memory.arena_bytes, how);
   void **at = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
@@ -392,35 +457,49 @@ static void run_at(Plan *p, int64_t n, const void *const *in, void *const *out, 
     for (size_t i = 0; i < p->ir->bufs.n; i++) {
       Buf *b = &p->ir->bufs.p[i];
       all[i] = b->elems;
-      if (buf_ends_early(b)) b->elems = b->elems / b->needed.is[0].extent * extent_in_run(p->ir, b->needed.is[0].of, n);
+      for (int j = 0; buf_ends_early(b) && j < b->needed.n; j++)
+        b->elems = b->elems / b->needed.is[j].extent * extent_in_run(p->ir, b->needed.is[j].of, run);
     }
     for (int chunk = x->chunks; chunk-- > 0;)
-      interp_run(p->ir, x->prog.p, x->prog.n, n, at, shift, chunk, chunk + 1, x->chunks);
+      interp_run(p->ir, x->prog.p, x->prog.n, run, at, shift, chunk, chunk + 1, x->chunks);
     for (size_t i = 0; i < p->ir->bufs.n; i++) p->ir->bufs.p[i].elems = all[i];
   }
 }
 
+enum { RUNS = 16 }; /* about so many runs of a graph are tried, if it has more */
 typedef struct Model { Job job; const char *isa, *text; bool strict; } Model;
 
-static void check_size(Ctx *c, const Model *m, Plan *p, int64_t n) {
+static const char *run_text(const Job *j, const int64_t *run) {
+  static char text[64];
+  snprintf(text, sizeof text, "%d,%d,%d", (int)run[0], j->dims > 1 ? (int)run[1] : 0, j->dims > 2 ? (int)run[2] : 0);
+  return text;
+}
+
+static void check_run(Ctx *c, const Model *m, Plan *p, const int64_t *run) {
   Ctx own;
   ctx_init(&own);
-  Job one = { m->job.path, 0, 0, n, NULL };
-  if (ctx_try(&own, load, &one)) fail_msg("the model cannot be loaded at %d", (int)n);
-  const GIO *x = &one.g->inputs.p[0], *y = &one.g->outputs.p[0];
-  Tensor in = { .dt = DT_F32, .rank = x->rank, .elems = dims_elems(x->dims, x->rank) }, want;
-  memcpy(in.dims, x->dims, sizeof in.dims);
-  float *data = arena_alloc(&own.model, (size_t)in.elems * 4 + 4);
-  for (int64_t i = 0; i < in.elems; i++) data[i] = (float)((i * 7919 + n * 31) % 201 - 100) / 64;
-  in.data = data;
-  const Tensor *params[1] = { &in };
+  Job one = m->job;
+  one.run = run;
+  if (ctx_try(&own, load, &one)) fail_msg("the model cannot be loaded at %s", run_text(&m->job, run));
+  const GIO *y = &one.g->outputs.p[0];
+  Tensor in[2], want;
+  const Tensor *params[2] = { &in[0], &in[1] };
+  const void *data[2];
+  for (size_t k = 0; k < one.g->inputs.n; k++) {
+    const GIO *x = &one.g->inputs.p[k];
+    in[k] = (Tensor){ .dt = DT_F32, .rank = x->rank, .elems = dims_elems(x->dims, x->rank) };
+    memcpy(in[k].dims, x->dims, sizeof in[k].dims);
+    float *values = arena_alloc(&own.model, (size_t)in[k].elems * 4 + 4);
+    for (int64_t i = 0; i < in[k].elems; i++) values[i] = (float)((i * 7919 + run[0] * 31 + (int64_t)k) % 201 - 100) / 64;
+    data[k] = in[k].data = values;
+  }
   if (!interp_graph(one.g->ir, &y->ref, 1, params, &own.model, false, 0, &want)) fail_msg("the reference is too large");
   char *first = NULL;
   for (int how = 0; how < 3; how++) {
     char *out = room(c, want.elems * 4, how);
-    run_at(p, n, (const void *const[]){ data }, (void *const[]){ out }, how);
+    run_at(p, run, data, (void *const[]){ out }, how);
     if (first && memcmp(first, out, (size_t)want.elems * 4))
-      fail_msg("%s at %d for %s: the result depends on memory behind the values", m->text, (int)n, m->isa);
+      fail_msg("%s at %s for %s: the result depends on memory behind the values", m->text, run_text(&m->job, run), m->isa);
     first = out;
   }
   double most = 0, off = 0;
@@ -430,7 +509,8 @@ static void check_size(Ctx *c, const Model *m, Plan *p, int64_t n) {
     if (!(fabs(w - g) <= off)) off = fabs(w - g);
   }
   /* Values of order one may cancel in a sum. An element from outside would be off by much more. */
-  if (!(off <= 1e-4 * most + 1e-6)) fail_msg("%s at %d for %s: off by %g of %g", m->text, (int)n, m->isa, off, most);
+  if (!(off <= 1e-4 * most + 1e-6))
+    fail_msg("%s at %s for %s: off by %g of %g", m->text, run_text(&m->job, run), m->isa, off, most);
   ir_free(one.g->ir);
   ctx_free(&own);
 }
@@ -461,7 +541,10 @@ static void run_model(Ctx *c, void *arg) {
                                                       .precision = m->strict ? PREC_STRICT : PREC_FP32,
                                                       .groups = GROUPS_FASTER });
   for (size_t k = 0; k < p->kernels.n; k++) reads_back(c, p, &p->kernels.p[k]);
-  for (int64_t n = range.low; n <= range.high; n++) check_size(c, m, p, n);
+  int64_t run[DIMS] = { 0 }, runs = 0;
+  while (nth_run(&range, runs, run)) runs++;
+  for (int64_t i = 0; i<runs; i += runs> RUNS ? 1 + (runs + i) % (2 * runs / RUNS) : 1)
+    if (nth_run(&range, i, run)) check_run(c, m, p, run);
   VEC_FREE(&p->weights.packed);
   ir_free(range.g->ir);
 }
@@ -484,12 +567,25 @@ static void random_graphs(void **state) {
   (void)state;
   for (long i = seed; i < seed + graphs; i++) {
     char path[64];
+    int dims;
     const bool spatial = i % 2 == 0;
-    char *text = random_graph((uint64_t)i, (int)(1 + i % 3), spatial);
+    char *text = random_graph((uint64_t)i, (int)(1 + i % 3), spatial, &dims);
     Ctx c;
     write_model(path, text);
-    Model m = { { path, 1 + i % 3, 5 + i % 3 + i % 13, 0, NULL }, isa[i % 4], text, i % 7 == 0 };
-    if (graphs == 1) printf("%sfor %s, sizes %d to %d\n", text, m.isa, (int)m.job.low, (int)m.job.high), fflush(stdout);
+    const int64_t step = 1 + (i % 5 == 0);
+    Model m = { { path,
+                  dims,
+                  { 1 + i % 3, 1 + i % 2, 1 },
+                  { 1 + i % 3 + step * (4 + i % 13), 3 + i % 4, 2 + i % 5 },
+                  { step, 1, 1 },
+                  NULL,
+                  NULL },
+                isa[i % 4],
+                text,
+                i % 7 == 0 };
+    if (graphs == 1)
+      printf("%sfor %s, sizes %s", text, m.isa, run_text(&m.job, m.job.low)), printf(" to %s\n", run_text(&m.job, m.job.high)),
+          fflush(stdout);
     ctx_init(&c);
     if (spatial) c.err = tmpfile();
     if (ctx_try(&c, run_model, &m)) {

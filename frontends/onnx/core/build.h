@@ -20,9 +20,9 @@ typedef struct Build Build;
 typedef void (*BuildFn)(Build *b);
 
 /* One form of one operator, valid in opsets since..until of its domain.
- * types: one letter per input; the last one repeats. They are f float, i integer, u u8, n number, b bool, a any type, s sequence,
- *   q one of these: a tensor of any type, a sequence, an optional. Also: ^ same type as the input before, = same type as the
- *   first input, w float computed in f32. If a w input is narrower, the builder sees f32, and results are rounded once.
+ * types: one letter per input; the last one repeats. They are f float, i integer, u u8, n number, b bool, a any type, z string,
+ *   s sequence, q one of these: a tensor of any type, a sequence, an optional. Also: ^ same type as the input before, = same type as
+ *   the first input, w float computed in f32. If a w input is narrower, the builder sees f32, and results are rounded once.
  * attrs: words name:kind. Kinds: i int, f float, s string, t tensor, g graph, y type; I F S are lists. A range may follow: >=N
  * for an int or each int of a list, {A|B} for a string. Then ! for required, or =default. */
 typedef struct OpRow {
@@ -41,7 +41,8 @@ typedef struct OpTable {
   const OpForm *refused;     /* operators of the standard without a row */
   size_t nrefused;
   const BuildFn *moves;      /* builders that change no value, so they take any type; NULL ends the list */
-  const BuildFn *take_narrow; /* builders that accept the types of small_types.c; NULL ends the list */
+  const BuildFn *take_narrow; /* builders that accept the types of small_types.c but strings; NULL ends the list */
+  const BuildFn *take_strings; /* builders that accept strings; NULL ends the list */
 } OpTable;
 
 typedef struct AttrVal {
@@ -79,19 +80,24 @@ typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes;
 
-/* For results of --capacity. there: bool[most], which entries are valid. total: i64 of rank 0, number of entries that the data
- * gives; entries beyond the capacity are cut off. */
-typedef struct Count { const char *name; Ref there, total; } Count;
+/* For results whose size depends on data. there: bool[most], which entries are valid. total: i64 of rank 0, number of entries that
+ * the data gives. wanted: entries of outputs; entries beyond them are cut off. */
+typedef struct Count { const char *name; Ref there, total; int64_t wanted; } Count;
 typedef struct Ragged {
   int64_t most;         /* entries reserved for such a result; 0: the option is not given */
   int64_t wanted;       /* entries that outputs get: the option's number. Where it is 1, most is 2 (ragged.c) */
   Count *counts;
   size_t n;
+  Ref over;             /* bool of rank 0: a result without a count was cut off; 0: there is none */
   uint8_t *axis;        /* by Ref, filled in for Refs below `known`: the node's axis with valid and invalid entries (ragged.c) */
   Ref known, room;      /* room: entries allocated in axis */
 } Ragged;
 #define LIST_TAG 0x80000000u /* set in a Ref that is an index into Build.lists */
 static inline bool is_list(Ref r) { return r & LIST_TAG; }
+
+/* The labels of a ZipMap's columns, which are an output beside its table */
+typedef struct Keys { const char *table, *name; Ref r; } Keys;
+typedef struct KeyList { Keys *p; size_t n; } KeyList;
 
 struct Build {
   Ctx *c;
@@ -115,7 +121,9 @@ struct Build {
   size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
   Lists *lists;
   Ragged *ragged;
+  KeyList *keys;      /* labels of all nodes */
   Notes *wrong;       /* bools of rank 0, each true where an index is out of range; NULL: not recorded */
+  bool declared_count; /* declared shapes hold: the user has not changed an extent */
   bool doubtful;      /* the node is in a copy of a loop's body that may run after the loop's end. There even constant indices
                          may be out of range */
 };
@@ -137,11 +145,14 @@ Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const Attr
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
 /* Builds a copy of body g. in: values of the body's inputs; out: gets its results */
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
+
+/* ---- budget.c ---- */
 /* Adds n to the count against --max-unroll. Fails if the count and the graph nodes made since made_from exceed it. A builder
  * whose repeat count comes from the model calls it before it allocates for the copies. It calls it in each copy, too, mostly
  * with n = 0. */
 void spend(Build *b, int64_t n);
 bool unrolled_too_far(const Build *b);
+int64_t nodes_made(const Build *b);             /* for the current node of the main graph */
 /* ---- loops of graphs. loop_begin: the number of a new loop, or -1: its iterations are to be copies, since they are few, or
  * since another loop is being built. Until loop_end(), loop_begin gives -1. loop_spend: counts the body's nodes once for each
  * iteration, like copies, because a run calls the body's kernels in each iteration. ---- */
@@ -191,6 +202,8 @@ static inline Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, c
 Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or least integer */
 Ref bitcast(Build *b, Ref x, DType d);          /* d has the same width */
 Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, clamped into 0..extent - 1; extent > 0 */
+Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* concatenates n > 0 values; writes to xs */
+Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
 DType acc_type(DType d);                        /* type in which sums of d are accumulated: f32 for f16 and bf16 */
 static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
 static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
@@ -215,10 +228,24 @@ Ref narrowed_power(Build *b, Ref x, bool saturate);  /* to float8e8m0, as the at
 Ref narrow_from_bytes(Build *b, const SmallType *t, Ref bytes); /* bytes: of type small_bytes, one element each */
 Ref narrow_to_bytes(Build *b, const SmallType *t, Ref x);
 
+/* ---- strings.c: a tensor of strings is a tensor of bytes with one more axis, the last. A string ends at the first zero, or
+ * fills the row. All bytes behind its end are zero. ---- */
+Ref strings_ended(Build *b, Ref bytes);         /* zeros behind the first zero of each row */
+Ref string_lengths(Build *b, Ref x);            /* i64, 1 along the last axis */
+Ref strings_wide(Build *b, Ref x, int64_t width); /* rows filled up to this width */
+Ref string_table(Build *b, const Bytes *s, int64_t n); /* constant u8[n, width of the longest] */
+Ref strings_taken(Build *b, Ref table, Ref index); /* rows of table u8[n, width], n > 0, by an i64 of any shape */
+Ref strings_equal(Build *b, Ref x, Ref y);      /* bool; the shapes are broadcast */
+/* For each string of x, the first of the n rows of `keys` that equals it; n where none does. i64 of the shape of x */
+Ref string_places(Build *b, Ref x, Ref keys);
+static inline int64_t string_width(const Build *b, Ref x) { return node(b->ir, x)->dims[node(b->ir, x)->rank - 1]; }
+bool strings_move(const OpRow *row);            /* the operator moves elements, so it takes strings */
+/* Builds a node that moves strings: it moves the numbers of the strings, which then select them. False: the node has no strings
+ * among its inputs, or is of another kind */
+bool build_strings(Build *b);
+
 /* ---- move_ops.c: pieces that other builders use ---- */
 static inline Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) { return g_take(b->ir, x, axis, index, n); }
-Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* concatenates n > 0 values; writes to xs */
-Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
 Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to axis 1, or axis 1 to the end */
 
 /* ---- make_ops.c: element i combines elements up to i along the axis; exclusive: up to i - 1; reverse: from the end ---- */
@@ -242,12 +269,36 @@ void nonzero_of_data(Build *b);
 void compress_by_data(Build *b, Ref from, int axis);
 
 /* ---- ragged.c ---- */
-void add_count(Build *b, Ref there, Ref total); /* records valid entries of the node's first result */
+void add_count(Build *b, Ref there, Ref total, int64_t wanted); /* records valid entries of the node's first result */
+void note_overflow(Build *b, Ref over);         /* a run where `over` is true returns TGCRT_CAPACITY */
 /* fails if the extent of an axis in from..to - 1 depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);
 bool has_ragged(Build *b, Ref r);               /* some entries of r may be invalid */
 /* r cut to the option's number of entries; fails if invalid entries were mixed with others */
 Ref checked_ragged(Build *b, Ref r);
+
+/* ---- declared.c: inputs that decide a shape and are not constant ---- */
+bool is_known(Build *b, int k);                   /* input k is constant */
+const int64_t *declared_dims(Build *b, int out, int *rank); /* the declared shape of a result; NULL: not all of it is known */
+void wrong_if(Build *b, Ref flags);               /* a run where one of the bools is true returns the status of wrong indices */
+typedef enum { WILD_NONE, WILD_LOW, WILD_ONE } Wild; /* which values fit any extent: LOW: 0 and less; ONE: 1 */
+/* Like const_ints. If input k is not constant: the `count` values that the declared shape implies, which runs are checked
+ * against; negative ones fit anything. implied NULL: there are none */
+const int64_t *implied_ints(Build *b, int k, const char *name, int *n, Wild wild, const int64_t *implied, int count);
+const int64_t *shape_ints(Build *b, int k, const char *name, int *n, Wild wild); /* implied: declared shape of result 0 */
+const int64_t *extent_int(Build *b, int k, const char *name, int *n, int axis);  /* its extent along one axis */
+
+/* ---- lists.c: sequences and optionals. At the boundary each tensor in them is an input or output of its own ---- */
+Ref list_ref(Build *b, Items *items, int64_t n);  /* the first n of the items */
+void list_push(Build *b, Items *items, Ref r);
+Ref new_list(Build *b, int64_t n, const Ref *r);  /* a sequence of n tensors */
+Ref nothing(Build *b);                            /* an optional without an element */
+bool has_nothing(const Build *b, Ref r);
+typedef struct ListInput { OnnxId id; const OnnxId *element; int64_t n; } ListInput; /* n NOTHING: an optional without an element */
+typedef struct ListInputs { ListInput *p; size_t n; } ListInputs;
+/* Replaces sequences and optionals among the model's inputs by their tensors */
+ListInputs lists_expand(Build *b, const LoadOptions *o);
+void lists_join(Build *b, const ListInputs *l);   /* their values, once the tensors have values */
 
 /* ---- sort_ops.c ---- */
 Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN is the greatest */

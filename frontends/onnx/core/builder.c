@@ -6,9 +6,9 @@
  * Shapes are static, so sub-graphs that compute shapes are constant. Shape gives a constant. Small integer results that depend
  * on no input of the graph are evaluated at once; const_tensor evaluates others when a builder asks. The table of operators is
  * passed in by onnx.c, since builders call back into this file for bodies and for other operators. */
+#include "../../common/compose.h"
 #include "../../common/open_dims.h"
 #include "build.h"
-#include "../../../compiler/cost/tunable.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,7 +196,8 @@ static Ref value_ref(Build *b, OnnxId id) {
   if (!id || b->value[id]) return b->value[id];
   const Tensor *t = b->m->values.p[id].init;
   if (!t) bad(b, "'%s' has no value", b->m->values.p[id].name);
-  if (t->rank > USER_RANK) bad(b, "'%s' has rank %d, over the limit of %d", b->m->values.p[id].name, t->rank, USER_RANK);
+  if (t->rank > USER_RANK + (t->narrow == ONNX_STRING))
+    bad(b, "'%s' has rank %d, over the limit of %d", b->m->values.p[id].name, t->rank, USER_RANK);
   b->narrow[id] = t->narrow;
   return b->value[id] = g_weight(b->ir, ir_tensor(b->ir, t));
 }
@@ -211,6 +212,10 @@ static bool type_fits(char letter, DType d) {
   case 'n': return dt_float(d) || dt_int(d);
   default: return true;
   }
+}
+
+static const char *input_type(const Build *b, int k) {
+  return in_narrow(b, k) ? onnx_type_name(in_narrow(b, k)) : dtype_info[in_dt(b, k)].text;
 }
 
 static const char *input_name(const Build *b, int k) { return b->m->values.p[b->n->in[k]].name; }
@@ -234,8 +239,10 @@ static DType check_types(Build *b) {
     if (b->in[k] && !sequence) {
       DType d = in_dt(b, k), same = *letter == '=' ? first : *letter == '^' ? type : DT_NONE;
       if (same && d != same)
-        bad(b, "input %d, '%s', is %s, but input %d is %s", k, input_name(b, k), dtype_info[d].text, *letter == '=' ? 0 : before,
-            dtype_info[same].text);
+        bad(b, "input %d, '%s', is %s, but input %d is %s", k, input_name(b, k), input_type(b, k), *letter == '=' ? 0 : before,
+            input_type(b, *letter == '=' ? 0 : before));
+      if (*letter == 'z' && in_narrow(b, k) != ONNX_STRING)
+        bad(b, "input %d, '%s', is %s, expected string", k, input_name(b, k), dtype_info[d].text);
       if (!type_fits(*letter, d))
         bad(b, "input %d, '%s', is %s, expected %s", k, input_name(b, k), dtype_info[d].text, words[(int)*letter]);
       type = d;
@@ -278,34 +285,6 @@ void build_newest(Build *b) {
   b->row->build(b);
 }
 
-/* Nodes made for the current node of the main graph. Tables count as nodes of the same memory. */
-static int64_t made(const Build *b) {
-  enum { BYTES_A_NODE = 256 };
-  int64_t nodes = (int64_t)(b->ir->n - b->made_from), bytes = (int64_t)((b->c->model.total - b->bytes_from) / BYTES_A_NODE);
-  return nodes > bytes ? nodes : bytes;
-}
-
-bool unrolled_too_far(const Build *b) { return *b->unrolled + made(b) > b->c->limits.unroll; }
-
-void spend(Build *b, int64_t n) {
-  const int64_t most = b->c->limits.unroll;
-  *b->unrolled += n < most ? n : most + 1;
-  if (unrolled_too_far(b))
-    bad(b, "the model has more than %lld nodes after its loops are unrolled; --max-unroll=N allows more", (long long)most);
-}
-
-int loop_begin(Build *b, int64_t trips) {
-  if (b->ir->in_loop || trips < 1 || trips > INT32_MAX || trips < tunable(b->c, loop_trips) || b->ir->loops >= GRAPH_LOOPS)
-    return -1;
-  b->ir->in_loop = true;
-  b->loop_from = b->ir->n;
-  return b->ir->loops;
-}
-
-void loop_end(Build *b) { b->ir->in_loop = false; }
-
-void loop_spend(Build *b, int64_t trips) { spend(b, trips * (int64_t)(b->ir->n - b->loop_from)); }
-
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out) {
   Build inner = *b;
   inner.nin = nin;
@@ -338,6 +317,11 @@ static void check_made(Build *b, Ref from) {
   }
 }
 
+static bool takes_narrow(const Build *b, int type) {
+  if (type == ONNX_STRING) return strings_move(b->row) || among(b->ops->take_strings, b->row->build);
+  return among(b->ops->moves, b->row->build) || among(b->ops->take_narrow, b->row->build);
+}
+
 static void build_node(Build *b, const OnnxNode *n) {
   const Ref first = b->ir->n;
   b->n = n;
@@ -356,7 +340,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   b->out = ARENA_NEW(&b->c->model, Ref, n->nout + 1);
   for (int k = 0; k < b->nin; k++) {
     b->in[k] = value_ref(b, n->in[k]);
-    if (in_narrow(b, k) && !among(b->ops->moves, b->row->build) && !among(b->ops->take_narrow, b->row->build))
+    if (in_narrow(b, k) && !takes_narrow(b, in_narrow(b, k)))
       bad(b, "input %d, '%s', is %s, which only casts and operators that move elements support", k, input_name(b, k),
           onnx_type_name(in_narrow(b, k)));
   }
@@ -365,9 +349,11 @@ static void build_node(Build *b, const OnnxNode *n) {
   read_attrs(b);
   check_attr_names(b);
   b->result_narrow = among(b->ops->moves, b->row->build) ? in_narrow(b, 0) : 0;
-  b->row->build(b);
+  const bool moves_strings = build_strings(b);
+  if (!moves_strings) b->row->build(b);
   check_made(b, first);
-  if (b->nout && n->out[0]) b->narrow[n->out[0]] = b->result_narrow;
+  for (int k = 0; k < b->nout; k++)
+    if (n->out[k]) b->narrow[n->out[k]] = k && !moves_strings ? 0 : b->result_narrow;
   for (int k = 0; k < b->nout; k++) {
     if (!n->out[k]) continue;
     if (!b->out[k])
@@ -468,6 +454,13 @@ static void check_named(Ctx *c, NamedDim *dims, size_t n) {
            (long long)dims[i - 1].value, dims[i - 1].input, (long long)dims[i].value, dims[i].input);
 }
 
+/* A name whose value is the length of a sequence, or says whether an optional has an element (lists.c) */
+static bool is_list_input(const Build *b, const char *name) {
+  for (size_t i = 1; i < b->m->values.n; i++)
+    if (b->m->values.p[i].type.inside != ON_NOTYPE && !strcmp(b->m->values.p[i].name, name)) return true;
+  return false;
+}
+
 /* Returns whether the model itself gives all extents of its inputs. */
 static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
   DimLookup l = { .o = o, .used = ARENA_NEW(&b->c->model, bool, o ? o->ndims + 1 : 1) };
@@ -485,6 +478,7 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     if (v->type.rank > USER_RANK)
       fail(b->c, EX_BADMODEL, "input '%s' has rank %d, over the limit of %d", v->name, v->type.rank, USER_RANK);
     const SmallType *small = small_type(v->type.elem);
+    const bool strings = v->type.elem == ONNX_STRING;
     GIO io = { .name = v->name,
                .dt = small ? small_bytes(small) : dtype_from_onnx(v->type.elem),
                .rank = v->type.rank,
@@ -497,6 +491,7 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
       if (io.dims[a] < 0 || io.dims[a] > MAX_ELEMS)
         fail(b->c, EX_BADMODEL, "input '%s' has extent %lld, outside 0 to 2^40", v->name, (long long)io.dims[a]);
     }
+    if (strings) io.dims[io.rank++] = o && o->string_bytes ? o->string_bytes : STRING_BYTES;
     if (dims_elems(io.dims, io.rank) > MAX_ELEMS) fail(b->c, EX_BADMODEL, "input '%s' has more than 2^40 elements", v->name);
     b->ir->origin = ir_origin(b->ir, arena_printf(&b->c->model, "input '%s'", v->name), 0);
     VEC_PUSH(&all, io);
@@ -510,14 +505,14 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
     io.ref = b->value[og->in[i]] = g_param(b->ir, io.dt, io.rank, io.dims, (int)g->inputs.n);
     if (small) {
       b->narrow[og->in[i]] = small->onnx;
-      b->value[og->in[i]] = narrow_from_bytes(b, small, io.ref);
+      b->value[og->in[i]] = strings ? strings_ended(b, io.ref) : narrow_from_bytes(b, small, io.ref);
     }
     VEC_PUSH(&g->inputs, io);
   }
   if (!o || !o->any_dims) consts_check(b->c, o ? o->interface : NULL, all.p, all.n);
   VEC_FREE(&all);
   for (int i = 0; o && i < o->ndims && !o->any_dims; i++)
-    if (!l.used[i] && *o->dims[i].name != '#' && strcmp(o->dims[i].name, "all") != 0)
+    if (!l.used[i] && *o->dims[i].name != '#' && strcmp(o->dims[i].name, "all") != 0 && !is_list_input(b, o->dims[i].name))
       fail(b->c, EX_USAGE_, "--dim %s: no input has a dynamic dimension of that name; there are%s%s",
            o->dims[i].name, names_text(b->c, &l.names), names_near(b->c, &l.names, o->dims[i].name));
   VEC_FREE(&l.names.p);
@@ -538,28 +533,48 @@ static void check_declared(Build *b, OnnxId id, bool shapes) {
   if (t->elem && (elem ? elem != t->elem : dtype_from_onnx(t->elem) != (DType)x->dt))
     bad(b, "'%s' is declared as %s, but it is %s", v->name, onnx_type_name(t->elem),
         onnx_type_name(elem ? elem : dtype_info[x->dt].onnx));
-  bool fits = !shapes || t->rank < 0 || t->rank == x->rank;
+  const int rank = x->rank - (elem == ONNX_STRING);
+  if (has_ragged(b, b->value[id])) shapes = false;
+  bool fits = !shapes || t->rank < 0 || t->rank == rank;
   for (int a = 0; shapes && fits && a < t->rank; a++) fits = t->dims[a].value < 0 || t->dims[a].value == x->dims[a];
   if (fits) return;
   int64_t *dims = ARENA_NEW(&b->c->model, int64_t, t->rank + 1);
   for (int a = 0; a < t->rank; a++) dims[a] = t->dims[a].value;
-  bad(b, "'%s' is declared with shape %s, but it has %s", v->name, dims_text(b, dims, t->rank), dims_text(b, x->dims, x->rank));
+  bad(b, "'%s' is declared with shape %s, but it has %s", v->name, dims_text(b, dims, t->rank), dims_text(b, x->dims, rank));
+}
+
+static void build_output(Build *b, Graph *g, OnnxId id, Ref r, const char *name) {
+  GIO io = { .ref = checked_ragged(b, r), .name = name, .narrow = is_list(b->value[id]) ? 0 : b->narrow[id] };
+  if (io.narrow) io.ref = narrow_to_bytes(b, small_type(io.narrow), io.ref);
+  const Node *x = node(b->ir, io.ref);
+  io.dt = (DType)x->dt;
+  io.rank = x->rank;
+  if (x->rank) memcpy(io.dims, x->dims, x->rank * sizeof *x->dims);
+  VEC_PUSH(&g->outputs, io);
 }
 
 static void build_outputs(Build *b, Graph *g) {
   const OnnxGraph *og = &b->m->graph;
   b->at = (Pos){ 0 };
   for (uint32_t i = 0; i < og->nout; i++) {
-    GIO io = { .ref = value_ref(b, og->out[i]), .name = b->m->values.p[og->out[i]].name };
-    if (is_list(io.ref)) fail(b->c, EX_BADMODEL, "output '%s' is a sequence; tgc supports tensors only", io.name);
-    io.ref = checked_ragged(b, io.ref);
-    io.narrow = b->narrow[og->out[i]];
-    if (io.narrow) io.ref = narrow_to_bytes(b, small_type(io.narrow), io.ref);
-    const Node *x = node(b->ir, io.ref);
-    io.dt = (DType)x->dt;
-    io.rank = x->rank;
-    if (x->rank) memcpy(io.dims, x->dims, x->rank * sizeof *x->dims);
-    VEC_PUSH(&g->outputs, io);
+    const Ref r = value_ref(b, og->out[i]);
+    const char *name = b->m->values.p[og->out[i]].name;
+    if (!is_list(r)) build_output(b, g, og->out[i], r, name);
+    const List *l = is_list(r) ? &b->lists->p[r & ~LIST_TAG] : NULL;
+    for (int64_t k = 0; l && k < l->n; k++)
+      build_output(b, g, og->out[i], l->items->p[k], arena_printf(&b->c->model, "%s.%lld", name, (long long)k));
+  }
+}
+
+/* For each table of a ZipMap among the outputs, an output with the labels of its columns */
+static void build_keys(Build *b, Graph *g) {
+  const size_t n = g->outputs.n;
+  for (size_t i = 0; i < b->keys->n; i++) {
+    const Keys *k = &b->keys->p[i];
+    const Node *x = node(b->ir, k->r);
+    GIO io = { .ref = k->r, .name = k->name, .dt = DT_U8, .rank = x->rank, .narrow = ONNX_STRING };
+    memcpy(io.dims, x->dims, x->rank * sizeof *x->dims);
+    if (graph_find(g->outputs.p, n, k->table)) VEC_PUSH(&g->outputs, io);
   }
 }
 
@@ -567,7 +582,7 @@ static void build_outputs(Build *b, Graph *g) {
 static void build_counts(Build *b, Graph *g) {
   for (size_t i = 0; i < b->ragged->n; i++) {
     const Count *k = &b->ragged->counts[i];
-    const Ref count = g_binary(b->ir, OP_MIN, k->total, integer(b, b->ragged->wanted));
+    const Ref count = g_binary(b->ir, OP_MIN, k->total, integer(b, k->wanted));
     VEC_PUSH(&g->outputs, ((GIO){ .ref = count, .name = arena_printf(&b->c->model, "%s.count", k->name), .dt = DT_I64 }));
   }
 }
@@ -577,10 +592,10 @@ static Ref either(Build *b, Ref x, Ref y) { return x ? g_binary(b->ir, OP_OR, x,
 /* A further output for the status of a run: a bool if only indices may be out of range; a number if results may have too many rows */
 static void build_guard(Build *b, Graph *g) {
   IR *ir = b->ir;
-  Ref any = 0, more = 0;
+  Ref any = 0, more = b->ragged->over;
   for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = either(b, any, b->wrong->p[i]);
   for (size_t i = 0; i < b->ragged->n; i++)
-    more = either(b, more, g_binary(ir, OP_CMPLT, integer(b, b->ragged->wanted), b->ragged->counts[i].total));
+    more = either(b, more, g_binary(ir, OP_CMPLT, integer(b, b->ragged->counts[i].wanted), b->ragged->counts[i].total));
   if (more) {
     more = g_cast(ir, more, DT_U8);
     more = add(b, more, more);
@@ -600,25 +615,37 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
   int64_t unrolled = 0;
   Notes wrong = { 0 };
   Lists lists = { 0 };
+  KeyList keys = { 0 };
   Ragged ragged = { .wanted = o ? o->capacity : 0 };
   ragged.most = ragged.wanted == 1 ? 2 : ragged.wanted;
-  Build b = { .c = c, .ops = ops, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .unrolled = &unrolled,
+  Build b = { .c = c,
+              .ops = ops,
+              .ir = g->ir,
+              .m = m,
+              .lists = &lists,
+              .keys = &keys,
+              .ragged = &ragged,
+              .unrolled = &unrolled,
               .wrong = o && o->unguarded ? NULL : &wrong,
               .value = ARENA_NEW(&c->model, Ref, m->values.n),
               .narrow = ARENA_NEW(&c->model, int, m->values.n) };
+  const ListInputs listed = lists_expand(&b, o);
   const bool fixed = build_inputs(&b, g, o) && !ragged.most;
+  b.declared_count = fixed;
+  lists_join(&b, &listed);
   for (uint32_t i = 0; i < m->graph.nnodes; i++) {
     const int64_t before = unrolled;
     const OnnxNode *n = &m->graph.nodes[i];
     b.made_from = g->ir->n;
     b.bytes_from = c->model.total;
     build_node(&b, n);
-    if (unrolled != before) unrolled += made(&b);
+    if (unrolled != before) unrolled += nodes_made(&b);
     for (uint32_t k = 0; k < n->nout; k++)
       if (n->out[k]) check_declared(&b, n->out[k], fixed);
   }
   g->ir->building = (Pos){ 0 };
   build_outputs(&b, g);
+  build_keys(&b, g);
   build_counts(&b, g);
   g->ir->origin = 0;
   build_guard(&b, g);

@@ -31,6 +31,10 @@
 OPROW("", "Abs",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_ABS)
 OPROW("", "Acos",                 7,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ACOS)
 OPROW("", "Acosh",                9,  OPSET_NOW,  1, 1,   1, 1,   "f",    "", op_unary, OP_ACOSH)
+OPROW("ai.onnx.preview.training", "Adagrad", 1, OPSET_NOW, 5, ANY, 2, ANY, "fif",
+      "norm_coefficient:f=0 decay_factor:f=0 epsilon:f=1e-6", op_optimizer, 0)
+OPROW("ai.onnx.preview.training", "Adam", 1, OPSET_NOW, 6, ANY, 3, ANY, "fif",
+      "alpha:f=0.9 beta:f=0.999 norm_coefficient:f=0 norm_coefficient_post:f=0 epsilon:f=1e-6", op_optimizer, 2)
 OPROW("", "Add",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Add",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_ADD)
 OPROW("", "Affine",               1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "alpha:f=1 beta:f=0", op_affine, 0)
@@ -72,6 +76,7 @@ OPROW("com.microsoft", "CDist",   1,  OPSET_NOW,  2, 2,   1, 1,   "f^",   "metri
 OPROW("", "Cast",                 1,  5,          1, 1,   1, 1,   "a",    "to:s!", adapt_cast, 0)
 OPROW("", "Cast",                 6,  OPSET_NOW,  1, 1,   1, 1,   "a",    "to:i! saturate:i=1 round_mode:s{up|down|nearest}=up", op_cast, 0)
 OPROW("", "CastLike",             15, OPSET_NOW,  2, 2,   1, 1,   "aa",   "saturate:i=1 round_mode:s{up|down|nearest}=up", op_cast_like, 0)
+OPROW("ai.onnx.ml", "CategoryMapper", 1, OPSET_NOW, 1, 1, 1, 1,    "n",    "cats_int64s:I cats_strings:S default_int64:i=-1 default_string:s=_Unused", op_category_mapper, 0)
 OPROW("", "CausalConvWithState",  27, OPSET_NOW,  2, 4,   1, 2,   "f===", "activation:s{none|silu|swish}=none", op_causal_conv, 0)
 OPROW("com.microsoft", "CausalConvWithState", 1, OPSET_NOW, 2, 4, 1, 2, "f===",
       "activation:s{none|silu|swish}=none ndim:i=1 dilation:i=1 channels_last:i=0 state_window:i=0", op_ms_causal_conv, 0)
@@ -86,7 +91,7 @@ OPROW("", "Concat",               1,  3,          1, ANY, 1, 1,   "a^",   "axis:
 OPROW("", "Concat",               4,  OPSET_NOW,  1, ANY, 1, 1,   "a^",   "axis:i!", op_concat, 0)
 OPROW("", "ConcatFromSequence",   11, OPSET_NOW,  1, 1,   1, 1,   "s",    "axis:i! new_axis:i=0", op_concat_from_sequence, 0)
 OPROW("", "Constant",             1,  OPSET_NOW,  0, 0,   1, 1,   "",
-      "value:t value_float:f value_floats:F value_int:i value_ints:I", op_constant, 0)
+      "value:t value_float:f value_floats:F value_int:i value_ints:I value_string:s value_strings:S", op_constant, 0)
 OPROW("", "ConstantOfShape",      9,  OPSET_NOW,  1, 1,   1, 1,   "i",    "value:t", op_constant_of_shape, 0)
 OPROW("", "Conv",                 1,  OPSET_NOW,  2, 3,   1, 1,   "f==",  CONV, op_conv, 0)
 OPROW("", "ConvInteger",          10, OPSET_NOW,  2, 4,   1, 1,   "iiii", CONV, op_conv_integer, 0)
@@ -121,7 +126,7 @@ OPROW("", "Elu",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",    "alpha
 OPROW("com.microsoft", "EmbedLayerNormalization", 1, OPSET_NOW, 1, 9, 1, 3, "iifffffii",
       "epsilon:f=1e-12 mask_index_type:i=0", op_embed_layer_norm, 0)
 OPROW("", "Equal",                1,  6,          2, 2,   1, 1,   "a^",   BROADCAST, adapt_broadcast, 0)
-OPROW("", "Equal",                7,  OPSET_NOW,  2, 2,   1, 1,   "a^",   "", op_binary, OP_CMPEQ)
+OPROW("", "Equal",                7,  OPSET_NOW,  2, 2,   1, 1,   "a^",   "", op_equal, OP_CMPEQ)
 OPROW("", "Erf",                  9,  OPSET_NOW,  1, 1,   1, 1,   "n",    "", op_erf, OP_ERF)
 OPROW("", "Exp",                  1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_EXP)
 OPROW("", "Expand",               8,  OPSET_NOW,  2, 2,   1, 1,   "ai",   "", op_expand, 0)
@@ -193,6 +198,7 @@ OPROW("", "LRN",                  1,  OPSET_NOW,  1, 1,   1, 1,   "w",
       "size:i>=1! alpha:f=0.0001 beta:f=0.75 bias:f=1", op_lrn, 0)
 OPROW("", "LSTM",                 1,  6,          3, 8,   0, 3,   "w===i===", RECURRENT " input_forget:i=0 output_sequence:i=0", op_recurrent, 4)
 OPROW("", "LSTM",                 7,  OPSET_NOW,  3, 8,   0, 3,   "w===i===", RECURRENT " input_forget:i=0", op_recurrent, 4)
+OPROW("ai.onnx.ml", "LabelEncoder", 1, 1,         1, 1,   1, 1,   "n",    "classes_strings:S default_int64:i=-1 default_string:s=_Unused", op_category_mapper, 1)
 OPROW("ai.onnx.ml", "LabelEncoder", 2, 3,         1, 1,   1, 1,   "n",    LABELS, op_label_encoder, 0)
 OPROW("ai.onnx.ml", "LabelEncoder", 4, OPSET_NOW, 1, 1,   1, 1,   "n",    LABELS " keys_tensor:t values_tensor:t default_tensor:t", op_label_encoder, 0)
 OPROW("", "LayerNormalization",   1,  OPSET_NOW,  2, 3,   1, 3,   "f==",
@@ -233,6 +239,8 @@ OPROW("", "Min",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, o
 OPROW("", "Mish",                 18, OPSET_NOW,  1, 1,   1, 1,   "w",    "", op_mish, 0)
 OPROW("com.microsoft", "MoE",     1,  OPSET_NOW,  3, 8,   1, 1,   "f=",   EXPERTS, op_experts, 0)
 OPROW("", "Mod",                  10, OPSET_NOW,  2, 2,   1, 1,   "n^",   "fmod:i=0", op_mod, 0)
+OPROW("ai.onnx.preview.training", "Momentum", 1, OPSET_NOW, 5, ANY, 2, ANY, "fif",
+      "alpha:f! beta:f! mode:s{standard|nesterov}! norm_coefficient:f!", op_optimizer, 1)
 OPROW("", "Mul",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Mul",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_mul, OP_MUL)
 OPROW("com.microsoft", "MultiHeadAttention", 1, OPSET_NOW, 1, 10, 1, 4, "f===i===ii",
@@ -327,6 +335,7 @@ OPROW("", "ReduceSum",            13, OPSET_NOW,  1, 2,   1, 1,   "ni",
 OPROW("", "ReduceSumSquare",      1,  17,         1, 1,   1, 1,   "n",    "axes:I keepdims:i=1", adapt_axes, 0)
 OPROW("", "ReduceSumSquare",      18, OPSET_NOW,  1, 2,   1, 1,   "ni",
       "keepdims:i=1 noop_with_empty_axes:i=0", op_reduce_sum_square, 0)
+OPROW("", "RegexFullMatch",       20, OPSET_NOW,  1, 1,   1, 1,   "z",    "pattern:s!", op_regex_full_match, 0)
 OPROW("com.microsoft", "RelativePositionBias", 1, OPSET_NOW, 3, 3, 1, 1, "fii", "max_distance:i>=1! is_bidirectional:i=0", op_ms_relative_bias, 0)
 OPROW("", "Relu",                 1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_relu, 0)
 OPROW("", "Reshape",              1,  4,          1, 1,   1, 1,   "a",    "shape:I! consumed_inputs:I", adapt_reshape, 0)
@@ -400,6 +409,10 @@ OPROW("", "SplitToSequence",      11, OPSET_NOW,  1, 2,   1, 1,   "ai",   "axis:
 OPROW("", "Sqrt",                 1,  OPSET_NOW,  1, 1,   1, 1,   "f",    OLD, op_unary, OP_SQRT)
 OPROW("", "Squeeze",              1,  12,         1, 1,   1, 1,   "a",    "axes:I", adapt_axes, 0)
 OPROW("", "Squeeze",              13, OPSET_NOW,  1, 2,   1, 1,   "ai",   "", op_squeeze, 0)
+OPROW("", "StringConcat",         20, OPSET_NOW,  2, 2,   1, 1,   "zz",   "", op_string_concat, 0)
+OPROW("", "StringNormalizer",     10, OPSET_NOW,  1, 1,   1, 1,   "z",
+      "case_change_action:s{NONE|LOWER|UPPER}=NONE is_case_sensitive:i=0 locale:s stopwords:S", op_string_normalizer, 0)
+OPROW("", "StringSplit",          20, OPSET_NOW,  1, 1,   2, 2,   "z",    "delimiter:s maxsplit:i>=0", op_string_split, 0)
 OPROW("", "Sub",                  1,  6,          2, 2,   1, 1,   "n^",   BROADCAST, adapt_broadcast, 0)
 OPROW("", "Sub",                  7,  OPSET_NOW,  2, 2,   1, 1,   "n^",   "", op_binary, OP_SUB)
 OPROW("", "Sum",                  1,  OPSET_NOW,  1, ANY, 1, 1,   "n^",   OLD, op_variadic, OP_ADD)

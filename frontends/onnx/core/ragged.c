@@ -100,13 +100,18 @@ Ref checked_ragged(Build *b, Ref r) {
       "the unused rows that --capacity reserves would change this result; end the model at an earlier value with --result NAME");
 }
 
-void add_count(Build *b, Ref there, Ref total) {
+void note_overflow(Build *b, Ref over) {
+  if (b->ir->in_loop) bad(b, "a result whose size depends on the data cannot be in the body of a loop");
+  b->ragged->over = b->ragged->over ? g_binary(b->ir, OP_OR, b->ragged->over, over) : over;
+}
+
+void add_count(Build *b, Ref there, Ref total, int64_t wanted) {
   Ragged *g = b->ragged;
   const char *name = b->m->values.p[b->n->out[0]].name;
   for (size_t i = 0; i < g->n; i++)
     if (!strcmp(g->counts[i].name, name))
       bad(b, "a result whose size depends on the data cannot be in a body that runs more than once");
   g->counts = grown(b, g->counts, g->n, sizeof *g->counts);
-  g->counts[g->n++] = (Count){ name, there, total };
+  g->counts[g->n++] = (Count){ name, there, total, wanted };
   if (g->known > there) g->known = there; /* an older node got a count */
 }

@@ -2,6 +2,7 @@
 /* results.c: pieces of results that many builders need: checked shapes, constants, views and casts. */
 #include "build.h"
 #include <math.h>
+#include <string.h>
 
 void *grown(Build *b, void *p, size_t n, size_t size) {
   if (n & (n - 1)) return p;
@@ -77,3 +78,18 @@ Ref clamp_index(Build *b, Ref r, int64_t extent) {
   return node(b->ir, r)->vmax < extent ? r : g_binary(b->ir, OP_MIN, r, c_int(b->ir, DT_I64, extent - 1));
 }
 
+Ref cat_all(Build *b, int64_t n, Ref *xs, int axis) {
+  do { /* in several rounds if there are more than a node can have sources */
+    int64_t parts = 0;
+    for (int64_t i = 0; i < n; i += 4096) xs[parts++] = g_cat(b->ir, (int)(n - i < 4096 ? n - i : 4096), xs + i, axis);
+    n = parts;
+  } while (n > 1);
+  return xs[0];
+}
+
+Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill) {
+  int64_t before[MAX_RANK] = { 0 }, after[MAX_RANK] = { 0 };
+  memcpy(before + first, lo, (size_t)n * sizeof *lo);
+  memcpy(after + first, hi, (size_t)n * sizeof *hi);
+  return g_pad(ir, x, before, after, fill);
+}

@@ -14,7 +14,7 @@ int64_t need_capacity(const Build *b) {
 
 Ref counted_rows(Build *b, Ref total) {
   Ref there = g_binary(b->ir, OP_CMPLT, g_iota(b->ir, DT_I64, b->ragged->most), total);
-  add_count(b, there, total);
+  add_count(b, there, total, b->ragged->wanted);
   return there;
 }
 
@@ -94,6 +94,7 @@ typedef struct Search {
   int64_t size, blocks;            /* boxes of a block, blocks of a class */
   Ref scores;                      /* f32[batch, classes, blocks, size]; -inf: no box, or it is not wanted */
   Ref boxes;                       /* f32[batch, classes, ROWS_OF_BOX, n] */
+  Ref most_by_data;                /* the same limit as `most`, where data give it; 0: they do not */
   Ref limit;                       /* more overlap than this suppresses a box */
   Ref state[PLACES];
 } Search;
@@ -134,6 +135,7 @@ static void search_step(Build *b, Search *s) {
   Ref *now = s->state, none = type_limit(ir, DT_I64, false);
   Ref top = reduced_to(b, OP_MAX, now[BEST], 2);
   Ref live = both(b, g_binary(ir, OP_CMPNE, top, none), less(b, now[NUMBER_KEPT], c_int(ir, DT_I32, s->most)));
+  if (s->most_by_data) live = both(b, live, less(b, now[NUMBER_KEPT], s->most_by_data));
   live = both(b, live, g_reshape(ir, now[GOING], 3, (int64_t[]){ 1, 1, 1 }));
   Ref at = clamp_index(b, sub(b, integer(b, s->n - 1), g_binary(ir, OP_AND, top, integer(b, UINT32_MAX))), s->n);
   Ref block = g_binary(ir, OP_FLDIV, at, integer(b, s->size)), in_block = iota_axis(ir, DT_I64, s->size, 3, 4);
@@ -204,7 +206,8 @@ void op_non_max_suppression(Build *b) {
         dims_text(b, s->dims, s->rank));
   int n = 1;
   int64_t rows = b->ragged->most, groups = s->dims[0] * s->dims[1];
-  int64_t steps = has_in(b, MOST) ? *const_ints(b, MOST, "max_output_boxes_per_class", &n) : 0;
+  const bool by_data = has_in(b, MOST) && !is_known(b, MOST);
+  int64_t steps = by_data ? rows : has_in(b, MOST) ? *const_ints(b, MOST, "max_output_boxes_per_class", &n) : 0;
   if (n != 1) bad(b, "input 'max_output_boxes_per_class' is not a scalar");
   for (int k = BOXES; k <= SCORES; k++) b->in[k] = g_cast(ir, b->in[k], DT_F32);
   steps = clamp(steps, 0, rows < s->dims[2] ? rows : s->dims[2]);
@@ -213,6 +216,7 @@ void op_non_max_suppression(Build *b) {
   Search all = {
     .batch = s->dims[0], .classes = s->dims[1], .n = s->dims[2], .most = steps, .room = steps < 8 ? steps : whole(steps, 16)
   };
+  if (by_data) all.most_by_data = g_cast(ir, clamped(b, g_cast(ir, scalar_in(b, MOST), DT_I64), 0, (double)steps), DT_I32);
   choose_blocks(&all);
   start_search(b, &all, s->dims);
   search(b, &all);

@@ -32,8 +32,7 @@ static Ref truth(Build *b, Ref r, bool *known, bool *value) {
 }
 
 static const Node *tensor_node(Build *b, Ref r) {
-  if (is_list(r))
-    bad(b, "a sequence cannot be chosen by a condition that depends on an input of the graph, or collected from iterations");
+  if (is_list(r)) bad(b, "a sequence cannot be collected from iterations");
   return node(b->ir, r);
 }
 
@@ -48,8 +47,24 @@ static Ref with_axes_of(Build *b, Ref r, const Node *like) {
   return one && x->rank < like->rank ? g_reshape(b->ir, r, like->rank, like->dims) : r;
 }
 
+static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k);
+
+/* The same of two sequences, tensor by tensor */
+static Ref choose_lists(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k) {
+  if (a == c) return a;
+  const bool lists = is_list(a) && is_list(c);
+  const List x = lists ? b->lists->p[a & ~LIST_TAG] : (List){ 0 }, y = lists ? b->lists->p[c & ~LIST_TAG] : (List){ 0 };
+  if (!lists || x.n != y.n)
+    bad(b, "%s %u is a sequence or an optional whose length depends on input '%s' of the graph", what, k, input_behind(b, cond));
+  if (x.n < 0) return a;
+  Ref *all = ARENA_NEW(&b->c->model, Ref, x.n + 1);
+  for (int64_t i = 0; i < x.n; i++) all[i] = choose(b, cond, x.items->p[i], y.items->p[i], what, k);
+  return new_list(b, x.n, all);
+}
+
 /* a where the condition holds, else c; both must have one type and shape */
 static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k) {
+  if (is_list(a) || is_list(c)) return choose_lists(b, cond, a, c, what, k);
   const Node *x = tensor_node(b, a), *y = tensor_node(b, c);
   a = with_axes_of(b, a, y);
   c = with_axes_of(b, c, x);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* learn_ops.c: the operators of ai.onnx.ml except trees. Linear models and support vectors are products with a table, and a
- * function of the sums; others prepare columns. Rows are samples. A one-dimensional input is one row. Strings are not
- * supported. */
+ * function of the sums; others prepare columns. Rows are samples. A one-dimensional input is one row. */
 #include "../core/build.h"
 #include <math.h>
 #include <string.h>
@@ -45,10 +44,13 @@ int64_t class_count(Build *b, const char *ints) {
 Ref class_labels(Build *b, const char *ints, Ref at) {
   int n;
   const int64_t *v = attr_ints(b, ints, &n);
-  if (!n && b->n->out[0])
-    bad(b, "its labels are strings, which are not supported; compile up to its scores with --result NAME");
-  if (!n) return 0;
+  if (!n && !b->n->out[0]) return 0;
   int64_t rows = node(b->ir, at)->dims[0];
+  if (!n) {
+    const AttrVal *s = attr_find(b, "classlabels_strings");
+    b->result_narrow = ONNX_STRING;
+    return strings_taken(b, string_table(b, s->strings, (int64_t)s->n), g_reshape(b->ir, at, 1, &rows));
+  }
   Ref label = g_gather(b->ir, g_reshape(b->ir, ints_ref(b, n, v), 2, (int64_t[]){ 1, n }), at, 1);
   return g_reshape(b->ir, label, 1, &rows);
 }
@@ -269,13 +271,27 @@ void op_feature_vectorizer(Build *b) {
   b->out[0] = cat_all(b, b->nin, parts, 1);
 }
 
+static const int64_t *counting(Build *b, int64_t n) { /* 0, 1, .. */
+  int64_t *v = ARENA_NEW(&b->c->model, int64_t, n + 1);
+  for (int64_t i = 0; i < n; i++) v[i] = i;
+  return v;
+}
+
 void op_one_hot_encoder(Build *b) {
   IR *ir = b->ir;
   int n, rank = in_node(b, 0)->rank;
   const int64_t *cats = attr_ints(b, "cats_int64s", &n);
-  if (!n) bad(b, "its categories are strings, which are not supported");
+  const AttrVal *names = attr_find(b, "cats_strings");
+  const bool strings = in_narrow(b, 0) == ONNX_STRING;
+  if (strings ? !names->set || !names->n : !n) bad(b, "it has no categories of the input's type");
   if (!attr_int(b, "zeros")) bad(b, "attribute 'zeros' is 0: ending the run at an unknown category is not supported");
   int64_t dims[MAX_RANK];
+  if (strings) {
+    n = (int)names->n;
+    b->in[0] = string_places(b, b->in[0], string_table(b, names->strings, n));
+    cats = counting(b, n);
+    rank--;
+  }
   for (int i = 0; i < rank; i++) dims[i] = in_node(b, 0)->dims[i];
   dims[rank] = 1;
   Ref x = g_reshape(ir, g_cast(ir, b->in[0], DT_I64), rank + 1, dims);
@@ -284,46 +300,103 @@ void op_one_hot_encoder(Build *b) {
   b->out[0] = g_cast(ir, g_binary(ir, OP_CMPEQ, x, ints_ref(b, n, cats)), DT_F32);
 }
 
-/* ---- LabelEncoder: keys and values, each in one of several attributes ---- */
-static Ref one_of(Build *b, const char *what, int64_t *n) {
-  static const struct { const char *end; DType type; } kinds[] = { { "int64s", DT_I64 }, { "floats", DT_F32 } };
+/* ---- LabelEncoder and CategoryMapper: keys and values, each in one of several attributes ---- */
+typedef struct Labels {
+  Ref r;
+  int64_t n;
+  bool strings;
+} Labels; /* r: [n], or the table of n strings */
+
+static Labels of_tensor(Build *b, const Tensor *t) {
+  const bool strings = t->narrow == ONNX_STRING;
+  const int64_t n = strings ? dims_elems(t->dims, t->rank - 1) : t->elems, dims[2] = { n, strings ? t->dims[t->rank - 1] : 0 };
+  return (Labels){ g_reshape(b->ir, g_weight(b->ir, ir_tensor(b->ir, t)), 1 + strings, dims), n, strings };
+}
+
+static Labels of_strings(Build *b, const AttrVal *a) {
+  return (Labels){ string_table(b, a->strings, (int64_t)a->n), (int64_t)a->n, true };
+}
+
+static Labels labels_of(Build *b, const char *what) {
+  static const char *const kinds[] = { "int64s", "floats", "strings" };
   char name[40];
   snprintf(name, sizeof name, "%s_tensor", what);
   const AttrVal *t = b->row->since >= 4 ? attr_find(b, name) : NULL;
-  if (t && t->set) {
-    *n = t->tensor->elems;
-    return g_reshape(b->ir, g_weight(b->ir, ir_tensor(b->ir, t->tensor)), 1, n);
-  }
-  for (int k = 0; k < 2; k++) {
-    snprintf(name, sizeof name, "%s_%s", what, kinds[k].end);
+  if (t && t->set) return of_tensor(b, t->tensor);
+  for (int k = 0; k < 3; k++) {
+    snprintf(name, sizeof name, "%s_%s", what, kinds[k]);
     const AttrVal *a = attr_find(b, name);
-    *n = a->set ? (int64_t)a->n : 0;
-    if (*n) return k ? tensor_ref(b, DT_F32, 1, n, a->floats) : tensor_ref(b, DT_I64, 1, n, a->ints);
+    const int64_t n = a->set ? (int64_t)a->n : 0;
+    if (n && k == 2) return of_strings(b, a);
+    if (n) return (Labels){ k ? tensor_ref(b, DT_F32, 1, &n, a->floats) : tensor_ref(b, DT_I64, 1, &n, a->ints), n, false };
   }
-  bad(b, "its %s are strings, which are not supported", what);
+  bad(b, "it has no %s", what);
 }
 
-/* The value of the first equal key: the least index among equal ones */
-void op_label_encoder(Build *b) {
+/* For each element, the first key that equals it, where NaN equals NaN; the number of keys where none does */
+static Ref key_places(Build *b, const Labels *keys, bool nan) {
   IR *ir = b->ir;
-  int64_t nkeys, nvalues, count = dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank);
-  Ref keys = one_of(b, "keys", &nkeys), values = one_of(b, "values", &nvalues);
-  if (nkeys != nvalues) bad(b, "there are %lld keys, but %lld values", (long long)nkeys, (long long)nvalues);
-  DType d = in_dt(b, 0), to = (DType)node(ir, values)->dt;
-  const AttrVal *t = b->row->since >= 4 ? attr_find(b, "default_tensor") : NULL;
-  Ref none = t && t->set    ? c_float(ir, to, tensor_float(t->tensor, 0))
-             : to == DT_I64 ? c_int(ir, to, attr_int(b, "default_int64"))
-                            : c_float(ir, to, attr_float(b, "default_float"));
+  const int64_t n = keys->n, count = dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank);
+  if (keys->strings != (in_narrow(b, 0) == ONNX_STRING))
+    bad(b, "its keys are %s, but the input is not", keys->strings ? "strings" : "numbers");
+  if (keys->strings) return string_places(b, b->in[0], keys->r);
   Ref x = g_reshape(ir, b->in[0], 2, (int64_t[]){ count, 1 }),
-      key = g_reshape(ir, g_cast(ir, keys, d), 2, (int64_t[]){ 1, nkeys });
+      key = g_reshape(ir, g_cast(ir, keys->r, in_dt(b, 0)), 2, (int64_t[]){ 1, n });
   Ref hit = g_binary(ir, OP_CMPEQ, x, key);
-  if (dt_float(d) && b->row->since >= 4)
+  if (nan && dt_float(in_dt(b, 0)))
     hit = g_binary(ir, OP_OR, hit, g_binary(ir, OP_AND, g_binary(ir, OP_CMPNE, x, x), g_binary(ir, OP_CMPNE, key, key)));
-  Ref at = g_reduce(ir, OP_MIN, g_where(ir, hit, iota_axis(ir, DT_I64, nkeys, 1, 2), c_int(ir, DT_I64, nkeys)), 2);
-  Ref found = g_gather(ir, g_reshape(ir, values, 2, (int64_t[]){ 1, nkeys }),
-                       g_binary(ir, OP_MIN, at, c_int(ir, DT_I64, nkeys - 1)), 1);
-  found = g_where(ir, g_binary(ir, OP_CMPLT, at, c_int(ir, DT_I64, nkeys)), found, none);
-  b->out[0] = g_reshape(ir, found, in_node(b, 0)->rank, in_node(b, 0)->dims);
+  return g_reduce(ir, OP_MIN, g_where(ir, hit, iota_axis(ir, DT_I64, n, 1, 2), c_int(ir, DT_I64, n)), 2);
+}
+
+/* The value at each of the places, which get this shape; `none`, which has one entry, at places behind the last */
+static Ref values_at(Build *b, const Labels *values, const Labels *none, Ref at, int rank, const int64_t *dims) {
+  IR *ir = b->ir;
+  const int64_t n = values->n;
+  if (!values->strings) {
+    at = g_reshape(ir, at, 2, (int64_t[]){ dims_elems(dims, rank), 1 });
+    Ref found = g_gather(ir, g_reshape(ir, values->r, 2, (int64_t[]){ 1, n }), g_binary(ir, OP_MIN, at, c_int(ir, DT_I64, n - 1)),
+                         1);
+    return g_reshape(ir, g_where(ir, g_binary(ir, OP_CMPLT, at, c_int(ir, DT_I64, n)), found, none->r), rank, dims);
+  }
+  const int64_t wide = string_width(b, values->r), other = string_width(b, none->r);
+  Ref all[2] = { strings_wide(b, values->r, other), strings_wide(b, none->r, wide) };
+  b->result_narrow = ONNX_STRING;
+  return strings_taken(b, g_cat(ir, 2, all, 0), g_reshape(ir, at, rank, dims));
+}
+
+static Labels default_label(Build *b, const Labels *values) {
+  const AttrVal *t = b->row->since >= 4 ? attr_find(b, "default_tensor") : NULL, *s = attr_find(b, "default_string");
+  const DType to = (DType)node(b->ir, values->r)->dt;
+  if (values->strings && t && t->set) return of_tensor(b, t->tensor);
+  if (values->strings) return (Labels){ string_table(b, &(Bytes){ (const uint8_t *)s->s, strlen(s->s) }, 1), 1, true };
+  return (Labels){ t && t->set    ? c_float(b->ir, to, tensor_float(t->tensor, 0))
+                   : to == DT_I64 ? c_int(b->ir, to, attr_int(b, "default_int64"))
+                                  : c_float(b->ir, to, attr_float(b, "default_float")),
+                   1, false };
+}
+
+static void encode(Build *b, const Labels *keys, const Labels *values, bool nan) {
+  const Node *x = in_node(b, 0);
+  const Labels none = default_label(b, values);
+  b->out[0] = values_at(b, values, &none, key_places(b, keys, nan), x->rank - keys->strings, x->dims);
+}
+
+void op_label_encoder(Build *b) {
+  const Labels keys = labels_of(b, "keys"), values = labels_of(b, "values");
+  if (keys.n != values.n) bad(b, "there are %lld keys, but %lld values", (long long)keys.n, (long long)values.n);
+  encode(b, &keys, &values, b->row->since >= 4);
+}
+
+/* Between strings and integers, in the direction that the input's type says. Without integers, they count from 0. */
+void op_category_mapper(Build *b) {
+  const AttrVal *names = attr_find(b, b->row->arg ? "classes_strings" : "cats_strings");
+  int n = 0;
+  const int64_t *given = b->row->arg ? NULL : attr_ints(b, "cats_int64s", &n);
+  if (!names->set || !names->n || (given && n != (int)names->n)) bad(b, "there are %d integers for %zu strings", n, names->n);
+  const int64_t *v = given ? given : counting(b, (int64_t)names->n);
+  const Labels strings = of_strings(b, names), numbers = { ints_ref(b, (int)names->n, v), (int64_t)names->n, false };
+  const bool from = in_narrow(b, 0) == ONNX_STRING;
+  encode(b, from ? &strings : &numbers, from ? &numbers : &strings, false);
 }
 
 /* A ZipMap gives a map from labels to columns for each row; tgc gives the columns as a table. */
@@ -331,7 +404,14 @@ void op_zip_map(Build *b) {
   const Ref x = feature_rows(b, b->in[0]);
   const int64_t columns = node(b->ir, x)->dims[1], labels = class_count(b, "classlabels_int64s");
   if (labels != columns) bad(b, "there are %lld labels for %lld columns", (long long)labels, (long long)columns);
-  warn_at(b->c, b->at, "its result is a table of %lld columns in the order of the labels, not a sequence of maps",
-          (long long)columns);
+  const AttrVal *names = attr_find(b, "classlabels_strings");
+  const bool strings = !attr_set(b, "classlabels_int64s");
+  const char *table = b->m->values.p[b->n->out[0]].name, *keys = arena_printf(&b->c->model, "%s.keys", table);
+  warn_at(b->c, b->at, "its result is a table of %lld columns in the order of the labels%s%s, not a sequence of maps",
+          (long long)columns, strings ? ", which are the output " : "", strings ? keys : "");
+  if (strings) {
+    b->keys->p = grown(b, b->keys->p, b->keys->n, sizeof *b->keys->p);
+    b->keys->p[b->keys->n++] = (Keys){ table, keys, string_table(b, names->strings, columns) };
+  }
   b->out[0] = x;
 }

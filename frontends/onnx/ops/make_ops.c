@@ -27,10 +27,20 @@ static Ref constant_attr(Build *b, const Tensor *t) {
   return g_weight(b->ir, ir_tensor(b->ir, t));
 }
 
+/* One string, or a vector of strings */
+static Ref constant_strings(Build *b, const AttrVal *v) {
+  const Bytes one = { (const uint8_t *)v->s, v->s ? strlen(v->s) : 0 };
+  const bool list = v->kind == 'S';
+  Ref table = string_table(b, list ? v->strings : &one, list ? (int64_t)v->n : 1);
+  const int64_t width = string_width(b, table);
+  b->result_narrow = ONNX_STRING;
+  return list ? table : g_reshape(b->ir, table, 1, &width);
+}
+
 void op_constant(Build *b) {
-  static const char *const names[] = { "value", "value_float", "value_floats", "value_int", "value_ints" };
+  static const char *const names[] = { "value", "value_float", "value_floats", "value_int", "value_ints", "value_string", "value_strings" };
   const AttrVal *v = NULL;
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < 7; i++) {
     const AttrVal *a = attr_find(b, names[i]);
     if (a->set && v) bad(b, "more than one attribute gives a value");
     if (a->set) v = a;
@@ -39,21 +49,48 @@ void op_constant(Build *b) {
   if (v->kind == 't') b->out[0] = constant_attr(b, v->tensor);
   else if (v->kind == 'i') b->out[0] = c_int(b->ir, DT_I64, v->i);
   else if (v->kind == 'f') b->out[0] = c_float(b->ir, DT_F32, v->f);
+  else if (v->kind == 's' || v->kind == 'S') b->out[0] = constant_strings(b, v);
   else if (v->kind == 'I') b->out[0] = ints_ref(b, (int)v->n, v->ints);
   else b->out[0] = tensor_ref(b, DT_F32, 1, (int64_t[]){ (int64_t)v->n }, v->floats);
 }
 
 void op_constant_of_shape(Build *b) {
   int n;
-  const int64_t *dims = const_ints(b, 0, "input", &n);
+  const int64_t *dims = shape_ints(b, 0, "input", &n, WILD_NONE);
   const Tensor *t = attr_find(b, "value")->tensor;
-  if (t && t->elems != 1) bad(b, "attribute 'value' has %lld elements, expected 1", (long long)t->elems);
+  const bool string = t && t->narrow == ONNX_STRING;
+  const int64_t entries = !t ? 1 : string ? dims_elems(t->dims, t->rank - 1) : t->elems;
+  if (entries != 1) bad(b, "attribute 'value' has %lld elements, expected 1", (long long)entries);
   check_dims(b, n, dims);
+  if (string) {
+    int64_t wide[MAX_RANK];
+    for (int i = 0; i < n; i++) wide[i] = dims[i];
+    wide[n] = t->elems;
+    b->out[0] = g_expand(b->ir, g_reshape(b->ir, constant_attr(b, t), 1, &t->elems), n + 1, wide);
+    return;
+  }
   Ref v = t ? g_reshape(b->ir, constant_attr(b, t), 0, NULL) : c_float(b->ir, DT_F32, 0);
   b->out[0] = g_expand(b->ir, v, n, dims);
 }
 
+/* Range by data, of as many elements as the model declares; false: its inputs are constant, or it does not declare them */
+static bool range_by_data(Build *b) {
+  IR *ir = b->ir;
+  int rank;
+  if (is_known(b, 0) && is_known(b, 1) && is_known(b, 2)) return false;
+  const int64_t *dims = declared_dims(b, 0, &rank);
+  if (!dims || rank != 1 || !b->wrong) return false;
+  Ref v[3], wide[3];
+  const DType d = in_dt(b, 0), acc = acc_type(d);
+  for (int k = 0; k < 3; k++) v[k] = g_cast(ir, scalar_in(b, k), acc), wide[k] = g_cast(ir, v[k], DT_F64);
+  Ref count = g_unary(ir, OP_CEIL, g_binary(ir, OP_DIV, sub(b, wide[1], wide[0]), wide[2]));
+  wrong_if(b, g_binary(ir, OP_CMPNE, at_least(b, count, 0), num(b, count, (double)dims[0])));
+  b->out[0] = g_cast(ir, add(b, mul(b, g_iota(ir, acc, dims[0]), v[2]), v[0]), d);
+  return true;
+}
+
 void op_range(Build *b) {
+  if (range_by_data(b)) return;
   IR *ir = b->ir;
   static const char *const names[] = { "start", "limit", "delta" };
   double v[3], count;
@@ -85,7 +122,8 @@ void op_one_hot(Build *b) {
   IR *ir = b->ir;
   const Node *idx = in_node(b, 0);
   int n, rank = idx->rank + 1, from = 0, axis = axis_of(b, attr_int(b, "axis"), rank);
-  const double *depth = const_floats(b, 1, "depth", &n);
+  const double implied = is_known(b, 1) ? 0 : (double)*extent_int(b, 1, "depth", &n, axis);
+  const double *depth = is_known(b, 1) ? const_floats(b, 1, "depth", &n) : &implied;
   if (n != 1 || !(*depth >= 0 && *depth <= (double)MAX_ELEMS)) bad(b, "input 'depth' must be one number from 0 to 2^40");
   if (in_node(b, 2)->rank != 1 || in_node(b, 2)->dims[0] != 2) bad(b, "input 'values' must be a vector of 2 elements");
   int64_t dims[MAX_RANK], size = (int64_t)*depth;
@@ -118,9 +156,10 @@ void op_trilu(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
   int n;
-  int64_t k = has_in(b, 1) ? *const_ints(b, 1, "k", &n) : 0;
+  const bool known = !has_in(b, 1) || is_known(b, 1);
+  int64_t k = has_in(b, 1) && known ? *const_ints(b, 1, "k", &n) : 0;
   if (x->rank < 2) bad(b, "the input has rank %d, expected at least 2", x->rank);
-  Ref at = diagonal(ir, x->rank, x->dims), limit = c_int(ir, DT_I64, k);
+  Ref at = diagonal(ir, x->rank, x->dims), limit = known ? c_int(ir, DT_I64, k) : g_cast(ir, scalar_in(b, 1), DT_I64);
   Ref keep = attr_int(b, "upper") ? g_binary(ir, OP_CMPLE, limit, at) : g_binary(ir, OP_CMPLE, at, limit);
   b->out[0] = g_where(ir, keep, b->in[0], c_int(ir, in_dt(b, 0), 0));
 }
@@ -190,9 +229,30 @@ Ref cumulative(Build *b, Op op, Ref x, int axis, bool exclusive, bool reverse) {
   return reverse ? g_flip(b->ir, x, 1u << axis) : x;
 }
 
+/* Along an axis that data give: along all, of which one is selected */
+static void cumulative_by_data(Build *b, bool exclusive, bool reverse) {
+  IR *ir = b->ir;
+  const int rank = in_node(b, 0)->rank;
+  if (!rank) bad(b, "the input is a scalar");
+  Ref axis = g_cast(ir, scalar_in(b, 1), DT_I64), y = 0;
+  wrong_if(b,
+           g_binary(ir, OP_OR, g_binary(ir, OP_CMPLT, axis, integer(b, -rank)), g_binary(ir, OP_CMPLE, integer(b, rank), axis)));
+  for (int a = 0; a < rank; a++) {
+    Ref one = cumulative(b, (Op)b->row->arg, widen(b, b->in[0]), a, exclusive, reverse);
+    Ref chosen = g_binary(ir, OP_OR, g_binary(ir, OP_CMPEQ, axis, integer(b, a)),
+                          g_binary(ir, OP_CMPEQ, axis, integer(b, a - rank)));
+    y = y ? g_where(ir, chosen, one, y) : one;
+  }
+  b->out[0] = g_cast(ir, y, in_dt(b, 0));
+}
+
 void op_cumulative(Build *b) {
   const Node *x = in_node(b, 0);
-  int n, axis = axis_of(b, *const_ints(b, 1, "axis", &n), x->rank);
   const bool exclusive = attr_int(b, "exclusive"), reverse = attr_int(b, "reverse");
+  if (!is_known(b, 1)) {
+    cumulative_by_data(b, exclusive, reverse);
+    return;
+  }
+  int n, axis = axis_of(b, *const_ints(b, 1, "axis", &n), x->rank);
   b->out[0] = g_cast(b->ir, cumulative(b, (Op)b->row->arg, widen(b, b->in[0]), axis, exclusive, reverse), in_dt(b, 0));
 }

@@ -6,15 +6,6 @@
 #include <string.h>
 
 /* ---- pieces that other builders use ---- */
-Ref cat_all(Build *b, int64_t n, Ref *xs, int axis) {
-  do { /* in several rounds if there are more than a node can have sources */
-    int64_t parts = 0;
-    for (int64_t i = 0; i < n; i += 4096) xs[parts++] = g_cat(b->ir, (int)(n - i < 4096 ? n - i : 4096), xs + i, axis);
-    n = parts;
-  } while (n > 1);
-  return xs[0];
-}
-
 Ref moved_channels(Build *b, Ref x, bool to_front) {
   int rank = node(b->ir, x)->rank;
   int64_t perm[MAX_RANK];
@@ -23,18 +14,11 @@ Ref moved_channels(Build *b, Ref x, bool to_front) {
   return g_permute(b->ir, x, perm);
 }
 
-Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill) {
-  int64_t before[MAX_RANK] = { 0 }, after[MAX_RANK] = { 0 };
-  memcpy(before + first, lo, (size_t)n * sizeof *lo);
-  memcpy(after + first, hi, (size_t)n * sizeof *hi);
-  return g_pad(ir, x, before, after, fill);
-}
-
 /* ---- views ---- */
 void op_reshape(Build *b) {
   const Node *x = in_node(b, 0);
   int rank, free_axis = -1;
-  const int64_t *want = const_ints(b, 1, "shape", &rank);
+  const int64_t *want = shape_ints(b, 1, "shape", &rank, WILD_LOW);
   int64_t dims[USER_RANK], known = 1, total = dims_elems(x->dims, x->rank);
   if (rank > USER_RANK) bad(b, "the result has rank %d, over the limit of %d", rank, USER_RANK);
   for (int i = 0; i < rank; i++) {
@@ -107,10 +91,17 @@ void op_transpose(Build *b) {
   b->out[0] = g_permute(b->ir, b->in[0], perm);
 }
 
+/* Input `shape`; by data: the last extents of the declared shape, of which data may give 1 where the input has them already */
+static const int64_t *expand_ints(Build *b, int *n) {
+  int rank, count = (int)dims_elems(in_node(b, 1)->dims, in_node(b, 1)->rank);
+  const int64_t *dims = is_known(b, 1) ? NULL : declared_dims(b, 0, &rank);
+  return implied_ints(b, 1, "shape", n, WILD_ONE, dims && count <= rank ? dims + rank - count : NULL, count);
+}
+
 void op_expand(Build *b) {
   const Node *x = in_node(b, 0);
   int n;
-  const int64_t *want = const_ints(b, 1, "shape", &n);
+  const int64_t *want = expand_ints(b, &n);
   int rank = n > x->rank ? n : x->rank;
   int64_t dims[USER_RANK];
   if (rank > USER_RANK) bad(b, "the result has rank %d, over the limit of %d", rank, USER_RANK);
@@ -122,10 +113,22 @@ void op_expand(Build *b) {
   b->out[0] = to_shape(b, b->in[0], rank, dims);
 }
 
+/* The number of copies along each axis by the declared shape; NULL: it does not say */
+static const int64_t *implied_repeats(Build *b) {
+  const Node *x = in_node(b, 0);
+  int rank;
+  const int64_t *dims = is_known(b, 1) ? NULL : declared_dims(b, 0, &rank);
+  int64_t *times = ARENA_NEW(&b->c->model, int64_t, x->rank + 1);
+  bool known = dims && rank == x->rank;
+  for (int i = 0; known && i < rank; i++)
+    if ((known = x->dims[i] && dims[i] % x->dims[i] == 0)) times[i] = dims[i] / x->dims[i];
+  return known ? times : NULL;
+}
+
 void op_tile(Build *b) {
   const Node *x = in_node(b, 0);
   int n, rank = x->rank;
-  const int64_t *times = const_ints(b, 1, "repeats", &n);
+  const int64_t *times = implied_ints(b, 1, "repeats", &n, WILD_NONE, implied_repeats(b), rank);
   int64_t dims[USER_RANK];
   if (n != rank) bad(b, "input 'repeats' has %d entries for %d axes", n, rank);
   for (int i = 0; i < n; i++)
@@ -155,13 +158,25 @@ void op_concat(Build *b) {
   b->out[0] = cat_all(b, b->nin, b->in, axis);
 }
 
+/* The extents of all parts by their declared shapes; NULL: these do not say */
+static const int64_t *implied_parts(Build *b, int axis) {
+  int64_t *parts = ARENA_NEW(&b->c->model, int64_t, b->nout + 1);
+  for (int i = 0; i < b->nout; i++) {
+    int rank;
+    const int64_t *dims = is_known(b, 1) ? NULL : declared_dims(b, i, &rank);
+    if (!dims || rank <= axis) return NULL;
+    parts[i] = dims[axis];
+  }
+  return parts;
+}
+
 void op_split(Build *b) {
   const Node *x = in_node(b, 0);
   int axis = axis_of(b, attr_int(b, "axis"), x->rank), n = b->nout;
   int64_t extent = x->dims[axis], at = 0, *size = ARENA_NEW(&b->c->model, int64_t, n);
   if (has_in(b, 1)) {
     if (attr_set(b, "num_outputs")) bad(b, "both the input 'split' and the attribute 'num_outputs' are given");
-    const int64_t *v = const_ints(b, 1, "split", &n);
+    const int64_t *v = implied_ints(b, 1, "split", &n, WILD_NONE, implied_parts(b, axis), b->nout);
     if (n != b->nout) bad(b, "input 'split' has %d entries for %d outputs", n, b->nout);
     memcpy(size, v, (size_t)n * sizeof *v);
   } else {
@@ -181,8 +196,67 @@ void op_split(Build *b) {
   if (at != extent) bad(b, "the parts have %lld elements, but axis %d has %lld", (long long)at, axis, (long long)extent);
 }
 
+/* Number i of an input of integers, as a scalar */
+static Ref entry_of(Build *b, int k, int i) {
+  const Node *x = in_node(b, k);
+  Ref all = g_reshape(b->ir, b->in[k], 1, (int64_t[]){ dims_elems(x->dims, x->rank) });
+  return g_reshape(b->ir, g_cast(b->ir, shrink_axis(b->ir, all, 0, i, 1, 1), DT_I64), 0, NULL);
+}
+
+/* x gathered along an axis by a vector of places, which are clamped */
+static Ref along_axis(Build *b, Ref x, int axis, Ref places) {
+  const Node *n = node(b->ir, x);
+  int64_t dims[MAX_RANK];
+  for (int i = 0; i < n->rank; i++) dims[i] = i == axis ? node(b->ir, places)->dims[0] : 1;
+  return g_gather(b->ir, x, g_reshape(b->ir, clamp_index(b, places, n->dims[axis]), n->rank, dims), axis);
+}
+
+/* A place that counts from the end if it is negative, within least..most */
+static Ref bounded(Build *b, Ref at, int64_t extent, Ref least, Ref most) {
+  at = g_where(b->ir, g_binary(b->ir, OP_CMPLT, at, integer(b, 0)), add(b, at, integer(b, extent)), at);
+  return g_binary(b->ir, OP_MIN, g_binary(b->ir, OP_MAX, at, least), most);
+}
+
+/* One axis of a Slice that has n elements there, by the declared shape. Data give start, end and step. */
+static Ref sliced_axis(Build *b, Ref r, int axis, int64_t n, Ref start, Ref end, Ref step) {
+  IR *ir = b->ir;
+  const int64_t d = node(ir, r)->dims[axis];
+  Ref zero = integer(b, 0), one = integer(b, 1), back = g_binary(ir, OP_CMPLT, step, zero);
+  wrong_if(b, g_binary(ir, OP_CMPEQ, step, zero));
+  step = g_where(ir, g_binary(ir, OP_CMPEQ, step, zero), one, step);
+  Ref from = bounded(b, start, d, zero, g_where(ir, back, integer(b, d - 1), integer(b, d)));
+  Ref to = bounded(b, end, d, g_where(ir, back, integer(b, -1), zero), g_where(ir, back, integer(b, d - 1), integer(b, d)));
+  Ref more = g_where(ir, back, add(b, step, one), sub(b, step, one));
+  Ref count = g_binary(ir, OP_MAX, g_binary(ir, OP_FLDIV, add(b, sub(b, to, from), more), step), zero);
+  wrong_if(b, g_binary(ir, OP_CMPNE, count, integer(b, n)));
+  if (!n || !d) return shrink_axis(ir, r, axis, 0, 1, 0);
+  return along_axis(b, r, axis, add(b, from, mul(b, g_iota(ir, DT_I64, n), step)));
+}
+
+/* Slice whose starts, ends or steps depend on data; false: they do not, or the shape of the result is not declared */
+static bool slice_by_data(Build *b) {
+  const Node *x = in_node(b, 0);
+  int rank, na = 0;
+  if (is_known(b, 1) && is_known(b, 2) && (!has_in(b, 4) || is_known(b, 4))) return false;
+  const int64_t *dims = declared_dims(b, 0, &rank), *axes = has_in(b, 3) ? const_ints(b, 3, "axes", &na) : NULL;
+  if (!dims || rank != x->rank || !b->wrong || (has_in(b, 3) && !is_known(b, 3))) return false;
+  const int n = axes ? na : (int)dims_elems(in_node(b, 1)->dims, in_node(b, 1)->rank);
+  for (int k = 1; k < 5; k++)
+    if (has_in(b, k) && dims_elems(in_node(b, k)->dims, in_node(b, k)->rank) != n) return false;
+  if (n > rank) return false;
+  if (axes) axes_of(b, axes, n, rank);
+  Ref r = b->in[0];
+  for (int i = 0; i < n; i++) {
+    const int a = axes ? axis_of(b, axes[i], rank) : i;
+    r = sliced_axis(b, r, a, dims[a], entry_of(b, 1, i), entry_of(b, 2, i), has_in(b, 4) ? entry_of(b, 4, i) : integer(b, 1));
+  }
+  b->out[0] = to_shape(b, r, rank, dims);
+  return true;
+}
+
 void op_slice(Build *b) {
   const Node *x = in_node(b, 0);
+  if (slice_by_data(b)) return;
   int n, m, na = 0, ns = 0;
   const int64_t *starts = const_ints(b, 1, "starts", &n), *ends = const_ints(b, 2, "ends", &m);
   const int64_t *axes = has_in(b, 3) ? const_ints(b, 3, "axes", &na) : NULL,
@@ -240,9 +314,50 @@ static Ref pad_by_index(Build *b, Ref x, int axis, int64_t lo, int64_t hi, char 
   return take(b, x, axis, index, out);
 }
 
+/* One axis of a Pad that has n elements afterwards, by the declared shape. Data give the padding on both sides. */
+static Ref pad_axis(Build *b, Ref r, int axis, int64_t n, Ref lo, Ref hi, Ref fill) {
+  IR *ir = b->ir;
+  const int64_t d = node(ir, r)->dims[axis], period = d > 1 ? 2 * (d - 1) : 1;
+  const bool constant = attr_is(b, "mode", "constant");
+  wrong_if(b, g_binary(ir, OP_CMPNE, add(b, lo, hi), integer(b, n - d)));
+  if (!constant) wrong_if(b, g_binary(ir, OP_CMPLT, g_binary(ir, OP_MIN, lo, hi), integer(b, 0)));
+  if (!d) bad(b, "axis %d is empty and cannot be extended by data", axis);
+  Ref at = sub(b, g_iota(ir, DT_I64, n), lo), turned;
+  if (attr_is(b, "mode", "wrap")) return along_axis(b, r, axis, g_binary(ir, OP_FLMOD, at, integer(b, d)));
+  if (attr_is(b, "mode", "reflect")) {
+    turned = g_binary(ir, OP_FLMOD, at, integer(b, period));
+    return along_axis(b, r, axis, g_binary(ir, OP_MIN, turned, sub(b, integer(b, period), turned)));
+  }
+  Ref y = along_axis(b, r, axis, at);
+  if (!constant) return y;
+  int64_t dims[MAX_RANK];
+  const int rank = node(ir, r)->rank;
+  for (int i = 0; i < rank; i++) dims[i] = i == axis ? n : 1;
+  Ref inside = both(b, g_binary(ir, OP_CMPLE, integer(b, 0), at), g_binary(ir, OP_CMPLT, at, integer(b, d)));
+  return g_where(ir, g_reshape(ir, inside, rank, dims), y, fill);
+}
+
+/* Pad by data; false: the padding is constant, or the shape of the result is not declared */
+static bool pad_by_data(Build *b) {
+  const Node *x = in_node(b, 0), *pads = in_node(b, 1);
+  int rank, na = x->rank;
+  if (is_known(b, 1)) return false;
+  const int64_t *dims = declared_dims(b, 0, &rank), *axes = has_in(b, 3) ? const_ints(b, 3, "axes", &na) : NULL;
+  if (!dims || rank != x->rank || !b->wrong || dims_elems(pads->dims, pads->rank) != 2 * na) return false;
+  if (axes) axes_of(b, axes, na, rank);
+  Ref fill = has_in(b, 2) ? scalar_in(b, 2) : c_int(b->ir, in_dt(b, 0), 0), r = b->in[0];
+  for (int i = 0; i < na; i++) {
+    const int a = axes ? axis_of(b, axes[i], rank) : i;
+    r = pad_axis(b, r, a, dims[a], entry_of(b, 1, i), entry_of(b, 1, na + i), fill);
+  }
+  b->out[0] = to_shape(b, r, rank, dims);
+  return true;
+}
+
 void op_pad(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
+  if (pad_by_data(b)) return;
   int n, na = x->rank;
   const int64_t *pads = const_ints(b, 1, "pads", &n), *axes = has_in(b, 3) ? const_ints(b, 3, "axes", &na) : NULL;
   if (n != 2 * na) bad(b, "input 'pads' has %d entries for %d axes", n, na);
@@ -273,10 +388,21 @@ void op_pad(Build *b) {
   b->out[0] = r;
 }
 
+/* The declared extents along some axes, or along all; NULL: they are not known */
+static const int64_t *implied_extents(Build *b, const int64_t *axes, int n) {
+  int rank;
+  const int64_t *dims = is_known(b, 1) ? NULL : declared_dims(b, 0, &rank);
+  if (!dims || !axes || rank != in_node(b, 0)->rank) return dims && rank == in_node(b, 0)->rank ? dims : NULL;
+  int64_t *some = ARENA_NEW(&b->c->model, int64_t, n + 1);
+  for (int i = 0; i < n; i++) some[i] = dims[axis_of(b, axes[i], rank)];
+  return some;
+}
+
 void op_center_crop_pad(Build *b) {
   const Node *x = in_node(b, 0);
   int n, na;
-  const int64_t *want = const_ints(b, 1, "shape", &n), *axes = attr_ints(b, "axes", &na);
+  const int64_t *axes = attr_ints(b, "axes", &na),
+                *want = implied_ints(b, 1, "shape", &n, WILD_NONE, implied_extents(b, axes, na), axes ? na : x->rank);
   if (axes ? na != n : n != x->rank) bad(b, "input 'shape' has %d entries for %d axes", n, axes ? na : x->rank);
   if (axes) axes_of(b, axes, n, x->rank);
   Ref r = b->in[0];

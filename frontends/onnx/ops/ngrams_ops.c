@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ngrams_ops.c: TfIdfVectorizer of integers: counts how often each n-gram of a pool occurs in a row, with adjacent or equally
- * spaced elements. Each n-gram is compared at each position of the row. */
+/* ngrams_ops.c: TfIdfVectorizer. Strings become integers. It counts how often each n-gram of a pool occurs in a row, with
+ * adjacent or equally spaced elements. Each n-gram is compared at each position of the row. */
 #include "../core/build.h"
 #include <stdlib.h>
 #include <string.h>
@@ -76,14 +76,38 @@ static Ref with_grams(Build *b, Ref y, const Grams *g, Ref found) {
   return g_scatter(ir, OP_NONE, y, at, g_expand(ir, weight, 2, node(ir, found)->dims), 1);
 }
 
+static int by_bytes(const void *a, const void *b) {
+  const Bytes *x = a, *y = b;
+  const int order = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
+  return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+/* Numbers in place of a pool of strings, and of the strings of the input: places among the pool's different strings */
+static void number_strings(Build *b) {
+  const AttrVal *s = attr_find(b, "pool_strings");
+  AttrVal *to = attr_find(b, "pool_int64s");
+  const int64_t all = (int64_t)s->n;
+  if (!s->set || !all) bad(b, "attribute 'pool_strings' is missing");
+  Bytes *sorted = arena_dup(&b->c->model, s->strings, (size_t)all * sizeof *sorted);
+  int64_t *number = ARENA_NEW(&b->c->model, int64_t, all), n = 0;
+  qsort(sorted, (size_t)all, sizeof *sorted, by_bytes);
+  for (int64_t i = 0; i < all; i++)
+    if (!n || by_bytes(&sorted[n - 1], &sorted[i])) sorted[n++] = sorted[i];
+  for (int64_t i = 0; i < all; i++)
+    number[i] = (const Bytes *)bsearch(&s->strings[i], sorted, (size_t)n, sizeof *sorted, by_bytes) - sorted;
+  *to = (AttrVal){ .name = to->name, .len = to->len, .kind = 'I', .set = true, .n = (size_t)all, .ints = number };
+  b->in[0] = string_places(b, b->in[0], string_table(b, sorted, n));
+}
+
 void op_tfidf_vectorizer(Build *b) {
+  if (in_narrow(b, 0) == ONNX_STRING) number_strings(b);
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
   int lengths, indices;
   const int64_t *counts = attr_ints(b, "ngram_counts", &lengths), *index = attr_ints(b, "ngram_indexes", &indices);
   const int64_t least = attr_int(b, "min_gram_length"), most = attr_int(b, "max_gram_length"),
                 skips = clamp(attr_int(b, "max_skip_count"), 0, MAX_ELEMS) + 1;
-  if (!attr_set(b, "pool_int64s")) bad(b, "attribute 'pool_int64s' is missing; a pool of strings is not supported");
+  if (!attr_set(b, "pool_int64s")) bad(b, "attribute 'pool_int64s' is missing");
   if (x->rank > 2) bad(b, "the input has rank %d, expected at most 2", x->rank);
   if (least > most || most > lengths)
     bad(b, "n-grams of %lld to %lld elements, but attribute 'ngram_counts' has %d entries", (long long)least, (long long)most,

@@ -136,12 +136,28 @@ static Ref per_channel(Build *b, Ref x, int k, const char *name) {
 
 /* x * scale' + bias' with scale' = scale / sqrt(var + epsilon) and bias' = B - mean * scale'. Both are constants. A factor per
  * channel can move into the weights of the preceding convolution. */
+/* Mean and variance of x by channel take the place of those in v. Outputs 1 and 2 are the running ones, which approach them. */
+static void batch_statistics(Build *b, Ref x, Ref v[4]) {
+  IR *ir = b->ir;
+  const uint32_t axes = ((1u << node(ir, x)->rank) - 1) & ~2u;
+  const int64_t channels = node(ir, x)->dims[1], n = dims_elems(node(ir, x)->dims, node(ir, x)->rank) / (channels ? channels : 1);
+  const double keep = attr_float(b, "momentum");
+  if (!n || !channels) bad(b, "the input is empty, so it has no mean");
+  Ref mean = times(b, g_reduce(ir, OP_ADD, x, axes), 1.0 / (double)n), apart = sub(b, x, mean);
+  Ref now[2] = { mean, times(b, g_reduce(ir, OP_ADD, mul(b, apart, apart), axes), 1.0 / (double)n) };
+  for (int k = 0; k < 2; k++) {
+    Ref running = add(b, times(b, v[2 + k], keep), times(b, now[k], 1 - keep));
+    if (b->nout > 1 + k) b->out[1 + k] = g_cast(ir, g_reshape(ir, running, 1, &channels), in_dt(b, 3 + k));
+    v[2 + k] = now[k];
+  }
+}
+
 void op_batch_norm(Build *b) {
   IR *ir = b->ir;
-  if (attr_int(b, "training_mode")) bad(b, "training_mode is set, only inference is supported");
   static const char *const names[] = { "scale", "B", "mean", "var" };
   Ref v[4], x = widen(b, b->in[0]);
   for (int k = 0; k < 4; k++) v[k] = g_cast(ir, per_channel(b, b->in[0], k + 1, names[k]), (DType)node(ir, x)->dt);
+  if (attr_int(b, "training_mode")) batch_statistics(b, x, v);
   Ref s = g_binary(ir, OP_DIV, v[0], g_unary(ir, OP_SQRT, add(b, v[3], num(b, x, attr_float(b, "epsilon")))));
   Ref shift = g_binary(ir, OP_SUB, v[1], mul(b, v[2], s));
   b->out[0] = g_cast(ir, add(b, mul(b, x, s), shift), in_dt(b, 0));

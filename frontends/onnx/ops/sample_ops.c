@@ -107,11 +107,23 @@ void op_grid_sample(Build *b) {
 }
 
 /* theta[N, n, n + 1] times the homogeneous coordinates (last axis first) of every grid position */
+/* [N,C,H,W] or [N,C,D,H,W] by the declared shape of the grid, which does not depend on the channels; NULL: it is not known */
+static const int64_t *implied_size(Build *b) {
+  int rank;
+  const int64_t *dims = is_known(b, 1) ? NULL : declared_dims(b, 0, &rank),
+                n = dims_elems(in_node(b, 1)->dims, in_node(b, 1)->rank);
+  if (!dims || rank != n || n < 3) return NULL;
+  int64_t *size = ARENA_NEW(&b->c->model, int64_t, n);
+  for (int64_t i = 0; i < n; i++) size[i] = i > 1 ? dims[i - 1] : i ? -1 : dims[0];
+  return size;
+}
+
 void op_affine_grid(Build *b) {
   IR *ir = b->ir;
   const Node *theta = in_node(b, 0);
   int count;
-  const int64_t *size = const_ints(b, 1, "size", &count);
+  const int64_t *size = implied_ints(b, 1, "size", &count, WILD_NONE, implied_size(b),
+                                     (int)dims_elems(in_node(b, 1)->dims, in_node(b, 1)->rank));
   int n = count - 2;
   if (n < 2 || n > MAX_SPATIAL) bad(b, "input 'size' has %d entries, expected 4 or 5", count);
   if (theta->rank != 3 || theta->dims[0] != size[0] || theta->dims[1] != n || theta->dims[2] != n + 1)

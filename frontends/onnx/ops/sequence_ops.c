@@ -3,32 +3,9 @@
  * a list of values that builders pass on; a graph has no sequences. The same holds for optionals. */
 #include "../core/build.h"
 
-enum { COPIES_A_NODE = 16 }; /* entries of lists that count as one node for --max-unroll */
-
-static bool has_nothing(const Build *b, Ref r) { return is_list(r) && b->lists->p[r & ~LIST_TAG].n == NOTHING; }
-
 static const List *list(Build *b, int k) {
   if (has_nothing(b, b->in[k])) bad(b, "input %d is an optional without an element", k);
   return &b->lists->p[b->in[k] & ~LIST_TAG];
-}
-
-static Ref list_ref(Build *b, Items *items, int64_t n) {
-  Lists *all = b->lists;
-  all->p = grown(b, all->p, all->n, sizeof *all->p);
-  all->p[all->n] = (List){ items, n };
-  return (Ref)all->n++ | LIST_TAG;
-}
-
-static void push(Build *b, Items *items, Ref r) {
-  items->p = grown(b, items->p, (size_t)items->n, sizeof r);
-  items->p[items->n++] = r;
-}
-
-static Ref new_list(Build *b, int64_t n, const Ref *r) {
-  Items *items = ARENA_NEW(&b->c->model, Items, 1);
-  spend(b, n / COPIES_A_NODE);
-  for (int64_t i = 0; i < n; i++) push(b, items, r[i]);
-  return list_ref(b, items, n);
 }
 
 /* Input k, a position in a list of n; `last` without the input */
@@ -39,7 +16,7 @@ static int64_t place(Build *b, int k, int64_t n, int64_t last) {
   return at < 0 ? at + n : at;
 }
 
-void op_optional(Build *b) { b->out[0] = has_in(b, 0) ? b->in[0] : list_ref(b, NULL, NOTHING); }
+void op_optional(Build *b) { b->out[0] = has_in(b, 0) ? b->in[0] : nothing(b); }
 void op_optional_has(Build *b) { b->out[0] = c_int(b->ir, DT_BOOL, has_in(b, 0) && !has_nothing(b, b->in[0])); }
 
 void op_optional_get(Build *b) {
@@ -61,7 +38,7 @@ void op_sequence_insert(Build *b) {
   const List l = *list(b, 0);
   int64_t at = place(b, 2, l.n, l.n);
   if (at == l.n && l.n == l.items->n) {
-    push(b, l.items, b->in[1]);
+    list_push(b, l.items, b->in[1]);
     b->out[0] = list_ref(b, l.items, l.n + 1);
     return;
   }

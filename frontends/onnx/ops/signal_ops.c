@@ -194,7 +194,9 @@ static DType wanted(Build *b) {
 void op_window(Build *b) {
   static const double c[][3] = { { 0.5, 0.5, 0 }, { 25.0 / 46, 21.0 / 46, 0 }, { 0.42, 0.5, 0.08 } };
   const double *k = c[b->row->arg];
-  int64_t n = size_input(b, 0, "size", 0), round = attr_int(b, "periodic") || n < 2 ? n : n - 1;
+  int rank;
+  if (is_known(b, 0)) size_input(b, 0, "size", 0); /* checks it */
+  int64_t n = *extent_int(b, 0, "size", &rank, 0), round = attr_int(b, "periodic") || n < 2 ? n : n - 1;
   double *v = ARENA_NEW(&b->c->model, double, n + 1);
   for (int64_t i = 0; i < n; i++) {
     double t = 2 * M_PI * (double)i / (double)round;

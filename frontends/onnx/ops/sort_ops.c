@@ -284,7 +284,7 @@ void op_top_k(Build *b) {
   const Node *x = in_node(b, 0);
   if (!x->rank) bad(b, "the input is a scalar");
   int n, axis = axis_of(b, attr_int(b, "axis"), x->rank);
-  const int64_t *given = const_ints(b, 1, "K", &n);
+  const int64_t *given = extent_int(b, 1, "K", &n, axis);
   if (n != 1) bad(b, "input 'K' has %d elements, expected one", n);
   int64_t k = *given, extent = x->dims[axis];
   if (k < 0 || k > extent) bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);

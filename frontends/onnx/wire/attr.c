@@ -25,6 +25,15 @@ static OnnxType shaped_type(Ctx *c, OnnxTypeKind kind, int elem, const Onnx__Ten
   return t;
 }
 
+/* A sequence or an optional, with the type of the tensors inside; other contents leave only the kind */
+static OnnxType wrapped_type(Ctx *c, OnnxTypeKind kind, const Onnx__TypeProto *inside) {
+  OnnxType t = pb_type(c, inside);
+  const bool tensors = t.kind == ON_TENSOR || (t.kind == ON_SEQUENCE && kind == ON_OPTIONAL && t.inside == ON_TENSOR);
+  t.inside = tensors ? t.kind : ON_NOTYPE;
+  t.kind = kind;
+  return t;
+}
+
 OnnxType pb_type(Ctx *c, const Onnx__TypeProto *p) {
   OnnxType none = { .rank = -1 };
   if (!p) return none;
@@ -32,9 +41,9 @@ OnnxType pb_type(Ctx *c, const Onnx__TypeProto *p) {
   case ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE: return shaped_type(c, ON_TENSOR, p->tensor_type->elem_type, p->tensor_type->shape);
   case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
     return shaped_type(c, ON_SPARSE, p->sparse_tensor_type->elem_type, p->sparse_tensor_type->shape);
-  case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE: none.kind = ON_SEQUENCE; return none;
+  case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE: return wrapped_type(c, ON_SEQUENCE, p->sequence_type->elem_type);
   case ONNX__TYPE_PROTO__VALUE_MAP_TYPE: none.kind = ON_MAP; return none;
-  case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE: none.kind = ON_OPTIONAL; return none;
+  case ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE: return wrapped_type(c, ON_OPTIONAL, p->optional_type->elem_type);
   default: return none;
   }
 }

@@ -82,7 +82,8 @@ static bool is_declared(const OnnxType *t) {
 static OnnxType type_of(Ctx *c, const GIO *v) {
   OnnxDim *dims = ARENA_NEW(&c->model, OnnxDim, v->rank + 1);
   for (int a = 0; a < v->rank; a++) dims[a].value = v->dims[a];
-  return (OnnxType){ .kind = ON_TENSOR, .elem = v->narrow ? v->narrow : dtype_info[v->dt].onnx, .rank = v->rank, .dims = dims };
+  const int rank = v->rank - (v->narrow == ONNX_STRING);
+  return (OnnxType){ .kind = ON_TENSOR, .elem = v->narrow ? v->narrow : dtype_info[v->dt].onnx, .rank = rank, .dims = dims };
 }
 
 bool onnx_start(Ctx *c, OnnxModel *m, const TextList *froms, const Graph *types) {

@@ -9,13 +9,15 @@
  *     initializer, its default; the reader makes it a constant.
  *   - Every node input and graph output is defined, earlier in order or in an enclosing graph.
  *   - Attribute values have the kind they declare. Names are unique within a node. Strings are UTF-8 without NUL.
- *   - Inputs of the main graph are tensors of a type that tgc supports, with rank <= MAX_RANK.
+ *   - Inputs of the main graph are tensors of a type that tgc supports, with rank <= MAX_RANK, or sequences and optionals of such
+ *     tensors.
  * The builders check that an operator exists and that its arguments make sense. */
 #ifndef TGC_ONNX_H
 #define TGC_ONNX_H
 #include "../../frontends.h"
 
 enum { OPSET_NOW = 28 };      /* newest opset of ai.onnx that tgc reads; rule: optable.h has rows up to it */
+
 enum { USER_RANK = 8 }; /* largest rank of a value of the model; rule: below MAX_RANK, since builders add axes of their own */
 
 typedef uint32_t OnnxId;      /* index into OnnxModel.values; 0: an omitted optional input or output */
@@ -29,6 +31,8 @@ typedef struct OnnxDim {
 typedef enum { ON_NOTYPE, ON_TENSOR, ON_SEQUENCE, ON_MAP, ON_OPTIONAL, ON_SPARSE } OnnxTypeKind;
 typedef struct OnnxType {     /* as declared; ON_NOTYPE: nothing is declared */
   OnnxTypeKind kind;
+  OnnxTypeKind inside;        /* contents of a sequence or an optional: ON_TENSOR, or ON_SEQUENCE of tensors; else ON_NOTYPE.
+                                 The other fields describe these tensors */
   int elem;                   /* TensorProto.DataType of ON_TENSOR and ON_SPARSE; 0: not given */
   int rank;                   /* -1: no shape is given */
   const OnnxDim *dims;        /* rank entries */

@@ -148,14 +148,17 @@ static void declare(Reader *r, size_t n, Onnx__ValueInfoProto *const *info) {
 /* Inputs of the main graph must be tensors that tgc can take. */
 static void check_input(Reader *r, const OnnxValue *v) {
   static const char *const kinds[] = { "no declared type", NULL, "a sequence", "a map", "an optional", "a sparse tensor" };
-  if (v->type.kind != ON_TENSOR)
+  const bool wrapped = v->type.inside != ON_NOTYPE;
+  if (v->type.kind != ON_TENSOR && !wrapped)
     fail(r->c, EX_BADMODEL, "input '%s' is %s; tgc supports tensors only", v->name, kinds[v->type.kind]);
   if (dtype_from_onnx(v->type.elem) == DT_NONE && !small_type(v->type.elem)) {
     const char *type = onnx_type_name(v->type.elem);
     fail(r->c, EX_BADMODEL, "input '%s' has elements of type %s, which tgc does not support", v->name,
          type ? type : arena_printf(&r->c->model, "%d", v->type.elem));
   }
-  if (v->type.rank < 0) fail(r->c, EX_BADMODEL, "input '%s' has no shape", v->name);
+  if (wrapped && v->type.elem == ONNX_STRING)
+    fail(r->c, EX_BADMODEL, "input '%s' has strings in a sequence or optional", v->name);
+  if (v->type.rank < 0 && !wrapped) fail(r->c, EX_BADMODEL, "input '%s' has no shape", v->name);
   if (v->type.rank > MAX_RANK)
     fail(r->c, EX_BADMODEL, "input '%s' has %d dimensions; in an ONNX model tgc supports at most %d", v->name, v->type.rank,
          USER_RANK);

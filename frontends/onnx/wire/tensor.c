@@ -201,6 +201,34 @@ static const void *narrow_elements(Source *s, External *x, const Tensor *t, cons
   return to;
 }
 
+/* ---- strings: each is a row of bytes, as long as the longest string, filled up with zeros ---- */
+static const void *string_elements(Source *s, Tensor *t) {
+  const Onnx__TensorProto *p = s->p;
+  const size_t elems = (size_t)t->elems;
+  size_t width = 1;
+  if (pick_field(s) != F_STRING && elems)
+    fail_at(s->c, EX_BADMODEL, s->at, "%s is string but its data is in %s", s->subject, field_names[pick_field(s)]);
+  if (p->n_string_data != elems)
+    fail_at(s->c, EX_BADMODEL, s->at, "%s has %zu elements of string_data, its shape needs %zu", s->subject, p->n_string_data,
+            elems);
+  for (size_t i = 0; i < elems; i++) {
+    const ProtobufCBinaryData v = p->string_data[i];
+    if (v.len > STRING_MOST || (v.len && memchr(v.data, 0, v.len)))
+      fail_at(s->c, EX_BADMODEL, s->at, "%s: string %zu has a zero byte, or more than %d bytes", s->subject, i, STRING_MOST);
+    if (v.len > width) width = v.len;
+  }
+  int64_t bytes;
+  if (!i64_mul(t->elems, (int64_t)width, &bytes) || bytes > (int64_t)wire_budget(s->c, 0))
+    fail_at(s->c, EX_BADMODEL, s->at, "%s takes more than %zu bytes as rows of %zu bytes (--max-decoded)", s->subject,
+            wire_budget(s->c, 0), width);
+  char *to = ARENA_NEW(&s->c->model, char, bytes + 1);
+  for (size_t i = 0; i < elems; i++)
+    if (p->string_data[i].len) memcpy(to + i * width, p->string_data[i].data, p->string_data[i].len);
+  t->dims[t->rank++] = (int64_t)width;
+  t->elems = bytes;
+  return to;
+}
+
 /* ---- all forms ---- */
 static const void *elements(Source *s, External *x, const Tensor *t, size_t bytes) {
   const Onnx__TensorProto *p = s->p;
@@ -251,7 +279,7 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, bool coded, Po
     fail_at(c, EX_BADMODEL, at, "%s has elements of type %s, which tgc does not support", s.subject,
             onnx_type_name(p->data_type));
   if (p->segment) fail_at(c, EX_BADMODEL, at, "%s is a segment, which tgc does not support", s.subject);
-  if (p->n_dims > MAX_RANK)
+  if (p->n_dims > (t.narrow == ONNX_STRING ? USER_RANK : MAX_RANK))
     fail_at(c, EX_BADMODEL, at, "%s has %zu dimensions; in an ONNX model tgc supports at most %d", s.subject, p->n_dims,
             USER_RANK);
   t.rank = (int)p->n_dims;
@@ -266,7 +294,9 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, bool coded, Po
   if (!fits) fail_at(c, EX_BADMODEL, at, "%s has more than 2^63 bytes", s.subject);
   if (empty) bytes = 0;
   t.elems = bytes / dt_bytes(t.dt);
-  t.data = small ? narrow_elements(&s, x, &t, small) : elements(&s, x, &t, (size_t)bytes);
+  t.data = t.narrow == ONNX_STRING ? string_elements(&s, &t)
+           : small                 ? narrow_elements(&s, x, &t, small)
+                                   : elements(&s, x, &t, (size_t)bytes);
   if (t.dt == DT_BOOL) t.data = normal_bools(c, t.data, (size_t)t.elems);
   return t;
 }

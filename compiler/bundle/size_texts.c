@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* size_texts.c: texts in C of a bundle for ranges of sizes. Each symbol has a field and macros. The table of sizes follows, and
+ * rows that say which symbol is the extent of an axis.
+ *
+ * needs: a plan with symbols    gives: texts    breaks: nothing */
+#include "bundle.h"
+
+/* The names of symbols as fields of C */
+static const char **symbol_fields(const IR *ir) {
+  GIO named[SYMBOLS_MOST] = { 0 };
+  for (int k = 0; k < ir->symbols.n; k++) named[k].name = ir->symbols.p[k].name;
+  return bundle_fields(ir->ctx, named, ir->symbols.n, "size");
+}
+
+/* Each name between two texts, with separators */
+static const char *listed(const Rendering *r, const char *before, const char *after, const char *between) {
+  const IR *ir = r->p->ir;
+  const char **name = symbol_fields(ir);
+  Sb s = { 0 };
+  for (int k = 0; k < ir->symbols.n; k++) sb_printf(&s, "%s%s%s%s", k ? between : "", before, name[k], after);
+  return sb_keep(&s, &ir->ctx->model);
+}
+
+const char *size_names(const Rendering *r) { return listed(r, "", "", ", "); }
+const char *size_strings(const Rendering *r) { return listed(r, "\"", "\"", ", "); }
+const char *size_members(const Rendering *r) { return listed(r, "s->", "", ", "); }
+
+const char *size_count(const Rendering *r) {
+  const int n = r->p->ir->symbols.n;
+  return arena_printf(&r->p->ir->ctx->model, "%d", n ? n : 1);
+}
+
+const char *size_sets(const Rendering *r) {
+  const IR *ir = r->p->ir;
+  const char **name = symbol_fields(ir);
+  Sb s = { 0 };
+  for (int k = 0; k < ir->symbols.n; k++) sb_printf(&s, "  s->%s = ctx->size[%d];\n", name[k], k);
+  return sb_keep(&s, &ir->ctx->model);
+}
+
+const char *size_macros(const Rendering *r) {
+  const IR *ir = r->p->ir;
+  const char **name = symbol_fields(ir);
+  Sb s = { 0 };
+  for (int k = 0; k < ir->symbols.n; k++) {
+    const Symbol *x = &ir->symbols.p[k];
+    const char *NAME = text_upper(ir->ctx, name[k]);
+    sb_printf(&s, "#define %s_%s_LOW %lld\n#define %s_%s_HIGH %lld\n", r->NET, NAME, (long long)x->low, r->NET, NAME,
+              (long long)x->high);
+    if (x->step > 1) sb_printf(&s, "#define %s_%s_STEP %lld\n", r->NET, NAME, (long long)x->step);
+  }
+  return sb_keep(&s, &ir->ctx->model);
+}
+
+const char *size_bounds(const Rendering *r) {
+  const IR *ir = r->p->ir;
+  const char **name = symbol_fields(ir);
+  Sb s = { 0 };
+  for (int k = 0; k < ir->symbols.n; k++) {
+    const char *NAME = text_upper(ir->ctx, name[k]);
+    sb_printf(&s, "%s{ %s_%s_LOW, %s_%s_HIGH, %lld }", k ? ", " : "", r->NET, NAME, r->NET, NAME,
+              (long long)ir->symbols.p[k].step);
+  }
+  return sb_keep(&s, &ir->ctx->model);
+}
+
+const char *size_rows(const Rendering *r) {
+  static const char *const rule[TGCRT_SIZE_RULES] = { "ALL", "TILES", "LOWER", "ANY", "START", "WHOLE", "BEGIN", "PARTS" };
+  const IR *ir = r->p->ir;
+  Sb s = { 0 };
+  int count;
+  const int *number = extents_used(ir, r->p->g, &count);
+  for (size_t i = 0; i < ir->sizes.n; i++) {
+    const tgcrt_size *x = &ir->sizes.p[i];
+    sb_printf(&s, "%s  { %lld, %d, %d, TGCRT_SIZE_%s, %d },", i ? "\n" : "", (long long)x->times, (int)x->tile, (int)x->height,
+              rule[x->rule], number[x->of]);
+  }
+  if (!ir->sizes.n) sb_puts(&s, "  { 1, 1, 1, TGCRT_SIZE_ALL, 0 },");
+  return sb_keep(&s, &ir->ctx->model);
+}
+
+const char *size_table(const Rendering *r) {
+  const IR *ir = r->p->ir;
+  return arena_printf(&ir->ctx->model, "%zu", ir->sizes.n + !ir->sizes.n);
+}
+
+int size_extents(const Rendering *r) {
+  int count = 0;
+  extents_used(r->p->ir, r->p->g, &count);
+  return count;
+}
+
+const char *size_extent_rows(const Rendering *r) {
+  const IR *ir = r->p->ir;
+  Sb s = { 0 };
+  int count;
+  const int *number = extents_used(ir, r->p->g, &count);
+  for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n; i++) {
+    const Extent *e = &ir->extents.p[i];
+    if (number[i])
+      sb_printf(&s, "%s  { %lld, %lld, %lld, %lld, %d },", s.n ? "\n" : "", (long long)e->times, (long long)e->plus,
+                (long long)e->over, (long long)e->most, number[e->of]);
+  }
+  return sb_keep(&s, &ir->ctx->model);
+}
+
+/* The most axes of a value; at least 1, since C has no empty arrays */
+static int most_axes(const Graph *g) {
+  int most = 1;
+  for (size_t i = 0; i < g->inputs.n; i++) most = g->inputs.p[i].rank > most ? g->inputs.p[i].rank : most;
+  for (size_t i = 0; i < g->outputs.n; i++) most = g->outputs.p[i].rank > most ? g->outputs.p[i].rank : most;
+  return most;
+}
+
+const char *size_axes(const Rendering *r) { return arena_printf(&r->p->ir->ctx->model, "%d", most_axes(r->p->g)); }
+
+/* A row for each value: by axis, 1 + the number of its extent */
+static const char *open_text(const Rendering *r, const GIO *v, size_t n) {
+  Sb s = { 0 };
+  int count;
+  const int *number = extents_used(r->p->ir, r->p->g, &count);
+  for (size_t i = 0; i < n; i++) {
+    sb_puts(&s, "{ ");
+    for (int a = 0; a < v[i].rank || !a; a++)
+      sb_printf(&s, "%s%d", a ? ", " : "", a < v[i].rank && v[i].open[a] ? 1 + number[v[i].open[a] - 1] : 0);
+    sb_puts(&s, " }, ");
+  }
+  return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+const char *size_inputs(const Rendering *r) { return open_text(r, r->p->g->inputs.p, graph_nin(r->p->g)); }
+const char *size_outputs(const Rendering *r) { return open_text(r, r->p->g->outputs.p, graph_nout(r->p->g)); }
+
+/* For the program that checks a bundle: elements of a value besides those along symbols, and how often each symbol is an axis */
+void size_slot(Sb *s, const IR *ir, const GIO *v) {
+  long long elems = (long long)dims_elems(v->dims, v->rank);
+  int times[SYMBOLS_MOST] = { 0 };
+  for (int a = 0; a < v->rank; a++) {
+    if (!v->open[a] || v->open[a] > ir->symbols.n) continue; /* check.c asks for extents that follow from sizes */
+    times[v->open[a] - 1]++;
+    elems /= (long long)v->dims[a];
+  }
+  sb_printf(s, ", %lld, { ", elems);
+  for (int k = 0; k < ir->symbols.n; k++) sb_printf(s, "%s%d", k ? ", " : "", times[k]);
+  sb_puts(s, " }");
+}

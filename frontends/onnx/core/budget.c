@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* budget.c: the limit of growth where loops are unrolled and builders make copies (--max-unroll). Loops of the graph are not
+ * unrolled, and count each iteration. */
+#include "../../../compiler/cost/tunable.h"
+#include "build.h"
+
+/* Nodes made for the current node of the main graph. Tables count as nodes of the same memory. */
+int64_t nodes_made(const Build *b) {
+  enum { BYTES_A_NODE = 256 };
+  int64_t nodes = (int64_t)(b->ir->n - b->made_from), bytes = (int64_t)((b->c->model.total - b->bytes_from) / BYTES_A_NODE);
+  return nodes > bytes ? nodes : bytes;
+}
+
+bool unrolled_too_far(const Build *b) { return *b->unrolled + nodes_made(b) > b->c->limits.unroll; }
+
+void spend(Build *b, int64_t n) {
+  const int64_t most = b->c->limits.unroll;
+  *b->unrolled += n < most ? n : most + 1;
+  if (unrolled_too_far(b))
+    bad(b, "the model has more than %lld nodes after its loops are unrolled; --max-unroll=N allows more", (long long)most);
+}
+
+int loop_begin(Build *b, int64_t trips) {
+  if (b->ir->in_loop || trips < 1 || trips > INT32_MAX || trips < tunable(b->c, loop_trips) || b->ir->loops >= GRAPH_LOOPS)
+    return -1;
+  b->ir->in_loop = true;
+  b->loop_from = b->ir->n;
+  return b->ir->loops;
+}
+
+void loop_end(Build *b) { b->ir->in_loop = false; }
+
+void loop_spend(Build *b, int64_t trips) { spend(b, trips * (int64_t)(b->ir->n - b->loop_from)); }
