@@ -172,8 +172,18 @@ int tunables_list(Ctx *c, const Options *o);
 struct CpuFacts;
 const struct CpuFacts *machine_given(Ctx *c, const Options *o);  /* NULL: --machine was not given */
 const struct CpuFacts *machine_stored(Ctx *c, const Options *o); /* this CPU as it was measured; NULL: it was not */
+const struct CpuFacts *machine_measured(Ctx *c, const Options *o); /* the same, for reports: also with --no-tune-store */
 const char *machine_line(Ctx *c, const struct CpuFacts *f);      /* as --machine takes it, on one line; f NULL: NULL */
 int machine_print(const Options *o, const struct CpuFacts *f);
+
+/* ---- floor.c: the least time of a run ---- */
+typedef struct Floor {
+  const char *machine;
+  double ms, multiply_ms, read_ms; /* the longer one of both others */
+  double multiply_adds, bytes;     /* products that are added up; bytes that are read once at least */
+} Floor;
+/* size: that of the run; 0: the model has no range of sizes. NULL: it is not known */
+const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, int64_t size);
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */

@@ -34,6 +34,7 @@ typedef struct Bench {
   Pace pace;
   bool paced; /* with a rate or cold caches */
   Reals late; /* by run: ms after its time, with --rate */
+  const Floor *floor; /* NULL: not known */
 } Bench;
 
 /* ---- competitors ---- */
@@ -216,6 +217,17 @@ static void print_paced(Ctx *c, Bench *b) {
            "##################################################");
 }
 
+/* How many times a side's median is the floor */
+static double over_floor(Bench *b, Side *s) { return quantile(&s->times, 0.5) / b->floor->ms; }
+
+static void print_floor(Ctx *c, Bench *b) {
+  const Floor *f = b->floor;
+  printf("floor     %s on '%s': %s for multiply-adds, %s to read weights; the bundle takes %.2f times that", time_text(c, f->ms),
+         f->machine, time_text(c, f->multiply_ms), time_text(c, f->read_ms), over_floor(b, &b->side[0]));
+  if (b->ort) printf(", ONNX Runtime %.2f times", over_floor(b, b->ort));
+  putchar('\n');
+}
+
 static void print_bench(Ctx *c, Bench *b) {
   const double *at = b->side[0].worker.ready.p;
   Table t = { c, b->o, "<>>>>>", .headed = true };
@@ -242,8 +254,18 @@ static void print_bench(Ctx *c, Bench *b) {
     printf("ratio     %.2f: median of ONNX Runtime over the bundle's, with %d thread%s each\n", ratio(b, b->ort), b->threads,
            b->threads > 1 ? "s" : "");
   if (b->plain) printf("gain      %.2f: median without searched schedules over the one with them\n", ratio(b, b->plain));
+  if (b->floor) print_floor(c, b);
   printf("load      other processes kept %.2f CPUs busy%s\n", b->foreign,
          b->disturbed ? paint(b->o, stdout, PAINT_WARNING, ": disturbed", &c->model) : "");
+}
+
+static json_t *floor_json(Bench *b) {
+  const Floor *f = b->floor;
+  json_t *j = json_pack("{s:f, s:o, s:f, s:f, s:f, s:f, s:f}", "ms", f->ms, "machine", json_text(f->machine), "multiply_ms",
+                        f->multiply_ms, "read_ms", f->read_ms, "multiply_adds", f->multiply_adds, "bytes_read", f->bytes, "times",
+                        over_floor(b, &b->side[0]));
+  if (b->ort) json_object_set_new(j, "ort_times", json_real(over_floor(b, b->ort)));
+  return j;
 }
 
 static json_t *latency_json(Side *s) {
@@ -277,6 +299,7 @@ static json_t *bench_json(Ctx *c, Bench *b) {
     json_object_update_new(j, json_pack("{s:{s:s, s:f, s:f, s:o}, s:f}", "ort", "version", b->ort->worker.version, "session_ms",
                                         b->ort->worker.ready.p[0], "first_ms", b->ort->worker.ready.p[1], "latency",
                                         latency_json(b->ort), "ratio", ratio(b, b->ort)));
+  if (b->floor) json_object_set_new(j, "floor", floor_json(b));
   if (b->plain)
     json_object_update_new(j,
                            json_pack("{s:{s:o}, s:f}", "untuned", "latency", latency_json(b->plain), "gain", ratio(b, b->plain)));
@@ -375,6 +398,7 @@ static int bench_once(Ctx *c, const Options *given) {
     then.run_size = feed_size(c, o, &b.plan->ir->symbols, &feed, b.plan->g->inputs.p, graph_nin(b.plan->g), run);
     in = values_of_run(c, b.plan->g->inputs.p, n, run);
     b.tgc_s = (clock_ms() - start) * 1e-3;
+    b.floor = floor_of(c, o, b.plan, b.threads, then.run_size);
     if (o->vs_untuned) {
       Options plain = *o;
       plain.schedule = "none";
