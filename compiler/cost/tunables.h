@@ -59,6 +59,7 @@ TUNABLE(int, scalar_instructions, 48, 1, 4000, "instructions", "most instruction
 TUNABLE(int, whole_terms, 7, 1, 16, "values", "longest range of a reduction that is unrolled completely: the longest window of common networks")
 TUNABLE(int, walk_trees, 10, 1, 64, "walks", "decision trees that are walked in turn: with the addresses of their tables they fill 16 registers")
 TUNABLE(int, walk_rows, 16, 1, 64, "walks", "walks of several rows through one tree that alternate: they share cache lines, so more of them pay")
+TUNABLE(int, sized_narrow, 4, 1, 16, "lanes", "vectors behind the last wide one of a range that ends at a size of the run, a power of two; single values follow")
 TUNABLE(int, sized_rows, 6, 1, 64, "rows", "for a range of sizes: the tile is chosen as if the nest had this many rows, with 16 registers; tiles of 6 rows by 16 columns cost at most 1.08 times any other tile, on AVX2")
 TUNABLE(int, sized_rows_many, 8, 1, 64, "rows", "as sized_rows, with 32 registers or more")
 TUNABLE(int, row_tile, 4, 1, 16, "rows", "rows reduced together in a row-wise reduction: while one waits for its sum, another goes on")
