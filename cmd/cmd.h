@@ -49,7 +49,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *holdout_data, *metric, *layers, *save_layers; /* options of quantize */
   int64_t holdout;
   double rate;
-  int64_t repeat;
+  int64_t repeat, pairs;
   const char *original, *junit, *markdown, *dot; /* original: the model that a bundle was made from */
   Texts inputs, dims, sizes, states, results, settings, metrics, requires;
   Texts froms, consts, renames, prologues, epilogues, converts;
@@ -267,7 +267,8 @@ Resumed *resume_read(Ctx *c, Options *o);                 /* reads a dump in pla
 const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char *lock, int *n);
 
 /* ---- validate.c: runs the whole model, to see where time goes and to test the tuner's schedules in it ---- */
-typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; /* ms per run; threads 0: not measured */
+/* ms per run; low, high: the ends of the interval of tuned / untuned; threads 0: not measured */
+typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
 /* done: the model was validated. found: nests for which the tuner found a schedule; kept: those that keep this schedule. at:
  * times with the requested number of threads; other: times with another number */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;

@@ -281,6 +281,13 @@ class Table:
         print(self.lines[-1], flush=True)
 
 
+def measure_machine():
+    """measures this CPU, and keeps its facts apart from those of the user"""
+    os.environ["XDG_CACHE_HOME"] = str(WORK / "cache")
+    WORK.mkdir(parents=True, exist_ok=True)
+    run(TGC, "devices", "--measure", "-q")
+
+
 def machine(peer, has_onednn):
     cpu = re.search(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())
     ort = run(PYTHON, "-c", "import onnxruntime; print(onnxruntime.__version__)").strip() if peer else ""
@@ -333,9 +340,7 @@ def main():
     if layers and not has_onednn:
         loud("SKIPPED: oneDNN; its library or a C++ compiler is not there (Debian: libdnnl-dev)")
     if words != ["pool"]:
-        os.environ["XDG_CACHE_HOME"] = str(WORK / "cache")  # the facts of this CPU, and no schedules
-        WORK.mkdir(parents=True, exist_ok=True)
-        run(TGC, "devices", "--measure", "-q")
+        measure_machine()
     page = ["# Benchmarks", "", "This page is for readers who want to know how fast bundles are. Made by `make bench-docs`; do not edit.", "", machine(peer, has_onednn), ""]
     for title, part, cases, note in (
             ("Networks", Networks(peer, [*LIGHTS, *BUILT, *REAL], TUNE), networks(LIGHTS + BUILT + REAL, words, can_make), NETWORKS_NOTE),
@@ -364,4 +369,5 @@ def main():
     return bool(failed)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
