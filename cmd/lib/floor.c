@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* floor.c: the least time of a run on a machine whose facts are known: that of the products that it adds up, at the peak of their
- * type, or that of the weights, inputs and states that its caches cannot keep from one run to the next, whichever is longer. The
- * products are those of the plan: Winograd's algorithm has fewer than a convolution has by its definition. */
+/* floor.c: the least time of a run on a machine whose facts are known. It is the longer one of two times. One is that of the
+ * products that the run adds up, at the peak rate of their type. The other is that of reading the weights, inputs and states that
+ * the caches cannot keep from one run to the next. Products are those of the plan: Winograd's algorithm has fewer of them than
+ * a convolution by its definition. */
 #include "../cmd.h"
 #include "../../compiler/nest/nest.h"
 #include "../../compiler/target/cpu_facts.h"

@@ -36,7 +36,7 @@ typedef struct Bench {
   bool paced; /* with a rate or cold caches */
   Reals late; /* by run: ms after its time, with --rate */
   const Floor *floor; /* NULL: not known */
-  const char *so, *untuned_dir, *untuned_so; /* what processes of --pairs open again */
+  const char *so, *untuned_dir, *untuned_so; /* processes of --pairs open them again */
   Reals pairs;                               /* by pair of processes: the logarithm of the time with schedules over that without */
 } Bench;
 

@@ -11,7 +11,7 @@
  * needs: canonical nests   gives: nests whose ranges have limits, and Remnants   keeps: each element that a run needs */
 #include "opts.h"
 
-enum { PIECES = 4 }; /* of a sum: whole tiles, vectors, narrow vectors, single terms */
+enum { PIECES = 4 }; /* a sum has whole tiles, vectors, narrow vectors, single terms */
 
 /* Lanes of the vectors behind those of `lanes` lanes: a power of two; 1: single values */
 static int narrower(const IR *ir, int lanes) {

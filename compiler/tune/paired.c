@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* paired.c: how sure a ratio of times is. A process may be some percent faster or slower for its whole life, so one life of each
+/* paired.c: how sure a ratio of times is. A process may be some percent faster or slower for its whole life. So one life of each
  * side makes a pair, and pairs are independent. */
 #include "tune.h"
 #include <math.h>

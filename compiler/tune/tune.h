@@ -61,8 +61,8 @@ Place place_with(Ctx *c, const Place *p, const char *state); /* the place of tim
 const char *cpu_identity(Arena *a);                  /* this CPU: its name, features and caches */
 
 /* ---- paired.c ---- */
-/* Times with a change over times without it, of lives side by side: the geometric mean, and the ends of its 90 % interval. That is
- * Student's, for logarithms. n 1: no interval, so high is infinite */
+/* Times with a change over times without it, of lives side by side: the geometric mean and the ends of its interval. The
+ * interval is Student's for logarithms, at 90 %. n 1: no interval, so high is infinite */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
 Paired paired_of(const double *log_ratio, size_t n);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* paired.c (unit test): the interval of a ratio of times has the values of the formula, is as sure as it says, and decides nothing by
- * one pair. */
+/* paired.c (unit test): the interval of a ratio of times has the values of the formula. It is as sure as it says, and decides
+ * nothing by one pair. */
 #include "../../compiler/tune/tune.h"
 #include <math.h>
 #include <setjmp.h>
