@@ -182,8 +182,8 @@ typedef struct Floor {
   double ms, multiply_ms, read_ms; /* the longer one of both others */
   double multiply_adds, bytes;     /* products that are added up; bytes that are read once at least */
 } Floor;
-/* size: that of the run; 0: the model has no range of sizes. NULL: it is not known */
-const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, int64_t size);
+/* run: its sizes. NULL: it is not known */
+const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, const int64_t *run);
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */

@@ -29,10 +29,17 @@ static double read_cycles(const LeastWork *w, const CpuFacts *f, int cores) {
   return fmax(fmax(0, w->bytes - own) / (cores * f->at[FACT_L3_READ]), fmax(0, w->bytes - all) / memory);
 }
 
-const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, int64_t size) {
+/* The run has the greatest sizes, for which work is counted. */
+static bool is_greatest(const Symbols *all, const int64_t *run) {
+  for (int i = 0; i < all->n; i++)
+    if (run[i] && run[i] < all->p[i].high) return false;
+  return true;
+}
+
+const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, const int64_t *run) {
   const Target *t = p->in->target;
   const CpuFacts *f = t->facts ? t->facts : machine_measured(c, o);
-  if (!f || t->dev || p->ir->symbol.high > size) return NULL; /* work is known for the greatest size only */
+  if (!f || t->dev || !is_greatest(&p->ir->symbols, run)) return NULL;
   const LeastWork w = plan_least_work(p);
   const int all = (int)sysconf(_SC_NPROCESSORS_ONLN), cores = threads < all ? threads : all;
   const double cycle_ms = 1e-6 / f->at[FACT_CLOCK];
