@@ -160,8 +160,21 @@ static const char *call(Render *w, const char *function, Text result, Text type,
   return emit(w, "call %s @%s(%s)", result.s, function, list);
 }
 
+/* Halves are moved as integers. */
+static const char *apply_half(Render *w, Op op, int lanes, int n, const char *const *arg) {
+  const Text i = llvm_type("i16", lanes), h = llvm_type("half", lanes);
+  const char *x[3] = { NULL }, *r;
+  char function[40];
+  for (int k = 0; k < n; k++) x[k] = emit(w, "bitcast %s %s to %s", i.s, arg[k], h.s);
+  snprintf(function, sizeof function, "llvm.fma.v%df16", lanes);
+  if (op == OP_MULACC) r = call(w, function, h, h, n, x);
+  else r = emit(w, "%s %s %s, %s", op == OP_MUL ? "fmul" : "fadd", h.s, x[0], x[1]);
+  return emit(w, "bitcast %s %s to %s", h.s, r, i.s);
+}
+
 /* Applies op to operands of type d. flags: those of the instruction, or "" */
 static const char *apply(Render *w, Op op, DType d, int lanes, const char *flags, int n, const char *const *arg) {
+  if (d == DT_F16 && (op == OP_MUL || op == OP_ADD || op == OP_MULACC)) return apply_half(w, op, lanes, n, arg);
   const char *t = op == OP_MULACC && w->t->in_order && dt_float(d) ? "@fma" : cell(op, d), *kind = t ? strchr("@!#=", *t) : NULL;
   const Text type = llvm_value(d, lanes), sfx = llvm_suffix(d, lanes);
   char function[64];

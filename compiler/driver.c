@@ -48,7 +48,10 @@ static void pass_bf16_split(State *st) {
   graph_bf16_split(st->s.g, st->o->precision, st->plan->in->target, st->o->keep_denormals);
 }
 
-static void pass_weights_to_half(State *st) { graph_weights_to_half(st->s.g, st->o->precision, st->plan->in->target); }
+static void pass_weights_to_half(State *st) {
+  graph_weights_to_half(st->s.g, st->o->precision, st->plan->in->target);
+  graph_half_sums(st->s.g, st->o->precision, st->plan->in->target);
+}
 
 static void order_nodes(Sched *s) {
   Refs roots = { 0 };
@@ -388,6 +391,7 @@ static const PlanInputs *plan_inputs(const Graph *g, const CompileOptions *o) {
                       .weights_as = o->weights,
                       .schedules = o->schedules,
                       .groups = g->ir->symbols.n ? GROUPS_NONE : o->groups };
+  g->ir->half_steps = half_sums(o->precision, o->target);
   if (o->precision == PREC_STRICT) in->target = target_in_order(&c->model, o->target);
   else if (!o->keep_denormals) in->target = target_flushing(&c->model, o->target);
   return in;

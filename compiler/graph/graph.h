@@ -57,6 +57,8 @@ bool split_faster(Precision p, const Target *t);
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
+bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and the machine computes them faster than of floats */
+bool graph_half_sums(Graph *g, Precision p, const Target *t); /* sums of products of halves, in short parts */
 bool graph_quantize_weights(Graph *g, Storage how); /* stores weights in fewer bits, if a run reads them only a few times */
 bool narrow_pairs(Precision p, const Target *t); /* the machine has an instruction for pairs of the type that p rounds to */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by Winograd tiles, where that costs less */

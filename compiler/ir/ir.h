@@ -216,6 +216,7 @@ typedef struct IR {
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
   int64_t next_range;      /* number of the next range or accumulator */
+  bool half_steps;         /* sums of products of halves round after each product, as the machine computes them (half_sums.c) */
   bool in_loop;            /* a front end is building the body of a loop */
   int loops;               /* number of the next loop; at most GRAPH_LOOPS */
   struct Decisions *decisions; /* decisions.h: decisions of the passes; NULL: not recorded */
