@@ -174,8 +174,16 @@ static Ref with_axis(IR *ir, Ref r, int axis) {
   return g_reshape(ir, r, n->rank + 1, dims);
 }
 
-/* The body's nodes in one iteration. now: by place, the carried values. */
-static void copy_body(const Unroll *u, int loop, int64_t trip, const Ref *now) {
+/* Each copy of a branch has a number of its own. */
+static Ref renumbered(const Unroll *u, Ref r, int64_t by) {
+  const Node *x = node(u->ir, rebuilt(u, r));
+  int64_t arg[2] = { x->arg[0] + by };
+  if (x->narg > 1) arg[1] = x->arg[1];
+  return node_make(u->ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, x->src, x->narg, arg, x->rank, x->dims);
+}
+
+/* The body's nodes in one iteration. now: by place, the carried values. branches: number of those before the first copy */
+static void copy_body(const Unroll *u, int loop, int64_t trip, int64_t branches, const Ref *now) {
   for (size_t i = 0; i < u->order.n; i++) {
     const Ref r = u->order.p[i];
     const Node *x = node(u->ir, r);
@@ -183,17 +191,18 @@ static void copy_body(const Unroll *u, int loop, int64_t trip, const Ref *now) {
     u->to[r] = x->op == OP_SLICE     ? sliced(u, x, trip)
                : x->op == OP_CARRIED ? (trip ? now[carried_place(x)] : u->to[operand(x)])
                : x->op == OP_YIELD   ? u->to[operand(x)]
+               : x->op == OP_ARM || x->op == OP_BRANCH ? renumbered(u, r, trip * branches)
                                      : rebuilt(u, r);
   }
 }
 
 static Ref *copies(const Unroll *u, const Node *x) {
   IR *ir = u->ir;
-  const int64_t trips = iterate_trips(x);
+  const int64_t trips = iterate_trips(x), branches = ir->branches;
   Ref *out = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc + 1), *now = xcalloc(x->nsrc + 1u, sizeof *now),
       *part = xmalloc(size_mul((size_t)trips, x->nsrc * sizeof *part) + 1);
   for (int64_t t = 0; t < trips; t++) {
-    copy_body(u, (int)iterate_loop(x), t, now);
+    copy_body(u, (int)iterate_loop(x), t, branches, now);
     for (int k = 0; k < x->nsrc; k++) {
       const Node *y = node(ir, x->src[k]);
       const Ref value = u->to[x->src[k]];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* control_ops.c: If, Loop, Scan. A graph has loops, but no branches. Conditions and trip counts are mostly constant, as shapes
- * are. A condition that is not constant selects between the results of both branches.
+/* control_ops.c: If, Loop, Scan. Conditions and trip counts are mostly constant, as shapes are. A condition of an If that is not
+ * constant makes a branch of the graph (compiler/ir/branches.c).
  *
  * A loop with many iterations, whose body is the same in each, becomes a loop of the graph (compiler/ir/loops.c). Other loops
  * become copies of their body. They are short, or end by a condition, or their body needs the iteration's number or a carried
@@ -94,6 +94,42 @@ static bool branch_fits(Branch *t, const char **why) {
   return !code;
 }
 
+/* Notes of both sides become one, which asks the side that is taken. at: where those of each side begin, and where they end */
+static void join_notes(Build *b, const size_t at[3], Ref side[2]) {
+  for (int k = 0; k < 2; k++) {
+    side[k] = 0;
+    for (size_t i = at[k]; i < at[k + 1]; i++) side[k] = side[k] ? g_binary(b->ir, OP_OR, side[k], b->wrong->p[i]) : b->wrong->p[i];
+    if (!side[k]) side[k] = c_int(b->ir, DT_BOOL, 0);
+  }
+}
+
+/* The results of either branch. A run computes only the one it takes (compiler/ir/branches.c). */
+static void choose_side(Build *b, Ref cond, const Branch branch[2], const size_t noted[3]) {
+  IR *ir = b->ir;
+  const bool notes = noted[2] > noted[0];
+  Ref *side[2], either[2];
+  int *from = ARENA_NEW(&b->c->model, int, b->nout + 1), n = 0;
+  for (int k = 0; k < 2; k++) side[k] = ARENA_NEW(&b->c->model, Ref, b->nout + 1);
+  for (int k = 0; k < b->nout; k++) {
+    const Ref yes = branch[1].out[k], no = branch[0].out[k];
+    b->out[k] = choose(b, cond, yes, no, "output", (uint32_t)k);
+    if (yes == no || has_ragged(b, yes) || has_ragged(b, no)) continue;
+    side[1][n] = with_axes_of(b, yes, node(ir, no));
+    side[0][n] = with_axes_of(b, no, node(ir, yes));
+    from[n++] = k;
+  }
+  if (notes) {
+    join_notes(b, noted, either);
+    for (int k = 0; k < 2; k++) side[k][n] = either[k];
+  }
+  if (!n && !notes) return;
+  const Ref made = g_branch(ir, cond, n + notes, side[1], side[0]);
+  for (int k = 0; k < n; k++) b->out[from[k]] = g_chosen(ir, made, k);
+  if (!notes) return;
+  b->wrong->p[noted[0]] = g_chosen(ir, made, n);
+  b->wrong->n = noted[0] + 1;
+}
+
 /* Exporters write branches for shapes that an input could have. With other shapes such a branch is invalid, and would fail if
  * it ran. */
 void op_if(Build *b) {
@@ -114,14 +150,11 @@ void op_if(Build *b) {
     if (b->wrong && !fits[k]) b->wrong->n = noted[k];
     noted[k + 1] = wrong_noted(b);
   }
-  for (int k = 0; k < 2 && fits[0] && fits[1]; k++) wrong_only_if(b, noted[k], noted[k + 1], cond, k);
   if (!fits[0] && !fits[1]) bad(b, "neither branch can be built: %s; %s", why[0], why[1]);
   for (int k = 0; k < 2; k++)
     if (!fits[k]) warn_at(b->c, b->at, "'%s' cannot be built, so the other branch is always taken: %s", name[k], why[k]);
-  for (int k = 0; k < b->nout; k++)
-    b->out[k] = !fits[0]   ? branch[1].out[k]
-                : !fits[1] ? branch[0].out[k]
-                           : choose(b, cond, branch[1].out[k], branch[0].out[k], "output", (uint32_t)k);
+  if (fits[0] && fits[1]) choose_side(b, cond, branch, noted);
+  else memcpy(b->out, branch[!fits[0]].out, (size_t)b->nout * sizeof *b->out);
 }
 
 /* Concatenates the results of the iterations along a new axis; n > 0 */
