@@ -263,6 +263,74 @@ static bool build_loop(Build *b, const LoopForm *l, Ref *result) {
   return fits;
 }
 
+/* ---- loops that data end ---- */
+/* The next value of a place: x, unless the loop has ended */
+static Ref held(Build *b, int loop, int place, Ref on, Ref x, Ref old) {
+  return g_yield(b->ir, loop, place, g_where(b->ir, on, x, old));
+}
+
+/* A yield that is true once a note of the body was: the notes become this one. 0: the body has no notes */
+static Ref carry_notes(Build *b, int loop, int place, Ref on, size_t noted) {
+  if (wrong_noted(b) == noted) return 0;
+  const Ref old = g_carried(b->ir, loop, place, c_int(b->ir, DT_BOOL, 0));
+  Ref any = old;
+  for (size_t i = noted; i < b->wrong->n; i++) any = g_binary(b->ir, OP_OR, any, b->wrong->p[i]);
+  b->wrong->n = noted;
+  return held(b, loop, place, on, any, old);
+}
+
+/* What an iteration makes of the values that an early loop carries: a yield for each, then the iteration's number, whether the loop
+ * goes on, and whether an index was out of range, if the body has any. -> number of yields; 0: the iterations are not alike */
+static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit, Ref *y) {
+  IR *ir = b->ir;
+  const int count = (int)l->nstate, going = count + 1;
+  const size_t noted = wrong_noted(b);
+  const char *why;
+  bool known, live;
+  Ref *in = ARENA_NEW(&b->c->model, Ref, l->nstate + 2), out[1];
+  in[0] = g_carried(ir, loop, count, integer(b, 0));
+  in[1] = c_int(ir, DT_BOOL, 1);
+  for (uint32_t k = 0; k < l->nstate; k++) in[2 + k] = g_carried(ir, loop, (int)k, l->state[k]);
+  Branch t = { b, l->g, in, ARENA_NEW(&b->c->model, Ref, l->g->nout + 1) };
+  bool same = branch_fits(&t, &why) && all_tensors(b, t.out, l->g->nout);
+  for (uint32_t k = 0; k < l->nstate && same; k++) same = alike(node(ir, t.out[1 + k]), node(ir, l->state[k]));
+  if (b->wrong && !same) b->wrong->n = noted;
+  if (!same) return 0;
+  out[0] = truth(b, t.out[0], &known, &live);
+  const Ref next = plus(b, in[0], 1), within = limit ? g_binary(ir, OP_CMPLT, next, limit) : 0;
+  for (uint32_t k = 0; k < l->nstate; k++) y[k] = held(b, loop, (int)k, on, t.out[1 + k], in[2 + k]);
+  y[count] = held(b, loop, count, on, next, in[0]);
+  y[going] = g_yield(ir, loop, going, both(b, on, both(b, out[0], within)));
+  y[going + 1] = carry_notes(b, loop, going + 1, on, noted);
+  return going + 1 + (y[going + 1] != 0);
+}
+
+/* Builds a loop that ends when its condition or its limit says so. first: whether it begins, and limit: how often it runs at most;
+ * 0: data do not decide it. The loop carries the number of the iteration, and whether it goes on. false: its iterations are to be
+ * copies. */
+static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *result) {
+  IR *ir = b->ir;
+  const int going = (int)l->nstate + 1;
+  const int64_t bound = l->trips < INT32_MAX - 1 ? l->trips : INT32_MAX - 1, trips = bound + bound % 2;
+  if (l->nscan || !all_tensors(b, l->state, l->nstate)) return false;
+  const int loop = loop_begin(b, trips);
+  if (loop < 0) return false;
+  if (!limit && l->trips < INT32_MAX) limit = integer(b, l->trips);
+  const Ref begins = both(b, first, limit ? g_binary(ir, OP_CMPLT, integer(b, 0), limit) : 0);
+  const Ref on = g_carried(ir, loop, going, begins ? begins : c_int(ir, DT_BOOL, 1));
+  Ref *y = ARENA_NEW(&b->c->model, Ref, l->nstate + 3);
+  const int n = early_yields(b, l, loop, on, limit, y);
+  loop_end(b);
+  if (!n) return false;
+  const Ref all = g_iterate(ir, loop, trips, going + 1, n, y);
+  for (uint32_t k = 0; k < l->nstate; k++) result[k] = g_result(ir, all, (int)k);
+  if (n > going + 1) {
+    b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof *b->wrong->p);
+    b->wrong->p[b->wrong->n++] = g_result(ir, all, going + 1);
+  }
+  return true;
+}
+
 void op_loop(Build *b) {
   uint32_t nstate = (uint32_t)b->nin - (b->nin > 2 ? 2 : (uint32_t)b->nin);
   const OnnxGraph *g = attr_find(b, "body")->graph;
@@ -273,14 +341,12 @@ void op_loop(Build *b) {
   Tensor t;
   int64_t trips = INT64_MAX;
   bool known = true, live = true;
-  Ref cond = 0; /* true while the loop has not ended; 0: it cannot have ended yet */
+  Ref cond = 0, limit = 0; /* cond: true while the loop has not ended; 0: it cannot have ended yet. limit: M, if data give it */
   if (has_in(b, 0)) {
     if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1)
       bad(b, "input 'M' must be a single i64");
-    if (!const_tensor(b, b->in[0], &t))
-      bad(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
-          input_behind(b, b->in[0]));
-    trips = tensor_int(&t, 0);
+    if (const_tensor(b, b->in[0], &t)) trips = tensor_int(&t, 0);
+    else limit = g_reshape(b->ir, b->in[0], 0, NULL);
   }
   if (has_in(b, 1)) cond = truth(b, b->in[1], &known, &live);
   Ref *in = ARENA_NEW(&b->c->model, Ref, nin + 1), *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
@@ -290,6 +356,14 @@ void op_loop(Build *b) {
     memcpy(b->out, result, (size_t)b->nout * sizeof *result);
     return;
   }
+  if (trips > 0 && (limit || !known) && (live || !known) && build_early(b, &form, known ? 0 : cond, limit, result)) {
+    memcpy(b->out, result, (size_t)b->nout * sizeof *result);
+    return;
+  }
+  if (limit)
+    bad(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
+        input_behind(b, b->in[0]));
+  const size_t before = wrong_noted(b);
   memcpy(result, b->in + 2, nstate * sizeof *result);
   memcpy(in + 2, b->in + 2, nstate * sizeof *in);
   for (int64_t i = 0; i < trips && (live || !known); i++) {
@@ -311,6 +385,15 @@ void op_loop(Build *b) {
     memcpy(in + 2, out + 1, nstate * sizeof *in);
     bool was_known = known;
     Ref next = truth(b, out[0], &known, &live);
+    if (was_known && !known) {
+      const size_t now = wrong_noted(b);
+      if (b->wrong) b->wrong->n = before;
+      if (build_early(b, &form, 0, limit, result)) {
+        memcpy(b->out, result, (size_t)b->nout * sizeof *result);
+        return;
+      }
+      if (b->wrong) b->wrong->n = now;
+    }
     if (!was_known) { /* once ended, it stays ended */
       cond = g_binary(b->ir, OP_AND, cond, next);
       known = known && !live;
