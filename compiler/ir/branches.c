@@ -53,31 +53,73 @@ const char *g_branch_refuses(const IR *ir, Ref branch) {
 }
 
 /* ---- selections ---- */
-bool ir_select(IR *ir, Ref *roots, size_t n, const bool *stays) {
-  Refs order = { 0 };
-  bool any = false;
-  if (!ir->branches) return false;
-  ir_toposort(ir, roots, n, &order);
-  Ref *to = xcalloc(ir->n, sizeof *to), *src = xmalloc((UINT16_MAX + 1) * sizeof *src);
-  for (size_t i = 0; i < order.n; i++) {
-    const Ref r = order.p[i];
-    const Node *x = node(ir, r), *b = x->op == OP_CHOSEN ? node(ir, operand(x)) : NULL;
-    if (b && (!stays || !stays[operand(x)])) {
-      const int at = (int)chosen_at(x) + 1;
-      Ref arm[3] = { branch_arm(b, 0), branch_arm(b, at), branch_arm(b, at + branch_results(b)) };
-      for (int k = 0; k < 3; k++) arm[k] = to[operand(node(ir, arm[k]))];
-      to[r] = g_where(ir, arm[0], arm[1], arm[2]);
-      any = true;
-      continue;
-    }
-    for (int k = 0; k < x->nsrc; k++) src[k] = to[x->src[k]];
-    to[r] = node_with_src(ir, r, src);
+typedef struct Select {
+  IR *ir;
+  Refs order;
+  Ref *to, *src;           /* by node: what replaces it; room for sources */
+  bool **asked;            /* by BRANCH that stays: which results are used */
+} Select;
+
+static void find_asked(Select *s, const bool *stays) {
+  for (size_t i = 0; i < s->order.n; i++) {
+    const Node *x = node(s->ir, s->order.p[i]);
+    if (x->op != OP_CHOSEN || !stays || !stays[operand(x)]) continue;
+    bool **asked = &s->asked[operand(x)];
+    if (!*asked) *asked = xcalloc((size_t)branch_results(node(s->ir, operand(x))), sizeof **asked);
+    (*asked)[chosen_at(x)] = true;
   }
-  for (size_t i = 0; i < n && any; i++) roots[i] = to[roots[i]];
-  VEC_FREE(&order);
-  free(to);
-  free(src);
-  return any;
+}
+
+/* What stands below arm k */
+static Ref below_arm(const Select *s, const Node *branch, int k) { return s->to[operand(node(s->ir, branch_arm(branch, k)))]; }
+
+static Ref selection(const Select *s, const Node *chosen) {
+  const Node *b = node(s->ir, operand(chosen));
+  const int at = (int)chosen_at(chosen) + 1;
+  return g_where(s->ir, below_arm(s, b, 0), below_arm(s, b, at), below_arm(s, b, at + branch_results(b)));
+}
+
+/* The branch with those results only that are used */
+static Ref shortened(Select *s, Ref r) {
+  const Node *x = node(s->ir, r);
+  const int n = branch_results(x);
+  int m = 1;
+  s->src[0] = s->to[branch_arm(x, 0)];
+  for (int k = 0; k < 2 * n; k++)
+    if (s->asked[r][k % n]) s->src[m] = g_arm(s->ir, branch_branch(x), m, below_arm(s, x, k + 1)), m++;
+  return branch_of_arms(s->ir, branch_branch(x), m, s->src);
+}
+
+static Ref same_result(const Select *s, const Node *chosen) {
+  int at = 0;
+  for (int k = 0; k < chosen_at(chosen); k++) at += s->asked[operand(chosen)][k];
+  return g_chosen(s->ir, s->to[operand(chosen)], at);
+}
+
+static Ref replaced(Select *s, Ref r) {
+  const Node *x = node(s->ir, r);
+  if (x->op == OP_CHOSEN) return s->asked[operand(x)] ? same_result(s, x) : selection(s, x);
+  if (x->op == OP_BRANCH && s->asked[r]) return shortened(s, r);
+  for (int k = 0; k < x->nsrc; k++) s->src[k] = s->to[x->src[k]];
+  return node_with_src(s->ir, r, s->src);
+}
+
+void ir_select(IR *ir, Ref *roots, size_t n, const bool *stays) {
+  Select s = { .ir = ir };
+  if (!ir->branches) return;
+  const uint32_t size = ir->n;
+  ir_toposort(ir, roots, n, &s.order);
+  s.to = xcalloc(size, sizeof *s.to);
+  s.src = xmalloc((UINT16_MAX + 1) * sizeof *s.src);
+  s.asked = xcalloc(size, sizeof *s.asked);
+  find_asked(&s, stays);
+  for (size_t i = 0; i < s.order.n; i++) s.to[s.order.p[i]] = replaced(&s, s.order.p[i]);
+  for (size_t i = 0; i < n; i++) roots[i] = s.to[roots[i]];
+  for (uint32_t i = 0; i < size; i++) free(s.asked[i]);
+  VEC_FREE(&s.order);
+  free(s.to);
+  free(s.src);
+  free(s.asked);
 }
 
 /* ---- guards ---- */
@@ -108,7 +150,8 @@ static int outside_of_body(const IR *ir, const Guards *g, int at, const Node *x)
 }
 
 static void use(const IR *ir, Guards *g, Ref r, int by) {
-  const int at = outside_of_body(ir, g, by, node(ir, r));
+  const Node *x = node(ir, r);
+  const int at = x->op == OP_ARM ? by : outside_of_body(ir, g, by, x);
   g->of[r] = g->of[r] == NO_USE ? at : meet(g, g->of[r], at);
 }
 
@@ -138,6 +181,11 @@ Guards find_guards(const IR *ir, const Refs *order, const Ref *roots, size_t n) 
 void guards_free(Guards *g) {
   VEC_FREE(&g->list);
   free(g->of);
+}
+
+int guarded_body(const IR *ir, const Guards *g, Ref r) {
+  const int at = g->of[r], body = body_of(node(ir, r));
+  return body || !at ? body : body_of(node(ir, g->list.p[at - 1].branch));
 }
 
 /* ---- order ---- */

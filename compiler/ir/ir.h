@@ -383,8 +383,8 @@ Ref branch_of_arms(IR *ir, int64_t branch, int n, const Ref *arms); /* arms: of 
 Ref g_chosen(IR *ir, Ref branch, int at);
 static inline int branch_results(const Node *x) { return (x->nsrc - 1) / 2; }
 const char *g_branch_refuses(const IR *ir, Ref branch); /* why it is no branch; NULL: it is one */
-/* Replaces branches below the roots by selections, but for those in stays (by Ref; NULL: none stays). True: there were such */
-bool ir_select(IR *ir, Ref *roots, size_t n, const bool *stays);
+/* Replaces branches below the roots by selections, but for those in stays (by Ref; NULL: none stays), and drops their unused results */
+void ir_select(IR *ir, Ref *roots, size_t n, const bool *stays);
 typedef struct Guard { int in; Ref branch; bool yes; } Guard; /* in: 1 + number of the guard around it; 0: none */
 typedef struct Guards {
   VEC(Guard) list;
@@ -393,6 +393,8 @@ typedef struct Guards {
 /* order: all nodes, sources first; roots: those that are always needed */
 Guards find_guards(const IR *ir, const Refs *order, const Ref *roots, size_t n);
 void guards_free(Guards *g);
+/* body_of the node, but an arm belongs to the body of its branch, even if no iteration changes its value */
+int guarded_body(const IR *ir, const Guards *g, Ref r);
 /* Moves guarded nodes to the place before their BRANCH, so that the nodes of a side follow each other */
 void order_branches(const IR *ir, const Guards *g, Refs *order);
 bool *sliced_buffers(const IR *ir); /* for each buffer: another one lies in its memory (Buf.of). The caller frees the array */

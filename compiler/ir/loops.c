@@ -174,12 +174,14 @@ static Ref with_axis(IR *ir, Ref r, int axis) {
   return g_reshape(ir, r, n->rank + 1, dims);
 }
 
-/* Each copy of a branch has a number of its own. */
-static Ref renumbered(const Unroll *u, Ref r, int64_t by) {
-  const Node *x = node(u->ir, rebuilt(u, r));
-  int64_t arg[2] = { x->arg[0] + by };
-  if (x->narg > 1) arg[1] = x->arg[1];
-  return node_make(u->ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, x->src, x->narg, arg, x->rank, x->dims);
+/* Each copy of a branch has a number of its own. An arm that no iteration changes is no node of the body, but is copied, too. */
+static Ref copied_branch(const Unroll *u, const Node *x, int64_t by) {
+  Ref *arm = xmalloc((x->nsrc + 1u) * sizeof *arm);
+  for (int k = 0; k < x->nsrc; k++)
+    arm[k] = g_arm(u->ir, branch_branch(x) + by, k, u->to[operand(node(u->ir, branch_arm(x, k)))]);
+  const Ref made = branch_of_arms(u->ir, branch_branch(x) + by, x->nsrc, arm);
+  free(arm);
+  return made;
 }
 
 /* The body's nodes in one iteration. now: by place, the carried values. branches: number of those before the first copy */
@@ -191,7 +193,8 @@ static void copy_body(const Unroll *u, int loop, int64_t trip, int64_t branches,
     u->to[r] = x->op == OP_SLICE     ? sliced(u, x, trip)
                : x->op == OP_CARRIED ? (trip ? now[carried_place(x)] : u->to[operand(x)])
                : x->op == OP_YIELD   ? u->to[operand(x)]
-               : x->op == OP_ARM || x->op == OP_BRANCH ? renumbered(u, r, trip * branches)
+               : x->op == OP_BRANCH  ? copied_branch(u, x, trip * branches)
+               : x->op == OP_ARM     ? 0
                                      : rebuilt(u, r);
   }
 }

@@ -402,10 +402,10 @@ void sched_lower(Sched *s) {
     } else
       value_nest(l, p, r, &nests);
     if (p->has_halo) halo_nests(l, p, x, &nests);
-    add_kernel(l, &nests, x->origin, body_of(x), when_of(s, r));
+    add_kernel(l, &nests, x->origin, guarded_body(ir, &s->guards, r), when_of(s, r));
     if (x->op != OP_SCATTER) continue;
     updates_nest(l, p, r, &nests);
-    add_kernel(l, &nests, x->origin, body_of(x), when_of(s, r));
+    add_kernel(l, &nests, x->origin, guarded_body(ir, &s->guards, r), when_of(s, r));
   }
   /* outputs that are inputs, constants, or further names of a stored value */
   for (size_t i = 0; i < s->g->outputs.n; i++) {

@@ -568,6 +568,7 @@ static void check_plan(Ctx *c, void *arg) {
   const Target *device = device_target(k->ref->isa), *t = device ? device : target_find(&c->model, k->ref->isa, &why);
   if (!t) BUG("unknown machine '%s': %s", k->ref->isa, why);
   c->file = k->path;
+  c->tunables = k->tunables;
   Graph *g = model_load(c, k->path, &o);
   Plan *p = compile_graph(
       g, &(CompileOptions){ .target = t, .backend = k->ref->backend, .precision = k->strict ? PREC_STRICT : PREC_FP32 });
