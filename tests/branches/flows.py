@@ -91,7 +91,7 @@ class Flows:
     def loop(self, depth):
         kinds = ["f"] * self.rng.randint(1, 2) + ["n"] * self.rng.randint(0, 1)
         start = [self.any(k) for k in kinds]
-        fixed = self.rng.random() < 0.4
+        fixed = self.rng.random() < 0.4 or self.by_data  # a loop that data limit has none inside
         ends = not fixed and "n" in kinds and self.rng.random() < 0.6
         m = self.constant("n", self.rng.choice([3, 10, 12, 21])) if fixed or ends else self.add("Mod", self.any("n"), self.constant("n", self.rng.choice([4, 17])))
         begins = self.condition() if not fixed and self.rng.random() < 0.3 else ""
@@ -104,7 +104,9 @@ class Flows:
             return [value(go, BOOL, ()), *self.gives(kinds), *self.gives(["f"] * scans)]
 
         inputs = [(i, INT64, (), "n"), (live, BOOL, (), None), *((s, TYPE[k], SHAPE[k], k) for s, k in zip(states, kinds))]
+        outer, self.by_data = self.by_data, self.by_data or not fixed
         body = self.inside("body", depth, inputs, finish)
+        self.by_data = outer
         outs = [self.name(k) for k in kinds] + [self.name() for _ in range(scans)]
         self.nodes.append(node("Loop", [m, begins, *start], outs, body=body))
         for o in outs[len(kinds):]:
@@ -122,7 +124,7 @@ class Flows:
                 self.simple()
 
     def bytes(self):
-        self.zero = "zero"
+        self.zero, self.by_data = "zero", False
         r = self.rng
         self.tensors += [tensor("zero", INT64, (1,), struct.pack("<q", 0)), tensor("w", FLOAT, (COLUMNS, COLUMNS), struct.pack("<36f", *(r.uniform(-1, 1) for _ in range(36))))]
         self.known["f"].append("x")

@@ -115,6 +115,7 @@ struct Build {
   size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
   Lists *lists;
   Ragged *ragged;
+  bool *beyond;       /* set where a body fails because of a limit of tgc, and not of the model */
   Notes *wrong;       /* bools of rank 0, each true where an index is out of range; NULL: not recorded */
   bool doubtful;      /* the node is in a copy of a loop's body that may run after the loop's end. There even constant indices
                          may be out of range */
@@ -126,6 +127,8 @@ static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ?
 void *grown(Build *b, void *p, size_t n, size_t size);
 
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
+/* The same for what a valid model may ask for: a side of an If that fails so is not dropped. */
+#define too_much(b, ...) (*(b)->beyond = true, bad(b, __VA_ARGS__))
 
 /* ---- builder.c: builds one node after the other ---- */
 Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o);

@@ -598,11 +598,12 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
   g->ir = ir_new(c);
   g->name = m->graph.name;
   int64_t unrolled = 0;
+  bool beyond = false;
   Notes wrong = { 0 };
   Lists lists = { 0 };
   Ragged ragged = { .wanted = o ? o->capacity : 0 };
   ragged.most = ragged.wanted == 1 ? 2 : ragged.wanted;
-  Build b = { .c = c, .ops = ops, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .unrolled = &unrolled,
+  Build b = { .c = c, .ops = ops, .ir = g->ir, .m = m, .lists = &lists, .ragged = &ragged, .unrolled = &unrolled, .beyond = &beyond,
               .wrong = o && o->unguarded ? NULL : &wrong,
               .value = ARENA_NEW(&c->model, Ref, m->values.n),
               .narrow = ARENA_NEW(&c->model, int, m->values.n) };

@@ -71,7 +71,13 @@ static void build_branch(Ctx *c, void *arg) {
   build_body(t->b, t->g, t->in, t->out);
 }
 
-/* Whether a branch can be built for the given shapes; if not, *why is the reason */
+/* Fails with what branch_fits was told */
+_Noreturn static void fail_as_told(Ctx *c, int code, const char *why) {
+  fprintf(c->err, "%s\n", why);
+  fail_silent(c, code);
+}
+
+/* Whether a branch or a body can be built for the given shapes; if not, *why is the reason */
 static bool branch_fits(Branch *t, const char **why) {
   Ctx *c = t->b->c;
   FILE *err = c->err;
@@ -89,8 +95,9 @@ static bool branch_fits(Branch *t, const char **why) {
   t->b->ir->in_loop = in_loop;
   t->b->ir->building = t->b->at;
   *why = arena_str(&c->model, said, n && said[n - 1] == '\n' ? n - 1 : n);
+  if (!code && n) fputs(said, c->err); /* warnings */
   free(said);
-  if (code && (code != EX_BADMODEL || unrolled_too_far(t->b))) fail(c, code, "%s", *why);
+  if (code && (code != EX_BADMODEL || unrolled_too_far(t->b))) fail_as_told(c, code, *why);
   return !code;
 }
 
@@ -146,7 +153,9 @@ void op_if(Build *b) {
   }
   size_t noted[3] = { wrong_noted(b) };
   for (int k = 0; k < 2; k++) {
+    *b->beyond = false;
     fits[k] = branch_fits(&branch[k], &why[k]);
+    if (!fits[k] && *b->beyond) fail_as_told(b->c, EX_BADMODEL, why[k]);
     if (b->wrong && !fits[k]) b->wrong->n = noted[k];
     noted[k + 1] = wrong_noted(b);
   }
@@ -361,17 +370,17 @@ void op_loop(Build *b) {
     return;
   }
   if (limit)
-    bad(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
+    too_much(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
         input_behind(b, b->in[0]));
   const size_t before = wrong_noted(b);
   memcpy(result, b->in + 2, nstate * sizeof *result);
   memcpy(in + 2, b->in + 2, nstate * sizeof *in);
   for (int64_t i = 0; i < trips && (live || !known); i++) {
     if (!known && trips == INT64_MAX)
-      bad(b, "the number of iterations depends on input '%s' of the graph; limit it by a constant 'M'",
+      too_much(b, "the number of iterations depends on input '%s' of the graph; limit it by a constant 'M'",
           input_behind(b, cond));
     if (!known && nscan)
-      bad(b, "the number of results of the loop depends on input '%s' of the graph", input_behind(b, cond));
+      too_much(b, "the number of results of the loop depends on input '%s' of the graph", input_behind(b, cond));
     in[0] = c_int(b->ir, DT_I64, i);
     in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
     const size_t noted = wrong_noted(b);
