@@ -80,8 +80,9 @@ typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes;
 
 /* For results of --capacity. there: bool[most], which entries are valid. total: i64 of rank 0, number of entries that the data
- * gives; entries beyond the capacity are cut off. */
-typedef struct Count { const char *name; Ref there, total; } Count;
+ * gives; entries beyond
+ * `room` are cut off. */
+typedef struct Count { const char *name; Ref there, total; int64_t room; } Count;
 typedef struct Ragged {
   int64_t most;         /* entries reserved for such a result; 0: the option is not given */
   int64_t wanted;       /* entries that outputs get: the option's number. Where it is 1, most is 2 (ragged.c) */
@@ -233,6 +234,7 @@ Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64; negative ones count
 /* `old`, but where 0 <= `at` < n: the entry of `rows` whose index along the axis is `at`. rows has n > 0 entries, at is i64,
  * old may be a scalar. */
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
+void note_if(Build *b, Ref any);                /* records that an index is out of range if this bool of rank 0 is true */
 size_t wrong_noted(const Build *b);             /* number of notes in Build.wrong */
 /* makes the notes from..to - 1 of Build.wrong count only if cond equals value */
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);
@@ -245,7 +247,8 @@ void nonzero_of_data(Build *b);
 void compress_by_data(Build *b, Ref from, int axis);
 
 /* ---- ragged.c ---- */
-void add_count(Build *b, Ref there, Ref total); /* records valid entries of the node's first result */
+/* Records valid entries of the node's first result. room: of so many a bundle shows the first ones */
+void add_count(Build *b, Ref there, Ref total, int64_t room);
 /* fails if the extent of an axis in from..to - 1 depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);
 bool has_ragged(Build *b, Ref r);               /* some entries of r may be invalid */

@@ -567,7 +567,7 @@ static void build_outputs(Build *b, Graph *g) {
 static void build_counts(Build *b, Graph *g) {
   for (size_t i = 0; i < b->ragged->n; i++) {
     const Count *k = &b->ragged->counts[i];
-    const Ref count = g_binary(b->ir, OP_MIN, k->total, integer(b, b->ragged->wanted));
+    const Ref count = g_binary(b->ir, OP_MIN, k->total, integer(b, k->room));
     VEC_PUSH(&g->outputs, ((GIO){ .ref = count, .name = arena_printf(&b->c->model, "%s.count", k->name), .dt = DT_I64 }));
   }
 }
@@ -580,7 +580,8 @@ static void build_guard(Build *b, Graph *g) {
   Ref any = 0, more = 0;
   for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = either(b, any, b->wrong->p[i]);
   for (size_t i = 0; i < b->ragged->n; i++)
-    more = either(b, more, g_binary(ir, OP_CMPLT, integer(b, b->ragged->wanted), b->ragged->counts[i].total));
+    if (node(ir, b->ragged->counts[i].total)->vmax > b->ragged->counts[i].room)
+      more = either(b, more, g_binary(ir, OP_CMPLT, integer(b, b->ragged->counts[i].room), b->ragged->counts[i].total));
   if (more) {
     more = g_cast(ir, more, DT_U8);
     more = add(b, more, more);

@@ -333,10 +333,7 @@ static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *
   if (!n) return false;
   const Ref all = g_iterate(ir, loop, trips, going + 1, n, y);
   for (uint32_t k = 0; k < l->nstate; k++) result[k] = g_result(ir, all, (int)k);
-  if (n > going + 1) {
-    b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof *b->wrong->p);
-    b->wrong->p[b->wrong->n++] = g_result(ir, all, going + 1);
-  }
+  if (n > going + 1) note_if(b, g_result(ir, all, going + 1));
   return true;
 }
 
@@ -369,7 +366,7 @@ void op_loop(Build *b) {
     memcpy(b->out, result, (size_t)b->nout * sizeof *result);
     return;
   }
-  if (limit)
+  if (limit && (live || !known))
     too_much(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
         input_behind(b, b->in[0]));
   const size_t before = wrong_noted(b);

@@ -21,6 +21,12 @@ static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   return v;
 }
 
+void note_if(Build *b, Ref any) {
+  if (!b->wrong) return;
+  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof any);
+  b->wrong->p[b->wrong->n++] = any;
+}
+
 /* Records that an index may be outside of [-extent, extent); clamping alone would hide it. */
 static void note_wrong(Build *b, Ref r, int64_t extent) {
   IR *ir = b->ir;
@@ -31,9 +37,7 @@ static void note_wrong(Build *b, Ref r, int64_t extent) {
   Ref under = g_binary(ir, OP_CMPLT, r, c_int(ir, DT_I64, -extent)), over = g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, extent), r);
   Ref any = !low ? over : !high ? under : g_binary(ir, OP_OR, under, over);
   uint32_t all = (1u << n->rank) - 1;
-  any = without_axes(ir, g_reduce(ir, OP_MAX, any, all), all);
-  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof any);
-  b->wrong->p[b->wrong->n++] = any;
+  note_if(b, without_axes(ir, g_reduce(ir, OP_MAX, any, all), all));
 }
 
 static Ref in_extent(Build *b, Ref at, int64_t n) {
