@@ -278,14 +278,12 @@ static Ref held(Build *b, int loop, int place, Ref on, Ref x, Ref old) {
   return g_yield(b->ir, loop, place, g_where(b->ir, on, x, old));
 }
 
-/* A yield that is true once a note of the body was: the notes become this one. 0: the body has no notes */
-static Ref carry_notes(Build *b, int loop, int place, Ref on, size_t noted) {
-  if (wrong_noted(b) == noted) return 0;
-  const Ref old = g_carried(b->ir, loop, place, c_int(b->ir, DT_BOOL, 0));
-  Ref any = old;
-  for (size_t i = noted; i < b->wrong->n; i++) any = g_binary(b->ir, OP_OR, any, b->wrong->p[i]);
-  b->wrong->n = noted;
-  return held(b, loop, place, on, any, old);
+/* Whether a note of the body from `noted` on is true; 0: it has none. The body's notes are dropped. */
+static Ref notes_of_body(Build *b, size_t noted) {
+  Ref any = 0;
+  for (size_t i = noted; i < wrong_noted(b); i++) any = any ? g_binary(b->ir, OP_OR, any, b->wrong->p[i]) : b->wrong->p[i];
+  if (any) b->wrong->n = noted;
+  return any;
 }
 
 /* What an iteration makes of the values that an early loop carries: a yield for each, then the iteration's number, whether the loop
@@ -309,9 +307,12 @@ static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit
   const Ref next = plus(b, in[0], 1), within = limit ? g_binary(ir, OP_CMPLT, next, limit) : 0;
   for (uint32_t k = 0; k < l->nstate; k++) y[k] = held(b, loop, (int)k, on, t.out[1 + k], in[2 + k]);
   y[count] = held(b, loop, count, on, next, in[0]);
-  y[going] = g_yield(ir, loop, going, both(b, on, both(b, out[0], within)));
-  y[going + 1] = carry_notes(b, loop, going + 1, on, noted);
-  return going + 1 + (y[going + 1] != 0);
+  const Ref any = notes_of_body(b, noted), fine = any ? g_unary(ir, OP_NOT, any) : 0; /* what is out of range may lead nowhere */
+  y[going] = g_yield(ir, loop, going, both(b, both(b, on, fine), both(b, out[0], within)));
+  if (!any) return going + 1;
+  const Ref old = g_carried(ir, loop, going + 1, c_int(ir, DT_BOOL, 0));
+  y[going + 1] = held(b, loop, going + 1, on, any, old);
+  return going + 2;
 }
 
 /* Builds a loop that ends when its condition or its limit says so. first: whether it begins, and limit: how often it runs at most;
