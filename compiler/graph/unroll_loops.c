@@ -67,7 +67,7 @@ void graph_loops(Graph *g, const Target *t, bool fixed) {
   for (size_t i = 0; i < g->outputs.n; i++) roots[i] = g->outputs.p[i].ref;
   ir_unroll(g->ir, roots, g->outputs.n, t->dev ? INT64_MAX : tunable(g->ir->ctx, loop_trips));
   if (g->ir->loops) refuse_early(g, roots, t);
-  if (g->ir->branches) select_sides(g, roots, !t->dev && !fixed && !g->ir->symbol.name);
+  if (g->ir->branches) select_sides(g, roots, !t->dev && !fixed && !g->ir->symbols.n);
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots[i];
   free(roots);
 }

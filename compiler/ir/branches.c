@@ -70,7 +70,7 @@ static void find_asked(Select *s, const bool *stays) {
   }
 }
 
-/* What stands below arm k */
+/* The value that arm k takes */
 static Ref below_arm(const Select *s, const Node *branch, int k) { return s->to[operand(node(s->ir, branch_arm(branch, k)))]; }
 
 static Ref selection(const Select *s, const Node *chosen) {
@@ -155,7 +155,7 @@ static void use(const IR *ir, Guards *g, Ref r, int by) {
   g->of[r] = g->of[r] == NO_USE ? at : meet(g, g->of[r], at);
 }
 
-/* The sides of a branch; that of `yes` is one more than the number of the list's entries now. */
+/* Adds guards for both sides of a branch. -> number of the first one, for `yes`; the other one follows */
 static int open_sides(Guards *g, Ref branch) {
   const int in = g->of[branch], yes = (int)g->list.n + 1;
   VEC_PUSH(&g->list, ((Guard){ in, branch, true }));

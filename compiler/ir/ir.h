@@ -374,8 +374,8 @@ bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before its ITERATE */
 void order_bodies(const IR *ir, Refs *order);
 
-/* ---- branches (branches.c). Each has a number. A node whose users all lead to the arms of one side of a branch is guarded by
- * this side: a run needs it only if it takes the side ---- */
+/* ---- branches (branches.c). Each has a number. A side guards a node if all users of the node lead to arms of this side. A run
+ * needs guarded nodes only if it takes their side ---- */
 /* n results; yes and no: what each side gives for them */
 Ref g_branch(IR *ir, Ref cond, int n, const Ref *yes, const Ref *no);
 Ref g_arm(IR *ir, int64_t branch, int64_t at, Ref x);

@@ -254,7 +254,7 @@ Span type_span(DType d) {
   return s;
 }
 
-/* What either side of a branch may give */
+/* The bounds of a result of a branch: those of both sides */
 static Span span_of_arms(const IR *ir, const Node *branch, int at) {
   const Node *a = node(ir, branch_arm(branch, 1 + at)), *b = node(ir, branch_arm(branch, 1 + at + branch_results(branch)));
   return (Span){ a->vmin < b->vmin ? a->vmin : b->vmin, a->vmax > b->vmax ? a->vmax : b->vmax };

@@ -205,7 +205,7 @@ static inline int when_buffer(const Kernel *k) { return (k->when - 1) / 2; } /* 
 static inline int64_t calls_of_loop(const Kernel *k) { return k->until ? 2 : k->trips; }
 /* schedule/loop_calls.c: makes each loop of a plan a list of calls. Afterwards kernels[k] is the k-th call of a run. */
 void plan_loop_calls(Plan *p);
-/* What data decide about the calls of a run (jumps.c). A run that comes to call `at` goes on at call `to` if the byte at offset
+/* Jumps of a run from call to call, as data decide (jumps.c). A run that comes to call `at` goes on at call `to` if the byte at offset
  * `flag` of the arena is not 0, or is 0 where `zero` is set. `most`: the jump leads back, and so often, with the first time, come
  * the calls that it repeats; 0: it leads forward. next: number of the first jump to look at behind this one. */
 typedef struct Jump { size_t at, to, next; bool zero; int64_t flag, most; } Jump;

@@ -180,6 +180,7 @@ int axis_of(Build *b, int64_t axis, int rank);  /* the axis; negative ones count
 uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* a mask; fails if an axis repeats */
 
 /* ---- results.c ---- */
+void note_if(Build *b, Ref any);                /* records that an index is out of range if this bool of rank 0 is true */
 void check_dims(Build *b, int rank, const int64_t *dims); /* fails above USER_RANK or MAX_ELEMS */
 char *dims_text(Build *b, const int64_t *dims, int rank); /* [2,3], for messages */
 int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y of numbers >= 0; fails above MAX_ELEMS */
@@ -234,7 +235,6 @@ Ref wrap_index(Build *b, Ref index, int64_t extent); /* i64; negative ones count
 /* `old`, but where 0 <= `at` < n: the entry of `rows` whose index along the axis is `at`. rows has n > 0 entries, at is i64,
  * old may be a scalar. */
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
-void note_if(Build *b, Ref any);                /* records that an index is out of range if this bool of rank 0 is true */
 size_t wrong_noted(const Build *b);             /* number of notes in Build.wrong */
 /* makes the notes from..to - 1 of Build.wrong count only if cond equals value */
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);

@@ -77,3 +77,8 @@ Ref clamp_index(Build *b, Ref r, int64_t extent) {
   return node(b->ir, r)->vmax < extent ? r : g_binary(b->ir, OP_MIN, r, c_int(b->ir, DT_I64, extent - 1));
 }
 
+void note_if(Build *b, Ref any) {
+  if (!b->wrong) return;
+  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof any);
+  b->wrong->p[b->wrong->n++] = any;
+}

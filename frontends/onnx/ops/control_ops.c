@@ -286,8 +286,8 @@ static Ref notes_of_body(Build *b, size_t noted) {
   return any;
 }
 
-/* What an iteration makes of the values that an early loop carries: a yield for each, then the iteration's number, whether the loop
- * goes on, and whether an index was out of range, if the body has any. -> number of yields; 0: the iterations are not alike */
+/* The yields of an early loop: one for each state, for the iteration's number, and for whether the loop goes on. If the body has
+ * indices, one more says whether any was out of range. -> number of yields; 0: the iterations are not alike */
 static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit, Ref *y) {
   IR *ir = b->ir;
   const int count = (int)l->nstate, going = count + 1;
@@ -307,7 +307,7 @@ static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit
   const Ref next = plus(b, in[0], 1), within = limit ? g_binary(ir, OP_CMPLT, next, limit) : 0;
   for (uint32_t k = 0; k < l->nstate; k++) y[k] = held(b, loop, (int)k, on, t.out[1 + k], in[2 + k]);
   y[count] = held(b, loop, count, on, next, in[0]);
-  const Ref any = notes_of_body(b, noted), fine = any ? g_unary(ir, OP_NOT, any) : 0; /* what is out of range may lead nowhere */
+  const Ref any = notes_of_body(b, noted), fine = any ? g_unary(ir, OP_NOT, any) : 0; /* after a wrong index the loop might never end */
   y[going] = g_yield(ir, loop, going, both(b, both(b, on, fine), both(b, out[0], within)));
   if (!any) return going + 1;
   const Ref old = g_carried(ir, loop, going + 1, c_int(ir, DT_BOOL, 0));
@@ -338,84 +338,91 @@ static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *
   return true;
 }
 
+/* cond: true while the loop has not ended; 0: it cannot have ended yet. known: it is constant, and live is its value */
+typedef struct Going { Ref cond; bool known, live; } Going;
+
+/* A further iteration as a copy. in: its inputs, then those of the next one; result: the values of the states at the end of the loop
+ * so far */
+static void copy_iteration(Build *b, const LoopForm *l, int64_t i, Going *at, Ref *in, Ref *result, Runs *runs) {
+  const size_t noted = wrong_noted(b);
+  const bool doubtful = b->doubtful, known = at->known;
+  const Ref cond = at->cond;
+  in[0] = c_int(b->ir, DT_I64, i);
+  in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
+  b->doubtful |= !known;
+  const Ref *out = run_body(b, l->g, in, runs);
+  b->doubtful = doubtful;
+  if (!known) wrong_only_if(b, noted, wrong_noted(b), cond, true);
+  for (uint32_t k = 0; k < l->nstate; k++)
+    result[k] = known ? out[1 + k] : choose(b, cond, out[1 + k], result[k], "the loop's value", k);
+  memcpy(in + 2, out + 1, l->nstate * sizeof *in);
+  at->cond = truth(b, out[0], &at->known, &at->live);
+  if (known) return;
+  at->cond = g_binary(b->ir, OP_AND, cond, at->cond); /* once ended, it stays ended */
+  at->known = at->known && !at->live;
+}
+
+static void copy_loop(Build *b, const LoopForm *l, Going at, Ref *result) {
+  Runs runs = { 0 };
+  Ref *in = ARENA_NEW(&b->c->model, Ref, l->nstate + 3);
+  const size_t before = wrong_noted(b);
+  memcpy(result, l->state, l->nstate * sizeof *result);
+  memcpy(in + 2, l->state, l->nstate * sizeof *in);
+  for (int64_t i = 0; i < l->trips && (at.live || !at.known); i++) {
+    const bool known = at.known;
+    if (!known && l->trips == INT64_MAX)
+      too_much(b, "the number of iterations depends on input '%s' of the graph; limit it by a constant 'M'",
+               input_behind(b, at.cond));
+    if (!known && l->nscan)
+      too_much(b, "the number of results of the loop depends on input '%s' of the graph", input_behind(b, at.cond));
+    copy_iteration(b, l, i, &at, in, result, &runs);
+    if (!known || at.known) continue;
+    const size_t now = wrong_noted(b); /* from here on data decide, which a loop of the graph may do from the start */
+    if (b->wrong) b->wrong->n = before;
+    if (build_early(b, l, 0, 0, result)) return;
+    if (b->wrong) b->wrong->n = now;
+  }
+  const bool none = !runs.n;
+  if (none && l->nscan) {
+    in[0] = c_int(b->ir, DT_I64, 0);
+    in[1] = c_int(b->ir, DT_BOOL, 0);
+    run_body(b, l->g, in, &runs);
+  }
+  for (uint32_t k = l->nstate; k < l->nstate + l->nscan; k++)
+    result[k] = none ? empty(b, runs.p[0][1 + k], 0) : stack_output(b, &runs, 1 + k, 0, false);
+}
+
+/* The input M. *limit: its value, if data give it; else 0 */
+static int64_t read_trips(Build *b, Ref *limit) {
+  Tensor t;
+  *limit = 0;
+  if (!has_in(b, 0)) return INT64_MAX;
+  if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1)
+    bad(b, "input 'M' must be a single i64");
+  if (const_tensor(b, b->in[0], &t)) return tensor_int(&t, 0);
+  *limit = g_reshape(b->ir, b->in[0], 0, NULL);
+  return INT64_MAX;
+}
+
 void op_loop(Build *b) {
   uint32_t nstate = (uint32_t)b->nin - (b->nin > 2 ? 2 : (uint32_t)b->nin);
   const OnnxGraph *g = attr_find(b, "body")->graph;
   if (g->nout < nstate + 1) bad(b, "attribute 'body' has %u outputs, expected at least %u", g->nout, nstate + 1);
-  uint32_t nscan = g->nout - 1 - nstate, nin = nstate + 2;
-  body(b, "body", nin, g->nout);
+  const uint32_t nscan = g->nout - 1 - nstate;
+  body(b, "body", nstate + 2, g->nout);
   if ((uint32_t)b->nout > nstate + nscan) bad(b, "%d outputs, expected at most %u", b->nout, nstate + nscan);
-  Tensor t;
-  int64_t trips = INT64_MAX;
-  bool known = true, live = true;
-  Ref cond = 0, limit = 0; /* cond: true while the loop has not ended; 0: it cannot have ended yet. limit: M, if data give it */
-  if (has_in(b, 0)) {
-    if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1)
-      bad(b, "input 'M' must be a single i64");
-    if (const_tensor(b, b->in[0], &t)) trips = tensor_int(&t, 0);
-    else limit = g_reshape(b->ir, b->in[0], 0, NULL);
-  }
-  if (has_in(b, 1)) cond = truth(b, b->in[1], &known, &live);
-  Ref *in = ARENA_NEW(&b->c->model, Ref, nin + 1), *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
-  Runs runs = { 0 };
+  Ref limit, *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
+  const int64_t trips = read_trips(b, &limit);
+  Going at = { 0, true, true };
+  if (has_in(b, 1)) at.cond = truth(b, b->in[1], &at.known, &at.live);
   const LoopForm form = { .g = g, .trips = trips, .before = 2, .skip = 1, .nstate = nstate, .nscan = nscan, .state = b->in + 2 };
-  if (trips < INT64_MAX && known && live && build_loop(b, &form, result)) {
-    memcpy(b->out, result, (size_t)b->nout * sizeof *result);
-    return;
-  }
-  if (trips > 0 && (limit || !known) && (live || !known) && build_early(b, &form, known ? 0 : cond, limit, result)) {
-    memcpy(b->out, result, (size_t)b->nout * sizeof *result);
-    return;
-  }
-  if (limit && (live || !known))
+  const bool begins = trips > 0 && (at.live || !at.known), by_data = limit || !at.known;
+  bool built = trips < INT64_MAX && at.known && at.live && build_loop(b, &form, result);
+  if (!built && begins && by_data) built = build_early(b, &form, at.known ? 0 : at.cond, limit, result);
+  if (!built && begins && limit)
     too_much(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
-        input_behind(b, b->in[0]));
-  const size_t before = wrong_noted(b);
-  memcpy(result, b->in + 2, nstate * sizeof *result);
-  memcpy(in + 2, b->in + 2, nstate * sizeof *in);
-  for (int64_t i = 0; i < trips && (live || !known); i++) {
-    if (!known && trips == INT64_MAX)
-      too_much(b, "the number of iterations depends on input '%s' of the graph; limit it by a constant 'M'",
-          input_behind(b, cond));
-    if (!known && nscan)
-      too_much(b, "the number of results of the loop depends on input '%s' of the graph", input_behind(b, cond));
-    in[0] = c_int(b->ir, DT_I64, i);
-    in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
-    const size_t noted = wrong_noted(b);
-    const bool doubtful = b->doubtful;
-    b->doubtful |= !known;
-    const Ref *out = run_body(b, g, in, &runs);
-    b->doubtful = doubtful;
-    if (!known) wrong_only_if(b, noted, wrong_noted(b), cond, true);
-    for (uint32_t k = 0; k < nstate; k++)
-      result[k] = known ? out[1 + k] : choose(b, cond, out[1 + k], result[k], "the loop's value", k);
-    memcpy(in + 2, out + 1, nstate * sizeof *in);
-    bool was_known = known;
-    Ref next = truth(b, out[0], &known, &live);
-    if (was_known && !known) {
-      const size_t now = wrong_noted(b);
-      if (b->wrong) b->wrong->n = before;
-      if (build_early(b, &form, 0, limit, result)) {
-        memcpy(b->out, result, (size_t)b->nout * sizeof *result);
-        return;
-      }
-      if (b->wrong) b->wrong->n = now;
-    }
-    if (!was_known) { /* once ended, it stays ended */
-      cond = g_binary(b->ir, OP_AND, cond, next);
-      known = known && !live;
-    } else {
-      cond = next;
-    }
-  }
-  bool none = !runs.n;
-  if (none && nscan) {
-    in[0] = c_int(b->ir, DT_I64, 0);
-    in[1] = c_int(b->ir, DT_BOOL, 0);
-    run_body(b, g, in, &runs);
-  }
-  for (uint32_t k = nstate; k < nstate + nscan; k++)
-    result[k] = none ? empty(b, runs.p[0][1 + k], 0) : stack_output(b, &runs, 1 + k, 0, false);
+             input_behind(b, b->in[0]));
+  if (!built) copy_loop(b, &form, at, result);
   memcpy(b->out, result, (size_t)b->nout * sizeof *result);
 }
 

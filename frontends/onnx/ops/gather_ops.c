@@ -21,12 +21,6 @@ static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   return v;
 }
 
-void note_if(Build *b, Ref any) {
-  if (!b->wrong) return;
-  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof any);
-  b->wrong->p[b->wrong->n++] = any;
-}
-
 /* Records that an index may be outside of [-extent, extent); clamping alone would hide it. */
 static void note_wrong(Build *b, Ref r, int64_t extent) {
   IR *ir = b->ir;
