@@ -670,14 +670,21 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   }
 }
 
+/* Alignment of a buffer in each iteration. Buffers with memory of their own begin at multiples of 64 bytes; slices lie in it. */
+static int64_t alignment(const Buf *b) {
+  int64_t align = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT ? 64 : dt_bytes(b->dt);
+  while (b->of && ((b->at * dt_bytes(b->dt)) % align || (b->step * dt_bytes(b->dt)) % align)) align /= 2;
+  return align;
+}
+
 static void put_parameters(const Plan *p, const Kernel *k, const Target *t, Sb *o) {
   const char *count = llvm_scalar[target_count(t)];
   for (size_t i = 0; i < k->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[k->bufs.p[i]];
-    bool written = false, ours = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
+    bool written = false;
     for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
-    sb_printf(o, "%sptr %snocapture %salign %d %%b%zu", i ? ", " : "", k->may_alias ? "" : "noalias ", written ? "" : "readonly ",
-              ours ? 64 : dt_bytes(b->dt), i);
+    sb_printf(o, "%sptr %snocapture %salign %lld %%b%zu", i ? ", " : "", k->may_alias ? "" : "noalias ", written ? "" : "readonly ",
+              (long long)alignment(b), i);
   }
   if (k->chunks > 1) sb_printf(o, "%s%s %%begin, %s %%end", k->bufs.n ? ", " : "", count, count);
 }

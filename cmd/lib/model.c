@@ -154,6 +154,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
                                                 .max_arena = max_arena,
                                                 .max_weights = max_weights,
                                                 .tell_growth = o->verb == VERB_compile && !o->quiet,
+                                                .stepped = o->run_step,
                                                 .keep_denormals = keeps_denormals(o),
                                                 .weights = o->weights ? storage_named(o->weights) : STORE_FP32,
                                                 .schedules = schedules,

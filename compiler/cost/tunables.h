@@ -20,6 +20,7 @@ TUNABLE(int, scale_path, 16, 0, 16, "nodes", "longest path from a factor to the 
 TUNABLE(int, half_moves, 32, 0, 64, "ops", "most movement between a cast from a half and a product of a matrix unit: bounds recursion")
 
 TUNABLE(int, loop_trips, 9, 1, 2147483647, "iterations", "loops with fewer iterations are unrolled: their copies are fused with what is around them, and folded")
+TUNABLE(double, branch_ops, 8192, 0, 1e15, "operations", "a branch stays if one of its sides has at least so many; shorter sides are computed both, and fused with what is around them")
 
 /* ---- schedule ---- */
 TUNABLE(int, inlined_most, 160, 1, 400, "nodes", "most nodes inlined into one kernel: bounds the length of C functions and the depth of recursion")

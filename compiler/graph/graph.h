@@ -36,7 +36,9 @@ Need graph_size_mask(const IR *ir, Ref r);
 /* a size mask of x along an axis that ends at the size of a symbol, with the reduction's identity */
 Ref graph_masked(IR *ir, Ref x, int axis, int symbol, Op reduction);
 
-void graph_loops(Graph *g, const Target *t); /* unroll_loops.c: unrolls short loops, and all where the target is a device */
+/* unroll_loops.c: unrolls short loops, and all where the target is a device. Branches become selections where they gain little, and
+ * all where the target is a device. fixed: a run takes all calls in their order, so all branches do */
+void graph_loops(Graph *g, const Target *t, bool fixed);
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
 /* Exact rewrites. merge: also the rules of scale.c, which change roundings. */

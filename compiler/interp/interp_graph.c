@@ -728,6 +728,7 @@ bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs
   Ref *straight = xmalloc(((size_t)n + 1) * sizeof *straight);
   memcpy(straight, outputs, (size_t)n * sizeof *straight);
   ir_unroll(ir, straight, (size_t)n, INT64_MAX);
+  ir_select(ir, straight, (size_t)n, NULL);
   const bool ok = run_all(&e, straight, n, a, results);
   free(straight);
   return ok;
