@@ -135,7 +135,7 @@ static void choose_side(Build *b, Ref cond, const Branch branch[2], const size_t
   for (int k = 0; k < b->nout; k++) {
     const Ref yes = branch[1].out[k], no = branch[0].out[k];
     b->out[k] = choose(b, cond, yes, no, "output", (uint32_t)k);
-    if (yes == no || has_ragged(b, yes) || has_ragged(b, no)) continue;
+    if (yes == no || is_list(yes) || is_list(no) || has_ragged(b, yes) || has_ragged(b, no)) continue;
     side[1][n] = with_axes_of(b, yes, node(ir, no));
     side[0][n] = with_axes_of(b, no, node(ir, yes));
     from[n++] = k;
