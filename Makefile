@@ -261,6 +261,9 @@ predict: all
 
 bench: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/bench.py $(BENCH)
+# what tuning gains, in pairs of processes; an hour for all networks
+bench-tuned: all
+	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/tuned.py $(BENCH)
 # ensembles of trees; PYTHON needs the packages that tests/bench/trees.py lists
 bench-trees: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/trees.py $(BENCH)
@@ -348,5 +351,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-select bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes bench-sizes
+.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-tuned bench-select bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes bench-sizes
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -584,6 +584,10 @@ static void put_shuffle(Render *w, Sb *o, const Node *x) {
 void put_expr(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
   const bool fl = dt_float(d), is_unsigned = dtype_info[d].cls == 'u';
+  if (d == DT_F16 && (x->op == OP_ADD || x->op == OP_MUL)) { /* vectors, as legalize.c says */
+    put_op(w, o, x->op == OP_ADD ? "tgc_hadd_$S($a, $b)" : "tgc_hmul_$S($a, $b)", x);
+    return;
+  }
   switch ((Op)x->op) {
   case OP_CONST: put_const(w, o, d, const_value(x)); return;
   case OP_BUFFER: put_buffer(w, o, buffer_id(x)); return;
@@ -603,7 +607,8 @@ void put_expr(Render *w, Sb *o, const Node *x) {
   case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: put_compare(w, o, x); return;
   case OP_WHERE: put_where(w, o, x); return;
   case OP_MULACC:
-    if (by_function(w, d, x->lanes)) put_op(w, o, "tgc_mulacc_$S($a, $b, $c)", x);
+    if (d == DT_F16) put_op(w, o, "tgc_hfma_$S($a, $b, $c)", x);
+    else if (by_function(w, d, x->lanes)) put_op(w, o, "tgc_mulacc_$S($a, $b, $c)", x);
     else if (w->t->in_order && fl) put_op(w, o, "tgc_fma_$S($a, $b, $c)", x);
     else sb_printf(o, "(%s * %s + %s)", arg(w, x, 0), arg(w, x, 1), arg_as(w, x, 2, PRODUCT));
     return;

@@ -160,8 +160,21 @@ static const char *call(Render *w, const char *function, Text result, Text type,
   return emit(w, "call %s @%s(%s)", result.s, function, list);
 }
 
+/* Halves are moved as integers. */
+static const char *apply_half(Render *w, Op op, int lanes, int n, const char *const *arg) {
+  const Text i = llvm_type("i16", lanes), h = llvm_type("half", lanes);
+  const char *x[3] = { NULL }, *r;
+  char function[40];
+  for (int k = 0; k < n; k++) x[k] = emit(w, "bitcast %s %s to %s", i.s, arg[k], h.s);
+  snprintf(function, sizeof function, "llvm.fma.v%df16", lanes);
+  if (op == OP_MULACC) r = call(w, function, h, h, n, x);
+  else r = emit(w, "%s %s %s, %s", op == OP_MUL ? "fmul" : "fadd", h.s, x[0], x[1]);
+  return emit(w, "bitcast %s %s to %s", h.s, r, i.s);
+}
+
 /* Applies op to operands of type d. flags: those of the instruction, or "" */
 static const char *apply(Render *w, Op op, DType d, int lanes, const char *flags, int n, const char *const *arg) {
+  if (d == DT_F16 && (op == OP_MUL || op == OP_ADD || op == OP_MULACC)) return apply_half(w, op, lanes, n, arg);
   const char *t = op == OP_MULACC && w->t->in_order && dt_float(d) ? "@fma" : cell(op, d), *kind = t ? strchr("@!#=", *t) : NULL;
   const Text type = llvm_value(d, lanes), sfx = llvm_suffix(d, lanes);
   char function[64];
@@ -657,14 +670,21 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   }
 }
 
+/* Alignment of a buffer in each iteration. Buffers with memory of their own begin at multiples of 64 bytes; slices lie in it. */
+static int64_t alignment(const Buf *b) {
+  int64_t align = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT ? 64 : dt_bytes(b->dt);
+  while (b->of && ((b->at * dt_bytes(b->dt)) % align || (b->step * dt_bytes(b->dt)) % align)) align /= 2;
+  return align;
+}
+
 static void put_parameters(const Plan *p, const Kernel *k, const Target *t, Sb *o) {
   const char *count = llvm_scalar[target_count(t)];
   for (size_t i = 0; i < k->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[k->bufs.p[i]];
-    bool written = false, ours = b->kind == BUF_ARENA || b->kind == BUF_WEIGHT;
+    bool written = false;
     for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
-    sb_printf(o, "%sptr %snocapture %salign %d %%b%zu", i ? ", " : "", k->may_alias ? "" : "noalias ", written ? "" : "readonly ",
-              ours ? 64 : dt_bytes(b->dt), i);
+    sb_printf(o, "%sptr %snocapture %salign %lld %%b%zu", i ? ", " : "", k->may_alias ? "" : "noalias ", written ? "" : "readonly ",
+              (long long)alignment(b), i);
   }
   if (k->chunks > 1) sb_printf(o, "%s%s %%begin, %s %%end", k->bufs.n ? ", " : "", count, count);
 }

@@ -49,7 +49,7 @@ typedef struct Options {       /* zero, false or NULL: the option was not given 
   const char *holdout_data, *metric, *layers, *save_layers; /* options of quantize */
   int64_t holdout;
   double rate;
-  int64_t repeat;
+  int64_t repeat, pairs;
   const char *original, *junit, *markdown, *dot; /* original: the model that a bundle was made from */
   Texts inputs, dims, sizes, states, results, settings, metrics, requires;
   Texts froms, consts, renames, prologues, epilogues, converts;
@@ -172,8 +172,18 @@ int tunables_list(Ctx *c, const Options *o);
 struct CpuFacts;
 const struct CpuFacts *machine_given(Ctx *c, const Options *o);  /* NULL: --machine was not given */
 const struct CpuFacts *machine_stored(Ctx *c, const Options *o); /* this CPU as it was measured; NULL: it was not */
+const struct CpuFacts *machine_measured(Ctx *c, const Options *o); /* the same, for reports: also with --no-tune-store */
 const char *machine_line(Ctx *c, const struct CpuFacts *f);      /* as --machine takes it, on one line; f NULL: NULL */
 int machine_print(const Options *o, const struct CpuFacts *f);
+
+/* ---- floor.c: the least time of a run ---- */
+typedef struct Floor {
+  const char *machine;
+  double ms, multiply_ms, read_ms; /* the longer one of both others */
+  double multiply_adds, bytes;     /* products that are added up; bytes that are read once at least */
+} Floor;
+/* run: its sizes. NULL: it is not known */
+const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, const int64_t *run);
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU and keeps the facts in the store */
@@ -258,7 +268,8 @@ Resumed *resume_read(Ctx *c, Options *o);                 /* reads a dump in pla
 const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char *lock, int *n);
 
 /* ---- validate.c: runs the whole model, to see where time goes and to test the tuner's schedules in it ---- */
-typedef struct ValidatedAt { int threads; double untuned, tuned; } ValidatedAt; /* ms per run; threads 0: not measured */
+/* ms per run; low, high: the ends of the interval of tuned / untuned; threads 0: not measured */
+typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
 /* done: the model was validated. found: nests for which the tuner found a schedule; kept: those that keep this schedule. at:
  * times with the requested number of threads; other: times with another number */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;

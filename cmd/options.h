@@ -206,7 +206,8 @@ OPTION(0,   "arch",             "LIST",                   TEXT,  archs,         
 OPTION(0,   "precision",        "HOW",                    TEXT,  precision,       "crvibptw",   PRECISION,
        "arithmetic precision: fp32 (default); fp32-strict: sums in one order everywhere; fp32-fast: products with relative "
        "errors up to 2^-14; bf16x6 or bf16x3: factors split into sums of bf16; bf16 or fp16: large weights are "
-       "rounded to that type, and with bf16 also the factors that bf16 instructions multiply by them")
+       "rounded to that type, and with bf16 also the factors that bf16 instructions multiply by them; fp16-arith: up to 32 "
+       "products are added in fp16, where the machine does this faster")
 OPTION(0,   "weights",          "HOW",                    TEXT,  weights,         "crvibptw",   PRECISION,
        "weight-only quantisation: fp32 (none; default), bf16, fp16, int8 or int4; weights that a run reads more than a few times "
        "stay fp32")
@@ -301,6 +302,8 @@ OPTION(0,   "csv",              "FILE",                   TEXT,  csv,           
        "with --rate or --cold: write the time of each run, and how late it began")
 OPTION(0,   "vs-ort",           0,                        FLAG,  vs_ort,          "B",          MEASURING,
        "alternate with ONNX Runtime and compare times, through the Python named by TGC_PYTHON (python3)")
+OPTION(0,   "pairs",            "N",                      COUNT, pairs,           "B",          MEASURING,
+       "with --vs-untuned: compare N pairs of new processes, each for --seconds, and print how sure the gain is")
 OPTION(0,   "vs-untuned",       0,                        FLAG,  vs_untuned,      "B",          MEASURING,
        "alternate with the bundle without tuned schedules and compare times")
 OPTION(0,   "trace",            "FILE",                   TEXT,  trace,           "P",          MEASURING,

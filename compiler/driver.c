@@ -18,7 +18,7 @@ typedef struct State {
   const CompileOptions *o;
 } State;
 
-static void pass_loops(State *st) { graph_loops(st->s.g, st->plan->in->target); }
+static void pass_loops(State *st) { graph_loops(st->s.g, st->plan->in->target, st->o->stepped || st->plan->whole); }
 static void pass_integer(State *st) { graph_integer(st->s.g, st->plan->in->target); }
 static void pass_simplify(State *st) { graph_simplify(st->s.g, st->o->precision != PREC_STRICT); }
 static void pass_promote_half(State *st) {
@@ -48,14 +48,24 @@ static void pass_bf16_split(State *st) {
   graph_bf16_split(st->s.g, st->o->precision, st->plan->in->target, st->o->keep_denormals);
 }
 
-static void pass_weights_to_half(State *st) { graph_weights_to_half(st->s.g, st->o->precision, st->plan->in->target); }
+static void pass_weights_to_half(State *st) {
+  graph_weights_to_half(st->s.g, st->o->precision, st->plan->in->target);
+  graph_half_sums(st->s.g, st->o->precision, st->plan->in->target);
+}
 
 static void order_nodes(Sched *s) {
   Refs roots = { 0 };
   for (size_t i = 0; i < s->g->outputs.n; i++) VEC_PUSH(&roots, s->g->outputs.p[i].ref);
   ir_toposort(s->ir, roots.p, roots.n, &s->order);
   order_bodies(s->ir, &s->order);
+  s->guards = find_guards(s->ir, &s->order, roots.p, roots.n);
+  order_branches(s->ir, &s->guards, &s->order);
   VEC_FREE(&roots);
+}
+
+static void forget_order(Sched *s) {
+  VEC_FREE(&s->order);
+  guards_free(&s->guards);
 }
 
 /* Refuses values of type f64 where the device has no such type. */
@@ -388,6 +398,7 @@ static const PlanInputs *plan_inputs(const Graph *g, const CompileOptions *o) {
                       .weights_as = o->weights,
                       .schedules = o->schedules,
                       .groups = g->ir->symbols.n ? GROUPS_NONE : o->groups };
+  g->ir->half_steps = half_sums(o->precision, o->target);
   if (o->precision == PREC_STRICT) in->target = target_in_order(&c->model, o->target);
   else if (!o->keep_denormals) in->target = target_flushing(&c->model, o->target);
   return in;
@@ -440,7 +451,7 @@ static void plan_entries(Run *r, Plan *p, int memplan) {
     run_passes(r, &st, &known, 0, memplan);
     steps_end(q);
     known_free(&known);
-    VEC_FREE(&st.s.order);
+    forget_order(&st.s);
     if (r->last >= memplan && !r->stopped) plan_join(p, q, e, first_buffer);
     VEC_FREE(&q->weights.packed);
     VEC_FREE(&q->kernels);
@@ -479,7 +490,7 @@ static Plan *compile_once(Graph *g, const CompileOptions *o, MemoryGoal *m, int 
   if (o->time_passes) print_times(c, r.took);
   steps_end(p);
   known_free(&known);
-  VEC_FREE(&st.s.order);
+  forget_order(&st.s);
   return r.stopped ? NULL : p;
 }
 
@@ -514,6 +525,7 @@ static int64_t arena_without_growth(Graph *g, const CompileOptions *o, const Sav
                                  .precision = o->precision,
                                  .optimize = OPTIMIZE_SMALL,
                                  .keep_denormals = o->keep_denormals,
+                                 .stepped = o->stepped,
                                  .weights = o->weights };
   MemoryGoal none = { .optimize = OPTIMIZE_SMALL };
   const size_t n = ir->bufs.n;

@@ -13,7 +13,7 @@ PASS('g', winograd, pass_winograd, L_GRAPH, "compute convolutions by Winograd ti
 PASS('e', padding_split, pass_padding_split, L_GRAPH, "split convolutions so that no part multiplies padding")
 PASS('q', quantize_weights, pass_quantize_weights, L_GRAPH, "store weights in fewer bits, if asked for")
 PASS('t', bf16_split, pass_bf16_split, L_GRAPH, "split factors into sums of bf16, where an instruction multiplies those faster")
-PASS('n', weights_to_half, pass_weights_to_half, L_GRAPH, "store weights in half precision, if asked for")
+PASS('n', weights_to_half, pass_weights_to_half, L_GRAPH, "store weights in half precision, and add products in it, if asked for")
 PASS('f', materialize, pass_materialize, L_GRAPH, "choose which values get memory")
 PASS('y', layout, pass_layout, L_GRAPH, "choose the axis order, strides and halo of each value in memory")
 PASS('k', kernels, pass_kernels, L_KERNEL, "make a kernel for each value in memory")

@@ -121,9 +121,13 @@ static void check_kernels(Ctx *c, const Plan *p, int pass) {
     const Buf *until = x->until && (size_t)x->until <= p->ir->bufs.n ? &p->ir->bufs.p[x->until - 1] : NULL;
     const bool ends = until && until->dt == DT_BOOL && until->kind == BUF_ARENA && x->loop && x->trips % 2 == 0;
     if (x->until && !ends) REFUSE(c, "kernel %zu: until=%d does not end its loop", k, x->until);
+    const Buf *when = x->when && (size_t)when_buffer(x) < p->ir->bufs.n ? &p->ir->bufs.p[when_buffer(x)] : NULL;
+    if (x->when && (!when || when->dt != DT_BOOL || when->kind != BUF_ARENA || when->of))
+      REFUSE(c, "kernel %zu: when=%d names no condition", k, x->when);
     const bool scheduled = pass >= pass_named("schedule") && (!p->base || x->prog.n);
     for (size_t i = 0; i < x->nests.n && scheduled; i++)
       if (!x->nests.p[i].opts || !x->nests.p[i].from || !*x->nests.p[i].key) REFUSE(c, "kernel %zu: nest %zu has no opts", k, i);
+    if (k && !x->group_size && x->when != x[-1].when) REFUSE(c, "kernel %zu: a group crosses the border of a branch", k);
     if (!x->prog.n) {
       if (lowered && !p->base) REFUSE(c, "kernel %zu has no program", k);
       continue;

@@ -70,6 +70,7 @@ static const Field kernel_rows[] = {
   { "loop",      F_INT,  KERNEL(loop),             0, 0, GRAPH_LOOPS },
   { "trips",     F_LONG, KERNEL(trips),            0, 0, INT32_MAX },
   { "until",     F_INT,  KERNEL(until),            0, 0, MOST_INT },
+  { "when",      F_INT,  KERNEL(when),             0, 0, MOST_INT },
   { "may_alias", F_FLAG, KERNEL(may_alias),        0, 0, 1 },
   { "as",        F_INT,  KERNEL(as),               0, 0, MOST_INT },
   { "accesses",  F_LONG, KERNEL(bounds.accesses),  0, 0, INT64_MAX },

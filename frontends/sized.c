@@ -387,7 +387,13 @@ static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int6
   for (int k = 0; k < o->nranges; k++) dims[o->ranges[k].dim].value = run[k];
   at.dims = dims;
   at.unguarded = true; /* the guard of indices asks all of them */
-  return model_load(c, path, &at);
+  Graph *g = model_load(c, path, &at);
+  Refs roots = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  ir_select(g->ir, roots.p, roots.n, NULL); /* a range of sizes has no branches */
+  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
+  VEC_FREE(&roots);
+  return g;
 }
 
 /* Finds the axes of an input or output whose extents differ at the other size of a symbol. */

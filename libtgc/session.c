@@ -276,6 +276,16 @@ static void draw(Ctx *c, void *arg) {
   bundle_render(d->t->p, &d->options, &d->t->bundle);
 }
 
+/* Branches are selections where runs have no jumps (graph/unroll_loops.c), unless a dump has them. */
+static void refuse_jumps(Ctx *c, const Plan *p, bool stepped) {
+  Jumps jumps = { 0 };
+  if (stepped || p->g->entries.n) jumps = plan_jumps(p);
+  if (!jumps.n) return;
+  const bool loop = jumps.p[jumps.n - 1].most;
+  fail(c, EX_BADMODEL, "kernel %zu begins a %s, which %s not run", loop ? jumps.p[jumps.n - 1].to : jumps.p[0].at,
+       loop ? "loop that may end early" : "side of a branch", stepped ? "net_run_step does" : "the entries of a pipeline do");
+}
+
 static void render(Ctx *c, void *arg) {
   tgc *t = arg;
   const Options *o = &t->o;
@@ -283,10 +293,7 @@ static void render(Ctx *c, void *arg) {
   Emit emit;
   backend_of(o, &emit);
   const char *name = o->name ? o->name : "net";
-  LoopCalls loop;
-  if ((o->run_step || t->p->g->entries.n) && plan_next_loop(t->p, 0, &loop))
-    fail(c, EX_BADMODEL, "kernel %zu begins a loop that may end early, which %s not run", loop.first,
-         o->run_step ? "net_run_step does" : "the entries of a pipeline do");
+  refuse_jumps(c, t->p, o->run_step);
   Linking linking = { o, NULL, arena_printf(&c->model, "lib%s.so", name), emit == EMIT_WASM };
   int nchanges;
   const Setting *changes = changes_of(c, o, &nchanges);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIVES = 4, LEAST_LIVES = 2, FIRST_LIVES = 2, MOST_SIDES = 8 };
+enum { LIVES = 4, LEAST_LIVES = 3, FIRST_LIVES = 2, MOST_SIDES = 8 };
 
 /* from: an answer, of which '*' stands for any characters; to: the other answer; gain: the share of the kernels' time that it
  * may save, an estimate that orders the rows */
@@ -295,10 +295,12 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
     const Lives lives = { LIVES, LEAST_LIVES, clock_ms() + (t->ask->end - clock_ms()) / left };
     sides_measure(c, t->r, (Side *const[]){ &t->side[0], &t->side[number] }, 2, lives, threads[i]);
     const double without = side_ms(&t->side[0]), with = side_ms(&t->side[number]);
+    const Paired x = sides_paired(&t->side[0], &t->side[number]);
     if (t->r->o->verbose)
-      fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without\n", threads[i],
-              threads[i] > 1 ? "s" : "", with, without);
-    if (with >= (i ? tunable(c, validate_slack) : tunable(c, validate_gain)) * without) return false;
+      fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f\n",
+              threads[i], threads[i] > 1 ? "s" : "", with, without, x.ratio, x.low, x.high);
+    if (x.ratio >= (i ? tunable(c, validate_slack) : tunable(c, validate_gain))) return false;
+    if (x.high >= (i ? tunable(c, validate_slack_end) : 1)) return false;
     if (!i) t->out->without = without, t->out->with = with;
   }
   return true;

@@ -34,8 +34,10 @@ const CpuFacts *machine_given(Ctx *c, const Options *o) {
   return f;
 }
 
-const CpuFacts *machine_stored(Ctx *c, const Options *o) {
-  const char *why, *text = o->no_store ? NULL : store_machine(c, store_path(c, o->tune_db), cpu_identity(&c->model));
+const CpuFacts *machine_stored(Ctx *c, const Options *o) { return o->no_store ? NULL : machine_measured(c, o); }
+
+const CpuFacts *machine_measured(Ctx *c, const Options *o) {
+  const char *why, *text = store_machine(c, store_path(c, o->tune_db), cpu_identity(&c->model));
   return text ? cpu_parse(&c->model, text, &why) : NULL; /* an older tgc may have written another text */
 }
 

@@ -154,6 +154,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
                                                 .max_arena = max_arena,
                                                 .max_weights = max_weights,
                                                 .tell_growth = o->verb == VERB_compile && !o->quiet,
+                                                .stepped = o->run_step,
                                                 .keep_denormals = keeps_denormals(o),
                                                 .weights = o->weights ? storage_named(o->weights) : STORE_FP32,
                                                 .schedules = schedules,
@@ -179,6 +180,11 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
          "--precision=bf16 multiplies in fp32 for %s: its bf16 instructions make %.2g times as many products; "
          "large weights are rounded all the same",
          t->facts ? t->facts->name : t->isa, bf16_rate(t));
+  if (p && p->in->precision == PREC_FP16_ARITH && !half_sums(PREC_FP16_ARITH, t) && !o->quiet)
+    note(c,
+         "--precision=fp16-arith is fp32 for %s: %s", t->facts ? t->facts->name : t->isa,
+         halves_rate(t) > 0 ? arena_printf(&c->model, "it adds only %.2g times as many products of halves", halves_rate(t))
+                            : "it has no arithmetic for vectors of halves");
   if (p && p->in->precision == PREC_FAST && !split_faster(PREC_FAST, t) && !o->quiet)
     note(c, "fp32-fast is fp32 for %s: three products of bf16 take at least as long there as one of fp32", p->in->target->isa);
   return p;

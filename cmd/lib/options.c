@@ -236,6 +236,7 @@ static const struct { const char *option, *beside; } ignored[] = {
   { "machine", "outputs" },        { "machine", "measure" },
   { "optimize", "outputs" },       { "max-arena", "outputs" },     { "max-weights", "outputs" },
   { "cpu", "outputs" },            { "cc-limit", "outputs" },      { "dump", "outputs" },
+  { "vs-ort", "pairs" },
   { "vs-ort", "rate" },            { "vs-untuned", "rate" },       { "vs-ort", "cold" },            { "vs-untuned", "cold" },
   { "interpret", "outputs" },      { "device", "interpret" },      { "arch", "interpret" },           { "threads", "interpret" },
   { "cc-limit", "interpret" },     { "start-after", "outputs" },
@@ -249,6 +250,7 @@ static const struct { const char *option, *without[3]; } idle[] = {
   { "tolerance", { "baseline" } },
   { "csv", { "rate", "cold" } },
   { "repeat", { "limit", "baseline" } },
+  { "pairs", { "vs-untuned" } },
   { "seed", { "self-test", "precision", "weights" } }, /* for compile */
 };
 /* clang-format on */

@@ -9,6 +9,10 @@
 #include <math.h>
 #include <string.h>
 
+/* The mean error of a product if each partial sum of 32 products is rounded to a half. It is 2.3 to 11 times 2^-11, for equal
+ * products of any signs and of one sign. */
+#define HALF_STEPS 0x1p-8
+
 enum { SIGMAS = 8, ROUNDED = 4 }; /* standard deviations; times the error of the rounding interpreter */
 #define CAP 0x1p-3                /* share of the largest value; larger errors are not small */
 
@@ -25,14 +29,14 @@ DType rounding_type(const Options *o, DType output) {
   const Precision p = o->precision ? precision_named(o->precision) : PREC_FP32;
   const Storage w = o->weights ? storage_named(o->weights) : STORE_FP32;
   if (p == PREC_BF16 || w == STORE_BF16 || w == STORE_INT8 || w == STORE_INT4) return DT_BF16;
-  return p == PREC_FP16 || w == STORE_FP16 ? DT_F16 : output;
+  return p == PREC_FP16 || p == PREC_FP16_ARITH || w == STORE_FP16 ? DT_F16 : output;
 }
 
 /* The relative error that a precision adds to each product in a sum; docs/numerics.md has the bounds. */
 static double product_error(const Options *o) {
   const Precision p = o->precision ? precision_named(o->precision) : PREC_FP32;
   const double split = p == PREC_STRICT ? 0 : p == PREC_FAST || p == PREC_BF16X3 ? 0x1p-14 : 0x1p-23;
-  const double narrow = p == PREC_BF16 ? 0x1p-7 : p == PREC_FP16 ? 0x1p-11 : 0;
+  const double narrow = p == PREC_BF16 ? 0x1p-7 : p == PREC_FP16 ? 0x1p-11 : p == PREC_FP16_ARITH ? 0x1p-10 + HALF_STEPS : 0;
   return split + narrow;
 }
 

@@ -12,7 +12,6 @@
 static const double BLOCK_SECONDS = 0.02;
 enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000 }; /* blocks of each process; runs of a block */
 static const double QUANTILE = 0.1;
-static const double AGAIN = 0.3; /* share of the first compilation that the next one takes, which has most kernels already */
 
 Side side_open(Ctx *c, Races *r, const Plan *p) {
   const size_t n = p->kernels.n;
@@ -27,6 +26,7 @@ Side side_open(Ctx *c, Races *r, const Plan *p) {
                        .spans = shared_memory(c, sizeof(Spans)) };
   if (device) x.stamps.kernel = kernel_of_launches(p, &x.stamps.launches);
   x.kernels = ARENA_NEW(&c->model, Reals, n + 1);
+  x.of_life = ARENA_NEW(&c->model, Reals, n + 1);
   if (!r->in) {
     r->in = ARENA_NEW(&c->model, Tensor, p->g->inputs.n + 1);
     feed_inputs(c, &(Feed){ 0 }, p->g->inputs.p, (int)p->g->inputs.n, r->o->seed, r->in);
@@ -34,7 +34,7 @@ Side side_open(Ctx *c, Races *r, const Plan *p) {
   x.so = side_build(c, r, x.dir, &x.f, device ? NULL : hooks_write(c, r->scratch, (int)n + 1));
   const double built = clock_ms();
   r->build = (built - begin) * 1e-3;
-  if (r->jobs && !r->again) r->build = (put - begin + AGAIN * (built - put)) * 1e-3;
+  if (r->jobs && !r->again) r->build = (put - begin + tunable(c, tune_build_again) * (built - put)) * 1e-3;
   r->again = true;
   races_note(r, "the model, %zu kernels, was built in %.2f s", n, (built - begin) * 1e-3);
   return x;
@@ -45,7 +45,10 @@ void side_close(Side *x) {
   worker_end(&x->worker);
   interface_free(&x->f);
   VEC_FREE(&x->runs);
-  for (int k = 0; k < x->stamps.n; k++) VEC_FREE(&x->kernels[k]);
+  for (int k = 0; k < x->stamps.n; k++) {
+    VEC_FREE(&x->kernels[k]);
+    VEC_FREE(&x->of_life[k]);
+  }
   *x = (Side){ 0 };
 }
 
@@ -58,19 +61,42 @@ static void block(Ctx *c, Side *x) {
   }
 }
 
+/* The number of times that were taken of kernel k; the last one: of runs */
+static const Reals *times_of(const Side *x, int k) { return k + 1 < x->stamps.n ? &x->kernels[k] : &x->runs; }
+
+/* Notes the times of a life. had: the number of times before it, for each kernel and for runs */
+static void end_life(Side *x, const size_t *had) {
+  for (int k = 0; k < x->stamps.n; k++) {
+    const Reals *all = times_of(x, k);
+    Reals own = { 0 };
+    for (size_t i = had[k]; i < all->n; i++) VEC_PUSH(&own, all->p[i]);
+    reals_sort(&own);
+    VEC_PUSH(&x->of_life[k], own.n ? quantile(&own, QUANTILE) : 0);
+    VEC_FREE(&own);
+  }
+}
+
+static void live_once(Ctx *c, Side *const *side, int n, double end, Races *r, double begin) {
+  for (int k = 0; k < ROUNDS_LEAST || clock_ms() < end; k++) {
+    for (int i = 0; i < n; i++) block(c, side[i]);
+    if (k + 1 == ROUNDS_LEAST) r->life = (clock_ms() - begin) * 1e-3 / n;
+  }
+}
+
 /* Runs the sides in turn, for a life of each. */
 static void live(Ctx *c, Races *r, Side *const *side, int n, int lives, int threads) {
   const double begin = clock_ms(), end = begin + r->seconds / lives * 1e3 * n;
+  VEC(size_t) had = { 0 };
   for (int i = 0; i < n; i++) {
     Side *x = side[i];
     worker_end(&x->worker);
     worker_model(c, &x->worker, x->dir, x->so, &x->f, threads, r->in, &x->stamps);
     x->stamped = 0;
+    for (int k = 0; k < x->stamps.n; k++) VEC_PUSH(&had, times_of(x, k)->n);
   }
-  for (int k = 0; k < ROUNDS_LEAST || clock_ms() < end; k++) {
-    for (int i = 0; i < n; i++) block(c, side[i]);
-    if (k + 1 == ROUNDS_LEAST) r->life = (clock_ms() - begin) * 1e-3 / n;
-  }
+  live_once(c, side, n, end, r, begin);
+  for (int i = 0, at = 0; i < n; at += side[i++]->stamps.n) end_life(side[i], had.p + at);
+  VEC_FREE(&had);
 }
 
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads) {
@@ -78,7 +104,7 @@ void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int 
   int lived = 0;
   for (int i = 0; i < n; i++) {
     side[i]->runs.n = 0;
-    for (int k = 0; k < side[i]->stamps.n; k++) side[i]->kernels[k].n = 0;
+    for (int k = 0; k < side[i]->stamps.n; k++) side[i]->kernels[k].n = side[i]->of_life[k].n = 0;
   }
   for (double last = 0; lived < lives.most && (lived < lives.least || clock_ms() + last < lives.end); lived++) {
     const double start = clock_ms();
@@ -116,9 +142,28 @@ bool side_stamped(const Side *x) {
   return false;
 }
 
+size_t side_lives(const Side *x) { return x->of_life[0].n; }
+
+double side_kernel_life_ms(const Side *x, size_t k, size_t life) { return x->of_life[k].p[life]; }
+
+double side_life_ms(const Side *x, size_t life) {
+  double ms = 0;
+  if (!side_stamped(x)) return x->of_life[x->stamps.n - 1].p[life];
+  for (int k = 0; k + 1 < x->stamps.n; k++) ms += x->of_life[k].p[life];
+  return ms;
+}
+
 double side_ms(const Side *x) {
   double ms = 0;
   if (!side_stamped(x)) return quantile((Reals *)(uintptr_t)&x->runs, QUANTILE);
   for (int k = 0; k + 1 < x->stamps.n; k++) ms += side_kernel_ms(x, (size_t)k);
   return ms;
+}
+
+Paired sides_paired(const Side *without, const Side *with) {
+  Reals logs = { 0 };
+  for (size_t i = 0; i < side_lives(without); i++) VEC_PUSH(&logs, log(side_life_ms(with, i) / side_life_ms(without, i)));
+  const Paired x = paired_of(logs.p, logs.n);
+  VEC_FREE(&logs);
+  return x;
 }

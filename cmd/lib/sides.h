@@ -11,6 +11,7 @@ typedef struct Side {
   Stamps stamps;
   size_t stamped;
   Reals runs, *kernels;    /* ms; runs: whole runs; kernels: each kernel */
+  Reals *of_life;          /* ms in each life: of each kernel, then of whole runs */
 } Side;
 
 struct Races {             /* the common data of all comparisons, and what they have cost */
@@ -43,6 +44,10 @@ void races_note(const Races *r, const char *fmt, ...) __attribute__((format(prin
 bool side_stamped(const Side *x);                /* the times of x's kernels are known */
 double side_kernel_ms(const Side *x, size_t k);
 double side_ms(const Side *x);                   /* ms of a run: the sum of its kernels' times, if these are known */
+size_t side_lives(const Side *x);
+double side_kernel_life_ms(const Side *x, size_t k, size_t life);
+double side_life_ms(const Side *x, size_t life);
+Paired sides_paired(const Side *without, const Side *with); /* times of the model with a change, and without */
 
 /* ---- side_build.c ---- */
 /* Builds the bundle in dir as a shared object. hooks: header for TGC_HOOKS, or NULL */

@@ -31,7 +31,8 @@ static void fill_rows(Ctx *c, Timing *t) {
     const Layer *x = &t->layers.p[k];
     double bytes = (double)(x->read + x->written), flops = (double)x->flops;
     double least = t->peak.gflops > 0 ? fmax(flops / t->peak.gflops, bytes / t->peak.read_gbs) * 1e-6 : 0;
-    t->rows[k] = (KernelTime){ (int)k, ms, flops / ms * 1e-6, bytes / ms * 1e-6, least / ms, times.p[0] };
+    const double per_ms = ms > 0 ? 1 / ms : 0; /* 0: a kernel that no run took */
+    t->rows[k] = (KernelTime){ (int)k, ms, flops * per_ms * 1e-6, bytes * per_ms * 1e-6, least * per_ms, times.p[0] };
   }
   VEC_FREE(&times);
 }

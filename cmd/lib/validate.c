@@ -6,7 +6,8 @@
  * After: tests the schedules that were found in the whole model (A/B). A nest is timed alone; between other kernels it finds
  * other data in the caches. So the model is built without schedules and with them, and both alternate. The time of each
  * kernel comes from the bundles' hooks (docs/bundle.md), or from the events of a device's driver. A schedule that does not win
- * there is dropped. Without these times all stay or all are dropped.
+ * there is dropped. Without these times all stay or all are dropped. To win is to take less time in the mean, and at the upper end
+ * of the interval of that ratio (paired.c), too.
  *
  * With threads there are more sides: all kernels in the same number of chunks, from which each nest takes the best. The
  * remaining schedules are built again and must beat the model without schedules. If they do not, schedules that do not win a
@@ -21,7 +22,7 @@
 #include <string.h>
 
 /* processes of a side, after the search, at least, before it, and after it on a device; models built from remaining schedules */
-enum { LIVES = 8, LEAST_LIVES = 2, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
+enum { LIVES = 8, LEAST_LIVES = 3, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
@@ -116,17 +117,31 @@ static Lives share_of_rest(const Validation *s, int others, int builds) {
 
 /* ---- choosing ---- */
 
-/* Time of all kernels that have the nest, on a side. */
-static double nest_ms(const Validation *s, const Goal *g, int side) {
+/* Time of all kernels that have the nest, on a side. life -1: in all lives */
+static double nest_ms_in(const Validation *s, const Goal *g, int side, int life) {
   double ms = 0;
   const Plan *p = s->plan_of[side];
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     bool has = false;
     for (size_t i = 0; i < x->nests.n; i++) has |= !strcmp(x->nests.p[i].key, g->key);
-    if (has) ms += side_kernel_ms(&s->side[side], k);
+    if (has) ms += life < 0 ? side_kernel_ms(&s->side[side], k) : side_kernel_life_ms(&s->side[side], k, (size_t)life);
   }
   return ms;
+}
+
+static double nest_ms(const Validation *s, const Goal *g, int side) { return nest_ms_in(s, g, side, -1); }
+
+/* The nest takes less time on the side than without schedules, and this is no accident. */
+static bool surely_faster(const Validation *s, const Goal *g, int side) {
+  Reals logs = { 0 };
+  for (size_t i = 0; i < side_lives(&s->side[0]); i++) {
+    const double before = nest_ms_in(s, g, 0, (int)i), after = nest_ms_in(s, g, side, (int)i);
+    VEC_PUSH(&logs, before > 0 && after > 0 ? log(after / before) : 0);
+  }
+  const bool is = paired_of(logs.p, logs.n).high < 1;
+  VEC_FREE(&logs);
+  return is;
 }
 
 static double model_ms(const Validation *s, int side) { return side_ms(&s->side[side]); }
@@ -149,7 +164,8 @@ static int choose(Ctx *c, Validation *s, bool for_all) {
     double ms = nest_ms(s, g, 0);
     for (int k = 1; k < s->sides && all < 0; k++) {
       double other = nest_ms(s, g, k);
-      if ((k > 1 || has_found(g)) && other < (k > 1 ? u->validate_chunks_gain : u->validate_gain) * ms) best = k, ms = other;
+      const double worth = k > 1 ? u->validate_chunks_gain : u->validate_gain;
+      if ((k > 1 || has_found(g)) && other < worth * ms && surely_faster(s, g, k)) best = k, ms = other;
     }
     if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, s, g, best);
@@ -161,14 +177,16 @@ static int choose(Ctx *c, Validation *s, bool for_all) {
   return kept;
 }
 
-/* Whether the choice on a side takes at most `worth` of the time without schedules, on this number of threads */
-static bool holds(Ctx *c, Validation *s, int side, int threads, double worth, ValidatedAt *at) {
+/* Whether the choice on a side takes at most `worth` of the time without schedules, on this number of threads; and surely less than
+ * `most` of it */
+static bool holds(Ctx *c, Validation *s, int side, int threads, double worth, double most, ValidatedAt *at) {
   measure(c, s, (int[]){ 0, side }, 2, share_of_rest(s, threads == s->threads && s->other, 0), threads);
-  *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side) };
+  const Paired x = sides_paired(&s->side[0], &s->side[side]);
+  *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side), .low = x.low, .high = x.high };
   if (s->r->o->verbose)
-    fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without\n", threads, threads > 1 ? "s" : "", at->tuned,
-            at->untuned);
-  return at->tuned < worth * at->untuned;
+    fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs\n",
+            threads, threads > 1 ? "s" : "", at->tuned, at->untuned, x.ratio, x.low, x.high, x.n);
+  return x.ratio < worth && x.high < most;
 }
 
 /* Keeps the schedules of the choice that won again on a side. Returns their number; 0: none, or no change. */
@@ -177,7 +195,7 @@ static int choose_again(Validation *s, int side, double worth) {
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     if (!strcmp(s->choice.p[i], g->base)) continue;
-    const bool wins = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0);
+    const bool wins = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0) && surely_faster(s, g, side);
     if (!wins) s->choice.p[i] = g->base;
     left += wins;
     gone += !wins;
@@ -241,13 +259,13 @@ static void try_schedules(Ctx *c, void *arg) {
     const int side = is_side(c, s, 1) ? 1 : last;
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
     double worth = tunable(c, validate_gain);
-    if (holds(c, s, side, s->threads, worth, &at)) {
+    if (holds(c, s, side, s->threads, worth, 1, &at)) {
       worth = tunable(c, validate_slack);
-      if (!s->other || holds(c, s, side, s->other, worth, &other)) break;
+      if (!s->other || holds(c, s, side, s->other, worth, tunable(c, validate_slack_end), &other)) break;
     }
     kept = i < TRIES - 1 && has_time(s) ? choose_again(s, side, worth) : 0;
   }
-  if (!kept) at.tuned = at.untuned, other = (ValidatedAt){ 0 };
+  if (!kept) at = (ValidatedAt){ s->threads, at.untuned, at.untuned, 1, 1 }, other = (ValidatedAt){ 0 };
   give_result(s, found, kept, &at, &other);
   take_choice(s, kept);
 }

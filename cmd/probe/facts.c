@@ -152,6 +152,13 @@ INSTRUCTION(run_bf16, "vdpbf16ps %1, %2, %0")
 INSTRUCTION(run_bf16, "bfmmla %0.4s, %1.8h, %2.8h")
 #define BF16_PRODUCTS 16
 #endif
+#if defined __AVX512FP16__ && LANES == 16
+INSTRUCTION(run_fp16, "vfmadd231ph %1, %2, %0")
+#define FP16_PRODUCTS 32
+#elif defined __ARM_FEATURE_FP16_VECTOR_ARITHMETIC && LANES == 4
+INSTRUCTION(run_fp16, "fmla %0.8h, %1.8h, %2.8h")
+#define FP16_PRODUCTS 8
+#endif
 #if defined __AVX512VNNI__ && LANES == 16
 INSTRUCTION(run_int8, "vpdpbusd %1, %2, %0")
 #define INT8_PRODUCTS 64
@@ -333,6 +340,9 @@ static void measure_arithmetic(double *fact) {
   fact[FACT_divide] = repeats(run_divide) * CHAINS * LANES / hz;
 #ifdef BF16_PRODUCTS
   fact[FACT_bf16] = repeats(run_bf16) * CHAINS * BF16_PRODUCTS / hz;
+#endif
+#ifdef FP16_PRODUCTS
+  fact[FACT_fp16] = repeats(run_fp16) * CHAINS * FP16_PRODUCTS / hz;
 #endif
 #ifdef INT8_PRODUCTS
   fact[FACT_int8] = repeats(run_int8) * CHAINS * INT8_PRODUCTS / hz;

@@ -3,6 +3,7 @@
  * bundle without tuned schedules, in blocks so short that all see the same machine. Windows disturbed by other processes are
  * measured again; where that does not help, the result says so. */
 #include "../cmd.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +35,9 @@ typedef struct Bench {
   Pace pace;
   bool paced; /* with a rate or cold caches */
   Reals late; /* by run: ms after its time, with --rate */
+  const Floor *floor; /* NULL: not known */
+  const char *so, *untuned_dir, *untuned_so; /* processes of --pairs open them again */
+  Reals pairs;                               /* by pair of processes: the logarithm of the time with schedules over that without */
 } Bench;
 
 /* ---- competitors ---- */
@@ -62,11 +66,18 @@ static void start_ort(Ctx *c, Bench *b) {
 }
 
 static void start_untuned(Ctx *c, Bench *b) {
-  const char *dir = plan_put(c, b->o, b->untuned, b->scratch);
+  const char *dir = b->untuned_dir = plan_put(c, b->o, b->untuned, b->scratch);
   b->untuned_f = interface_read(c, b->o, dir);
+  b->untuned_so = bundle_build(c, b->o, dir, dir, &b->untuned_f, NULL);
   b->plain = &b->side[b->sides++];
-  worker_model(c, &b->plain->worker, dir, bundle_build(c, b->o, dir, dir, &b->untuned_f, NULL), &b->untuned_f, b->threads, b->in,
-               NULL);
+  worker_model(c, &b->plain->worker, dir, b->untuned_so, &b->untuned_f, b->threads, b->in, NULL);
+}
+
+/* New processes for the bundle and the one without schedules */
+static void restart(Ctx *c, Bench *b) {
+  for (int i = 0; i < b->sides; i++) worker_end(&b->side[i].worker);
+  worker_paced(c, &b->side[0].worker, b->dir, b->so, &b->f, b->threads, b->in, NULL, &b->pace);
+  worker_model(c, &b->plain->worker, b->untuned_dir, b->untuned_so, &b->untuned_f, b->threads, b->in, NULL);
 }
 
 static void start_all(Ctx *c, Bench *b) {
@@ -75,9 +86,9 @@ static void start_all(Ctx *c, Bench *b) {
     b->f = interface_read(c, b->o, b->dir);
   }
   double start = clock_ms();
-  const char *so = bundle_build(c, b->o, b->dir, b->scratch, &b->f, NULL);
+  b->so = bundle_build(c, b->o, b->dir, b->scratch, &b->f, NULL);
   b->cc_s = (clock_ms() - start) * 1e-3;
-  worker_paced(c, &b->side[b->sides++].worker, b->dir, so, &b->f, b->threads, b->in, NULL, &b->pace);
+  worker_paced(c, &b->side[b->sides++].worker, b->dir, b->so, &b->f, b->threads, b->in, NULL, &b->pace);
   if (b->o->vs_ort) start_ort(c, b);
   if (b->untuned) start_untuned(c, b);
 }
@@ -146,11 +157,7 @@ static void measure_paced(Ctx *c, Bench *b) {
   sb_free(&csv);
 }
 
-static void measure(Ctx *c, Bench *b) {
-  if (b->paced) {
-    measure_paced(c, b);
-    return;
-  }
+static void measure_once(Ctx *c, Bench *b) {
   int windows = 0, repeats = 0;
   double foreign = 0, start = clock_ms();
   for (int64_t shown = 1; !enough(c, b); windows++) {
@@ -169,6 +176,36 @@ static void measure(Ctx *c, Bench *b) {
   progress_show(b->o, NULL, -1, 0);
   b->foreign = foreign / (windows ? windows : 1);
   for (int i = 0; i < b->sides; i++) reals_sort(&b->side[i].times);
+}
+
+/* A process may be some percent faster or slower for its whole life, so only the median of a pair of processes counts. */
+static void measure_pairs(Ctx *c, Bench *b) {
+  Reals all[2] = { { 0 } };
+  double foreign = 0;
+  b->pairs.n = 0;
+  for (int64_t k = 0; k < b->o->pairs; k++) {
+    if (k) restart(c, b);
+    measure_once(c, b);
+    foreign += b->foreign / (double)b->o->pairs;
+    VEC_PUSH(&b->pairs, log(quantile(&b->side[0].times, 0.5) / quantile(&b->side[1].times, 0.5)));
+    for (int i = 0; i < b->sides; i++) {
+      Side *s = &b->side[i];
+      for (size_t r = 0; r < s->times.n; r++) VEC_PUSH(&all[i], s->times.p[r]);
+      s->times.n = 0, s->spent = 0;
+    }
+  }
+  b->foreign = foreign;
+  for (int i = 0; i < b->sides; i++) {
+    VEC_FREE(&b->side[i].times);
+    b->side[i].times = all[i];
+    reals_sort(&all[i]);
+  }
+}
+
+static void measure(Ctx *c, Bench *b) {
+  if (b->paced) measure_paced(c, b);
+  else if (b->o->pairs) measure_pairs(c, b);
+  else measure_once(c, b);
 }
 
 /* ---- reporting ---- */
@@ -216,6 +253,17 @@ static void print_paced(Ctx *c, Bench *b) {
            "##################################################");
 }
 
+/* How many times a side's median is the floor */
+static double over_floor(Bench *b, Side *s) { return quantile(&s->times, 0.5) / b->floor->ms; }
+
+static void print_floor(Ctx *c, Bench *b) {
+  const Floor *f = b->floor;
+  printf("floor     %s on '%s': %s for multiply-adds, %s to read weights; the bundle takes %.2f times that", time_text(c, f->ms),
+         f->machine, time_text(c, f->multiply_ms), time_text(c, f->read_ms), over_floor(b, &b->side[0]));
+  if (b->ort) printf(", ONNX Runtime %.2f times", over_floor(b, b->ort));
+  putchar('\n');
+}
+
 static void print_bench(Ctx *c, Bench *b) {
   const double *at = b->side[0].worker.ready.p;
   Table t = { c, b->o, "<>>>>>", .headed = true };
@@ -241,15 +289,37 @@ static void print_bench(Ctx *c, Bench *b) {
   if (b->ort)
     printf("ratio     %.2f: median of ONNX Runtime over the bundle's, with %d thread%s each\n", ratio(b, b->ort), b->threads,
            b->threads > 1 ? "s" : "");
-  if (b->plain) printf("gain      %.2f: median without searched schedules over the one with them\n", ratio(b, b->plain));
+  if (b->pairs.n) {
+    const Paired x = paired_of(b->pairs.p, b->pairs.n);
+    printf("gain      %.3f: time without searched schedules over that with them, mean of %s of processes; 90 %% interval %.3f to %.3f\n",
+           1 / x.ratio, count_noun(&c->model, (int64_t)x.n, "pair"), 1 / x.high, 1 / x.low);
+  } else if (b->plain) printf("gain      %.2f: median without searched schedules over the one with them\n", ratio(b, b->plain));
+  if (b->floor) print_floor(c, b);
   printf("load      other processes kept %.2f CPUs busy%s\n", b->foreign,
          b->disturbed ? paint(b->o, stdout, PAINT_WARNING, ": disturbed", &c->model) : "");
+}
+
+static json_t *floor_json(Bench *b) {
+  const Floor *f = b->floor;
+  json_t *j = json_pack("{s:f, s:o, s:f, s:f, s:f, s:f, s:f}", "ms", f->ms, "machine", json_text(f->machine), "multiply_ms",
+                        f->multiply_ms, "read_ms", f->read_ms, "multiply_adds", f->multiply_adds, "bytes_read", f->bytes, "times",
+                        over_floor(b, &b->side[0]));
+  if (b->ort) json_object_set_new(j, "ort_times", json_real(over_floor(b, b->ort)));
+  return j;
 }
 
 static json_t *latency_json(Side *s) {
   json_t *j = json_pack("{s:I}", "runs", (json_int_t)s->times.n);
   for (int i = 0; i < COLUMNS; i++) json_object_set_new(j, columns[i].key, json_real(quantile(&s->times, columns[i].q)));
   return j;
+}
+
+static json_t *pairs_json(Bench *b) {
+  const Paired x = paired_of(b->pairs.p, b->pairs.n);
+  json_t *gains = json_array();
+  for (size_t i = 0; i < b->pairs.n; i++) json_array_append_new(gains, json_real(exp(-b->pairs.p[i])));
+  return json_pack("{s:o, s:f, s:f, s:o}", "gains", gains, "gain", 1 / x.ratio, "low", 1 / x.high, "high",
+                   json_number(x.low > 0 ? 1 / x.low : INFINITY));
 }
 
 static json_t *bench_json(Ctx *c, Bench *b) {
@@ -277,9 +347,11 @@ static json_t *bench_json(Ctx *c, Bench *b) {
     json_object_update_new(j, json_pack("{s:{s:s, s:f, s:f, s:o}, s:f}", "ort", "version", b->ort->worker.version, "session_ms",
                                         b->ort->worker.ready.p[0], "first_ms", b->ort->worker.ready.p[1], "latency",
                                         latency_json(b->ort), "ratio", ratio(b, b->ort)));
+  if (b->floor) json_object_set_new(j, "floor", floor_json(b));
   if (b->plain)
     json_object_update_new(j,
                            json_pack("{s:{s:o}, s:f}", "untuned", "latency", latency_json(b->plain), "gain", ratio(b, b->plain)));
+  if (b->pairs.n) json_object_set_new(j, "pairs", pairs_json(b));
   return j;
 }
 
@@ -375,6 +447,7 @@ static int bench_once(Ctx *c, const Options *given) {
     then.run_size = feed_size(c, o, &b.plan->ir->symbols, &feed, b.plan->g->inputs.p, graph_nin(b.plan->g), run);
     in = values_of_run(c, b.plan->g->inputs.p, n, run);
     b.tgc_s = (clock_ms() - start) * 1e-3;
+    b.floor = floor_of(c, o, b.plan, b.threads, run);
     if (o->vs_untuned) {
       Options plain = *o;
       plain.schedule = "none";
@@ -395,6 +468,7 @@ static int bench_once(Ctx *c, const Options *given) {
   if (!code && b.checks.failed) code = EX_FAILED;
   checks_free(&b.checks);
   VEC_FREE(&b.late);
+  VEC_FREE(&b.pairs);
   interface_free(&b.f);
   interface_free(&b.untuned_f);
   feed_free(&feed);

@@ -144,6 +144,7 @@ static void print_check(Ctx *c, const Tuning *u, const ValidatedAt *x) {
   if (u->t.lab.backend->driver) printf("the model on the device");
   else printf("the model, %d thread%s", x->threads, x->threads > 1 ? "s" : "");
   printf(": tuned %s, untuned %s", time_text(c, x->tuned), time_text(c, x->untuned));
+  if (x->high > x->low) printf(" (%.3f to %.3f times)", x->low, x->high);
 }
 
 static void print_sum(Ctx *c, const Tuner *t) {
@@ -176,12 +177,14 @@ static void report(Tuning *u, const char *lock) {
                                                     "changed", u->choices.kept));
     if (m->done)
       json_object_set_new(j, "model_check",
-                          json_pack("{s:i, s:f, s:f, s:i, s:i}", "threads", m->at.threads, "untuned_ms", m->at.untuned,
-                                    "tuned_ms", m->at.tuned, "kept", m->kept, "found", m->found));
+                          json_pack("{s:i, s:f, s:f, s:f, s:o, s:i, s:i}", "threads", m->at.threads, "untuned_ms", m->at.untuned,
+                                    "tuned_ms", m->at.tuned, "low", m->at.low, "high", json_number(m->at.high), "kept", m->kept,
+                                    "found", m->found));
     if (m->other.threads)
       json_object_set_new(
           j, "other_check",
-          json_pack("{s:i, s:f, s:f}", "threads", m->other.threads, "untuned_ms", m->other.untuned, "tuned_ms", m->other.tuned));
+          json_pack("{s:i, s:f, s:f, s:f, s:o}", "threads", m->other.threads, "untuned_ms", m->other.untuned, "tuned_ms",
+                    m->other.tuned, "low", m->other.low, "high", json_number(m->other.high)));
     json_print(j);
     return;
   }

@@ -197,6 +197,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
   const char **in, **out, **state; /* names of fields */
   int64_t arena;           /* host memory of a context, in bytes */
   Repeats repeats;       /* repeated calls of base */
+  Jumps jumps;             /* jumps of the plan p */
   bool groups;             /* some kernels run in groups */
   DeviceTables device;     /* for a device bundle */
   Images images;           /* the code, compiled for a device */

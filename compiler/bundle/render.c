@@ -400,25 +400,19 @@ static const char *ir_chunks_word(const Rendering *r) { return chunks_text(r->p,
 static const char *works_word(const Rendering *r) { return works_text(r->p); }
 static const char *groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "") : ""; }
 static const char *ir_groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "i8 ") : ""; }
-/* Loops that may end early, a row for each. LLVM's text names the types. */
-static const char *early_text(const Rendering *r, const char *row, const char *apart) {
+/* The jumps of a run, a row for each. LLVM's text names the types. */
+static const char *jumps_text(const Rendering *r, const char *row, const char *apart) {
   Sb s = { 0 };
-  LoopCalls l;
-  for (size_t k = 0; plan_next_loop(r->p, k, &l); k = l.last) {
+  for (size_t k = 0; k < r->jumps.n; k++) {
+    const Jump *x = &r->jumps.p[k];
     if (s.n) sb_puts(&s, apart);
-    sb_printf(&s, row, l.first, l.middle, l.last, (long long)l.rounds, (long long)l.at[0], (long long)l.at[1]);
+    sb_printf(&s, row, x->at, x->to, x->next, (int)x->zero, (long long)x->flag, (long long)x->most);
   }
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
-static const char *early_word(const Rendering *r) { return early_text(r, "  { %zu, %zu, %zu, %lld, { %lld, %lld } },", "\n"); }
-static const char *ir_early_word(const Rendering *r) {
-  return early_text(r, "  %%early { i32 %zu, i32 %zu, i32 %zu, i64 %lld, [2 x i64] [i64 %lld, i64 %lld] }", ",\n");
-}
-static size_t early_loops(const Plan *p) {
-  LoopCalls l;
-  size_t n = 0;
-  for (size_t k = 0; plan_next_loop(p, k, &l); k = l.last) n++;
-  return n;
+static const char *jumps_word(const Rendering *r) { return jumps_text(r, "  { %zu, %zu, %zu, %d, %lld, %lld },", "\n"); }
+static const char *ir_jumps_word(const Rendering *r) {
+  return jumps_text(r, "  %%jump { i32 %zu, i32 %zu, i32 %zu, i32 %d, i64 %lld, i64 %lld }", ",\n");
 }
 static const char *job_word(const Rendering *r) {
   const JobForm form = { r->o->name, r->in, r->out, r->p->variants.n, r->o->stepped, "static ", "run_kernel" };
@@ -498,7 +492,7 @@ static const MadeWord made_words[] = {
   { "prelude", prelude_word },
   { "kernels", kernels_word },
   { "chunks", chunks_word },
-  { "early", early_word },
+  { "jumps", jumps_word },
   { "groups", groups_word },
   { "works", works_word },
   { "job", job_word },
@@ -528,7 +522,7 @@ static const MadeWord made_words[] = {
   { "ir_calls", module_calls },
   { "ir_cases", module_cases },
   { "ir_chunks", ir_chunks_word },
-  { "ir_early", ir_early_word },
+  { "ir_jumps", ir_jumps_word },
   { "ir_groups", ir_groups_word },
   { "ir_float_enter", module_float_enter },
   { "ir_float_leave", module_float_leave },
@@ -565,7 +559,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const VariantTexts variant = variant_texts(p, net);
   Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .repeats = reroll_calls(base),
                   .state = bundle_fields(c, g->inputs.p + nin, (int)p->memory.states.n, "state"),
-                  .groups = has_groups(p) };
+                  .groups = has_groups(p), .jumps = plan_jumps(p) };
   check_places(base, &r.repeats, p->weights.bytes);
   if (o->backend->device) r.device = device_tables(p);
   const int64_t arena = r.arena = bundle_arena(p, &r);
@@ -626,7 +620,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "states", word_if(p->memory.states.n) },
     { "nstates", arena_printf(m, "%zu", p->memory.states.n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
-    { "nearly", arena_printf(m, "%zu", early_loops(p)) },
+    { "njumps", arena_printf(m, "%zu", r.jumps.n) },
     { "kernels_here", r.groups ? "kernels_of[job.kernel]" : "1" },
     { "guarded", word_if(g->guarded) },
     { "entries", word_if(g->entries.n) },
@@ -701,6 +695,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   bundle_sbom(&r, b);
   bundle_manifest(&r, b);
   VEC_FREE(&r.repeats);
+  VEC_FREE(&r.jumps);
   device_tables_free(&r.device);
   VEC_FREE(&r.images.list);
   VEC_FREE(&r.images.uses);

@@ -51,6 +51,7 @@ double op_instructions(const Target *t, Caller by, Op op); /* instructions for a
 double multiply_adds(const Target *t, Caller by);          /* multiply-adds of floats started per cycle */
 /* number of products of bf16 in the time of one product of floats, with the best instruction; 0: no instruction */
 double bf16_rate(const Target *t);
+double halves_rate(const Target *t); /* the same for halves that are added as halves */
 
 /* ---- memory.c: the time of bytes ---- */
 bool stays(const Target *t, Caller by, int level, double bytes); /* data of `bytes` bytes, read once, is still in the cache

@@ -32,6 +32,7 @@ static void put_arithmetic(Rates *r, const CpuFacts *f, const Target *t, const T
   put(r, R_FMA_WIDEST, fma);
   put(r, R_BF16_AMX, f->at[FACT_BF16_TILES] / fma);
   put(r, R_BF16_DOT, f->at[FACT_BF16] / fma);
+  put(r, R_HALVES, f->at[FACT_FP16] / fma);
   put(r, R_DIV, fmax(1, fma / f->at[FACT_DIVIDE]));
   put(r, R_SHUFFLE, fmax(1, fma / f->at[FACT_SHUFFLE]));
   put(r, R_DOT, fmax(1, 4 * fma / f->at[FACT_INT8]));

@@ -22,3 +22,5 @@ double multiply_adds(const Target *t, Caller by) {
 double bf16_rate(const Target *t) {
   return t->features & FEAT_AMX_BF16 ? rate(t, BF16_AMX, SPLIT) : t->features & FEAT_AVX512BF16 ? rate(t, BF16_DOT, SPLIT) : 0;
 }
+
+double halves_rate(const Target *t) { return target_sums_halves(t, 0) ? rate(t, HALVES, SPLIT) : 0; }

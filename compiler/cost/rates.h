@@ -130,6 +130,8 @@ RATE(BF16_AMX, "multiply-adds", "number of products of bf16 by AMX in the time o
 VALUE(BF16_AMX, SPLIT,     12, "measured on Sapphire Rapids, operands in the caches")
 RATE(BF16_DOT, "multiply-adds", "number of products of bf16 by vdpbf16ps in the time of one product of floats")
 VALUE(BF16_DOT, SPLIT,      1.8, "measured on Zen 4, operands in the caches; 0.5 on Sapphire and Emerald Rapids")
+RATE(HALVES, "multiply-adds", "number of products of halves that are added as halves, in the time of one product of floats")
+VALUE(HALVES, SPLIT,        2, "measured on Sapphire and Emerald Rapids; vectors have twice as many lanes")
 RATE(LOOP_TURN, "cycles", "exposed cost of a loop iteration")
 VALUE(LOOP_TURN, TILE,      0.5, "ranked")
 VALUE(LOOP_TURN, TUNER,     1, "assumed")

@@ -42,6 +42,7 @@ typedef struct Model {
   bool stages;                 /* the schedule may copy panels */
   bool varies[MAX_RANGES];     /* the main reduction depends on the range; true if there is no reduction */
   bool selects[MAX_RANGES];    /* a short range whose value selects what is computed; it is unrolled completely */
+  int lane_bytes;              /* vectors have as many lanes as such elements fit into them */
   int widest;                  /* bytes of the widest element type in the computation */
   int group;                   /* terms of the main reduction that an instruction takes at a time; else 1 */
 } Model;

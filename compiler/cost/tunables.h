@@ -20,6 +20,7 @@ TUNABLE(int, scale_path, 16, 0, 16, "nodes", "longest path from a factor to the 
 TUNABLE(int, half_moves, 32, 0, 64, "ops", "most movement between a cast from a half and a product of a matrix unit: bounds recursion")
 
 TUNABLE(int, loop_trips, 9, 1, 2147483647, "iterations", "loops with fewer iterations are unrolled: their copies are fused with what is around them, and folded")
+TUNABLE(double, branch_ops, 8192, 0, 1e15, "operations", "a branch stays if one of its sides has at least so many; shorter sides are computed both, and fused with what is around them")
 
 /* ---- schedule ---- */
 TUNABLE(int, inlined_most, 160, 1, 400, "nodes", "most nodes inlined into one kernel: bounds the length of C functions and the depth of recursion")
@@ -59,6 +60,7 @@ TUNABLE(int, scalar_instructions, 48, 1, 4000, "instructions", "most instruction
 TUNABLE(int, whole_terms, 7, 1, 16, "values", "longest range of a reduction that is unrolled completely: the longest window of common networks")
 TUNABLE(int, walk_trees, 10, 1, 64, "walks", "decision trees that are walked in turn: with the addresses of their tables they fill 16 registers")
 TUNABLE(int, walk_rows, 16, 1, 64, "walks", "walks of several rows through one tree that alternate: they share cache lines, so more of them pay")
+TUNABLE(int, sized_narrow, 4, 1, 16, "lanes", "vectors behind the last wide one of a range that ends at a size of the run, a power of two; single values follow")
 TUNABLE(int, sized_rows, 6, 1, 64, "rows", "for a range of sizes: the tile is chosen as if the nest had this many rows, with 16 registers; tiles of 6 rows by 16 columns cost at most 1.08 times any other tile, on AVX2")
 TUNABLE(int, sized_rows_many, 8, 1, 64, "rows", "as sized_rows, with 32 registers or more")
 TUNABLE(int, row_tile, 4, 1, 16, "rows", "rows reduced together in a row-wise reduction: while one waits for its sum, another goes on")
@@ -154,11 +156,13 @@ TUNABLE(double, tune_fill, 10, 0, 1000, "seconds", "further time for the first s
 TUNABLE(double, tune_last_race, 3, 0, 1000, "seconds", "most time for a race or a comparison that is under way when time is up")
 TUNABLE(double, tune_last_share, 0.03, 0, 1, "share of the time of tune", "most time for races and comparisons under way when time is up, if that is less than tune_last_race")
 TUNABLE(double, tune_least_share, 0.1, 0, 1, "share of the time of tune", "least time of a search; with less, schedules are not tested in the whole model")
+TUNABLE(double, tune_build_again, 0.3, 0, 1, "share of the first build's time", "estimate of the next build of a model, which has most kernels compiled already")
 TUNABLE(double, tune_build_statement, 100e-6, 0, 1, "seconds", "estimate of the C compiler's time for a statement of a model, before one was built")
 TUNABLE(double, tune_verify, 60, 1, 10000, "seconds", "time limit of a comparison with the empty schedule")
 TUNABLE(double, tune_long_reference, 5e7, 0, 1e18, "cycles", "a reference that takes longer is compared on one random input and one hard input")
 TUNABLE(double, validate_gain, 0.995, 0, 1, "share of the untuned time", "in the whole model a schedule must take less to be kept")
 TUNABLE(double, validate_slack, 1.005, 0.5, 2, "share of the untuned time", "with another number of threads, a schedule may take at most this; smaller differences cannot be measured")
+TUNABLE(double, validate_slack_end, 1.01, 0.5, 10, "share of the untuned time", "the same for the upper end of the interval of that share")
 TUNABLE(double, validate_chunks_gain, 0.96, 0, 1, "share of the time with the model's chunks", "another number of chunks must take less")
 TUNABLE(double, validate_seconds, 1.6, 0.01, 1000, "seconds", "most run time of each side of a comparison, over all of its processes")
 TUNABLE(double, validate_share, 0.02, 0.0001, 1, "share of the time of tune", "most run time of each side of a comparison")

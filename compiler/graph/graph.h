@@ -39,7 +39,9 @@ void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run,
 bool graph_size_mask(const IR *ir, Ref r, Need *is);
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill); /* such a WHERE along an axis; fill: bits of the constant */
 
-void graph_loops(Graph *g, const Target *t); /* unroll_loops.c: unrolls short loops, and all where the target is a device */
+/* unroll_loops.c: unrolls short loops, and all where the target is a device. Branches become selections where they gain little, and
+ * all where the target is a device. fixed: a run takes all calls in their order, so all branches do */
+void graph_loops(Graph *g, const Target *t, bool fixed);
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
 /* Exact rewrites. merge: also the rules of scale.c, which change roundings. */
@@ -60,6 +62,8 @@ bool split_faster(Precision p, const Target *t);
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
+bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and the machine computes them faster than of floats */
+bool graph_half_sums(Graph *g, Precision p, const Target *t); /* sums of products of halves, in short parts */
 bool graph_quantize_weights(Graph *g, Storage how); /* stores weights in fewer bits, if a run reads them only a few times */
 bool narrow_pairs(Precision p, const Target *t); /* the machine has an instruction for pairs of the type that p rounds to */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by Winograd tiles, where that costs less */

@@ -40,6 +40,7 @@ typedef struct Touch {       /* one load or store: base + sum of coef * range */
 
 typedef struct Member {
   int kernel;
+  int when;                  /* Kernel.when, which kernels of a group have in common */
   bool fit;                  /* may be part of a group */
   int nests;
   Ref nest[MAX_NESTS];       /* canonical nests */
@@ -86,7 +87,7 @@ static double elements(const IR *ir, Ref nest) {
 static void open_member(IR *ir, Kernel *k, int kernel, Member *m) {
   Refs all = { 0 };
   const bool fit = k->nests.n <= MAX_NESTS;
-  *m = (Member){ .kernel = kernel, .fit = fit, .nests = fit ? (int)k->nests.n : 0 };
+  *m = (Member){ .kernel = kernel, .when = k->when, .fit = fit, .nests = fit ? (int)k->nests.n : 0 };
   for (size_t i = 0; i < k->nests.n; i++) {
     const Ref nest = k->nests.p[i].nest;
     all.n = 0;
@@ -204,7 +205,8 @@ static int64_t written_span(const Group *c, int buf) {
 
 /* Adds the next kernel, cut along a range that walks the group's results in the same steps. */
 static bool group_add(const IR *ir, Group *c, const Member *m) {
-  for (size_t i = 0; m->fit && i < m->touch.n && c->n < MAX_MEMBERS; i++) {
+  const bool fit = m->fit && m->when == c->cut[0].m->when;
+  for (size_t i = 0; fit && i < m->touch.n && c->n < MAX_MEMBERS; i++) {
     const Touch *t = &m->touch.p[i];
     const int64_t span = t->write || t->nest != m->main ? 0 : written_span(c, t->buf);
     for (int k = 0; k < t->n && span; k++) {

@@ -392,7 +392,15 @@ typedef struct Tiles {
   union { double f[CHUNK_M * ROW_N]; int64_t i[CHUNK_M * ROW_N]; } c; /* [m][n] */
 } Tiles;
 
-#define MULTIPLY(name, T)                                                                         \
+/* Rounds to the bits of a half, by Dekker's splitting; range and denormals are left to the store. */
+static inline double to_half(double v) {
+  const double wide = v * 0x1.00000000004p42;
+  return wide - (wide - v);
+}
+static inline double as_it_is(double v) { return v; }
+static inline uint64_t as_word(uint64_t v) { return v; }
+
+#define MULTIPLY(name, T, rounded)                                                                        \
   static void name(T *c, const T *a, const T *b, int m, int n, int k) {                           \
     for (int i = 0; i < m; i++)                                                                   \
       for (int j = 0; j < n; j += 8) {                                                            \
@@ -401,13 +409,14 @@ typedef struct Tiles {
         for (int q = 0; q < k; q++) {                                                             \
           T x = a[i * TILE_K + q];                                                                \
           const T *y = b + q * ROW_N + j;                                                         \
-          for (int l = 0; l < 8; l++) s[l] += x * y[l];                                           \
+          for (int l = 0; l < 8; l++) s[l] = rounded(s[l] + x * y[l]);                            \
         }                                                                                         \
         memcpy(c + i * ROW_N + j, s, sizeof s);                                                   \
       }                                                                                           \
   }
-MULTIPLY(multiply_doubles, double)
-MULTIPLY(multiply_words, uint64_t)
+MULTIPLY(multiply_doubles, double, as_it_is)
+MULTIPLY(multiply_halves, double, to_half)
+MULTIPLY(multiply_words, uint64_t, as_word)
 
 static int least(int64_t n, int limit) { return n < limit ? (int)n : limit; }
 
@@ -452,7 +461,7 @@ static void store_c(Job *j, const Tiles *t, const Sweep *m, int64_t m0, int mm, 
 
 static void contract(Job *j, const Sweep *batch, const Sweep *m, const Sweep *n, const Sweep *k) {
   Tiles *t = xmalloc(sizeof *t);
-  bool floats = dt_float((DType)j->x->dt);
+  bool floats = dt_float((DType)j->x->dt), halves = j->e->ir->half_steps && j->x->dt == DT_F16 && j->out->dt == DT_F16;
   int64_t nb = tape_points(&j->t, batch), nm = tape_points(&j->t, m), nn = tape_points(&j->t, n), nk = tape_points(&j->t, k);
   for (int64_t bi = 0; bi < nb; bi++) {
     tape_seek(&j->t, batch, bi);
@@ -466,7 +475,8 @@ static void contract(Job *j, const Sweep *batch, const Sweep *m, const Sweep *n,
           for (int i = 0; i < rows; i += TILE_M) {
             int mm = least(rows - i, TILE_M);
             load_a(j, t, m, m0 + i, mm, k, k0, deep);
-            if (floats) multiply_doubles(t->c.f + i * ROW_N, t->a.f, t->b.f, mm, cols, deep);
+            if (halves) multiply_halves(t->c.f + i * ROW_N, t->a.f, t->b.f, mm, cols, deep);
+            else if (floats) multiply_doubles(t->c.f + i * ROW_N, t->a.f, t->b.f, mm, cols, deep);
             else multiply_words((uint64_t *)t->c.i + i * ROW_N, (uint64_t *)t->a.i, (uint64_t *)t->b.i, mm, cols, deep);
           }
         }
@@ -718,6 +728,7 @@ bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs
   Ref *straight = xmalloc(((size_t)n + 1) * sizeof *straight);
   memcpy(straight, outputs, (size_t)n * sizeof *straight);
   ir_unroll(ir, straight, (size_t)n, INT64_MAX);
+  ir_select(ir, straight, (size_t)n, NULL);
   const bool ok = run_all(&e, straight, n, a, results);
   free(straight);
   return ok;

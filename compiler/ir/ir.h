@@ -222,8 +222,10 @@ typedef struct IR {
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
   int64_t next_range;      /* number of the next range or accumulator */
+  bool half_steps;         /* sums of products of halves round after each product, as the machine computes them (half_sums.c) */
   bool in_loop;            /* a front end is building the body of a loop */
   int loops;               /* number of the next loop; at most GRAPH_LOOPS */
+  int64_t branches;        /* number of the next branch */
   struct Decisions *decisions; /* decisions.h: decisions of the passes; NULL: not recorded */
   struct MemoryGoal *memory; /* cost/growth.h: whether passes may use more memory to gain speed; NULL: they may */
   const Pos *dump;         /* line of the dump that is being read: errors are then the user's, not bugs; NULL: no dump is read */
@@ -352,8 +354,11 @@ typedef VEC(Ref) Refs;
 /* ---- loops (loops.c). A loop has a number, and runs at least once. All nodes that depend on a SLICE or a CARRIED with its
  * number are its body, up to the ITERATE. A body has no loop inside. ---- */
 enum { GRAPH_LOOPS = 250 };
+/* Ops of loops and branches: they place values in memory, row-major. The two that gather such values have none of their own. */
+static inline bool op_is_gathering(Op op) { return op == OP_ITERATE || op == OP_BRANCH; }
 static inline bool op_is_of_loops(Op op) {
-  return op == OP_STORED || op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_ITERATE || op == OP_RESULT;
+  return op == OP_STORED || op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_RESULT || op == OP_ARM ||
+         op == OP_CHOSEN || op_is_gathering(op);
 }
 /* 1 + number of the loop whose iterations compute x; 0: none. A CARRIED gives 0: its kernel stores its value before the loop */
 static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->loop; }
@@ -376,6 +381,30 @@ enum { EARLY_COPIES = 64 };
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before its ITERATE */
 void order_bodies(const IR *ir, Refs *order);
+
+/* ---- branches (branches.c). Each has a number. A side guards a node if all users of the node lead to arms of this side. A run
+ * needs guarded nodes only if it takes their side ---- */
+/* n results; yes and no: what each side gives for them */
+Ref g_branch(IR *ir, Ref cond, int n, const Ref *yes, const Ref *no);
+Ref g_arm(IR *ir, int64_t branch, int64_t at, Ref x);
+Ref branch_of_arms(IR *ir, int64_t branch, int n, const Ref *arms); /* arms: of the condition, of all yes, of all no */
+Ref g_chosen(IR *ir, Ref branch, int at);
+static inline int branch_results(const Node *x) { return (x->nsrc - 1) / 2; }
+const char *g_branch_refuses(const IR *ir, Ref branch); /* why it is no branch; NULL: it is one */
+/* Replaces branches below the roots by selections, but for those in stays (by Ref; NULL: none stays), and drops their unused results */
+void ir_select(IR *ir, Ref *roots, size_t n, const bool *stays);
+typedef struct Guard { int in; Ref branch; bool yes; } Guard; /* in: 1 + number of the guard around it; 0: none */
+typedef struct Guards {
+  VEC(Guard) list;
+  int *of;                 /* by Ref: 1 + number of its guard; 0: runs always need it */
+} Guards;
+/* order: all nodes, sources first; roots: those that are always needed */
+Guards find_guards(const IR *ir, const Refs *order, const Ref *roots, size_t n);
+void guards_free(Guards *g);
+/* body_of the node, but an arm belongs to the body of its branch, even if no iteration changes its value */
+int guarded_body(const IR *ir, const Guards *g, Ref r);
+/* Moves guarded nodes to the place before their BRANCH, so that the nodes of a side follow each other */
+void order_branches(const IR *ir, const Guards *g, Refs *order);
 bool *sliced_buffers(const IR *ir); /* for each buffer: another one lies in its memory (Buf.of). The caller frees the array */
 
 /* ---- a graph: front ends make it, the bundle exposes its inputs and outputs ---- */

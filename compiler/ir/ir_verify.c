@@ -196,6 +196,17 @@ void ir_verify_graph_node(const Graph *g, Ref r) {
     NEED(y && y->dt == x->dt && same_shape(x, y), "no such yield, or another shape");
     break;
   }
+  case OP_ARM: NEED(same_shape(x, s) && a[0] >= 0 && a[1] >= 0, "wrong shape, or no such branch or place"); break;
+  case OP_BRANCH: {
+    const char *wrong = g_branch_refuses(ir, r);
+    if (wrong) verify_broken(ir, r, wrong);
+    break;
+  }
+  case OP_CHOSEN: {
+    const Node *y = s->op == OP_BRANCH && a[0] >= 0 && a[0] < branch_results(s) ? node(ir, branch_arm(s, (int)a[0] + 1)) : NULL;
+    NEED(y && y->dt == x->dt && same_shape(x, y), "no such result, or another shape");
+    break;
+  }
   case OP_REDUCE:
     NEED(reducing(a[0]), "cannot reduce by this op");
     NEED(x->rank == s->rank && a[1] >= 0 && !(a[1] >> x->rank), "no such axis");

@@ -174,8 +174,18 @@ static Ref with_axis(IR *ir, Ref r, int axis) {
   return g_reshape(ir, r, n->rank + 1, dims);
 }
 
-/* The body's nodes in one iteration. now: by place, the carried values. */
-static void copy_body(const Unroll *u, int loop, int64_t trip, const Ref *now) {
+/* Each copy of a branch has a number of its own. An arm that no iteration changes is no node of the body, but is copied, too. */
+static Ref copied_branch(const Unroll *u, const Node *x, int64_t by) {
+  Ref *arm = xmalloc((x->nsrc + 1u) * sizeof *arm);
+  for (int k = 0; k < x->nsrc; k++)
+    arm[k] = g_arm(u->ir, branch_branch(x) + by, k, u->to[operand(node(u->ir, branch_arm(x, k)))]);
+  const Ref made = branch_of_arms(u->ir, branch_branch(x) + by, x->nsrc, arm);
+  free(arm);
+  return made;
+}
+
+/* The body's nodes in one iteration. now: by place, the carried values. branches: number of those before the first copy */
+static void copy_body(const Unroll *u, int loop, int64_t trip, int64_t branches, const Ref *now) {
   for (size_t i = 0; i < u->order.n; i++) {
     const Ref r = u->order.p[i];
     const Node *x = node(u->ir, r);
@@ -183,17 +193,19 @@ static void copy_body(const Unroll *u, int loop, int64_t trip, const Ref *now) {
     u->to[r] = x->op == OP_SLICE     ? sliced(u, x, trip)
                : x->op == OP_CARRIED ? (trip ? now[carried_place(x)] : u->to[operand(x)])
                : x->op == OP_YIELD   ? u->to[operand(x)]
+               : x->op == OP_BRANCH  ? copied_branch(u, x, trip * branches)
+               : x->op == OP_ARM     ? 0
                                      : rebuilt(u, r);
   }
 }
 
 static Ref *copies(const Unroll *u, const Node *x) {
   IR *ir = u->ir;
-  const int64_t trips = iterate_trips(x);
+  const int64_t trips = iterate_trips(x), branches = ir->branches;
   Ref *out = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc + 1), *now = xcalloc(x->nsrc + 1u, sizeof *now),
       *part = xmalloc(size_mul((size_t)trips, x->nsrc * sizeof *part) + 1);
   for (int64_t t = 0; t < trips; t++) {
-    copy_body(u, (int)iterate_loop(x), t, now);
+    copy_body(u, (int)iterate_loop(x), t, branches, now);
     for (int k = 0; k < x->nsrc; k++) {
       const Node *y = node(ir, x->src[k]);
       const Ref value = u->to[x->src[k]];

@@ -255,6 +255,12 @@ Span type_span(DType d) {
   return s;
 }
 
+/* The bounds of a result of a branch: those of both sides */
+static Span span_of_arms(const IR *ir, const Node *branch, int at) {
+  const Node *a = node(ir, branch_arm(branch, 1 + at)), *b = node(ir, branch_arm(branch, 1 + at + branch_results(branch)));
+  return (Span){ a->vmin < b->vmin ? a->vmin : b->vmin, a->vmax > b->vmax ? a->vmax : b->vmax };
+}
+
 static Span bounds(const IR *ir, const Node *x) {
   if (dt_float(x->dt)) return UNKNOWN;
   Span a = UNKNOWN, b = UNKNOWN, c = UNKNOWN, r = UNKNOWN, type = type_span(x->dt);
@@ -298,9 +304,10 @@ static Span bounds(const IR *ir, const Node *x) {
     if (!dt_float(s0->dt) && known(a) && known(b)) r = a.hi <= b.lo ? (Span){ 1, 1 } : a.lo > b.hi ? (Span){ 0, 0 } : r;
     break;
   case OP_RESHAPE: case OP_EXPAND: case OP_PERMUTE: case OP_SHRINK: case OP_WINDOW: case OP_GATHER: case OP_BCAST: case OP_LANE:
-  case OP_STORED: case OP_SLICE:
+  case OP_STORED: case OP_SLICE: case OP_ARM:
     r = a;
     break;
+  case OP_CHOSEN: r = span_of_arms(ir, s0, (int)x->arg[0]); break;
   case OP_WALK: r = (Span){ 0, node(ir, walk_split(x))->dims[0] - 1 }; break; /* g_walk_refuses proves it */
   case OP_SCATTER:
     if (x->arg[0] != OP_ADD && x->arg[0] != OP_MUL) r = (Span){ a.lo < c.lo ? a.lo : c.lo, a.hi > c.hi ? a.hi : c.hi };
@@ -335,8 +342,9 @@ bool node_is_exact(const IR *ir, const Node *x) {
 /* Age of a range, by its number; ranges of analyses have numbers below 0, and age 0. */
 static uint32_t range_age(int64_t number) { return number < 0 ? 0 : number < UINT32_MAX ? (uint32_t)number + 1 : UINT32_MAX; }
 
-/* The body that an op of loops belongs to; counts the loops */
+/* The body that an op of loops belongs to; counts loops and branches */
 static void set_loop(IR *ir, Node *x) {
+  if ((x->op == OP_ARM || x->op == OP_BRANCH) && x->arg[0] >= ir->branches) ir->branches = x->arg[0] + 1;
   if (x->op == OP_SLICE || x->op == OP_CARRIED || x->op == OP_YIELD) {
     x->loop = (uint8_t)(x->arg[0] + 1);
     if (x->arg[0] >= ir->loops) ir->loops = (int)x->arg[0] + 1;

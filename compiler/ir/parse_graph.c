@@ -253,6 +253,22 @@ static Ref graph_loop_op(Parser *p, const char *at, Op op, const int64_t *arg) {
   }
 }
 
+static Ref graph_branch_op(Parser *p, const char *at, Op op, const int64_t *arg) {
+  const Ref x = p->src.p[0];
+  const Node *n = node(p->ir, x);
+  if (op == OP_CHOSEN) {
+    if (n->op != OP_BRANCH || arg[0] < 0 || arg[0] >= branch_results(n)) scan_bad(p, at, "there is no such result of a branch");
+    return g_chosen(p->ir, x, (int)arg[0]);
+  }
+  if (arg[0] < 0 || arg[0] > INT32_MAX) scan_bad(p, at, "branch %lld is out of range", (long long)arg[0]);
+  if (op == OP_ARM && (arg[1] < 0 || arg[1] > UINT16_MAX)) scan_bad(p, at, "place %lld is out of range", (long long)arg[1]);
+  if (op == OP_ARM) return g_arm(p->ir, arg[0], arg[1], x);
+  const Ref made = branch_of_arms(p->ir, arg[0], (int)p->src.n, p->src.p);
+  const char *wrong = g_branch_refuses(p->ir, made);
+  if (wrong) scan_bad(p, at, "%s", wrong);
+  return made;
+}
+
 Ref parse_graph_op(Parser *p, const char *at, Op op) {
   int64_t arg[2 * MAX_RANK] = { 0 };
   if (op == OP_PARAM || op == OP_WEIGHT) scan_bad(p, at, "inputs and weights are written 'input' and 'weight' with their type");
@@ -289,6 +305,7 @@ Ref parse_graph_op(Parser *p, const char *at, Op op) {
   }
   case OP_STORED: return g_stored(p->ir, p->src.p[0]);
   case OP_SLICE: case OP_CARRIED: case OP_YIELD: case OP_ITERATE: case OP_RESULT: return graph_loop_op(p, at, op, arg);
+  case OP_ARM: case OP_BRANCH: case OP_CHOSEN: return graph_branch_op(p, at, op, arg);
   case OP_REDUCE:
     if (!op_takes((Op)arg[0], first)) scan_bad(p, at, "this op does not take elements of %s", dt_text(first));
     return g_reduce(p->ir, (Op)arg[0], p->src.p[0], (uint32_t)arg[1]);

@@ -15,11 +15,23 @@ static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int na
   return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
 }
 
+typedef struct Machine {
+  const Backend *backend;
+  const Target *target;
+  bool functions;          /* functions become arithmetic; else they stay */
+} Machine;
+
 static bool small_float(DType d) { return d == DT_F16 || d == DT_BF16; }
 
-static Ref wide_half(IR *ir, const Node *x) {
+/* The machine multiplies, or adds, halves in vectors. */
+static bool keeps_halves(const Target *t, Op op, DType d, int lanes) {
+  return d == DT_F16 && (op == OP_MUL || op == OP_ADD || op == OP_MULACC) && lanes > 1 && target_sums_halves(t, lanes);
+}
+
+static Ref wide_half(IR *ir, const Node *x, const Target *t) {
   Ref src[MAX_RANGES];
   bool any = false;
+  if (keeps_halves(t, (Op)x->op, (DType)x->dt, x->lanes)) return 0;
   if (x->op == OP_CAST || x->op == OP_BITCAST || op_info[x->op].level != L_EXPR || x->nsrc > 3) return 0;
   for (int k = 0; k < x->nsrc; k++) {
     const Node *y = node(ir, x->src[k]);
@@ -59,12 +71,13 @@ static Ref by_lane(IR *ir, const Node *x) {
   return make(ir, OP_VEC, (DType)x->dt, x->lanes, x->lanes, lane, 0, NULL);
 }
 
-/* Reductions of half precision accumulate in single. */
+/* Reductions of half precision accumulate in single, but for sums that the machine computes. */
 static Ref wide_reduction(IR *ir, Ref r, void *arg) {
-  (void)arg;
+  const Machine *m = arg;
   const Node *x = node(ir, r);
   Ref src[MAX_RANGES + 1];
   if (!small_float((DType)x->dt)) return 0;
+  if (red_op(x) == OP_ADD && keeps_halves(m->target, OP_ADD, (DType)x->dt, x->lanes)) return 0;
   for (int k = 0; k < x->nsrc; k++) src[k] = x->src[k];
   src[0] = make(ir, OP_CAST, DT_F32, node(ir, src[0])->lanes, 1, src, 0, NULL);
   Ref wide = make(ir, (Op)x->op, DT_F32, x->lanes, x->nsrc, src, x->narg, x->arg);
@@ -80,12 +93,6 @@ static Ref fold_constant(IR *ir, const Node *x) {
   Ref v = c_bits(ir, (DType)x->dt, interp_scalar((Op)x->op, (DType)x->dt, (DType)c->dt, c->arg));
   return x->lanes == 1 ? v : make(ir, OP_BCAST, (DType)x->dt, x->lanes, 1, &v, 0, NULL);
 }
-
-typedef struct Machine {
-  const Backend *backend;
-  const Target *target;
-  bool functions;          /* functions become arithmetic; else they stay */
-} Machine;
 
 /* Products of a group one after another, for a backend without the instruction. */
 static Ref by_product(IR *ir, Ref r, void *arg) {
@@ -132,6 +139,43 @@ static Ref narrow_cast(IR *ir, const Node *x) {
   return make(ir, OP_CAST, d, x->lanes, 1, &r, 0, NULL);
 }
 
+/* ---- vectors of floats beside vectors of as many halves, which take two registers ---- */
+static Ref shuffled(IR *ir, Ref a, Ref b, int first, int n) {
+  int64_t lane[64];
+  for (int i = 0; i < n; i++) lane[i] = first + i;
+  return make(ir, OP_SHUFFLE, (DType)node(ir, a)->dt, n, 2, (Ref[]){ a, b }, n, lane);
+}
+
+/* Half of the lanes of r; which: 0 or 1 */
+static Ref half_vector(IR *ir, Ref r, int which) {
+  const Node *x = node(ir, r);
+  const int n = x->lanes / 2;
+  Ref of = x->op == OP_BCAST ? operand(x) : 0;
+  if (of) return make(ir, OP_BCAST, (DType)x->dt, n, 1, &of, 0, NULL);
+  if (x->op == OP_SHUFFLE && node(ir, lhs(x))->lanes == n && !shuffle_lanes(x, 0) && shuffle_lanes(x, n) == n)
+    return which ? rhs(x) : lhs(x); /* two vectors that by_halves has joined */
+  return shuffled(ir, r, r, which * n, n);
+}
+
+/* x, in lanes of more bytes than a register has, as two vectors. Compilers split sums and products of such vectors well, but other
+ * ops lane by lane. */
+static Ref by_halves(IR *ir, const Node *x, const Target *t) {
+  Ref src[3], part[2];
+  int bytes = dt_bytes((DType)x->dt);
+  if (!target_sums_halves(t, 0) || x->lanes < 2 || x->nsrc > 3 || x->op == OP_BCAST || x->op == OP_VEC) return 0;
+  for (int k = 0; k < x->nsrc; k++) {
+    if (node(ir, x->src[k])->lanes != x->lanes) return 0;
+    if (dt_bytes((DType)node(ir, x->src[k])->dt) > bytes) bytes = dt_bytes((DType)node(ir, x->src[k])->dt);
+  }
+  const bool plain = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL || x->op == OP_MULACC;
+  if (bytes > 4 || x->lanes * bytes <= t->vector_bytes || x->lanes * bytes > 2 * t->vector_bytes || plain) return 0;
+  for (int which = 0; which < 2; which++) {
+    for (int k = 0; k < x->nsrc; k++) src[k] = half_vector(ir, x->src[k], which);
+    part[which] = make(ir, (Op)x->op, (DType)x->dt, x->lanes / 2, x->nsrc, src, x->narg, x->arg);
+  }
+  return shuffled(ir, part[0], part[1], 0, x->lanes);
+}
+
 static bool is_supported(const Machine *m, const IR *ir, const Node *x) {
   return m->backend->supports(m->target, (Op)x->op, (DType)x->dt, (DType)node(ir, x->src[x->op == OP_WHERE])->dt, x->lanes);
 }
@@ -141,8 +185,8 @@ static Ref legal(IR *ir, Ref r, void *arg) {
   const Node *x = node(ir, r);
   if (op_info[x->op].level != L_EXPR) return 0;
   Ref wide = fold_constant(ir, x);
-  if (wide) return wide;
-  wide = wide_half(ir, x);
+  if (wide || (wide = by_halves(ir, x, m->target))) return wide;
+  wide = wide_half(ir, x, m->target);
   if (wide || (wide = half_cast(ir, x)) || (wide = narrow_cast(ir, x))) return wide;
   if (is_supported(m, ir, x)) return 0;
   if (!m->functions && libm_has((Op)x->op, (DType)x->dt)) return 0;

@@ -73,6 +73,8 @@ void variants_make(Plan *p) {
                       .bytes_written = x->bytes_written,
                       .loop = x->loop,
                       .trips = x->trips,
+                      .until = x->until,
+                      .when = x->when,
                       .moves = x->moves };
       const size_t nests = hot[k] || !t[1] ? x->nests.n : 0;
       for (size_t i = 0; i < nests; i++) VEC_PUSH(&same.nests, ((NestSchedule){ .nest = x->nests.p[i].nest }));

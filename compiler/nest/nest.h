@@ -74,6 +74,12 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
 /* A question about a kernel (ir/decisions.h), by the keys of all its canonical nests. */
 Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
 
+/* ---- work.c: what a run does at least, however fast its code is ---- */
+typedef enum MultiplyType { MULTIPLY_F32, MULTIPLY_F64, MULTIPLY_BF16, MULTIPLY_INT8, MULTIPLY_TYPES } MultiplyType;
+/* multiplies: products that are added up. bytes: distinct ones of weights, inputs and states that are read */
+typedef struct LeastWork { double multiplies[MULTIPLY_TYPES], bytes; } LeastWork;
+LeastWork plan_least_work(const Plan *p);
+
 /* ---- states.c: applies f to every nest of a kernel ---- */
 void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s));
 void states_nests(const Kernel *k, Refs *out);

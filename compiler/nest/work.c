@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* work.c: counts a kernel's operations and the bytes it accesses, before opts.
+/* work.c: counts a kernel's operations and the bytes it accesses, before opts; and what a run of a plan does at least.
  *
  * cost: needs: canonical nests   gives: Kernel.flops, .bytes_read, .bytes_written, .moves   keeps: all else   breaks: nothing */
 #include "nest.h"
@@ -58,13 +58,36 @@ static int64_t touched(const IR *ir, const Node *x) {
   return n < elems ? n : elems;
 }
 
-/* Counts arithmetic, and bytes accessed in each buffer. A buffer's bytes are limited to its size, since several loads may read
- * the same elements. */
+/* Elements of each buffer that no access counted so far: a buffer's elements count once, since several loads may read the same */
+typedef struct Counted {
+  RefMap at;               /* a buffer: index in left + 1 */
+  VEC(int64_t) left;
+} Counted;
+
+static void counted_free(Counted *c) {
+  refmap_free(&c->at);
+  VEC_FREE(&c->left);
+}
+
+/* Bytes that x accesses and that were not counted yet */
+static int64_t count_bytes(const IR *ir, Counted *c, const Node *x) {
+  const Ref buffer = access_buffer(x);
+  const Buf *b = &ir->bufs.p[buffer_id(node(ir, buffer))];
+  if (!refmap_get(&c->at, buffer)) {
+    VEC_PUSH(&c->left, b->elems);
+    refmap_set(&c->at, buffer, (Ref)c->left.n);
+  }
+  int64_t *rest = &c->left.p[refmap_get(&c->at, buffer) - 1], n = touched(ir, x);
+  if (n > *rest) n = *rest;
+  *rest -= n;
+  return n * dt_bytes(b->dt);
+}
+
+/* Counts arithmetic, and bytes accessed in each buffer. */
 void step_cost(Plan *p, Kernel *k) {
   const IR *ir = p->ir;
   Refs all = { 0 };
-  RefMap at[2] = { { 0 } }; /* buffers that are loaded, and that are stored: index in left + 1 */
-  VEC(int64_t) left = { 0 }; /* elements not counted yet */
+  Counted counted[2] = { { .at = { 0 } } }; /* loads, stores */
   k->bytes_read = k->bytes_written = 0;
   k->moves = true;
   ir_toposort(ir, &k->sink, 1, &all);
@@ -72,21 +95,64 @@ void step_cost(Plan *p, Kernel *k) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD && x->op != OP_STORE) continue;
     const bool store = x->op == OP_STORE;
-    const Buf *b = &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))];
     if (store) k->moves &= only_moved(ir, store_value(x));
-    if (!refmap_get(&at[store], access_buffer(x))) {
-      VEC_PUSH(&left, b->elems);
-      refmap_set(&at[store], access_buffer(x), (Ref)left.n);
-    }
-    int64_t *rest = &left.p[refmap_get(&at[store], access_buffer(x)) - 1], n = touched(ir, x);
-    if (n > *rest) n = *rest;
-    *rest -= n;
-    *(store ? &k->bytes_written : &k->bytes_read) += n * dt_bytes(b->dt);
+    *(store ? &k->bytes_written : &k->bytes_read) += count_bytes(ir, &counted[store], x);
   }
   double flops = 0;
   for (size_t i = 0; i < k->nests.n; i++) flops += count_flops(ir, k->nests.p[i].nest);
   k->flops = (int64_t)flops;
-  for (int i = 0; i < 2; i++) refmap_free(&at[i]);
-  VEC_FREE(&left);
+  for (int i = 0; i < 2; i++) counted_free(&counted[i]);
   VEC_FREE(&all);
+}
+
+/* ---- the least work of a run ---- */
+static bool is_bf16(const IR *ir, Ref r) {
+  while (node(ir, r)->op == OP_CAST) r = operand(node(ir, r));
+  return node(ir, r)->dt == DT_BF16;
+}
+
+/* The types for which an instruction may be faster than for floats. Whether it can be used does not count. */
+static MultiplyType multiply_type(const IR *ir, const Node *product) {
+  if (!dt_float((DType)product->dt)) return MULTIPLY_INT8;
+  if (is_bf16(ir, lhs(product)) || is_bf16(ir, rhs(product))) return MULTIPLY_BF16;
+  return product->dt == DT_F64 ? MULTIPLY_F64 : MULTIPLY_F32;
+}
+
+/* Products that are added up, each once for the ranges with which it varies */
+static void add_products(const IR *ir, Ref nest, double times, LeastWork *w) {
+  Varying v;
+  varying_open(ir, nest, &v);
+  for (size_t i = 0; i < v.nodes.n; i++) {
+    const Node *x = node(ir, v.nodes.p[i]);
+    if (x->op != OP_RED || red_op(x) != OP_ADD || node(ir, red_value(x))->op != OP_MUL) continue;
+    const Node *product = node(ir, red_value(x));
+    w->multiplies[multiply_type(ir, product)] += times * values_of(ir, &v.ranges, varying_of(&v, red_value(x)));
+  }
+  varying_free(&v);
+}
+
+static void add_read(const IR *ir, Ref sink, Counted *counted, LeastWork *w) {
+  Refs all = { 0 };
+  ir_toposort(ir, &sink, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_LOAD) continue;
+    const BufKind kind = ir->bufs.p[buffer_id(node(ir, access_buffer(x)))].kind;
+    if (kind == BUF_WEIGHT || kind == BUF_INPUT || kind == BUF_STATE) w->bytes += (double)count_bytes(ir, counted, x);
+  }
+  VEC_FREE(&all);
+}
+
+/* A loop that data may end counts once. */
+LeastWork plan_least_work(const Plan *p) {
+  LeastWork w = { 0 };
+  Counted counted = { 0 };
+  for (size_t i = 0; i < p->kernels.n; i++) {
+    const Kernel *k = &p->kernels.p[i];
+    const double times = k->loop && !k->until ? (double)k->trips : 1;
+    for (size_t n = 0; n < k->nests.n; n++) add_products(p->ir, k->nests.p[n].nest, times, &w);
+    add_read(p->ir, k->sink, &counted, &w);
+  }
+  counted_free(&counted);
+  return w;
 }

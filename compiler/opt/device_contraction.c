@@ -147,7 +147,8 @@ static double load_cost(const Shape *x, const Choice *c, int factor) {
   return side != factor || x->side[factor].beside == at ? 1 : x->d->costs.request;
 }
 
-static int copies_beside(int copies) { return copies % VECTOR == 0 ? VECTOR : copies % 2 == 0 ? 2 : 1; } /* of a vector */
+/* Copies that a vector has room for */
+static int copies_beside(int copies) { return copies % VECTOR == 0 ? VECTOR : copies % 2 == 0 ? 2 : 1; }
 
 /* Instructions to load a term's factors from panels. Copies are contiguous on the side whose elements neighbours share. */
 static double panel_loads(const Shape *x, const Choice *c) {

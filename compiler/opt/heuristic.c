@@ -273,8 +273,8 @@ static void rank(Ranking *k, const Opts *o, double cost) {
 }
 
 static void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
-  for (int lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest); lanes >= 2; lanes /= 2) {
-    if (lanes * 4 < target_least_vector(m->t)) return;
+  for (int lanes = m->t->vector_bytes / m->lane_bytes; lanes >= 2; lanes /= 2) {
+    if (lanes * 4 < target_least_vector(m->t) || (m->lane_bytes == 2 && !target_sums_halves(m->t, lanes))) return;
     if (m->extent[v] < lanes || m->selects[v] || whole >> v & 1 || !may_unroll(m, whole, v)) continue;
     search_tiles(m, v, lanes, whole, finds);
     return;
@@ -304,7 +304,7 @@ static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking)
  * the stored data, and vectors along the inner one alone would be short. Constants vary with the inner range; the values they
  * multiply vary with the outer one only. */
 static bool pairs_lanes(const Model *m, int outer, int inner) {
-  const int64_t n = m->extent[inner], lanes = m->t->vector_bytes / (m->widest < 4 ? 4 : m->widest);
+  const int64_t n = m->extent[inner], lanes = m->t->vector_bytes / m->lane_bytes;
   bool shared = false, own = false;
   if (n < 2 || 2 * n > lanes || n & (n - 1) || m->extent[outer] < lanes / n || m->selects[outer] || m->selects[inner])
     return false;

@@ -6,6 +6,7 @@
  *
  * needs: a canonical nest and opts   gives: NULL, or why they are refused   keeps: nests   breaks: nothing */
 #include "dot_ops.h"
+#include "tile_model.h"
 #include <string.h>
 
 static const char *check_range(const IR *ir, Ref range) {
@@ -26,7 +27,7 @@ static const char *check_one(IR *ir, Ref nest, const Target *t, const Opt *p, in
   if (tile > extent && !overlaps) return "a tile is larger than its range";
   if (p->rows) return NULL;
   if (p->lanes & (p->lanes - 1)) return "the number of lanes is not a power of two";
-  if (p->lanes > 1 && p->lanes * 4 > t->vector_bytes) return "the target has no such vectors";
+  if (p->lanes > 1 && p->lanes * lane_bytes(ir, nest, t) > t->vector_bytes) return "the target has no such vectors";
   if (p->partial && outer) return "only a reduction has partial results";
   if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
   if (outer && extent % tile && ++*rests > tunable(ir->ctx, schedule_rests)) return "too many tiles leave a rest";
@@ -144,7 +145,7 @@ static const char *check_tiles(IR *ir, Ref nest, const Target *t, const Opts *gi
     if (o->opt[i].lanes == 1 || o->opt[i].rows || !opens_range(ir, nest, o->opt[i].range)) continue;
     VEC_PUSH(&vec, o->opt[i].range);
     lanes *= wrong ? 1 : o->opt[i].lanes;
-    if (!wrong && lanes * 4 > t->vector_bytes) wrong = "the target has no such vectors";
+    if (!wrong && lanes * lane_bytes(ir, nest, t) > t->vector_bytes) wrong = "the target has no such vectors";
   }
   for (int i = 0; i < o->n && !wrong && given->isa_op && given->isa_op->lanes == 1; i++)
     if (o->opt[i].lanes > 1) wrong = "the instruction has one sum";

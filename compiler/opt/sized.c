@@ -11,8 +11,14 @@
  * needs: canonical nests   gives: nests whose ranges have limits, and Remnants   keeps: each element that a run needs */
 #include "opts.h"
 
-/* NARROW: lanes behind the last wide vector. PIECES: a sum is split into whole tiles, vectors, narrow vectors and single terms */
-enum { NARROW = 4, PIECES = 4 };
+enum { PIECES = 4 }; /* a sum has whole tiles, vectors, narrow vectors, single terms */
+
+/* Lanes of the vectors behind those of `lanes` lanes: a power of two; 1: single values */
+static int narrower(const IR *ir, int lanes) {
+  int narrow = tunable(ir->ctx, sized_narrow);
+  while (narrow & (narrow - 1)) narrow &= narrow - 1;
+  return lanes > narrow ? narrow : 1;
+}
 
 /* A schedule for the tiles of a range that may end anywhere has no panels and no blocks of it. */
 void sized_opts(IR *ir, Ref nest, Opts *o) {
@@ -173,7 +179,7 @@ static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
 
 static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const int lanes = o->opt[i].lanes;
-  for (int tile = lanes * o->opt[i].unroll, height = lanes; tile > 1; tile = height, height = height > NARROW ? NARROW : 1) {
+  for (int tile = lanes * o->opt[i].unroll, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, values, tile, height);
     if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, &(Opt){ 0 }, parts);
@@ -239,7 +245,7 @@ Ref sized_sum(IR *ir, Ref root, const Opt *given) {
   int n = 0;
   const int tiles = size_of_tiles(ir, &values, whole, 1, TGCRT_SIZE_WHOLE);
   add_piece(ir, piece, &n, tiles, ix_const(ir, 0), extent, o->unroll, lanes, o->partial);
-  for (int tile = whole, height = lanes; tile > 1; tile = height, height = height > NARROW ? NARROW : 1) {
+  for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, &values, tile, height);
     add_piece(ir, piece, &n, b.count, size_value(ir, b.begin), extent, 1, height, false);

@@ -58,11 +58,26 @@ static double red_terms(const IR *ir, const Node *red) {
   return n;
 }
 
-/* The reduction with the most terms: its loop is the hot one. */
-static Ref main_reduction(const IR *ir, const Refs *all) {
+static bool adds_halves(const Node *x, const Target *t) {
+  return x->op == OP_RED && x->dt == DT_F16 && red_op(x) == OP_ADD && target_sums_halves(t, 0);
+}
+
+int lane_bytes(const IR *ir, Ref root, const Target *t) {
+  Refs all = { 0 };
+  bool halves = false;
+  if (!target_sums_halves(t, 0)) return 4;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) halves |= adds_halves(node(ir, all.p[i]), t);
+  VEC_FREE(&all);
+  return halves ? 2 : 4;
+}
+
+/* The reduction with the most terms: its loop is the hot one. A part of a sum in halves stands inside the others. */
+static Ref main_reduction(const IR *ir, const Refs *all, const Target *t) {
   Ref best = 0;
   for (size_t i = 0; i < all->n; i++) {
     const Node *x = node(ir, all->p[i]);
+    if (adds_halves(x, t)) return all->p[i];
     if (x->op == OP_RED && (!best || red_terms(ir, x) > red_terms(ir, node(ir, best)))) best = all->p[i];
   }
   return best;
@@ -108,7 +123,7 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
   m->ir = ir;
   m->t = t;
   ir_toposort(ir, &n->store, 1, &all);
-  m->red = main_reduction(ir, &all);
+  m->red = main_reduction(ir, &all, t);
   m->ordered = m->red && keeps_order(ir, m->red, t);
   for (int k = 0; k < n->n; k++)
     if (range_kind(node(ir, n->ranges[k])) != RK_THREAD && range_kind(node(ir, n->ranges[k])) != RK_SERIAL)
@@ -147,6 +162,8 @@ void model_build(Model *m, IR *ir, const Nest *n, const Target *t) {
     if (x->op == OP_LOAD && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
     if (x->op == OP_CAST && x->dt != DT_I64 && dt_bytes((DType)x->dt) > m->widest) m->widest = dt_bytes((DType)x->dt);
   }
+  m->lane_bytes = m->widest < 4 ? 4 : m->widest;
+  if (m->red && adds_halves(node(ir, m->red), t)) m->lane_bytes = m->widest = 2;
   for (size_t i = 0; i < m->access.n; i++) find_windows(m, &m->access.p[i]);
   if (m->ops + m->cold < 1) m->ops = 1 - m->cold;
   if (m->group > 1) m->ops *= group_words(m) * rate(t, DOT, TILE);

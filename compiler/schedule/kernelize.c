@@ -180,7 +180,7 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
     at[gather_axis(x)] = element(l, gather_index(x), idx, path);
     return element(l, gather_data(x), at, path);
   case OP_WALK: return walked(l, x, idx, path);
-  case OP_STORED: case OP_CARRIED: case OP_YIELD: return element(l, operand(x), idx, path);
+  case OP_STORED: case OP_CARRIED: case OP_YIELD: case OP_ARM: return element(l, operand(x), idx, path);
   case OP_REDUCE: {
     Ref src[MAX_RANK + 1], ranges[MAX_RANK];
     int n = 0;
@@ -355,11 +355,19 @@ static void yield_nest(Lower *l, Ref r, Refs *nests) {
   value_nest(l, &part, operand(x), nests);
 }
 
-static void add_kernel(Lower *l, Refs *nests, uint32_t origin, int loop) {
+/* Kernel.when of the kernel that stores r; 0 for the copy of an output, which runs always. */
+static int when_of(const Sched *s, Ref r) {
+  const int at = s->guards.of[r];
+  const Guard *g = at ? &s->guards.list.p[at - 1] : NULL;
+  return g ? 2 * s->place[branch_arm(node(s->ir, g->branch), 0)].buf + 1 + g->yes : 0;
+}
+
+static void add_kernel(Lower *l, Refs *nests, uint32_t origin, int loop, int when) {
   IR *ir = l->ir;
   if (nests->n) {
     ir->origin = origin;
-    Kernel k = { .sink = scalar(ir, OP_SINK, DT_NONE, (int)nests->n, nests->p), .group_size = 1, .code = -1, .loop = loop };
+    Kernel k = { .sink = scalar(ir, OP_SINK, DT_NONE, (int)nests->n, nests->p), .group_size = 1, .code = -1, .loop = loop,
+                 .when = when };
     ir_rewrite(ir, gate_rules, NULL, &k.sink, 1, NULL);
     VEC_PUSH(&l->s->plan->kernels, k);
   }
@@ -401,7 +409,7 @@ void sched_lower(Sched *s) {
     const Node *x = node(ir, r);
     const Place *p = &s->place[r];
     if (x->op == OP_ITERATE) set_trips(s, x);
-    if (!p->materialized || x->op == OP_SLICE || x->op == OP_RESULT) continue;
+    if (!p->materialized || x->op == OP_SLICE || x->op == OP_RESULT || x->op == OP_CHOSEN) continue;
     if (x->op == OP_CAT && !p->select) {
       Place part = *p;
       int64_t at = 0;
@@ -426,13 +434,15 @@ void sched_lower(Sched *s) {
       value_nest(l, p, scatter_data(x), &nests);
     } else if (x->op == OP_YIELD) {
       yield_nest(l, r, &nests);
+    } else if (x->op == OP_ARM && s->place[operand(x)].buf == p->buf) {
+      continue; /* stored there already: layout.c */
     } else
       value_nest(l, p, r, &nests);
     if (p->has_halo) halo_nests(l, p, x, &nests);
-    add_kernel(l, &nests, x->origin, body_of(x));
+    add_kernel(l, &nests, x->origin, guarded_body(ir, &s->guards, r), when_of(s, r));
     if (x->op != OP_SCATTER) continue;
     updates_nest(l, p, r, &nests);
-    add_kernel(l, &nests, x->origin, body_of(x));
+    add_kernel(l, &nests, x->origin, guarded_body(ir, &s->guards, r), when_of(s, r));
   }
   /* outputs that are inputs, constants, or further names of a stored value */
   for (size_t i = 0; i < s->g->outputs.n; i++) {
@@ -450,7 +460,7 @@ void sched_lower(Sched *s) {
     const Buf b = { .kind = kind, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .needed = needed, .value = r };
     VEC_PUSH(&ir->bufs, b);
     value_nest(l, &p, r, &nests);
-    add_kernel(l, &nests, x->origin, body_of(x));
+    add_kernel(l, &nests, x->origin, body_of(x), 0);
   }
   VEC_FREE(&nests);
   VEC_FREE(&l->memo);

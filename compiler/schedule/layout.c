@@ -235,13 +235,16 @@ static void lay_out_result(Sched *s, Ref r, const Carries *all) {
   else p->buf = b.of ? b.of - 1 : buf;
 }
 
+/* A stored value whose place is open */
+static bool is_placeable(const Place *p) { return p->materialized && p->buf < 0 && !p->has_halo && !p->inside; }
+
 /* A stored value that a YIELD reads is stored where the YIELD wants it; the YIELD has no kernel then. */
 static void lay_out_source(Sched *s, Ref yield) {
   const Node *x = node(s->ir, yield);
   Place *from = &s->place[operand(x)];
   const Node *y = node(s->ir, operand(x));
-  const bool free = from->materialized && from->buf < 0 && !from->has_halo && !from->inside && !op_is_of_loops((Op)y->op);
-  if (!free || !y->loop) return;
+  const bool movable = !op_is_of_loops((Op)y->op) || y->op == OP_CHOSEN;
+  if (!movable || !is_placeable(from) || !y->loop) return;
   lay_out_plain(s, operand(x));
   from->buf = s->place[yield].buf;
   for (int a = 0; a < y->rank; a++) from->stride[a] = slice_stride(x, &s->place[yield], a);
@@ -272,6 +275,52 @@ static void lay_out_loops(Sched *s) {
   VEC_FREE(&all.list);
 }
 
+/* ---- branches ---- */
+/* Kind of the buffer that a result of a branch has: that of the caller or of a state, if it is an output */
+static BufKind chosen_kind(const Sched *s, Ref r, int64_t *slot) {
+  for (size_t i = 0; i < s->g->outputs.n; i++) {
+    if (s->g->outputs.p[i].ref != r) continue;
+    const BufKind kind = sched_output_kind(s->g, i, slot);
+    if (kind != BUF_GUARD) return kind;
+  }
+  *slot = -1;
+  return BUF_ARENA;
+}
+
+/* The memory of one buffer, in the order that the other value has there */
+static void share_place(Place *to, const Place *from) {
+  to->buf = from->buf;
+  to->offset = from->offset;
+  memcpy(to->stride, from->stride, sizeof to->stride);
+}
+
+/* An arm lies where the result does. So does the value it takes, if only this side of the branch needs that. */
+static void lay_out_arm(Sched *s, Ref arm, const Place *result) {
+  const Ref from = operand(node(s->ir, arm));
+  const Op op = (Op)node(s->ir, from)->op;
+  share_place(&s->place[arm], result);
+  const bool movable = !op_is_of_loops(op) || op == OP_CHOSEN;
+  if (movable && is_placeable(&s->place[from]) && s->guards.of[from] == s->guards.of[arm]) share_place(&s->place[from], result);
+}
+
+/* Outer branches come first: a result of an inner one may be what an arm takes. */
+static void lay_out_branches(Sched *s) {
+  IR *ir = s->ir;
+  for (size_t i = s->order.n; i-- > 0 && ir->branches;) {
+    const Ref r = s->order.p[i];
+    const Node *x = node(ir, r), *b = x->op == OP_CHOSEN ? node(ir, operand(x)) : NULL;
+    Place *p = &s->place[r];
+    int64_t slot = -1;
+    if (!b && (x->op != OP_ARM || arm_at(x))) continue;
+    if (p->buf < 0) {
+      const BufKind kind = b ? chosen_kind(s, r, &slot) : BUF_ARENA;
+      const int64_t n = lay_out_plain(s, r);
+      p->buf = new_buf(ir, kind, (DType)x->dt, kind == BUF_ARENA ? n + DOT_OVERREAD : n, slot, r);
+    }
+    for (int k = b ? (int)chosen_at(x) + 1 : 0; b && k < b->nsrc; k += branch_results(b)) lay_out_arm(s, branch_arm(b, k), p);
+  }
+}
+
 /* Where entries along axis a of value r lie in the value whose buffer it shares. *whole: that value */
 static int64_t begin_in_whole(const Sched *s, Ref r, int a, Ref *whole) {
   int64_t begin = 0;
@@ -300,9 +349,10 @@ static Needed needed_in_memory(const Sched *s, Ref r) {
     }
     const int of = need_along(ir, x, &s->needs[r], a);
     const bool longer = halo || all != x->dims[a];
-    if (!longer || (of < 0 && need_along(ir, node(ir, whole), &s->needs[whole], a) < 0)) continue;
+    const int base = !longer || of >= 0 ? of : need_along(ir, node(ir, whole), &s->needs[whole], a);
+    if (!longer || base < 0) continue;
     const int64_t count = of < 0 ? x->dims[a] : 0; /* a constant one */
-    const Extent end = { .of = of < 0 ? 0 : of, .times = of >= 0, .plus = count + begin + halo, .over = 1, .most = all + halo };
+    const Extent end = { .of = base, .times = of >= 0, .plus = count + begin + halo, .over = 1, .most = all + halo };
     needed_add(ir, &in, (Need){ p->stride[a], all + halo, extent_make(ir, end) });
   }
   return in;
@@ -360,6 +410,7 @@ void sched_layout(Sched *s) {
     }
   }
   lay_out_loops(s);
+  lay_out_branches(s);
   for (size_t i = 0; i < s->g->outputs.n; i++) {
     Ref r = s->g->outputs.p[i].ref;
     const Node *x = node(ir, r);

@@ -95,28 +95,3 @@ void plan_loop_calls(Plan *p) {
   for (size_t i = 0; i < p->variants.n; i++) make_calls(&c, p->variants.p[i]);
   free(c.now);
 }
-
-/* ---- loops that may end early ---- */
-bool plan_next_loop(const Plan *p, size_t k, LoopCalls *out) {
-  while (k < p->kernels.n && !p->kernels.p[k].rounds) k++;
-  if (k == p->kernels.n) return false;
-  const Kernel *x = p->kernels.p;
-  size_t end = k;
-  while (end < p->kernels.n && x[end].loop == x[k].loop) end++;
-  const size_t middle = k + (end - k) / 2;
-  *out = (LoopCalls){ k, middle, end, x[k].rounds,
-                      { p->ir->bufs.p[x[k].until - 1].offset, p->ir->bufs.p[x[middle].until - 1].offset } };
-  return true;
-}
-
-size_t plan_next_call(const Plan *p, size_t next, const char *arena, int64_t *round) {
-  const Kernel *last = &p->kernels.p[next - 1];
-  LoopCalls l;
-  size_t first = next - 1;
-  while (first && last->rounds && p->kernels.p[first - 1].loop == last->loop) first--;
-  if (!last->rounds || !plan_next_loop(p, first, &l) || (next != l.middle && next != l.last)) return next;
-  const bool again = arena[l.at[next == l.last]] && (next == l.middle || ++*round < l.rounds);
-  if (again) return next == l.middle ? next : l.first;
-  *round = 0;
-  return l.last;
-}

@@ -307,11 +307,12 @@ static Fate fate_of(const Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const double elems = (double)dims_elems(x->dims, x->rank);
-  if (is_leaf((Op)x->op) || x->op == OP_ITERATE || (is_end_of_loop(ir, r) && !me->must)) return INLINED;
+  if (is_leaf((Op)x->op) || op_is_gathering((Op)x->op) || (is_end_of_loop(ir, r) && !me->must)) return INLINED;
   if (op_is_of_loops((Op)x->op)) return MATERIALIZED;
   if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most)
     return MATERIALIZED;
   if (x->op == OP_PAD) return pad_fate(f, r);
+  if (x->op == OP_REDUCE && x->dt == DT_F16 && target_sums_halves(f->s->plan->in->target, 0)) return INLINED; /* half_sums.c */
   if (op_is_movement((Op)x->op) || widens(ir, x) || is_for_unit(ir, x, f->s->plan->in->target) || unpacks(ir, r)) {
     const Ref viewed = view_base(ir, r);
     const bool grows = elems > (double)dims_elems(node(ir, viewed)->dims, node(ir, viewed)->rank);

@@ -115,11 +115,15 @@ static int host_of(const Life *life, int b) {
 /* bytes; limit of the sum, small enough that no offset overflows */
 static const int64_t MOST_BYTES = (int64_t)1 << 62;
 
+/* The buffers that kernel k keeps alive: those it accesses, and the condition under which it runs */
+static size_t kept_count(const Kernel *k) { return k->bufs.n + (k->when != 0); }
+static int kept_buffer(const Kernel *k, size_t i) { return i < k->bufs.n ? k->bufs.p[i] : when_buffer(k); }
+
 /* A value from before a loop that it reads lives until its end. A value in slices lives from its start, too. */
 static void live_through_loop(const Plan *p, int first, int last, Life *life) {
   for (int k = first; k <= last; k++)
-    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
-      const int b = p->kernels.p[k].bufs.p[i], of = p->ir->bufs.p[b].of;
+    for (size_t i = 0; i < kept_count(&p->kernels.p[k]); i++) {
+      const int b = kept_buffer(&p->kernels.p[k], i), of = p->ir->bufs.p[b].of;
       Life *x = &life[of ? of - 1 : b];
       if (of && x->first > first) x->first = first;
       if ((of || x->first < first) && x->last < last) x->last = last;
@@ -143,8 +147,8 @@ static void find_lives(const Plan *p, Life *life) {
       fail(ir->ctx, EX_BADMODEL, "intermediate values and states take more than 2^62 bytes of memory");
   }
   for (size_t k = 0; k < p->kernels.n; k++)
-    for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) {
-      const int b = p->kernels.p[k].bufs.p[i], of = ir->bufs.p[b].of;
+    for (size_t i = 0; i < kept_count(&p->kernels.p[k]); i++) {
+      const int b = kept_buffer(&p->kernels.p[k], i), of = ir->bufs.p[b].of;
       Life *x = &life[of ? of - 1 : b];
       if (x->first < 0) x->first = (int)k;
       x->last = (int)k;
@@ -153,13 +157,13 @@ static void find_lives(const Plan *p, Life *life) {
 }
 
 /* Kernel k writes only `out`. Lets it compute in the memory of a buffer that it is the last to read, if allowed. */
-static void choose_host(Plan *p, int k, int group, int out, const bool *sliced, Life *life) {
+static void choose_host(Plan *p, int k, int group, int out, const bool *fixed, Life *life) {
   const IR *ir = p->ir;
   Kernel *kn = &p->kernels.p[k];
   for (size_t i = 0; i < kn->bufs.n; i++) {
     const int in = kn->bufs.p[i];
     if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || p->kernels.p[life[in].first].loop != kn->loop) continue;
-    if (ir->bufs.p[in].of || sliced[in] || !kernel_in_place(ir, kn, in, out)) continue;
+    if (ir->bufs.p[in].of || fixed[in] || !kernel_in_place(ir, kn, in, out)) continue;
     if (!group_allows(p, group, k, &life[in], out) || life[out].bytes > life[host_of(life, in)].bytes) continue;
     life[out].host = in;
     kn->may_alias = true;
@@ -168,16 +172,18 @@ static void choose_host(Plan *p, int k, int group, int out, const bool *sliced, 
 }
 
 static void compute_in_place(Plan *p, Life *life) {
-  bool *sliced = sliced_buffers(p->ir);
+  bool *fixed = sliced_buffers(p->ir); /* a loop asks for a condition again, even after the last kernel that it guards */
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (p->kernels.p[k].when) fixed[when_buffer(&p->kernels.p[k])] = true;
   for (int k = 0, group = 0; k < (int)p->kernels.n; k++) {
     const Kernel *kn = &p->kernels.p[k];
     if (kn->group_size) group = k;
     if (kn->written.n != 1) continue;
     const int out = kn->written.p[0];
     if (p->ir->bufs.p[out].kind == BUF_ARENA && !p->ir->bufs.p[out].of && life[out].first == k)
-      choose_host(p, k, group, out, sliced, life);
+      choose_host(p, k, group, out, fixed, life);
   }
-  free(sliced);
+  free(fixed);
 }
 
 /* A group is one step, and a host lives as long as its guests. */
@@ -358,6 +364,7 @@ bool memplan_check(const Plan *p, Sb *why) {
   memset(renewed, 0, p->memory.states.n + 1);
   for (size_t k = 0, again = 0; k < p->kernels.n && ok; k++) {
     const Kernel *kn = &p->kernels.p[k];
+    if (kn->when) ok = touch(p, &cells, k, when_buffer(kn), false, why);
     if (k && kn->entry != kn[-1].entry) memset(renewed, 0, p->memory.states.n); /* the next value has become the state's value */
     for (int write = 0; write < 2 && ok; write++)
       for (size_t i = 0; i < kn->bufs.n && ok; i++) {

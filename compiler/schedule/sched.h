@@ -34,6 +34,7 @@ typedef struct Sched {
   uint32_t nplace;
   const Needed *needs; /* by Ref: what a run needs (graph/needs.c); NULL: all sizes are constants */
   Refs order;              /* nodes of the graph, sources first */
+  Guards guards;
 } Sched;
 
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two values, at least one of which is read repeatedly */

@@ -75,6 +75,8 @@ typedef struct Kernel {
   int until;               /* 1 + buffer of the carried bool of a loop that may end early: the loop ends after an iteration in
                               which it was false. 0: another loop, or none */
   int64_t rounds;          /* if `until` is set: most runs of the loop's calls (two iterations); plan_loop_calls sets it */
+  int when;                /* it runs on one side of a branch: 2 * buffer of the condition + 1, + 1 if that must be true. 0: always.
+                              The kernel that writes the condition has the branch's own `when` */
   bool moves;              /* computes nothing: copies elements, or fills memory with a number */
   int entry;               /* number of the entry that it belongs to; the kernels of an entry are consecutive */
 } Kernel;
@@ -180,6 +182,7 @@ typedef struct CompileOptions {
   Optimize optimize;       /* OPTIMIZE_AUTO is 0 */
   int64_t max_arena, max_weights; /* 1 + most bytes; 0: no limit */
   bool tell_growth;        /* fill in all of Plan.growth, which takes a second look at the graph */
+  bool stepped;            /* a run is cut into steps, so it takes all calls in their order */
   bool keep_denormals;     /* use no instruction that flushes denormals, unless the precision asks for it */
   Groups groups;           /* GROUPS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
@@ -196,19 +199,23 @@ typedef struct CompileOptions {
   Resumed *resumed;        /* a dump with its graph; the passes up to its last are skipped; NULL: all passes run */
 } CompileOptions;
 
+static inline int when_buffer(const Kernel *k) { return (k->when - 1) / 2; } /* with `when` only */
 /* Iterations of a kernel's loop that have calls of their own. Two of a loop that may end early stand for all: later ones use the
  * same places by turns. */
 static inline int64_t calls_of_loop(const Kernel *k) { return k->until ? 2 : k->trips; }
 /* schedule/loop_calls.c: makes each loop of a plan a list of calls. Afterwards kernels[k] is the k-th call of a run. */
 void plan_loop_calls(Plan *p);
-/* A loop that may end early: calls first .. last - 1 are two iterations, the second from call `middle` on. They run `rounds`
- * times at most. at: the offset in the arena of each iteration's bool */
-typedef struct LoopCalls { size_t first, middle, last; int64_t rounds, at[2]; } LoopCalls;
-/* The next such loop from call k on. false: there is none */
-bool plan_next_loop(const Plan *p, size_t k, LoopCalls *out);
-/* Number of the call that a run makes after call `next` - 1; arena has the loop's bool. The caller sets *round to 0 before a run;
- * only plan_next_call changes it. */
-size_t plan_next_call(const Plan *p, size_t next, const char *arena, int64_t *round);
+/* Jumps of a run from call to call, as data decide (jumps.c). A run that comes to call `at` goes on at call `to` if the byte at offset
+ * `flag` of the arena is not 0, or is 0 where `zero` is set. `most`: the jump leads back, and so often, with the first time, come
+ * the calls that it repeats; 0: it leads forward. next: number of the first jump to look at behind this one. */
+typedef struct Jump { size_t at, to, next; bool zero; int64_t flag, most; } Jump;
+typedef VEC(Jump) Jumps;
+/* In the order of `at`. Jumps at one call are looked at one after another. The caller frees the list. */
+Jumps plan_jumps(const Plan *p);
+/* Where a run is: the next jump to look at; how often the calls of the loop `of`, 1 + number of a jump back, have run */
+typedef struct Position { size_t jump, of; int64_t done; } Position;
+/* The call to run when all before `next` are done or skipped. The caller clears *r before a run. */
+size_t next_call(const Jumps *all, size_t next, const char *arena, Position *r);
 
 /* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */
 Plan *compile_graph(Graph *g, const CompileOptions *o);

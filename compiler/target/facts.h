@@ -13,6 +13,7 @@ FACT(WINDOW,       "window",        "instructions",  t->pointer_bits == 32 ? 4 :
 FACT(JUMP,         "jump",          "cycles",        t->pointer_bits == 32 ? 3 : 16, "lost where a loop ends, if the core did not foresee it")
 FACT(BF16,         "bf16",         "per cycle",     has_bf16(t) ? at(FMA) : 0, "multiply-adds of bf16 by dot instructions; 0: none")
 FACT(BF16_TILES,   "bf16_tiles",   "per cycle",     has_amx(t) ? 12 * at(FMA) : 0, "multiply-adds of bf16 by tiles; 0: none")
+FACT(FP16,         "fp16",         "per cycle",     target_sums_halves(t, 0) ? 2 * at(FMA) : 0, "multiply-adds of halves that are added as halves; 0: none")
 FACT(INT8,         "int8",         "per cycle",     has_int8(t) ? 4 * at(FMA) : at(FMA),
       "multiply-adds of bytes by the best instruction")
 FACT(DIVIDE,       "divide",       "per cycle",     at(FMA) / 10, "quotients of floats, widest vectors")

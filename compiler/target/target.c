@@ -263,3 +263,9 @@ void target_facts(const Target *t, Sb *o) {
             t->l1_bytes, t->l2_bytes, t->l3_bytes, t->in_order ? " in order" : "");
   if (t->dev) device_facts(t->dev, o);
 }
+bool target_sums_halves(const Target *t, int lanes) {
+  const bool arm = t->arch == ARCH_AARCH64;
+  if (t->dev || !t->vector_bytes || !(t->features & (arm ? FEAT_FP16 : FEAT_AVX512FP16))) return false;
+  return !lanes || (lanes >= (arm ? 4 : 8) && 2 * lanes <= t->vector_bytes);
+}
+

@@ -95,6 +95,8 @@ const Target *device_with(Arena *a, const Target *row, uint32_t set);
 /* Whether the device's own instructions may convert halves, although they may flush denormals. Otherwise integer arithmetic
  * converts halves. */
 bool target_converts_halves(const Target *t);
+/* The CPU multiplies and adds halves in vectors of `lanes` lanes; 0: of any number */
+bool target_sums_halves(const Target *t, int lanes);
 bool target_has_threads(const Target *t);             /* many threads run a program for t (docs/ir.md, "Device programs") */
 void device_facts(const Device *d, Sb *o);            /* the device's part of target_facts */
 

@@ -60,6 +60,12 @@ Place place_for(Ctx *c, const Place *p, const char *wanted);
 Place place_with(Ctx *c, const Place *p, const char *state); /* the place of times with the data in this state */
 const char *cpu_identity(Arena *a);                  /* this CPU: its name, features and caches */
 
+/* ---- paired.c ---- */
+/* Times with a change over times without it, of lives side by side: the geometric mean and the ends of its interval. The
+ * interval is Student's for logarithms, at 90 %. n 1: no interval, so high is infinite */
+typedef struct Paired { double ratio, low, high; size_t n; } Paired;
+Paired paired_of(const double *log_ratio, size_t n);
+
 /* ---- store_machine.c: facts of CPUs in the store ---- */
 const char *store_machine(Ctx *c, const char *path, const char *cpu); /* the text of cpu_facts.h; NULL: none is stored */
 bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* false: it cannot be written */

@@ -59,7 +59,7 @@ void graph_output(Graph *g, Ref r, const char *name) {
 /* ---- copying ---- */
 static bool is_in_loop(Op op) { return op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_ITERATE; }
 
-static Ref copied(Graph *to, const Graph *from, const Node *x, const Ref *src, int loops) {
+static Ref copied(Graph *to, const Graph *from, const Node *x, const Ref *src, int loops, int64_t branches) {
   IR *ir = to->ir;
   int64_t arg[2 * MAX_RANK];
   switch (x->op) {
@@ -71,6 +71,7 @@ static Ref copied(Graph *to, const Graph *from, const Node *x, const Ref *src, i
   default:
     if (x->narg) memcpy(arg, x->arg, x->narg * sizeof *arg);
     if (is_in_loop((Op)x->op)) arg[0] += loops;
+    if (x->op == OP_ARM || x->op == OP_BRANCH) arg[0] += branches;
     return node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, x->nsrc, src, x->narg, arg, x->rank, x->dims);
   }
 }
@@ -97,6 +98,7 @@ void graph_graft(Graph *to, const Graph *from, const char *part, const Ref *in, 
   uint32_t *origin = ARENA_NEW(&c->model, uint32_t, from->ir->origins.n + 1);
   const uint32_t base = next_ordinal(ir);
   const int loops = ir->loops;
+  const int64_t branches = ir->branches;
   for (size_t i = 0; i < from->outputs.n; i++) VEC_PUSH(&roots, from->outputs.p[i].ref);
   for (size_t i = 0; i < from->inputs.n; i++) now[from->inputs.p[i].ref] = in[i];
   ir_toposort(from->ir, roots.p, roots.n, &order);
@@ -108,7 +110,7 @@ void graph_graft(Graph *to, const Graph *from, const char *part, const Ref *in, 
     ir->origin = origin[x->origin];
     src.n = 0;
     for (int k = 0; k < x->nsrc; k++) VEC_PUSH(&src, now[x->src[k]]);
-    now[order.p[i]] = copied(to, from, x, src.p, loops);
+    now[order.p[i]] = copied(to, from, x, src.p, loops, branches);
     if (x->op == OP_ITERATE && loops + (int)iterate_loop(x) >= ir->loops) ir->loops = loops + (int)iterate_loop(x) + 1;
   }
   if (ir->loops > GRAPH_LOOPS) fail(c, EX_BADMODEL, "the models that are joined have more than %d loops", GRAPH_LOOPS);

@@ -95,6 +95,7 @@ def networks(names, words, can_make):
 
 # ---- networks ----
 UNTUNED = ["--no-tune-store", "--schedule=none"]
+NEAR_FLOOR = 1.25  # ONNX Runtime takes at most so many times the least time that is possible
 
 
 def compiled(name):
@@ -137,6 +138,11 @@ def measure(model, args, threads, peer):
     return quiet[len(quiet) // 2]
 
 
+def near_floor(report):
+    """ONNX Runtime's time is so close to the floor that no code can be much faster"""
+    return report.get("floor", {}).get("ort_times", math.inf) <= NEAR_FLOOR
+
+
 def digits(t):
     return f"{t:.3g}" if t < 100 else f"{t:.0f}"
 
@@ -152,7 +158,7 @@ class Networks:
         self.tuned = tune or any((WORK / "locks" / f"{name}.tgc-lock").exists() for name in names)
         self.heads = ["model", "kernels", "weights MB", "code kB", "tgc s", "cc s", "start ms"]
         for n in THREADS:
-            self.heads += [f"{n}T ms", f"{n}T ORT ms", f"{n}T speed"] if peer else [f"{n}T ms"]
+            self.heads += [f"{n}T floor ms", f"{n}T ms", *([f"{n}T ORT ms", f"{n}T speed"] if peer else [])]
         if self.tuned:
             self.heads += [f"tuned {n}T {what}" for n in THREADS for what in (("ms", "speed", "gain") if peer else ("ms", "gain"))]
         self.heads += [f"{n}T / {THREADS[0]}T" for n in THREADS[1:]]
@@ -161,6 +167,9 @@ class Networks:
         lock = lock_of(name, model, self.tune) if self.tuned else None
         plain = [measure(model, [*args, *UNTUNED], n, self.peer) for n in THREADS]
         tuned = [measure(model, [*args, *lock, "--vs-untuned"], n, self.peer) for n in THREADS] if lock else []
+        for r in plain + tuned:
+            if r.get("floor", {}).get("times", 1) < 1:
+                loud(f"WRONG: {name} takes less time than its floor: {r['floor']}")
         self.rows.append((name, plain, tuned))
         return self.cells(*self.rows[-1])
 
@@ -169,9 +178,9 @@ class Networks:
         cells = [name, str(first["kernels"]), f"{first['weight_bytes'] / 1e6:.1f}", f"{first['code_bytes'] / 1e3:.0f}",
                  f"{first['tgc_s']:.2f}", f"{first['cc_s']:.1f}", f"{first['map_ms'] + first['init_ms']:.2f}"]
         for r in reports:
-            cells += [digits(r["latency"]["median_ms"]) + "*" * r["disturbed"]]
+            cells += [digits(r["floor"]["ms"]) if "floor" in r else "-", digits(r["latency"]["median_ms"]) + "*" * r["disturbed"]]
             if self.peer:
-                cells += [digits(r["ort"]["latency"]["median_ms"]), f"{r['ratio']:.2f}"]
+                cells += [digits(r["ort"]["latency"]["median_ms"]), f"{r['ratio']:.2f}" + " #" * near_floor(r)]
         for r in tuned or [None] * len(THREADS) * bool(self.tuned):
             cells += [digits(r["latency"]["median_ms"]) + "*" * r["disturbed"] if r else "-"]
             if self.peer:
@@ -183,7 +192,7 @@ class Networks:
         """geometric means of the ratios"""
         cells = ["geometric mean"] + [""] * 6
         for i in range(len(THREADS)):
-            cells += ["", "", f"{mean([r[i]['ratio'] for _, r, _ in self.rows]):.2f}"] if self.peer else [""]
+            cells += ["", "", *(["", f"{mean([r[i]['ratio'] for _, r, _ in self.rows]):.2f}"] if self.peer else [])]
         for i in range(len(THREADS) if self.tuned else 0):
             tuned = [t[i] for _, _, t in self.rows if t]
             cells += ["", f"{mean([t['ratio'] for t in tuned]):.2f}"] if self.peer else [""]
@@ -272,6 +281,13 @@ class Table:
         print(self.lines[-1], flush=True)
 
 
+def measure_machine():
+    """measures this CPU, and keeps its facts apart from those of the user"""
+    os.environ["XDG_CACHE_HOME"] = str(WORK / "cache")
+    WORK.mkdir(parents=True, exist_ok=True)
+    run(TGC, "devices", "--measure", "-q")
+
+
 def machine(peer, has_onednn):
     cpu = re.search(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())
     ort = run(PYTHON, "-c", "import onnxruntime; print(onnxruntime.__version__)").strip() if peer else ""
@@ -287,7 +303,15 @@ tables of the dynamic linker. Start is mapping the weights and `net_init`.
 Schedules come from the compiler's own model (`--no-tune-store --schedule=none`),
 in the columns `tuned` from `tgc tune`. Gain is the time of a bundle without tuned schedules over the time with them, both in turn in
 one run (`--vs-untuned`). Networks from squeezenet to gpt2_decode have random weights.
-A star marks a row that other processes disturbed."""
+A star marks a row that other processes disturbed.
+
+The floor is a lower bound of the time on this machine: the longer one of two times.
+- Multiply-adds: products that the bundle adds up, over the peak rate of their type, `fma`, `bf16` or `int8`, on N cores.
+- Reading: bytes of weights, inputs and states that a run reads, less the size of the caches, over the rate of what lies behind
+  the caches, `l3_read` or `memory_read` (`all_read` for several cores).
+
+`tgc devices --measure` has measured the rates just before, and the compiler has counted the work. A # marks a speed where ONNX Runtime
+takes at most 1.25 times the floor, so that no code can be much faster than it."""
 OTHERS_NOTE = """Small networks with random weights, of kinds that are not among those above (`tests/bench/architectures.py`, and from yolov8 on
 `exported.py`, as exporters write them), measured as they are."""
 LAYERS_NOTE = """Each row is `tgc profile LAYER --seconds={seconds}{more}`, one thread. `% of peak` compares with the rate of
@@ -315,6 +339,8 @@ def main():
     has_onednn = bool(layers) and can_build_onednn()
     if layers and not has_onednn:
         loud("SKIPPED: oneDNN; its library or a C++ compiler is not there (Debian: libdnnl-dev)")
+    if words != ["pool"]:
+        measure_machine()
     page = ["# Benchmarks", "", "This page is for readers who want to know how fast bundles are. Made by `make bench-docs`; do not edit.", "", machine(peer, has_onednn), ""]
     for title, part, cases, note in (
             ("Networks", Networks(peer, [*LIGHTS, *BUILT, *REAL], TUNE), networks(LIGHTS + BUILT + REAL, words, can_make), NETWORKS_NOTE),
@@ -343,4 +369,5 @@ def main():
     return bool(failed)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -315,10 +315,11 @@ static void place_buffers(Case *k, Memory *m, size_t kernel, int64_t share) {
 /* The call list as the bundle's own code walks it; the shares of a kernel from the last to the first. */
 static void interpret_plan(Case *k, Memory *m) {
   const Plan *p = m->p;
-  int64_t round = 0;
-  for (size_t first = 0, next; first < p->kernels.n; first = plan_next_call(p, next, m->arena, &round)) {
+  Jumps jumps = plan_jumps(p);
+  Position at = { 0 };
+  for (size_t first = next_call(&jumps, 0, m->arena, &at); first < p->kernels.n;
+       first = next_call(&jumps, first + (size_t)p->kernels.p[first].group_size, m->arena, &at)) {
     const Kernel *kn = &p->kernels.p[first];
-    next = first + (size_t)kn->group_size;
     const int each = kn->chunks_per_task ? kn->chunks_per_task : 1;
     const int shares = kn->chunks_per_task ? kn->chunks / kn->chunks_per_task : kn->chunks;
     for (int s = shares; s-- > 0;)
@@ -329,6 +330,7 @@ static void interpret_plan(Case *k, Memory *m) {
           interp_chunks(p->ir, x->prog.p, x->prog.n, m->at, m->shift, chunk, chunk + 1, x->chunks);
         }
   }
+  VEC_FREE(&jumps);
 }
 
 static bool large(const Case *k, const Plan *p) {
@@ -566,6 +568,7 @@ static void check_plan(Ctx *c, void *arg) {
   const Target *device = device_target(k->ref->isa), *t = device ? device : target_find(&c->model, k->ref->isa, &why);
   if (!t) BUG("unknown machine '%s': %s", k->ref->isa, why);
   c->file = k->path;
+  c->tunables = k->tunables;
   Graph *g = model_load(c, k->path, &o);
   Plan *p = compile_graph(
       g, &(CompileOptions){ .target = t, .backend = k->ref->backend, .precision = k->strict ? PREC_STRICT : PREC_FP32 });

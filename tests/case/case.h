@@ -42,6 +42,7 @@ typedef struct Case {
   int64_t capacity;        /* LoadOptions.capacity */
   const DimValue *dims;    /* LoadOptions.dims */
   int ndims;
+  const struct Tunables *tunables; /* NULL: the defaults */
   int skip;                /* plans to skip, counted over machine after machine: a child died at the last one */
   double most;             /* operations that the interpreters may take; 0: 50 million */
   /* The caller's own check of the exact outputs, for graphs whose meaning it knows. It is called once; NULL: there is none */

@@ -4,7 +4,8 @@
  * FLAGS, or - for none: l runs the code that LLVM makes; c runs the code of the C compiler for the first machine; h draws hard
  * inputs; s compiles with fp32-strict; j says that the graph has jumps. SAVE: prefix of the files in which inputs and outputs are
  * left, or -. INPUT: a file of a value, or - for a drawn one.
- * Options: --isa=A,B  --seconds=N (CPU time of a model)  --memory=MB  --most=OPERATIONS  --shard=I/N.
+ * Options: --isa=A,B  --seconds=N (CPU time of a model)  --memory=MB  --most=OPERATIONS  --shard=I/N
+ * --tunable=NAME=VALUE (may be repeated).
  * --device: the machines are those of OpenCL, whose first device runs the models. Its driver must have no threads of its own.
  * Prints "N STATUS MODEL|COUNTS|WHY" for line N; COUNTS are those of case.h, in order. */
 #include "../case/case.h"
@@ -25,6 +26,7 @@ typedef struct List {
   const char *isa[16];
   const char *scratch;
   double most;
+  Tunables tunables;
 } List;
 
 static const char *label(Cases *s, int64_t i) { return ((List *)s->arg)->lines.p[i].field[0]; }
@@ -46,7 +48,8 @@ static Case case_of(const List *l, int64_t i, const char **data) {
                  .llvm = strchr(flags, 'l') != NULL,
                  .save = strcmp(x->field[2], "-") ? x->field[2] : NULL,
                  .scratch = l->scratch,
-                 .most = l->most };
+                 .most = l->most,
+                 .tunables = &l->tunables };
 }
 
 static void run(Cases *s, int64_t i, int skip, Sb *line) {
@@ -188,7 +191,8 @@ static void read_list(List *l) {
 
 int main(int argc, char **argv) {
   bool device = false;
-  List l = { .isa = { "portable", "x86-64-v3" } };
+  List l = { .isa = { "portable", "x86-64-v3" }, .tunables = tunables_default };
+  Arena texts = { 0 };
   char scratch[] = "/tmp/tgc-cases-XXXXXX", command[64];
   Cases s = { .run = run, .label = label, .step = 1, .seconds = 10, .arg = &l };
   for (int i = 1; i < argc; i++) {
@@ -202,7 +206,9 @@ int main(int argc, char **argv) {
     if (starts_with(argv[i], "--seconds=")) s.seconds = atoi(value);
     else if (starts_with(argv[i], "--memory=")) s.memory = strtoll(value, NULL, 10) << 20;
     else if (starts_with(argv[i], "--most=")) l.most = strtod(value, NULL);
-    else if (starts_with(argv[i], "--shard=") && sscanf(value, "%lld/%lld", &a, &b) == 2) s.first = a, s.step = b;
+    else if (starts_with(argv[i], "--tunable=")) {
+      if (tunables_set(&texts, &l.tunables, value)) return 64;
+    } else if (starts_with(argv[i], "--shard=") && sscanf(value, "%lld/%lld", &a, &b) == 2) s.first = a, s.step = b;
     else if (starts_with(argv[i], "--isa=")) {
       int n = 0;
       for (char *at = strtok(strdup(value), ","); at && n < 15; at = strtok(NULL, ",")) l.isa[n++] = at;

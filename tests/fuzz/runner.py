@@ -56,15 +56,15 @@ def interpret(job, isa):
     return o
 
 
-def run(jobs, isa, seconds=10, memory=0, most=0):
+def run(jobs, isa, seconds=10, memory=0, most=0, tunables=()):
     """jobs: (model, flags, prefix to save values at or "-", files of inputs or "-"), as cases.c explains; machines of OpenCL run on
-    PoCL -> outcomes, in order"""
+    PoCL; tunables: NAME=VALUE each -> outcomes, in order"""
     if isa in PROGRAMS:
         return [interpret(job, isa.split()[-1]) for job in jobs]
     lines = "".join("\t".join(map(str, (model, flags or "-", prefix, *inputs))) + "\n" for model, flags, prefix, inputs in jobs)
     if SANITIZED:  # what is slower, and reserves memory for itself
         seconds, memory = 6 * seconds, 0
-    args = [CASES, f"--isa={isa}", f"--seconds={seconds}", f"--memory={memory}", f"--most={most}"]
+    args = [CASES, f"--isa={isa}", f"--seconds={seconds}", f"--memory={memory}", f"--most={most}", *(f"--tunable={t}" for t in tunables)]
     env = None
     if isa in DEVICES:  # PoCL's device "basic" has no threads, so its process can be copied
         args.append("--device")

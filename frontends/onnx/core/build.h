@@ -81,8 +81,8 @@ typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes;
 
 /* For results whose size depends on data. there: bool[most], which entries are valid. total: i64 of rank 0, number of entries that
- * the data gives. wanted: entries of outputs; entries beyond them are cut off. */
-typedef struct Count { const char *name; Ref there, total; int64_t wanted; } Count;
+ * the data gives; entries beyond `room` are cut off. */
+typedef struct Count { const char *name; Ref there, total; int64_t room; } Count;
 typedef struct Ragged {
   int64_t most;         /* entries reserved for such a result; 0: the option is not given */
   int64_t wanted;       /* entries that outputs get: the option's number. Where it is 1, most is 2 (ragged.c) */
@@ -122,6 +122,7 @@ struct Build {
   Lists *lists;
   Ragged *ragged;
   KeyList *keys;      /* labels of all nodes */
+  bool *beyond;       /* set where a body fails because of a limit of tgc, and not of the model */
   Notes *wrong;       /* bools of rank 0, each true where an index is out of range; NULL: not recorded */
   bool declared_count; /* declared shapes hold: the user has not changed an extent */
   bool doubtful;      /* the node is in a copy of a loop's body that may run after the loop's end. There even constant indices
@@ -134,6 +135,8 @@ static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ?
 void *grown(Build *b, void *p, size_t n, size_t size);
 
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
+/* The same for what a valid model may ask for: a side of an If that fails so is not dropped. */
+#define too_much(b, ...) (*(b)->beyond = true, bad(b, __VA_ARGS__))
 
 /* ---- builder.c: builds one node after the other ---- */
 Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o);
@@ -187,6 +190,7 @@ int axis_of(Build *b, int64_t axis, int rank);  /* the axis; negative ones count
 uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* a mask; fails if an axis repeats */
 
 /* ---- results.c ---- */
+void note_if(Build *b, Ref any);                /* records that an index is out of range if this bool of rank 0 is true */
 void check_dims(Build *b, int rank, const int64_t *dims); /* fails above USER_RANK or MAX_ELEMS */
 char *dims_text(Build *b, const int64_t *dims, int rank); /* [2,3], for messages */
 int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y of numbers >= 0; fails above MAX_ELEMS */
@@ -269,7 +273,8 @@ void nonzero_of_data(Build *b);
 void compress_by_data(Build *b, Ref from, int axis);
 
 /* ---- ragged.c ---- */
-void add_count(Build *b, Ref there, Ref total, int64_t wanted); /* records valid entries of the node's first result */
+/* Records valid entries of the node's first result. room: of so many a bundle shows the first ones */
+void add_count(Build *b, Ref there, Ref total, int64_t room);
 void note_overflow(Build *b, Ref over);         /* a run where `over` is true returns TGCRT_CAPACITY */
 /* fails if the extent of an axis in from..to - 1 depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);

@@ -582,7 +582,7 @@ static void build_keys(Build *b, Graph *g) {
 static void build_counts(Build *b, Graph *g) {
   for (size_t i = 0; i < b->ragged->n; i++) {
     const Count *k = &b->ragged->counts[i];
-    const Ref count = g_binary(b->ir, OP_MIN, k->total, integer(b, k->wanted));
+    const Ref count = g_binary(b->ir, OP_MIN, k->total, integer(b, k->room));
     VEC_PUSH(&g->outputs, ((GIO){ .ref = count, .name = arena_printf(&b->c->model, "%s.count", k->name), .dt = DT_I64 }));
   }
 }
@@ -595,7 +595,8 @@ static void build_guard(Build *b, Graph *g) {
   Ref any = 0, more = b->ragged->over;
   for (size_t i = 0; b->wrong && i < b->wrong->n; i++) any = either(b, any, b->wrong->p[i]);
   for (size_t i = 0; i < b->ragged->n; i++)
-    more = either(b, more, g_binary(ir, OP_CMPLT, integer(b, b->ragged->counts[i].wanted), b->ragged->counts[i].total));
+    if (node(ir, b->ragged->counts[i].total)->vmax > b->ragged->counts[i].room)
+      more = either(b, more, g_binary(ir, OP_CMPLT, integer(b, b->ragged->counts[i].room), b->ragged->counts[i].total));
   if (more) {
     more = g_cast(ir, more, DT_U8);
     more = add(b, more, more);
@@ -613,6 +614,7 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
   g->ir = ir_new(c);
   g->name = m->graph.name;
   int64_t unrolled = 0;
+  bool beyond = false;
   Notes wrong = { 0 };
   Lists lists = { 0 };
   KeyList keys = { 0 };
@@ -626,6 +628,7 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
               .keys = &keys,
               .ragged = &ragged,
               .unrolled = &unrolled,
+              .beyond = &beyond,
               .wrong = o && o->unguarded ? NULL : &wrong,
               .value = ARENA_NEW(&c->model, Ref, m->values.n),
               .narrow = ARENA_NEW(&c->model, int, m->values.n) };

@@ -93,3 +93,9 @@ Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *
   memcpy(after + first, hi, (size_t)n * sizeof *hi);
   return g_pad(ir, x, before, after, fill);
 }
+
+void note_if(Build *b, Ref any) {
+  if (!b->wrong) return;
+  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof any);
+  b->wrong->p[b->wrong->n++] = any;
+}

@@ -91,10 +91,10 @@ enum { BEST, KEPT, NUMBER_KEPT, GOING, PLACES };        /* values that the loop 
 typedef struct Search {
   int64_t batch, classes, n, most; /* boxes of an image; boxes that a class keeps at most */
   int64_t room;                    /* for kept boxes: `most`, in whole vectors */
+  Ref keeps;                       /* i32: boxes that a class keeps at most in this run */
   int64_t size, blocks;            /* boxes of a block, blocks of a class */
   Ref scores;                      /* f32[batch, classes, blocks, size]; -inf: no box, or it is not wanted */
   Ref boxes;                       /* f32[batch, classes, ROWS_OF_BOX, n] */
-  Ref most_by_data;                /* the same limit as `most`, where data give it; 0: they do not */
   Ref limit;                       /* more overlap than this suppresses a box */
   Ref state[PLACES];
 } Search;
@@ -134,8 +134,7 @@ static void search_step(Build *b, Search *s) {
                 row_dims[4] = { s->batch, s->classes, ROWS_OF_BOX, 1 };
   Ref *now = s->state, none = type_limit(ir, DT_I64, false);
   Ref top = reduced_to(b, OP_MAX, now[BEST], 2);
-  Ref live = both(b, g_binary(ir, OP_CMPNE, top, none), less(b, now[NUMBER_KEPT], c_int(ir, DT_I32, s->most)));
-  if (s->most_by_data) live = both(b, live, less(b, now[NUMBER_KEPT], s->most_by_data));
+  Ref live = both(b, g_binary(ir, OP_CMPNE, top, none), less(b, now[NUMBER_KEPT], s->keeps));
   live = both(b, live, g_reshape(ir, now[GOING], 3, (int64_t[]){ 1, 1, 1 }));
   Ref at = clamp_index(b, sub(b, integer(b, s->n - 1), g_binary(ir, OP_AND, top, integer(b, UINT32_MAX))), s->n);
   Ref block = g_binary(ir, OP_FLDIV, at, integer(b, s->size)), in_block = iota_axis(ir, DT_I64, s->size, 3, 4);
@@ -184,7 +183,7 @@ static void search(Build *b, Search *s) {
   const int64_t trips = (s->n + 2) / 2 * 2; /* even, and one more than there are boxes of a class */
   const int loop = loop_begin(b, trips);
   Ref yield[PLACES];
-  if (loop < 0 && trips > EARLY_COPIES) bad(b, "the suppression of %lld boxes cannot be in the body of a loop", (long long)s->n);
+  if (loop < 0 && trips > EARLY_COPIES) too_much(b, "the suppression of %lld boxes cannot be in the body of a loop", (long long)s->n);
   for (int64_t i = 0; i < trips && loop < 0; i++) search_step(b, s);
   if (loop < 0) return;
   for (int k = 0; k < PLACES; k++) s->state[k] = g_carried(ir, loop, k, s->state[k]);
@@ -197,6 +196,20 @@ static void search(Build *b, Search *s) {
   for (int k = 0; k < PLACES; k++) s->state[k] = g_result(ir, all, k);
 }
 
+/* max_output_boxes_per_class: a class keeps at most `most` boxes, which one more than the capacity shows as an overflow */
+static void read_limit(Build *b, Search *s) {
+  const int64_t rows = b->ragged->most, most = s->n < rows ? s->n : rows + (rows == b->ragged->wanted);
+  Tensor t;
+  if (!has_in(b, MOST)) bad(b, "there is nothing to pick: 'max_output_boxes_per_class' is 0");
+  if (dims_elems(in_node(b, MOST)->dims, in_node(b, MOST)->rank) != 1) bad(b, "input 'max_output_boxes_per_class' is not a scalar");
+  const bool known = const_tensor(b, b->in[MOST], &t);
+  s->most = known ? clamp(tensor_int(&t, 0), 0, most) : most;
+  if (!s->most) bad(b, "there is nothing to pick: 'max_output_boxes_per_class' is 0, or there are no boxes");
+  s->room = s->most < 8 ? s->most : whole(s->most, 16);
+  s->keeps = c_int(b->ir, DT_I32, s->most);
+  if (!known) s->keeps = g_cast(b->ir, clamped(b, g_cast(b->ir, scalar_in(b, MOST), DT_I64), 0, (double)most), DT_I32);
+}
+
 void op_non_max_suppression(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, BOXES), *s = in_node(b, SCORES);
@@ -204,19 +217,13 @@ void op_non_max_suppression(Build *b) {
   if (x->rank != 3 || s->rank != 3 || x->dims[2] != 4 || x->dims[0] != s->dims[0] || x->dims[1] != s->dims[2])
     bad(b, "inputs of shapes %s and %s are not boxes [B,N,4] and their scores [B,C,N]", dims_text(b, x->dims, x->rank),
         dims_text(b, s->dims, s->rank));
-  int n = 1;
-  int64_t rows = b->ragged->most, groups = s->dims[0] * s->dims[1];
-  const bool by_data = has_in(b, MOST) && !is_known(b, MOST);
-  int64_t steps = by_data ? rows : has_in(b, MOST) ? *const_ints(b, MOST, "max_output_boxes_per_class", &n) : 0;
-  if (n != 1) bad(b, "input 'max_output_boxes_per_class' is not a scalar");
+  const int64_t rows = b->ragged->most, groups = s->dims[0] * s->dims[1];
   for (int k = BOXES; k <= SCORES; k++) b->in[k] = g_cast(ir, b->in[k], DT_F32);
-  steps = clamp(steps, 0, rows < s->dims[2] ? rows : s->dims[2]);
-  if (!steps || !groups) bad(b, "there is nothing to pick: 'max_output_boxes_per_class' is 0, or there are no boxes");
+  if (!groups || !s->dims[2]) bad(b, "there is nothing to pick: there are no boxes");
   if (s->dims[2] >= MOST_BOXES) bad(b, "%lld boxes are over the limit of %d", (long long)s->dims[2], MOST_BOXES - 1);
-  Search all = {
-    .batch = s->dims[0], .classes = s->dims[1], .n = s->dims[2], .most = steps, .room = steps < 8 ? steps : whole(steps, 16)
-  };
-  if (by_data) all.most_by_data = g_cast(ir, clamped(b, g_cast(ir, scalar_in(b, MOST), DT_I64), 0, (double)steps), DT_I32);
+  Search all = { .batch = s->dims[0], .classes = s->dims[1], .n = s->dims[2] };
+  read_limit(b, &all);
+  const int64_t steps = all.most;
   choose_blocks(&all);
   start_search(b, &all, s->dims);
   search(b, &all);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* control_ops.c: If, Loop, Scan. A graph has loops, but no branches. Conditions and trip counts are mostly constant, as shapes
- * are. A condition that is not constant selects between the results of both branches.
+/* control_ops.c: If, Loop, Scan. Conditions and trip counts are mostly constant, as shapes are. A condition of an If that is not
+ * constant makes a branch of the graph (compiler/ir/branches.c).
  *
  * A loop with many iterations, whose body is the same in each, becomes a loop of the graph (compiler/ir/loops.c). Other loops
  * become copies of their body. They are short, or end by a condition, or their body needs the iteration's number or a carried
@@ -86,7 +86,13 @@ static void build_branch(Ctx *c, void *arg) {
   build_body(t->b, t->g, t->in, t->out);
 }
 
-/* Whether a branch can be built for the given shapes; if not, *why is the reason */
+/* Fails with what branch_fits was told */
+_Noreturn static void fail_as_told(Ctx *c, int code, const char *why) {
+  fprintf(c->err, "%s\n", why);
+  fail_silent(c, code);
+}
+
+/* Whether a branch or a body can be built for the given shapes; if not, *why is the reason */
 static bool branch_fits(Branch *t, const char **why) {
   Ctx *c = t->b->c;
   FILE *err = c->err;
@@ -104,9 +110,46 @@ static bool branch_fits(Branch *t, const char **why) {
   t->b->ir->in_loop = in_loop;
   t->b->ir->building = t->b->at;
   *why = arena_str(&c->model, said, n && said[n - 1] == '\n' ? n - 1 : n);
+  if (!code && n) fputs(said, c->err); /* warnings */
   free(said);
-  if (code && (code != EX_BADMODEL || unrolled_too_far(t->b))) fail(c, code, "%s", *why);
+  if (code && (code != EX_BADMODEL || unrolled_too_far(t->b))) fail_as_told(c, code, *why);
   return !code;
+}
+
+/* Notes of both sides become one, which asks the side that is taken. at: where those of each side begin, and where they end */
+static void join_notes(Build *b, const size_t at[3], Ref side[2]) {
+  for (int k = 0; k < 2; k++) {
+    side[k] = 0;
+    for (size_t i = at[k]; i < at[k + 1]; i++) side[k] = side[k] ? g_binary(b->ir, OP_OR, side[k], b->wrong->p[i]) : b->wrong->p[i];
+    if (!side[k]) side[k] = c_int(b->ir, DT_BOOL, 0);
+  }
+}
+
+/* The results of either branch. A run computes only the one it takes (compiler/ir/branches.c). */
+static void choose_side(Build *b, Ref cond, const Branch branch[2], const size_t noted[3]) {
+  IR *ir = b->ir;
+  const bool notes = noted[2] > noted[0];
+  Ref *side[2], either[2];
+  int *from = ARENA_NEW(&b->c->model, int, b->nout + 1), n = 0;
+  for (int k = 0; k < 2; k++) side[k] = ARENA_NEW(&b->c->model, Ref, b->nout + 1);
+  for (int k = 0; k < b->nout; k++) {
+    const Ref yes = branch[1].out[k], no = branch[0].out[k];
+    b->out[k] = choose(b, cond, yes, no, "output", (uint32_t)k);
+    if (yes == no || is_list(yes) || is_list(no) || has_ragged(b, yes) || has_ragged(b, no)) continue;
+    side[1][n] = with_axes_of(b, yes, node(ir, no));
+    side[0][n] = with_axes_of(b, no, node(ir, yes));
+    from[n++] = k;
+  }
+  if (notes) {
+    join_notes(b, noted, either);
+    for (int k = 0; k < 2; k++) side[k][n] = either[k];
+  }
+  if (!n && !notes) return;
+  const Ref made = g_branch(ir, cond, n + notes, side[1], side[0]);
+  for (int k = 0; k < n; k++) b->out[from[k]] = g_chosen(ir, made, k);
+  if (!notes) return;
+  b->wrong->p[noted[0]] = g_chosen(ir, made, n);
+  b->wrong->n = noted[0] + 1;
 }
 
 /* Exporters write branches for shapes that an input could have. With other shapes such a branch is invalid, and would fail if
@@ -125,18 +168,17 @@ void op_if(Build *b) {
   }
   size_t noted[3] = { wrong_noted(b) };
   for (int k = 0; k < 2; k++) {
+    *b->beyond = false;
     fits[k] = branch_fits(&branch[k], &why[k]);
+    if (!fits[k] && *b->beyond) fail_as_told(b->c, EX_BADMODEL, why[k]);
     if (b->wrong && !fits[k]) b->wrong->n = noted[k];
     noted[k + 1] = wrong_noted(b);
   }
-  for (int k = 0; k < 2 && fits[0] && fits[1]; k++) wrong_only_if(b, noted[k], noted[k + 1], cond, k);
   if (!fits[0] && !fits[1]) bad(b, "neither branch can be built: %s; %s", why[0], why[1]);
   for (int k = 0; k < 2; k++)
     if (!fits[k]) warn_at(b->c, b->at, "'%s' cannot be built, so the other branch is always taken: %s", name[k], why[k]);
-  for (int k = 0; k < b->nout; k++)
-    b->out[k] = !fits[0]   ? branch[1].out[k]
-                : !fits[1] ? branch[0].out[k]
-                           : choose(b, cond, branch[1].out[k], branch[0].out[k], "output", (uint32_t)k);
+  if (fits[0] && fits[1]) choose_side(b, cond, branch, noted);
+  else memcpy(b->out, branch[!fits[0]].out, (size_t)b->nout * sizeof *b->out);
 }
 
 /* Concatenates the results of the iterations along a new axis; n > 0 */
@@ -245,69 +287,157 @@ static bool build_loop(Build *b, const LoopForm *l, Ref *result) {
   return fits;
 }
 
+/* ---- loops that data end ---- */
+/* The next value of a place: x, unless the loop has ended */
+static Ref held(Build *b, int loop, int place, Ref on, Ref x, Ref old) {
+  return g_yield(b->ir, loop, place, g_where(b->ir, on, x, old));
+}
+
+/* Whether a note of the body from `noted` on is true; 0: it has none. The body's notes are dropped. */
+static Ref notes_of_body(Build *b, size_t noted) {
+  Ref any = 0;
+  for (size_t i = noted; i < wrong_noted(b); i++) any = any ? g_binary(b->ir, OP_OR, any, b->wrong->p[i]) : b->wrong->p[i];
+  if (any) b->wrong->n = noted;
+  return any;
+}
+
+/* The yields of an early loop: one for each state, for the iteration's number, and for whether the loop goes on. If the body has
+ * indices, one more says whether any was out of range. -> number of yields; 0: the iterations are not alike */
+static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit, Ref *y) {
+  IR *ir = b->ir;
+  const int count = (int)l->nstate, going = count + 1;
+  const size_t noted = wrong_noted(b);
+  const char *why;
+  bool known, live;
+  Ref *in = ARENA_NEW(&b->c->model, Ref, l->nstate + 2), out[1];
+  in[0] = g_carried(ir, loop, count, integer(b, 0));
+  in[1] = c_int(ir, DT_BOOL, 1);
+  for (uint32_t k = 0; k < l->nstate; k++) in[2 + k] = g_carried(ir, loop, (int)k, l->state[k]);
+  Branch t = { b, l->g, in, ARENA_NEW(&b->c->model, Ref, l->g->nout + 1) };
+  bool same = branch_fits(&t, &why) && all_tensors(b, t.out, l->g->nout);
+  for (uint32_t k = 0; k < l->nstate && same; k++) same = alike(node(ir, t.out[1 + k]), node(ir, l->state[k]));
+  if (b->wrong && !same) b->wrong->n = noted;
+  if (!same) return 0;
+  out[0] = truth(b, t.out[0], &known, &live);
+  const Ref next = plus(b, in[0], 1), within = limit ? g_binary(ir, OP_CMPLT, next, limit) : 0;
+  for (uint32_t k = 0; k < l->nstate; k++) y[k] = held(b, loop, (int)k, on, t.out[1 + k], in[2 + k]);
+  y[count] = held(b, loop, count, on, next, in[0]);
+  const Ref any = notes_of_body(b, noted), fine = any ? g_unary(ir, OP_NOT, any) : 0; /* after a wrong index the loop might never end */
+  y[going] = g_yield(ir, loop, going, both(b, both(b, on, fine), both(b, out[0], within)));
+  if (!any) return going + 1;
+  const Ref old = g_carried(ir, loop, going + 1, c_int(ir, DT_BOOL, 0));
+  y[going + 1] = held(b, loop, going + 1, on, any, old);
+  return going + 2;
+}
+
+/* Builds a loop that ends when its condition or its limit says so. first: whether it begins, and limit: how often it runs at most;
+ * 0: data do not decide it. The loop carries the number of the iteration, and whether it goes on. false: its iterations are to be
+ * copies. */
+static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *result) {
+  IR *ir = b->ir;
+  const int going = (int)l->nstate + 1;
+  const int64_t bound = l->trips < INT32_MAX - 1 ? l->trips : INT32_MAX - 1, trips = bound + bound % 2;
+  if (l->nscan || !all_tensors(b, l->state, l->nstate)) return false;
+  const int loop = loop_begin(b, trips);
+  if (loop < 0) return false;
+  if (!limit && l->trips < INT32_MAX) limit = integer(b, l->trips);
+  const Ref begins = both(b, first, limit ? g_binary(ir, OP_CMPLT, integer(b, 0), limit) : 0);
+  const Ref on = g_carried(ir, loop, going, begins ? begins : c_int(ir, DT_BOOL, 1));
+  Ref *y = ARENA_NEW(&b->c->model, Ref, l->nstate + 3);
+  const int n = early_yields(b, l, loop, on, limit, y);
+  loop_end(b);
+  if (!n) return false;
+  const Ref all = g_iterate(ir, loop, trips, going + 1, n, y);
+  for (uint32_t k = 0; k < l->nstate; k++) result[k] = g_result(ir, all, (int)k);
+  if (n > going + 1) note_if(b, g_result(ir, all, going + 1));
+  return true;
+}
+
+/* cond: true while the loop has not ended; 0: it cannot have ended yet. known: it is constant, and live is its value */
+typedef struct Going { Ref cond; bool known, live; } Going;
+
+/* A further iteration as a copy. in: its inputs, then those of the next one; result: the values of the states at the end of the loop
+ * so far */
+static void copy_iteration(Build *b, const LoopForm *l, int64_t i, Going *at, Ref *in, Ref *result, Runs *runs) {
+  const size_t noted = wrong_noted(b);
+  const bool doubtful = b->doubtful, known = at->known;
+  const Ref cond = at->cond;
+  in[0] = c_int(b->ir, DT_I64, i);
+  in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
+  b->doubtful |= !known;
+  const Ref *out = run_body(b, l->g, in, runs);
+  b->doubtful = doubtful;
+  if (!known) wrong_only_if(b, noted, wrong_noted(b), cond, true);
+  for (uint32_t k = 0; k < l->nstate; k++)
+    result[k] = known ? out[1 + k] : choose(b, cond, out[1 + k], result[k], "the loop's value", k);
+  memcpy(in + 2, out + 1, l->nstate * sizeof *in);
+  at->cond = truth(b, out[0], &at->known, &at->live);
+  if (known) return;
+  at->cond = g_binary(b->ir, OP_AND, cond, at->cond); /* once ended, it stays ended */
+  at->known = at->known && !at->live;
+}
+
+static void copy_loop(Build *b, const LoopForm *l, Going at, Ref *result) {
+  Runs runs = { 0 };
+  Ref *in = ARENA_NEW(&b->c->model, Ref, l->nstate + 3);
+  const size_t before = wrong_noted(b);
+  memcpy(result, l->state, l->nstate * sizeof *result);
+  memcpy(in + 2, l->state, l->nstate * sizeof *in);
+  for (int64_t i = 0; i < l->trips && (at.live || !at.known); i++) {
+    const bool known = at.known;
+    if (!known && l->trips == INT64_MAX)
+      too_much(b, "the number of iterations depends on input '%s' of the graph; limit it by a constant 'M'",
+               input_behind(b, at.cond));
+    if (!known && l->nscan)
+      too_much(b, "the number of results of the loop depends on input '%s' of the graph", input_behind(b, at.cond));
+    copy_iteration(b, l, i, &at, in, result, &runs);
+    if (!known || at.known) continue;
+    const size_t now = wrong_noted(b); /* from here on data decide, which a loop of the graph may do from the start */
+    if (b->wrong) b->wrong->n = before;
+    if (build_early(b, l, 0, 0, result)) return;
+    if (b->wrong) b->wrong->n = now;
+  }
+  const bool none = !runs.n;
+  if (none && l->nscan) {
+    in[0] = c_int(b->ir, DT_I64, 0);
+    in[1] = c_int(b->ir, DT_BOOL, 0);
+    run_body(b, l->g, in, &runs);
+  }
+  for (uint32_t k = l->nstate; k < l->nstate + l->nscan; k++)
+    result[k] = none ? empty(b, runs.p[0][1 + k], 0) : stack_output(b, &runs, 1 + k, 0, false);
+}
+
+/* The input M. *limit: its value, if data give it; else 0 */
+static int64_t read_trips(Build *b, Ref *limit) {
+  Tensor t;
+  *limit = 0;
+  if (!has_in(b, 0)) return INT64_MAX;
+  if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1)
+    bad(b, "input 'M' must be a single i64");
+  if (const_tensor(b, b->in[0], &t)) return tensor_int(&t, 0);
+  *limit = g_reshape(b->ir, b->in[0], 0, NULL);
+  return INT64_MAX;
+}
+
 void op_loop(Build *b) {
   uint32_t nstate = (uint32_t)b->nin - (b->nin > 2 ? 2 : (uint32_t)b->nin);
   const OnnxGraph *g = attr_find(b, "body")->graph;
   if (g->nout < nstate + 1) bad(b, "attribute 'body' has %u outputs, expected at least %u", g->nout, nstate + 1);
-  uint32_t nscan = g->nout - 1 - nstate, nin = nstate + 2;
-  body(b, "body", nin, g->nout);
+  const uint32_t nscan = g->nout - 1 - nstate;
+  body(b, "body", nstate + 2, g->nout);
   if ((uint32_t)b->nout > nstate + nscan) bad(b, "%d outputs, expected at most %u", b->nout, nstate + nscan);
-  Tensor t;
-  int64_t trips = INT64_MAX;
-  bool known = true, live = true;
-  Ref cond = 0; /* true while the loop has not ended; 0: it cannot have ended yet */
-  if (has_in(b, 0)) {
-    if (in_dt(b, 0) != DT_I64 || dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank) != 1)
-      bad(b, "input 'M' must be a single i64");
-    if (!const_tensor(b, b->in[0], &t))
-      bad(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
-          input_behind(b, b->in[0]));
-    trips = tensor_int(&t, 0);
-  }
-  if (has_in(b, 1)) cond = truth(b, b->in[1], &known, &live);
-  Ref *in = ARENA_NEW(&b->c->model, Ref, nin + 1), *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
-  Runs runs = { 0 };
+  Ref limit, *result = ARENA_NEW(&b->c->model, Ref, nstate + nscan + 1);
+  const int64_t trips = read_trips(b, &limit);
+  Going at = { 0, true, true };
+  if (has_in(b, 1)) at.cond = truth(b, b->in[1], &at.known, &at.live);
   const LoopForm form = { .g = g, .trips = trips, .before = 2, .skip = 1, .nstate = nstate, .nscan = nscan, .state = b->in + 2 };
-  if (trips < INT64_MAX && known && live && build_loop(b, &form, result)) {
-    memcpy(b->out, result, (size_t)b->nout * sizeof *result);
-    return;
-  }
-  memcpy(result, b->in + 2, nstate * sizeof *result);
-  memcpy(in + 2, b->in + 2, nstate * sizeof *in);
-  for (int64_t i = 0; i < trips && (live || !known); i++) {
-    if (!known && trips == INT64_MAX)
-      bad(b, "the number of iterations depends on input '%s' of the graph; limit it by a constant 'M'",
-          input_behind(b, cond));
-    if (!known && nscan)
-      bad(b, "the number of results of the loop depends on input '%s' of the graph", input_behind(b, cond));
-    in[0] = c_int(b->ir, DT_I64, i);
-    in[1] = known ? c_int(b->ir, DT_BOOL, 1) : cond;
-    const size_t noted = wrong_noted(b);
-    const bool doubtful = b->doubtful;
-    b->doubtful |= !known;
-    const Ref *out = run_body(b, g, in, &runs);
-    b->doubtful = doubtful;
-    if (!known) wrong_only_if(b, noted, wrong_noted(b), cond, true);
-    for (uint32_t k = 0; k < nstate; k++)
-      result[k] = known ? out[1 + k] : choose(b, cond, out[1 + k], result[k], "the loop's value", k);
-    memcpy(in + 2, out + 1, nstate * sizeof *in);
-    bool was_known = known;
-    Ref next = truth(b, out[0], &known, &live);
-    if (!was_known) { /* once ended, it stays ended */
-      cond = g_binary(b->ir, OP_AND, cond, next);
-      known = known && !live;
-    } else {
-      cond = next;
-    }
-  }
-  bool none = !runs.n;
-  if (none && nscan) {
-    in[0] = c_int(b->ir, DT_I64, 0);
-    in[1] = c_int(b->ir, DT_BOOL, 0);
-    run_body(b, g, in, &runs);
-  }
-  for (uint32_t k = nstate; k < nstate + nscan; k++)
-    result[k] = none ? empty(b, runs.p[0][1 + k], 0) : stack_output(b, &runs, 1 + k, 0, false);
+  const bool begins = trips > 0 && (at.live || !at.known), by_data = limit || !at.known;
+  bool built = trips < INT64_MAX && at.known && at.live && build_loop(b, &form, result);
+  if (!built && begins && by_data) built = build_early(b, &form, at.known ? 0 : at.cond, limit, result);
+  if (!built && begins && limit)
+    too_much(b, "the number of iterations 'M' depends on input '%s' of the graph; replace 'M' by a constant",
+             input_behind(b, b->in[0]));
+  if (!built) copy_loop(b, &form, at, result);
   memcpy(b->out, result, (size_t)b->nout * sizeof *result);
 }
 

@@ -154,7 +154,7 @@ static Ref pinned(Build *b, Ref x) {
 
 /* Converts to a type of ONNX, which DType may lack */
 static void cast_to(Build *b, int64_t onnx) {
-  const SmallType *t = onnx > 0 && onnx < 100 ? small_type((int)onnx) : NULL;
+  const SmallType *t = onnx > 0 && onnx < 100 && onnx != ONNX_STRING ? small_type((int)onnx) : NULL;
   const Ref x = pinned(b, b->in[0]);
   if (t && t->special == SMALL_POWERS) b->out[0] = narrowed_power(b, x, attr_int(b, "saturate"));
   else if (t) b->out[0] = narrowed(b, t, x, attr_int(b, "saturate"));

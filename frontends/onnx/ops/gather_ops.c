@@ -31,9 +31,7 @@ static void note_wrong(Build *b, Ref r, int64_t extent) {
   Ref under = g_binary(ir, OP_CMPLT, r, c_int(ir, DT_I64, -extent)), over = g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, extent), r);
   Ref any = !low ? over : !high ? under : g_binary(ir, OP_OR, under, over);
   uint32_t all = (1u << n->rank) - 1;
-  any = without_axes(ir, g_reduce(ir, OP_MAX, any, all), all);
-  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof any);
-  b->wrong->p[b->wrong->n++] = any;
+  note_if(b, without_axes(ir, g_reduce(ir, OP_MAX, any, all), all));
 }
 
 static Ref in_extent(Build *b, Ref at, int64_t n) {

@@ -55,7 +55,7 @@ void op_quantize(Build *b) {
   IR *ir = b->ir;
   const Node *x = in_node(b, 0);
   int64_t axis = attr_int(b, "axis"), block = attr_int(b, "block_size"), wanted = attr_int(b, "output_dtype");
-  const SmallType *t = small_type(has_in(b, 2) ? in_narrow(b, 2) : (int)clamp(wanted, 0, 99));
+  const SmallType *t = small_type(has_in(b, 2) ? in_narrow(b, 2) : wanted == ONNX_STRING ? 0 : (int)clamp(wanted, 0, 99));
   check_zero_point(b);
   if (has_in(b, 2) && !t && dt_float(in_dt(b, 2)))
     bad(b, "input 2 is %s, expected an integer type", dtype_info[in_dt(b, 2)].text);

@@ -280,13 +280,46 @@ static Ref places_sorted(Build *b, Ref x, int axis, int64_t k, bool largest) {
   return g_permute(ir, g_reshape(ir, at, n->rank, dims), back);
 }
 
+/* Entries of the results. If k comes from data, they are as many as the model declares; otherwise as many as the axis has, or as
+ * --capacity says. *total: k of a run; 0: the results have k entries */
+static int64_t read_k(Build *b, int axis, int64_t extent, Ref *total) {
+  const int64_t n = dims_elems(in_node(b, 1)->dims, in_node(b, 1)->rank), most = b->ragged->most;
+  Tensor t;
+  *total = 0;
+  if (n != 1) bad(b, "input 'K' has %lld elements, expected one", (long long)n);
+  if (const_tensor(b, b->in[1], &t)) return tensor_int(&t, 0);
+  int rank, one;
+  if (declared_dims(b, 0, &rank)) return *extent_int(b, 1, "K", &one, axis);
+  if (extent < 2)
+    bad(b, "input 'K' depends on input '%s' of the graph, and the axis has %lld elements; replace 'K' by a constant",
+        input_behind(b, b->in[1]), (long long)extent);
+  const Ref k = g_cast(b->ir, scalar_in(b, 1), DT_I64);
+  *total = clamped(b, k, 0, (double)extent);
+  note_if(b, g_binary(b->ir, OP_CMPNE, k, *total));
+  return most && most < extent ? most : extent;
+}
+
+/* Entries behind the first `total` along the axis become -1 as places, and 0 as values. */
+static void keep_first(Build *b, int axis, int64_t k, int64_t extent, Ref total) {
+  IR *ir = b->ir;
+  const int64_t wanted = b->ragged->wanted;
+  const int rank = node(ir, b->in[0])->rank;
+  Ref there = g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, k), total);
+  int64_t dims[MAX_RANK];
+  add_count(b, there, total, wanted && wanted < extent ? wanted : extent);
+  for (int a = 0; a < rank; a++) dims[a] = a == axis ? k : 1;
+  there = g_reshape(ir, there, rank, dims);
+  b->out[0] = g_where(ir, there, b->out[0], num(b, b->out[0], 0));
+  b->out[1] = g_where(ir, there, b->out[1], integer(b, -1));
+}
+
 void op_top_k(Build *b) {
   const Node *x = in_node(b, 0);
   if (!x->rank) bad(b, "the input is a scalar");
-  int n, axis = axis_of(b, attr_int(b, "axis"), x->rank);
-  const int64_t *given = extent_int(b, 1, "K", &n, axis);
-  if (n != 1) bad(b, "input 'K' has %d elements, expected one", n);
-  int64_t k = *given, extent = x->dims[axis];
+  const int axis = axis_of(b, attr_int(b, "axis"), x->rank);
+  const int64_t extent = x->dims[axis];
+  Ref total;
+  const int64_t k = read_k(b, axis, extent, &total);
   if (k < 0 || k > extent) bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);
   const bool largest = attr_int(b, "largest"), keys = dt_bytes((DType)x->dt) <= KEY_BYTES;
   const bool few = keys && k && k <= MOST_PICKS && k <= extent / FEW && extent < INT32_MAX;
@@ -294,4 +327,5 @@ void op_top_k(Build *b) {
   const bool counted = !k || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop || !dims_elems(x->dims, x->rank);
   b->out[1] = (few ? places_picked : counted ? places_counted : places_sorted)(b, b->in[0], axis, k, largest);
   b->out[0] = g_gather(b->ir, b->in[0], b->out[1], axis);
+  if (total) keep_first(b, axis, k, extent, total);
 }
