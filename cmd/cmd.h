@@ -389,7 +389,7 @@ struct Interface {                                        /* facts that a caller
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
   Symbols symbols;                                        /* the ranges of sizes that the bundle serves */
-  Extents extents;                                        /* those of runs, behind the symbols; without values of runs */
+  Extents extents;                                        /* the symbols and extents that follow; no Extent.at */
   RunSizes sizes;                                         /* the sizes of its runs, and of the shapes above */
   bool states;                                            /* the bundle has states, which the runtime advances */
   const char *part;                                       /* entry whose inputs and outputs these are; NULL: the bundle's own */

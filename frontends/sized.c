@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* sized.c: a graph for ranges of sizes of some dimensions.
  *
- * The front ends build a graph for one size of each dimension. So the graph of the greatest sizes is built. For each dimension it is
- * compared with those of a few other sizes. Where a reduction or a padding takes other entries there, a size mask hides entries that
- * a run does not have. A concatenation behind such entries becomes a selection, and a constant that follows from numbers of entries
- * becomes a SIZE. Entries at the end of the dimension, and reversals, become gathers. graph/needs.c says which entries of each
- * value a run needs, and sized_proof.c proves it for each combination of sizes. A model whose arithmetic depends on the sizes in
- * another way is refused.
+ * The front ends build a graph for one size of each dimension. So the graph of the greatest sizes is built. For each dimension it
+ * is compared with those of a few other sizes. Where a reduction or a padding takes other entries there, a size mask hides
+ * entries that a run does not have. A concatenation behind such entries becomes a selection, and a constant that follows from
+ * numbers of entries becomes a SIZE. Entries at the end of the dimension, and reversals, become gathers. graph/needs.c says which
+ * entries of each value a run needs, and sized_proof.c proves it for each combination of sizes. A model whose arithmetic depends
+ * on the sizes in another way is refused.
  *
  * Above TRIES_MOST combinations, not all are tried. In those that are tried, all sizes but one are the least, a middle, or the
  * greatest of their range. Some others are tried, too. Shapes of the cut graph are products of numbers that follow from one size
- * each. The front end computes shapes from sizes, too. Values that follow from one size are tried for each value of it. A polynomial
- * of degree two in each size is known from three values of each. A comparison of values that are monotone in each size comes out
- * alike everywhere if it does so at all corners.
+ * each. The front end computes shapes from sizes, too. Values that follow from one size are tried for each value of it. A
+ * polynomial of degree two in each size is known from three values of each. A comparison of values that are monotone in each size
+ * comes out alike everywhere if it does so at all corners.
  *
  * needs: a model with open dimensions    gives: the graph of the greatest sizes, with IR.symbols and GIO.open   breaks: nothing */
 #include "../compiler/graph/graph.h"
@@ -462,8 +462,8 @@ static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
   z->n++;
 }
 
-/* Compares the greatest size of a symbol with the next smaller ones, and with the least one. Extents behind steps differ not at all
- * of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared instead. */
+/* Compares the greatest size of a symbol with the next smaller ones, and with the least one. Extents behind steps differ not at
+ * all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared instead. */
 static void probe_symbol(Ctx *c, Trial *t, int symbol) {
   const Symbol *s = &t->sizing.ir->symbols.p[symbol];
   if (s->high - s->step <= 1) probe(c, t, symbol, s->high + s->step);

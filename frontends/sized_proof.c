@@ -2,7 +2,8 @@
 /* sized_proof.c: the proof that the graph for ranges of sizes serves a run of some sizes.
  *
  * The graph of the greatest sizes is cut to what a run needs (graph/needs.c). Extents become those of the run, size masks vanish,
- * and sizes become numbers. The result must be what the front end builds for these sizes. Constants are compared by their elements.
+ * and sizes become numbers. The result must be what the front end builds for these sizes. Constants are compared by their
+ * elements.
  *
  * needs: the graph with its needs, and that of the run    gives: nothing, or an error that names the node that differs */
 #include "../compiler/graph/graph.h"

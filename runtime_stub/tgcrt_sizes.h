@@ -19,7 +19,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* symbol: which extent of a run n is */
+/* of: which extent of a run n is */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;
@@ -46,8 +46,8 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   return all;
 }
 
-/* An extent in a run that follows from extent number `of`: an output of a convolution, for example. The first ones are the numbers
- * that the caller sets. */
+/* An extent in a run that follows from extent number `of`: an output of a convolution, for example. The first ones are the
+ * numbers that the caller sets. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of; } tgcrt_extent;
 
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {

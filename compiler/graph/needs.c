@@ -2,14 +2,14 @@
 /* needs.c: how much of each value a run needs, if a run sets extents of inputs and outputs.
  *
  * All shapes have the greatest sizes. A run of size n needs the first n entries of an output along the axis with that extent. If
- * the output has another extent of the run (IR.extents), it needs as many. The walk goes from users to sources. A rule per op says
- * from which entries of a source the needed entries are computed. So the other entries have no effect on a needed one. A need is a
- * list of conditions (Needed). The scores of an attention have two: the first n rows, and in each row the first n entries. A reduction along the
- * axis needs the first n entries if its source is a size mask: WHERE(position < n, value, identity). Below the padding of a
- * convolution such a mask has the fill value. The front end puts masks there (frontends/sized.c). A window needs more entries than
- * it gives, and fewer if it has steps. A need is rounded up to all entries that a value has in the run. So a run's extent of an
- * input never depends on its users. Where an op mixes entries along the axis otherwise, all of the source is needed.
- * If this is an input with the extent n, there is no such bundle.
+ * the output has another extent of the run (IR.extents), it needs as many. The walk goes from users to sources. A rule per op
+ * says from which entries of a source the needed entries are computed. So the other entries have no effect on a needed one. A
+ * need is a list of conditions (Needed). The scores of an attention have two: the first n rows, and in each row the first n
+ * entries. A reduction along the axis needs the first n entries if its source is a size mask: WHERE(position < n, value,
+ * identity). Below the padding of a convolution such a mask has the fill value. The front end puts masks there
+ * (frontends/sized.c). A window needs more entries than it gives, and fewer if it has steps. A need is rounded up to all entries
+ * that a value has in the run. So a run's extent of an input never depends on its users. Where an op mixes entries along the axis
+ * otherwise, all of the source is needed. If this is an input with the extent n, there is no such bundle.
  *
  * needs: any graph, GIO.open    gives: the need of each node below the outputs    keeps: the graph */
 #include "../ir/refmap.h"
@@ -92,7 +92,8 @@ int need_along(IR *ir, const Node *x, const Needed *n, int axis) {
   return -1;
 }
 
-/* The condition `is` on elements of another shape. Entries may be joined to larger ones; round: even if a run ends inside of one */
+/* The condition `is` on elements of another shape. Entries may be joined to larger ones; round: even if a run ends inside of one
+ * */
 static bool regrouped(IR *ir, const Node *x, Need is, bool round, Needed *out) {
   int64_t within;
   for (int64_t g = 1; g <= is.extent; g++) {
@@ -198,8 +199,8 @@ static int64_t part_begin(const IR *ir, const Node *x, int k) {
 
 static int64_t reach(const Node *window, const Node *y) { return (window->dims[y->rank] - 1) * window_dilation(window) + 1; }
 
-/* For an op that changes an axis: from how many of the first entries of its source y the first `count` entries of the result come;
- * -1: they do not come from first entries */
+/* For an op that changes an axis: from how many of the first entries of its source y the first `count` entries of the result
+ * come; -1: they do not come from first entries */
 static int entries_of_source(IR *ir, const Node *x, const Node *y, int k, int axis, int count) {
   Extent e = { .of = count, .times = 1, .over = 1 };
   switch ((Op)x->op) {
@@ -271,7 +272,8 @@ static int entries_of_cat(IR *ir, const Needed *open, const Node *x) {
   return e.of < 0 ? -1 : extent_make(ir, e);
 }
 
-/* The need of a source along an axis, of which a run has `all_of_run` entries (-1: it is not known): as many as that, if `of` is less */
+/* The need of a source along an axis, of which a run has `all_of_run` entries (-1: it is not known): as many as that, if `of` is
+ * less */
 static void add_rounded(IR *ir, const Node *y, int axis, int of, int all_of_run, Needed *out) {
   if (of < 0) return;
   if (all_of_run >= 0 && extent_at_most(ir, of, all_of_run)) of = all_of_run;

@@ -158,8 +158,8 @@ typedef struct Symbols {
   Symbol p[SYMBOLS_MOST];
 } Symbols;                              /* n 0: all sizes are constants */
 typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
-/* An extent in a run follows from another one, `of`: min(most, (of * times + plus) / over), or 0 if the sum is negative. The first
- * rows of IR.extents are the symbols. Extents that have the same values, of the same symbol, are one row. */
+/* An extent in a run follows from another one, `of`: min(most, (of * times + plus) / over), or 0 if the sum is negative. The
+ * first rows of IR.extents are the symbols. Extents that have the same values, of the same symbol, are one row. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;

@@ -2,8 +2,8 @@
 /* caller_rows.c: indices of the caller's memory, whose rows are as long as a run's sizes say.
  *
  * Up to here an index counts elements of the greatest sizes. If a dimension of the run is not outermost, the rows of a smaller
- * size are shorter. An entry of the dimension has `inner` elements. So index / (inner * extent) is the number of the row, and a row
- * has inner * size elements. If rows lie along a further dimension of the run, their numbers change in the same way.
+ * size are shorter. An entry of the dimension has `inner` elements. So index / (inner * extent) is the number of the row, and a
+ * row has inner * size elements. If rows lie along a further dimension of the run, their numbers change in the same way.
  *
  * needs: nests of loops only   gives: nests that access inputs and outputs as the caller lays them out
  * keeps: the value of every element */

@@ -54,8 +54,8 @@ static Ref number_ranges(IR *ir, Ref nest) {
   return nest;
 }
 
-/* Whether range r may become an outer range of `outer` values and an inner one. If a run needs the first entries that r counts, the
- * outer one must count them. */
+/* Whether range r may become an outer range of `outer` values and an inner one. If a run needs the first entries that r counts,
+ * the outer one must count them. */
 static bool splits_entries(IR *ir, Ref nest, Ref r, int64_t outer) {
   tgcrt_size values;
   bool yes = true;

@@ -20,13 +20,14 @@ static tgcrt_size values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   const int64_t first = node(ir, rest)->vmin, last = node(ir, rest)->vmax;
   if (extent % is->extent == 0 && first >= 0 && last < coef && coef * extent == all) return size_all(extent / is->extent, is->of);
   const int64_t entry = all / is->extent; /* values of the range for each entry */
-  if (is->of < ir->symbols.n || coef != 1 || first != last || first < 0 || first % entry || extent % entry || first + extent > all) return none;
+  if (is->of < ir->symbols.n || coef != 1 || first != last || first < 0 || first % entry || extent % entry || first + extent > all)
+    return none;
   const Extent part = { .of = is->of, .times = 1, .plus = -first / entry, .over = 1, .most = extent / entry };
   return size_all(entry, extent_make(ir, part));
 }
 
-/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. part: the range is not the
- * whole axis, so it may be a tile of any height */
+/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. part: the range is not
+ * the whole axis, so it may be a tile of any height */
 static bool is_tile(const IR *ir, const Nest *n, Ref r, int symbol, bool part) {
   bool yes = false;
   for (int k = 0; k < n->n; k++) {

@@ -60,8 +60,8 @@ static bool has_op(const IR *ir, Ref r, Op op) {
 
 static bool asks_size(const IR *ir, Ref r) { return ir->symbols.n && has_op(ir, r, OP_SIZE); }
 
-/* Memory of the caller may end earlier than bounds say. A remainder brings an index that is outside back, but not before that end.
- * path: condition under which the element is used; 0: always */
+/* Memory of the caller may end earlier than bounds say. A remainder brings an index that is outside back, but not before that
+ * end. path: condition under which the element is used; 0: always */
 static Ref load(IR *ir, const Place *p, const Ref *idx, int rank, Ref path) {
   const DType d = ir->bufs.p[p->buf].dt;
   const Ref buf = buffer(ir, p->buf), at = address(ir, p, idx, rank);

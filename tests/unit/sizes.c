@@ -143,7 +143,8 @@ static const Lead leads[] = {
   { "b,2,", "2*b*", "1,1,", "0,0,", 2 },
 };
 
-/* A value of the graph: [lead, n * times, a, b]. b 0: without that axis. n: the extent as text, which is `least` at the least size */
+/* A value of the graph: [lead, n * times, a, b]. b 0: without that axis. n: the extent as text, which is `least` at the least
+ * size */
 typedef struct Shape {
   const Lead *lead;
   int times, a, b, least;
