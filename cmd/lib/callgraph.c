@@ -113,8 +113,8 @@ static int64_t alignment_of(const char *line) {
   return strstr(line, "\tand") && at && strstr(at, "sp") ? strtoll(at + 2, NULL, 10) : 0;
 }
 
-/* gcc does not count the bytes that a frame skips to begin at a multiple of its alignment, nor the return address that is then
- * copied: both together are at most one alignment. Only x86-64 skips; other machines pad inside of the frame. */
+/* A frame may skip bytes to begin at a multiple of its alignment, and then copies the return address. gcc counts neither; both
+ * together are at most one alignment. Only x86-64 skips: other machines pad inside of the frame. */
 void callgraph_read_code(Ctx *c, CallGraph *g, const char *path) {
   const char *name = "";
   size_t n = 0;
