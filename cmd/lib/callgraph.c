@@ -97,7 +97,7 @@ static int64_t deepest(CallGraph *g, size_t i, int depth) {
 
 /* Raises the bytes of functions whose name in the assembly is `name`, to the end of a title. */
 static void add_alignment(CallGraph *g, const char *name, size_t n, int64_t bytes) {
-  for (size_t i = 0; i < g->functions.n; i++) {
+  for (size_t i = 0; bytes && i < g->functions.n; i++) {
     Function *f = &g->functions.p[i];
     const char *colon = strrchr(f->name, ':'), *own = colon ? colon + 1 : f->name;
     if (f->bytes >= 0 && strlen(own) == n && !memcmp(own, name, n) && f->aligned < bytes) {
@@ -124,7 +124,7 @@ void callgraph_read_code(Ctx *c, CallGraph *g, const char *path) {
     const bool label = !strchr("\t .#", *line) && line[length - 1] == ':';
     const char *cold = label ? strstr(line, ".cold") : NULL; /* the rare part of a function may begin its frame */
     if (label) name = line, n = cold ? (size_t)(cold - line) : length - 1;
-    else if (alignment_of(line)) add_alignment(g, name, n, alignment_of(line));
+    else add_alignment(g, name, n, alignment_of(line));
   }
 }
 
