@@ -3,6 +3,7 @@
 CC       ?= cc
 BUILD    ?= build
 PREFIX   ?= /usr/local
+LIBDIR   ?= $(PREFIX)/lib
 DESTDIR  ?=
 OPT      ?= -O2 -g
 PIC      := -fPIC -fno-semantic-interposition# the objects of the program are those of libtgc.so
@@ -297,19 +298,19 @@ site:
 format:
 	git clang-format --extensions c,h HEAD
 
-# what find_package and pkg-config read
-FILLED = sed -e 's|@prefix@|$(PREFIX)|; s|@version@|$(VERSION)|; s|@abi@|$(ABI)|; s|@packages@|$(PKGS)|'
+# what find_package and pkg-config read; they stay right if the folder of the installation is moved
+FILLED = sed -e 's|@prefix@|$(PREFIX)|; s|@libdir@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|; s|@version@|$(VERSION)|; s|@abi@|$(ABI)|; s|@packages@|$(PKGS)|'
 VERSION := $(shell sed -n 's/^\#define TGC_VERSION "\(.*\)"/\1/p' compiler/support/support.h)
 COMPLETIONS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
 install-lib: lib
 	install -Dm644 libtgc/tgc.h $(DESTDIR)$(PREFIX)/include/tgc.h
-	install -Dm644 $(SHARED) $(DESTDIR)$(PREFIX)/lib/libtgc.so.$(ABI)
-	ln -sf libtgc.so.$(ABI) $(DESTDIR)$(PREFIX)/lib/libtgc.so
-	install -Dm644 $(BUILD)/static/libtgc.a $(DESTDIR)$(PREFIX)/lib/libtgc.a
-	mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/tgc
-	$(FILLED) libtgc/tgc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tgc.pc
-	$(FILLED) libtgc/tgcConfig.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/tgc/tgcConfig.cmake
-	$(FILLED) libtgc/tgcConfigVersion.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/tgc/tgcConfigVersion.cmake
+	install -Dm644 $(SHARED) $(DESTDIR)$(LIBDIR)/libtgc.so.$(ABI)
+	ln -sf libtgc.so.$(ABI) $(DESTDIR)$(LIBDIR)/libtgc.so
+	install -Dm644 $(BUILD)/static/libtgc.a $(DESTDIR)$(LIBDIR)/libtgc.a
+	mkdir -p $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/tgc
+	$(FILLED) libtgc/tgc.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/tgc.pc
+	$(FILLED) libtgc/tgcConfig.cmake.in > $(DESTDIR)$(LIBDIR)/cmake/tgc/tgcConfig.cmake
+	$(FILLED) libtgc/tgcConfigVersion.cmake.in > $(DESTDIR)$(LIBDIR)/cmake/tgc/tgcConfigVersion.cmake
 
 install: all install-lib
 	install -Dm755 $(BUILD)/tgc $(DESTDIR)$(PREFIX)/bin/tgc

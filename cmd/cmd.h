@@ -431,8 +431,8 @@ const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
-/* Compiles a source of the bundle. gcc writes a file beside the object: the calls of its functions and their stack bytes. Fails
- * with EX_MISSING without gcc. */
+/* Compiles a source of the bundle. gcc writes beside the object: the calls of its functions, their stack
+ * bytes, and the assembly. Fails with EX_MISSING without gcc. */
 const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
                            const char *source);
 /* Writes the symbols that an object needs to a file. Returns 0, or an exit code and why. */
@@ -666,18 +666,19 @@ void plot_memory(Ctx *c, const Plan *p, Sb *s);
 
 /* ---- callgraph.c: calls and stacks, as gcc writes them ---- */
 /* bytes: the function's own frame; -1: not known. deepest: bytes of all frames on the deepest path that begins with the function.
- * next: the function that it calls on this path; -1: none. assumed: audit's bytes for a function of another file. unbounded: the
- * frame has no bound. reached: a run may reach it. state, for callgraph.c: 0 not visited, 1 on the current path, 2 done */
+ * next: the function that it calls on this path; -1: none. assumed: audit's bytes for a function of another file. aligned: the
+ * part of bytes that aligns the frame. unbounded: the frame has no bound. reached: a run may reach it. state, for callgraph.c: 0
+ * not visited, 1 on the current path, 2 done */
 typedef struct Function {
   const char *name;
-  int64_t bytes, deepest, assumed;
+  int64_t bytes, deepest, assumed, aligned;
   bool unbounded, reached;
   int state, next;
 } Function;
 typedef struct FunctionCall { size_t from, to; } FunctionCall;
 typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
 void callgraph_read(Ctx *c, CallGraph *g, const char *path);
-void callgraph_add(CallGraph *g, int64_t vector_bytes); /* adds bytes that the compiler does not count */
+void callgraph_read_code(Ctx *c, CallGraph *g, const char *path); /* adds what the assembly of x86-64 skips to align frames */
 /* Bytes of the deepest path from `entry`; -1: no such function. follow: a call by pointer may reach each callback */
 int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
 bool is_indirect(const Function *f);                      /* gcc's stand-in for calls by pointer */

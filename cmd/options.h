@@ -116,6 +116,8 @@ OPTION(0,   "holdout-data",     "PATH",                   TEXT,  holdout_data,  
        "folder of further samples to measure on; calibration uses all of --data")
 OPTION(0,   "layers",           "FILE",                   TEXT,  layers,          "q",          INPUT,
        "take the choice of layers in 8 bits from this file, which --save-layers wrote")
+OPTION(0,   "layers",           "FILE",                   TEXT,  layers,          "w",          INPUT,
+       "show the layers of this file, which tgc quantize --json printed: their errors, and which of them are in 8 bits")
 OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRVBPw",     INPUT,
        "seed of random inputs, for inputs without a file (0)")
 OPTION(0,   "size",             "N[,N...]|NAME=N[,...]",  LIST,  sizes,           "RVBP",       INPUT,

@@ -278,7 +278,8 @@ static bool *mark_used(const Cut *w, const Refs *roots) {
 }
 
 /* The graph cut to what a run of these sizes needs; c: where it lives */
-static Graph *graph_cut(Ctx *c, const Graph *g, const Placeds *placed, const Needed *needs, const Needed *open, const int64_t *run) {
+static Graph *graph_cut(Ctx *c, const Graph *g, const Placeds *placed, const Needed *needs, const Needed *open,
+                        const int64_t *run) {
   Graph h = { .ir = ir_new(c), .name = g->name };
   Cut w = { g->ir, h.ir, placed, needs, open, run, xcalloc(g->ir->n, sizeof(Ref)) };
   Refs roots = { 0 }, order = { 0 };

@@ -238,8 +238,8 @@ const char *audited_object(Ctx *c, const Options *o, const char *dir, const char
                            const char *source) {
   /* Functions of x86-64 that call no other may use bytes below their frame, which gcc does not count. As a frame it counts them. */
   const Arch arch = f->target->arch == ARCH_ANY ? host_arch() : f->target->arch;
-  const char *kind = arch == ARCH_X86_64 ? "-c -fPIC -O3 -fstack-usage -fcallgraph-info=su -mno-red-zone"
-                                         : "-c -fPIC -O3 -fstack-usage -fcallgraph-info=su";
+  const char *kind = arch == ARCH_X86_64 ? "-c -fPIC -O3 -fstack-usage -fcallgraph-info=su -save-temps=obj -mno-red-zone"
+                                         : "-c -fPIC -O3 -fstack-usage -fcallgraph-info=su -save-temps=obj";
   const char *object = arena_printf(&c->model, "%s/audited_%.*s.o", scratch, (int)strcspn(source, "."), source), *why;
   Texts more = { 0 };
   if (compiler_probe(c, o, scratch, compiler_for(c, f->target), kind, f->cflags, f->target, &why)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* callgraph.c: the calls between functions and the stack of each, from the files that gcc writes with -fcallgraph-info=su. A
- * function outside of the compiled files has no stack of its own here: the caller assumes one. */
+/* callgraph.c: the calls between functions and the stack of each, from the files that gcc writes with -fcallgraph-info=su and
+ * from its assembly. A function outside of the compiled files has no stack of its own here: the caller assumes one. */
 #include "../cmd.h"
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +37,13 @@ static void read_node(Ctx *c, CallGraph *g, const char *line) {
   g->functions.p[i].unbounded = strstr(bytes, "(dynamic)") != NULL;
 }
 
-void callgraph_read(Ctx *c, CallGraph *g, const char *path) {
+static char *file_text(Ctx *c, const char *path) {
   const Bytes b = file_read(c, path, (size_t)1 << 30);
-  char *text = arena_alloc(&c->model, b.n + 1), *end;
-  memcpy(text, b.p, b.n);
-  text[b.n] = 0;
+  return arena_str(&c->model, (const char *)b.p, b.n);
+}
+
+void callgraph_read(Ctx *c, CallGraph *g, const char *path) {
+  char *text = file_text(c, path), *end;
   for (char *line = text; line; line = end ? end + 1 : NULL) {
     end = strchr(line, '\n');
     if (end) *end = 0;
@@ -93,14 +95,36 @@ static int64_t deepest(CallGraph *g, size_t i, int depth) {
   return f->deepest;
 }
 
-/* Adds what the compiler does not count. A frame that holds vectors begins at a multiple of their size: it may skip almost a
- * vector, and copies the return address. Vectors are in the static functions, kernels and their helpers. The system aligns frames
- * to 16 bytes. */
-void callgraph_add(CallGraph *g, int64_t vector_bytes) {
-  enum { ALIGNED = 16 };
-  for (size_t i = 0; i < g->functions.n; i++) {
+/* Raises the bytes of functions whose name in the assembly is `name`, to the end of a title. */
+static void add_alignment(CallGraph *g, const char *name, size_t n, int64_t bytes) {
+  for (size_t i = 0; bytes && i < g->functions.n; i++) {
     Function *f = &g->functions.p[i];
-    if (vector_bytes > ALIGNED && f->bytes > vector_bytes && strchr(f->name, ':')) f->bytes += vector_bytes;
+    const char *colon = strrchr(f->name, ':'), *own = colon ? colon + 1 : f->name;
+    if (f->bytes >= 0 && strlen(own) == n && !memcmp(own, name, n) && f->aligned < bytes) {
+      f->bytes += bytes - f->aligned;
+      f->aligned = bytes;
+    }
+  }
+}
+
+/* The bytes of "andq $-64, %rsp", which begins a frame at a multiple of 64; 0: another instruction */
+static int64_t alignment_of(const char *line) {
+  const char *at = strstr(line, "$-");
+  return strstr(line, "\tand") && at && strstr(at, "sp") ? strtoll(at + 2, NULL, 10) : 0;
+}
+
+/* A frame may skip bytes to begin at a multiple of its alignment, and then copies the return address. gcc counts neither; both
+ * together are at most one alignment. Only x86-64 skips: other machines pad inside of the frame. */
+void callgraph_read_code(Ctx *c, CallGraph *g, const char *path) {
+  const char *name = "";
+  size_t n = 0;
+  char *text = file_text(c, path), *save = NULL;
+  for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    const size_t length = strlen(line);
+    const bool label = !strchr("\t .#", *line) && line[length - 1] == ':';
+    const char *cold = label ? strstr(line, ".cold") : NULL; /* the rare part of a function may begin its frame */
+    if (label) name = line, n = cold ? (size_t)(cold - line) : length - 1;
+    else add_alignment(g, name, n, alignment_of(line));
   }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c: tgc report: one page of HTML about a model, which needs no other file. It has the graph with fused kernels, the
  * roofline, the memory of the arena, a table of kernels and the error of outputs. Graphviz's dot draws the graph. Times and
- * errors are measured on this machine, if it can run the code. */
+ * errors are measured on this machine, if it can run the code. The errors of a quantised model's layers come from the report of
+ * tgc quantize. */
 #include "../cmd.h"
 #include "../../runtime_stub/tgcrt.h"
 #include <math.h>
@@ -23,6 +24,7 @@ typedef struct Page {
   Timing t;
   NodeEdges edges;
   const Tensor *got; /* outputs of a run; NULL: not made */
+  json_t *quantised; /* report of tgc quantize; NULL: not given */
   Sb html;
 } Page;
 
@@ -189,6 +191,70 @@ static void put_accuracy(Ctx *c, Page *p) {
               "tolerances.");
 }
 
+/* ---- the layers of a quantised model ---- */
+static json_t *quantised_read(Ctx *c, const char *path) {
+  const Bytes b = file_read(c, path, (size_t)1 << 30);
+  json_t *report = json_loadb((const char *)b.p, b.n, 0, NULL);
+  const char *verb = json_string_value(json_object_get(report, "verb"));
+  c->file = NULL;
+  if (!verb || strcmp(verb, "quantize") || !json_array_size(json_object_get(report, "layers")))
+    fail(c, EX_NOINPUT_, "'%s' is not a report that `tgc quantize --json` printed", path);
+  return report;
+}
+
+static double number_at(const json_t *j, const char *key) {
+  const json_t *x = json_object_get(j, key);
+  return json_is_number(x) ? json_number_value(x) : NAN;
+}
+
+static const char *text_at(const json_t *j, const char *key) {
+  const char *s = json_string_value(json_object_get(j, key));
+  return s ? s : "";
+}
+
+/* A number that may be missing */
+static void put_number(Ctx *c, Page *p, double v) { put_cell(p, v, isnan(v) ? "-" : arena_printf(&c->model, "%.4g", v)); }
+
+static const char *why_in_floats(Ctx *c, const json_t *layer) {
+  const char *kept = text_at(layer, "kept");
+  return !strcmp(kept, "drop")          ? arena_printf(&c->model, "in 8 bits: drop %.3g", number_at(layer, "drop_in_8_bits"))
+         : !strcmp(kept, "built model") ? "the built model needs it"
+         : !strcmp(kept, "file")        ? "chosen by --layers"
+                                        : "";
+}
+
+static void put_layer(Ctx *c, Page *p, const json_t *layer) {
+  sb_puts(&p->html, "<tr>");
+  put_cell(p, NAN, text_at(layer, "name"));
+  put_cell(p, NAN, text_at(layer, "op"));
+  put_number(c, p, number_at(layer, "weights"));
+  put_cell(p, number_at(layer, "bits"), number_at(layer, "bits") > 8 ? "float" : "int8");
+  put_number(c, p, number_at(layer, "error_alone"));
+  put_number(c, p, number_at(layer, "drop_alone"));
+  put_cell(p, NAN, why_in_floats(c, layer));
+  sb_puts(&p->html, "</tr>\n");
+}
+
+static void put_quantised(Ctx *c, Page *p) {
+  const json_t *layers = json_object_get(p->quantised, "layers"), *held = json_object_get(p->quantised, "held_out");
+  if (!p->quantised) return;
+  put(p, "h2", "Quantisation");
+  sb_puts(&p->html, "<table class=\"sorted\" id=\"quantised\"><thead><tr><th class=\"text\">layer</th><th class=\"text\">op</th>"
+                    "<th>weights</th><th>kept in</th><th>error alone</th><th>drop alone</th>"
+                    "<th class=\"text\">why in floats</th></tr></thead><tbody>\n");
+  for (size_t i = 0; i < json_array_size(layers); i++) put_layer(c, p, json_array_get(layers, i));
+  sb_puts(&p->html, "</tbody></table>\n");
+  if (held)
+    put_note(p, arena_printf(&c->model,
+                             "Layers of %s. Error alone: of the outputs, relative to the float model's, if only this layer is in "
+                             "8 bits. Drop: how much worse %s then is. It is %.6g in floats, %.6g with all layers in 8 bits, and "
+                             "%.6g as written.",
+                             text_at(p->quantised, "model"), text_at(held, "metric"), number_at(held, "float"),
+                             number_at(json_object_get(held, "all"), "metric"),
+                             number_at(json_object_get(held, "written"), "metric")));
+  else put_note(p, "No errors: tgc quantize measures them with --holdout.");
+}
+
 /* ---- the page ---- */
 static void put_head(Ctx *c, Page *p) {
   const Embedded *css = embedded_file("report.css");
@@ -248,6 +314,7 @@ static void write_page(Ctx *c, void *arg) {
   plot_memory(c, p->plan, &p->html);
   put_table(c, p);
   put_accuracy(c, p);
+  put_quantised(c, p);
   sb_printf(&p->html, "<script>\n%.*s</script>\n</body></html>\n", (int)js->n, js->p);
   c->file = NULL; /* later errors are not about the model */
   file_replace(c, p->o->out, p->html.p, p->html.n);
@@ -258,6 +325,7 @@ int verb_report(Ctx *c, const Options *o) {
   Page p = { .o = o, .target = target_of(c, o) };
   Sample sample = { 0 };
   if (!o->out) fail(c, EX_USAGE_, "report needs a file for the page: -o FILE.html");
+  if (o->layers) p.quantised = quantised_read(c, o->layers);
   feed_read(c, o, &feed);
   Graph *g = load_graph(c, o, &feed);
   node_edges(g, &p.edges); /* before passes change the graph */
@@ -279,5 +347,6 @@ int verb_report(Ctx *c, const Options *o) {
   feed_free(&feed);
   sb_free(&p.html);
   VEC_FREE(&p.edges);
+  json_decref(p.quantised);
   return code;
 }

@@ -14,16 +14,16 @@ typedef struct Tunables {
 extern const Tunables tunables_default;
 
 static inline const Tunables *tunables_of(const Ctx *c) { return c->tunables ? c->tunables : &tunables_default; }
-/* One value: tunable(ir->ctx, max_unroll) */
+/* One value: tunable(ir->ctx, unroll_most) */
 #define tunable(ctx, name) (tunables_of(ctx)->name)
 
 /* Applies "NAME=VALUE". NAME is a tunable, a rate as one part of the compiler uses it (l2_bytes.tile: for register tiles), or
  * `rates`, a factor on all rates. Returns NULL, or the error, allocated in a. */
 const char *tunables_set(Arena *a, Tunables *t, const char *text);
 
-/* Gets row i, one for each value that can be set; false: there is no such row. */
+/* Each tunable and each rate has a row. Gets row i; false: there is no such row. */
 typedef struct TunableRow {
-  const char *name;        /* allocated in a */
+  const char *name;        /* a rate's is allocated in a */
   double value, normal, least, most;
   const char *unit, *reason;
 } TunableRow;

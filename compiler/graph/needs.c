@@ -92,8 +92,7 @@ int need_along(IR *ir, const Node *x, const Needed *n, int axis) {
   return -1;
 }
 
-/* The condition `is` on elements of another shape. Entries may be joined to larger ones; round: even if a run ends inside of one
- * */
+/* The condition `is` on elements of another shape. Entries may be joined to larger ones; round: even if a run ends inside one */
 static bool regrouped(IR *ir, const Node *x, Need is, bool round, Needed *out) {
   int64_t within;
   for (int64_t g = 1; g <= is.extent; g++) {

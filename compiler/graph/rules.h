@@ -4,7 +4,7 @@
 #define TGC_RULES_H
 #include "../ir/refmap.h"
 
-Ref splat(IR *ir, const Node *x, int64_t bits); /* a constant with value bits everywhere, in the type and shape of x */
+Ref splat(IR *ir, const Node *x, int64_t bits); /* a tensor of x's type and shape; each element has these bits */
 static inline bool is_constant(const IR *ir, Ref r) { return !node(ir, r)->varies; } /* depends on constants only */
 
 /* Maps a part of a tensor through a reshape. part has, per axis of `from`, the whole extent or 1; out gets the same for `to`.

@@ -84,7 +84,7 @@ static Ref shortened(Select *s, Ref r) {
   const Node *x = node(s->ir, r);
   const int n = branch_results(x);
   int m = 1;
-  s->src[0] = s->to[branch_arm(x, 0)];
+  *s->src = s->to[branch_arm(x, 0)];
   for (int k = 0; k < 2 * n; k++)
     if (s->asked[r][k % n]) s->src[m] = g_arm(s->ir, branch_branch(x), m, below_arm(s, x, k + 1)), m++;
   return branch_of_arms(s->ir, branch_branch(x), m, s->src);

@@ -46,7 +46,7 @@ typedef struct SmallType {
 const SmallType *small_type(int onnx);                   /* NULL: not one of these types */
 const SmallType *small_type_named(const char *name, size_t n);
 double small_value(const SmallType *t, unsigned bits);
-DType small_bytes(const SmallType *t);                   /* U8 or I8: a byte of a bundle's input or output holds one element */
+DType small_bytes(const SmallType *t); /* the type U8 or I8 of a bundle's input or output, with one element a byte */
 
 static inline int dt_bytes(DType d) { return dtype_info[d].bits / 8; }
 static inline bool dt_float(DType d) { return dtype_info[d].cls == 'f'; }
@@ -65,8 +65,9 @@ typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* L_
 enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 };
 typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes;
 /* Class by which an op is priced. ALU: one instruction on a register. DIV: a division, a reciprocal or a root. MOD: a
- * remainder, or a quotient rounded down. FUNC: a function that lower/libm.c expands to arithmetic. LIBM: a function left to the
- * C library. MEM: a load or a store. GATHER: a load at an index from data. PAD: the comparisons and the select of a border. */
+ * remainder, or a quotient rounded down. FUNC: POW, and functions that lower/libm.c expands to arithmetic for f32. LIBM: a
+ * function left to the C library. MEM: a load or a store. GATHER: a load at an index from data. PAD: the comparisons and the
+ * select of a border. */
 typedef enum { COST_NONE, COST_ALU, COST_DIV, COST_MOD, COST_FUNC, COST_LIBM, COST_MEM, COST_GATHER, COST_PAD } CostClass;
 enum { ARITY_ANY = -1, ARITY_SOME = -2 }; /* in ops.h: S, any number; V, one or more */
 
@@ -105,7 +106,7 @@ typedef enum {             /* how a range is executed; docs/ir.md */
   RK_COUNT
 } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
-/* Whether the values of a range are threads of a block, or are places: blocks or threads. No loop runs over places. */
+/* range_is_thread: the values are threads of a block. range_is_place: they are blocks or threads, which run in parallel. */
 static inline bool range_is_thread(RangeKind k) { return k == RK_LOCAL || k == RK_GROUP; }
 static inline bool range_is_place(RangeKind k) { return k == RK_GRID || range_is_thread(k); }
 
@@ -116,10 +117,10 @@ typedef struct Node {
   uint8_t flags;           /* for the pass that runs; 0 between passes */
   uint16_t lanes;          /* 1: scalar; program level only */
   uint16_t nsrc, narg;
-  bool varies;             /* graph level: depends on a PARAM, or is an op of loops */
+  bool varies;             /* graph level: is or depends on a PARAM, a SIZE or an op of loops */
   uint8_t loop;            /* graph level: 1 + number of the loop in whose body it is; 0: none */
   uint32_t origin;         /* index of Origin */
-  uint32_t newest_range;   /* 1 + the greatest number of a RANGE below this node; 0: there is none */
+  uint32_t newest_range;   /* 1 + the greatest number of a RANGE: this node, or one below it; 0: none */
   const Ref *src;          /* interned */
   const int64_t *arg;      /* interned; meaning by OpInfo.args */
   const int64_t *dims;     /* graph level: shape, rank entries; interned; never NULL */
@@ -262,7 +263,8 @@ static inline Ref operand_if_any(const Node *x, Op op, int i) {
 
 /* Operands of a node that may have one of several ops. Code for any op walks over src[i]. Code uses src[0] directly only if the
  * possible ops name their first operand differently, or the op is not known yet. */
-void check_operand(const Node *x, int i, const char *name); /* BUG if operand i has another name; NULL: lhs and rhs */
+/* BUG if operand i has another name; name NULL: BUG unless x has lhs and rhs */
+void check_operand(const Node *x, int i, const char *name);
 static inline Ref operand_named(const Node *x, int i, const char *name) {
 #ifdef TGC_CHECK_ARGS
   check_operand(x, i, name);
@@ -287,18 +289,19 @@ Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
 /* Makes room for `more` nodes in the table of nodes. Called before a fork, so that no child has to enlarge its own table. */
 void ir_reserve(IR *ir, uint32_t more);
 /* The only constructor. It copies src, arg and dims. The caller gives the type and, at graph level, the shape. It computes
- * bounds, but checks nothing (ir_verify.c does) and folds nothing. */
+ * bounds and fails beyond limits of axes, sources and nodes. It folds nothing; ir_verify.c checks types and shapes. */
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg,
               int rank, const int64_t *dims);
 /* r's op, type, arguments and shape with other sources; r itself if they are the same */
 Ref node_with_src(IR *ir, Ref r, const Ref *src);
 int64_t dims_elems(const int64_t *dims, int rank);            /* product; INT64_MAX on overflow */
-bool node_is_const(const IR *ir, Ref r, int64_t *bits);       /* CONST, or a view of one */
+bool node_is_const(const IR *ir, Ref r, int64_t *bits);       /* CONST, or a view or BCAST of one */
 bool node_widens(const IR *ir, const Node *x);                /* a CAST between integers that keeps every value */
 bool node_is_exact(const IR *ir, const Node *x);              /* an ADD, SUB or MUL of integers that cannot wrap */
 /* least and greatest value of an integer or bool type. False for floats and 64-bit types, which get the bounds of int64_t. */
 bool dt_bounds(DType d, int64_t *lo, int64_t *hi);
-uint64_t dt_wrap(DType d, uint64_t bits);                     /* truncated and sign-extended to the type, as CONST keeps it */
+/* bits as CONST keeps them: truncated, then sign- or zero-extended; a bool is 0 or 1 */
+uint64_t dt_wrap(DType d, uint64_t bits);
 
 /* ---- scalar constants. Their bits: integers are sign- or zero-extended; bool is 0 or 1; f64 and f32 are their own bits (f32
  * in the low 32); f16 and bf16 are in the low 16 ---- */
@@ -391,7 +394,7 @@ Ref branch_of_arms(IR *ir, int64_t branch, int n, const Ref *arms); /* arms: of 
 Ref g_chosen(IR *ir, Ref branch, int at);
 static inline int branch_results(const Node *x) { return (x->nsrc - 1) / 2; }
 const char *g_branch_refuses(const IR *ir, Ref branch); /* why it is no branch; NULL: it is one */
-/* Replaces branches below the roots by selections, but for those in stays (by Ref; NULL: none stays), and drops their unused results */
+/* Replaces branches below the roots by selections, but for those in stays (by Ref; NULL: none stays). Drops unused results */
 void ir_select(IR *ir, Ref *roots, size_t n, const bool *stays);
 typedef struct Guard { int in; Ref branch; bool yes; } Guard; /* in: 1 + number of the guard around it; 0: none */
 typedef struct Guards {
@@ -422,7 +425,7 @@ static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->ra
 /* A state: an output that the bundle keeps as an input of the next run. */
 typedef struct GState {
   int axis;                /* -1: the output is the next input. Else the output is the input with `taken` elements appended
-                              along this axis; the last elements are the next input. */
+                              along this axis. Its last elements, as many as the input has, are the next input. */
   int64_t taken, capacity; /* capacity: extent of the memory along axis */
   int64_t step, most;      /* elements by which the window moves at a time, and the most that a run appends. Both are `taken`,
                               unless entries share the window and append different numbers */
@@ -440,8 +443,8 @@ struct Graph {
   const char *name;
   VEC(GIO) inputs;         /* inputs.p[i].ref is PARAM slot i; it may be unused */
   VEC(GIO) outputs;
-  VEC(GState) states;      /* the last states.n inputs and outputs are the states, in order */
-  bool grows;              /* the last state counts how many elements were appended to the windows: states with axis >= 0 */
+  VEC(GState) states;      /* the last states.n inputs are the states, in order; so are the last outputs before the guard */
+  bool grows;              /* the last state counts the elements appended to the windows, which are the states with axis >= 0 */
   bool guarded;            /* one more output, which the caller does not get: a bool, true if an index was out of range. If a
                               result may exceed its capacity, a u8: bit 0 has that bool, bit 1: a result exceeded it */
   VEC(GEntry) entries;     /* the graph consists of these, and its plan holds their kernels one entry after another; none: the
@@ -454,11 +457,11 @@ static inline bool graph_may_overflow(const Graph *g) { return g->guarded && g->
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; }
 
 /* Total order of nodes by structure (node_order.c): negative, 0 or positive as `a` stands before, equals or stands after `b`. It
- * does not depend on the order in which nodes were made. It compares numbers of ranges and buffers by their order only. */
+ * does not depend on the order in which nodes were made. Numbers of ranges, and of buffers, only tell which of two is greater. */
 int node_order(const IR *ir, Ref a, Ref b);
 int node_order_r(const void *a, const void *b, void *ir); /* for qsort_r over Refs */
 /* Topological order: appends all nodes below roots to out, sources before users. The caller frees out with VEC_FREE. Iterative.
- * The IR stores the order below a single root, since nodes never change. A second call with this root copies it. */
+ * The IR stores the order below a single root, if it is not long. A second call with this root copies it. */
 void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
 
 /* ---- index algebra (algebra.c): i64 scalar expressions of CONST RANGE ADD SUB MUL FLDIV FLMOD MIN MAX compares AND OR NOT
@@ -502,7 +505,7 @@ static inline bool gio_is_open(const GIO *v) {
     if (v->open[a]) return true;
   return false;
 }
-/* a RANGE over the first values of `extent`, as many as size `number` says */
+/* a RANGE of this extent that ends earlier, at size `number` of the run */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
 Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of this one */
 Ref ix_const(IR *ir, int64_t v);
@@ -572,8 +575,8 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n);
 /* ---- rewriting (rewrite.c): tables of rules, indexed by root op, applied bottom-up to a fixed point ---- */
 typedef Ref (*RuleFn)(IR *ir, Ref r, void *arg); /* the replacement, or 0: the rule does not apply */
 typedef struct Rule { Op op; const char *name; RuleFn fn; } Rule; /* op OP_NONE ends a table */
-/* Rewrites the nodes below roots[], in place. BUG after a step budget linear in the size. hits[i] counts rule i; hits may be
- * NULL. Returns true if anything changed. */
+/* Rewrites the nodes below roots[]; roots[] gets the new Refs. BUG after a step budget linear in the size. hits[i] counts rule i;
+ * hits may be NULL. Returns true if anything changed. */
 bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits);
 bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* all nodes below the outputs */
 /* The same for rules that must not duplicate work. users maps each node to its number of uses before the rewriting. If a node is

@@ -66,10 +66,11 @@ enum { REBASE_ALIGN = 64 }; /* bytes: alignment that backends assume of pointers
 void plan_rebase(Plan *p);
 
 /* ---- kernel_functions.c ---- */
-uint32_t kernel_signature(const Plan *p, size_t k); /* the text of kernel k's function without its name, interned; printed once */
+/* Number of the interned text of kernel k's function, without its name. The first call prints the text. */
+uint32_t kernel_signature(const Plan *p, size_t k);
 void plan_render(Plan *p);          /* Kernel.text */
 bool buf_has_rows(const Buf *b); /* rows in the caller's memory are as long as a run's sizes say */
-Ref caller_rows(IR *ir, Ref nest);   /* caller_rows.c: with indices of inputs and outputs as a run's size lays them out */
+Ref caller_rows(IR *ir, Ref nest);   /* caller_rows.c: the nest, whose accesses find rows as long as a run's sizes say */
 bool kernel_sized(const IR *ir, const Kernel *k);   /* k's program asks for sizes of the run */
 
 /* the launches of a kernel for a machine with a Device, in order; the caller frees them */
@@ -99,9 +100,9 @@ Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC that the product 
 const IsaOp *tile_isa_op(const IR *ir, const Node *mma);
 
 /* ---- shared_packing.c ---- */
-/* The index in the order in which an earlier entry of the pipeline packed a weight of equal bytes. *order: that order, for this
- * tensor. 0: there is none, or lanes would not read neighbours */
+/* An earlier entry of the pipeline may have packed a weight that has the same bytes as `tensor`. Returns the index in that packed
+ * order; *order: the order. 0: there is none, or lanes would not read neighbours */
 Ref shared_order(Plan *p, int64_t tensor, Ref index, Packed *order);
-/* Whether an earlier entry reads a weight of equal bytes in its own order, which serves the lanes of this load, too */
+/* Whether an earlier entry reads a weight of the same bytes that is not packed, and lanes of this load read neighbours there */
 bool shared_plain(const Plan *p, int64_t tensor, Ref index);
 #endif

@@ -330,8 +330,7 @@ static int64_t begin_in_whole(const Sched *s, Ref r, int a, Ref *whole) {
 }
 
 /* The need of value r, as conditions on elements of its buffer. A halo makes rows longer: entries of the value begin behind its
- * lower part, and readers reach into its upper part. Entries of a concatenation's part lie behind those of the parts before it.
- * */
+ * lower part, and readers reach into its upper part. Entries of a concatenation's part lie behind those of parts before it. */
 static Needed needed_in_memory(const Sched *s, Ref r) {
   IR *ir = s->ir;
   const Node *x = node(ir, r);

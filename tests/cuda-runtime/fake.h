@@ -16,7 +16,7 @@ typedef struct Fake {
   uint64_t memory;               /* bytes of a device */
   const char *name;
   const char *no_function;       /* name of a missing function of the library; NULL: none is missing */
-  unsigned char guard;           /* the value that a run's guard reads as if no kernels run; only guards are reads of one byte */
+  unsigned char guard;           /* if no kernels run: a copied byte. Only a run's guard is copied as one byte */
   /* seen by tests */
   int calls, live;               /* calls of functions; objects that are alive */
   int launches, replays;         /* launches; replays of a graph */

@@ -254,7 +254,8 @@ static Shape joined_entries(Sb *s, Random *r, int at, Shape v) {
   Shape w = v;
   char shape[64];
   const int lead = v.lead->axes ? atoi(v.lead->dims) : 1; /* 0: a run decides */
-  if (!lead || v.lead->axes > 1 || v.times > 1 || !changed_extent(&w, place == 2 ? 2 * more : more, 1, 0)) return unchanged(s, at, v);
+  if (!lead || v.lead->axes > 1 || v.times > 1 || !changed_extent(&w, place == 2 ? 2 * more : more, 1, 0))
+    return unchanged(s, at, v);
   snprintf(shape, sizeof shape, "[%s%d,%d", v.lead->dims, more, v.a);
   snprintf(shape + strlen(shape), sizeof shape - strlen(shape), v.b ? ",%d]" : "]", v.b);
   constants(s, at, more * v.a * lead * (v.b ? v.b : 1), shape);
@@ -393,7 +394,8 @@ static char *random_graph(uint64_t seed, int least, bool spatial, int *dims) {
   Random r = { seed * 7919 + 1 };
   Sb s = { 0 };
   const int ops = 2 + below(&r, 7);
-  Shape v = { &leads[below(&r, (int)(sizeof leads / sizeof *leads))], 1, 1 + below(&r, 24), below(&r, 3) ? 0 : 1 + below(&r, 6), least, "n" };
+  const Lead *lead = &leads[below(&r, (int)(sizeof leads / sizeof *leads))];
+  Shape v = { lead, 1, 1 + below(&r, 24), below(&r, 3) ? 0 : 1 + below(&r, 6), least, "n" };
   const bool turned = v.lead->axes == 1 && below(&r, 2), mask = below(&r, 2);
   *dims = strchr(v.lead->dims, 'm') ? 3 : strchr(v.lead->dims, 'b') ? 2 : 1;
   if (turned) { /* n outermost in memory */
