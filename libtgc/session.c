@@ -373,6 +373,7 @@ static int verify_apart(Call *k) {
   tgc *t = k->t;
   if (t->guest || !t->path) return wrong_use(t, "there is no model: tgc_load comes first");
   int code = check_options(t, VERB_verify);
+  t->stale = true; /* a compilation has other options */
   if (code) return code;
   t->o.json = true; /* nothing is printed */
   Ctx other;

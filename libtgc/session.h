@@ -11,14 +11,14 @@ struct tgc {
   Ctx own;
   Arena texts;             /* values of options, until tgc_free */
   Options set;             /* options that were set; its lists are owned unless `guest` */
-  Options o;               /* copy of `set` for the current call: a dump changes some */
+  Options o;               /* copy of `set`; the model's dump changes some options in it */
   bool guest;              /* c is the program's context, whose messages are printed as usual */
   bool loaded, used;       /* loaded: g is a graph; used: g was compiled, and may have changed */
   bool stale;              /* options were set since the model was loaded */
   tgc_listener *listener;
   void *listener_arg;
   const char *path;
-  /* ---- from session_load ---- */
+  /* ---- from tgc_load ---- */
   Resumed *from;           /* the model, if it is a dump; else NULL */
   const Target *target;
   Feed feed;
@@ -33,9 +33,9 @@ struct tgc {
   Bundle bundle;
 };
 
-void session_over(tgc *t, Ctx *c, const Options *o); /* opens a session of the program; tgc_load reads o->model */
+void session_over(tgc *t, Ctx *c, const Options *o); /* opens a session of the program, with these options */
 void session_end(tgc *t);                            /* frees memory of a session of the program */
-/* Steps of tgc_compile, which fail() in the session's context */
-void session_sample(tgc *t);                         /* the exact outputs, where the error of a precision is to be measured */
+/* Steps of tgc_compile */
+void session_sample(tgc *t); /* the exact outputs, if the error of a precision is to be measured. May fail() in the session's context */
 int session_plan(tgc *t);                            /* compiles; a status */
 #endif

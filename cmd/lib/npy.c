@@ -99,7 +99,8 @@ Tensor npy_parse(Ctx *c, const char *what, Bytes b) {
   size_t have = b.n - 8 - wide - n;
   if ((uint64_t)t.elems > have || size_mul((size_t)t.elems, string ? string : (size_t)dt_bytes(t.dt)) != have)
     fail(c, EX_NOINPUT_, "'%s': %zu bytes of elements do not fit the shape", what, have);
-  if (string && t.rank == MAX_RANK) fail(c, EX_NOINPUT_, "'%s': cannot read the shape: %s", what, head);
+  if (string && t.rank == MAX_RANK)
+    fail(c, EX_NOINPUT_, "'%s': an array of strings has %d dimensions, over the limit of %d", what, t.rank, MAX_RANK - 1);
   if (string) parse_strings(c, b.p + 8 + wide + n, string, after_key(head, "descr")[1] == 'U', &t);
   else t.data = arena_dup(&c->model, b.p + 8 + wide + n, have); /* aligned */
   return t;

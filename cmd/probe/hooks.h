@@ -28,8 +28,8 @@ static double tgc_all_spent(int k) {
   return all;
 }
 
-/* The kernels between the previous call and this one ran as a group. Each gets its share of the time between the calls. A loop
- * that may end early runs its kernels again, so their times are added up. */
+/* The kernels between the previous call and this one ran as a group, or a branch skipped them. Each that ran gets its share of
+ * the time between the calls. A loop that may end early runs its kernels again, so their times are added up. */
 static void tgc_step(int k) {
   static int last;
   static double before, took[STEPS];

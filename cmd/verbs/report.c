@@ -252,7 +252,7 @@ static void put_quantised(Ctx *c, Page *p) {
                              text_at(p->quantised, "model"), text_at(held, "metric"), number_at(held, "float"),
                              number_at(json_object_get(held, "all"), "metric"),
                              number_at(json_object_get(held, "written"), "metric")));
-  else put_note(p, "No errors: tgc quantize measures them with --holdout.");
+  else put_note(p, "The errors were not measured; tgc quantize measures them with --holdout.");
 }
 
 /* ---- the page ---- */

@@ -12,7 +12,7 @@ static inline bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX
 static inline Span span_or(Span a, Span b) { return (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; }
 static inline Span span_and(Span a, Span b) { return (Span){ a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi }; }
 
-Span type_span(DType d); /* values of a type; UNKNOWN for 64-bit integers and floats (node.c) */
+Span type_span(DType d); /* values of a type; UNKNOWN for floats and for 64-bit integers (node.c) */
 
 /* All products of a value of a and a value of b; UNKNOWN if one overflows 64 bits */
 static inline Span span_mul(Span a, Span b) {

@@ -321,7 +321,7 @@ static Ref pad_axis(Build *b, Ref r, int axis, int64_t n, Ref lo, Ref hi, Ref fi
   const bool constant = attr_is(b, "mode", "constant");
   wrong_if(b, g_binary(ir, OP_CMPNE, add(b, lo, hi), integer(b, n - d)));
   if (!constant) wrong_if(b, g_binary(ir, OP_CMPLT, g_binary(ir, OP_MIN, lo, hi), integer(b, 0)));
-  if (!d) bad(b, "axis %d is empty and cannot be extended by data", axis);
+  if (!d) bad(b, "axis %d is empty, and the pads of an empty axis must be constant", axis);
   Ref at = sub(b, g_iota(ir, DT_I64, n), lo), turned;
   if (attr_is(b, "mode", "wrap")) return along_axis(b, r, axis, g_binary(ir, OP_FLMOD, at, integer(b, d)));
   if (attr_is(b, "mode", "reflect")) {

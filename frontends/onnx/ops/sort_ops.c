@@ -291,7 +291,7 @@ static int64_t read_k(Build *b, int axis, int64_t extent, Ref *total) {
   int rank, one;
   if (declared_dims(b, 0, &rank)) return *extent_int(b, 1, "K", &one, axis);
   if (extent < 2)
-    bad(b, "input 'K' depends on input '%s' of the graph, and the axis has %lld elements; replace 'K' by a constant",
+    bad(b, "input 'K' depends on input '%s' of the graph, and on an axis of %lld elements 'K' must be constant",
         input_behind(b, b->in[1]), (long long)extent);
   const Ref k = g_cast(b->ir, scalar_in(b, 1), DT_I64);
   *total = clamped(b, k, 0, (double)extent);
