@@ -236,7 +236,8 @@ bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
 /* Sets sizes that are 0 to the greatest ones. Fails if another one is outside of its range. Returns the text of the sizes; NULL:
  * there is no range */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
-void values_at(GIO *v, size_t n, const int64_t *run);                               /* sets the extents that sizes decide */
+/* Sets the extents that sizes decide. extents: those that follow from sizes, behind `symbols` of them; NULL: no value has one */
+void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int64_t *run);
 const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run);       /* a copy with these extents */
 Options one_size(Ctx *c, const Options *o, const Symbols *all, const int64_t *run); /* o with these sizes in place of ranges */
 
@@ -388,6 +389,7 @@ struct Interface {                                        /* facts that a caller
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
   Symbols symbols;                                        /* the ranges of sizes that the bundle serves */
+  Extents extents;                                        /* the symbols and extents that follow; no Extent.at */
   RunSizes sizes;                                         /* the sizes of its runs, and of the shapes above */
   bool states;                                            /* the bundle has states, which the runtime advances */
   const char *part;                                       /* entry whose inputs and outputs these are; NULL: the bundle's own */

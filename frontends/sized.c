@@ -1,305 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* sized.c: a graph for ranges of sizes of some dimensions, and the proof that it is one.
+/* sized.c: a graph for ranges of sizes of some dimensions.
  *
  * The front ends build a graph for one size of each dimension. So the graph of the greatest sizes is built. For each dimension it
- * is compared with that of another size. If a reduction takes more or fewer entries there, a size mask hides entries that a run
- * does not have. A constant that is a number of entries becomes a SIZE. graph/needs.c says which entries of each value a run
- * needs. For each combination of sizes, the graph is cut to the needs of that run. The result must be what the front end builds
- * for these sizes. A model whose arithmetic depends on the sizes in another way differs and is refused.
+ * is compared with those of a few other sizes. Where a reduction or a padding takes other entries there, a size mask hides
+ * entries that a run does not have. A concatenation behind such entries becomes a selection, and a constant that follows from
+ * numbers of entries becomes a SIZE. Entries at the end of the dimension, and reversals, become gathers. graph/needs.c says which
+ * entries of each value a run needs, and sized_proof.c proves it for each combination of sizes. A model whose arithmetic depends
+ * on the sizes in another way is refused.
  *
  * Above TRIES_MOST combinations, not all are tried. In those that are tried, all sizes but one are the least, a middle, or the
- * greatest of their range. Some others are tried, too. Shapes of the cut graph are products of sizes. The front end computes
- * shapes from sizes, too. Values that follow from one size are tried for each value of it. A polynomial of degree two in each
- * size is known from three values of each. A comparison of values that are monotone in each size comes out alike everywhere if
- * it does so at all corners.
+ * greatest of their range. Some others are tried, too. Shapes of the cut graph are products of numbers that follow from one size
+ * each. The front end computes shapes from sizes, too. Values that follow from one size are tried for each value of it. A
+ * polynomial of degree two in each size is known from three values of each. A comparison of values that are monotone in each size
+ * comes out alike everywhere if it does so at all corners.
  *
  * needs: a model with open dimensions    gives: the graph of the greatest sizes, with IR.symbols and GIO.open   breaks: nothing */
 #include "../compiler/graph/graph.h"
-#include "../compiler/interp/interp.h"
-#include "../compiler/ir/refmap.h"
 #include "sized.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the graph of a run ---- */
-typedef struct Cut {
-  const IR *from;
-  IR *to;
-  const Needed *needs;
-  const int64_t *run;      /* its sizes */
-  Ref *now;                /* by Ref of `from` */
-} Cut;
-
-/* The elements of a tensor that are needed */
-static Tensor cut_tensor(const Cut *w, const Tensor *t, const Needed *n, const int64_t *dims) {
-  const size_t size = (size_t)dt_bytes(t->dt);
-  Tensor part = *t;
-  memcpy(part.dims, dims, (size_t)t->rank * sizeof *dims);
-  part.elems = dims_elems(dims, t->rank);
-  if (!t->data || part.elems == t->elems) return part;
-  char *p = arena_alloc(&w->to->ctx->model, (size_t)part.elems * size);
-  part.data = p;
-  for (int64_t i = 0; i < t->elems; i++) {
-    bool needed = true;
-    for (int k = 0; k < n->n && needed; k++) needed = i / n->of[k].inner % need_high(w->from, n->of[k]) < w->run[n->of[k].symbol];
-    if (!needed) continue;
-    memcpy(p, (const char *)t->data + (size_t)i * size, size);
-    p += size;
-  }
-  return part;
-}
-
-/* The axes of a value, split so that each condition has an axis of its own. symbol: whose size that axis ends at; -1: none */
-typedef struct Split {
-  int n;
-  int64_t extent[MAX_RANK];
-  int symbol[MAX_RANK];
-} Split;
-
-static void put_axis(Split *s, int64_t extent, int symbol) {
-  s->extent[s->n] = extent;
-  s->symbol[s->n++] = symbol;
-}
-
-/* Finds the condition on axis a with the greatest `inner` in that axis below *within. */
-static bool next_condition(const IR *ir, const Node *y, const Needed *n, int a, int64_t *within, Need *c) {
-  int64_t in, most = 0;
-  for (int k = 0; k < n->n; k++)
-    if (need_axis(ir, y, n->of[k], &in) == a && in < *within && in > most) most = in, *c = n->of[k];
-  *within = most;
-  return most > 0;
-}
-
-/* had: conditions along which the value is cut already. False: there are too many axes */
-static bool split_axes(const Cut *w, const Node *y, const Needed *n, const Needed *had, Split *s) {
-  s->n = 0;
-  for (int a = 0; a < y->rank; a++) {
-    int64_t left = y->dims[a];
-    Need c;
-    for (int64_t in = INT64_MAX; next_condition(w->from, y, n, a, &in, &c); left = in) {
-      const int64_t high = need_high(w->from, c);
-      if (s->n + 3 > MAX_RANK) return false;
-      if (left > in * high) put_axis(s, left / (in * high), -1);
-      put_axis(s, needed_has(had, c) ? w->run[c.symbol] : high, c.symbol);
-    }
-    if (s->n + 1 > MAX_RANK) return false;
-    put_axis(s, left, -1);
-  }
-  return true;
-}
-
-/* Source k of a node. If another user needs more of the source, it is larger, and the node takes the entries that it needs. */
-static Ref cut_source(const Cut *w, Ref r, int k) {
-  IR *ir = w->to;
-  const Ref source = node(w->from, r)->src[k], now = w->now[source];
-  const Node *y = node(w->from, source);
-  const Needed n = graph_need_of_source(w->from, r, k, &w->needs[r]);
-  const int64_t none[MAX_RANK] = { 0 };
-  int64_t dims[MAX_RANK];
-  Split s;
-  if (n.n <= 0 || w->needs[source].n >= n.n) return now;
-  if (!split_axes(w, y, &n, &w->needs[source], &s))
-    fail_at(ir->ctx, EX_BADMODEL, ir_pos(w->from, r),
-            "--dim %s: the node has too many axes for a range of sizes; give one number",
-            w->from->symbols.p[n.of[n.n - 1].symbol].name);
-  Ref part = g_reshape(ir, now, s.n, s.extent);
-  for (int i = 0; i < s.n; i++)
-    if (s.symbol[i] >= 0) s.extent[i] = w->run[s.symbol[i]];
-  part = g_shrink(ir, part, none, NULL, s.extent);
-  need_dims(w->from, y, &n, w->run, dims);
-  return g_reshape(ir, part, y->rank, dims);
-}
-
-static Ref cut_node(const Cut *w, Ref r) {
-  IR *ir = w->to;
-  const Node *x = node(w->from, r);
-  int64_t dims[MAX_RANK], arg[2 * MAX_RANK];
-  Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
-  for (int k = 0; k < x->nsrc; k++) src[k] = cut_source(w, r, k);
-  const Need mask = graph_size_mask(w->from, r);
-  if (mask.inner && needed_has(&w->needs[r], mask)) return src[1];
-  need_dims(w->from, x, &w->needs[r], w->run, dims);
-  memcpy(arg, x->arg, (size_t)(x->narg < 2 * MAX_RANK ? x->narg : 2 * MAX_RANK) * sizeof *arg);
-  switch ((Op)x->op) {
-  case OP_SIZE: return c_int(ir, DT_I64, size_in_run(w->from, (int)size_id(x), w->run));
-  case OP_RESHAPE: return g_reshape(ir, src[0], x->rank, dims);
-  case OP_EXPAND: return g_expand(ir, src[0], x->rank, dims);
-  case OP_PERMUTE: return g_permute(ir, src[0], arg);
-  case OP_SHRINK: return g_shrink(ir, src[0], arg, arg + x->rank, dims);
-  case OP_ITERATE: return g_iterate(ir, (int)iterate_loop(x), iterate_trips(x), (int)iterate_while(x), x->nsrc, src);
-  case OP_REDUCE: return g_reduce(ir, reduce_op(x), src[0], reduce_axes(x));
-  case OP_WEIGHT: {
-    const Tensor t = cut_tensor(w, &w->from->tensors.p[weight_id(x)], &w->needs[r], dims);
-    arg[0] = ir_tensor(ir, &t);
-    break;
-  }
-  default: break;
-  }
-  return node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->op == OP_WEIGHT ? arg : x->arg, x->rank, dims);
-}
-
-static void cut_values(const Cut *w, const GIO *from, size_t n, Graph *h, bool out) {
-  for (size_t i = 0; i < n; i++) {
-    GIO v = from[i];
-    v.ref = w->now[v.ref];
-    if (out) VEC_PUSH(&h->outputs, v);
-    else VEC_PUSH(&h->inputs, v);
-  }
-}
-
-/* The graph cut to what a run of these sizes needs; c: where it lives */
-static Graph *graph_cut(Ctx *c, const Graph *g, const Needed *needs, const int64_t *run) {
-  Graph h = { .ir = ir_new(c), .name = g->name };
-  Cut w = { g->ir, h.ir, needs, run, xcalloc(g->ir->n, sizeof(Ref)) };
-  Refs roots = { 0 }, order = { 0 };
-  for (size_t i = 0; i < g->inputs.n; i++) VEC_PUSH(&roots, g->inputs.p[i].ref);
-  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  ir_toposort(g->ir, roots.p, roots.n, &order);
-  for (size_t i = 0; i < order.n; i++) w.now[order.p[i]] = cut_node(&w, order.p[i]);
-  cut_values(&w, g->inputs.p, g->inputs.n, &h, false);
-  cut_values(&w, g->outputs.p, g->outputs.n, &h, true);
-  Graph *compact = ir_compact(&h);
-  VEC_FREE(&roots);
-  VEC_FREE(&order);
-  VEC_FREE(&h.inputs);
-  VEC_FREE(&h.outputs);
-  free(w.now);
-  ir_free(h.ir);
-  return compact;
-}
-
-/* ---- comparing ---- */
-static bool same_tensor(const Tensor *a, const Tensor *b) {
-  if (a->dt != b->dt || a->rank != b->rank || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims)) return false;
-  if (!a->data || !b->data) return a->data == b->data && a->splat == b->splat;
-  return a->data == b->data || !memcmp(a->data, b->data, (size_t)(a->elems * dt_bytes(a->dt)));
-}
-
-/* op, type, shape and arguments */
-static bool same_op(const IR *a, const Node *x, const IR *b, const Node *y) {
-  if (x->op != y->op || x->dt != y->dt || x->rank != y->rank || x->nsrc != y->nsrc || x->narg != y->narg ||
-      (x->rank && memcmp(x->dims, y->dims, x->rank * sizeof *x->dims)))
-    return false;
-  if (x->op == OP_WEIGHT) return same_tensor(&a->tensors.p[weight_id(x)], &b->tensors.p[weight_id(y)]);
-  return !x->narg || !memcmp(x->arg, y->arg, x->narg * sizeof *x->arg);
-}
-
-static size_t place_in(const Refs *list, Ref r) {
-  size_t i = 0;
-  while (list->p[i] != r) i++;
-  return i;
-}
-
-/* Two values that depend on no input are computed alike. */
-static bool computed_alike(const IR *a, Ref r, const IR *b, Ref s) {
-  Refs all[2] = { { 0 }, { 0 } };
-  ir_toposort(a, &r, 1, &all[0]);
-  ir_toposort(b, &s, 1, &all[1]);
-  bool same = all[0].n == all[1].n;
-  for (size_t i = 0; i < all[0].n && same; i++) {
-    const Node *x = node(a, all[0].p[i]), *y = node(b, all[1].p[i]);
-    same = same_op(a, x, b, y);
-    for (int k = 0; k < x->nsrc && same; k++) same = place_in(&all[0], x->src[k]) == place_in(&all[1], y->src[k]);
-  }
-  VEC_FREE(&all[0]);
-  VEC_FREE(&all[1]);
-  return same;
-}
-
-/* Front ends choose the form of a constant by its shape; its elements count. */
-static bool same_constant(IR *a, Ref r, IR *b, Ref s) {
-  Tensor x, y;
-  return computed_alike(a, r, b, s) || (interp_const(a, r, &x) && interp_const(b, s, &y) && same_tensor(&x, &y));
-}
-
-/* 0: the graphs compute the same; else the node of g at which they differ first on the way from the outputs */
-static Ref difference(Graph *g, Graph *h) {
-  RefMap peer = { 0 };     /* node of g to the node of h that computes the same, if their sources do */
-  Refs todo = { 0 };
-  Ref wrong = g->outputs.n == h->outputs.n ? 0 : 1;
-  for (size_t i = 0; i < g->outputs.n && !wrong; i++) {
-    VEC_PUSH(&todo, g->outputs.p[i].ref);
-    VEC_PUSH(&todo, h->outputs.p[i].ref);
-  }
-  while (todo.n && !wrong) {
-    const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
-    const Node *x = node(g->ir, r), *y = node(h->ir, s);
-    if (refmap_get(&peer, r) == s) continue;
-    const bool constant = !x->varies && !y->varies;
-    if (constant ? !same_constant(g->ir, r, h->ir, s) : refmap_get(&peer, r) || !same_op(g->ir, x, h->ir, y)) wrong = r;
-    refmap_set(&peer, r, s);
-    for (int k = 0; k < x->nsrc && !constant && !wrong; k++) {
-      VEC_PUSH(&todo, x->src[k]);
-      VEC_PUSH(&todo, y->src[k]);
-    }
-  }
-  refmap_free(&peer);
-  VEC_FREE(&todo);
-  return wrong;
-}
-
-static Graph *simplified(Graph *g) {
-  graph_simplify(g, false);
-  return ir_compact(g);
-}
-
 /* ---- what depends on sizes ---- */
-/* A reduction and, by symbol, its axes along which it takes other entries at the other size. Or a constant that is a multiple of
- * the sizes of some symbols, or the inverse of one */
-typedef struct Sized {
-  Ref r;
-  uint32_t axes[SYMBOLS_MOST], symbols;
-  bool inverse;
-} Sized;
-typedef struct Sizeds {
-  VEC(Sized) list;
-  RefMap at;
-} Sizeds; /* at: 1 + place in the list */
+/* PROBES: other sizes of a symbol with which the greatest one is compared */
+enum { PROBES = 6, PROBES_MOST = SYMBOLS_MOST * PROBES };
+typedef struct Probe { int symbol; int64_t size; } Probe; /* all other symbols have their greatest size */
+typedef const Node *Peers[PROBES_MOST];
 
-/* The size whose graph is compared with that of the greatest one: the next smaller one, unless axes of one entry vanish there */
-static int64_t other_size(const Symbol *s) { return s->high - s->step > 1 ? s->high - s->step : s->high + s->step; }
+/* The model at the greatest sizes, and what its nodes are at other sizes */
+typedef struct Sizing {
+  Graph *g;
+  IR *ir;
+  Probe probe[PROBES_MOST];
+  int n;              /* number of probes */
+  Peers *peer;        /* by Ref: nodes of the other graphs; NULL: the graph has another form there */
+  const Needed *open; /* graph_open of the model */
+  Placeds placed;
+  Ref *now; /* by Ref: the node that replaces it */
+  Ref *pad; /* by Ref: the first padding of a value whose end depends on a size; 0: none */
+} Sizing;
 
-static Sized *sized_of(Sizeds *all, Ref r) {
-  if (!refmap_get(&all->at, r)) {
-    VEC_PUSH(&all->list, (Sized){ .r = r });
-    refmap_set(&all->at, r, (Ref)all->list.n);
-  }
-  return &all->list.p[refmap_get(&all->at, r) - 1];
+/* A copy of a node that outlives its graph. Its sources do not. */
+static const Node *kept_node(IR *ir, const Node *x) {
+  Node *copy = arena_dup(&ir->ctx->model, x, sizeof *x);
+  if (x->rank) copy->dims = arena_dup(&ir->ctx->model, x->dims, x->rank * sizeof *x->dims);
+  if (x->narg) copy->arg = arena_dup(&ir->ctx->model, x->arg, x->narg * sizeof *x->arg);
+  return copy;
 }
 
-static void note_reduction(const IR *a, Ref r, const IR *b, Ref s, int symbol, Sizeds *out) {
-  const Node *x = node(a, operand(node(a, r))), *y = node(b, operand(node(b, s)));
-  const Symbol *of = &a->symbols.p[symbol];
-  for (int k = 0; k < x->rank && x->rank == y->rank; k++)
-    if (reduce_axes(node(a, r)) >> k & 1 && x->dims[k] == of->high && y->dims[k] == other_size(of))
-      sized_of(out, r)->axes[symbol] |= 1u << k;
-}
-
-/* A constant that differs: a number of entries, such as the divisor of a mean, or its inverse. The proof tries all sizes. */
-static void note_constant(const IR *a, Ref r, const IR *b, Ref s, int symbol, Sizeds *out) {
-  const Node *x = node(a, r), *y = node(b, s);
-  const Symbol *of = &a->symbols.p[symbol];
-  const double high = (double)of->high, one = bits_to_double((DType)x->dt, const_value(x)),
-               two = bits_to_double((DType)y->dt, const_value(y));
-  if (x->dt != y->dt || one == two || x->dt == DT_BOOL) return;
-  for (int inverse = 0; inverse < 2; inverse++) {
-    if (inverse && !dt_float((DType)x->dt)) continue;
-    const double times = nearbyint((inverse ? 1 / one : one) / high), now = times * high, then = times * (double)other_size(of);
-    if (!(times >= 1 && times < 1e12)) continue;
-    if (double_to_bits((DType)x->dt, inverse ? 1 / now : now) == const_value(x) &&
-        double_to_bits((DType)x->dt, inverse ? 1 / then : then) == const_value(y)) {
-      Sized *found = sized_of(out, r);
-      found->symbols |= 1u << symbol;
-      found->inverse = inverse;
-      return;
-    }
-  }
-}
-
-/* Walks both graphs from their outputs, as long as they have the same form; h is that of the other size of the symbol. */
-static void find_sized(const Graph *g, const Graph *h, int symbol, Sizeds *out) {
-  RefMap peer = { 0 };
+/* Walks both graphs from their outputs, as long as they have the same form; h is that of probe p. */
+static void note_peers(Sizing *z, const Graph *h, int p) {
+  const Graph *g = z->g;
   Refs todo = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) {
     VEC_PUSH(&todo, g->outputs.p[i].ref);
@@ -308,72 +59,315 @@ static void find_sized(const Graph *g, const Graph *h, int symbol, Sizeds *out) 
   while (todo.n) {
     const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
-    if (refmap_get(&peer, r) || x->op != y->op || x->nsrc != y->nsrc) continue;
-    refmap_set(&peer, r, s);
-    if (x->op == OP_REDUCE) note_reduction(g->ir, r, h->ir, s, symbol, out);
-    if (x->op == OP_CONST) note_constant(g->ir, r, h->ir, s, symbol, out);
+    if (z->peer[r][p] || x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt) continue;
+    z->peer[r][p] = kept_node(z->ir, y);
     for (int k = 0; k < x->nsrc; k++) {
       VEC_PUSH(&todo, x->src[k]);
       VEC_PUSH(&todo, y->src[k]);
     }
   }
-  refmap_free(&peer);
   VEC_FREE(&todo);
 }
 
-static Ref masked_reduction(IR *ir, const Sized *s, const Ref *src) {
-  const Node *x = node(ir, s->r);
-  Ref value = src[0];
-  for (int k = 0; k < ir->symbols.n; k++)
-    for (int a = 0; a < x->rank; a++)
-      if (s->axes[k] >> a & 1) value = graph_masked(ir, value, a, k, reduce_op(x));
-  return g_reduce(ir, reduce_op(x), value, reduce_axes(x));
+/* Values of something at the greatest sizes and at the probes. known: bits of probes */
+typedef struct Samples {
+  int64_t most, at[PROBES_MOST];
+  uint32_t known;
+} Samples;
+
+/* The symbols with which the samples vary, as bits */
+static uint32_t samples_vary(const Sizing *z, const Samples *s) {
+  uint32_t symbols = 0;
+  for (int p = 0; p < z->n; p++)
+    if ((s->known >> p & 1) && s->at[p] != s->most) symbols |= 1u << z->probe[p].symbol;
+  return symbols;
 }
 
-/* The constant as a product of sizes; the constant itself, if it is none */
-static Ref sized_constant(IR *ir, const Sized *s) {
-  const DType d = (DType)node(ir, s->r)->dt;
-  const double value = bits_to_double(d, const_value(node(ir, s->r)));
-  double all = 1;
+/* An extent for a size above the range */
+static int64_t extent_beyond(const IR *ir, int extent, int64_t size) {
+  int chain[64], n = 0;
+  for (; extent >= ir->symbols.n && n < 64; extent = ir->extents.p[extent].of) chain[n++] = extent;
+  while (n--) {
+    const Extent *e = &ir->extents.p[chain[n]];
+    size = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, INT64_MAX, e->of }, size);
+  }
+  return size;
+}
+
+static int64_t greatest_extent(const IR *ir, int extent) {
+  RunSizes run = { 0 };
+  greatest_sizes(&ir->symbols, run);
+  return extent_in_run(ir, extent, run);
+}
+
+static int64_t extent_at_probe(const Sizing *z, int extent, int p) {
+  const Probe *at = &z->probe[p];
+  RunSizes run = { 0 };
+  greatest_sizes(&z->ir->symbols, run);
+  if (z->ir->extents.p[extent].symbol == at->symbol && at->size > run[at->symbol]) return extent_beyond(z->ir, extent, at->size);
+  run[at->symbol] = at->size;
+  return extent_in_run(z->ir, extent, run);
+}
+
+/* Whether the samples are times * extent + plus */
+static bool samples_are(const Sizing *z, const Samples *s, int extent, int64_t times, int64_t plus) {
+  bool all = s->most == times * greatest_extent(z->ir, extent) + plus;
+  for (int p = 0; p < z->n && all; p++)
+    all = !(s->known >> p & 1) || s->at[p] == times * extent_at_probe(z, extent, p) + plus;
+  return all;
+}
+
+/* Finds an extent whose multiple the samples are, or one that differs from them by a constant. */
+static bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+  for (int shifted = 0; shifted < 2; shifted++)
+    for (size_t e = 0; e < z->ir->extents.n; e++) {
+      const int64_t most = greatest_extent(z->ir, (int)e);
+      if (extent_is_constant(z->ir, (int)e)) continue;
+      *extent = (int)e;
+      *times = shifted || !most ? 1 : s->most / most;
+      *plus = shifted ? s->most - most : 0;
+      for (int p = 0; p < z->n && shifted; p++) {
+        const int64_t less = most - extent_at_probe(z, (int)e, p);
+        if (!less || !(s->known >> p & 1) || (s->most - s->at[p]) % less) continue;
+        *times = (s->most - s->at[p]) / less;
+        *plus = s->most - *times * most;
+        break;
+      }
+      if (*times && samples_are(z, s, (int)e, *times, *plus)) return true;
+    }
+  return false;
+}
+
+static Samples samples_of_axis(const Sizing *z, Ref r, int axis) {
+  Samples s = { .most = node(z->ir, r)->dims[axis] };
+  for (int p = 0; p < z->n; p++) {
+    if (!z->peer[r][p]) continue;
+    s.at[p] = z->peer[r][p]->dims[axis];
+    s.known |= 1u << p;
+  }
+  return s;
+}
+
+/* The extent of a value along an axis in a run; -1: it is a constant, or not known */
+static int extent_along(const Sizing *z, Ref r, int axis) {
+  const Node *x = node(z->ir, r);
+  const Samples s = samples_of_axis(z, r, axis);
+  int extent = need_along(z->ir, x, &z->open[r], axis);
+  int64_t times, plus;
+  if (extent >= 0 && samples_are(z, &s, extent, 1, 0)) return extent;
+  if (!samples_vary(z, &s) || !fit_samples(z, &s, &extent, &times, &plus)) return -1;
+  return extent_make(z->ir, (Extent){ .of = extent, .times = times, .plus = plus, .over = 1, .most = x->dims[axis] });
+}
+
+static Ref mask_axes(const Sizing *z, Ref r, Ref value, uint32_t axes, int64_t fill) {
+  for (int a = 0; a < node(z->ir, r)->rank; a++) {
+    const int extent = axes >> a & 1 ? extent_along(z, r, a) : -1;
+    if (extent >= 0) value = graph_masked(z->ir, value, a, extent, fill);
+  }
+  return value;
+}
+
+/* Axes with padding behind the entries */
+static uint32_t padded_axes(const Node *pad) {
+  uint32_t axes = 0;
+  for (int a = 0; a < pad->rank; a++) axes |= (uint32_t)(pad_hi(pad, a) > 0) << a;
+  return axes;
+}
+
+/* The source of a padding: a run's entries, and then the padding. All users of the source can take them from there. */
+static Ref padded_source(const Sizing *z, Ref pad, Ref value) {
+  const Node *x = node(z->ir, pad);
+  int64_t fill;
+  return node_is_const(z->ir, pad_fill(x), &fill) ? mask_axes(z, pad_data(x), value, padded_axes(x), fill) : value;
+}
+
+static Ref sized_pad(const Sizing *z, Ref r, Ref *src) {
+  const Ref first = z->pad[pad_data(node(z->ir, r))];
+  int64_t fill, other;
+  const bool same = first && node_is_const(z->ir, pad_fill(node(z->ir, r)), &fill) &&
+                    node_is_const(z->ir, pad_fill(node(z->ir, first)), &other) && fill == other &&
+                    padded_axes(node(z->ir, r)) == padded_axes(node(z->ir, first));
+  if (!same) src[0] = padded_source(z, r, src[0]);
+  return node_with_src(z->ir, r, src);
+}
+
+static Ref sized_reduction(const Sizing *z, Ref r, Ref *src) {
+  const Node *x = node(z->ir, r);
+  const int64_t identity = reduce_identity(reduce_op(x), (DType)x->dt);
+  return g_reduce(z->ir, reduce_op(x), mask_axes(z, operand(x), src[0], reduce_axes(x), identity), reduce_axes(x));
+}
+
+/* A multiple of the sizes of several symbols; 0: the samples are none */
+static Ref product_of_sizes(const Sizing *z, const Samples *s, uint32_t symbols) {
+  IR *ir = z->ir;
+  int64_t all = 1;
   for (int k = 0; k < ir->symbols.n; k++)
-    if (s->symbols >> k & 1) all *= (double)ir->symbols.p[k].high;
-  const double times = nearbyint((s->inverse ? 1 / value : value) / all);
-  if (!(times >= 1 && times < 1e6) ||
-      double_to_bits(d, s->inverse ? 1 / (times * all) : times * all) != const_value(node(ir, s->r)))
-    return s->r;
+    if (symbols >> k & 1) all *= ir->symbols.p[k].high;
+  bool good = s->most >= all && s->most % all == 0;
+  for (int p = 0; p < z->n && good; p++) {
+    const Probe *at = &z->probe[p];
+    if (s->known >> p & 1 & symbols >> at->symbol) good = s->at[p] == s->most / ir->symbols.p[at->symbol].high * at->size;
+  }
   Ref product = 0;
-  for (int k = 0; k < ir->symbols.n; k++) {
-    if (!(s->symbols >> k & 1)) continue;
-    const Ref size = size_value(ir, size_number(ir, size_row(k, product ? 1 : (int64_t)times)));
+  for (int k = 0; k < ir->symbols.n && good; k++) {
+    if (!(symbols >> k & 1)) continue;
+    const Ref size = size_value(ir, size_number(ir, size_all(product ? 1 : s->most / all, k)));
     product = product ? g_binary(ir, OP_MUL, product, size) : size;
   }
-  product = g_cast(ir, product, d);
-  return s->inverse ? g_unary(ir, OP_RECIP, product) : product;
+  return product;
 }
 
-/* Masks the sources of reductions, and replaces constants. */
-static void put_sizes(Graph *g, const Sizeds *all) {
-  IR *ir = g->ir;
+/* A number of entries or its inverse, such as the divisor of a mean. The proof tries all sizes. */
+static Ref sized_constant(const Sizing *z, Ref r) {
+  IR *ir = z->ir;
+  const DType d = (DType)node(ir, r)->dt;
+  for (int inverse = 0; inverse < 2 && d != DT_BOOL; inverse++) {
+    Samples s = { 0 };
+    bool good = !inverse || dt_float(d);
+    for (int p = -1; p < z->n && good; p++) {
+      const Node *x = p < 0 ? node(ir, r) : z->peer[r][p];
+      if (!x) continue;
+      const double value = bits_to_double(d, const_value(x)), whole = nearbyint(inverse ? 1 / value : value);
+      good = fabs(whole) < 1e15 && double_to_bits(d, inverse ? 1 / whole : whole) == const_value(x);
+      if (!good) break;
+      if (p < 0) s.most = (int64_t)whole;
+      else s.at[p] = (int64_t)whole, s.known |= 1u << p;
+    }
+    int extent;
+    int64_t times, plus;
+    const uint32_t symbols = good ? samples_vary(z, &s) : 0;
+    if (!symbols) continue;
+    if (symbols & (symbols - 1)) {
+      const Ref product = product_of_sizes(z, &s, symbols);
+      if (!product) continue;
+      const Ref of_type = g_cast(ir, product, d);
+      return inverse ? g_unary(ir, OP_RECIP, of_type) : of_type;
+    }
+    if (!fit_samples(z, &s, &extent, &times, &plus)) continue;
+    Ref size = size_value(ir, size_number(ir, size_all(times > 0 ? times : 1, extent)));
+    if (times < 0) size = g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, times));
+    if (plus) size = g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus));
+    const Ref value = g_cast(ir, size, d);
+    return inverse ? g_unary(ir, OP_RECIP, value) : value;
+  }
+  return r;
+}
+
+/* The positions first + i * step, i = 0 .. n - 1, along an axis */
+static Ref positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank) {
+  int64_t dims[MAX_RANK];
+  for (int a = 0; a < rank; a++) dims[a] = a == axis ? n : 1;
+  const Ref steps = g_binary(ir, OP_MUL, g_iota(ir, DT_I64, n), c_int(ir, DT_I64, step));
+  return g_reshape(ir, g_binary(ir, OP_ADD, steps, first), rank, dims);
+}
+
+static Ref size_plus(IR *ir, int extent, int64_t plus) {
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  return plus ? g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus)) : size;
+}
+
+/* A part of an axis that begins at a place which depends on the size, such as the last entry: a gather by positions */
+static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  Placed p = { .was = x, .src = src };
+  int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK], times, plus;
+  Ref value = src[0];
+  bool any = false;
+  for (int a = 0; a < x->rank; a++) {
+    Samples s = { .most = shrink_begin(x, a) };
+    p.begin[a] = -1;
+    begin[a] = shrink_begin(x, a), step[a] = shrink_step(x, a), dims[a] = x->dims[a];
+    for (int i = 0; i < z->n; i++)
+      if (z->peer[r][i]) s.at[i] = shrink_begin(z->peer[r][i], a), s.known |= 1u << i;
+    if (!samples_vary(z, &s) || !fit_samples(z, &s, &p.begin[a], &times, &plus) || times != 1) continue;
+    p.plus[a] = (int)plus;
+    begin[a] = 0, step[a] = 1;
+    value = g_gather(ir, value, positions(ir, size_plus(ir, p.begin[a], plus), shrink_step(x, a), dims[a], a, x->rank), a);
+    any = true;
+  }
+  if (!any) return node_with_src(ir, r, src);
+  p.now = g_shrink(ir, value, begin, step, dims);
+  VEC_PUSH(&z->placed, p);
+  return p.now;
+}
+
+/* Joins b behind the entries of a that a run has: positions below the extent are from a, and the others from b. Both have their
+ * greatest extents. */
+static Ref joined(IR *ir, Ref a, Ref b, int axis, int extent) {
+  const Node *x = node(ir, a), *y = node(ir, b);
+  const int rank = x->rank;
+  const int64_t m = x->dims[axis], all = m + y->dims[axis];
+  int64_t none[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, dims[MAX_RANK];
+  for (int k = 0; k < rank; k++) dims[k] = k == axis ? all : 1;
+  hi[axis] = y->dims[axis];
+  const Ref before = g_pad(ir, a, none, hi, c_int(ir, (DType)x->dt, 0));
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  const Ref behind = g_gather(ir, b, positions(ir, g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)), 1, all, axis, rank), axis);
+  const Ref below = g_reshape(ir, g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, all), size), rank, dims);
+  return g_where(ir, below, before, behind);
+}
+
+/* A concatenation behind entries whose number depends on the size */
+static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  const int axis = (int)cat_axis(x);
+  int extent = -1;    /* the extent of the parts so far; -1: it is constant */
+  int64_t before = 0; /* entries in front, if it does not */
+  Ref value = 0;
+  for (int k = 0; k < x->nsrc; k++) {
+    const int64_t n = node(ir, x->src[k])->dims[axis];
+    const int of = extent_along(z, x->src[k], axis);
+    if (extent >= 0 && of >= 0) return node_with_src(ir, r, src); /* two parts depend on it */
+    if (!value) value = src[k];
+    else if (extent < 0) value = g_cat(ir, 2, (Ref[]){ value, src[k] }, axis);
+    else value = joined(ir, value, src[k], axis, extent);
+    if (of >= 0) extent = extent_make(ir, (Extent){ .of = of, .times = 1, .plus = before, .over = 1, .most = before + n });
+    else if (extent >= 0)
+      extent = extent_make(ir, (Extent){ .of = extent, .times = 1, .plus = n, .over = 1, .most = node(ir, value)->dims[axis] });
+    before += n;
+  }
+  const bool last = extent < 0 || extent_along(z, x->src[x->nsrc - 1], axis) >= 0;
+  if (last) return node_with_src(ir, r, src);
+  VEC_PUSH(&z->placed, ((Placed){ .now = value, .was = x, .src = src }));
+  return value;
+}
+
+static Ref sized_node(Sizing *z, Ref r, Ref *src) {
+  const Node *x = node(z->ir, r);
+  switch ((Op)x->op) {
+  case OP_REDUCE: return sized_reduction(z, r, src);
+  case OP_PAD: return sized_pad(z, r, src);
+  case OP_CONST: return sized_constant(z, r);
+  case OP_SHRINK: return sized_shrink(z, r, src);
+  case OP_CAT: return sized_cat(z, r, src);
+  default: return x->nsrc ? node_with_src(z->ir, r, src) : r;
+  }
+}
+
+/* Puts masks and sizes into the graph. */
+static void put_sizes(Sizing *z) {
+  Graph *g = z->g;
+  IR *ir = z->ir;
   Refs roots = { 0 }, order = { 0 };
-  RefMap now = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(ir, roots.p, roots.n, &order);
   for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(ir, order.p[i]);
+    if (x->op == OP_PAD && padded_axes(x) && !z->pad[pad_data(x)]) z->pad[pad_data(x)] = order.p[i];
+  }
+  for (size_t i = 0; i < order.n; i++) {
     const Ref r = order.p[i];
     const Node *x = node(ir, r);
-    const Sized *s = refmap_get(&all->at, r) ? &all->list.p[refmap_get(&all->at, r) - 1] : NULL;
-    Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
-    for (int k = 0; k < x->nsrc; k++) src[k] = refmap_get(&now, x->src[k]);
+    Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc), now;
+    for (int k = 0; k < x->nsrc; k++) src[k] = z->now[x->src[k]];
     ir->origin = x->origin;
-    refmap_set(&now, r,
-               s && s->symbols ? sized_constant(ir, s)
-               : s             ? masked_reduction(ir, s, src)
-               : x->nsrc       ? node_with_src(ir, r, src)
-                               : r);
+    now = sized_node(z, r, src);
+    z->now[r] = z->pad[r] ? padded_source(z, z->pad[r], now) : now;
   }
   ir->origin = 0;
-  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = refmap_get(&now, g->outputs.p[i].ref);
-  refmap_free(&now);
+  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = z->now[g->outputs.p[i].ref];
   VEC_FREE(&order);
   VEC_FREE(&roots);
 }
@@ -382,10 +376,8 @@ static void put_sizes(Graph *g, const Sizeds *all) {
 typedef struct Trial { /* the model at some sizes, in a context of its own */
   const char *path;
   const LoadOptions *given;
-  Graph *most;         /* the graph of the greatest sizes */
-  const Needed *needs; /* NULL: what depends on the size of `symbol` is found */
-  int symbol;
-  Sizeds sized;
+  Sizing sizing;
+  const Needed *needs, *open; /* NULL: what depends on sizes is found */
   RunSizes run;
 } Trial;
 
@@ -404,62 +396,46 @@ static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int6
   return g;
 }
 
-static void find_open(Ctx *c, const IR *ir, int symbol, GIO *v, const GIO *w) {
-  const Symbol *s = &ir->symbols.p[symbol];
+/* Finds the axes of an input or output whose extents differ at the other size of a symbol. */
+static void find_open(Ctx *c, const IR *ir, const Probe *p, GIO *v, const GIO *w, bool input) {
+  const Symbol *s = &ir->symbols.p[p->symbol];
   for (int a = 0; a < v->rank; a++) {
     if (v->dims[a] == w->dims[a]) continue;
-    if (v->open[a] || v->dims[a] != s->high || w->dims[a] != other_size(s))
-      fail(c, EX_BADMODEL, "--dim %s: axis %d of '%s' depends on that dimension, but is not that dimension; give one number",
-           s->name, a, v->name);
-    v->open[a] = (unsigned char)(symbol + 1);
+    if (v->open[a] && v->open[a] != p->symbol + 1)
+      fail(c, EX_BADMODEL, "--dim %s: axis %d of '%s' depends on that dimension and on another one; give one number", s->name, a,
+           v->name);
+    if (input && (v->dims[a] != s->high || w->dims[a] != p->size))
+      fail(c, EX_BADMODEL,
+           "--dim %s: input '%s' must have that dimension as an extent, without other factors or terms; give one number", s->name,
+           v->name);
+    v->open[a] = (unsigned short)(p->symbol + 1);
   }
 }
 
-static void find_all_open(Ctx *c, Graph *g, int symbol, const Graph *less) {
-  const char *name = g->ir->symbols.p[symbol].name;
-  bool same = g->inputs.n == less->inputs.n && g->outputs.n == less->outputs.n, any = false;
-  for (size_t i = 0; i < g->inputs.n && same; i++) same = g->inputs.p[i].rank == less->inputs.p[i].rank;
-  for (size_t i = 0; i < g->outputs.n && same; i++) same = g->outputs.p[i].rank == less->outputs.p[i].rank;
+static void find_all_open(Ctx *c, Graph *g, const Probe *p, const Graph *other) {
+  const char *name = g->ir->symbols.p[p->symbol].name;
+  bool same = g->inputs.n == other->inputs.n && g->outputs.n == other->outputs.n, any = false;
+  for (size_t i = 0; i < g->inputs.n && same; i++) same = g->inputs.p[i].rank == other->inputs.p[i].rank;
+  for (size_t i = 0; i < g->outputs.n && same; i++) same = g->outputs.p[i].rank == other->outputs.p[i].rank;
   if (!same) fail(c, EX_BADMODEL, "--dim %s: the number of inputs, of outputs or of their axes depends on the size", name);
   for (size_t i = 0; i < g->inputs.n; i++) {
-    find_open(c, g->ir, symbol, &g->inputs.p[i], &less->inputs.p[i]);
-    for (int a = 0; a < g->inputs.p[i].rank; a++) any |= g->inputs.p[i].open[a] == symbol + 1;
+    find_open(c, g->ir, p, &g->inputs.p[i], &other->inputs.p[i], true);
+    for (int a = 0; a < g->inputs.p[i].rank; a++) any |= g->inputs.p[i].open[a] == p->symbol + 1;
   }
-  for (size_t i = 0; i < g->outputs.n; i++) find_open(c, g->ir, symbol, &g->outputs.p[i], &less->outputs.p[i]);
+  for (size_t i = 0; i < g->outputs.n; i++) find_open(c, g->ir, p, &g->outputs.p[i], &other->outputs.p[i], false);
   if (!any) fail(c, EX_USAGE_, "--dim %s: no extent of an input is that dimension", name);
-}
-
-/* "batch=4, seq=100" */
-static const char *run_text(Ctx *c, const Symbols *all, const int64_t *run) {
-  Sb s = { 0 };
-  for (int k = 0; k < all->n; k++) sb_printf(&s, "%s%s=%lld", k ? ", " : "", all->p[k].name, (long long)run[k]);
-  return sb_keep(&s, &c->model);
 }
 
 static void try_sizes(Ctx *c, void *arg) {
   Trial *t = arg;
+  Sizing *z = &t->sizing;
   Graph *g = load_at(c, t->path, t->given, t->run);
   if (!t->needs) {
-    find_all_open(c, t->most, t->symbol, g);
-    find_sized(t->most, g, t->symbol, &t->sized);
+    find_all_open(c, z->g, &z->probe[z->n], g);
+    note_peers(z, g, z->n);
     return;
   }
-  Graph *cut = graph_cut(c, t->most, t->needs, t->run);
-  Ref differs = difference(g, cut);
-  if (differs) {
-    g = simplified(g);
-    differs = difference(g, simplified(cut));
-  }
-  if (!differs) return;
-  const Symbols *s = &t->most->ir->symbols;
-  RunSizes most = { 0 };
-  int k = 0;
-  greatest_sizes(s, most);
-  while (k + 1 < s->n && t->run[k] == most[k]) k++;
-  fail_at(c, EX_BADMODEL, ir_pos(g->ir, differs),
-          "--dim %s: the node depends on the size in a way that one bundle cannot serve; a run of %s is no part of that of %s; "
-          "give one number",
-          s->p[k].name, run_text(c, s, t->run), run_text(c, s, most));
+  sized_prove(c, &(SizedGraph){ z->g, &z->placed, t->needs, t->open }, g, t->run);
 }
 
 /* Runs try_sizes in a context of its own, whose memory is then free again. */
@@ -475,6 +451,42 @@ static void at_sizes(Ctx *c, Trial *t) {
   const int code = ctx_try(&own, try_sizes, t);
   ctx_free(&own);
   if (code) fail_silent(c, code);
+}
+
+static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
+  Sizing *z = &t->sizing;
+  greatest_sizes(&z->ir->symbols, t->run);
+  t->run[symbol] = size;
+  z->probe[z->n] = (Probe){ symbol, size };
+  at_sizes(c, t);
+  z->n++;
+}
+
+/* Compares the greatest size of a symbol with the next smaller ones, and with the least one. Extents behind steps differ not at
+ * all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared instead. */
+static void probe_symbol(Ctx *c, Trial *t, int symbol) {
+  const Symbol *s = &t->sizing.ir->symbols.p[symbol];
+  if (s->high - s->step <= 1) probe(c, t, symbol, s->high + s->step);
+  for (int i = 1; i < PROBES - 1 && s->high - i * s->step > s->low; i++) probe(c, t, symbol, s->high - i * s->step);
+  probe(c, t, symbol, s->low);
+}
+
+/* The extents of outputs */
+static void settle_outputs(Ctx *c, Sizing *z) {
+  for (size_t i = 0; i < z->g->outputs.n; i++) {
+    GIO *v = &z->g->outputs.p[i];
+    for (int a = 0; a < v->rank; a++) {
+      if (!v->open[a]) continue;
+      const int extent = extent_along(z, v->ref, a);
+      if (extent < 0 || extent > UINT16_MAX - 1)
+        fail(c, EX_BADMODEL,
+             "--dim %s: output '%s' has an extent that depends on that dimension in a way that one bundle cannot serve; "
+             "give one number",
+             z->ir->symbols.p[v->open[a] - 1].name, v->name);
+      v->open[a] = (unsigned short)(extent + 1);
+      if (extent >= z->ir->symbols.n) v->formula[a] = extent_text(c, z->ir, extent);
+    }
+  }
 }
 
 /* ---- combinations of sizes ---- */
@@ -503,7 +515,7 @@ static int set_combination(const Symbols *all, int64_t i, int64_t *run) {
 static uint64_t scattered(uint64_t i, uint64_t n) { return (i * UINT64_C(0x9e3779b97f4a7c15) >> 20) % n; }
 
 static void prove(Ctx *c, Trial *t) {
-  const Symbols *all = &t->most->ir->symbols;
+  const Symbols *all = &t->sizing.ir->symbols;
   int64_t n = 1;
   for (int k = 0; k < all->n; k++) n *= sizes_of(&all->p[k]); /* at most 2^48 */
   if (n > COMBINATIONS_MOST)
@@ -520,22 +532,28 @@ static void prove(Ctx *c, Trial *t) {
 Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
   Trial t = { .path = path, .given = o };
   Symbols all = { .n = o->nranges };
+  Sizing *z = &t.sizing;
   for (int k = 0; k < all.n; k++) {
     const DimRange *r = &o->ranges[k];
     all.p[k] = (Symbol){ o->dims[r->dim].name, r->low, o->dims[r->dim].value, r->step, r->typical };
   }
   greatest_sizes(&all, t.run);
-  Graph *g = t.most = load_at(c, path, o, t.run);
-  g->ir->symbols = all;
-  for (t.symbol = 0; t.symbol < all.n; t.symbol++) {
-    greatest_sizes(&all, t.run);
-    t.run[t.symbol] = other_size(&all.p[t.symbol]);
-    at_sizes(c, &t);
-  }
-  if (t.sized.list.n) put_sizes(g, &t.sized);
-  VEC_FREE(&t.sized.list);
-  refmap_free(&t.sized.at);
-  t.needs = graph_needs(g);
+  Graph *g = z->g = load_at(c, path, o, t.run);
+  IR *ir = z->ir = g->ir;
+  const uint32_t nodes = ir->n;
+  ir_set_symbols(ir, &all);
+  z->peer = ARENA_NEW(&c->model, Peers, nodes);
+  z->now = ARENA_NEW(&c->model, Ref, nodes);
+  z->pad = ARENA_NEW(&c->model, Ref, nodes);
+  memset(z->peer, 0, nodes * sizeof *z->peer);
+  memset(z->pad, 0, nodes * sizeof *z->pad);
+  for (int k = 0; k < all.n; k++) probe_symbol(c, &t, k);
+  z->open = graph_open(g);
+  settle_outputs(c, z);
+  put_sizes(z);
+  t.open = graph_open(g);
+  t.needs = graph_needs(g, t.open);
   prove(c, &t);
+  VEC_FREE(&z->placed);
   return g;
 }

@@ -19,12 +19,12 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* symbol: which of the caller's numbers n is */
+/* of: which extent of a run n is */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;
   tgcrt_size_rule rule;
-  int32_t symbol;
+  int32_t of;
 } tgcrt_size;
 
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
@@ -44,5 +44,14 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   case TGCRT_SIZE_ALL: case TGCRT_SIZE_RULES: break;
   }
   return all;
+}
+
+/* An extent in a run that follows from extent number `of`: an output of a convolution, for example. The first ones are the
+ * numbers that the caller sets. */
+typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of; } tgcrt_extent;
+
+static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {
+  const int64_t sum = of * e->times + e->plus, extent = sum < 0 ? 0 : sum / e->over;
+  return extent < e->most ? extent : e->most;
 }
 #endif

@@ -13,7 +13,9 @@ bool is_bundle(const char *path) {
 static const char *text_of(const json_t *j, const char *key) { return json_string_value(json_object_get(j, key)); }
 
 /* Shapes in a manifest are those of the greatest sizes. */
-static bool read_values(Ctx *c, const json_t *list, const Symbols *symbols, size_t *n, GIO *out) {
+static bool read_values(Ctx *c, const json_t *list, const Interface *f, size_t *n, GIO *out) {
+  RunSizes most = { 0 };
+  greatest_sizes(&f->symbols, most);
   *n = json_array_size(list);
   for (size_t i = 0; i < *n; i++) {
     const json_t *j = json_array_get(list, i), *shape = json_object_get(j, "shape");
@@ -30,8 +32,9 @@ static bool read_values(Ctx *c, const json_t *list, const Symbols *symbols, size
     for (size_t k = 0; k < rank; k++) out[i].dims[k] = json_integer_value(json_array_get(shape, k));
     for (size_t k = 0; k < rank; k++) {
       const json_int_t open = json_integer_value(json_array_get(json_object_get(j, "open"), k));
-      if (open < 0 || open > symbols->n || (open && out[i].dims[k] != symbols->p[open - 1].high)) return false;
-      out[i].open[k] = (unsigned char)open;
+      if (open < 0 || open > (json_int_t)f->extents.n) return false;
+      if (open && out[i].dims[k] != extent_of_formulas(&f->extents, f->symbols.n, (int)open - 1, most)) return false;
+      out[i].open[k] = (unsigned short)open;
     }
     int64_t elems = dims_elems(out[i].dims, out[i].rank);
     if (!out[i].dt || elems < 0 || elems > INT64_MAX / 64) return false;
@@ -50,6 +53,22 @@ static bool read_sizes(Ctx *c, const json_t *list, Symbols *all) {
                    json_integer_value(json_object_get(j, "high")), json_integer_value(json_object_get(j, "step")),
                    json_integer_value(json_object_get(j, "typical")) };
     if (s->low < 1 || s->high <= s->low || s->high > SIZES_OF_DIM || s->step < 1) return false;
+  }
+  return true;
+}
+
+/* Extents of runs: the symbols, and those that follow from an extent before them */
+static bool read_extents(const json_t *list, const Symbols *symbols, Extents *out) {
+  for (int i = 0; i < symbols->n; i++) VEC_PUSH(out, ((Extent){ .of = i }));
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *j = json_array_get(list, i);
+    const Extent e = { .of = (int)json_integer_value(json_object_get(j, "of")),
+                       .times = json_integer_value(json_object_get(j, "times")),
+                       .plus = json_integer_value(json_object_get(j, "plus")),
+                       .over = json_integer_value(json_object_get(j, "over")),
+                       .most = json_integer_value(json_object_get(j, "most")) };
+    if (e.of < 0 || e.of >= (int)out->n || e.over < 1) return false;
+    VEC_PUSH(out, e);
   }
   return true;
 }
@@ -124,17 +143,17 @@ static bool read_interface(Ctx *c, const json_t *j, const char *entry, Interface
   if (f->embedded && strcmp(weights, "object"))
     VEC_PUSH(&f->sources, arena_printf(&c->model, "%s_weights.%s", name, strcmp(weights, "c") ? "S" : "c"));
   if (!read_sizes(c, json_object_get(j, "sizes"), &f->symbols)) return false;
+  if (!read_extents(json_object_get(j, "extents"), &f->symbols, &f->extents)) return false;
   if (!read_variants(c, json_object_get(j, "variants"), f)) return false;
   vec_grow((void **)&f->inputs.p, &f->inputs.cap, json_array_size(in) + 1, sizeof *f->inputs.p);
   vec_grow((void **)&f->outputs.p, &f->outputs.cap, json_array_size(out) + 1, sizeof *f->outputs.p);
-  return read_values(c, in, &f->symbols, &f->inputs.n, f->inputs.p) &&
-         read_values(c, out, &f->symbols, &f->outputs.n, f->outputs.p);
+  return read_values(c, in, f, &f->inputs.n, f->inputs.p) && read_values(c, out, f, &f->outputs.n, f->outputs.p);
 }
 
 void interface_at(Interface *f, const int64_t *run) {
   memcpy(f->sizes, run, sizeof f->sizes);
-  values_at(f->inputs.p, f->inputs.n, run);
-  values_at(f->outputs.p, f->outputs.n, run);
+  values_at(f->inputs.p, f->inputs.n, &f->extents, f->symbols.n, run);
+  values_at(f->outputs.p, f->outputs.n, &f->extents, f->symbols.n, run);
 }
 
 static const char *manifest_path(Ctx *c, const char *dir) {
@@ -234,6 +253,7 @@ const char *files_changed(Ctx *c, const char *dir, int *code) {
 void interface_free(Interface *f) {
   VEC_FREE(&f->inputs);
   VEC_FREE(&f->outputs);
+  VEC_FREE(&f->extents);
   VEC_FREE(&f->sources);
   VEC_FREE(&f->variants);
   VEC_FREE(&f->variant_flags);

@@ -172,15 +172,16 @@ int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o)) {
 }
 
 /* ---- values and options of a run ---- */
-void values_at(GIO *v, size_t n, const int64_t *run) {
+void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int64_t *run) {
   for (size_t i = 0; i < n; i++)
     for (int a = 0; a < v[i].rank; a++)
-      if (v[i].open[a]) v[i].dims[a] = run[v[i].open[a] - 1];
+      if (v[i].open[a])
+        v[i].dims[a] = extents ? extent_of_formulas(extents, symbols, v[i].open[a] - 1, run) : run[v[i].open[a] - 1];
 }
 
 const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run) {
   GIO *copy = n ? arena_dup(&c->model, v, n * sizeof *v) : NULL; /* a model may have no inputs */
-  values_at(copy, n, run);
+  values_at(copy, n, NULL, 0, run);
   return copy;
 }
 

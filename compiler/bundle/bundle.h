@@ -264,6 +264,8 @@ const char *size_bounds(const Rendering *r); /* rows of the least and greatest s
 const char *size_rows(const Rendering *r);   /* rows of tgcrt_size */
 const char *size_table(const Rendering *r);  /* their number */
 const char *size_count(const Rendering *r);  /* number of symbols */
+int size_extents(const Rendering *r); /* number of extents that follow from sizes */
+const char *size_extent_rows(const Rendering *r); /* rows of tgcrt_extent */
 const char *size_axes(const Rendering *r);   /* columns of the rows below */
 const char *size_inputs(const Rendering *r);
 const char *size_outputs(const Rendering *r);

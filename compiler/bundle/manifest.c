@@ -67,7 +67,7 @@ json_t *json_dims(int rank, const int64_t *dims) {
   return j;
 }
 
-/* For each axis, which of `sizes` is its extent: 1 for the first. 0: a constant */
+/* For each axis, which of `sizes`, and `extents` behind them, is its extent: 1 for the first. 0: a constant */
 static json_t *open_json(const GIO *v) {
   json_t *j = json_array();
   for (int a = 0; a < v->rank; a++) json_array_append_new(j, json_integer(v->open[a]));
@@ -89,10 +89,16 @@ static json_t *list_json(Ctx *c, const GIO *v, size_t n, const char *kind) {
   return list;
 }
 
-static void put_values(Sb *o, const char *key, Ctx *c, const GIO *v, int n, const char *kind) {
+/* extent: the numbers that extents have in the bundle */
+static void put_values(Sb *o, const char *key, Ctx *c, const GIO *v, int n, const char *kind, const int *extent) {
   const char **field = bundle_fields(c, v, n, kind);
   put_key(o, key);
-  for (int i = 0; i < n; i++) put_element(o, i, value_json(&v[i], field[i]));
+  for (int i = 0; i < n; i++) {
+    GIO x = v[i];
+    for (int a = 0; a < x.rank; a++)
+      if (x.open[a]) x.open[a] = (unsigned short)(1 + extent[x.open[a] - 1]);
+    put_element(o, i, value_json(&x, field[i]));
+  }
   put_list_end(o, n);
 }
 
@@ -411,11 +417,26 @@ static json_t *sizes_json(const Symbols *all) {
   return list;
 }
 
+/* Extents that follow from sizes; NULL: there are none */
+static json_t *run_extents_json(const IR *ir, const int *number, int count) {
+  json_t *list = count ? json_array() : NULL;
+  for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n; i++) {
+    const Extent *e = &ir->extents.p[i];
+    if (number[i])
+      json_array_append_new(list,
+                            json_pack("{s:i, s:I, s:I, s:I, s:I}", "of", number[e->of], "times", (json_int_t)e->times, "plus",
+                                      (json_int_t)e->plus, "over", (json_int_t)e->over, "most", (json_int_t)e->most));
+  }
+  return list;
+}
+
 void bundle_manifest(const Rendering *r, Bundle *b) {
   const Plan *p = r->p;
   const BundleOptions *o = r->o;
   Ctx *c = p->ir->ctx;
   Sb out = { 0 };
+  int extents;
+  const int *number = extents_used(p->ir, p->g, &extents);
   /* members are sorted by name */
   put_member(&out, "abi",
              json_pack("{s:i, s:i}", "major", BUNDLE_ABI_MAJOR, "minor", p->ir->symbols.n ? BUNDLE_ABI_SIZES : BUNDLE_ABI_MINOR));
@@ -424,17 +445,18 @@ void bundle_manifest(const Rendering *r, Bundle *b) {
   put_member(&out, "device", device_json(r));
   put_member(&out, "entries", entries_json(r));
   if (o->errors) put_member(&out, "errors", errors_json(p, o->errors));
+  put_member(&out, "extents", run_extents_json(p->ir, number, extents));
   put_member(&out, "files", files_json(b));
   put_member(&out, "format", json_integer(BUNDLE_FORMAT));
   put_member(&out, "generator", json_string("tgc"));
-  put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input");
+  put_values(&out, "inputs", c, p->g->inputs.p, (int)graph_nin(p->g), "input", number);
   put_member(&out, "interface", json_string(r->interface));
   put_kernels(&out, p, &r->images);
   put_member(&out, "license", json_string("0BSD"));
   put_member(&out, "model", json_text(p->g->name));
   put_member(&out, "name", json_string(o->name));
   put_member(&out, "options", options_json(p, o));
-  put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output");
+  put_values(&out, "outputs", c, p->g->outputs.p, (int)graph_nout(p->g), "output", number);
   put_member(&out, "schedules", tuning_json(p));
   if (p->ir->symbols.n) put_member(&out, "sizes", sizes_json(&p->ir->symbols));
   put_member(&out, "source", source_json(c));

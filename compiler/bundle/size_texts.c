@@ -68,10 +68,12 @@ const char *size_rows(const Rendering *r) {
   static const char *const rule[TGCRT_SIZE_RULES] = { "ALL", "TILES", "LOWER", "ANY", "START", "WHOLE", "BEGIN", "PARTS" };
   const IR *ir = r->p->ir;
   Sb s = { 0 };
+  int count;
+  const int *number = extents_used(ir, r->p->g, &count);
   for (size_t i = 0; i < ir->sizes.n; i++) {
     const tgcrt_size *x = &ir->sizes.p[i];
     sb_printf(&s, "%s  { %lld, %d, %d, TGCRT_SIZE_%s, %d },", i ? "\n" : "", (long long)x->times, (int)x->tile, (int)x->height,
-              rule[x->rule], (int)x->symbol);
+              rule[x->rule], number[x->of]);
   }
   if (!ir->sizes.n) sb_puts(&s, "  { 1, 1, 1, TGCRT_SIZE_ALL, 0 },");
   return sb_keep(&s, &ir->ctx->model);
@@ -80,6 +82,26 @@ const char *size_rows(const Rendering *r) {
 const char *size_table(const Rendering *r) {
   const IR *ir = r->p->ir;
   return arena_printf(&ir->ctx->model, "%zu", ir->sizes.n + !ir->sizes.n);
+}
+
+int size_extents(const Rendering *r) {
+  int count = 0;
+  extents_used(r->p->ir, r->p->g, &count);
+  return count;
+}
+
+const char *size_extent_rows(const Rendering *r) {
+  const IR *ir = r->p->ir;
+  Sb s = { 0 };
+  int count;
+  const int *number = extents_used(ir, r->p->g, &count);
+  for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n; i++) {
+    const Extent *e = &ir->extents.p[i];
+    if (number[i])
+      sb_printf(&s, "%s  { %lld, %lld, %lld, %lld, %d },", s.n ? "\n" : "", (long long)e->times, (long long)e->plus,
+                (long long)e->over, (long long)e->most, number[e->of]);
+  }
+  return sb_keep(&s, &ir->ctx->model);
 }
 
 /* The most axes of a value; at least 1, since C has no empty arrays */
@@ -92,12 +114,15 @@ static int most_axes(const Graph *g) {
 
 const char *size_axes(const Rendering *r) { return arena_printf(&r->p->ir->ctx->model, "%d", most_axes(r->p->g)); }
 
-/* A row for each value: by axis, 1 + the symbol that decides its extent */
+/* A row for each value: by axis, 1 + the number of its extent */
 static const char *open_text(const Rendering *r, const GIO *v, size_t n) {
   Sb s = { 0 };
+  int count;
+  const int *number = extents_used(r->p->ir, r->p->g, &count);
   for (size_t i = 0; i < n; i++) {
     sb_puts(&s, "{ ");
-    for (int a = 0; a < v[i].rank || !a; a++) sb_printf(&s, "%s%d", a ? ", " : "", a < v[i].rank ? v[i].open[a] : 0);
+    for (int a = 0; a < v[i].rank || !a; a++)
+      sb_printf(&s, "%s%d", a ? ", " : "", a < v[i].rank && v[i].open[a] ? 1 + number[v[i].open[a] - 1] : 0);
     sb_puts(&s, " }, ");
   }
   return sb_keep(&s, &r->p->ir->ctx->model);
@@ -111,7 +136,7 @@ void size_slot(Sb *s, const IR *ir, const GIO *v) {
   long long elems = (long long)dims_elems(v->dims, v->rank);
   int times[SYMBOLS_MOST] = { 0 };
   for (int a = 0; a < v->rank; a++) {
-    if (!v->open[a]) continue;
+    if (!v->open[a] || v->open[a] > ir->symbols.n) continue; /* check.c asks for extents that follow from sizes */
     times[v->open[a] - 1]++;
     elems /= (long long)v->dims[a];
   }

@@ -5,11 +5,13 @@
 #include "bundle.h"
 #include <string.h>
 
-/* The name of a dimension: its characters that a string and a comment of C may have */
-static void put_identifier(Sb *s, const char *name) {
+/* The name of a dimension, or a formula with it: its characters that a string and a comment of C may have */
+static void put_extent(Sb *s, const char *name) {
   for (; *name; name++) {
     const bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || (*name >= '0' && *name <= '9');
-    sb_put(s, plain ? name : "_", 1);
+    const bool sign = strchr("()+-", *name) || (*name == '*' && name[1] != '/') ||
+                      (*name == '/' && name[1] >= '1' && name[1] <= '9');
+    sb_put(s, plain || sign ? name : "_", 1);
   }
 }
 
@@ -17,7 +19,7 @@ void text_dims(Sb *s, const GIO *v, const Symbols *symbols) {
   sb_printf(s, "%s[", dtype_info[v->dt].text);
   for (int i = 0; i < v->rank; i++) {
     if (i) sb_puts(s, ",");
-    if (v->open[i]) put_identifier(s, symbols->p[v->open[i] - 1].name);
+    if (v->open[i]) put_extent(s, v->formula[i] ? v->formula[i] : symbols->p[v->open[i] - 1].name);
     else sb_printf(s, "%lld", (long long)v->dims[i]);
   }
   sb_puts(s, "]");

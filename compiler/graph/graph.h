@@ -20,21 +20,24 @@ const char *star_matched(Ctx *c, const char *pattern, const char *name);
 const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the pattern with `with` in place of its * */
 void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
 
-/* needs.c: by Ref, the elements of each value that a run of some sizes needs (Needed), in the model's arena. Elements have
- * row-major numbers. Each condition of a Needed lies in one axis. Inputs hold only the elements of the run's sizes. If others are
- * needed, graph_needs fails, and names the node that needs them, or the input. */
-const Needed *graph_needs(const Graph *g);
-Needed graph_need_of_source(const IR *ir, Ref r, int k, const Needed *n); /* need of source k of r; n: the need of r */
-/* The axis of x in which the condition lies; *within: the condition's inner, counted in that axis; -1: it lies in none */
-int need_axis(const IR *ir, const Node *x, Need c, int64_t *within);
-bool need_lies_in(const IR *ir, const Node *x, const Needed *n, int axis); /* a condition of n lies in that axis */
+/* needs.c: the elements of each value that a run of a size needs, by Ref, in the model's arena. Elements are counted in row-major
+ * order. Each condition lies in one axis. Inputs hold only the elements of the run's sizes. If others are needed, graph_needs
+ * fails, and names the node that needs them, or the input. graph_open: the elements that a value has in a run, as far as inputs
+ * decide about them */
+const Needed *graph_open(const Graph *g);
+const Needed *graph_needs(const Graph *g, const Needed *open);
+/* need of source k of r; n: the need of r; open: what the source has in a run */
+Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed *open);
+Needed graph_need_of_value(IR *ir, const GIO *v); /* the elements that an input or output has in a run */
+/* The axis of x in which a condition lies, and its `inner` in that axis; -1: it lies in none */
+int need_axis(const Node *x, const Need *is, int64_t *within);
+bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n lies in that axis */
+int need_along(IR *ir, const Node *x, const Needed *n, int axis); /* the extent of the needed first entries; -1: no condition */
 /* shape of the part that a run of these sizes needs */
 void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
-/* Whether r is a size mask: WHERE(i / inner % high < size, value, a constant) for each element i. Returns the condition; inner 0: r
- * is none */
-Need graph_size_mask(const IR *ir, Ref r);
-/* a size mask of x along an axis that ends at the size of a symbol, with the reduction's identity */
-Ref graph_masked(IR *ir, Ref x, int axis, int symbol, Op reduction);
+/* Whether r is a size mask: WHERE(condition, value, a constant), with a condition *is on the numbers of its elements */
+bool graph_size_mask(const IR *ir, Ref r, Need *is);
+Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill); /* such a WHERE along an axis; fill: bits of the constant */
 
 /* unroll_loops.c: unrolls short loops, and all where the target is a device. Branches become selections where they gain little, and
  * all where the target is a device. fixed: a run takes all calls in their order, so all branches do */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* needs.c: how much of each value a run needs, if a run sets extents of inputs and outputs.
  *
- * All shapes have the greatest sizes. A run of size n needs the first n entries of an output along the axis with that extent. The
- * walk goes from users to sources. A rule per op says from which entries of a source the needed entries are computed. So the other
- * entries have no effect on a needed one. A need is a list of conditions (Needed). The scores of an attention have two: the
- * first n rows, and in each row the first n entries. A reduction along the axis needs the first n entries if its source is a
- * size mask: WHERE(position < n, value, identity). The front end puts it there (frontends/sized.c). Where an op mixes entries
- * along the axis otherwise, all of the source is needed. If this is an input with the extent n, there is no such bundle.
+ * All shapes have the greatest sizes. A run of size n needs the first n entries of an output along the axis with that extent. If
+ * the output has another extent of the run (IR.extents), it needs as many. The walk goes from users to sources. A rule per op
+ * says from which entries of a source the needed entries are computed. So the other entries have no effect on a needed one. A
+ * need is a list of conditions (Needed). The scores of an attention have two: the first n rows, and in each row the first n
+ * entries. A reduction along the axis needs the first n entries if its source is a size mask: WHERE(position < n, value,
+ * identity). Below the padding of a convolution such a mask has the fill value. The front end puts masks there
+ * (frontends/sized.c). A window needs more entries than it gives, and fewer if it has steps. A need is rounded up to all entries
+ * that a value has in the run. So a run's extent of an input never depends on its users. Where an op mixes entries along the axis
+ * otherwise, all of the source is needed. If this is an input with the extent n, there is no such bundle.
  *
  * needs: any graph, GIO.open    gives: the need of each node below the outputs    keeps: the graph */
 #include "../ir/refmap.h"
@@ -16,9 +19,9 @@
 
 typedef struct Needs {
   const Graph *g;
-  const IR *ir;
+  IR *ir;
   Needed *of;              /* by Ref */
-  Needed *open;            /* by Ref: conditions on axes whose extent a run sets because an input has it */
+  const Needed *open;      /* by Ref: graph_open */
   Ref *cause;              /* by Ref: the node because of which a condition was dropped last; 0: an output without the axis */
   Refs order;
   RefMap yields;           /* 1 + loop * 4096 + place, to the YIELD */
@@ -31,8 +34,8 @@ static const Needed all = { 0 };
 static void need(Needs *w, Ref r, Needed n, Ref cause) {
   Needed *had = &w->of[r];
   if (n.n == NEED_NOTHING) return;
-  const Needed both = had->n == NEED_NOTHING ? n : needed_both(had, &n);
-  if (both.n == had->n) return;
+  const Needed both = had->n == NEED_NOTHING ? n : needed_both(w->ir, had, &n);
+  if (had->n != NEED_NOTHING && needed_same(&both, had)) return;
   *had = both;
   w->cause[r] = cause;
   w->changed = true;
@@ -45,20 +48,20 @@ static int64_t product(const int64_t *dims, int from, int to) {
   return n;
 }
 
-int need_axis(const IR *ir, const Node *x, Need c, int64_t *within) {
+int need_axis(const Node *x, const Need *is, int64_t *within) {
   int64_t stride = 1;
   for (int a = x->rank - 1; a >= 0 && stride; stride *= x->dims[a--]) {
-    if (x->dims[a] == 1 || c.inner % stride) continue;
-    *within = c.inner / stride;
-    if (x->dims[a] && x->dims[a] % (*within * need_high(ir, c)) == 0) return a;
+    if (x->dims[a] == 1 || is->inner % stride) continue;
+    *within = is->inner / stride;
+    if (x->dims[a] && x->dims[a] % (*within * is->extent) == 0) return a;
   }
   return -1;
 }
 
-bool need_lies_in(const IR *ir, const Node *x, const Needed *n, int axis) {
+bool need_lies_in(const Node *x, const Needed *n, int axis) {
   int64_t within;
   bool any = false;
-  for (int k = 0; k < n->n; k++) any |= need_axis(ir, x, n->of[k], &within) == axis;
+  for (int k = 0; k < n->n; k++) any |= need_axis(x, &n->is[k], &within) == axis;
   return any;
 }
 
@@ -66,67 +69,98 @@ void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run,
   int64_t within;
   for (int a = 0; a < x->rank; a++) dims[a] = x->dims[a];
   for (int k = 0; k < n->n; k++) {
-    const int a = need_axis(ir, x, n->of[k], &within), symbol = n->of[k].symbol;
-    if (a >= 0) dims[a] = dims[a] / ir->symbols.p[symbol].high * run[symbol];
+    const int a = need_axis(x, &n->is[k], &within);
+    if (a >= 0) dims[a] = dims[a] / n->is[k].extent * extent_in_run(ir, n->is[k].of, run);
   }
+}
+
+/* The condition on the first entries along an axis, as many as extent `of` says */
+static Need along(const Node *x, int axis, int of) { return (Need){ product(x->dims, axis + 1, x->rank), x->dims[axis], of }; }
+
+Needed graph_need_of_value(IR *ir, const GIO *v) {
+  Needed n = { 0 };
+  for (int a = v->rank - 1; a >= 0; a--)
+    if (v->open[a]) needed_add(ir, &n, (Need){ product(v->dims, a + 1, v->rank), v->dims[a], v->open[a] - 1 });
+  return n;
+}
+
+int need_along(IR *ir, const Node *x, const Needed *n, int axis) {
+  int64_t within;
+  for (int k = 0; k < n->n; k++)
+    if (need_axis(x, &n->is[k], &within) == axis && within * n->is[k].extent == x->dims[axis])
+      return extent_make(ir, (Extent){ .of = n->is[k].of, .times = within, .over = 1, .most = x->dims[axis] });
+  return -1;
+}
+
+/* The condition `is` on elements of another shape. Entries may be joined to larger ones; round: even if a run ends inside one */
+static bool regrouped(IR *ir, const Node *x, Need is, bool round, Needed *out) {
+  int64_t within;
+  for (int64_t g = 1; g <= is.extent; g++) {
+    const bool exact = ir->extents.p[is.of].shared % g == 0;
+    Need now = { is.inner * g, is.extent / g, is.of };
+    if (is.extent % g || (!exact && !round) || now.extent == 1 || need_axis(x, &now, &within) < 0) continue;
+    if (g > 1) now.of = extent_make(ir, (Extent){ .of = is.of, .times = 1, .plus = g - 1, .over = g, .most = now.extent });
+    needed_add(ir, out, now);
+    return true;
+  }
+  return false;
 }
 
 /* ---- masks ---- */
 enum { VIEWS_MOST = 24 }; /* most ops between a mask and its positions */
 
-/* The symbol whose size r is; -1: it is none */
-static int symbol_of(const IR *ir, Ref r) {
+/* The extent that a SIZE, or a view of one, has; -1: it is none */
+static int extent_of_size(const IR *ir, Ref r) {
   const Node *x = node(ir, view_base(ir, r));
   const tgcrt_size *s = x->op == OP_SIZE ? &ir->sizes.p[size_id(x)] : NULL;
-  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 ? s->symbol : -1;
+  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 ? s->of : -1;
 }
 
 static Ref compared(const Node *x) { return x->op == OP_CMPLT ? lhs(x) : operand(x); }
 
-/* The condition that holds for the elements for which r is true, and for no others; inner 0: there is none */
-static Need first_entries(const IR *ir, Ref r) {
-  static const Need none = { 0 };
+/* The condition that r is true for the elements with it, and for no others */
+static bool first_entries(const IR *ir, Ref r, Need *is) {
   Ref chain[VIEWS_MOST];
   int n = 0, compares = 0;
   int64_t within;
-  Need c = { 1, 0 };
+  *is = (Need){ .inner = 1 };
   for (; node(ir, r)->op != OP_IOTA; r = compared(node(ir, r))) {
     const Node *x = node(ir, r);
-    const int symbol = x->op == OP_CMPLT ? symbol_of(ir, rhs(x)) : -1;
-    if (n == VIEWS_MOST || (symbol < 0 && x->op != OP_RESHAPE && x->op != OP_EXPAND && x->op != OP_PERMUTE)) return none;
-    if (symbol >= 0) compares++, c.symbol = symbol;
+    const bool compare = x->op == OP_CMPLT && extent_of_size(ir, rhs(x)) >= 0;
+    if (n == VIEWS_MOST || (!compare && x->op != OP_RESHAPE && x->op != OP_EXPAND && x->op != OP_PERMUTE)) return false;
+    if (compare) is->of = extent_of_size(ir, rhs(x));
+    compares += compare;
     chain[n++] = r;
   }
-  if (compares != 1 || node(ir, r)->dims[0] != need_high(ir, c)) return none;
+  is->extent = node(ir, r)->dims[0];
+  if (compares != 1 || is->extent < 2) return false;
   while (n--) {
     const Node *x = node(ir, chain[n]), *y = node(ir, compared(x));
-    int axis = need_axis(ir, y, c, &within), to = 0;
-    if (axis < 0) return none;
+    int axis = need_axis(y, is, &within), to = 0;
+    if (axis < 0) return false;
     if (x->op == OP_RESHAPE) {
-      if (need_axis(ir, x, c, &within) < 0) return none;
+      if (need_axis(x, is, &within) < 0) return false;
       continue;
     }
     while (x->op == OP_PERMUTE && permute_perm(x, to) != axis) to++;
     if (x->op == OP_PERMUTE) axis = to;
-    c.inner = within * product(x->dims, axis + 1, x->rank);
+    is->inner = within * product(x->dims, axis + 1, x->rank);
   }
-  return c;
+  return true;
 }
 
-Need graph_size_mask(const IR *ir, Ref r) {
+bool graph_size_mask(const IR *ir, Ref r, Need *is) {
   const Node *x = node(ir, r);
-  const bool may = ir->symbols.n && x->op == OP_WHERE && node_is_const(ir, where_no(x), NULL);
-  return may ? first_entries(ir, where_cond(x)) : (Need){ 0 };
+  return ir->symbols.n && x->op == OP_WHERE && node_is_const(ir, where_no(x), NULL) && first_entries(ir, where_cond(x), is);
 }
 
-Ref graph_masked(IR *ir, Ref x, int axis, int symbol, Op reduction) {
-  const DType d = (DType)node(ir, x)->dt;
+Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill) {
   const int rank = node(ir, x)->rank;
   int64_t dims[MAX_RANK];
   for (int a = 0; a < rank; a++) dims[a] = a == axis ? node(ir, x)->dims[a] : 1;
-  const Ref size = size_value(ir, size_number(ir, size_row(symbol, 1)));
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
   const Ref below = g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, dims[axis]), size);
-  return g_where(ir, g_reshape(ir, below, rank, dims), x, c_bits(ir, d, reduce_identity(reduction, d)));
+  return g_where(ir, g_reshape(ir, below, rank, dims), x, c_bits(ir, (DType)node(ir, x)->dt, fill));
 }
 
 /* ---- rules ---- */
@@ -155,71 +189,187 @@ static int source_axis(const Node *x, const Node *y, int k, int axis) {
   return same && at < y->rank && y->dims[at] == x->dims[axis] ? at : -1;
 }
 
-/* Adds the conditions of the size masks that a reduction takes its terms from. */
-static void add_masks(const IR *ir, const Node *reduce, Needed *to) {
-  int64_t other;
-  for (Ref r = operand(reduce); node(ir, r)->op == OP_WHERE; r = where_yes(node(ir, r))) {
-    const Need mask = graph_size_mask(ir, r);
-    if (!mask.inner || !node_is_const(ir, where_no(node(ir, r)), &other) ||
-        other != reduce_identity(reduce_op(reduce), (DType)reduce->dt))
-      return;
-    needed_add(to, mask);
+/* Number of entries in front of part k of a concatenation */
+static int64_t part_begin(const IR *ir, const Node *x, int k) {
+  int64_t at = 0;
+  for (int i = 0; i < k; i++) at += node(ir, x->src[i])->dims[cat_axis(x)];
+  return at;
+}
+
+static int64_t reach(const Node *window, const Node *y) { return (window->dims[y->rank] - 1) * window_dilation(window) + 1; }
+
+/* For an op that changes an axis: from how many of the first entries of its source y the first `count` entries of the result
+ * come; -1: they do not come from first entries */
+static int entries_of_source(IR *ir, const Node *x, const Node *y, int k, int axis, int count) {
+  Extent e = { .of = count, .times = 1, .over = 1 };
+  switch ((Op)x->op) {
+  case OP_SHRINK:
+    if (shrink_step(x, axis) <= 0) return -1;
+    e.times = shrink_step(x, axis);
+    e.plus = shrink_begin(x, axis) - e.times + 1;
+    break;
+  case OP_PAD:
+    if (k) return -1;
+    e.plus = -pad_lo(x, axis);
+    break;
+  case OP_WINDOW:
+    if (axis != window_axis(x)) return -1;
+    e.times = window_stride(x);
+    e.plus = reach(x, y) - e.times;
+    break;
+  case OP_CAT:
+    if (axis != cat_axis(x)) return -1;
+    e.plus = -part_begin(ir, x, k);
+    break;
+  default: return -1;
+  }
+  e.most = y->dims[axis];
+  return extent_make(ir, e);
+}
+
+/* The other way: how many entries the result has along an axis if the source has `count`; -1: it is not known, or constant */
+static int entries_of_result(IR *ir, const Node *x, const Node *y, int k, int axis, int count) {
+  Extent e = { .of = count, .times = 1, .over = 1, .most = x->dims[axis] };
+  const int64_t n = x->dims[axis];
+  int64_t left; /* entries at the end that the result does not use */
+  switch ((Op)x->op) {
+  case OP_SHRINK: {
+    const int64_t begin = shrink_begin(x, axis), step = shrink_step(x, axis);
+    const Extent part = { .of = count, .plus = begin + (n - 1) * step + 1, .over = 1, .most = INT64_MAX };
+    if (step <= 0 || extent_at_most(ir, extent_make(ir, part), count)) return -1;
+    left = y->dims[axis] - begin - n * step;
+    e.over = step;
+    e.plus = step - 1 - begin - (left > 0 ? left : 0);
+    break;
+  }
+  case OP_PAD:
+    if (k) return -1;
+    e.plus = pad_lo(x, axis) + pad_hi(x, axis);
+    break;
+  case OP_WINDOW:
+    if (axis != window_axis(x)) return -1;
+    e.over = window_stride(x);
+    left = y->dims[axis] - reach(x, y) - n * e.over + 1;
+    e.plus = e.over - reach(x, y) - (left > 0 ? left : 0);
+    break;
+  default: return -1; /* a concatenation has several sources: entries_of_cat */
+  }
+  return extent_make(ir, e);
+}
+
+/* How many entries a concatenation has, if those parts that depend on the size have equally many; -1: it is not known */
+static int entries_of_cat(IR *ir, const Needed *open, const Node *x) {
+  const int axis = (int)cat_axis(x);
+  Extent e = { .of = -1, .over = 1, .most = x->dims[axis] };
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *y = node(ir, x->src[k]);
+    const int of = need_along(ir, y, &open[x->src[k]], axis);
+    if (of >= 0 && e.of >= 0 && of != e.of) return -1;
+    if (of >= 0) e.of = of, e.times++;
+    else e.plus += y->dims[axis];
+  }
+  return e.of < 0 ? -1 : extent_make(ir, e);
+}
+
+/* The need of a source along an axis, of which a run has `all_of_run` entries (-1: it is not known): as many as that, if `of` is
+ * less */
+static void add_rounded(IR *ir, const Node *y, int axis, int of, int all_of_run, Needed *out) {
+  if (of < 0) return;
+  if (all_of_run >= 0 && extent_at_most(ir, of, all_of_run)) of = all_of_run;
+  needed_add(ir, out, along(y, axis, of));
+}
+
+/* A number of entries that every run has, such as the first three: their source is needed as far as the run's size. */
+static void add_common_part(IR *ir, const Node *x, const Node *y, int k, const Needed *n, const Needed *open, Needed *out) {
+  for (int a = 0; a < y->rank && a < x->rank; a++) {
+    const int all_of_run = need_along(ir, y, open, a);
+    if (all_of_run < 0 || need_lies_in(x, n, a)) continue;
+    const int count = extent_make(ir, (Extent){ .of = all_of_run, .plus = x->dims[a], .over = 1, .most = x->dims[a] });
+    add_rounded(ir, y, a, entries_of_source(ir, x, y, k, a, count), all_of_run, out);
   }
 }
 
-Needed graph_need_of_source(const IR *ir, Ref r, int k, const Needed *n) {
+/* A gather by positions that every run has: its source is needed as far as the run's size. x: the gather; n: its need */
+static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, const Needed *open, Needed *of) {
+  const int axis = (int)gather_axis(x), all_of_run = need_along(ir, y, open, axis), count = need_along(ir, x, n, axis);
+  int64_t least, most;
+  bool inside = all_of_run >= 0;
+  const int symbol = inside ? ir->extents.p[all_of_run].symbol : 0;
+  const bool counted = inside && count >= 0 && ir->extents.p[count].symbol == symbol;
+  RunSizes run = { 0 }; /* other sizes are any */
+  for (int64_t i = 0; inside && i < symbol_sizes(&ir->symbols.p[symbol]); i++) {
+    run[symbol] = ir->symbols.p[symbol].low + i * ir->symbols.p[symbol].step;
+    inside = index_in_run(ir, gather_index(x), run, counted ? extent_in_run(ir, count, run) : 0, &least, &most) &&
+             most < extent_in_run(ir, all_of_run, run);
+  }
+  if (inside) needed_add(ir, of, along(y, axis, all_of_run));
+}
+
+/* Adds the conditions of the size masks that a reduction takes its terms from, or of the mask that hides a value. */
+static void add_masks(IR *ir, Ref r, int k, Needed *to) {
+  const Node *x = node(ir, r);
+  int64_t other;
+  Need mask;
+  if (x->op == OP_WHERE && k == 1 && ir->symbols.n && first_entries(ir, where_cond(x), &mask)) needed_only(ir, to, mask);
+  if (x->op != OP_REDUCE) return;
+  for (Ref s = operand(x); graph_size_mask(ir, s, &mask); s = where_yes(node(ir, s))) {
+    if (!node_is_const(ir, where_no(node(ir, s)), &other) || other != reduce_identity(reduce_op(x), (DType)x->dt)) return;
+    needed_only(ir, to, mask);
+  }
+}
+
+Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed *open) {
   const Node *x = node(ir, r), *y = node(ir, x->src[k]);
   Needed out = { n->n == NEED_NOTHING ? NEED_NOTHING : 0, { { 0 } } };
   int64_t within;
   for (int i = 0; i < n->n; i++) {
-    int axis = need_axis(ir, x, n->of[i], &within);
+    const Need is = n->is[i];
     if (x->op == OP_RESHAPE) { /* elements keep their numbers */
-      if (need_axis(ir, y, n->of[i], &within) >= 0) needed_add(&out, n->of[i]);
+      regrouped(ir, y, is, true, &out);
       continue;
     }
-    axis = axis < 0 ? -1 : source_axis(x, y, k, axis);
-    if (axis >= 0) needed_add(&out, (Need){ within * product(y->dims, axis + 1, y->rank), n->of[i].symbol });
+    const int axis = need_axis(x, &is, &within), at = axis < 0 ? -1 : source_axis(x, y, k, axis);
+    if (at >= 0) needed_add(ir, &out, (Need){ within * product(y->dims, at + 1, y->rank), is.extent, is.of });
+    const int count = axis >= 0 && at < 0 ? need_along(ir, x, &(Needed){ 1, { is } }, axis) : -1;
+    if (count >= 0) add_rounded(ir, y, axis, entries_of_source(ir, x, y, k, axis, count), need_along(ir, y, open, axis), &out);
   }
-  const bool value = x->op == OP_WHERE && k == 1;
-  const Need mask = n->n >= 0 && value ? graph_size_mask(ir, r) : (Need){ 0 };
-  if (mask.inner) needed_add(&out, mask);
-  if (n->n >= 0 && x->op == OP_REDUCE) add_masks(ir, x, &out);
+  if (n->n >= 0) add_masks(ir, r, k, &out);
+  if (x->op == OP_GATHER && !k && n->n >= 0) add_gathered(ir, x, y, n, open, &out);
+  if (n->n >= 0 && x->rank && y->rank) add_common_part(ir, x, y, k, n, open, &out);
   return out;
 }
 
-/* The conditions of a value from those of its sources */
-static Needed open_of(const Needs *w, Ref r) {
-  const IR *ir = w->ir;
-  const Node *x = node(ir, r);
-  Needed out = { 0 };
+/* The conditions of a value from those of source k. A size mask keeps them, although it gives all other elements a value. */
+static void open_from(IR *ir, const Needed *open, Ref r, int k, Needed *out) {
+  const Node *x = node(ir, r), *y = node(ir, x->src[k]);
+  const Needed *from = &open[x->src[k]];
   int64_t within;
-  if (x->op == OP_PARAM) out = needed_of_value(&w->g->inputs.p[param_slot(x)]);
-  for (int k = 0; k < x->nsrc && x->op != OP_ITERATE && x->op != OP_RESULT; k++) {
-    const Node *y = node(ir, x->src[k]);
-    const Needed *from = &w->open[x->src[k]];
-    for (int i = 0; i < from->n; i++) {
-      const Need c = from->of[i];
-      if (x->op == OP_RESHAPE && need_axis(ir, x, c, &within) >= 0) needed_add(&out, c);
-      const int axis = need_axis(ir, y, c, &within);
-      for (int a = 0; a < x->rank && x->op != OP_RESHAPE; a++)
-        if (axis >= 0 && source_axis(x, y, k, a) == axis)
-          needed_add(&out, (Need){ within * product(x->dims, a + 1, x->rank), c.symbol });
+  for (int i = 0; i < from->n; i++) {
+    const Need is = from->is[i];
+    if (x->op == OP_RESHAPE) {
+      regrouped(ir, x, is, false, out);
+      continue;
     }
+    const int axis = need_axis(y, &is, &within), count = axis >= 0 ? need_along(ir, y, &(Needed){ 1, { is } }, axis) : -1;
+    bool moved = false;
+    for (int a = 0; a < x->rank && axis >= 0; a++) {
+      if (source_axis(x, y, k, a) != axis) continue;
+      needed_add(ir, out, (Need){ within * product(x->dims, a + 1, x->rank), is.extent, is.of });
+      moved = true;
+    }
+    const int of = count >= 0 && !moved && axis < x->rank ? entries_of_result(ir, x, y, k, axis, count) : -1;
+    if (of >= 0) needed_add(ir, out, along(x, axis, of));
   }
-  return out;
 }
 
-/* A part of an axis that every run has: its source is needed as far as the run's size. */
-static void add_common_part(const Needs *w, Ref r, Needed *of) {
-  const Node *x = node(w->ir, r), *y = node(w->ir, operand(x));
-  const Needed *open = &w->open[operand(x)];
-  int64_t within;
-  for (int i = 0; i < open->n; i++) {
-    const Symbol *s = &w->ir->symbols.p[open->of[i].symbol];
-    const int a = need_axis(w->ir, y, open->of[i], &within);
-    const int64_t first = shrink_begin(x, a), last = first + (x->dims[a] - 1) * shrink_step(x, a);
-    if (y->dims[a] == within * s->high && (first > last ? first : last) < within * s->low) needed_add(of, open->of[i]);
-  }
+static Needed open_of(const Graph *g, const Needed *open, Ref r) {
+  const Node *x = node(g->ir, r);
+  Needed out = { 0 };
+  if (x->op == OP_PARAM) return graph_need_of_value(g->ir, &g->inputs.p[param_slot(x)]);
+  for (int k = 0; k < x->nsrc && x->op != OP_ITERATE && x->op != OP_RESULT; k++) open_from(g->ir, open, r, k, &out);
+  const int of = x->op == OP_CAT ? entries_of_cat(g->ir, open, x) : -1;
+  if (of >= 0) needed_add(g->ir, &out, along(x, (int)cat_axis(x), of));
+  return out;
 }
 
 static Ref yield_key(int64_t loop, int64_t place) { return (Ref)(1 + loop * 4096 + place); }
@@ -234,9 +384,10 @@ static void visit(Needs *w, Ref r) {
     return;
   }
   for (int k = 0; k < x->nsrc; k++) {
-    Needed of = graph_need_of_source(w->ir, r, k, &n);
-    if (x->op == OP_SHRINK) add_common_part(w, r, &of);
-    need(w, x->src[k], of, of.n < n.n ? r : w->cause[r]);
+    const Needed of = graph_need_of_source(w->ir, r, k, &n, &w->open[x->src[k]]);
+    const int open = w->open[x->src[k]].n;
+    const bool lost = of.n < n.n || (!w->cause[r] && open > w->open[r].n && open > of.n); /* the result has fewer such axes */
+    need(w, x->src[k], of, lost ? r : w->cause[r]);
   }
   const Ref next = x->op == OP_CARRIED ? refmap_get(&w->yields, yield_key(carried_loop(x), carried_place(x))) : 0;
   if (next) need(w, next, n, w->cause[r]);
@@ -262,25 +413,48 @@ static void refuse(const Needs *w, const GIO *in, const Symbol *s, Ref cause) {
           "--dim %s: the node combines entries along that dimension, so its size must be one number", s->name);
 }
 
-const Needed *graph_needs(const Graph *g) {
-  const IR *ir = g->ir;
-  Needs w = { .g = g, .ir = ir };
+/* An input has as many entries as the run says, even if fewer are needed. */
+static void settle_input(Needs *w, const GIO *in) {
+  Needed *n = &w->of[in->ref];
+  const Needed whole = graph_need_of_value(w->ir, in);
+  if (!gio_is_open(in) || n->n == NEED_NOTHING) return;
+  const Needed both = needed_both(w->ir, n, &whole);
+  for (int k = 0; k < whole.n; k++) {
+    const Needed one = { 1, { whole.is[k] } }, found = needed_both(w->ir, &both, &one);
+    const Symbol *s = &w->ir->symbols.p[w->ir->extents.p[whole.is[k].of].symbol];
+    if (!needed_same(&found, &one)) refuse(w, in, s, w->cause[in->ref]);
+  }
+  *n = whole;
+}
+
+const Needed *graph_open(const Graph *g) {
+  Needed *open = ARENA_NEW(&g->ir->ctx->model, Needed, g->ir->n);
+  Refs roots = { 0 }, order = { 0 };
+  for (uint32_t i = 0; i < g->ir->n; i++) open[i].n = 0;
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  ir_toposort(g->ir, roots.p, roots.n, &order);
+  for (size_t i = 0; i < order.n; i++) open[order.p[i]] = open_of(g, open, order.p[i]);
+  VEC_FREE(&order);
+  VEC_FREE(&roots);
+  return open;
+}
+
+const Needed *graph_needs(const Graph *g, const Needed *open) {
+  IR *ir = g->ir;
+  Needs w = { .g = g, .ir = ir, .open = open };
   Refs roots = { 0 };
   w.of = ARENA_NEW(&ir->ctx->model, Needed, ir->n);
   w.cause = xcalloc(ir->n, sizeof *w.cause);
-  w.open = xcalloc(ir->n, sizeof *w.open);
   for (uint32_t i = 0; i < ir->n; i++) w.of[i].n = NEED_NOTHING;
   for (size_t i = 0; i < g->outputs.n; i++) {
-    const GIO *o = &g->outputs.p[i];
-    VEC_PUSH(&roots, o->ref);
-    need(&w, o->ref, needed_of_value(o), 0);
+    VEC_PUSH(&roots, g->outputs.p[i].ref);
+    need(&w, g->outputs.p[i].ref, graph_need_of_value(ir, &g->outputs.p[i]), 0);
   }
   ir_toposort(ir, roots.p, roots.n, &w.order);
   for (size_t i = 0; i < w.order.n; i++) {
     const Node *x = node(ir, w.order.p[i]);
     if (x->op == OP_YIELD && yield_place(x) >= 0) refmap_set(&w.yields, yield_key(yield_loop(x), yield_place(x)), w.order.p[i]);
   }
-  for (size_t i = 0; i < w.order.n; i++) w.open[w.order.p[i]] = open_of(&w, w.order.p[i]);
   do { /* once, but for carried values */
     w.changed = false;
     for (size_t i = w.order.n; i-- > 0;) {
@@ -288,15 +462,9 @@ const Needed *graph_needs(const Graph *g) {
       tie(&w, w.order.p[i]);
     }
   } while (w.changed && w.yields.n);
-  for (size_t i = 0; i < g->inputs.n; i++) {
-    const GIO *in = &g->inputs.p[i];
-    const Needed n = w.of[in->ref], has = needed_of_value(in);
-    for (int k = 0; k < has.n; k++)
-      if (n.n != NEED_NOTHING && !needed_has(&n, has.of[k])) refuse(&w, in, &ir->symbols.p[has.of[k].symbol], w.cause[in->ref]);
-  }
+  for (size_t i = 0; i < g->inputs.n; i++) settle_input(&w, &g->inputs.p[i]);
   refmap_free(&w.yields);
   free(w.cause);
-  free(w.open);
   VEC_FREE(&w.order);
   VEC_FREE(&roots);
   return w.of;

@@ -148,6 +148,7 @@ typedef struct Tensor {
 /* ---- sizes of a run (sizes.c): an extent of inputs may be a number that each run is told. Such an extent is a symbol. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
 enum { SYMBOLS_MOST = 4 };
+typedef struct Graph Graph;
 typedef struct Symbol {
   const char *name;        /* name of the dimension */
   int64_t low, high, step; /* its sizes are low, low + step and so on to high. Shapes of nodes contain `high` for the dimension */
@@ -158,17 +159,21 @@ typedef struct Symbols {
   Symbol p[SYMBOLS_MOST];
 } Symbols;                              /* n 0: all sizes are constants */
 typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
-/* A run with size m of the symbol needs the element i only if i / inner % high < m. */
-typedef struct Need {
-  int64_t inner;
-  int symbol;
-} Need;
-/* A run needs the elements for which all conditions hold. n 0: all elements; NEED_NOTHING: none */
+/* An extent in a run follows from another one, `of`: min(most, (of * times + plus) / over), or 0 if the sum is negative. The
+ * first rows of IR.extents are the symbols. Extents that have the same values, of the same symbol, are one row. */
+typedef struct Extent {
+  int of;
+  int64_t times, plus, over, most;
+  int symbol;              /* from which it follows */
+  const int64_t *at;       /* its values for the sizes of this symbol */
+  int64_t shared;          /* greatest common divisor of them */
+} Extent;
+typedef VEC(Extent) Extents;
+/* A run needs the elements i with i / inner % extent < IR.extents[of], for each condition of a list. n 0: all of them;
+ * NEED_NOTHING: none */
 enum { NEEDED_MOST = 6, NEED_NOTHING = -1 };
-typedef struct Needed {
-  int n;
-  Need of[NEEDED_MOST];
-} Needed;
+typedef struct Need { int64_t inner, extent; int of; } Need;
+typedef struct Needed { int n; Need is[NEEDED_MOST]; } Needed;
 
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */
 typedef enum {
@@ -212,6 +217,7 @@ typedef struct IR {
   VEC(Buf) bufs;
   VEC(Origin) origins;
   Symbols symbols;
+  Extents extents;         /* extents in a run; none: all are constants */
   const int64_t *run;      /* interp_graph evaluates the run of these sizes, by symbol; NULL: of the greatest ones */
   VEC(tgcrt_size) sizes;   /* the sizes that kernels ask for */
   uint32_t origin;         /* origin of nodes made from now on */
@@ -412,7 +418,8 @@ typedef struct GIO {
   int rank;
   int64_t dims[MAX_RANK];
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
-  unsigned char open[MAX_RANK]; /* by axis: 1 + the symbol that is its extent; 0: its extent is a constant */
+  unsigned short open[MAX_RANK]; /* by axis: 1 + its extent in IR.extents, which a run decides; 0: it is a constant */
+  const char *formula[MAX_RANK]; /* by axis with an extent that is no symbol: what it is, for readers */
 } GIO;
 static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: an output that the bundle keeps as an input of the next run. */
@@ -425,7 +432,6 @@ typedef struct GState {
   bool only_read;          /* the output is the input, and no run changes it: another entry writes the state */
   const Tensor *init;      /* value before the first run; NULL: zeros */
 } GState;
-typedef struct Graph Graph;
 /* An entry point: a graph of its own, whose values are some of the whole graph's. Both have the same IR. */
 typedef struct GEntry {
   const char *name;        /* a C identifier */
@@ -464,24 +470,36 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * ---- */
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for extent 1 */
-/* sizes.c. size_number: the row of s in IR.sizes, added if absent. size_value: this size as a SIZE. greatest_size: its greatest
- * value. size_in_run: its value in a run with these sizes of the symbols */
+/* sizes.c. ir_set_symbols: the symbols of a model. extent_make: the row of an extent, added if absent. extent_in_run: its value
+ * in a run. size_number: the row of s in IR.sizes, added if absent. size_value: this size as a SIZE. greatest_size: its greatest
+ * value in any run. size_in_run: its value in a run with these sizes of the symbols */
+void ir_set_symbols(IR *ir, const Symbols *symbols);
+int extent_make(IR *ir, Extent e);
+int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
+static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* how many it has */
+/* The same without Extent.at, with `symbols` of them in front */
+int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
+const char *extent_text(Ctx *c, const IR *ir, int extent); /* "(n - 1) / 2 + 1", but as one fraction */
+/* Rows of IR.extents as a table of the symbols and of what sizes, inputs and outputs need: their numbers there. *count: the
+ * number of rows behind the symbols */
+const int *extents_used(const IR *ir, const Graph *g, int *count);
+/* Least and greatest value of an index in a run; a size of 0 in it: any. iota: an IOTA below it counts so far; 0: to its end.
+ * False: not known */
+bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t *least, int64_t *most);
+bool extent_at_most(const IR *ir, int a, int b);     /* in every run a is at most b */
+bool extent_is_constant(const IR *ir, int extent);
+tgcrt_size size_all(int64_t times, int of);             /* as many values: extent `of` * times */
 int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);
 int64_t greatest_size(const IR *ir, int number);
-static inline int64_t size_in_run(const IR *ir, int number, const int64_t *run) {
-  return tgcrt_size_of(&ir->sizes.p[number], run[ir->sizes.p[number].symbol]);
-}
-/* the size of a symbol, `times` times, as a row of IR.sizes */
-static inline tgcrt_size size_row(int symbol, int64_t times) { return (tgcrt_size){ times, 1, 1, TGCRT_SIZE_ALL, symbol }; }
+int64_t size_in_run(const IR *ir, int number, const int64_t *run);
 bool size_is_allowed(const Symbol *s, int64_t size);
 void greatest_sizes(const Symbols *s, int64_t *run);
-/* conditions of a need */
-static inline int64_t need_high(const IR *ir, Need c) { return ir->symbols.p[c.symbol].high; }
-bool needed_add(Needed *to, Need c); /* false: it has this condition, or has no room for another one */
-bool needed_has(const Needed *all, Need c);
-Needed needed_both(const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
-Needed needed_of_value(const GIO *v);                 /* the need of an input or output in row-major order */
+/* Adds a condition. False: it holds for all elements, the list has it, or the list has no room for another one */
+bool needed_add(IR *ir, Needed *to, Need is);
+void needed_only(IR *ir, Needed *to, Need is);       /* the same, in place of a condition on entries of the same axis */
+Needed needed_both(const IR *ir, const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
+bool needed_same(const Needed *a, const Needed *b);
 static inline bool gio_is_open(const GIO *v) {
   for (int a = 0; a < v->rank; a++)
     if (v->open[a]) return true;

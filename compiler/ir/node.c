@@ -225,6 +225,7 @@ void ir_free(IR *ir) {
   VEC_FREE(&ir->tensors);
   VEC_FREE(&ir->bufs);
   VEC_FREE(&ir->origins);
+  VEC_FREE(&ir->extents);
   VEC_FREE(&ir->sizes);
   free(ir->chunk);
 }

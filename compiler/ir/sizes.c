@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* sizes.c: the table of sizes that a run of a range of sizes has, and ranges that end at one of them.
+/* sizes.c: the extents and sizes of runs of a range of sizes, conditions on elements, and ranges that end at a size.
  *
- * A size is a formula of the size of a symbol, which a run is told (runtime_stub/tgcrt_sizes.h). In kernels it is the leaf SIZE,
- * whose bounds hold for every run, or the limit of a RANGE. The extent of such a range is its greatest limit, so proofs stay
- * valid. */
+ * A run is told a number n for each symbol. Extents of values follow from one: n + 2 behind a padding, (n - 1) / 2 + 1 behind a
+ * window with steps. A size is a formula of an extent (runtime_stub/tgcrt_sizes.h). In kernels it is the leaf SIZE, whose bounds
+ * hold for every run, or the limit of a RANGE. The extent of such a range is its greatest limit, so proofs stay valid. */
 #include "ir.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- extents ---- */
+static int64_t runs(const IR *ir, int extent) { return symbol_sizes(&ir->symbols.p[ir->extents.p[extent].symbol]); }
 
 bool size_is_allowed(const Symbol *s, int64_t size) {
   return size >= s->low && size <= s->high && (size - s->low) % s->step == 0;
@@ -14,23 +19,135 @@ void greatest_sizes(const Symbols *s, int64_t *run) {
   for (int k = 0; k < s->n; k++) run[k] = s->p[k].high;
 }
 
+void ir_set_symbols(IR *ir, const Symbols *symbols) {
+  ir->symbols = *symbols;
+  ir->extents.n = 0;
+  for (int k = 0; k < symbols->n; k++) {
+    const Symbol *s = &symbols->p[k];
+    Extent e = { .of = k, .times = 1, .over = 1, .most = s->high, .symbol = k };
+    int64_t *at = ARENA_NEW(&ir->ctx->model, int64_t, symbol_sizes(s));
+    for (int64_t i = 0; i < symbol_sizes(s); i++) {
+      at[i] = s->low + i * s->step;
+      e.shared = i64_gcd(e.shared, at[i]);
+    }
+    e.at = at;
+    VEC_PUSH(&ir->extents, e);
+  }
+}
+
+int extent_make(IR *ir, Extent e) {
+  e.shared = 0;
+  e.symbol = ir->extents.p[e.of].symbol;
+  const tgcrt_extent formula = { e.times, e.plus, e.over, e.most, e.of };
+  const size_t bytes = (size_t)runs(ir, e.of) * sizeof(int64_t);
+  int64_t *at = xmalloc(bytes);
+  size_t k = 0;
+  for (int64_t i = 0; i < runs(ir, e.of); i++) {
+    at[i] = tgcrt_extent_of(&formula, ir->extents.p[e.of].at[i]);
+    e.shared = i64_gcd(e.shared, at[i]);
+  }
+  while (k < ir->extents.n && (ir->extents.p[k].symbol != e.symbol || memcmp(ir->extents.p[k].at, at, bytes))) k++;
+  if (k == ir->extents.n) {
+    e.at = arena_dup(&ir->ctx->model, at, bytes);
+    VEC_PUSH(&ir->extents, e);
+  }
+  free(at);
+  return (int)k;
+}
+
+int64_t extent_in_run(const IR *ir, int extent, const int64_t *run) {
+  const Extent *e = &ir->extents.p[extent];
+  const Symbol *s = &ir->symbols.p[e->symbol];
+  return e->at[(run[e->symbol] - s->low) / s->step];
+}
+
+int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run) {
+  int64_t *at = xcalloc((size_t)extent + (size_t)symbols + 1, sizeof *at);
+  for (int i = 0; i < symbols; i++) at[i] = run[i];
+  for (int i = symbols; i <= extent; i++) {
+    const Extent *e = &all->p[i];
+    at[i] = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, e->most, e->of }, at[e->of]);
+  }
+  const int64_t value = at[extent];
+  free(at);
+  return value;
+}
+
+const char *extent_text(Ctx *c, const IR *ir, int extent) {
+  const Extent *e = &ir->extents.p[extent];
+  if (extent < ir->symbols.n) return ir->symbols.p[extent].name;
+  const char *text = extent_text(c, ir, e->of);
+  const bool derived = e->of >= ir->symbols.n;
+  if (e->times != 1) text = arena_printf(&c->model, derived ? "%lld*(%s)" : "%lld*%s", (long long)e->times, text);
+  if (e->plus) text = arena_printf(&c->model, "%s%+lld", text, (long long)e->plus);
+  return e->over == 1 ? text : arena_printf(&c->model, e->plus || derived ? "(%s)/%lld" : "%s/%lld", text, (long long)e->over);
+}
+
+const int *extents_used(const IR *ir, const Graph *g, int *count) {
+  const size_t symbols = (size_t)ir->symbols.n;
+  int *number = ARENA_NEW(&ir->ctx->model, int, ir->extents.n + 1);
+  memset(number, 0, (ir->extents.n + 1) * sizeof *number);
+  *count = 0;
+  for (size_t i = 0; i < ir->sizes.n; i++) number[ir->sizes.p[i].of] = 1;
+  for (size_t i = 0; i < g->outputs.n; i++)
+    for (int a = 0; a < g->outputs.p[i].rank; a++)
+      if (g->outputs.p[i].open[a]) number[g->outputs.p[i].open[a] - 1] = 1;
+  for (size_t i = ir->extents.n; i-- > symbols;)
+    if (number[i]) number[ir->extents.p[i].of] = 1;
+  for (size_t i = 0; i < ir->extents.n; i++)
+    if (i < symbols || number[i]) number[i] = i < symbols ? (int)i : ir->symbols.n + (*count)++;
+  return number;
+}
+
+static int64_t least_extent(const IR *ir, int extent) {
+  const int64_t *at = ir->extents.p[extent].at;
+  int64_t least = at[0];
+  for (int64_t i = 1; i < runs(ir, extent); i++) least = at[i] < least ? at[i] : least;
+  return least;
+}
+
+static int64_t most_extent(const IR *ir, int extent) {
+  const int64_t *at = ir->extents.p[extent].at;
+  int64_t most = at[0];
+  for (int64_t i = 1; i < runs(ir, extent); i++) most = at[i] > most ? at[i] : most;
+  return most;
+}
+
+/* In every run, a * times is at most b * more. */
+static bool always_at_most(const IR *ir, int a, int64_t times, int b, int64_t more) {
+  const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
+  if (x->symbol != y->symbol) return most_extent(ir, a) * times <= least_extent(ir, b) * more;
+  bool yes = true;
+  for (int64_t i = 0; i < runs(ir, a) && yes; i++) yes = x->at[i] * times <= y->at[i] * more;
+  return yes;
+}
+
+bool extent_at_most(const IR *ir, int a, int b) { return always_at_most(ir, a, 1, b, 1); }
+bool extent_is_constant(const IR *ir, int extent) { return least_extent(ir, extent) == most_extent(ir, extent); }
+
+/* ---- sizes ---- */
+tgcrt_size size_all(int64_t times, int of) { return (tgcrt_size){ times, 1, 1, TGCRT_SIZE_ALL, of }; }
+
 int size_number(IR *ir, tgcrt_size s) {
   for (size_t i = 0; i < ir->sizes.n; i++) {
     const tgcrt_size *x = &ir->sizes.p[i];
-    if (x->rule == s.rule && x->times == s.times && x->tile == s.tile && x->height == s.height && x->symbol == s.symbol)
-      return (int)i;
+    if (x->rule == s.rule && x->times == s.times && x->tile == s.tile && x->height == s.height && x->of == s.of) return (int)i;
   }
   if (ir->sizes.n == SIZES_MOST) fail(ir->ctx, EX_BADMODEL, "the model needs more than %d sizes in a run", SIZES_MOST);
   VEC_PUSH(&ir->sizes, s);
   return (int)ir->sizes.n - 1;
 }
 
+int64_t size_in_run(const IR *ir, int number, const int64_t *run) {
+  const tgcrt_size *s = &ir->sizes.p[number];
+  return tgcrt_size_of(s, extent_in_run(ir, s->of, run));
+}
+
 int64_t greatest_size(const IR *ir, int number) {
-  const tgcrt_size *x = &ir->sizes.p[number];
-  const Symbol *s = &ir->symbols.p[x->symbol];
+  const tgcrt_size *s = &ir->sizes.p[number];
   int64_t most = 0;
-  for (int64_t n = s->low; n <= s->high; n += s->step) {
-    const int64_t size = tgcrt_size_of(x, n);
+  for (int64_t i = 0; i < runs(ir, s->of); i++) {
+    const int64_t size = tgcrt_size_of(s, ir->extents.p[s->of].at[i]);
     if (size > most) most = size;
   }
   return most;
@@ -41,35 +158,129 @@ Ref size_value(IR *ir, int number) {
   return node_make(ir, OP_SIZE, DT_I64, 1, 0, NULL, 2, arg, 0, NULL);
 }
 
-bool needed_has(const Needed *all, Need c) {
-  for (int k = 0; k < all->n; k++)
-    if (all->of[k].inner == c.inner && all->of[k].symbol == c.symbol) return true;
-  return false;
+/* ---- bounds of indices ---- */
+/* Bounds of an op on two values with bounds x and y; false: not known */
+static bool bounds_of(Op op, const int64_t x[2], const int64_t y[2], int64_t out[2]) {
+  const bool constant = y[0] == y[1];
+  switch (op) {
+  case OP_ADD: out[0] = x[0] + y[0], out[1] = x[1] + y[1]; return true;
+  case OP_SUB: out[0] = x[0] - y[1], out[1] = x[1] - y[0]; return true;
+  case OP_MIN: out[0] = x[0] < y[0] ? x[0] : y[0], out[1] = x[1] < y[1] ? x[1] : y[1]; return true;
+  case OP_MAX: out[0] = x[0] > y[0] ? x[0] : y[0], out[1] = x[1] > y[1] ? x[1] : y[1]; return true;
+  case OP_MUL:
+    if (!constant) return false;
+    out[0] = x[y[0] < 0] * y[0], out[1] = x[y[0] >= 0] * y[0];
+    return true;
+  case OP_FLDIV:
+    if (!constant || y[0] < 1 || x[0] < 0) return false;
+    out[0] = x[0] / y[0], out[1] = x[1] / y[0];
+    return true;
+  case OP_FLMOD: /* within one period */
+    if (!constant || y[0] < 1 || x[0] < 0) return false;
+    out[0] = x[0] / y[0] == x[1] / y[0] ? x[0] % y[0] : 0;
+    out[1] = x[0] / y[0] == x[1] / y[0] ? x[1] % y[0] : y[0] - 1;
+    return true;
+  default: return false;
+  }
 }
 
-bool needed_add(Needed *to, Need c) {
-  for (int k = 0; k < to->n; k++)
-    if (to->of[k].inner == c.inner) return false; /* an axis ends at one size */
-  if (to->n == NEEDED_MOST) return false;
-  to->of[to->n++] = c;
+static bool is_arithmetic_of_two(const Node *x) {
+  return x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL || x->op == OP_MIN || x->op == OP_MAX || x->op == OP_FLDIV ||
+         x->op == OP_FLMOD;
+}
+
+/* The size is known: the run has its symbol. */
+static bool size_is_set(const IR *ir, int number, const int64_t *run) {
+  return run[ir->extents.p[ir->sizes.p[number].of].symbol] > 0;
+}
+
+bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t *least, int64_t *most) {
+  const int64_t far = INT64_C(1) << 40; /* sums and products of such numbers do not overflow */
+  const Node *x = node(ir, r);
+  int64_t a[2], b[2], out[2] = { 0, 0 };
+  bool known = true;
+  switch ((Op)x->op) {
+  case OP_CONST: out[0] = out[1] = const_value(x); break;
+  case OP_SIZE:
+    out[0] = x->vmin, out[1] = x->vmax;
+    if (size_is_set(ir, (int)size_id(x), run)) out[0] = out[1] = size_in_run(ir, (int)size_id(x), run);
+    break;
+  case OP_RANGE: {
+    const int limit = (int)range_limit(x) - 1;
+    out[1] = (limit >= 0 && size_is_set(ir, limit, run) ? size_in_run(ir, limit, run) : range_extent(x)) - 1;
+    break;
+  }
+  case OP_IOTA: out[1] = (iota && iota < x->dims[0] ? iota : x->dims[0]) - 1; break;
+  case OP_RESHAPE:
+  case OP_EXPAND: known = index_in_run(ir, operand(x), run, iota, &out[0], &out[1]); break;
+  default:
+    known = is_arithmetic_of_two(x) && index_in_run(ir, lhs(x), run, iota, &a[0], &a[1]) &&
+            index_in_run(ir, rhs(x), run, iota, &b[0], &b[1]) &&
+            (x->op != OP_MUL || (llabs(b[1]) < far / 1024 && llabs(a[0]) < 1024 * far)) && bounds_of((Op)x->op, a, b, out);
+    if (!known && x->vmin > -far && x->vmax < far) out[0] = x->vmin, out[1] = x->vmax, known = true;
+  }
+  *least = out[0];
+  *most = out[1];
+  return known && out[0] > -far * 1024 && out[1] < far * 1024;
+}
+
+/* ---- conditions on elements ---- */
+/* One form for equal conditions: entries that always come together are one entry. */
+static Need plainest(IR *ir, Need is) {
+  const int64_t together = i64_gcd(is.extent, ir->extents.p[is.of].shared);
+  if (together <= 1) return is;
+  const int of = extent_make(ir, (Extent){ .of = is.of, .times = 1, .over = together, .most = is.extent / together });
+  return (Need){ is.inner * together, is.extent / together, of };
+}
+
+static bool holds_for_all(const IR *ir, const Need *is) { return least_extent(ir, is->of) >= is->extent; }
+
+/* The condition on entries of the same axis; NULL: there is none */
+static const Need *needed_like(const Needed *all, const Need *is) {
+  for (int k = 0; k < all->n; k++)
+    if (all->is[k].inner * all->is[k].extent == is->inner * is->extent) return &all->is[k];
+  return NULL;
+}
+
+bool needed_add(IR *ir, Needed *to, Need is) {
+  is = plainest(ir, is);
+  if (to->n == NEEDED_MOST || holds_for_all(ir, &is) || needed_like(to, &is)) return false;
+  to->is[to->n++] = is;
   return true;
 }
 
-Needed needed_both(const Needed *a, const Needed *b) {
+void needed_only(IR *ir, Needed *to, Need is) {
+  is = plainest(ir, is);
+  Need *had = (Need *)(uintptr_t)needed_like(to, &is);
+  if (had) *had = is;
+  else needed_add(ir, to, is);
+}
+
+/* In every run, a asks for at most as many elements as b. */
+static bool asks_at_most(const IR *ir, const Need *a, const Need *b) {
+  return always_at_most(ir, a->of, a->inner, b->of, b->inner);
+}
+
+Needed needed_both(const IR *ir, const Needed *a, const Needed *b) {
   Needed both = { 0 };
-  for (int k = 0; k < a->n; k++)
-    if (needed_has(b, a->of[k])) needed_add(&both, a->of[k]);
+  for (int k = 0; k < a->n; k++) {
+    const Need *one = &a->is[k], *two = needed_like(b, one);
+    if (two && asks_at_most(ir, one, two)) both.is[both.n++] = *two;
+    else if (two && asks_at_most(ir, two, one)) both.is[both.n++] = *one;
+  }
   return both;
 }
 
-Needed needed_of_value(const GIO *v) {
-  Needed n = { 0 };
-  int64_t inner = 1;
-  for (int a = v->rank - 1; a >= 0; inner *= v->dims[a--])
-    if (v->open[a]) needed_add(&n, (Need){ inner, v->open[a] - 1 });
-  return n;
+bool needed_same(const Needed *a, const Needed *b) {
+  bool same = a->n == b->n;
+  for (int k = 0; k < a->n && same; k++) {
+    const Need *other = needed_like(b, &a->is[k]);
+    same = other && other->of == a->is[k].of && other->inner == a->is[k].inner;
+  }
+  return same;
 }
 
+/* ---- ranges that end ---- */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind) {
   const int64_t arg[4] = { extent, ir->next_range++, kind, number + 1 };
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 4, arg, 0, NULL);

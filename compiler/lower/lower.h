@@ -69,7 +69,7 @@ void plan_rebase(Plan *p);
 /* Number of the interned text of kernel k's function, without its name. The first call prints the text. */
 uint32_t kernel_signature(const Plan *p, size_t k);
 void plan_render(Plan *p);          /* Kernel.text */
-bool buf_has_rows(const IR *ir, const Buf *b); /* rows in the caller's memory are as long as a run's sizes say */
+bool buf_has_rows(const Buf *b); /* rows in the caller's memory are as long as a run's sizes say */
 Ref caller_rows(IR *ir, Ref nest);   /* caller_rows.c: the nest, whose accesses find rows as long as a run's sizes say */
 bool kernel_sized(const IR *ir, const Kernel *k);   /* k's program asks for sizes of the run */
 

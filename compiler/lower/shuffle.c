@@ -58,7 +58,7 @@ static bool strip_of(IR *ir, const Ref *access, int n, Strip *s) {
   }
   s->lanes = n;
   const Buf *buf = &ir->bufs.p[buffer_id(node(ir, s->buffer))];
-  if (buf_has_rows(ir, buf)) return false; /* rows of the caller may be shorter than the stride */
+  if (buf_has_rows(buf)) return false; /* rows of the caller may be shorter than the stride */
   return s->run && n % s->run == 0 && s->stride >= (s->run > 1 ? 1 : 2) && node(ir, s->buffer)->dt != DT_BOOL;
 }
 

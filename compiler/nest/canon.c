@@ -54,16 +54,17 @@ static Ref number_ranges(IR *ir, Ref nest) {
   return nest;
 }
 
-/* ---- splitting at quotients and remainders ---- */
-/* A run needs the first values of r, and a range of `extent` blocks of r would not end there. */
-static bool splits_within(IR *ir, Ref nest, Ref r, int64_t extent) {
+/* Whether range r may become an outer range of `outer` values and an inner one. If a run needs the first entries that r counts,
+ * the outer one must count them. */
+static bool splits_entries(IR *ir, Ref nest, Ref r, int64_t outer) {
   tgcrt_size values;
-  bool yes = false;
-  for (int i = 0; i < nest_needed(ir, nest)->n && !yes; i++)
-    yes = sized_range(ir, nest, i, &values) == r && extent % ir->symbols.p[values.symbol].high;
+  bool yes = true;
+  for (int i = 0; i < nest_needed(ir, nest)->n && yes; i++)
+    yes = outer % nest_needed(ir, nest)->is[i].extent == 0 || sized_range(ir, nest, i, &values) != r;
   return yes;
 }
 
+/* ---- splitting at quotients and remainders ---- */
 static Ref split_once(IR *ir, Ref nest) {
   Refs all = { 0 };
   Ref next = 0;
@@ -74,7 +75,7 @@ static Ref split_once(IR *ir, Ref nest) {
     const Node *r = node(ir, lhs(x));
     int64_t c;
     if (r->op != OP_RANGE || !node_is_const(ir, rhs(x), &c) || c <= 1 || range_extent(r) % c || range_extent(r) == c) continue;
-    if (range_limit(r) || splits_within(ir, nest, lhs(x), range_extent(r) / c)) continue;
+    if (range_limit(r) || !splits_entries(ir, nest, lhs(x), range_extent(r) / c)) continue;
     Ref by[2] = { range_make(ir, range_extent(r) / c, range_kind(r)), range_make(ir, c, range_kind(r)) };
     next = range_replace(ir, nest, lhs(x), ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
   }
@@ -93,9 +94,9 @@ static Ref split_rows(IR *ir, Ref nest) {
       int64_t coef, row;
       Ref rest;
       if (range_limit(r) || range_kind(r) != RK_LOOP ||
-          !ix_split(ir, store_index(node(ir, n.store)), n.ranges[k], &coef, &rest) || coef <= 0 || needed->of[i].inner % coef)
+          !ix_split(ir, store_index(node(ir, n.store)), n.ranges[k], &coef, &rest) || coef <= 0 || needed->is[i].inner % coef)
         continue;
-      row = needed->of[i].inner / coef * need_high(ir, needed->of[i]);
+      row = needed->is[i].inner / coef * needed->is[i].extent;
       if (extent <= row || extent % row) continue;
       const Ref by[2] = { range_make(ir, extent / row, RK_LOOP), range_make(ir, row, RK_LOOP) };
       return range_replace(ir, nest, n.ranges[k], ix_add(ir, ix_mul(ir, by[0], row), by[1]), 2, by);

@@ -4,30 +4,40 @@
  * needs: a nest   gives: the values of its ranges that a run needs   keeps: the nest   breaks: nothing */
 #include "nest.h"
 
-/* times, if a run of size n stores needed elements for the first n * times values of range r, and no others; else 0. The range may
- * be the axis or a part of it, or also count what lies inside of the axis. */
-static int64_t values_needed(IR *ir, Need c, Ref index, Ref r) {
+/* The size that says how many of the first values of range r hold needed elements in a run. If others hold some, too, its rule is
+ * TGCRT_SIZE_RULES. The range may be the axis or a part of it, or also count what lies inside
+ * of the axis. */
+static tgcrt_size values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   const Node *x = node(ir, r);
-  const int64_t extent = range_extent(x), high = need_high(ir, c);
-  int64_t coef, inner = c.inner, all = high;
+  const int64_t extent = range_extent(x);
+  const tgcrt_size none = { .rule = TGCRT_SIZE_RULES };
+  int64_t coef, all = is->extent, inner = is->inner;
   Ref rest;
-  if (range_limit(x) || range_kind(x) != RK_LOOP || extent % high || !ix_split(ir, index, r, &coef, &rest) || coef <= 0) return 0;
+  if (range_limit(x) || range_kind(x) != RK_LOOP || !ix_split(ir, index, r, &coef, &rest) || coef <= 0) return none;
   if (coef < inner && inner % coef == 0) all *= inner / coef, inner = coef;
   const Ref at = ix_mod(ir, ix_div(ir, index, inner), all);
-  const bool counts = ix_split(ir, at, r, &coef, &rest) && coef > 0 && node(ir, rest)->vmin >= 0 && node(ir, rest)->vmax < coef &&
-                      coef * extent == all;
-  return counts ? extent / high : 0;
+  if (!ix_split(ir, at, r, &coef, &rest) || coef <= 0) return none;
+  const int64_t first = node(ir, rest)->vmin, last = node(ir, rest)->vmax;
+  if (extent % is->extent == 0 && first >= 0 && last < coef && coef * extent == all) return size_all(extent / is->extent, is->of);
+  const int64_t entry = all / is->extent; /* values of the range for each entry */
+  if (is->of < ir->symbols.n || coef != 1 || first != last || first < 0 || first % entry || extent % entry || first + extent > all)
+    return none;
+  const Extent part = { .of = is->of, .times = 1, .plus = -first / entry, .over = 1, .most = extent / entry };
+  return size_all(entry, extent_make(ir, part));
 }
 
-/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. */
-static bool is_tile(const IR *ir, const Nest *n, Ref r, int symbol) {
+/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. part: the range is not
+ * the whole axis, so it may be a tile of any height */
+static bool is_tile(const IR *ir, const Nest *n, Ref r, int symbol, bool part) {
   bool yes = false;
   for (int k = 0; k < n->n; k++) {
     const Node *x = node(ir, n->ranges[k]);
-    if (!range_limit(x) || range_extent(x) != 1) continue;
+    if (!range_limit(x)) continue;
     const tgcrt_size *s = &ir->sizes.p[range_limit(x) - 1];
-    yes |= (s->rule == TGCRT_SIZE_TILES || s->rule == TGCRT_SIZE_WHOLE) && s->tile == range_extent(node(ir, r)) &&
-           s->symbol == symbol;
+    if (ir->extents.p[s->of].symbol != symbol) continue;
+    yes |= part && s->of >= ir->symbols.n;
+    if (range_extent(x) != 1) continue;
+    yes |= (s->rule == TGCRT_SIZE_TILES || s->rule == TGCRT_SIZE_WHOLE) && s->tile == range_extent(node(ir, r));
   }
   return yes;
 }
@@ -42,9 +52,10 @@ Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values) {
   const Nest n = nest_open(ir, nest);
   const Needed *needed = nest_needed(ir, nest);
   for (int k = 0; k < n.n && condition < needed->n; k++) {
-    const Need c = needed->of[condition];
-    *values = size_row(c.symbol, values_needed(ir, c, store_index(node(ir, n.store)), n.ranges[k]));
-    if (values->times && !is_tile(ir, &n, n.ranges[k], c.symbol)) return n.ranges[k];
+    const Need *is = &needed->is[condition];
+    *values = values_needed(ir, is, store_index(node(ir, n.store)), n.ranges[k]);
+    const bool part = range_extent(node(ir, n.ranges[k])) % is->extent;
+    if (values->rule == TGCRT_SIZE_ALL && !is_tile(ir, &n, n.ranges[k], ir->extents.p[is->of].symbol, part)) return n.ranges[k];
   }
   return 0;
 }

@@ -42,8 +42,8 @@ bool reduction_repeats(IR *ir, Ref root, Ref r);
 
 /* ---- needed.c: ranges of which a run needs only the first values ---- */
 const Needed *nest_needed(const IR *ir, Ref nest);
-/* The range that counts the entries of a condition (Needed) of the nest, and as `values` how many of them a run needs: the first
- * ones, a multiple of the size of a symbol. 0: there is none, or it has a limit */
+/* The range that counts the entries of a condition (Needed) of the nest. *values says how many of its first values a run needs.
+ * 0: there is none, or it has a limit */
 Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values);
 bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nest, or has a limit */
 Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */

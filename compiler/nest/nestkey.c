@@ -58,6 +58,16 @@ static bool is_packed(IR *ir, Ref load) {
   return ok && node_is_const(ir, rest, &base) && total <= 2 * b->elems + 64;
 }
 
+static void add_need(struct sha256_ctx *h, const IR *ir, const Need *is) {
+  const int symbol = ir->extents.p[is->of].symbol;
+  const Symbol *s = &ir->symbols.p[symbol];
+  const int64_t numbers[] = { is->inner, symbol, s->low, s->high, s->step, s->typical };
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add_number(h, numbers[i]);
+  if (is->of < ir->symbols.n) return;
+  add_number(h, is->extent);
+  add_number(h, is->of);
+}
+
 static Digest digest_node(Keys *k, Ref r) {
   IR *ir = k->ir;
   const Node *x = node(ir, r);
@@ -76,11 +86,7 @@ static Digest digest_node(Keys *k, Ref r) {
     const Buf *b = &ir->bufs.p[x->arg[0]];
     add_number(&h, b->kind == BUF_WEIGHT);
     if (b->needed.n > 0) { /* the schedule has nests for rests of runs */
-      for (int i = 0; i < b->needed.n; i++) {
-        const Symbol *s = &ir->symbols.p[b->needed.of[i].symbol];
-        const int64_t numbers[] = { b->needed.of[i].inner, b->needed.of[i].symbol, s->low, s->high, s->step, s->typical };
-        for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) add_number(&h, numbers[j]);
-      }
+      for (int i = 0; i < b->needed.n; i++) add_need(&h, ir, &b->needed.is[i]);
     }
   } else if (x->op == OP_LOAD && is_packed(ir, r)) {
     for (size_t i = 0; i < k->ranges.n; i++) add_number(&h, ix_uses(ir, load_index(x), k->ranges.p[i]));

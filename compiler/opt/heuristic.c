@@ -502,7 +502,7 @@ static Ref tiled_range(IR *ir, Ref nest, const Opts *o, tgcrt_size *values) {
   const Needed *needed = nest_needed(ir, nest);
   uint32_t seen = 0;
   for (int i = 0; i < needed->n; i++) {
-    const int symbol = needed->of[i].symbol;
+    const int symbol = ir->extents.p[needed->is[i].of].symbol;
     const Ref r = seen >> symbol & 1 ? 0 : sized_range(ir, nest, i, values);
     seen |= 1u << symbol;
     if (r && opt_of(o, r)) return r;
@@ -519,12 +519,14 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   tgcrt_size values;
   const Ref r = tiled_range(ir, nest, &most, &values);
   if (!r) return most;
-  const Symbol *s = &ir->symbols.p[values.symbol];
+  const Extent *e = &ir->extents.p[values.of];
+  const Symbol *s = &ir->symbols.p[e->symbol];
   const Opt *rows = opt_of(&most, r);
   const bool lanes = rows->lanes > 1 && values.times < (int64_t)rows->lanes * rows->unroll;
   const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
-  const int64_t usual = s->typical * values.times, few = lanes ? 2 : usual > square ? usual : square;
-  if ((rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || s->low * values.times >= few ||
+  const int64_t usual = s->typical ? e->at[(s->typical - s->low) / s->step] * values.times : 0;
+  const int64_t few = lanes ? 2 : usual > square ? usual : square;
+  if ((rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || e->at[0] * values.times >= few ||
       range_extent(node(ir, r)) < 2 * few)
     return most;
   Ref part;

@@ -104,14 +104,14 @@ static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begi
 
 /* The number of the size that `rule` makes of a number of values, which tiles divide */
 static int size_of_tiles(IR *ir, const tgcrt_size *values, int tile, int height, tgcrt_size_rule rule) {
-  return size_number(ir, (tgcrt_size){ values->times, tile, height, rule, values->symbol });
+  return size_number(ir, (tgcrt_size){ values->times, tile, height, rule, values->of });
 }
 
 /* Whether some run has a size above 0 */
 static bool ever(const IR *ir, const tgcrt_size *size) {
-  const Symbol *s = &ir->symbols.p[size->symbol];
+  const Extent *e = &ir->extents.p[size->of];
   bool any = false;
-  for (int64_t n = s->low; n <= s->high && !any; n += s->step) any = tgcrt_size_of(size, n) > 0;
+  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]) && !any; i++) any = tgcrt_size_of(size, e->at[i]) > 0;
   return any;
 }
 
@@ -147,7 +147,7 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
   for (int k = 0; k < nest_needed(ir, nest)->n; k++) {
     const Ref r = sized_range(ir, nest, k, &values);
     const int64_t most = r ? range_extent(node(ir, r)) : 0;
-    bool free = most > 1 && values.symbol != symbol && o->n < MAX_RANGES;
+    bool free = most > 1 && ir->extents.p[values.of].symbol != symbol && o->n < MAX_RANGES;
     for (int i = 0; i < o->n; i++) free &= o->opt[i].range != r;
     const int rows = tile / height < most ? tile / height : (int)most;
     if (free && rows > 1 && !reduction_repeats(ir, nest, r) && shares_weights(ir, nest, r))
@@ -159,10 +159,10 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
 static void row_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const int tile = o->opt[i].unroll;
   for (int h = tile - 1; h > 0; h--) {
-    const tgcrt_size any = { values->times, tile, h, TGCRT_SIZE_ANY, values->symbol };
+    const tgcrt_size any = { values->times, tile, h, TGCRT_SIZE_ANY, values->of };
     if (!ever(ir, &any)) continue;
     const int start = size_of_tiles(ir, values, tile, h, TGCRT_SIZE_START);
-    const Opt more = rows_beside(ir, nest, o, values->symbol, tile, h);
+    const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
     add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, TGCRT_SIZE_LOWER), start, h, 1, &more, parts);
     Remnant *last = &parts->p[parts->n - 1];
     last->nest = only_if(ir, last->nest, size_number(ir, any));
@@ -257,21 +257,53 @@ Ref sized_sum(IR *ir, Ref root, const Opt *given) {
 /* 1 << symbol, if the range ends at a size of that symbol; else 0 */
 static uint32_t limit_bit(const IR *ir, Ref r) {
   const int64_t limit = range_limit(node(ir, r));
-  return limit ? 1u << ir->sizes.p[limit - 1].symbol : 0;
+  return limit ? 1u << ir->extents.p[ir->sizes.p[limit - 1].of].symbol : 0;
 }
 
-/* The condition of the buffer at which the access may end too late, as far as the loops say; NULL: none. Each condition must be on
- * a range with a limit. once: the nest has loops that run once or not at all, by sizes of these symbols. They are not in the index */
-static const Need *ends_late(IR *ir, const Buf *b, Ref index, uint32_t once) {
+/* As far as the loops say, the access ends with the condition: on a range with a limit. once: the nest has loops that run once or
+ * not at all, by sizes of these symbols. They are not in the index */
+static bool ends_in_time(IR *ir, const Need *is, Ref index, uint32_t once) {
+  Refs ranges = { 0 };
+  collect_ranges(ir, ix_mod(ir, ix_div(ir, index, is->inner), is->extent), &ranges);
+  uint32_t ends = once;
+  for (size_t i = 0; i < ranges.n; i++) ends |= limit_bit(ir, ranges.p[i]);
+  const bool yes = !ranges.n || ends >> ir->extents.p[is->of].symbol & 1;
+  VEC_FREE(&ranges);
+  return yes;
+}
+
+/* A term of the gate says that the entry is below the extent of the condition. */
+static bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is) {
+  const Node *g = node(ir, gate);
+  if (g->op == OP_AND) return gate_ends(ir, lhs(g), entry, is) || gate_ends(ir, rhs(g), entry, is);
+  const bool same = g->op == OP_CMPLT && ix_mod(ir, lhs(g), is->extent) == entry;
+  const Node *size = same ? node(ir, rhs(g)) : NULL;
+  const tgcrt_size *s = size && size->op == OP_SIZE ? &ir->sizes.p[size_id(size)] : NULL;
+  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 && extent_at_most(ir, s->of, is->of);
+}
+
+/* In every run, the entries that an access reaches along the condition are fewer than it says. */
+static bool stays_inside(IR *ir, const Need *is, Ref index, Ref gate) {
+  const Ref entry = ix_mod(ir, ix_div(ir, index, is->inner), is->extent);
+  const int symbol = ir->extents.p[is->of].symbol;
+  const Symbol *s = &ir->symbols.p[symbol];
+  RunSizes run = { 0 }; /* other sizes are any */
+  int64_t least, most;
+  bool all = true;
+  if (gate && gate_ends(ir, gate, entry, is)) return true;
+  for (run[symbol] = s->low; run[symbol] <= s->high && all; run[symbol] += s->step)
+    all = index_in_run(ir, entry, run, 0, &least, &most) && least >= 0 && most < extent_in_run(ir, is->of, run);
+  return all;
+}
+
+/* The condition of the buffer at which the access x may end too late; NULL: none */
+static const Need *ends_late(IR *ir, const Buf *b, const Node *x, uint32_t once) {
+  const Ref index = access_index(x), gate = x->op == OP_TILE ? 0 : access_gate(x);
   const Need *late = NULL;
   for (int k = 0; k < b->needed.n && !late; k++) {
-    const Need *c = &b->needed.of[k];
-    Refs ranges = { 0 };
-    collect_ranges(ir, ix_mod(ir, ix_div(ir, index, c->inner), need_high(ir, *c)), &ranges);
-    uint32_t ends = once;
-    for (size_t i = 0; i < ranges.n; i++) ends |= limit_bit(ir, ranges.p[i]);
-    if (ranges.n && !(ends >> c->symbol & 1)) late = c;
-    VEC_FREE(&ranges);
+    const Need *is = &b->needed.is[k];
+    const bool inside = ends_in_time(ir, is, index, once) || (node(ir, index)->lanes == 1 && stays_inside(ir, is, index, gate));
+    if (!inside) late = is;
   }
   return late;
 }
@@ -288,11 +320,11 @@ void sized_check(IR *ir, Ref nest) {
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     const Buf *b = is_access(x) ? &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))] : NULL;
-    const Need *late = b && buf_ends_early(b) ? ends_late(ir, b, access_index(x), once) : NULL;
+    const Need *late = b && buf_ends_early(b) ? ends_late(ir, b, x, once) : NULL;
     if (!late) continue;
     fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, nest_body(node(ir, nest))),
             "--dim %s: a kernel of this node cannot end at a size that a run sets; give one number",
-            ir->symbols.p[late->symbol].name);
+            ir->symbols.p[ir->extents.p[late->of].symbol].name);
   }
   VEC_FREE(&all);
 }

@@ -50,11 +50,24 @@ static Ref gated_load(IR *ir, Ref buf, Ref at, Ref gate, Ref otherwise) {
   return scalar(ir, OP_LOAD, (DType)node(ir, buf)->dt, 4, (Ref[]){ buf, at, gate, otherwise });
 }
 
-/* path: condition under which the element is used; 0: always */
+/* An expression has a node of op. */
+static bool has_op(const IR *ir, Ref r, Op op) {
+  const Node *x = node(ir, r);
+  bool any = x->op == op;
+  for (int k = 0; k < x->nsrc && !any; k++) any = has_op(ir, x->src[k], op);
+  return any;
+}
+
+static bool asks_size(const IR *ir, Ref r) { return ir->symbols.n && has_op(ir, r, OP_SIZE); }
+
+/* Memory of the caller may end earlier than bounds say. A remainder brings an index that is outside back, but not before that
+ * end. path: condition under which the element is used; 0: always */
 static Ref load(IR *ir, const Place *p, const Ref *idx, int rank, Ref path) {
   const DType d = ir->bufs.p[p->buf].dt;
   const Ref buf = buffer(ir, p->buf), at = address(ir, p, idx, rank);
-  if (path && !lies_in(ir, at, 0, ir->bufs.p[p->buf].elems)) return gated_load(ir, buf, at, path, c_bits(ir, d, 0));
+  const Buf *b = &ir->bufs.p[p->buf];
+  if (path && (!lies_in(ir, at, 0, b->elems) || (buf_ends_early(b) && (asks_size(ir, path) || has_op(ir, at, OP_FLMOD)))))
+    return gated_load(ir, buf, at, path, c_bits(ir, d, 0));
   return scalar(ir, OP_LOAD, d, 2, (Ref[]){ buf, at });
 }
 
@@ -137,6 +150,17 @@ static Ref limit_ranges(IR *ir, Op op, Ref value, int n, Ref *ranges) {
   return value;
 }
 
+/* A term of a reduction. Terms that count only below a size of the run are selected here, as limit_ranges wants them. If the
+ * selection is stored, memory beyond the size may not be. */
+static Ref term(Lower *l, Ref r, const Ref *at, Ref path) {
+  const Node *y = node(l->ir, r);
+  Need is;
+  if (!graph_size_mask(l->ir, r, &is)) return element(l, r, at, path);
+  const Ref value = l->s->place[r].materialized ? r : where_yes(y);
+  return scalar(l->ir, OP_WHERE, (DType)y->dt, 3,
+                (Ref[]){ element(l, where_cond(y), at, path), element(l, value, at, path), element(l, where_no(y), at, path) });
+}
+
 /* The element computed from its sources, even if the value is stored. */
 static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
@@ -164,14 +188,20 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
       at[a] = (reduce_axes(x) >> a & 1) ? range_make(ir, y->dims[a], RK_REDUCE) : idx[a];
       if ((reduce_axes(x) >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
     }
-    src[0] = element(l, operand(x), at, path);
-    src[0] = limit_ranges(ir, (Op)reduce_op(x), src[0], n, ranges);
+    src[0] = limit_ranges(ir, (Op)reduce_op(x), term(l, operand(x), at, path), n, ranges);
     memcpy(src + 1, ranges, (size_t)n * sizeof *src);
     return node_make(ir, OP_RED, (DType)x->dt, 1, n + 1, src, 1, x->arg, 0, NULL);
   }
   default: {
     Ref src[3];
-    for (int k = 0; k < x->nsrc; k++) src[k] = element(l, x->src[k], idx, path);
+    for (int k = 0; k < x->nsrc; k++) {
+      src[k] = element(l, x->src[k], idx, path);
+      if (x->op == OP_WHERE && !k && asks_size(ir, src[0])) { /* memory of the caller may end at the size */
+        src[1] = element(l, where_yes(x), idx, ix_and(ir, path, src[0]));
+        src[2] = element(l, where_no(x), idx, path);
+        break;
+      }
+    }
     return scalar(ir, (Op)x->op, (DType)x->dt, x->nsrc, src);
   }
   }
@@ -184,9 +214,16 @@ static bool exists(const IR *ir, Ref r, const Ref *idx) {
   return all;
 }
 
+/* A run may lack the element, although the value of the greatest size has it. */
+static bool may_end_before(const IR *ir, Ref path, int rank, const Ref *idx) {
+  bool yes = asks_size(ir, path);
+  for (int a = 0; a < rank && !yes && ir->symbols.n; a++) yes = has_op(ir, idx[a], OP_FLMOD);
+  return yes;
+}
+
 static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
   int rank = node(l->ir, r)->rank;
-  if (path && exists(l->ir, r, idx)) path = 0;
+  if (path && exists(l->ir, r, idx) && !may_end_before(l->ir, path, rank, idx)) path = 0;
   uint32_t *head = &l->head[memo_hash(r, path, idx, rank)];
   for (uint32_t i = *head; i; i = l->memo.p[i - 1].next)
     if (l->memo.p[i - 1].r == r && l->memo.p[i - 1].path == path &&
@@ -419,7 +456,7 @@ void sched_lower(Sched *s) {
     Place p = { .buf = (int)ir->bufs.n };
     int64_t n = 1;
     for (int a = x->rank - 1; a >= 0; n *= x->dims[a], a--) p.stride[a] = n;
-    const Needed needed = needed_of_value(&s->g->outputs.p[i]);
+    const Needed needed = graph_need_of_value(ir, &s->g->outputs.p[i]);
     const Buf b = { .kind = kind, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .needed = needed, .value = r };
     VEC_PUSH(&ir->bufs, b);
     value_nest(l, &p, r, &nests);

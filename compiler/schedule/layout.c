@@ -321,14 +321,39 @@ static void lay_out_branches(Sched *s) {
   }
 }
 
-/* The need of value r, as conditions on elements of its buffer */
+/* Where entries along axis a of value r lie in the value whose buffer it shares. *whole: that value */
+static int64_t begin_in_whole(const Sched *s, Ref r, int a, Ref *whole) {
+  int64_t begin = 0;
+  for (*whole = r; s->place[*whole].inside; *whole = s->place[*whole].inside)
+    if (cat_axis(node(s->ir, s->place[*whole].inside)) == a) begin += s->place[*whole].inside_at;
+  return begin;
+}
+
+/* The need of value r, as conditions on elements of its buffer. A halo makes rows longer: entries of the value begin behind its
+ * lower part, and readers reach into its upper part. Entries of a concatenation's part lie behind those of parts before it. */
 static Needed needed_in_memory(const Sched *s, Ref r) {
+  IR *ir = s->ir;
+  const Node *x = node(ir, r);
   Needed in = { 0 };
   int64_t within;
-  for (int k = 0; k < s->needs[r].n; k++) {
-    const Need c = s->needs[r].of[k];
-    const int a = need_axis(s->ir, node(s->ir, r), c, &within);
-    if (a >= 0) needed_add(&in, (Need){ s->place[r].stride[a] * within, c.symbol });
+  for (int a = 0; a < x->rank; a++) {
+    Ref whole;
+    const int64_t begin = begin_in_whole(s, r, a, &whole), all = node(ir, whole)->dims[a];
+    const Place *p = &s->place[whole];
+    const int64_t halo = p->lo[a] + p->hi[a];
+    for (int k = 0; k < s->needs[r].n; k++) {
+      Need is = s->needs[r].is[k];
+      if (need_axis(x, &is, &within) != a || halo || all != x->dims[a]) continue;
+      is.inner = p->stride[a] * within;
+      needed_add(ir, &in, is);
+    }
+    const int of = need_along(ir, x, &s->needs[r], a);
+    const bool longer = halo || all != x->dims[a];
+    const int base = !longer || of >= 0 ? of : need_along(ir, node(ir, whole), &s->needs[whole], a);
+    if (!longer || base < 0) continue;
+    const int64_t count = of < 0 ? x->dims[a] : 0; /* a constant one */
+    const Extent end = { .of = base, .times = of >= 0, .plus = count + begin + halo, .over = 1, .most = all + halo };
+    needed_add(ir, &in, (Need){ p->stride[a], all + halo, extent_make(ir, end) });
   }
   return in;
 }
@@ -343,7 +368,7 @@ static void find_needed(Sched *s) {
     if (buf < 0 || s->needs[r].n == NEED_NOTHING) continue;
     const Needed now = needed_in_memory(s, r);
     Needed *had = &ir->bufs.p[buf].needed;
-    const Needed both = known[buf] ? needed_both(had, &now) : now;
+    const Needed both = known[buf] ? needed_both(ir, had, &now) : now;
     mixed[buf] |= known[buf] && (both.n < had->n || both.n < now.n);
     known[buf] = true;
     *had = both;
@@ -364,7 +389,7 @@ void sched_layout(Sched *s) {
   size_t nin = graph_nin(s->g), nout = graph_nout(s->g);
   for (size_t k = 0; k < s->g->states.n; k++)
     if (is_state_window(s, k)) s->place[s->g->outputs.p[nout + k].ref].state = (int)k + 1;
-  if (ir->symbols.n) s->needs = graph_needs(s->g);
+  if (ir->symbols.n) s->needs = graph_needs(s->g, graph_open(s->g));
   find_halos(s);
   find_insides(s);
   sched_layout_pbqp(s);

@@ -69,7 +69,7 @@ static int axes_of(const Sched *s, Ref r, int *axis) {
   int n = 1;
   axis[0] = last_axis(x);
   for (int a = 0; a < axis[0]; a++)
-    if (x->dims[a] > 1 && !(s->needs && need_lies_in(s->ir, x, &s->needs[r], a))) axis[n++] = a;
+    if (x->dims[a] > 1 && !(s->needs && need_lies_in(x, &s->needs[r], a))) axis[n++] = a;
   return n;
 }
 

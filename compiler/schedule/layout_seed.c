@@ -179,5 +179,5 @@ void sched_layout_seed(Sched *s, Ref r) {
       if (f.votes[a] > 0 && (p->inner < 0 || f.votes[a] > f.votes[p->inner])) p->inner = a;
     refmap_free(&f.seen);
   }
-  if (p->inner == x->rank - 1 || (s->needs && p->inner >= 0 && need_lies_in(ir, x, &s->needs[r], p->inner))) p->inner = -1;
+  if (p->inner == x->rank - 1 || (s->needs && p->inner >= 0 && need_lies_in(x, &s->needs[r], p->inner))) p->inner = -1;
 }

@@ -79,16 +79,21 @@ static bool repeats(const IR *ir, Ref r) {
   return false;
 }
 
+static bool is_size_mask(const IR *ir, Ref r) {
+  Need is;
+  return graph_size_mask(ir, r, &is);
+}
+
 /* The terms of a reduction, below movement and below a selection of the entries of a run's size */
 static Ref terms_of(const IR *ir, const Node *reduce) {
   const Ref r = view_base(ir, operand(reduce));
-  return graph_size_mask(ir, r).inner ? view_base(ir, where_yes(node(ir, r))) : r;
+  return is_size_mask(ir, r) ? view_base(ir, where_yes(node(ir, r))) : r;
 }
 
-/* kernelize.c makes an end of a loop of it. */
+/* Below a reduction kernelize.c makes an end of a loop of it. Below a padding it is stored with a halo. */
 static bool is_end_of_loop(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
-  return graph_size_mask(ir, r).inner || (x->op == OP_CMPLT && node(ir, view_base(ir, rhs(x)))->op == OP_SIZE);
+  return is_size_mask(ir, r) || (x->op == OP_CMPLT && node(ir, view_base(ir, rhs(x)))->op == OP_SIZE);
 }
 
 bool is_contraction(const IR *ir, Ref r) {
@@ -302,7 +307,7 @@ static Fate fate_of(const Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const double elems = (double)dims_elems(x->dims, x->rank);
-  if (is_leaf((Op)x->op) || op_is_gathering((Op)x->op) || is_end_of_loop(ir, r)) return INLINED;
+  if (is_leaf((Op)x->op) || op_is_gathering((Op)x->op) || (is_end_of_loop(ir, r) && !me->must)) return INLINED;
   if (op_is_of_loops((Op)x->op)) return MATERIALIZED;
   if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most)
     return MATERIALIZED;
@@ -376,7 +381,7 @@ static void tell_sources(Fuse *f, Ref r) {
   const bool selects = f->selects[r], selected = me->selected || selects;
   /* held in registers up to the root: heuristic.c, device_heuristic.c. Not if a run's size says how long the row is */
   const bool row = x->op == OP_REDUCE && me->root != MANY && reduced_elems(ir, x) <= f->row_elems &&
-                   !graph_size_mask(ir, operand(x)).inner;
+                   !is_size_mask(ir, operand(x));
   const bool moves = op_is_movement((Op)x->op) || selects || x->op == OP_REDUCE || x->op == OP_PAD || x->op == OP_GATHER ||
                      x->op == OP_WALK;
   const Ref above = row ? me->root : moves ? r : me->path;

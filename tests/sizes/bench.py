@@ -21,8 +21,12 @@ PAIRS = [(1, 1), (2, 1), (4, 1), (8, 1), (1, 5), (3, 5), (8, 5), (1, 16), (4, 16
 # the names of its ranges; sizes, of which the last ones are the greatest
 SIZES = {"ffn": (["n"], [(n,) for n in (1, 2, 3, 4, 5, 6, 7, 8, 13, 18, 32, 100, 128)]),
          "conv": (["n"], [(n,) for n in (1, 2, 3, 4, 5, 6, 7, 8, 13, 16)]),
+         "audio": (["n"], [(n,) for n in (4, 7, 16, 33, 64, 100, 250, 500)]),
+         "ocr": (["n"], [(n,) for n in (4, 7, 16, 33, 64, 100, 160)]),
          "ffns": (["b", "n"], PAIRS), "encoders": (["b", "n"], PAIRS),
          "tinybert": (["batch", "sequence"], [(1, 1), (4, 1), (1, 5), (3, 5), (1, 16), (4, 16), (1, 47), (2, 47), (1, 100), (4, 100)])}
+LAYERS = {**models.ALL, **models.SEVERAL, "audio": lambda: models.audio(40, 64), "ocr": lambda: models.ocr(32, 32)}
+LEAST = {"audio": 4, "ocr": 4}
 
 
 def library(folder, name, model, dims, isa):
@@ -47,8 +51,8 @@ def main(isa="native", pairs="31", threads="1,2", tables=",".join(SIZES)):
             model = MODELS / name / "model.onnx"
             if not model.is_file():
                 model = folder / f"{name}.tg"
-                model.write_text({**models.ALL, **models.SEVERAL}[name]())
-            ranges = [f"{d}=1:{most}" for d, most in zip(dims, sizes[-1])]
+                model.write_text(LAYERS[name]())
+            ranges = [f"{d}={LEAST.get(name, 1)}:{most}" for d, most in zip(dims, sizes[-1])]
             ranged = library(folder, "net", model, ranges, isa)
             race = folder / "race"
             subprocess.run([CC, "-O2", f"-I{folder / ('net' + ','.join(ranges))}", HERE / "race.c", "-o", race, "-ldl"], check=True)

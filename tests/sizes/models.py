@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Small models of layers whose outermost extent is a number n of the run, as text (docs/text-format.md)."""
+"""Small models of layers with an extent that is a number n of the run, as text (docs/text-format.md)."""
+import pathlib
+import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
+import onnxfile  # noqa: E402
 
 
 def weight(name, shape, scale=0.1, phase=0.37):
@@ -138,6 +144,56 @@ def numbers(d=5):
             f'r = reshape k : [n,1]\nc = reshape l : [1,{d}]\nd = sub r, c\ny = add x, d\noutput y "y"\n')
 
 
+def conv1d(out, x, n, to, c, m, k, stride=1, lo=0, hi=0, phase=0.37, b=1):
+    """out[b,m,to]: a convolution of x[b,c,n] along n, and max with 0"""
+    return (weight(f"{out}_k", [1, m, c, 1, k], 1 / (c * k) ** 0.5, phase) +
+            f"{out}_g = pad {x}, 0 lo=[0,0,{lo}] hi=[0,0,{hi}]\n{out}_v = window {out}_g axis=2 stride={stride} dilation=1 : [{b},{c},{to},{k}]\n"
+            f"{out}_d = reshape {out}_v : [{b},1,{c},{to},{k}]\n{out}_p = mul {out}_d, {out}_k\n"
+            f"{out}_r = reduce {out}_p op=add axes=[2,4]\n{out}_z = reshape {out}_r : [{b},{m},{to}]\n{out} = max {out}_z, 0.0\n")
+
+
+def audio(c=16, m=32, b=1):
+    """convolutions with steps over a length n, and a mean over time"""
+    return (f'x = input f32[{b},{c},n] "x"\n' + conv1d("a", "x", "n", "n-1/2+1", c, m, 3, 2, 1, 1, b=b) +
+            conv1d("b", "a", "n-1/2+1", "n-1/2+1", m, m, 1, phase=0.59, b=b) + conv1d("y", "b", "n-1/2+1", "n-1/2+1-1/2+1", m, c, 5, 2, 2, 2, 0.83, b) +
+            'output y "y"\ns = reduce y op=add axes=[2]\noutput s "s"\n')
+
+
+def conv2d(out, x, h, n, c, m):
+    """out[1,m,h,n]: a convolution of 3 by 3 with padding, and max with 0"""
+    return (weight(f"{out}_k", [1, m, c, 1, 1, 3, 3], 1 / (3 * c ** 0.5)) + f"{out}_g = pad {x}, 0 lo=[0,0,1,1] hi=[0,0,1,1]\n"
+            f"{out}_a = window {out}_g axis=2 stride=1 dilation=1 : [1,{c},{h},{n}+2,3]\n"
+            f"{out}_b = window {out}_a axis=3 stride=1 dilation=1 : [1,{c},{h},{n},3,3]\n{out}_d = reshape {out}_b : [1,1,{c},{h},{n},3,3]\n"
+            f"{out}_p = mul {out}_d, {out}_k\n{out}_r = reduce {out}_p op=add axes=[2,5,6]\n{out}_z = reshape {out}_r : [1,{m},{h},{n}]\n"
+            f"{out} = max {out}_z, 0.0\n")
+
+
+def ocr(c=8, h=8):
+    """convolutions over a width n, with a maximum of 2 by 2 between them and a sum with what came before"""
+    return (f'x = input f32[1,3,{h},n] "x"\n' + conv2d("a", "x", h, "n", 3, c) +
+            f"i = window a axis=2 stride=2 dilation=1 : [1,{c},{h // 2},n,2]\nj = window i axis=3 stride=2 dilation=1 : [1,{c},{h // 2},n/2,2,2]\n"
+            f"m = reduce j op=max axes=[4,5]\nb = reshape m : [1,{c},{h // 2},n/2]\n" + conv2d("d", "b", h // 2, "n/2", c, c) +
+            conv2d("e", "d", h // 2, "n/2", c, c) + 'y = add b, e\noutput y "y"\n')
+
+
+def edges(c=6):
+    """rows in front of a sequence of n and behind it, each entry twice, without the first and the last one"""
+    return (f'x = input f32[n,{c}] "x"\n' + weight("k", [2, c]) + "t = tanh x\n"
+            f"a = cat k, t, k axis=0\nh = reshape a : [n+4,1,{c}]\ne = expand h : [n+4,2,{c}]\nu = reshape e : [n+4*2,{c}]\n"
+            f'y = shrink u begin=[1,0] step=[1,1] : [n+4*2-2,{c}]\noutput y "y"\np = pad x, 1.5 lo=[1,0] hi=[3,0]\noutput p "p"\n')
+
+
+def ends(c=4):
+    """ONNX: the last entry, and a reversal"""
+    f32, i64 = onnxfile.FLOAT, 7
+    ints = {"axis": [1], "minus": [-1], "least": [-2**31]}
+    return onnxfile.model("ends", [onnxfile.node("Slice", ["x", "minus", "least", "axis", "minus"], ["y"]),
+                                   onnxfile.node("Gather", ["x", "minus"], ["z"], axis=1), onnxfile.node("Tanh", ["z"], ["w"])],
+                          [onnxfile.tensor(k, i64, [1], struct.pack("<q", v[0])) for k, v in ints.items()],
+                          [onnxfile.value("x", f32, [2, "n", c])], [onnxfile.value("y", f32, [2, "n", c]), onnxfile.value("w", f32, [2, 1, c])])
+
+
 ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
+SPATIAL = {"audio": audio, "ocr": ocr, "edges": edges}
 SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids}  # with two numbers, b and n
 INNER = {"encoder": encoder, "row_softmax": row_softmax, "pooled": pooled}

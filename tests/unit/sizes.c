@@ -107,17 +107,18 @@ static void refuses(const char *text, const char *part) {
 
 static void refusals(void **state) {
   (void)state;
-  refuses("x = input f32[n,3] \"x\"\np = pad x, 0 lo=[1,0] hi=[1,0]\nw = window p axis=0 stride=1 dilation=1 : [n,3,3]\n"
-          "y = reduce w op=add axes=[2]\noutput y \"y\"\n", "so its size must be one number");
-  refuses("x = input f32[n,3] \"x\"\ny = cat x, x axis=0\noutput y \"y\"\n",
-          "depends on that dimension, but is not that dimension");
+  refuses("x = input f32[n,3] \"x\"\nk = input f32[1] \"k\"\nf = reshape k : []\np = pad x, f lo=[1,0] hi=[1,0]\n"
+          "w = window p axis=0 stride=1 dilation=1 : [n,3,3]\ny = reduce w op=add axes=[2]\noutput y \"y\"\n",
+          "so its size must be one number");
+  refuses("x = input f32[n,3] \"x\"\ny = cat x, x axis=0\noutput y \"y\"\n", "one number");
   refuses("x = input f32[n,b] \"x\"\ny = reshape x : [n*b]\noutput y \"y\"\n",
-          "--dim n: axis 0 of 'y' depends on that dimension");
+          "axis 0 of 'y' depends on that dimension and on another one");
   refuses("x = input f32[n,b,4] \"x\"\nh = reshape x : [n*b,4]\ny = reduce h op=add axes=[0]\noutput y \"y\"\n",
           "so its size must be one number");
-  refuses("x = input f32[n,3] \"x\"\nh = reshape x : [n*3]\ny = reduce h op=add axes=[0]\noutput y \"y\"\n", "must be one number");
+  refuses("x = input f32[n*2,3] \"x\"\ny = exp x\noutput y \"y\"\n", "without other factors or terms");
+  refuses("x = input f32[3,n] \"x\"\nh = reshape x : [n*3]\ny = shrink h begin=[1] step=[1] : [n*3-1]\noutput y \"y\"\n", "one number");
   refuses("x = input f32[n,4] \"x\"\nk = input f32[4] \"k\"\ny = add k, k\noutput y \"y\"\noutput x \"z\"\n"
-          "q = pad x, 0 lo=[1,0] hi=[0,0]\nr = shrink q begin=[0,0] step=[1,1] : [n,4]\noutput r \"r\"\n", "so its size must be one number");
+          "i = iota : i64[2]\nm = mul i, 3\nj = reshape m : [2,1]\nq = gather x, j axis=0\noutput q \"q\"\n", "so its size must be one number");
 }
 
 /* ---- random graphs ---- */
@@ -142,10 +143,12 @@ static const Lead leads[] = {
   { "b,2,", "2*b*", "1,1,", "0,0,", 2 },
 };
 
-/* A value of the graph: [lead, n * times, a, b]. b 0: without that axis */
+/* A value of the graph: [lead, n * times, a, b]. b 0: without that axis. n: the extent as text, which is `least` at the least
+ * size */
 typedef struct Shape {
   const Lead *lead;
-  int times, a, b;
+  int times, a, b, least;
+  char n[120];
 } Shape;
 
 static int axis_of_n(const Shape *v) { return v->lead->axes; }
@@ -154,8 +157,9 @@ static int last_axis(const Shape *v) { return axis_of_n(v) + (v->b ? 2 : 1); }
 static void put_shape(Sb *s, const Shape *v) {
   sb_puts(s, "[");
   sb_puts(s, v->lead->dims);
-  if (v->times > 1) sb_printf(s, "n*%d,%d", v->times, v->a);
-  else sb_printf(s, "n,%d", v->a);
+  sb_puts(s, v->n);
+  if (v->times > 1) sb_printf(s, "*%d", v->times);
+  sb_printf(s, ",%d", v->a);
   if (v->b) sb_printf(s, ",%d", v->b);
   sb_puts(s, "]");
 }
@@ -185,20 +189,109 @@ static void softmax(Sb *s, int at, int axis) {
             "v%d = div e%d, z%d\n", at, at, axis, at, at, at, at, at, at, at, axis, at + 1, at, at);
 }
 
+/* ---- ops along the open axis that change its extent ---- */
+/* The extent becomes (extent + plus) / over + one. False: it would be empty at the least size, or the text is full */
+static bool changed_extent(Shape *w, int plus, int over, int one) {
+  char text[sizeof w->n];
+  const int least = (w->least + plus) / over + one;
+  if (w->least + plus < 0 || least < 1 || snprintf(text, sizeof text, "%s%+d/%d%+d", w->n, plus, over, one) > 100) return false;
+  memcpy(w->n, text, sizeof text);
+  w->least = least;
+  return true;
+}
+
+/* lo or 0 for the other axes */
+static void at_open_axis(Sb *s, const char *name, const Shape *v, int amount, int other) {
+  sb_printf(s, " %s=[", name);
+  for (int k = 0; k <= last_axis(v); k++) sb_printf(s, "%s%d", k ? "," : "", k == axis_of_n(v) ? amount : other);
+  sb_puts(s, "]");
+}
+
+static Shape unchanged(Sb *s, int at, Shape v) {
+  sb_printf(s, "v%d = abs v%d\n", at + 1, at);
+  return v;
+}
+
+/* A convolution with constants, or a pooling */
+static Shape windows(Sb *s, Random *r, int at, Shape v) {
+  const int taps = 1 + below(r, 3), stride = 1 + below(r, 2), dilation = 1 + below(r, 2), lo = below(r, 3), hi = below(r, 3);
+  const bool max = below(r, 3) == 0;
+  Shape w = v;
+  char shape[64];
+  if (v.times > 1 || !changed_extent(&w, lo + hi - (taps - 1) * dilation - 1, stride, 1)) return unchanged(s, at, v);
+  sb_printf(s, "g%d = pad v%d, %s", at, at, max ? "-inf" : "0");
+  at_open_axis(s, "lo", &v, lo, 0);
+  at_open_axis(s, "hi", &v, hi, 0);
+  sb_printf(s, "\nw%d = window g%d axis=%d stride=%d dilation=%d : ", at, at, axis_of_n(&v), stride, dilation);
+  put_shape(s, &w);
+  s->n--;
+  sb_printf(s, ",%d]\n", taps);
+  snprintf(shape, sizeof shape, "[%s1,1,%s%d]", v.lead->ones, v.b ? "1," : "", taps);
+  constants(s, at, taps, shape);
+  if (max) sb_printf(s, "r%d = reduce w%d op=max axes=[%d]\nt%d = max r%d, -9.0\n", at, at, last_axis(&v) + 1, at, at);
+  else sb_printf(s, "p%d = mul w%d, c%d\nt%d = reduce p%d op=add axes=[%d]\n", at, at, at, at, at, last_axis(&v) + 1);
+  reshape_to(s, at + 1, "t", at, &w);
+  return w;
+}
+
+/* Without some of the first and last entries, or every second one */
+static Shape part_of_axis(Sb *s, Random *r, int at, Shape v) {
+  const int begin = below(r, 3), step = 1 + below(r, 2), behind = step > 1 ? 0 : below(r, 3);
+  Shape w = v;
+  if (v.times > 1 || !changed_extent(&w, step - 1 - begin - behind, step, 0)) return unchanged(s, at, v);
+  sb_printf(s, "v%d = shrink v%d", at + 1, at);
+  at_open_axis(s, "begin", &v, begin, 0);
+  at_open_axis(s, "step", &v, step, 1);
+  sb_puts(s, " : ");
+  put_shape(s, &w);
+  sb_puts(s, "\n");
+  return w;
+}
+
+/* Constants in front or behind, or both */
+static Shape joined_entries(Sb *s, Random *r, int at, Shape v) {
+  const int more = 1 + below(r, 3), place = below(r, 3);
+  Shape w = v;
+  char shape[64];
+  const int lead = v.lead->axes ? atoi(v.lead->dims) : 1; /* 0: a run decides */
+  if (!lead || v.lead->axes > 1 || v.times > 1 || !changed_extent(&w, place == 2 ? 2 * more : more, 1, 0))
+    return unchanged(s, at, v);
+  snprintf(shape, sizeof shape, "[%s%d,%d", v.lead->dims, more, v.a);
+  snprintf(shape + strlen(shape), sizeof shape - strlen(shape), v.b ? ",%d]" : "]", v.b);
+  constants(s, at, more * v.a * lead * (v.b ? v.b : 1), shape);
+  sb_printf(s, "o%d = tanh v%d\n", at, at);
+  sb_printf(s, place == 0 ? "v%d = cat c%d, o%d axis=%d\n" : place == 1 ? "v%d = cat o%d, c%d axis=%d\n" : "v%d = cat c%d, o%d, c%d axis=%d\n",
+            at + 1, at, at, place == 2 ? at : axis_of_n(&v), axis_of_n(&v));
+  return w;
+}
+
+/* Each entry twice */
+static Shape repeated(Sb *s, int at, Shape v) {
+  Shape w = v;
+  const int inner = v.a * (v.b ? v.b : 1);
+  if (v.times > 1 || strlen(v.n) > 90 || v.least > 40) return unchanged(s, at, v);
+  strcat(w.n, "*2");
+  w.least *= 2;
+  sb_printf(s, "h%d = reshape v%d : [%s%s,1,%d]\nj%d = expand h%d : [%s%s,2,%d]\n", at, at, v.lead->dims, v.n, inner, at, at, v.lead->dims,
+            v.n, inner);
+  reshape_to(s, at + 1, "j", at, &w);
+  return w;
+}
+
 /* Adds an op on value v`at`; -> the shape of v`at + 1` */
-static Shape add_op(Sb *s, Random *r, int at, Shape v) {
+static Shape add_op(Sb *s, Random *r, int at, Shape v, bool spatial) {
   static const char *const unary[] = { "tanh", "abs", "neg", "exp" };
   const int n = axis_of_n(&v), last = last_axis(&v);
   char shape[64];
   Shape w = v;
-  switch (below(r, 20)) {
+  switch (below(r, spatial ? 32 : 20)) {
   case 0: case 1: sb_printf(s, "t%d = mul v%d, 0.25\nv%d = %s t%d\n", at, at, at + 1, unary[below(r, 4)], at); return v;
   case 2: /* a product with constants */
     if (v.b) break;
     w.a = 1 + below(r, 20);
     snprintf(shape, sizeof shape, "[%s1,%d,%d]", v.lead->ones, v.a, w.a);
     constants(s, at, v.a * w.a, shape);
-    sb_printf(s, "x%d = reshape v%d : [%sn*%d,%d,1]\n", at, at, v.lead->dims, v.times, v.a);
+    sb_printf(s, "x%d = reshape v%d : [%s%s*%d,%d,1]\n", at, at, v.lead->dims, v.n, v.times, v.a);
     sb_printf(s, "p%d = mul x%d, c%d\nr%d = reduce p%d op=add axes=[%d]\n", at, at, at, at, at, last);
     reshape_to(s, at + 1, "r", at, &w);
     return w;
@@ -214,8 +307,8 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v) {
     permute(s, "v", "b", at, at + 1, last + 1, n, last);
     return v;
   case 6: /* merged with the open axis, or split from it */
-    if (v.b) w = (Shape){ v.lead, v.times * v.a, v.b, 0 };
-    else if (v.times > 1) w = (Shape){ v.lead, 1, v.times, v.a };
+    if (v.b) w.times = v.times * v.a, w.a = v.b, w.b = 0;
+    else if (v.times > 1) w.times = 1, w.a = v.times, w.b = v.a;
     else break;
     reshape_to(s, at + 1, "v", at, &w);
     return w;
@@ -232,8 +325,8 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v) {
   case 9: /* padding and windows */
     if (v.b || v.lead->axes || v.a < 3) break;
     constants(s, at, 3, "[1,1,3]");
-    sb_printf(s, "g%d = pad v%d, 0 lo=[0,1] hi=[0,1]\nw%d = window g%d axis=1 stride=1 dilation=1 : [n*%d,%d,3]\np%d = mul w%d, c%d\n"
-              "r%d = reduce p%d op=add axes=[2]\n", at, at, at, at, v.times, v.a, at, at, at, at, at);
+    sb_printf(s, "g%d = pad v%d, 0 lo=[0,1] hi=[0,1]\nw%d = window g%d axis=1 stride=1 dilation=1 : [%s*%d,%d,3]\np%d = mul w%d, c%d\n"
+              "r%d = reduce p%d op=add axes=[2]\n", at, at, at, at, v.n, v.times, v.a, at, at, at, at, at);
     reshape_to(s, at + 1, "r", at, &w);
     return w;
   case 10: /* part of an axis */
@@ -260,17 +353,17 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v) {
   case 14: case 15: /* an attention of the rows to each other */
     if (v.times > 1 || v.b) break;
     snprintf(shape, sizeof shape, "%s", v.lead->dims);
-    sb_printf(s, "ta%d = tanh v%d\nqa%d = reshape ta%d : [%sn,1,%d]\nka%d = reshape ta%d : [%s1,n,%d]\npa%d = mul qa%d, ka%d\n"
+    sb_printf(s, "ta%d = tanh v%d\nqa%d = reshape ta%d : [%s%s,1,%d]\nka%d = reshape ta%d : [%s1,%s,%d]\npa%d = mul qa%d, ka%d\n"
               "sa%d = reduce pa%d op=add axes=[%d]\nma%d = reduce sa%d op=max axes=[%d]\nda%d = sub sa%d, ma%d\nea%d = exp da%d\n"
-              "za%d = reduce ea%d op=add axes=[%d]\naa%d = div ea%d, za%d\nba%d = reshape aa%d : [%sn,n,1]\n"
+              "za%d = reduce ea%d op=add axes=[%d]\naa%d = div ea%d, za%d\nba%d = reshape aa%d : [%s%s,%s,1]\n"
               "oa%d = mul ba%d, ka%d\nra%d = reduce oa%d op=add axes=[%d]\n",
-              at, at, at, at, shape, v.a, at, at, shape, v.a, at, at, at, at, at, n + 2, at, at, n + 1, at, at, at, at, at, at, at, n + 1, at,
-              at, at, at, at, shape, at, at, at, at, at, n + 1);
+              at, at, at, at, shape, v.n, v.a, at, at, shape, v.n, v.a, at, at, at, at, at, n + 2, at, at, n + 1, at, at, at, at, at, at, at,
+              n + 1, at, at, at, at, at, shape, v.n, v.n, at, at, at, at, at, n + 1);
     reshape_to(s, at + 1, "ra", at, &v);
     return v;
   case 16: /* the axes in front of the open one merged with it, and back */
     if (!v.lead->axes) break;
-    sb_printf(s, "h%d = reshape v%d : [n*%s%d,%d]\nj%d = tanh h%d\n", at, at, v.lead->merged, v.times, v.a * (v.b ? v.b : 1), at,
+    sb_printf(s, "h%d = reshape v%d : [%s*%s%d,%d]\nj%d = tanh h%d\n", at, at, v.n, v.lead->merged, v.times, v.a * (v.b ? v.b : 1), at,
               at);
     reshape_to(s, at + 1, "j", at, &v);
     return v;
@@ -282,6 +375,10 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v) {
       sb_printf(s, "r%d = reduce v%d op=%s axes=[0,%d]\nt%d = mul r%d, 0.003\nv%d = sub v%d, t%d\n", at, at,
                 below(r, 2) ? "add" : "max", v.times > 1 ? last : n, at, at, at + 1, at, at);
     return v;
+  case 20: case 21: case 22: case 23: case 24: case 25: return windows(s, r, at, v);
+  case 26: case 27: return part_of_axis(s, r, at, v);
+  case 28: case 29: return joined_entries(s, r, at, v);
+  case 30: case 31: return repeated(s, at, v);
   default: /* another row of constants */
     snprintf(shape, sizeof shape, v.b ? "[1,%d,1]" : "[1,%d]", v.a);
     constants(s, at, v.a, shape);
@@ -292,12 +389,13 @@ static Shape add_op(Sb *s, Random *r, int at, Shape v) {
   return v;
 }
 
-/* dims: gets the number of names that have a range */
-static char *random_graph(uint64_t seed, int *dims) {
+/* dims: gets the number of names that have a range. spatial: also with ops that change the extent of the open axis */
+static char *random_graph(uint64_t seed, int least, bool spatial, int *dims) {
   Random r = { seed * 7919 + 1 };
   Sb s = { 0 };
   const int ops = 2 + below(&r, 7);
-  Shape v = { &leads[below(&r, (int)(sizeof leads / sizeof *leads))], 1, 1 + below(&r, 24), below(&r, 3) ? 0 : 1 + below(&r, 6) };
+  const Lead *lead = &leads[below(&r, (int)(sizeof leads / sizeof *leads))];
+  Shape v = { lead, 1, 1 + below(&r, 24), below(&r, 3) ? 0 : 1 + below(&r, 6), least, "n" };
   const bool turned = v.lead->axes == 1 && below(&r, 2), mask = below(&r, 2);
   *dims = strchr(v.lead->dims, 'm') ? 3 : strchr(v.lead->dims, 'b') ? 2 : 1;
   if (turned) { /* n outermost in memory */
@@ -309,14 +407,15 @@ static char *random_graph(uint64_t seed, int *dims) {
     put_shape(&s, &v);
     sb_puts(&s, " \"x\"\n");
   }
-  for (int i = 0; i < ops; i++) v = add_op(&s, &r, i, v);
+  for (int i = 0; i < ops; i++) v = add_op(&s, &r, i, v, spatial);
   int last = ops;
   if (v.times > 1) { /* the open axis alone again */
-    const Shape w = { v.lead, 1, v.times, v.a };
+    Shape w = v;
+    w.times = 1, w.a = v.times, w.b = v.a;
     reshape_to(&s, ++last, "v", ops, &w);
     v = w;
   }
-  if (mask) { /* an input without the last axes */
+  if (mask && !strcmp(v.n, "n")) { /* an input without the last axes */
     sb_printf(&s, "w = input f32[%sn] \"w\"\nwr = reshape w : [%sn,1%s]\nv%d = add v%d, wr\n", v.lead->dims, v.lead->dims,
               v.b ? ",1" : "", last + 1, last);
     last++;
@@ -362,7 +461,7 @@ static void run_at(Plan *p, const int64_t *run, const void *const *in, void *con
       Buf *b = &p->ir->bufs.p[i];
       all[i] = b->elems;
       for (int j = 0; buf_ends_early(b) && j < b->needed.n; j++)
-        b->elems = b->elems / need_high(p->ir, b->needed.of[j]) * run[b->needed.of[j].symbol];
+        b->elems = b->elems / b->needed.is[j].extent * extent_in_run(p->ir, b->needed.is[j].of, run);
     }
     for (int chunk = x->chunks; chunk-- > 0;)
       interp_run(p->ir, x->prog.p, x->prog.n, run, at, shift, chunk, chunk + 1, x->chunks);
@@ -453,15 +552,27 @@ static void run_model(Ctx *c, void *arg) {
   ir_free(range.g->ir);
 }
 
+/* Some kernels of stacked selections have no form that ends at a size. They are refused, and must be rare. */
+static bool is_refused_kernel(FILE *err) {
+  char line[512] = "";
+  rewind(err);
+  line[fread(line, 1, sizeof line - 1, err)] = 0;
+  const bool refused = strstr(line, "a kernel of this node cannot end at a size");
+  if (!refused) fputs(line, stderr);
+  return refused;
+}
+
 static void random_graphs(void **state) {
   static const char *const isa[] = { "x86-64-v3", "x86-64-v4", "portable", "armv8.2" };
   const char *count = getenv("SIZES_GRAPHS"), *first = getenv("SIZES_SEED");
   const long graphs = count ? atol(count) : 60, seed = first ? atol(first) : 1;
+  long refused = 0;
   (void)state;
   for (long i = seed; i < seed + graphs; i++) {
     char path[64];
     int dims;
-    char *text = random_graph((uint64_t)i, &dims);
+    const bool spatial = i % 2 == 0;
+    char *text = random_graph((uint64_t)i, (int)(1 + i % 3), spatial, &dims);
     Ctx c;
     write_model(path, text);
     const int64_t step = 1 + (i % 5 == 0);
@@ -479,11 +590,17 @@ static void random_graphs(void **state) {
       printf("%sfor %s, sizes %s", text, m.isa, run_text(&m.job, m.job.low)), printf(" to %s\n", run_text(&m.job, m.job.high)),
           fflush(stdout);
     ctx_init(&c);
-    if (ctx_try(&c, run_model, &m)) fail_msg("graph %ld cannot be compiled for a range:\n%s", i, text);
+    if (spatial) c.err = tmpfile();
+    if (ctx_try(&c, run_model, &m)) {
+      if (!spatial || !is_refused_kernel(c.err)) fail_msg("graph %ld cannot be compiled for a range:\n%s", i, text);
+      refused++;
+    }
+    if (spatial) fclose(c.err);
     ctx_free(&c);
     free(text);
     unlink(path);
   }
+  if (refused * 100 > graphs + 100) fail_msg("%ld of %ld graphs have a kernel that cannot end at a size", refused, graphs);
 }
 
 int main(void) {
