@@ -19,7 +19,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* of: which extent of a run n is */
+/* n is the value, in this run, of the extent with the number `of`. */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;
