@@ -11,7 +11,7 @@
  *          Empty: one operand, two without roles of their own, or none
  * args     the integer arguments, name:kind, separated by blanks. Kinds: i one integer; l one integer per dimension of the
  *          (first) source; v one per lane; m bit mask of axes, printed as a list; c bits of a constant of the node's type;
- *          u one integer, the last, absent for 0; o an op; O an op or none; s an interned string; k a RangeKind
+ *          u one integer, the row's last argument, which the text omits if it is 0; o an op; O an op or none; s an interned string; k a RangeKind
  * alg      algebra of the op over the integers: COMM ASSOC IDEM; MOVE: only moves elements
  * takes    operand types of an elementwise op: ANY; NUM, floats and integers; INT; BITS, integers and bools; FLT
  * cost     price class (CostClass in ir.h); each cost model has its own price for a class
@@ -74,7 +74,7 @@ OP(AND,       EXPR,   2,  "T(T,T)",   "",                         "",           
 OP(OR,        EXPR,   2,  "T(T,T)",   "",                         "",                      COMM|ASSOC|IDEM, BITS, ALU,    "|",  NO,            "bitwise or; logical for bools")
 OP(XOR,       EXPR,   2,  "T(T,T)",   "",                         "",                      COMM|ASSOC,      BITS, ALU,    "^",  NO,            "bitwise exclusive or")
 OP(SHL,       EXPR,   2,  "T(T,T)",   "",                         "",                      0,               INT,  ALU,    NO,   NO,            "shift left; 0 when y is not below the width")
-OP(SHR,       EXPR,   2,  "T(T,T)",   "",                         "",                      0,               INT,  ALU,    NO,   NO,            "shift right, arithmetic when signed; all sign bits when y is not below the width")
+OP(SHR,       EXPR,   2,  "T(T,T)",   "",                         "",                      0,               INT,  ALU,    NO,   NO,            "shift right, arithmetic when signed; copies of the sign bit, or 0 if unsigned, when y is not below the width")
 /* elementwise, three sources */
 OP(WHERE,     EXPR,   3,  "T(b,T,T)", "cond yes no",              "",                      0,               ANY,  ALU,    NO,   NO,            "cond ? yes : no")
 OP(MULACC,    EXPR,   3,  "T(T,T,T)", "x y sum",                  "",                      0,               NUM,  ALU,    NO,   NO,            "x * y + sum, one or two roundings")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* one_buffer.h: places all values of a plan in one buffer, for tests that run kernels for CPUs in another language. put_source
+/* one_buffer.h: places all values of a plan in one buffer. Tests write kernels for CPUs in another language than C, and run them. put_source
  * writes the source, with a kernel for each call of the plan. The language is the dialect of the plan's backend. */
 #ifndef TGC_ONE_BUFFER_H
 #define TGC_ONE_BUFFER_H

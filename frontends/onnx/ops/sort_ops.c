@@ -291,8 +291,8 @@ static int64_t read_k(Build *b, int axis, int64_t extent, Ref *total) {
   int rank, one;
   if (declared_dims(b, 0, &rank)) return *extent_int(b, 1, "K", &one, axis);
   if (extent < 2)
-    bad(b, "input 'K' depends on input '%s' of the graph, and on an axis of %lld elements 'K' must be constant",
-        input_behind(b, b->in[1]), (long long)extent);
+    bad(b, "input 'K' must be constant for an axis of extent %lld; it depends on input '%s' of the graph", (long long)extent,
+        input_behind(b, b->in[1]));
   const Ref k = g_cast(b->ir, scalar_in(b, 1), DT_I64);
   *total = clamped(b, k, 0, (double)extent);
   note_if(b, g_binary(b->ir, OP_CMPNE, k, *total));
