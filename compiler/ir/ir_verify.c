@@ -36,12 +36,14 @@ static void verify_types(const IR *ir, Ref r) {
       if (t == DT_NONE) t = d;
       NEED(d == t, "types of sources differ");
       break;
-    case OP_HELD: NEED(x->nsrc && x->lanes == 1 && x->arg[0] >= 0, "no first value, lanes, or a negative number of steps"); break;
-  case OP_REPEAT: NEED(node(ir, repeat_held(x))->op == OP_HELD && x->lanes == 1, "the second source is not what it holds"); break;
-  default: break;
+    default: break;
     }
     p++;
   }
+  if (x->op == OP_HELD)
+    NEED(x->nsrc && x->lanes == 1 && x->arg[0] >= 0, "no first value, lanes, or a negative number of steps");
+  if (x->op == OP_REPEAT)
+    NEED(x->nsrc > 1 && node(ir, repeat_held(x))->op == OP_HELD && x->lanes == 1, "the second source is not what it holds");
   if (x->op == OP_BITCAST) NEED(dtype_info[x->dt].bits == dtype_info[node(ir, operand(x))->dt].bits, "the widths differ");
   Op op = x->op == OP_REDUCE || x->op == OP_SCATTER || x->op == OP_RED || x->op == OP_HRED ? (Op)x->arg[0] : (Op)x->op;
   if (op_info[op].level == L_EXPR) NEED(op_takes(op, (DType)node(ir, x->src[op == OP_WHERE])->dt), "not defined on this type");
