@@ -79,12 +79,24 @@ static int64_t drawn(DType d, uint64_t *state, bool hard) {
   return double_to_bits(d, (double)((int64_t)(r >> 40) % 33 - 16) / 8);
 }
 
+/* Strings in rows as wide as the input's, if they are in narrower ones */
+static Tensor widened(Ctx *c, Tensor t, const GIO *want) {
+  const int64_t own = t.rank ? t.dims[t.rank - 1] : 0, wide = want->rank ? want->dims[want->rank - 1] : 0;
+  if (want->narrow != ONNX_STRING || t.narrow != ONNX_STRING || !t.data || !own || own >= wide) return t;
+  const int64_t rows = t.elems / own;
+  char *to = arena_alloc(&c->model, size_mul((size_t)rows, (size_t)wide));
+  for (int64_t r = 0; r < rows; r++) memcpy(to + r * wide, (const char *)t.data + r * own, (size_t)own);
+  t.data = to;
+  t.elems = rows * wide;
+  return t;
+}
+
 static Tensor input_of(Case *k, const GIO *want, int i) {
   Ctx *c = &k->ref->ctx;
   Tensor t = { .dt = want->dt, .rank = want->rank, .elems = dims_elems(want->dims, want->rank), .name = want->name };
   memcpy(t.dims, want->dims, sizeof t.dims);
   if (i < k->ndata && k->data[i]) {
-    Tensor given = onnx_data_load(c, k->data[i]);
+    const Tensor given = widened(c, onnx_data_load(c, k->data[i]), want);
     if (given.dt != t.dt || given.elems != t.elems)
       fail(c, EX_NOINPUT_, "'%s' is no value of input '%s'", k->data[i], want->name);
     t.data = given.data;
