@@ -311,9 +311,7 @@ static bool same_tensor(const Tensor *a, const Tensor *b) {
 
 /* op, type, shape and arguments */
 static bool same_op(const IR *a, const Node *x, const IR *b, const Node *y) {
-  if (x->op != y->op || x->dt != y->dt || x->rank != y->rank || x->nsrc != y->nsrc || x->narg != y->narg ||
-      (x->rank && memcmp(x->dims, y->dims, x->rank * sizeof *x->dims)))
-    return false;
+  if (x->op != y->op || x->nsrc != y->nsrc || x->narg != y->narg || !nodes_alike(x, y)) return false;
   if (x->op == OP_WEIGHT) return same_tensor(&a->tensors.p[weight_id(x)], &b->tensors.p[weight_id(y)]);
   return !x->narg || !memcmp(x->arg, y->arg, x->narg * sizeof *x->arg);
 }

@@ -17,6 +17,7 @@ TUNABLE(int, merged_gemms, 8, 1, 8, "sums", "most sums of products merged into o
 TUNABLE(int, merged_epilogue, 8, 0, 64, "ops", "most ops after each sum that are merged with it: bounds compile time")
 TUNABLE(int, sink_moves, 8, 0, 8, "nodes", "parts are computed in place if at most this many reshapes and permutations lie between a concatenation and its reader")
 TUNABLE(int, scale_path, 16, 0, 16, "nodes", "longest path from a factor to the constant that absorbs it; longer paths do not occur")
+TUNABLE(int, half_sums_least, 8, 1, 33, "terms", "fewest terms of a part of a sum in halves; with fewer, adding the parts takes longer than halves save")
 TUNABLE(int, half_moves, 32, 0, 64, "ops", "most movement between a cast from a half and a product of a matrix unit: bounds recursion")
 
 TUNABLE(int, loop_trips, 9, 1, 2147483647, "iterations", "loops with fewer iterations are unrolled: their copies are fused with what is around them, and folded")
@@ -55,6 +56,7 @@ TUNABLE(int, stream_bytes, 256, 1, 1048576, "bytes", "least contiguous bytes wor
 TUNABLE(int, unroll_most, 16, 1, 64, "copies", "most copies of one range in a register tile; no machine has more registers for one side")
 TUNABLE(int, tile_instructions, 400, 1, 4000, "instructions", "most instructions of a register tile: bounds the length of code")
 TUNABLE(int, body_instructions, 130, 1, 4000, "instructions", "most instructions of a tile with its unrolled terms; more do not fit into the cache of decoded instructions")
+TUNABLE(int, sum_chains_most, 4, 1, 16, "chains", "most chains into which an unrolled sum is divided: bounds the search")
 TUNABLE(int, spread_instructions, 180, 1, 4000, "instructions", "as body_instructions, where several consecutive lanes read the same element")
 TUNABLE(int, scalar_instructions, 48, 1, 4000, "instructions", "most instructions of a register tile without vectors: such machines have little memory for code")
 TUNABLE(int, whole_terms, 7, 1, 16, "values", "longest range of a reduction that is unrolled completely: the longest window of common networks")

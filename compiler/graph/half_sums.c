@@ -16,7 +16,7 @@
 #include "graph.h"
 #include "rules.h"
 
-enum { MOST = 32, LEAST = 8 }; /* terms of a part; with fewer, adding the parts takes longer than it saves */
+enum { MOST = 32 }; /* terms of a part: docs/numerics.md bounds their error */
 
 bool half_sums(Precision p, const Target *t) { return p == PREC_FP16_ARITH && halves_rate(t) >= 1.5; }
 
@@ -29,9 +29,9 @@ static int64_t part_of(int64_t extent) {
 
 /* The summed axis of the product that both factors have and whose parts have most terms; -1: none is long enough. No taps of windows
  * over factor f */
-static int axis_of(const Contraction *c, int f) {
+static int axis_of(const Ctx *ctx, const Contraction *c, int f) {
   int best = -1;
-  int64_t terms = LEAST - 1;
+  int64_t terms = tunable(ctx, half_sums_least) - 1;
   for (int i = 0; i < c->n; i++) {
     const CRange *r = &c->range[i];
     bool tap = false;
@@ -98,7 +98,7 @@ static Ref rule_halves(IR *ir, Ref r, void *arg) {
   for (int f = 0; f < 2; f++) {
     const Node *w = node(ir, c.base[f]);
     if (w->op != OP_WEIGHT || w->dt != DT_F32 || !ir->tensors.p[weight_id(w)].data || !node(ir, c.base[!f])->varies) continue;
-    const int axis = axis_of(&c, !f);
+    const int axis = axis_of(ir->ctx, &c, !f);
     if (axis < 0) return 0;
     const Question q = ask_node(ir, "half_sums", r);
     const Ref narrow = answer_yes(ir, &q, true) ? half_weight(ir, c.base[f], DT_F16) : 0;

@@ -36,10 +36,6 @@ Ref g_chosen(IR *ir, Ref branch, int at) {
   return node_make(ir, OP_CHOSEN, (DType)x->dt, 1, 1, &branch, 1, (int64_t[]){ at }, x->rank, x->dims);
 }
 
-static bool alike(const Node *x, const Node *y) {
-  return x->dt == y->dt && x->rank == y->rank && (!x->rank || !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims));
-}
-
 const char *g_branch_refuses(const IR *ir, Ref branch) {
   const Node *x = node(ir, branch), *cond = node(ir, branch_arm(x, 0));
   const int n = branch_results(x);
@@ -47,7 +43,7 @@ const char *g_branch_refuses(const IR *ir, Ref branch) {
   for (int k = 0; k < x->nsrc; k++) {
     const Node *arm = node(ir, branch_arm(x, k));
     if (arm->op != OP_ARM || arm_branch(arm) != branch_branch(x) || arm_at(arm) != k) return "an operand is no arm of this branch in its order";
-    if (k > n && !alike(arm, node(ir, branch_arm(x, k - n)))) return "the sides of a branch differ in the type or the shape of a value";
+    if (k > n && !nodes_alike(arm, node(ir, branch_arm(x, k - n)))) return "the sides of a branch differ in the type or the shape of a value";
   }
   return cond->dt != DT_BOOL || cond->rank ? "the condition of a branch must be a bool without axes" : NULL;
 }

@@ -294,6 +294,7 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
               int rank, const int64_t *dims);
 /* r's op, type, arguments and shape with other sources; r itself if they are the same */
 Ref node_with_src(IR *ir, Ref r, const Ref *src);
+bool nodes_alike(const Node *x, const Node *y);               /* graph level: the same type and shape */
 int64_t dims_elems(const int64_t *dims, int rank);            /* product; INT64_MAX on overflow */
 bool node_is_const(const IR *ir, Ref r, int64_t *bits);       /* CONST, or a view or BCAST of one */
 bool node_widens(const IR *ir, const Node *x);                /* a CAST between integers that keeps every value */

@@ -114,7 +114,7 @@ static const char *place_refuses(const IR *ir, const Node *x, const Node *loop, 
   const Node *y = node(ir, loop->src[at]);
   if (given[at]) return "a place has two initial values";
   given[at] = true;
-  if (y->dt == x->dt && y->rank == x->rank && (!x->rank || !memcmp(y->dims, x->dims, x->rank * sizeof *x->dims))) return NULL;
+  if (nodes_alike(x, y)) return NULL;
   return "a carried value and its next value differ in type or shape";
 }
 

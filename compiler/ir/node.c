@@ -407,6 +407,10 @@ Ref node_with_src(IR *ir, Ref r, const Ref *src) {
   return y;
 }
 
+bool nodes_alike(const Node *x, const Node *y) {
+  return x->dt == y->dt && x->rank == y->rank && (!x->rank || !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims));
+}
+
 int64_t dims_elems(const int64_t *dims, int rank) {
   int64_t n = 1;
   for (int i = 0; i < rank; i++)

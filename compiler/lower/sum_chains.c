@@ -9,8 +9,6 @@
 #include "lower.h"
 #include <math.h>
 
-enum { MOST_CHAINS = 4 };
-
 /* The only reduction of a nest, if it is a sum of floats; else 0 */
 static Ref only_sum(const IR *ir, const Refs *all) {
   Ref found = 0;
@@ -73,7 +71,8 @@ int sum_chains(IR *ir, Ref nest, const Target *t) {
   const Ref sum = only_sum(ir, &all);
   const double terms = sum ? unrolled_terms(ir, node(ir, sum)) : 0;
   const After after = terms > 1 ? after_sum(ir, t, &all, sum) : (After){ 0, 0 };
-  for (int n = 1; n <= MOST_CHAINS && 2 * n <= terms; n++) {
+  const int most = tunable(ir->ctx, sum_chains_most);
+  for (int n = 1; n <= most && 2 * n <= terms; n++) {
     const double instructions = terms + n - 1 + after.all, chain = ceil(terms / n) + n - 1 + after.path;
     const double waits = chain * rate(t, LATENCY, TILE) * instructions / rate(t, WINDOW, TILE);
     const double cycles = fmax(instructions / rate(t, ISSUE, TILE), waits);

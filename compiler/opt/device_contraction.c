@@ -23,7 +23,6 @@ enum {
   WAYS = 64,               /* most ways of a side: one for each number of threads and copies */
   TRIED = 12,              /* pairs of ways that opts_check is asked about */
   BARRIER_THREADS = 256,   /* threads of a block whose barrier costs what the device's row says */
-  VECTOR = 4,              /* most elements that a thread loads from a panel at once */
   SPLIT = 3                /* most split ranges of a side; they are innermost */
 };
 
@@ -122,40 +121,33 @@ static double copy_cost(const Shape *x, const Side *s, const Way *w, int depth) 
   return (double)w->threads * w->copies * (cost->copy + cost->request * (run < segment ? segment / run : 1));
 }
 
-typedef struct Choice { const Way *a, *b; int depth, parts; double price; } Choice; /* parts: of a sum */
+/* parts: of a sum. inner: the side of the threads that are neighbours; inner_range: the index of their range */
+typedef struct Choice { const Way *a, *b; int inner, inner_range, depth, parts; double price; } Choice;
 
-/* The side of the threads that are neighbours; *range: the index of their range */
-static int inner_side(const Shape *x, const Choice *c, int *range) {
-  int last = -1, side = 0;
-  *range = 0;
+static Choice choice_of(const Shape *x, const Way *a, const Way *b) {
+  Choice c = { .a = a, .b = b, .parts = 1 };
+  int last = -1;
   for (int f = 0; f < 2; f++)
     for (int k = x->side[f].first; k < x->side[f].n; k++) {
-      const Split *split = &(f ? c->b : c->a)->split[k - x->side[f].first];
+      const Split *split = &(f ? b : a)->split[k - x->side[f].first];
       if (split->threads < 2 || x->side[f].place[k] < last) continue;
       last = x->side[f].place[k];
-      side = f;
-      *range = k;
+      c.inner = f;
+      c.inner_range = k;
     }
-  return side;
+  return c;
 }
 
 /* Instructions to load an element of a factor without a panel. It is one if neighbouring
  * threads load the same element or neighbours. */
 static double load_cost(const Shape *x, const Choice *c, int factor) {
-  int at;
-  const int side = inner_side(x, c, &at);
-  return side != factor || x->side[factor].beside == at ? 1 : x->d->costs.request;
+  return c->inner != factor || x->side[factor].beside == c->inner_range ? 1 : x->d->costs.request;
 }
 
-/* Copies that a vector has room for */
-static int copies_beside(int copies) { return copies % VECTOR == 0 ? VECTOR : copies % 2 == 0 ? 2 : 1; }
-
 /* Instructions to load a term's factors from panels. Copies are contiguous on the side whose elements neighbours share. */
-static double panel_loads(const Shape *x, const Choice *c) {
-  int at;
-  const int side = inner_side(x, c, &at);
-  const int whole = side ? c->b->copies : c->a->copies, shared = side ? c->a->copies : c->b->copies;
-  return whole + (double)shared / copies_beside(shared);
+static double panel_loads(const Choice *c) {
+  const int whole = c->inner ? c->b->copies : c->a->copies, shared = c->inner ? c->a->copies : c->b->copies;
+  return whole + (double)shared / staged_vector(shared);
 }
 
 /* Instructions that the threads of a block wait at a barrier: the more of them there are, the later the last one comes */
@@ -196,9 +188,9 @@ static double price(const Shape *x, const Choice *c) {
   const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch * c->parts, terms = (double)x->terms / c->parts;
   double rounds = depth ? ceil(terms / depth) : 1, term = cost->term + sums;
   if (depth)
-    term += panel_loads(x, c) + 2 * barrier_cost(x, threads) / depth +
+    term += panel_loads(c) + 2 * barrier_cost(x, threads) / depth +
             (copy_cost(x, &x->side[0], a, depth) + copy_cost(x, &x->side[1], b, depth)) / threads;
-  if (depth && x->bytes) term -= (cost->term + sums + panel_loads(x, c)) * (BYTES_SUMMED - 1) / BYTES_SUMMED;
+  if (depth && x->bytes) term -= (cost->term + sums + panel_loads(c)) * (BYTES_SUMMED - 1) / BYTES_SUMMED;
   if (!depth) term += a->copies * load_cost(x, c, 0) + b->copies * load_cost(x, c, 1);
   return price_of_blocks(x, blocks, threads, sums, (double)a->copies + b->copies, c->parts, rounds * (depth ? depth : terms) * term);
 }
@@ -225,26 +217,23 @@ static Ref parts_range(const Shape *x, int parts) {
 }
 
 /* Parts of sums are considered only while they give work to idle units. */
-static void keep_best(const Shape *x, Best best[2], const Way *a, const Way *b, int depth) {
-  const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch;
+static void keep_best(const Shape *x, Best best[2], Choice c) {
+  const double blocks = (double)c.a->blocks * (double)c.b->blocks * (double)x->batch;
   const int most = tunable(x->ir->ctx, device_parts_most);
-  for (int parts = 1; parts == 1 || (parts <= most && blocks * parts <= 2 * x->d->units && parts_range(x, parts)); parts *= 2) {
-    Choice c = { a, b, depth, parts, 0 };
+  for (; c.parts == 1 || (c.parts <= most && blocks * c.parts <= 2 * x->d->units && parts_range(x, c.parts)); c.parts *= 2) {
     c.price = price(x, &c);
-    keep_choice(&best[parts > 1], &c);
+    keep_choice(&best[c.parts > 1], &c);
   }
 }
 
 /* Elements of both panels for each term. A panel without room for its pitch would have all of a warp's stores in one bank. */
 static int64_t panel_elems(const Shape *x, const Choice *c) {
-  int at;
-  const int inner = inner_side(x, c, &at);
   int64_t elems = 0;
   for (int f = 0; f < 2; f++) {
     const Way *w = f ? c->b : c->a;
     const int64_t width = (int64_t)w->threads * w->copies;
     const bool spread = x->side[f].terms_beside && !x->bytes;
-    elems += spread ? staged_pitch(x->d, width, c->depth, f == inner ? 1 : copies_beside(w->copies)) : width;
+    elems += spread ? staged_pitch(x->d, width, c->depth, f == c->inner ? 1 : staged_vector(w->copies)) : width;
   }
   return elems;
 }
@@ -255,13 +244,13 @@ static void try_pair(const Shape *x, const Way *a, const Way *b, Best best[2]) {
   const bool long_sums = products >= tunable(x->ir->ctx, device_long);
   if (a->threads * b->threads > x->d->max_threads || a->threads * b->threads < 2) return;
   if (a->copies * b->copies > (long_sums && x->d->shared_is_fast ? x->d->sums_long : x->d->sums)) return;
-  for (int depth = 4; depth <= 2 * usual && x->d->shared_is_fast; depth++) {
-    if (x->bytes && depth % BYTES_SUMMED) continue;
-    if (depth > x->terms || (depth != usual && x->terms % depth)) continue;
-    if (panel_elems(x, &(Choice){ a, b, depth, 1, 0 }) * depth * bytes > x->d->shared_bytes) continue;
-    keep_best(x, best, a, b, depth);
+  Choice c = choice_of(x, a, b);
+  if (!x->d->shared_is_fast) keep_best(x, best, c);
+  for (c.depth = 4; c.depth <= 2 * usual && x->d->shared_is_fast; c.depth++) {
+    if (x->bytes && c.depth % BYTES_SUMMED) continue;
+    if (c.depth > x->terms || (c.depth != usual && x->terms % c.depth)) continue;
+    if (panel_elems(x, &c) * c.depth * bytes <= x->d->shared_bytes) keep_best(x, best, c);
   }
-  if (!x->d->shared_is_fast) keep_best(x, best, a, b, 0);
 }
 
 static Opts opts_of(const Shape *x, const Choice *c) {
@@ -377,7 +366,7 @@ static bool unit_takes(const Shape *x, const MatrixUnit *u, int first) {
 
 static Opts unit_opts(const Shape *x, const UnitChoice *c) {
   const Side *s = x->side;
-  Choice plain = { &c->way[0], &c->way[1], c->depth, c->parts, 0 };
+  Choice plain = { .a = &c->way[0], .b = &c->way[1], .depth = c->depth, .parts = c->parts };
   Opts o = opts_of(x, &plain);
   o.unit = c->u;
   for (int k = 0; k < 2; k++) {

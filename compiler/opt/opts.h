@@ -128,6 +128,8 @@ int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* elements of t
 Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 
 /* ---- stage_shared.c: panels in shared memory of a block ---- */
+/* Elements of a vector that a thread can load from a panel, if so many of its copies are contiguous: 4, 2 or 1 */
+int staged_vector(int64_t copies);
 /* Elements from one term of a panel to the next, if neighbours store contiguous terms of one element: they meet different banks.
  * width: elements of a term. beside: elements of a vector, which the pitch keeps aligned; 4, 2 or 1 */
 int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside);

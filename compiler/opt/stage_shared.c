@@ -293,6 +293,8 @@ static int panel_sides(const Panels *s, Ref factor, Side *side) {
   return n + 1;
 }
 
+int staged_vector(int64_t copies) { return copies % PANEL_LANES == 0 ? PANEL_LANES : copies % 2 == 0 ? 2 : 1; }
+
 int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside) {
   const int64_t banks = d->shared_banks, spread = depth < banks ? banks / depth : 1;
   const int64_t apart = spread < beside ? beside : spread;
@@ -322,11 +324,11 @@ static int64_t panel_width(const Side *side, int n) { /* elements of a term, whi
   return width;
 }
 
-/* Contiguous copies of a thread, as far as a vector has room for them: 4, 2 or 1 */
+/* Elements of a vector of a thread's contiguous copies */
 static int64_t copies_beside(const Panels *s, const Side *side, int n) {
   const Side *inner = n > 1 ? &side[n - 2] : NULL;
   if (s->unit || !inner || range_kind(node(s->ir, inner->range)) != RK_UNROLL) return 1;
-  return inner->extent % 4 == 0 ? 4 : inner->extent % 2 == 0 ? 2 : 1;
+  return staged_vector(inner->extent);
 }
 
 /* Layout of a panel: element `at` of a term is at * element + term * step */

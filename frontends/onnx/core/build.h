@@ -190,7 +190,7 @@ int axis_of(Build *b, int64_t axis, int rank);  /* the axis; negative ones count
 uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* a mask; fails if an axis repeats */
 
 /* ---- results.c ---- */
-void note_if(Build *b, Ref any);                /* records that an index is out of range if this bool of rank 0 is true */
+void wrong_if(Build *b, Ref flags);             /* a run where one of the bools is true returns the status of wrong indices */
 void check_dims(Build *b, int rank, const int64_t *dims); /* fails above USER_RANK or MAX_ELEMS */
 char *dims_text(Build *b, const int64_t *dims, int rank); /* [2,3], for messages */
 int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y of numbers >= 0; fails above MAX_ELEMS */
@@ -285,7 +285,6 @@ Ref checked_ragged(Build *b, Ref r);
 /* ---- declared.c: inputs that decide a shape and are not constant ---- */
 bool is_known(Build *b, int k);                   /* input k is constant */
 const int64_t *declared_dims(Build *b, int out, int *rank); /* the declared shape of a result; NULL: not all of it is known */
-void wrong_if(Build *b, Ref flags);               /* a run where one of the bools is true returns the status of wrong indices */
 typedef enum { WILD_NONE, WILD_LOW, WILD_ONE } Wild; /* which values fit any extent: LOW: 0 and less; ONE: 1 */
 /* Like const_ints. If input k is not constant: the `count` values that the declared shape implies, which runs are checked
  * against; negative ones fit anything. implied NULL: there are none */

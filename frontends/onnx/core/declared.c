@@ -21,14 +21,6 @@ const int64_t *declared_dims(Build *b, int out, int *rank) {
   return dims;
 }
 
-void wrong_if(Build *b, Ref flags) {
-  const uint32_t all = (1u << node(b->ir, flags)->rank) - 1;
-  if (!b->wrong) return;
-  if (all) flags = without_axes(b->ir, g_reduce(b->ir, OP_MAX, flags, all), all);
-  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof flags);
-  b->wrong->p[b->wrong->n++] = flags;
-}
-
 const int64_t *implied_ints(Build *b, int k, const char *name, int *n, Wild wild, const int64_t *implied, int count) {
   IR *ir = b->ir;
   if (!implied || is_known(b, k)) return const_ints(b, k, name, n);

@@ -94,8 +94,10 @@ Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *
   return g_pad(ir, x, before, after, fill);
 }
 
-void note_if(Build *b, Ref any) {
+void wrong_if(Build *b, Ref flags) {
+  const uint32_t all = (1u << node(b->ir, flags)->rank) - 1;
   if (!b->wrong) return;
-  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof any);
-  b->wrong->p[b->wrong->n++] = any;
+  if (all) flags = without_axes(b->ir, g_reduce(b->ir, OP_MAX, flags, all), all);
+  b->wrong->p = grown(b, b->wrong->p, b->wrong->n, sizeof flags);
+  b->wrong->p[b->wrong->n++] = flags;
 }

@@ -36,10 +36,6 @@ static const Node *tensor_node(Build *b, Ref r) {
   return node(b->ir, r);
 }
 
-static bool alike(const Node *x, const Node *y) {
-  return x->dt == y->dt && x->rank == y->rank && (!x->rank || !memcmp(x->dims, y->dims, x->rank * sizeof *x->dims));
-}
-
 /* r, with the axes of like if both have one element and r has fewer axes; exporters write such values as [1] or as [] */
 static Ref with_axes_of(Build *b, Ref r, const Node *like) {
   const Node *x = node(b->ir, r);
@@ -68,7 +64,7 @@ static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k
   const Node *x = tensor_node(b, a), *y = tensor_node(b, c);
   a = with_axes_of(b, a, y);
   c = with_axes_of(b, c, x);
-  if (!alike(node(b->ir, a), node(b->ir, c)))
+  if (!nodes_alike(node(b->ir, a), node(b->ir, c)))
     bad(b, "%s %u must have the same type and shape either way, since the condition depends on an input of the graph", what, k);
   return a == c ? a : g_where(b->ir, cond, a, c);
 }
@@ -116,11 +112,17 @@ static bool branch_fits(Branch *t, const char **why) {
   return !code;
 }
 
+/* Whether one of the notes from..to - 1 is true; 0: there is none */
+static Ref any_note(Build *b, size_t from, size_t to) {
+  Ref any = 0;
+  for (size_t i = from; i < to; i++) any = any ? g_binary(b->ir, OP_OR, any, b->wrong->p[i]) : b->wrong->p[i];
+  return any;
+}
+
 /* Notes of both sides become one, which asks the side that is taken. at: where those of each side begin, and where they end */
 static void join_notes(Build *b, const size_t at[3], Ref side[2]) {
   for (int k = 0; k < 2; k++) {
-    side[k] = 0;
-    for (size_t i = at[k]; i < at[k + 1]; i++) side[k] = side[k] ? g_binary(b->ir, OP_OR, side[k], b->wrong->p[i]) : b->wrong->p[i];
+    side[k] = any_note(b, at[k], at[k + 1]);
     if (!side[k]) side[k] = c_int(b->ir, DT_BOOL, 0);
   }
 }
@@ -187,7 +189,7 @@ static Ref stack(Build *b, const Ref *parts, int64_t n, int axis, bool reverse) 
   for (int64_t i = 0; i < n; i++) {
     const Node *p = tensor_node(b, parts[i]);
     int64_t dims[USER_RANK + 1];
-    if (!alike(p, node(b->ir, parts[0]))) bad(b, "results of the iterations differ in type or shape");
+    if (!nodes_alike(p, node(b->ir, parts[0]))) bad(b, "results of the iterations differ in type or shape");
     if (p->rank >= USER_RANK || axis > p->rank) bad(b, "results of rank %d cannot be stacked along axis %d", p->rank, axis);
     for (int a = 0; a <= p->rank; a++) dims[a] = a < axis ? p->dims[a] : a == axis ? 1 : p->dims[a - 1];
     x[reverse ? n - 1 - i : i] = g_reshape(b->ir, parts[i], p->rank + 1, dims);
@@ -250,7 +252,7 @@ static Ref *body_inputs(Build *b, const LoopForm *l, int loop) {
 static bool repeats_alike(Build *b, const LoopForm *l, const Ref *out) {
   bool same = all_tensors(b, out, l->g->nout), known = true, live = true;
   if (same && l->skip) truth(b, out[0], &known, &live);
-  for (uint32_t k = 0; k < l->nstate && same; k++) same = alike(node(b->ir, out[l->skip + k]), node(b->ir, l->state[k]));
+  for (uint32_t k = 0; k < l->nstate && same; k++) same = nodes_alike(node(b->ir, out[l->skip + k]), node(b->ir, l->state[k]));
   for (uint32_t k = 0; k < l->nscan && same; k++) same = node(b->ir, out[l->skip + l->nstate + k])->rank < USER_RANK;
   return same && known && live;
 }
@@ -295,8 +297,7 @@ static Ref held(Build *b, int loop, int place, Ref on, Ref x, Ref old) {
 
 /* Whether a note of the body from `noted` on is true; 0: it has none. The body's notes are dropped. */
 static Ref notes_of_body(Build *b, size_t noted) {
-  Ref any = 0;
-  for (size_t i = noted; i < wrong_noted(b); i++) any = any ? g_binary(b->ir, OP_OR, any, b->wrong->p[i]) : b->wrong->p[i];
+  const Ref any = any_note(b, noted, wrong_noted(b));
   if (any) b->wrong->n = noted;
   return any;
 }
@@ -315,7 +316,7 @@ static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit
   for (uint32_t k = 0; k < l->nstate; k++) in[2 + k] = g_carried(ir, loop, (int)k, l->state[k]);
   Branch t = { b, l->g, in, ARENA_NEW(&b->c->model, Ref, l->g->nout + 1) };
   bool same = branch_fits(&t, &why) && all_tensors(b, t.out, l->g->nout);
-  for (uint32_t k = 0; k < l->nstate && same; k++) same = alike(node(ir, t.out[1 + k]), node(ir, l->state[k]));
+  for (uint32_t k = 0; k < l->nstate && same; k++) same = nodes_alike(node(ir, t.out[1 + k]), node(ir, l->state[k]));
   if (b->wrong && !same) b->wrong->n = noted;
   if (!same) return 0;
   out[0] = truth(b, t.out[0], &known, &live);
@@ -349,7 +350,7 @@ static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *
   if (!n) return false;
   const Ref all = g_iterate(ir, loop, trips, going + 1, n, y);
   for (uint32_t k = 0; k < l->nstate; k++) result[k] = g_result(ir, all, (int)k);
-  if (n > going + 1) note_if(b, g_result(ir, all, going + 1));
+  if (n > going + 1) wrong_if(b, g_result(ir, all, going + 1));
   return true;
 }
 

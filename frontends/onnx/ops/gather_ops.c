@@ -29,9 +29,7 @@ static void note_wrong(Build *b, Ref r, int64_t extent) {
   bool low = n->vmin < -extent, high = n->vmax >= extent;
   if (!b->wrong || !(low || high) || (!b->doubtful && const_tensor(b, r, &t))) return;
   Ref under = g_binary(ir, OP_CMPLT, r, c_int(ir, DT_I64, -extent)), over = g_binary(ir, OP_CMPLE, c_int(ir, DT_I64, extent), r);
-  Ref any = !low ? over : !high ? under : g_binary(ir, OP_OR, under, over);
-  uint32_t all = (1u << n->rank) - 1;
-  note_if(b, without_axes(ir, g_reduce(ir, OP_MAX, any, all), all));
+  wrong_if(b, !low ? over : !high ? under : g_binary(ir, OP_OR, under, over));
 }
 
 static Ref in_extent(Build *b, Ref at, int64_t n) {

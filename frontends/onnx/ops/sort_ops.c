@@ -295,7 +295,7 @@ static int64_t read_k(Build *b, int axis, int64_t extent, Ref *total) {
         input_behind(b, b->in[1]));
   const Ref k = g_cast(b->ir, scalar_in(b, 1), DT_I64);
   *total = clamped(b, k, 0, (double)extent);
-  note_if(b, g_binary(b->ir, OP_CMPNE, k, *total));
+  wrong_if(b, g_binary(b->ir, OP_CMPNE, k, *total));
   return most && most < extent ? most : extent;
 }
 

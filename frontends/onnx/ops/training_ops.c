@@ -63,8 +63,7 @@ void op_optimizer(Build *b) {
     Step s = { .rate = scalar_in(b, 0), .count = scalar_in(b, 1), .x = b->in[2 + i] };
     spend(b, 1);
     for (int k = 1; k < 2 + kept; k++) {
-      const Node *x = node(b->ir, s.x), *other = in_node(b, 2 + k * n + i);
-      if (other->dt != x->dt || other->rank != x->rank || (x->rank && memcmp(other->dims, x->dims, x->rank * sizeof *x->dims)))
+      if (!nodes_alike(node(b->ir, s.x), in_node(b, 2 + k * n + i)))
         bad(b, "input %d differs in type or shape from input %d", 2 + k * n + i, 2 + i);
     }
     s.rate = g_cast(b->ir, s.rate, (DType)node(b->ir, s.x)->dt);
