@@ -263,6 +263,9 @@ static bool feeds_dump(const Options *o, const char *option) {
 static int check_effect(const Options *o) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
+  if (o->out && !strcmp(o->out, "-"))
+    return wrong(o, "-o - is no file name; %s, or give ./- for a file of this name",
+                 o->stop_after ? "leave out -o to print the text" : "give the name of a file or folder");
   for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
     if (option_given(o, ignored[i].option) && option_given(o, ignored[i].beside) && !feeds_dump(o, ignored[i].option))
       return wrong(o, "--%s has no effect with --%s", ignored[i].option, ignored[i].beside);

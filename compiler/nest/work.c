@@ -143,13 +143,13 @@ static void add_read(const IR *ir, Ref sink, Counted *counted, LeastWork *w) {
   VEC_FREE(&all);
 }
 
-/* A loop that data may end counts once. */
+/* Each iteration of a loop has calls of its own (plan_loop_calls). A loop that data may end has two, and may run one. */
 LeastWork plan_least_work(const Plan *p) {
   LeastWork w = { 0 };
   Counted counted = { 0 };
   for (size_t i = 0; i < p->kernels.n; i++) {
     const Kernel *k = &p->kernels.p[i];
-    const double times = k->loop && !k->until ? (double)k->trips : 1;
+    const double times = k->until ? 0.5 : 1;
     for (size_t n = 0; n < k->nests.n; n++) add_products(p->ir, k->nests.p[n].nest, times, &w);
     add_read(p->ir, k->sink, &counted, &w);
   }

@@ -361,7 +361,8 @@ static Needed needed_in_memory(const Sched *s, Ref r) {
 /* Finds the part of each buffer that a run needs. It is that of all values that share the buffer. */
 static void find_needed(Sched *s) {
   IR *ir = s->ir;
-  bool *mixed = xcalloc(ir->bufs.n + 1, sizeof *mixed), *known = xcalloc(ir->bufs.n + 1, sizeof *known);
+  bool *known = xcalloc(ir->bufs.n + 1, sizeof *known);
+  const Symbol **mixed = xcalloc(ir->bufs.n + 1, sizeof *mixed);
   for (size_t i = 0; i < s->order.n; i++) {
     const Ref r = s->order.p[i];
     const int buf = s->place[r].buf;
@@ -369,7 +370,8 @@ static void find_needed(Sched *s) {
     const Needed now = needed_in_memory(s, r);
     Needed *had = &ir->bufs.p[buf].needed;
     const Needed both = known[buf] ? needed_both(ir, had, &now) : now;
-    mixed[buf] |= known[buf] && (both.n < had->n || both.n < now.n);
+    const Need *dropped = !known[buf] ? NULL : both.n < had->n ? had->is : both.n < now.n ? now.is : NULL;
+    if (dropped) mixed[buf] = &ir->symbols.p[ir->extents.p[dropped->of].symbol];
     known[buf] = true;
     *had = both;
   }
@@ -378,7 +380,7 @@ static void find_needed(Sched *s) {
     if (mixed[i] && (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT))
       fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, b->value),
               "--dim %s: the memory of this node holds two values, and a run needs different elements of each; give one number",
-              ir->symbols.p[0].name);
+              mixed[i]->name);
   }
   free(mixed);
   free(known);

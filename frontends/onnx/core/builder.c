@@ -527,7 +527,11 @@ static bool build_inputs(Build *b, Graph *g, const LoadOptions *o) {
 static void check_declared(Build *b, OnnxId id, bool shapes) {
   const OnnxValue *v = &b->m->values.p[id];
   const OnnxType *t = &v->type;
-  if (t->kind != ON_TENSOR || !b->value[id] || is_list(b->value[id])) return;
+  const Ref r = b->value[id];
+  const bool list = is_list(r) && !has_nothing(b, r), to_be = t->kind == ON_SEQUENCE && t->inside; /* ZipMap's are tables */
+  if (r && !has_nothing(b, r) && (t->kind == ON_TENSOR ? list : to_be && !list))
+    bad(b, "'%s' is declared as a %s, but it is a %s", v->name, list ? "tensor" : "sequence", list ? "sequence" : "tensor");
+  if (t->kind != ON_TENSOR || !r || is_list(r)) return;
   const Node *x = node(b->ir, b->value[id]);
   const int elem = b->narrow[id];
   if (t->elem && (elem ? elem != t->elem : dtype_from_onnx(t->elem) != (DType)x->dt))
