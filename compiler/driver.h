@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* driver.h: the table of passes and steps, as the command line sees it, and dumps, from which compile_graph can go on. */
+/* driver.h: the table of passes and steps for the command line, and the reading of dumps, from which compile_graph can go on. */
 #ifndef TGC_DRIVER_H
 #define TGC_DRIVER_H
 #include "ir/refmap.h"
@@ -12,33 +12,34 @@ enum {
 #undef STEP
   STEP_COUNT
 };
-typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope;
+typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope; /* a step works on each nest, each kernel, or the whole plan */
 /* Targets that a step serves: all, CPUs, or devices that run many threads (target/device.h) */
 typedef enum { KIND_ANY, KIND_CPU, KIND_DEVICE } TargetKind;
 typedef struct KernelStep {
-  char letter;
+  char letter;             /* for -d */
   const char *name;
-  void (*run)(Plan *p, Kernel *k);
+  void (*run)(Plan *p, Kernel *k); /* k: NULL for SCOPE_PLAN */
   Scope scope;
   TargetKind kind;
   Level level;             /* level of the text printed after the step */
-  const char *needs, *gives, *gloss;
+  const char *needs, *gives, *gloss; /* for readers: what must be there before, what the step adds, what it does */
 } KernelStep;
 extern const KernelStep step_table[STEP_COUNT];
 extern const char *const scope_name[], *const kind_name[];
-/* Runs one step over all kernels, or over the plan. It skips kernels without code of their own in the plan. begin, end: the
- * step's part of the compilation, from 0 to 1, for ctx_progress */
+/* Runs one step over all kernels, or over the plan. It skips kernels that a variant lacks. A step for nests also skips kernels
+ * that take over another one's nests (Kernel.as). begin, end: shares of the compilation, from 0 to 1, that are done before and
+ * after the step, for ctx_progress */
 void step_run(Plan *p, const KernelStep *s, double begin, double end);
 bool step_serves(const Plan *p, const KernelStep *s); /* whether the step is for targets like the plan's */
 void kernel_lower(Plan *p, int k);          /* runs all steps but those of SCOPE_PLAN on kernel k alone: from .sink to .prog */
 void steps_end(Plan *p);                    /* frees data that steps hand to each other */
-/* Checks that k's nests are well-formed and that their opts name only ranges of the nest; else bug(). known: nests verified
+/* Fails with BUG unless k's nests are well-formed and their opts name only ranges of the nest. known: the set of nests verified
  * before */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
 void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests and the opts still to be applied */
 
 typedef struct PassInfo {
-  char letter;
+  char letter;            /* for -d */
   const char *name, *gloss;
   Level level;            /* level of the text printed after the pass or step */
   const KernelStep *step; /* NULL: a pass */
@@ -54,7 +55,7 @@ Resumed *plan_read(Ctx *c, const char *text, size_t n, const char *path, const T
 const char *resumed_after(const Resumed *r);                /* last pass that ran */
 const char *resumed_setting(const Resumed *r, const char *name); /* value of an option when the dump was written; NULL: it was
                                                                     not given */
-const Setting *resumed_settings(const Resumed *r, size_t *n);
+const Setting *resumed_settings(const Resumed *r, size_t *n); /* all n options given when the dump was written */
 Graph *resumed_graph(const Resumed *r);
 bool resumed_sample(const Resumed *r, Sample *s);           /* false: the dump has no sample */
 #endif

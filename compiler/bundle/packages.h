@@ -4,9 +4,9 @@
  *   - the option's word
  *   - true: programs have no operating system
  *   - the form of the weights without --embed-weights
- *   - templates of the backend's list that the package keeps, besides sources and headers
- *   - templates of further files, each with the file's name; % is the bundle's name
- *   - the next command; % is the bundle's folder */
+ *   - templates in the backend's list of files that the package keeps; sources and headers stay without being named
+ *   - templates of further files, each followed by the file's name; % is the bundle's name
+ *   - the next command of the user, or what to do next; % is the bundle's folder */
 /* clang-format off */
 #ifndef PACKAGE
 #define PACKAGE(word, bare, weights, stays, files, next)

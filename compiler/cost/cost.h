@@ -41,13 +41,13 @@ bool rate_asked(Rate r, Caller by);                  /* the caller has a value o
 double rate_for(const Target *t, Rate r, Caller by); /* only where rate_asked is true */
 
 /* ---- cpu_rates.c ---- */
-/* t with the facts and the rates that follow from them. `set` has rates that the user requested: those that differ from
- * rates_default. The result keeps them. */
+/* t with the facts f and the rates that follow from them. Rates in `set` that differ from rates_default are the user's, and the
+ * result keeps them. */
 const Target *target_for_cpu(Arena *a, const Target *t, const struct CpuFacts *f, const Rates *set);
 
 /* ---- op_cost.c: the time of an op ---- */
-double op_instructions(const Target *t, Caller by, Op op); /* instructions for a vector; loads, stores, constants and movement
-                                                              cost none */
+double op_instructions(const Target *t, Caller by, Op op); /* instructions for a vector; 0 for loads, stores, constants and
+                                                              movement of tensors */
 double multiply_adds(const Target *t, Caller by);          /* multiply-adds of floats started per cycle */
 /* number of products of bf16 in the time of one product of floats, with the best instruction; 0: no instruction */
 double bf16_rate(const Target *t);
@@ -58,14 +58,14 @@ bool stays(const Target *t, Caller by, int level, double bytes); /* data of `byt
                                                                     of this level (1 or 2) when it is read again */
 double memory_rate(const Target *t, Caller by, double set);      /* bytes per cycle where a working set of `set` bytes is
                                                                     walked repeatedly */
-double memory_cycles(const Target *t, Caller by, double bytes, double set);
-/* Time of memory and arithmetic together: the longer one hides a part of the shorter one */
+double memory_cycles(const Target *t, Caller by, double bytes, double set); /* cycles for `bytes` bytes at this rate */
+/* Cycles of memory and arithmetic together: the longer of both times hides a part of the shorter one */
 double overlapped(const Target *t, Caller by, double memory, double arithmetic);
 
 /* ---- parallel.c: the time of parallel work ---- */
 double start_cycles(const Target *t, Caller by, double times);   /* cycles for starting a nest, a chunk or a kernel `times`
                                                                     times */
-double meeting_cycles(const Target *t, Caller by, double times); /* cycles in which threads wait for each other */
+double meeting_cycles(const Target *t, Caller by, double times); /* cycles of `times` barriers of threads */
 double lines_cycles(const Target *t, Caller by, double lines);   /* cycles for cache lines that move between two cores' caches */
 bool worth_sharing(const Target *t, Caller by, double cycles);   /* a kernel of `cycles` is worth dividing among threads */
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* functions.h: the work of functions that kernels compute by arithmetic, as lower/libm.c writes them. Columns of FUNCTION:
+/* functions.h: the work of functions of f32 that kernels compute by arithmetic, as lower/libm.c writes it. Columns of FUNCTION:
  *   - the op
  *   - multiplications
  *   - other instructions on vectors; an OP_SCALB at the end counts as 2
  *   - quotients
- *   - length of the longest chain of dependent operations, in multiplications; three other instructions count as one
+ *   - length of the longest chain of dependent operations, in multiplications; three other instructions count as one of them
  *   - whether the last step is OP_SCALB
  * If the machine has no instruction for OP_SCALB, function_cost adds 2 multiplications, 4 other instructions, and 1 to the chain.
  * tests/unit/program_time.c counts the same operations in the expressions of lower/libm.c. */

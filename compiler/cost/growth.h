@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* growth.h: memory that passes spend on time. A pass may know a faster form of a layer, which takes more memory. It describes
- * the form as a Growth and asks growth_allowed. It calls growth_granted to report the form that it chooses. The answer depends on
- * --optimize. It also depends on --max-arena and --max-weights: driver.c compiles again without some of the granted forms where
- * the result exceeds a limit. So a pass knows no limit. */
+/* growth.h: memory that passes spend on time. A pass may know a faster form of a layer, which takes more memory. It describes the
+ * form as a Growth and asks growth_allowed. If it then chooses the form, it reports this with growth_granted. The answer depends
+ * on --optimize. It also depends on --max-arena and --max-weights. If the result exceeds such a limit, driver.c withdraws some of
+ * the granted forms and compiles again: the next attempt. So a pass knows no limit. */
 #ifndef TGC_GROWTH_H
 #define TGC_GROWTH_H
 #include "../target/target.h"
 
 typedef enum Optimize { /* names in --optimize */
-  OPTIMIZE_AUTO,           /* speed, or small on machines without an operating system; only in requests */
+  OPTIMIZE_AUTO,           /* OPTIMIZE_SMALL on machines without an operating system, else OPTIMIZE_SPEED; only in requests */
   OPTIMIZE_SPEED,          /* the arena and the weights may grow */
   OPTIMIZE_SIZE,           /* the arena may grow */
   OPTIMIZE_RAM,            /* the weights may grow */
@@ -17,8 +17,7 @@ typedef enum Optimize { /* names in --optimize */
 } Optimize;
 extern const char *const optimize_name[OPTIMIZE_COUNT]; /* NULL for OPTIMIZE_AUTO */
 Optimize optimize_named(const char *s);                 /* OPTIMIZE_COUNT: there is no such word; NULL: OPTIMIZE_AUTO */
-Optimize optimize_for(Optimize wish, const Target *t);  /* the wish; for OPTIMIZE_AUTO: small if t has no operating system, else
-                                                            speed */
+Optimize optimize_for(Optimize wish, const Target *t);  /* the wish, or for OPTIMIZE_AUTO the choice for t */
 
 typedef struct Growth {
   const char *form;        /* name of the faster form: "Winograd tiles"; for messages, and to recognise withdrawn forms */
@@ -30,16 +29,16 @@ typedef struct Growth {
 typedef struct MemoryGoal {
   Optimize optimize;
   VEC(Growth) granted;     /* in this attempt */
-  VEC(Growth) withdrawn;   /* in earlier ones: this form of the layer may not take that many bytes of weights, or of the arena;
-                              0: no limit */
-  bool same_weights, same_arena; /* no form may grow the weights, or the arena, any more */
+  VEC(Growth) withdrawn;   /* in earlier attempts. The form of the layer may no longer add `weights` bytes or more to the weights,
+                              nor `arena` bytes or more to the arena. 0: no limit */
+  bool same_weights, same_arena; /* no form may add to the weights, or to the arena, any more */
 } MemoryGoal;
 
-bool growth_allowed(const IR *ir, const Growth *g);
-void growth_granted(const IR *ir, const Growth *g);
-/* Chooses granted forms and withdraws them, so that weights and arena take about that many bytes less in the next attempt.
- * SIZE: the chosen forms may not have this size or more. LAYER: they may not be used at any size. ALL: no layer may have any
- * form. False: no granted form would help. */
+bool growth_allowed(const IR *ir, const Growth *g); /* the pass may choose this form */
+void growth_granted(const IR *ir, const Growth *g); /* the pass chose this form */
+/* Chooses granted forms and withdraws them, so that the next attempt takes about `weights` and `arena` bytes less. SIZE: a chosen
+ * form may no longer add as many bytes as it did. LAYER: it may not add any bytes. ALL: in addition, no form of any layer may add
+ * to the memory that has to shrink. False: no granted form would help. */
 typedef enum { WITHDRAW_SIZE, WITHDRAW_LAYER, WITHDRAW_ALL } Withdrawal;
 bool growth_withdraw(MemoryGoal *m, double weights, double arena, Withdrawal how);
 void growth_free(MemoryGoal *m);

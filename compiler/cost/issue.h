@@ -1,54 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* issue.h: internals of the time of a program. packed.c finds loops that the C compiler makes loops of vectors. issue.c counts
- * what each loop issues to the ports of a core. overlap.c follows how far the core runs ahead. program_time.c puts their results
- * together. */
+/* issue.h: internals of program_time.h. packed.c finds loops that the C compiler vectorises. issue.c counts what each loop issues
+ * to the ports of a core. overlap.c computes how far the core runs ahead. program_time.c puts their results together. */
 #ifndef TGC_ISSUE_H
 #define TGC_ISSUE_H
 #include "program_time.h"
 #include "tunable.h"
 #include "../ir/refmap.h"
 
-/* MULTIPLY, VECTOR (all arithmetic), MOVE (between lanes), LOAD and STORE count vectors. DIVIDE counts quotients, MATRIX cycles
- * of a matrix unit, START micro-ops. */
+/* The ports of a core, and the units in which Issue.at counts. MULTIPLY, VECTOR (all arithmetic), MOVE (between lanes), LOAD and
+ * STORE: vectors. DIVIDE: quotients. MATRIX: cycles of a matrix unit. START: micro-ops that the core starts. */
 typedef enum Port {
   PORT_MULTIPLY, PORT_VECTOR, PORT_MOVE, PORT_LOAD, PORT_STORE, PORT_DIVIDE, PORT_MATRIX, PORT_START, PORTS
 } Port;
 typedef struct Issue { double at[PORTS]; } Issue;
 
-typedef VEC(int) Places;   /* places of nodes in the program */
+typedef VEC(int) Places;   /* a place is the index of a node in the program, Timer.prog */
 typedef struct LoopTime {
-  Issue issue;             /* one iteration's; overlap.c adds the loops inside of it */
-  double packed;           /* scalar iterations that the C compiler turns into one iteration on vectors */
-  double turns;            /* iterations, after the C compiler has vectorised the loop if it can */
-  double sums, stored;     /* vectors of variables that the loop changes, in registers and in memory */
-  double spilled;          /* other vectors without a register */
+  Issue issue;             /* work of one iteration; overlap.c adds the work of the loops inside of it */
+  double packed;           /* scalar iterations that the C compiler turns into one iteration on vectors; 1: it makes none */
+  double turns;            /* iterations that remain after this vectorisation */
+  double sums, stored;     /* vectors of variables that the loop changes: those in registers, those in memory */
+  double spilled;          /* vectors of other values for which no register is left */
   double first, each;      /* cycles of the first iteration, and of each further one */
   Places items;            /* the loop's nodes, and the beginnings of the loops directly in it */
-  Places needs, sets;      /* outer nodes that this loop and the loops in it read; variables that they change */
+  Places needs, sets;      /* needs: outer nodes that this loop, or a loop in it, reads; sets: variables that they change */
 } LoopTime;
 
-typedef struct Timer {
+typedef struct Timer { /* the program whose time is computed, and what is known about it so far */
   const IR *ir;
   const Refs *prog;
   const Walks *w;
   const Target *t;
   const CpuFacts *f;
   double lanes, bytes;     /* floats of the widest vector, and its bytes */
-  double rate[PORTS];      /* per cycle */
-  VEC(LoopTime) loop;
+  double rate[PORTS];      /* units of Issue.at per cycle */
+  VEC(LoopTime) loop;      /* numbered as Walks.loops */
   RefMap place;            /* by node: 1 + its last place in the program so far */
-  Places operands, from;   /* from: places of operands, -1 if not in the program; operands: by place, the first one in `from` */
-  RefMap summed, halved;   /* sets: scalar sums in a variable; vector variables of 64 bytes or more that an OP_HRED reads */
-  double *starts, *ready;  /* by place: micro-ops; the cycle at which its value can be used */
+  /* from: places of the operands of all nodes, -1 if an operand is not in the program. operands: by place, the index in `from` of
+   * the node's first operand */
+  Places operands, from;
+  /* Sets of nodes. summed: scalar sums in a variable. halved: vector variables of 64 bytes or more that an OP_HRED reads */
+  RefMap summed, halved;
+  double *starts, *ready;  /* by place: the node's micro-ops; the cycle from which on its value can be used */
 } Timer;
 
 static inline bool is_index(const Node *x) { return x->lanes == 1 && dt_int((DType)x->dt) && dt_bytes((DType)x->dt) >= 4; }
 
 /* ---- issue.c ---- */
-typedef struct FunctionCost { double multiply, other, divide, path; bool scaled; } FunctionCost;
+typedef struct FunctionCost { double multiply, other, divide, path; bool scaled; } FunctionCost; /* columns of functions.h */
 FunctionCost function_cost(const Timer *m, const Node *x); /* x is of COST_FUNC; multiply 0: a function of the C library */
-double latency_of(const Timer *m, Ref r, const Node *x, double packed); /* cycles */
-void issue_read(Timer *m); /* needs: packed    gives: issue, stored, starts */
+double latency_of(const Timer *m, Ref r, const Node *x, double packed); /* cycles; packed: LoopTime.packed of r's loop */
+void issue_read(Timer *m); /* needs: packed    gives: issue, sums, stored, spilled, starts */
 
 /* ---- packed.c ---- */
 void packed_read(Timer *m); /* gives: packed, turns */

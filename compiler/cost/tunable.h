@@ -5,7 +5,7 @@
 #define TGC_TUNABLE_H
 #include "cost.h"
 
-typedef struct Tunables {
+typedef struct Tunables { /* a member for each row of tunables.h */
 #define TUNABLE(type, name, value, least, most, unit, reason) type name;
 #include "tunables.h"
   Rates rates;
@@ -23,8 +23,8 @@ const char *tunables_set(Arena *a, Tunables *t, const char *text);
 
 /* Each tunable and each rate has a row. Gets row i; false: there is no such row. */
 typedef struct TunableRow {
-  const char *name;        /* a rate's is allocated in a */
-  double value, normal, least, most;
+  const char *name;        /* the name of a rate is allocated in `a` */
+  double value, normal, least, most; /* value: as set in t; normal: the default; least, most: limits of the value */
   const char *unit, *reason;
 } TunableRow;
 bool tunables_row(Arena *a, const Tunables *t, int i, TunableRow *row);

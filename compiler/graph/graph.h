@@ -8,9 +8,9 @@
 
 typedef struct StateSpec {  /* options of a state, or of several states by a pattern with one * */
   const char *past, *present; /* names of the state's input and output */
-  int axis;                 /* -1: from the graph */
-  int64_t capacity;         /* 0: the default */
-  bool grow;                /* a new state has no valid positions; each run appends some */
+  int axis;                 /* axis along which runs append, to check it; -1: no check */
+  int64_t capacity;         /* elements of the state's memory along this axis; 0: the default */
+  bool grow;                /* a new state has no valid positions along the axis; each run appends some */
   const Tensor *init;       /* NULL: zeros */
 } StateSpec;
 /* Turns the pairs of inputs and outputs that specs name into states. Runs once, before other passes; fails with EX_USAGE_. */
@@ -18,29 +18,33 @@ void graph_states(Graph *g, const StateSpec *specs, int n);
 /* The part of a name that the * of a pattern matches; NULL: no match. A pattern without * matches itself, with the part "". */
 const char *star_matched(Ctx *c, const char *pattern, const char *name);
 const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the pattern with `with` in place of its * */
-void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: StateSpec.grow by state */
+void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: by state */
 
-/* needs.c: the elements of each value that a run of a size needs, by Ref, in the model's arena. Elements are counted in row-major
- * order. Each condition lies in one axis. Inputs hold only the elements of the run's sizes. If others are needed, graph_needs
- * fails, and names the node that needs them, or the input. graph_open: the elements that a value has in a run, as far as inputs
- * decide about them */
+/* ---- needs.c: for graphs with ranges of sizes. A run needs only some elements of each value, which a Needed (ir.h) describes ---- */
+/* Both functions return an array by Ref, in the model's arena. graph_open: the elements that a value has in a run, as far as the
+ * sizes of inputs decide this. graph_needs: the elements that a run needs. An input holds only the elements of the run's sizes.
+ * If others are needed, graph_needs fails, and names the input or the node that needs them. */
 const Needed *graph_open(const Graph *g);
 const Needed *graph_needs(const Graph *g, const Needed *open);
-/* need of source k of r; n: the need of r; open: what the source has in a run */
+/* The need of source k of r. n: the need of r; open: the element of graph_open for the source */
 Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed *open);
 Needed graph_need_of_value(IR *ir, const GIO *v); /* the elements that an input or output has in a run */
-/* The axis of x in which a condition lies, and its `inner` in that axis; -1: it lies in none */
+/* The axis of x whose index the condition `is` limits; -1: none. *within: Need.inner, counted in entries of this axis */
 int need_axis(const Node *x, const Need *is, int64_t *within);
-bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n lies in that axis */
-int need_along(IR *ir, const Node *x, const Needed *n, int axis); /* the extent of the needed first entries; -1: no condition */
-/* shape of the part that a run of these sizes needs */
+bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n limits the index of this axis of x */
+/* The number of first entries along an axis of x that n needs, as a row of IR.extents; -1: n does not limit them to the first
+ * ones */
+int need_along(IR *ir, const Node *x, const Needed *n, int axis);
+/* dims: shape of the part of x that a run of these sizes needs. run: sizes by symbol */
 void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
-/* Whether r is a size mask: WHERE(condition, value, a constant), with a condition *is on the numbers of its elements */
+/* Whether r is a size mask: WHERE(condition, value, a constant) that selects the value for the elements of *is */
 bool graph_size_mask(const IR *ir, Ref r, Need *is);
-Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill); /* such a WHERE along an axis; fill: bits of the constant */
+/* A size mask of x along an axis. extent: row of IR.extents, the number of entries that keep their values; fill: bits of the
+ * constant */
+Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
 
-/* unroll_loops.c: unrolls short loops, and all where the target is a device. Branches become selections where they gain little, and
- * all where the target is a device. fixed: a run takes all calls in their order, so all branches do */
+/* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. It does so with all loops and
+ * branches if the target is a device. fixed: all branches become selections, since a run has to make all calls, in order */
 void graph_loops(Graph *g, const Target *t, bool fixed);
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
@@ -49,28 +53,30 @@ bool graph_simplify(Graph *g, bool merge);
 /* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded, as the IR defines. dev: a
  * device, for whose matrix units factors of sums of products stay rounded; NULL: a CPU */
 bool graph_promote_half(Graph *g, bool every, const Device *dev);
-bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix units are stored as halves, padding included */
+bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix units of dev are stored as halves, padding included */
 /* Values that depend only on constants become tensors; weights for matrix units of dev, which may be NULL, stay halves. */
 bool graph_fold(Graph *g, const Device *dev);
 bool graph_sink_concat(Graph *g);    /* movement of a concatenation becomes movement of its parts */
 bool graph_merge_gemms(Graph *g); /* sums of products that share a factor become one */
-double product_time(Precision p, const Target *t); /* time of a term of a sum of products, relative to a multiply-add of floats */
-double product_bytes(Precision p, const Target *t); /* bytes per weight in such a sum */
-/* Some instruction multiplies p's terms in less time than a multiply-add of floats. */
+/* A term of a sum of products at precision p: its time, relative to a multiply-add of floats; the bytes of its weight */
+double product_time(Precision p, const Target *t);
+double product_bytes(Precision p, const Target *t);
+/* Precision p may split factors into bf16, and all products of the parts take less time than one product of floats. */
 bool split_faster(Precision p, const Target *t);
-/* Splits factors into sums of bf16: if p asks for it, or if that is faster and denormals may be flushed. */
+/* Splits factors into sums of bf16, if p asks for it. It also does so if p allows it, that is faster, and denormals may be
+ * flushed. */
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
 bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and the machine computes them faster than of floats */
 bool graph_half_sums(Graph *g, Precision p, const Target *t); /* sums of products of halves, in short parts */
 bool graph_quantize_weights(Graph *g, Storage how); /* stores weights in fewer bits, if a run reads them only a few times */
-bool narrow_pairs(Precision p, const Target *t); /* the machine has an instruction for pairs of the type that p rounds to */
+bool narrow_pairs(Precision p, const Target *t); /* p rounds to bf16, and an instruction multiplies pairs of bf16 faster */
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by Winograd tiles, where that costs less */
 /* Splits convolutions so that no part has taps that meet only padding, where that is less work. */
 bool graph_padding_split(Graph *g, const Target *t);
-/* variance.c: makes nodes that compute the variance of the rounding errors of each element of roots. They have type f32 and the
- * root's shape. The caller evaluates them in double, where squares neither overflow nor underflow.
- * product: relative error of products in sums, besides the rounding to their type. False: the variance is not known. */
+/* variance.c: for each of n roots, makes a node *out that computes the variance of the rounding error of each element. The node
+ * has type f32 and the root's shape. The caller evaluates it in double, where squares neither overflow nor underflow. product:
+ * relative error of products in sums, besides the rounding to their type. False: the variance is not known. */
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);
 #endif

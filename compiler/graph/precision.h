@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* precision.h: precision of float arithmetic. Row: id, word of --precision, what it allows. */
+/* precision.h: precision of float arithmetic. Columns of PRECISION: id, word of --precision, its meaning. */
 #ifndef PRECISION
 #ifndef TGC_PRECISION_H
 #define TGC_PRECISION_H

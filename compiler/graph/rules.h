@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rules.h: shared by the tables of graph rules. A rule's last argument is the RefMap of users that ir_rewrite_users keeps. */
+/* rules.h: shared by the tables of graph rules. A rule returns the replacement of r, or 0. Its last argument is the RefMap of
+ * ir_rewrite_users: the number of uses of each node. */
 #ifndef TGC_RULES_H
 #define TGC_RULES_H
 #include "../ir/refmap.h"
@@ -12,10 +13,10 @@ static inline bool is_constant(const IR *ir, Ref r) { return !node(ir, r)->varie
  * Extents are not 0. */
 bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, int64_t *part, int64_t *out, bool widen);
 
-/* axis of a reshape's result that equals axis a of its source; -1: none */
+/* Axis of a reshape x that has the same entries as axis a of its source `from`; -1: none */
 int reshape_axis(const Node *x, const Node *from, int a);
 
-/* weights_to_half.c: the weight w, stored in type d of two bytes and cast back; 0: an element would become infinite */
+/* weights_to_half.c: the weight w, stored in the two-byte type d and cast back to its own; 0: an element would become infinite */
 Ref half_weight(IR *ir, Ref w, DType d);
 
 /* quantize_weights.c: recognises factor f of a sum of products as quantised constants: bytes that are widened, moved, and given

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* storage.h: weight-only quantisation of weights that a run reads only a few times. Row: id, word of --weights, gloss. */
+/* storage.h: weight-only quantisation of weights that a run reads only a few times. Columns of
+ * STORAGE: id, word of --weights, size and form of a weight. */
 #ifndef STORAGE
 #ifndef TGC_STORAGE_H
 #define TGC_STORAGE_H
@@ -16,6 +17,6 @@ STORAGE(FP32, "fp32", "unchanged")
 STORAGE(BF16, "bf16", "two bytes")
 STORAGE(FP16, "fp16", "two bytes, unless a weight would become infinite")
 STORAGE(INT8, "int8", "one byte each, with a scale for each output channel")
-STORAGE(INT4, "int4", "half a byte each, with a scale for every 32 along the sum")
+STORAGE(INT4, "int4", "half a byte each, with a scale for every 32 weights along the sum")
 #undef STORAGE
 #endif

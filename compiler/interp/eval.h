@@ -10,7 +10,7 @@
 
 enum {
   BLOCK = 512,           /* points evaluated together */
-  TREE = 48,             /* most nodes of a tree plus dynamic variables that they may need; bounds recursion */
+  TREE = 48,             /* most nodes of a tree, plus the dynamic variables that they may need; bounds recursion */
   MAX_VARS = MAX_RANK + TREE
 };
 
@@ -19,13 +19,13 @@ typedef union Reg {      /* one block of values: floats of every type as double,
   int64_t i[BLOCK];
 } Reg;
 
-typedef struct Affine {
+typedef struct Affine {  /* c + the sum of k[i] * variable i */
   int64_t c;
   int64_t k[MAX_VARS];   /* coefficients: axes of the space first, then dynamic variables, from MAX_RANK on */
 } Affine;
 
 typedef struct Value {   /* storage of a materialized node or a leaf */
-  DType dt;              /* type in the storage: f64 for every float node when evaluating in double */
+  DType dt;              /* type in the storage; f64 for all floats when the tree is evaluated in double */
   int64_t elems;
   const void *data;      /* NULL: all elements equal splat */
   int64_t splat;
@@ -63,23 +63,23 @@ const Value *eval_value(const Eval *e, Ref r);
 DType eval_type(const Eval *e, DType d); /* type in which floats of type d are computed and kept */
 IR *eval_ir(const Eval *e);
 
-/* most splits of an index that a reshape may need; each takes two new variables */
+/* The most splits of an index that a reshape from `in` to `out` needs; each split takes two new variables */
 int tape_splits(const Node *out, const Node *in);
 
 void tape_open(Tape *t, int rank, const int64_t *dims);
-/* Adds the tree of r, seen at coordinates at[0..rank of r), and returns its register. root: computes r itself, though it will
- * have storage. */
+/* Adds instructions that compute the element of r at coordinates at[0..rank of r), and returns its register. root: computes r
+ * even if storage is planned for it; other nodes with storage are loaded. */
 int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root);
-void tape_identity(const Tape *t, Affine *at);
-/* Joins neighbouring axes that every index treats as one, if both or neither are in mask keep; allocates registers. Call it
- * when the tree is complete. */
+void tape_identity(const Tape *t, Affine *at); /* coordinates that equal the axes of the space */
+/* Joins neighbouring axes that every index treats as one, if mask `keep` has both or neither of them. Allocates the registers.
+ * Call it when the tree is complete. */
 void tape_ready(Tape *t, uint32_t keep);
 void tape_close(Tape *t);
-Sweep tape_axes(const Tape *t, uint32_t mask);
-int64_t tape_points(const Tape *t, const Sweep *s);
+Sweep tape_axes(const Tape *t, uint32_t mask);         /* the axes of the mask that have more than one entry */
+int64_t tape_points(const Tape *t, const Sweep *s);     /* number of points of the sweep */
 void tape_seek(Tape *t, const Sweep *s, int64_t start); /* sets pos of s's axes to point number `start` in row-major order */
 /* Runs the instructions `from` to `to` - 1 at points start .. start + n - 1 of the sweep; the other axes stay at pos. */
 void tape_run(Tape *t, int from, int to, const Sweep *s, int64_t start, int n);
-/* writes n elements of a block to v's storage, from element `at` on */
+/* Writes n elements of a block, from number `first` on, to v's storage from element `at` on */
 void tape_store(const Value *v, int64_t at, const Reg *r, int first, int n);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* interp.h: the executable definition of the IR. It is exact, and prefers clarity to speed. Tests use it as an oracle, and so does
- * constant folding. */
+/* interp.h: the executable definition of the IR. It is exact, and prefers clarity to speed. Tests use it as an oracle, and so
+ * does constant folding. */
 #ifndef TGC_INTERP_H
 #define TGC_INTERP_H
 #include "../ir/ir.h"
@@ -14,12 +14,12 @@
 bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs, Arena *a, bool with_double,
                   int64_t steps, Tensor *results);
 
-/* Value of a node that depends on no PARAM, as a Tensor in ir->ctx->model. The caller memoises it. False if r depends on a PARAM,
- * or if the budget limits.fold_steps or limits.fold is exceeded. */
+/* Value of a node that is the same in every run, as a Tensor in ir->ctx->model. The caller memoises it. False if r is not
+ * constant (Node.varies), or if the budget limits.fold_steps or limits.fold is exceeded. */
 bool interp_const(IR *ir, Ref r, Tensor *out);
 
-/* One scalar operation; operands and result are bits as a CONST node holds them. It is the only definition of every EXPR op, shared
- * by folding, both interpreters and the tests. */
+/* One scalar operation; operands and result are bits as a CONST node holds them. It is the only definition of every EXPR op,
+ * shared by folding, both interpreters and the tests. */
 int64_t interp_scalar(Op op, DType result, DType operand, const int64_t *x);
 /* The same for ops on floats. Operands are doubles, and the result is rounded to d; compares give 0 or 1. */
 double interp_float(Op op, DType d, const double *x);
@@ -32,7 +32,7 @@ void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem);
  * before end * e / chunks. shift: by buffer, the element from which indices count (pass rebase); NULL: the first one. */
 void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, const int64_t *shift, int64_t begin, int64_t end,
                    int64_t chunks);
-/* The same in a run of these sizes, by symbol; interp_chunks takes the greatest ones. */
+/* The same in a run with these sizes, by symbol. interp_chunks takes the greatest size of each symbol. */
 void interp_run(const IR *ir, const Ref *list, size_t n, const int64_t *sizes, void *const *mem, const int64_t *shift,
                 int64_t begin, int64_t end, int64_t chunks);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* machine.h: internal to interp/: a program as steps over an array of values. interp_program.c runs it for one thread,
+/* machine.h: internal to interp/: a program as steps over an array of values, Machine.v. interp_program.c runs it for one thread,
  * interp_threads.c for the threads of a launch. */
 #ifndef TGC_MACHINE_H
 #define TGC_MACHINE_H
@@ -22,7 +22,7 @@ struct Machine {
   VEC(Step) step;
   VEC(uint32_t) from;      /* indices of sources in v, step after step */
   RefMap place;            /* by node: 1 + the index in v of its first lane; 0: it has no place yet */
-  uint32_t places;
+  uint32_t places;         /* elements of v */
   int64_t *v;              /* values, by index */
   const int64_t *run;      /* the sizes of this run by symbol, from which size_in_run computes all sizes */
   int64_t begin, end, chunks; /* the part of ranges of kind thread to run */
@@ -36,6 +36,7 @@ void machine_close(Machine *m);
 static inline int64_t *machine_source(const Machine *m, const Step *s, int k) { return &m->v[m->from.p[s->first + (uint32_t)k]]; }
 void machine_step(Machine *m, const Step *s);             /* for every op but LOOP, END, BARRIER and WMMA */
 int64_t machine_product(DType d, DType ta, const int64_t *a, DType tb, const int64_t *b); /* product of two factors in type d */
-/* ---- warp_mma.c: runs a WMMA for all threads of a warp. v[t]: values of thread t, by place. NULL, or why it cannot run ---- */
+/* ---- warp_mma.c: runs a WMMA for all threads of a warp. v[t]: the array Machine.v of thread t. Returns NULL, or why it cannot
+ * run ---- */
 const char *machine_wmma(const Machine *m, const Step *s, int64_t *const *v);
 #endif
