@@ -38,7 +38,7 @@ void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_
 /* whether c is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
 bool contraction_batched(const Contraction *c);
 /* Whether an instruction that adds two products at a time can pair the terms. For this, both factors must depend on a summed
- * range that has an even extent of at least 8 and is no tap of a window of factor f. */
+ * range with an even extent of at least 8. This range must not be the tap of a window of factor f. */
 bool contraction_pairs(const Contraction *c, int f);
 /* Appends the structure in words: "batch 12, rows 128, columns 128, summed 64, window ..." */
 void contraction_print(const IR *ir, const Contraction *c, Sb *out);

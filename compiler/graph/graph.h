@@ -20,7 +20,7 @@ const char *star_matched(Ctx *c, const char *pattern, const char *name);
 const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the pattern with `with` in place of its * */
 void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: by state */
 
-/* ---- needs.c: for graphs with ranges of sizes. A run needs only some elements of each value, which a Needed (ir.h) describes ---- */
+/* ---- needs.c: for graphs with ranges of sizes. A run needs only some elements of each value: a Needed (ir.h) ---- */
 /* Both functions return an array by Ref, in the model's arena. graph_open: the elements that a value has in a run, as far as the
  * sizes of inputs decide this. graph_needs: the elements that a run needs. An input holds only the elements of the run's sizes.
  * If others are needed, graph_needs fails, and names the input or the node that needs them. */

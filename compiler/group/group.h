@@ -34,8 +34,8 @@ int64_t affinity_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the
 void affinity_end(Plan *p); /* forgets all about p's buffers */
 /* Share of a buffer that a read with this span would copy to the cache of a second thread; -1: not known */
 double affinity_reading(const Plan *p, int64_t buf, int64_t span);
-/* Share of a buffer, stored with this span, that a later kernel would copy to the cache of a second thread. A kernel may share
- * the loop that copies least; of all kernels that read the buffer, the one that copies most counts. */
+/* Share of a buffer, stored with this span, that a later kernel would copy to the cache of a second thread. A kernel shares the
+ * loop that copies least. The result is that of the kernel that copies most. */
 double affinity_storing(const Plan *p, int64_t buf, int64_t span);
 void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span); /* records a store, or a read, with this span */
 #endif

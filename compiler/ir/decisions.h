@@ -9,10 +9,10 @@
 #include "ir.h"
 
 typedef struct Decision {
-  const char *pass, *key;  /* key: key of the node or kernel, and its number among equal ones */
+  const char *pass, *key;  /* name of the pass; key of the node or kernel, with its number among those with equal keys */
   const char *value;       /* a word, or a schedule in braces */
   const char *about;       /* readable name of what was decided about; may be NULL */
-  bool used;               /* a pass asked for this given decision */
+  bool used;               /* for a given decision: a pass asked for it */
 } Decision;
 
 typedef struct Decisions Decisions;
@@ -23,26 +23,26 @@ bool decisions_give(Decisions *d, const Decision *x);  /* adds a given decision;
 typedef struct DecisionSource {
   const char *(*find)(struct DecisionSource *s, const char *pass, const char *key); /* NULL: none */
 } DecisionSource;
-void decisions_from(Decisions *d, DecisionSource *s);
+void decisions_from(Decisions *d, DecisionSource *s); /* sets the source; NULL: none */
 void decisions_begin(Decisions *d);                  /* starts a compilation: no question was asked yet */
-const Decision *decisions_given(const Decisions *d, size_t *n);
+const Decision *decisions_given(const Decisions *d, size_t *n); /* the *n given decisions */
 const Decision *decisions_made(const Decisions *d, size_t *n); /* in the order in which they were made */
 
-/* An IR without decisions gives and records nothing. */
+/* A question of a pass, with the given answer. If IR.decisions is NULL, nothing is given and nothing is recorded. */
 typedef struct Question {
   const char *pass;
   char key[32];
-  const char *given;       /* NULL: nothing */
-  const char *about;
+  const char *given;       /* value of the given decision; NULL: none */
+  const char *about;       /* as in Decision */
   Pos at;                  /* for messages */
 } Question;
 /* A question about a node. Nodes with the same key are numbered in the order of their first question. Asking about a
  * node again gives the same question. */
 Question ask_node(const IR *ir, const char *pass, Ref r);
-/* A question about something with a key, such as a kernel. Each call is a further question. r: for messages */
+/* A question about something that has the key `key`, such as a kernel. Each call is a further question. r: for messages */
 Question ask_key(const IR *ir, const char *pass, const char *key, Ref r);
-void answer_with(const IR *ir, const Question *q, const char *value);
-/* Answers a yes-no question: by the given answer, else by the model's. Records and returns it. */
+void answer_with(const IR *ir, const Question *q, const char *value); /* records the decision */
+/* Answers a yes-no question by the given answer, else by `model`, the cost model's answer. Records and returns the answer. */
 bool answer_yes(const IR *ir, const Question *q, bool model);
 void answer_refused(const IR *ir, const Question *q, const char *why); /* warns that the given value is not used */
 #endif

@@ -37,7 +37,7 @@ typedef struct SmallType {
   const char *name;           /* ONNX's, such as "float8e4m3fn" */
   int onnx;                   /* TensorProto.DataType */
   DType kept;                 /* the DType in which its values are kept */
-  int bits, mantissa, least;  /* least: exponent of the smallest normal number */
+  int bits, mantissa, least;  /* bits of an element; bits of its mantissa; exponent of the smallest normal number */
   double greatest;
   /* NONE: neither NaN nor infinities; NAN: NaN only; INF: NaN and infinities; UNSIGNED: NaN has the bits of -0; POWERS: powers of
    * two and NaN only, without sign and zero */
@@ -45,8 +45,8 @@ typedef struct SmallType {
 } SmallType;
 const SmallType *small_type(int onnx);                   /* NULL: not one of these types */
 const SmallType *small_type_named(const char *name, size_t n);
-double small_value(const SmallType *t, unsigned bits);
-DType small_bytes(const SmallType *t); /* the type U8 or I8 of a bundle's input or output, with one element a byte */
+double small_value(const SmallType *t, unsigned bits);   /* the number that these bits encode */
+DType small_bytes(const SmallType *t); /* U8 or I8: the type of a bundle's input or output, one element in each byte */
 
 static inline int dt_bytes(DType d) { return dtype_info[d].bits / 8; }
 static inline bool dt_float(DType d) { return dtype_info[d].cls == 'f'; }
@@ -62,16 +62,16 @@ typedef enum {
 } Op;
 
 typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* L_NEST: for dumps of nests; no op has it */
-enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 };
-typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes;
+enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 }; /* bits of OpInfo.algebra, explained in ops.h */
+typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes; /* types of operands, explained in ops.h */
 /* Class by which an op is priced. ALU: one instruction on a register. DIV: a division, a reciprocal or a root. MOD: a
  * remainder, or a quotient rounded down. FUNC: POW, and functions that lower/libm.c expands to arithmetic for f32. LIBM: a
- * function left to the C library. MEM: a load or a store. GATHER: a load at an index from data. PAD: the comparisons and the
- * select of a border. */
+ * function left to the C library. MEM: a load or a store. GATHER: a load whose index is computed from loaded data. PAD: the
+ * comparisons of indices and the select of a pad. */
 typedef enum { COST_NONE, COST_ALU, COST_DIV, COST_MOD, COST_FUNC, COST_LIBM, COST_MEM, COST_GATHER, COST_PAD } CostClass;
-enum { ARITY_ANY = -1, ARITY_SOME = -2 }; /* in ops.h: S, any number; V, one or more */
+enum { ARITY_ANY = -1, ARITY_SOME = -2 }; /* any number of sources; one or more. ops.h has S and V for them */
 
-typedef struct OpInfo {
+typedef struct OpInfo { /* a row of ops.h, which explains the columns */
   const char *name;   /* lower case: "add" */
   Level level;
   int arity;          /* number of sources, or ARITY_ANY, ARITY_SOME (at least one) */
@@ -79,12 +79,12 @@ typedef struct OpInfo {
   int algebra;
   Takes takes;
   CostClass cost;
-  const char *c, *libm; /* infix operator in C, function of math.h; NULL: none */
+  const char *c, *libm; /* infix operator in C; function of math.h; NULL: none */
 } OpInfo;
 extern const OpInfo op_info[OP_COUNT];
 Op op_from_text(const char *s, size_t n);        /* OP_NONE if unknown */
 bool op_by_lane(Op op);                          /* lane i of its result depends on lane i of its sources only */
-bool op_takes(Op op, DType d);                   /* an elementwise op is defined for operands of this type */
+bool op_takes(Op op, DType d);                   /* the elementwise op is defined for operands of this type */
 
 /* ---- nodes ---- */
 typedef uint32_t Ref;      /* 0: none */
@@ -93,9 +93,9 @@ typedef uint32_t Ref;      /* 0: none */
 enum { MAX_RANK = 12, MAX_RANGES = 24 };
 
 typedef enum {             /* how a range is executed; docs/ir.md */
-  RK_LOOP, RK_REDUCE,      /* a loop: of a nest, of a reduction */
-  RK_UNROLL, RK_PARTIAL,   /* copies of the body: side by side; with accumulators of their own */
-  RK_VEC,                  /* lanes */
+  RK_LOOP, RK_REDUCE,      /* a loop of a nest; a loop of a reduction */
+  RK_UNROLL, RK_PARTIAL,   /* copies of the body, one after another; copies with an accumulator each */
+  RK_VEC,                  /* lanes of vectors */
   RK_THREAD,               /* a loop that threads share */
   RK_DOT, RK_ROW, RK_DEPTH, /* values that an instruction takes as a group; rows of a matrix instruction's tile; groups along
                                its depth */
@@ -120,7 +120,7 @@ typedef struct Node {
   bool varies;             /* graph level: is or depends on a PARAM, a SIZE or an op of loops */
   uint8_t loop;            /* graph level: 1 + number of the loop in whose body it is; 0: none */
   uint32_t origin;         /* index of Origin */
-  uint32_t newest_range;   /* 1 + the greatest number of a RANGE: this node, or one below it; 0: none */
+  uint32_t newest_range;   /* 1 + the greatest number of the RANGEs among this node and all nodes below it; 0: there is none */
   const Ref *src;          /* interned */
   const int64_t *arg;      /* interned; meaning by OpInfo.args */
   const int64_t *dims;     /* graph level: shape, rank entries; interned; never NULL */
@@ -130,7 +130,7 @@ typedef struct Node {
 typedef struct Origin {    /* the place in the user's model that a node comes from */
   const char *text;        /* "node 17 'conv1' (Conv, opset 11)" or "net.tg:12" */
   uint32_t index;          /* ordinal of the node or line, for sorting */
-  bool is_line;            /* it is a line of a text; printing the node writes no origin */
+  bool is_line;            /* the place is a line of a text; then the printed text does not mention it */
 } Origin;
 
 /* ---- constant tensors: row-major, dense, little-endian data at any alignment; whoever mapped it owns it ---- */
@@ -147,7 +147,7 @@ typedef struct Tensor {
 
 /* ---- sizes of a run (sizes.c): an extent of inputs may be a number that each run is told. Such an extent is a symbol. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
-enum { SYMBOLS_MOST = 4 };
+enum { SYMBOLS_MOST = 4 };  /* most symbols of a model */
 typedef struct Graph Graph;
 typedef struct Symbol {
   const char *name;        /* name of the dimension */
@@ -159,18 +159,19 @@ typedef struct Symbols {
   Symbol p[SYMBOLS_MOST];
 } Symbols;                              /* n 0: all sizes are constants */
 typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
-/* An extent in a run follows from another one, `of`: min(most, (of * times + plus) / over), or 0 if the sum is negative. The
- * first rows of IR.extents are the symbols. Extents that have the same values, of the same symbol, are one row. */
+/* An extent that differs from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows from
+ * the one in row `of`: min(most, (of * times + plus) / over), or 0 if the sum is negative. Two extents of one symbol that have
+ * the same values in all runs share a row. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
-  int symbol;              /* from which it follows */
-  const int64_t *at;       /* its values for the sizes of this symbol */
-  int64_t shared;          /* greatest common divisor of them */
+  int symbol;              /* number of the symbol from which it follows, perhaps through other extents */
+  const int64_t *at;       /* its values, for all sizes of this symbol in ascending order */
+  int64_t shared;          /* greatest common divisor of these values */
 } Extent;
 typedef VEC(Extent) Extents;
-/* A run needs the elements i with i / inner % extent < IR.extents[of], for each condition of a list. n 0: all of them;
- * NEED_NOTHING: none */
+/* The elements of a value that a run needs: those that satisfy all n conditions. Element number i, in row-major order, satisfies
+ * a Need if i / inner % extent < IR.extents[of]. n 0: all elements are needed; n NEED_NOTHING: none is. */
 enum { NEEDED_MOST = 6, NEED_NOTHING = -1 };
 typedef struct Need { int64_t inner, extent; int of; } Need;
 typedef struct Needed { int n; Need is[NEEDED_MOST]; } Needed;
@@ -178,7 +179,7 @@ typedef struct Needed { int n; Need is[NEEDED_MOST]; } Needed;
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */
 typedef enum {
   BUF_INPUT, BUF_OUTPUT,   /* memory of the caller */
-  BUF_WEIGHT, BUF_ARENA,   /* part of the weights blob; an intermediate value in the arena */
+  BUF_WEIGHT, BUF_ARENA,   /* part of the blob of weights; an intermediate value in the arena */
   BUF_STATE, BUF_NEXT,     /* a state before a run, and after it */
   BUF_GUARD,               /* the output that Graph.guarded adds */
   BUF_LOCAL,               /* on the stack of a call; in a device program, one for each thread */
@@ -186,26 +187,26 @@ typedef enum {
   BUF_KINDS
 } BufKind;
 extern const char *const buf_kind_name[BUF_KINDS];
-/* private to a kernel, so it is no parameter */
+/* the buffer is private to a kernel, so it is no parameter of the kernel's function */
 static inline bool buf_is_own(BufKind k) { return k == BUF_LOCAL || k == BUF_SHARED; }
 typedef struct Buf {
   BufKind kind;
   DType dt;
   int64_t elems;           /* extent of the memory, in elements */
   int64_t slot;            /* input or output number; tensor id of a weight; state number */
-  int64_t offset;          /* bytes from the start of the arena, the weights blob or the state; -1: not placed */
+  int64_t offset;          /* bytes from the start of the arena, the blob of weights or the state; -1: not placed */
   int packed;              /* for a weight: 1 + row of WeightPlan.packed; 0: the tensor itself */
   int of;                  /* 1 + buffer of kind ARENA in whose memory this one lies, as a slice or a carried value of a loop; 0:
                               it has memory of its own */
   int64_t at, step;        /* if `of` is set: elements from that buffer's start in iteration 0; elements to the next iteration */
-  Needed needed;
+  Needed needed;           /* the elements that a run needs */
   int turn;                /* if `of` is set. 0: one place. 1, 2: it alternates between two places `step` elements apart, and is
                               at the second one in odd (1) or even (2) iterations */
   int64_t piece;           /* in a kernel group: bytes for each Kernel.chunks_per_task chunks; 0: the buffer has no pieces */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
 
-/* memory of the caller, and shorter in a run whose size is below the greatest one */
+/* The buffer is memory of the caller, and it is shorter in runs whose sizes are below the greatest ones. */
 static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.n > 0; }
 
 typedef struct IR {
@@ -218,8 +219,8 @@ typedef struct IR {
   VEC(Origin) origins;
   Symbols symbols;
   Extents extents;         /* extents in a run; none: all are constants */
-  const int64_t *run;      /* interp_graph evaluates the run of these sizes, by symbol; NULL: of the greatest ones */
-  VEC(tgcrt_size) sizes;   /* the sizes that kernels ask for */
+  const int64_t *run;      /* the sizes, by symbol, of the run that interp_graph evaluates; NULL: the greatest ones */
+  VEC(tgcrt_size) sizes;   /* numbers of iterations and the like that depend on a run's extents; kernels ask for them by row */
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
   int64_t next_range;      /* number of the next range or accumulator */
@@ -261,8 +262,8 @@ static inline Ref operand_if_any(const Node *x, Op op, int i) {
 }
 #include "accessors.h"
 
-/* Operands of a node that may have one of several ops. Code for any op walks over src[i]. Code uses src[0] directly only if the
- * possible ops name their first operand differently, or the op is not known yet. */
+/* The functions below are for a node that may have one of several ops. Code for any op walks over src[i]. Code uses src[0]
+ * directly only if the possible ops name their first operand differently, or the op is not known yet. */
 /* BUG if operand i has another name; name NULL: BUG unless x has lhs and rhs */
 void check_operand(const Node *x, int i, const char *name);
 static inline Ref operand_named(const Node *x, int i, const char *name) {
@@ -312,7 +313,7 @@ Ref c_float(IR *ir, DType d, double v);        /* rounded to d; integers by CAST
 double bits_to_double(DType d, int64_t bits);
 int64_t double_to_bits(DType d, double v);     /* rounds as CAST does: integers saturate, NaN becomes 0, floats round to
                                                   nearest even */
-int64_t reduce_identity(Op op, DType d);       /* CONST bits of REDUCE by op over no elements */
+int64_t reduce_identity(Op op, DType d);       /* the result of a REDUCE by op over no elements, as CONST bits */
 
 /* ---- graph builders: wrong types and shapes are a BUG, so callers check user input first. Elementwise builders broadcast as
  * numpy does: missing leading axes and extents of 1 ---- */
@@ -341,7 +342,8 @@ Ref g_window(IR *ir, Ref x, int axis, int64_t out, int64_t k, int64_t stride, in
 /* amounts >= 0, by axis; fill: of rank 0 and x's type */
 Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill);
 Ref g_cat(IR *ir, int n, const Ref *xs, int axis); /* xs have one type, and one shape but for the axis */
-/* index: i64, any extent on axis; other axes equal or broadcast. It is clamped into range unless it is known to fit. */
+/* index: i64, with any extent on axis; its other axes equal those of x, or are broadcast. Values of index are clamped into range
+ * unless they are known to lie there. */
 Ref g_gather(IR *ir, Ref x, Ref index, int axis);
 /* 1: all elements of index are known to lie in [0, extent); 0: not known; -1: one is known to lie outside, and *wrong gets it */
 int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
@@ -357,8 +359,9 @@ Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* reduced axes stay, with ex
 typedef VEC(Ref) Refs;
 /* ---- loops (loops.c). A loop has a number, and runs at least once. All nodes that depend on a SLICE or a CARRIED with its
  * number are its body, up to the ITERATE. A body has no loop inside. ---- */
-enum { GRAPH_LOOPS = 250 };
-/* Ops of loops and branches: they place values in memory, row-major. The two that gather such values have none of their own. */
+enum { GRAPH_LOOPS = 250 }; /* most loops of a graph */
+/* Ops of loops and branches place values in memory, row-major. Two of these ops gather such values, and have no memory of their
+ * own. */
 static inline bool op_is_gathering(Op op) { return op == OP_ITERATE || op == OP_BRANCH; }
 static inline bool op_is_of_loops(Op op) {
   return op == OP_STORED || op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_RESULT || op == OP_ARM ||
@@ -366,19 +369,21 @@ static inline bool op_is_of_loops(Op op) {
 }
 /* 1 + number of the loop whose iterations compute x; 0: none. A CARRIED gives 0: its kernel stores its value before the loop */
 static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->loop; }
+/* loop: number of the loop. place: number of a carried value in its loop. ops.h describes the ops */
 Ref g_stored(IR *ir, Ref x);
 Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse);
 Ref g_carried(IR *ir, int loop, int place, Ref init);
-/* the next value of the CARRIED that has this loop and place. A place is the number of a carried value in its loop */
+/* x is the next value of the CARRIED with this loop and place */
 Ref g_yield(IR *ir, int loop, int place, Ref x);
-Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
-/* ends: 1 + number of a yield of a bool; once it is false, further iterations change nothing, and a run may omit them; 0: none */
+Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips); /* x: a slice of a result, along a new axis */
+/* The end of a loop with n yields. ends: 1 + number of a yield of a bool, or 0. Once this bool is false, further iterations
+ * change nothing, and a run may omit them. */
 Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yields);
 /* Makes iterations after the end of a loop change nothing: each of the n yields keeps the carried value of its place. Returns
  * NULL, or why this is impossible */
 const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
-Ref g_result(IR *ir, Ref iterate, int at);
-const char *g_iterate_refuses(const IR *ir, Ref iterate); /* why it is no loop; NULL: it is one */
+Ref g_result(IR *ir, Ref iterate, int at); /* the result of yield number `at` */
+const char *g_iterate_refuses(const IR *ir, Ref iterate); /* NULL: it ends a correct loop; otherwise why not */
 /* Replaces loops below the roots that have fewer than `least` trips by copies of their bodies. True: there were such loops.
  * A loop that may end early stays if it has more than EARLY_COPIES trips. */
 enum { EARLY_COPIES = 64 };
@@ -388,28 +393,29 @@ void order_bodies(const IR *ir, Refs *order);
 
 /* ---- branches (branches.c). Each has a number. A side guards a node if all users of the node lead to arms of this side. A run
  * needs guarded nodes only if it takes their side ---- */
-/* n results; yes and no: what each side gives for them */
+/* A branch with n results. yes, no: the n values that each side gives */
 Ref g_branch(IR *ir, Ref cond, int n, const Ref *yes, const Ref *no);
-Ref g_arm(IR *ir, int64_t branch, int64_t at, Ref x);
-Ref branch_of_arms(IR *ir, int64_t branch, int n, const Ref *arms); /* arms: of the condition, of all yes, of all no */
-Ref g_chosen(IR *ir, Ref branch, int at);
+Ref g_arm(IR *ir, int64_t branch, int64_t at, Ref x); /* arm number `at` of the branch */
+/* n arms: that of the condition, those of all values of `yes`, those of all values of `no` */
+Ref branch_of_arms(IR *ir, int64_t branch, int n, const Ref *arms);
+Ref g_chosen(IR *ir, Ref branch, int at); /* result number `at` */
 static inline int branch_results(const Node *x) { return (x->nsrc - 1) / 2; }
-const char *g_branch_refuses(const IR *ir, Ref branch); /* why it is no branch; NULL: it is one */
-/* Replaces branches below the roots by selections, but for those in stays (by Ref; NULL: none stays). Drops unused results */
+const char *g_branch_refuses(const IR *ir, Ref branch); /* NULL: it is a correct branch; otherwise why not */
+/* Replaces branches below the n roots by selections, except a branch r with stays[r] (NULL: none stays). Drops unused results */
 void ir_select(IR *ir, Ref *roots, size_t n, const bool *stays);
-typedef struct Guard { int in; Ref branch; bool yes; } Guard; /* in: 1 + number of the guard around it; 0: none */
+typedef struct Guard { int in; Ref branch; bool yes; } Guard; /* a side of a branch; in: 1 + the guard around it; 0: none */
 typedef struct Guards {
   VEC(Guard) list;
-  int *of;                 /* by Ref: 1 + number of its guard; 0: runs always need it */
+  int *of;                 /* by Ref: 1 + number of the node's innermost guard; 0: all runs need the node */
 } Guards;
-/* order: all nodes, sources first; roots: those that are always needed */
+/* order: all nodes, sources first; roots: n nodes that all runs need */
 Guards find_guards(const IR *ir, const Refs *order, const Ref *roots, size_t n);
 void guards_free(Guards *g);
-/* body_of the node, but an arm belongs to the body of its branch, even if no iteration changes its value */
+/* As body_of, but an arm belongs to the body of its branch, even if no iteration changes the arm's value */
 int guarded_body(const IR *ir, const Guards *g, Ref r);
 /* Moves guarded nodes to the place before their BRANCH, so that the nodes of a side follow each other */
 void order_branches(const IR *ir, const Guards *g, Refs *order);
-bool *sliced_buffers(const IR *ir); /* for each buffer: another one lies in its memory (Buf.of). The caller frees the array */
+bool *sliced_buffers(const IR *ir); /* by buffer: whether another one lies in its memory (Buf.of). The caller frees the array */
 
 /* ---- a graph: front ends make it, the bundle exposes its inputs and outputs ---- */
 typedef struct GIO {
@@ -420,7 +426,7 @@ typedef struct GIO {
   int64_t dims[MAX_RANK];
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
   unsigned short open[MAX_RANK]; /* by axis: 1 + its extent in IR.extents, which a run decides; 0: it is a constant */
-  const char *formula[MAX_RANK]; /* by axis with an extent that is no symbol: what it is, for readers */
+  const char *formula[MAX_RANK]; /* by axis: the extent as a formula of a symbol, for people; NULL: symbol or constant */
 } GIO;
 static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: an output that the bundle keeps as an input of the next run. */
@@ -430,10 +436,10 @@ typedef struct GState {
   int64_t taken, capacity; /* capacity: extent of the memory along axis */
   int64_t step, most;      /* elements by which the window moves at a time, and the most that a run appends. Both are `taken`,
                               unless entries share the window and append different numbers */
-  bool only_read;          /* the output is the input, and no run changes it: another entry writes the state */
+  bool only_read;          /* this entry only reads the state: its output is its input. Another entry writes it */
   const Tensor *init;      /* value before the first run; NULL: zeros */
 } GState;
-/* An entry point: a graph of its own, whose values are some of the whole graph's. Both have the same IR. */
+/* An entry: a graph of its own, whose inputs, outputs and states are some of the whole graph's. Both have the same IR. */
 typedef struct GEntry {
   const char *name;        /* a C identifier */
   Graph *g;
@@ -446,10 +452,10 @@ struct Graph {
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs are the states, in order; so are the last outputs before the guard */
   bool grows;              /* the last state counts the elements appended to the windows, which are the states with axis >= 0 */
-  bool guarded;            /* one more output, which the caller does not get: a bool, true if an index was out of range. If a
-                              result may exceed its capacity, a u8: bit 0 has that bool, bit 1: a result exceeded it */
-  VEC(GEntry) entries;     /* the graph consists of these, and its plan holds their kernels one entry after another; none: the
-                              graph is its own entry */
+  bool guarded;            /* there is one more output, which the caller does not get: a bool, true if an index was out of range.
+                              If a result may exceed its capacity, it is a u8: bit 0 is that bool, and bit 1 says that it did */
+  VEC(GEntry) entries;     /* the graphs of which this one consists; its plan holds their kernels one entry after another. Empty:
+                              the graph is its own only entry */
 };
 static inline size_t graph_nin(const Graph *g) { return g->inputs.n - g->states.n; }   /* inputs that the caller gives */
 /* a result of the graph may have more rows than its capacity */
@@ -458,17 +464,19 @@ static inline bool graph_may_overflow(const Graph *g) { return g->guarded && g->
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; }
 
 /* Total order of nodes by structure (node_order.c): negative, 0 or positive as `a` stands before, equals or stands after `b`. It
- * does not depend on the order in which nodes were made. Numbers of ranges, and of buffers, only tell which of two is greater. */
+ * does not depend on the order in which nodes were made. From numbers of ranges and of buffers it uses only which of two is
+ * greater. */
 int node_order(const IR *ir, Ref a, Ref b);
 int node_order_r(const void *a, const void *b, void *ir); /* for qsort_r over Refs */
-/* Topological order: appends all nodes below roots to out, sources before users. The caller frees out with VEC_FREE. Iterative.
- * The IR stores the order below a single root, if it is not long. A second call with this root copies it. */
+/* Topological order: appends all nodes below roots to out, sources before users. The caller frees out with VEC_FREE. The
+ * function does not recurse. The IR stores the order below a single root, if it is not long. A second call with this root copies
+ * it. */
 void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
 
-/* ---- index algebra (algebra.c): i64 scalar expressions of CONST RANGE ADD SUB MUL FLDIV FLMOD MIN MAX compares AND OR NOT
- * WHERE over exact integers. Constructors return canonical, simplified nodes. Sums are ADD chains of coefficient*term, sorted
- * by node_order, with the constant last. Bounds come from Node.vmin and vmax; after an overflow they are unknown, never wrong
- * ---- */
+/* ---- index algebra (algebra.c): i64 scalar expressions of CONST, RANGE, ADD, SUB, MUL, FLDIV, FLMOD, MIN, MAX, comparisons,
+ * AND, OR, NOT and WHERE, over exact integers. Constructors return canonical, simplified nodes. Sums are ADD chains of
+ * coefficient*term, sorted by node_order, with the constant last. Bounds come from Node.vmin and vmax. After an overflow they are
+ * unknown, never wrong ---- */
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for extent 1 */
 /* sizes.c. ir_set_symbols: the symbols of a model. extent_make: the row of an extent, added if absent. extent_in_run: its value
@@ -477,36 +485,37 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for
 void ir_set_symbols(IR *ir, const Symbols *symbols);
 int extent_make(IR *ir, Extent e);
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
-static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* how many it has */
-/* The same without Extent.at, with `symbols` of them in front */
+static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of its sizes */
+/* As extent_in_run, for rows without Extent.at; the first `symbols` rows are the symbols */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
 const char *extent_text(Ctx *c, const IR *ir, int extent); /* "(n - 1) / 2 + 1", but as one fraction */
-/* Rows of IR.extents as a table of the symbols and of what sizes, inputs and outputs need: their numbers there. *count: the
- * number of rows behind the symbols */
+/* Numbers for the bundle's table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns the
+ * number in this table of each row of IR.extents. *count: rows of the table after the symbols */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
-/* Least and greatest value of an index in a run; a size of 0 in it: any. iota: an IOTA below it counts so far; 0: to its end.
- * False: not known */
+/* Least and greatest value of an index in a run. run: sizes by symbol; 0: this size may be any. iota: IOTAs below r have at most
+ * this many elements; 0: all of theirs. False: not known */
 bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t *least, int64_t *most);
 bool extent_at_most(const IR *ir, int a, int b);     /* in every run a is at most b */
 bool extent_is_constant(const IR *ir, int extent);
-tgcrt_size size_all(int64_t times, int of);             /* as many values: extent `of` * times */
+tgcrt_size size_all(int64_t times, int of);             /* the size that is times * the extent in row `of` */
 int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);
 int64_t greatest_size(const IR *ir, int number);
 int64_t size_in_run(const IR *ir, int number, const int64_t *run);
 bool size_is_allowed(const Symbol *s, int64_t size);
 void greatest_sizes(const Symbols *s, int64_t *run);
-/* Adds a condition. False: it holds for all elements, the list has it, or the list has no room for another one */
+/* Adds a condition. False: it holds for all elements, the list has one for this axis, or the list has no room for another one */
 bool needed_add(IR *ir, Needed *to, Need is);
-void needed_only(IR *ir, Needed *to, Need is);       /* the same, in place of a condition on entries of the same axis */
-Needed needed_both(const IR *ir, const Needed *a, const Needed *b); /* the need of two users: conditions that both have */
+void needed_only(IR *ir, Needed *to, Need is);       /* replaces the list's condition for this axis, or adds the new one */
+/* The need of two users: for each axis that both limit, the weaker of the two conditions */
+Needed needed_both(const IR *ir, const Needed *a, const Needed *b);
 bool needed_same(const Needed *a, const Needed *b);
 static inline bool gio_is_open(const GIO *v) {
   for (int a = 0; a < v->rank; a++)
     if (v->open[a]) return true;
   return false;
 }
-/* a RANGE of this extent that ends earlier, at size `number` of the run */
+/* A RANGE of this extent that ends earlier: at the value in the run of row `number` of IR.sizes */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
 Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of this one */
 Ref ix_const(IR *ir, int64_t v);
@@ -548,7 +557,7 @@ typedef struct TextHooks { /* callbacks for references in a graph's text; NULL: 
   /* Returns bytes of the weight file that the text names. The file lies below the directory of the text. sha256: expected
    * digest, or NULL */
   Bytes (*blob)(Ctx *c, void *arg, Pos at, const char *file, int64_t offset, int64_t bytes, const char *sha256);
-  /* Returns the extent of the dimension that the text names. It is the extent of axis `axis` of a value of type dt. */
+  /* Returns the extent of the dimension that the text names: axis number `axis` of a value of type dt. */
   int64_t (*dim)(Ctx *c, void *arg, Pos at, const char *name, int axis, DType dt);
 } TextHooks;
 Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path); /* fails with EX_BADMODEL, line, column, caret */
@@ -560,13 +569,14 @@ void ir_parse_program(IR *ir, const char *text, size_t n, Refs *out);
  * text lists them, and origins in the order of Origin.index. So graphs with the same text get equal Refs. */
 Graph *ir_compact(const Graph *g);
 
-/* Whether source i of an op may be a literal, and where the literal gets its type from */
+/* The type of a literal as source i of an op. NONE: no literal may stand there. RESULT: the result's type. PEER: the type of
+ * another operand. */
 typedef enum { LIT_NONE, LIT_BOOL, LIT_I64, LIT_RESULT, LIT_PEER } LiteralType;
 LiteralType literal_type(Op op, int i);
 void literal_put(Sb *out, DType d, int64_t bits);             /* shortest text that reads back to the same bits */
 const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits); /* NULL, or the error: "is out of range" */
 
-/* ---- verifier (ir_verify.c): BUG with the node's position if a rule of ops.h is broken; in a dump, an error ---- */
+/* ---- verifier (ir_verify.c): BUG with the node's position if a rule of ops.h is broken; in a dump, an error of the user ---- */
 void ir_verify_graph(const Graph *g);
 void ir_verify_graph_node(const Graph *g, Ref r);
 void ir_verify_kernel(const IR *ir, Ref sink);
@@ -584,6 +594,7 @@ bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* all nodes belo
  * absent from users, a rule made it, and only nodes that the rule made use it. */
 struct RefMap;
 bool ir_rewrite_users(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits, struct RefMap *users);
-/* Makes `only` map each node of order (users after their sources) to its only reader; to 0 if it has several or is a root */
+/* Fills `only`, which maps each node of order (sources first) to its only reader, or to 0 if it has several readers or is a
+ * root */
 void ir_only_users(const IR *ir, const Refs *order, const Refs *roots, struct RefMap *only);
 #endif

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* One row per op. Enum, parser, printer, verifier, fold properties, prices, texts of backends, the interpreter's functions
- * and the index of docs/ir.md are made from this table. Nothing about ops is written twice.
+/* One row per op. The enum, the parser, the printer, the verifier, constant folding, prices, the backends and the interpreter use
+ * this table, and the index of docs/ir.md is made from it. Nothing about ops is written twice. The columns:
  *
- * level    VALUE constants and sizes of a run, at every level; EXPR elementwise at every level; GRAPH tensors; KERNEL ranges and
- *          indices; PROG linear programs
+ * level    VALUE: constants and sizes of a run, at every level; EXPR: elementwise ops, at every level; GRAPH: tensors; KERNEL:
+ *          scalar expressions over ranges; PROG: linear programs
  * in       number of sources, which are its operands; V: one or more; S: any number
  * type     result type from source types. T(T,T) same type in and out; b(T,T) bool result; T(b,T,T) select; *(…) the node has a
- *          type of its own (casts, leaves)
- * operands names of operands with roles of their own, separated by blanks. name?: may be absent; name...: all others.
- *          Empty: one operand, two without roles of their own, or none
+ *          type of its own, as casts and leaves have
+ * operands names of operands with roles of their own, separated by blanks. name?: the operand may be absent; name...: all further
+ *          operands. Empty: the op has no operand, one, or two without roles of their own
  * args     the integer arguments, name:kind, separated by blanks. Kinds: i one integer; l one integer per dimension of the
  *          (first) source; v one per lane; m bit mask of axes, printed as a list; c bits of a constant of the node's type;
- *          u one integer, the row's last argument, which the text omits if it is 0; o an op; O an op or none; s an interned string; k a RangeKind
- * alg      algebra of the op over the integers: COMM ASSOC IDEM; MOVE: only moves elements
- * takes    operand types of an elementwise op: ANY; NUM, floats and integers; INT; BITS, integers and bools; FLT
- * cost     price class (CostClass in ir.h); each cost model has its own price for a class
+ *          u one integer, the row's last argument, which the text omits if it is 0; o an op; O an op or none; s an interned
+ *          string; k a RangeKind
+ * alg      algebra over the integers: COMM commutative, ASSOC associative, IDEM idempotent. MOVE: the op only moves elements
+ * takes    operand types of an elementwise op: ANY; NUM: floats and integers; INT: integers; BITS: integers, bools; FLT: floats
+ * cost     CostClass in ir.h: the class by which the op is priced
  * c        infix operator of C and languages like it; NO: none
  * libm     FN(name): the function of math.h, on double; NO: none
  * A row with a missing cell does not compile. Nor does a row of cost FUNC or LIBM whose cell libm is NO. */
 /* clang-format off */
-/* name       level   in  type        operands                    args                     alg              takes cost    c     libm           gloss */
+/* name       level   in  type        operands                    args                     alg              takes cost    c
+ * libm           gloss */
 /* leaves */
 OP(CONST,     VALUE,  0,  "*()",      "",                         "value:c",               0,               ANY,  NONE,   NO,   NO,            "a scalar constant")
 OP(PARAM,     GRAPH,  0,  "*()",      "",                         "slot:i",                0,               ANY,  NONE,   NO,   NO,            "an input of the graph")
@@ -96,7 +98,7 @@ OP(STORED,    GRAPH,  1,  "T(T)",     "",                         "",           
 OP(SLICE,     GRAPH,  1,  "T(T)",     "",                         "loop:i axis:i reverse:i", 0,             ANY,  NONE,   NO,   NO,            "element i along axis of a STORED, where i is the number of the iteration, counted from the end with reverse=1; the result lacks the axis")
 OP(CARRIED,   GRAPH,  1,  "T(T)",     "",                         "loop:i place:i",        0,               ANY,  NONE,   NO,   NO,            "a value carried by the loop: the source in the first iteration, later the value of the YIELD with the same place in the iteration before")
 OP(YIELD,     GRAPH,  1,  "T(T)",     "",                         "loop:i place:i axis:i reverse:i", 0,     ANY,  NONE,   NO,   NO,            "the result of an iteration: the next value of a place; with place=-1, a slice along a new axis of the result, in the order of iterations or reversed")
-OP(ITERATE,   GRAPH,  S,  "*()",      "yield...",                 "loop:i trips:i while:u", 0,              ANY,  NONE,   NO,   NO,            "runs the body that many times, at least once. With while=n, once yield n - 1 (a bool, counted from 0) was false, further iterations change nothing, and a run may omit them")
+OP(ITERATE,   GRAPH,  S,  "*()",      "yield...",                 "loop:i trips:i while:u", 0,              ANY,  NONE,   NO,   NO,            "runs the body `trips` times, at least once. With while=n, once yield n - 1 (a bool, counted from 0) was false, further iterations change nothing, and a run may omit them")
 OP(RESULT,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "the result of yield number `at` of an ITERATE: the last value of a place, or with place=-1 all slices")
 /* branches: values that lead only to the arms of one side are computed only in runs that take this side */
 OP(ARM,       GRAPH,  1,  "T(T)",     "",                         "branch:i at:i",         0,               ANY,  NONE,   NO,   NO,            "the same value, in the memory of a branch: with at=0 its condition, and from at=1 on what its sides give")
@@ -107,7 +109,7 @@ OP(BUFFER,    KERNEL, 0,  "*()",      "",                         "id:i",       
 OP(SIZE,      VALUE,  0,  "*()",      "",                         "id:i most:i",           0,               ANY,  NONE,   NO,   NO,            "the value in this run of row `id` of the table of sizes: i64, from 0 to most")
 OP(RANGE,     KERNEL, 0,  "*()",      "",                         "extent:i id:i kind:k limit:u", 0,        ANY,  NONE,   NO,   NO,            "a loop variable 0 <= r < extent: i64, and in programs also i32. With a limit, r is also below a size of this run: row limit - 1 of the table of sizes")
 OP(LOAD,      KERNEL, S,  "*()",      "buffer index gate? else?", "",                      0,               ANY,  MEM,    NO,   NO,            "LOAD(buffer, index) or LOAD(buffer, index, gate, else): an element; the value else where the gate is false")
-OP(STORE,     KERNEL, S,  "*()",      "buffer index value gate?", "",                      0,               ANY,  MEM,    NO,   NO,            "STORE(buffer, index, value) or STORE(buffer, index, value, gate)")
+OP(STORE,     KERNEL, S,  "*()",      "buffer index value gate?", "",                      0,               ANY,  MEM,    NO,   NO,            "STORE(buffer, index, value) or STORE(buffer, index, value, gate): stores an element, or nothing where the gate is false")
 OP(RED,       KERNEL, S,  "T(T)",     "value range...",           "op:o",                  0,               ANY,  NONE,   NO,   NO,            "RED(value, range...): combines value by op over all the ranges")
 OP(HELD,      KERNEL, S,  "T(T)",     "init key...",              "steps:i id:i",          0,               ANY,  NONE,   NO,   NO,            "HELD(init, key...): in the REPEAT that names it, the value before a step; init before the first. Keys: indices on which this value depends")
 OP(REPEAT,    KERNEL, 2,  "T(T,T)",   "value held",               "",                      0,               ANY,  NONE,   NO,   NO,            "REPEAT(value, held): what is held after the steps; each step replaces it by value, which is computed from held")
@@ -123,17 +125,17 @@ OP(DOT,       PROG,   3,  "T(T,*,*)", "sum x y",                  "",           
 OP(TILE,      PROG,   2,  "*()",      "buffer index",             "rows:i stride:i",       0,               ANY,  MEM,    NO,   NO,            "TILE(buffer, index): a block of memory as one value; row i starts stride elements after row i - 1")
 OP(MMA,       PROG,   3,  "T(T,*,*)", "sum x y",                  "rows:i depth:i",        0,               ANY,  ALU,    NO,   NO,            "MMA(sum, x, y): sum plus the matrix product of x and y; depth counts groups; x has its groups by row and depth, y by depth and column")
 OP(WMMA,      PROG,   3,  "T(T,*,*)", "sum x y",                  "m:i n:i k:i unit:s",    0,               ANY,  ALU,    NO,   NO,            "WMMA(sum, x, y): a fragment of sum plus the matrix product of x, m x k, and y, k x n; the threads of a warp hold fragments of all of them")
-OP(SPILL,     PROG,   1,  "T(T)",     "",                         "",                      0,               ANY,  MEM,    NO,   NO,            "stores a tile to memory, for PART")
+OP(SPILL,     PROG,   1,  "T(T)",     "",                         "",                      0,               ANY,  MEM,    NO,   NO,            "stores a tile to memory, from which PART reads it")
 OP(PART,      PROG,   2,  "T(T,i)",   "tile index",               "",                      0,               ANY,  MEM,    NO,   NO,            "PART(tile, index): consecutive elements of a spilled tile, from index on")
 OP(TILES,     PROG,   0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "marks the start of a nest that multiplies tiles")
 OP(PREFETCH,  PROG,   2,  "*()",      "buffer index",             "near:i",                0,               ANY,  MEM,    NO,   NO,            "PREFETCH(buffer, index): requests that an element is brought into the nearest cache or the next one, before a load needs it; changes no value")
-OP(HRED,      PROG,   1,  "T(T)",     "",                         "op:o",                  0,               ANY,  ALU,    NO,   NO,            "combines all lanes in a fixed tree, halves first")
+OP(HRED,      PROG,   1,  "T(T)",     "",                         "op:o",                  0,               ANY,  ALU,    NO,   NO,            "combines all lanes by op, in a fixed tree: lane i of the lower half first meets lane i of the upper half")
 /* programs: a list; a LOOP runs to its END */
 OP(LOOP,      PROG,   S,  "*()",      "range gate?",              "",                      0,               ANY,  NONE,   NO,   NO,            "LOOP(range) or LOOP(range, gate): runs for each value of the range, or not at all if the gate is false")
 OP(END,       PROG,   1,  "*()",      "range",                    "",                      0,               ANY,  NONE,   NO,   NO,            "closes the loop of the range")
 OP(BARRIER,   PROG,   0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "no thread of the block goes on until all have arrived; then each sees what the others stored before")
-OP(SHFLXOR,   PROG,   1,  "T(T)",     "",                         "mask:i",                0,               ANY,  ALU,    NO,   NO,            "SHFLXOR(x): x of the thread of the warp whose number differs from this one's in the one bit of mask; each waits for the other")
+OP(SHFLXOR,   PROG,   1,  "T(T)",     "",                         "mask:i",                0,               ANY,  ALU,    NO,   NO,            "SHFLXOR(x): the value that x has in another thread of the warp: the one whose number differs in the single bit of mask. Each of both waits for the other")
 OP(ACC,       PROG,   S,  "*()",      "init",                     "id:i",                  0,               ANY,  NONE,   NO,   NO,            "ACC(initial value): a variable, which SET changes")
-OP(SET,       PROG,   2,  "*()",      "acc value",                "",                      0,               ANY,  NONE,   NO,   NO,            "SET(acc, value)")
+OP(SET,       PROG,   2,  "*()",      "acc value",                "",                      0,               ANY,  NONE,   NO,   NO,            "SET(acc, value): the variable takes a new value")
 OP(GET,       PROG,   S,  "*()",      "acc set...",               "",                      0,               ANY,  NONE,   NO,   NO,            "GET(acc, set...): the variable's value after the sets")
 /* clang-format on */

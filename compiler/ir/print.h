@@ -12,9 +12,9 @@ typedef struct Printer {
   uint8_t *named;          /* by Ref: it has a name, and so a line of its own */
   uint32_t *number;        /* by Ref: number in its name */
   uint32_t count[128];     /* names given so far, by letter */
-  Origin from;             /* origin that the text so far implies for the next line */
-  bool table;              /* "from" names a row of the table of origins, and every line has an origin */
-  uint32_t row;            /* row that the text so far implies */
+  Origin from;             /* the origin of the next line, unless its text says otherwise */
+  bool table;              /* "from" is followed by a row of the text's table of origins, and every line has an origin */
+  uint32_t row;            /* with `table`: the row of the next line, unless its text says otherwise */
   void (*attributes)(const struct Printer *p, Ref r, void *arg); /* writes attributes at the end of a graph's line; may be NULL */
   bool (*attributed)(Ref r, void *arg); /* r has attributes, so it needs a line of its own */
   void *arg;
@@ -22,16 +22,16 @@ typedef struct Printer {
 
 void printer_init(Printer *p, const IR *ir, Level level, Sb *out);
 void printer_free(Printer *p);
-void put_name(const Printer *p, Ref r);
-void put_string(Sb *out, const char *s);
-void put_list(Sb *out, const int64_t *v, int n);
+void put_name(const Printer *p, Ref r);          /* the name of r, or "?" and its Ref if it has none */
+void put_string(Sb *out, const char *s);         /* in quotes, with escapes */
+void put_list(Sb *out, const int64_t *v, int n); /* "[1,2]" */
 
 void print_header(const char *level, const char *name, Sb *out); /* name: name of the graph; NULL: none */
 void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname); /* without the header; names stay defined */
 /* A weight without its line end; number: number in its name */
 void print_weight(Printer *p, uint32_t number, const Tensor *t, Sb *blob, const char *blobname);
-void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot); /* without the line end; slot: number to write in place of
-                                                                       the buffer's */
+void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot); /* without the line end; slot: number to write in place
+                                                                       of Buf.slot */
 void print_kernel(Printer *p, const Ref *roots, size_t n); /* all nodes below roots; no lines of buffers if p->table is set */
 void print_program(Printer *p, const Ref *list, size_t n); /* likewise */
 void print_end(Printer *p);                            /* frees the names that a kernel or a program defined */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct RefPair { Ref key, val; } RefPair;
-typedef struct RefMap { RefPair *p; uint32_t cap, n; } RefMap; /* open addressing; cap is 0 or a power of two; key 0: empty */
+typedef struct RefMap { RefPair *p; uint32_t cap, n; } RefMap; /* open addressing; cap is 0 or a power of two; key 0: free slot */
 
 static inline void refmap_free(RefMap *m) { free(m->p); }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* span.h: intervals of integers. A bound holds for every value, but may be loose. A bound that cannot be computed
- * is unknown. */
+/* span.h: intervals of integers. A bound holds for every value, but may be loose. A span whose bounds cannot be computed is
+ * UNKNOWN. */
 #ifndef TGC_SPAN_H
 #define TGC_SPAN_H
 #include "ir.h"
@@ -12,9 +12,9 @@ static inline bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX
 static inline Span span_or(Span a, Span b) { return (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; }
 static inline Span span_and(Span a, Span b) { return (Span){ a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi }; }
 
-Span type_span(DType d); /* values of a type; UNKNOWN for floats and for 64-bit integers (node.c) */
+Span type_span(DType d); /* node.c: the values of a type; UNKNOWN for floats and 64-bit integers */
 
-/* All products of a value of a and a value of b; UNKNOWN if one overflows 64 bits */
+/* The products of any value of `a` and any value of `b`; UNKNOWN if a product overflows 64 bits */
 static inline Span span_mul(Span a, Span b) {
   const int64_t x[2] = { a.lo, a.hi }, y[2] = { b.lo, b.hi };
   Span s = { INT64_MAX, INT64_MIN };

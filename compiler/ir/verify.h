@@ -7,6 +7,7 @@
 
 _Noreturn void verify_broken(const IR *ir, Ref r, const char *what); /* r breaks the rule `what`: fails as ir_wrong does, and
                                                                         names r */
+/* The node `r` of the caller must satisfy the rule `what`, which is the condition `cond` */
 #define NEED(cond, what) ((cond) ? (void)0 : verify_broken(ir, r, what))
 
 /* Checks a program that obeys all other rules. blocks: it has loops over blocks or threads */
