@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One row per op. The enum, the parser, the printer, the verifier, constant folding, prices, the backends and the interpreter use
- * this table, and the index of docs/ir.md is made from it. Nothing about ops is written twice. The columns:
+ * this table. The index of docs/ir.md is made from it. Nothing about ops is written twice. The columns:
  *
  * level    VALUE: constants and sizes of a run, at every level; EXPR: elementwise ops, at every level; GRAPH: tensors; KERNEL:
  *          scalar expressions over ranges; PROG: linear programs
@@ -20,8 +20,7 @@
  * libm     FN(name): the function of math.h, on double; NO: none
  * A row with a missing cell does not compile. Nor does a row of cost FUNC or LIBM whose cell libm is NO. */
 /* clang-format off */
-/* name       level   in  type        operands                    args                     alg              takes cost    c
- * libm           gloss */
+/* name       level   in  type        operands                    args                     alg              takes cost    c     libm           gloss */
 /* leaves */
 OP(CONST,     VALUE,  0,  "*()",      "",                         "value:c",               0,               ANY,  NONE,   NO,   NO,            "a scalar constant")
 OP(PARAM,     GRAPH,  0,  "*()",      "",                         "slot:i",                0,               ANY,  NONE,   NO,   NO,            "an input of the graph")

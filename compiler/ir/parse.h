@@ -99,7 +99,7 @@ size_t scan_word(Parser *p, const char **s);     /* a name or keyword; returns i
 size_t scan_literal(Parser *p, const char **s);  /* a literal, likewise. Its value depends on the type it gets */
 bool scan_is_literal(const char *s, size_t n);   /* the word is a literal */
 int64_t scan_bits(Parser *p, const char *s, size_t n, DType d); /* bits of the literal as type d */
-int64_t scan_integer(Parser *p, const char *what); /* `what` says in messages what the integer is */
+int64_t scan_integer(Parser *p, const char *what); /* the integer is called `what` in messages */
 const char *scan_string(Parser *p);              /* "..." with \" \\ \n \t \xHH, in c->model; NULL: no string */
 int scan_hex_digit(char ch);                     /* -1: not a hex digit */
 bool scan_type(Parser *p, Type *t, bool symbols); /* false: no type. symbols: dimensions may be names */
