@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_parts.h: internal to the text of plans: the fields of records, for writing (plan_write.c) and reading (plan_read.c). */
+/* plan_parts.h: internal to dumps: attributes of lines are fields of structures (plan_fields.c). plan_write.c writes them, and
+ * plan_read.c reads them. */
 #ifndef TGC_PLAN_PARTS_H
 #define TGC_PLAN_PARTS_H
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "plan_text.h"
 
-enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 };
+enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 }; /* limits of numbers in a dump: of any int; of the sizes in an opt */
 
 typedef enum {
-  F_FLAG,                  /* bool: the field's name alone */
+  F_FLAG,                  /* bool: true if the name of the field stands there, without a value */
   F_INT, F_LONG,           /* int, int64_t */
   F_REAL,                  /* double */
   F_TEXT,                  /* const char *: a string */
   F_KEY,                   /* char[65]: a string */
-  F_AXES,                  /* int64_t[MAX_RANK]: a list with an entry per axis of the value; not written if all are absent */
+  F_AXES,                  /* int64_t[MAX_RANK]: a list with an entry per axis of the value; not written if all equal Field.absent */
   F_FILL,                  /* Ref of a CONST: a literal of the value's type */
   F_VALUE,                 /* Ref of a graph value: the value's name, which a later line may define */
   F_TENSOR,                /* int64_t: the number of a tensor */
@@ -25,10 +26,10 @@ typedef enum {
 } FieldKind;
 
 typedef struct Field {
-  const char *name;
+  const char *name;            /* name of the attribute */
   FieldKind kind;
-  size_t at;
-  int64_t absent, least, most; /* absent: value that is not written; least, most: limits of the value, for F_AXES of each entry */
+  size_t at;                   /* offset in the structure */
+  int64_t absent, least, most; /* absent: value that is not written; least, most: limits of the value, or of each entry of a list */
 } Field;
 typedef struct Fields { const Field *p; int n; } Fields;
 
@@ -37,21 +38,22 @@ extern const Fields place_fields, buffer_fields, state_fields, packed_fields, ke
 extern const Fields opts_fields, opt_fields, move_fields, peel_fields, part_fields, memory_fields, arena_fields, cost_fields;
 static inline int axes_of(const IR *ir, Ref value) { return value ? node(ir, value)->rank : 0; } /* number of entries of F_AXES */
 
-/* ---- plan_write.c ---- */
+/* ---- plan_write.c: each put_ function writes one part of a dump ---- */
 typedef struct Writer {
-  Printer graph, inner;    /* names of the graph; names of the current kernel */
+  Printer graph, inner;    /* printers: of the graph; of the current kernel */
   const Sched *s;
   const Plan *p;
-  int pass;
+  int pass;                /* index in passes.h of the last pass that ran */
   const CompileOptions *o;
   Sb *out;
   uint32_t ntensors;       /* tensors written so far */
-  RefMap tensor;           /* number of a tensor + 1 to its number in the text + 1 */
+  RefMap tensor;           /* by number of a tensor + 1: its number in the text + 1 */
 } Writer;
 void put_after(Writer *w);
 void put_settings(Writer *w);
 void put_sources(Writer *w);
 void put_origins(Writer *w);
+/* For Printer.attributed and .attributes; arg: the Writer */
 bool is_placed(Ref r, void *arg);
 void put_place(const Printer *p, Ref r, void *arg);
 void put_graph(Writer *w);
@@ -63,9 +65,11 @@ void put_packed(Writer *w);
 void put_kernels(Writer *w);
 void put_memory(Writer *w);
 
-/* ---- plan_read.c ---- */
-/* A name used before the line that defines it */
+/* ---- plan_read.c: each read_ function reads the rest of a line that begins with this word ---- */
+/* A name of n characters that is used before the line that defines it. owner: index into Reader.placed; at: offset in its
+ * Place */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;
+/* The attributes of a value's line, and the position of the line */
 typedef struct Placed { Ref value; Place place; Pos pos; } Placed;
 
 typedef struct Reader {
@@ -73,11 +77,11 @@ typedef struct Reader {
   Plan *into;              /* the plan or the variant whose kernels are read */
   Kernel *kernel;          /* last kernel read; NULL: none yet */
   VEC(Placed) placed;
-  VEC(Later) later;        /* owner: index into placed */
+  VEC(Later) later;
   VEC(Packed) packed;
   VEC(SourceFile) sources;
   VEC(int64_t) shift;      /* shifts of the last kernel's buffers; its program follows */
-  bool arena;
+  bool arena;              /* the dump has the line of the arena */
 } Reader;
 static inline Reader *reader_of(Parser *p) { return p->plan->arg; }
 void read_after(Parser *p);

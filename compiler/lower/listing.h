@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.h: builds lists of micro-ops. A leaf, or a value that lowering adds, is listed again only after its loop
- * has ended, or behind a barrier. */
+/* listing.h: builds lists of micro-ops. A leaf, or a value that lowering adds, is listed where it is first used. It is listed
+ * again only for a use after its loop has ended, or behind a barrier. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"
@@ -8,10 +8,11 @@
 typedef struct Listing {
   const IR *ir;
   Refs *out;
-  Refs visible;            /* values that listing_once has added in open loops; 0 marks the start of a loop */
-  RefMap place;            /* 1 + index in visible; outdated if another node is there */
+  Refs visible;            /* values that listing_once has added in loops that have not ended; 0 marks the start of a loop */
+  RefMap place;            /* by node: 1 + its index in visible; outdated if another node is there */
 } Listing;
 
+/* Appends r, unless it is listed where this point of the program can use it */
 static inline void listing_once(Listing *l, Ref r) {
   const size_t at = refmap_get(&l->place, r);
   if (at && at <= l->visible.n && l->visible.p[at - 1] == r) return;

@@ -9,21 +9,21 @@
 #include "../graph/graph.h"
 #include "schedule.h"
 
-/* Placement of a stored value: element idx is element offset + sum(idx[a] * stride[a]) of the buffer. */
+/* Placement of a stored value: the element at indices idx[] is element offset + the sum of idx[a] * stride[a] of the buffer. */
 typedef struct Place {
   bool materialized;             /* materialize.c: the value has memory */
-  bool select;             /* materialize.c: a CAT computed by one nest that selects the part; only if all parts have one source */
-  bool reads_halo;         /* materialize.c: a PAD that shares its source's memory; the halo of the source is the padding */
+  bool select;             /* materialize.c: a CAT whose parts are computed side by side in one nest, which selects the part */
+  bool reads_halo;         /* materialize.c: a PAD that is read from its source's memory, whose halo is the padding */
   bool has_halo;
   Ref inside;              /* the CAT into which this value is written; 0: none */
   int64_t inside_at;       /* begin of this part on the CAT's axis */
   int state;               /* 1 + number of the state whose window this CAT is; 0: none */
-  int inner;               /* axis to be innermost in memory; -1: row-major */
+  int inner;               /* the axis that is innermost in memory; -1: row-major order */
   int buf;                 /* index into IR.bufs; -1: none */
   int64_t offset;          /* elements */
-  int64_t lo[MAX_RANK], hi[MAX_RANK]; /* width of the halo before and after each axis, in elements */
-  Ref fill;                /* constant that fills the halo: a CONST */
-  int64_t stride[MAX_RANK];
+  int64_t lo[MAX_RANK], hi[MAX_RANK]; /* by axis: elements of the halo before its begin and after its end */
+  Ref fill;                /* the CONST that the halo holds */
+  int64_t stride[MAX_RANK]; /* elements */
 } Place;
 
 typedef struct Sched {
@@ -32,23 +32,23 @@ typedef struct Sched {
   Plan *plan;
   Place *place;            /* by Ref of the graph; nplace entries */
   uint32_t nplace;
-  const Needed *needs; /* by Ref: what a run needs (graph/needs.c); NULL: all sizes are constants */
+  const Needed *needs;     /* by Ref: the elements that a run needs (graph/needs.c); NULL: all sizes are constants */
   Refs order;              /* nodes of the graph, sources first */
   Guards guards;
 } Sched;
 
 bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two values, at least one of which is read repeatedly */
 
-void sched_materialize(Sched *s);                  /* needs: a folded graph; gives: materialized, select, reads_halo */
-void sched_layout_seed(Sched *s, Ref r);         /* needs: materialized, inner of r's sources; gives: inner of r */
-void sched_layout_pbqp(Sched *s);                /* needs: materialized, inside, halos; gives: inner, plan->layouts.cost */
-void sched_layout(Sched *s);                /* needs: materialized; gives: buffers, offsets, strides, plan->layouts */
-void sched_layouts(Sched *s);               /* needs: buffers, offsets, strides; gives: plan->layouts, for reports */
+void sched_materialize(Sched *s);                  /* needs: a folded graph; gives: Place.materialized, .select, .reads_halo */
+void sched_layout_seed(Sched *s, Ref r);         /* needs: .materialized, and .inner of r's sources; gives: .inner of r */
+void sched_layout_pbqp(Sched *s);                /* needs: .materialized, .inside, halos; gives: .inner, plan->layouts.cost */
+void sched_layout(Sched *s);                /* needs: .materialized; gives: buffers, offsets, strides, plan->layouts */
+void sched_layouts(Sched *s);               /* needs: buffers, offsets, strides; gives: plan->layouts */
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
 BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot); /* kind of the buffer of output i (layout.c) */
 void sched_states(Plan *p);                 /* needs: kernels with final buffers; gives: states updated in place */
 bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may write buffer out into the memory of
                                                                          buffer in */
 void sched_memplan(Plan *p);                /* needs: kernels with final buffers; gives: offsets, arena_bytes */
-bool memplan_check(const Plan *p, Sb *why); /* independent check: no two live buffers overlap */
+bool memplan_check(const Plan *p, Sb *why); /* checks anew that no two buffers in use overlap; false: *why tells */
 #endif
