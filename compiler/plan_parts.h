@@ -7,7 +7,7 @@
 #include "ir/print.h"
 #include "plan_text.h"
 
-enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 }; /* limits of numbers in a dump: of any int; of the sizes in an opt */
+enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 }; /* limits in a dump: any int; sizes in an opt */
 
 typedef enum {
   F_FLAG,                  /* bool: true if the name of the field stands there, without a value */
@@ -15,7 +15,7 @@ typedef enum {
   F_REAL,                  /* double */
   F_TEXT,                  /* const char *: a string */
   F_KEY,                   /* char[65]: a string */
-  F_AXES,                  /* int64_t[MAX_RANK]: a list with an entry per axis of the value; not written if all equal Field.absent */
+  F_AXES,                  /* int64_t[MAX_RANK]: a list with an entry per axis; not written if all equal Field.absent */
   F_FILL,                  /* Ref of a CONST: a literal of the value's type */
   F_VALUE,                 /* Ref of a graph value: the value's name, which a later line may define */
   F_TENSOR,                /* int64_t: the number of a tensor */
@@ -29,7 +29,7 @@ typedef struct Field {
   const char *name;            /* name of the attribute */
   FieldKind kind;
   size_t at;                   /* offset in the structure */
-  int64_t absent, least, most; /* absent: value that is not written; least, most: limits of the value, or of each entry of a list */
+  int64_t absent, least, most; /* absent: value that is not written; least, most: limits of a value or of a list's entries */
 } Field;
 typedef struct Fields { const Field *p; int n; } Fields;
 
@@ -40,7 +40,7 @@ static inline int axes_of(const IR *ir, Ref value) { return value ? node(ir, val
 
 /* ---- plan_write.c: each put_ function writes one part of a dump ---- */
 typedef struct Writer {
-  Printer graph, inner;    /* printers: of the graph; of the current kernel */
+  Printer graph, inner;    /* printers for the graph and for the current kernel */
   const Sched *s;
   const Plan *p;
   int pass;                /* index in passes.h of the last pass that ran */

@@ -128,9 +128,9 @@ void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes);
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins;
 KernelOrigins *kernel_origins(const Plan *p);  /* an element for each kernel, in the model's arena */
 const char *kernels_text(const Plan *p, const Repeats *repeats); /* text of all kernels */
-/* Two lists with a number for each kernel; `type` stands before each number. chunks_text: tasks for threads, each of
- * chunks_per_task chunks in a group and else of one chunk. 0: the kernel is missing in a variant's file, so the baseline's file
- * has it. groups_text: Kernel.group_size */
+/* Two lists with a number for each kernel; `type` stands before each number. chunks_text: number of tasks for threads. A task is
+ * Kernel.chunks_per_task chunks, or one chunk if that is 0. The number 0: the kernel is missing in a variant's file, so the
+ * baseline's file has it. groups_text: Kernel.group_size */
 const char *chunks_text(const Plan *p, const char *type);
 const char *groups_text(const Plan *p, const char *type);
 typedef struct JobForm {

@@ -6,15 +6,17 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Installs handlers: exit(), and INT, TERM and HUP if they are not ignored, remove everything in the list. Called by main. */
+/* Installs handlers, so that exit() removes everything in the list. So do the signals INT, TERM and HUP, unless they are ignored.
+ * Called by main. */
 void leftovers_watch(void);
-char *leftover_folder(char *pattern);                    /* mkdtemp, and adds it to the list; NULL with errno */
-bool leftover_add(const char *path);                     /* adds a file, or a folder with its contents; false: the list is full */
-void leftover_forget(const char *path);                  /* removes the path from the list, but no file */
-void leftover_group(pid_t group, bool lives);            /* adds a process group to the list, or removes it */
+char *leftover_folder(char *pattern);                    /* mkdtemp, and adds the folder to the list; NULL with errno */
+bool leftover_add(const char *path);                     /* adds a file, or a folder and its contents; false: the list is full */
+void leftover_forget(const char *path);                  /* removes the path from the list, but not the file */
+void leftover_group(pid_t group, bool lives);            /* lives: adds a process group to the list; else removes it from there */
 void group_end(pid_t group);                             /* kills the group, and waits briefly until it is gone */
 void path_remove(const char *path);                      /* removes a file, or a folder with its contents */
-/* Signals in this set are blocked by signals_hold, until signals_restore gets the mask that it returned. */
+/* The signals that end the program. signals_hold blocks them and returns the previous mask; signals_restore sets this mask
+ * again. */
 sigset_t signals_that_end(void);
 sigset_t signals_hold(void);
 void signals_restore(const sigset_t *was);

@@ -12,10 +12,10 @@ void pbqp_free(Pbqp *c);
 int pbqp_node(Pbqp *c, int alternatives);                            /* returns its number; all alternatives cost 0 */
 int pbqp_size(const Pbqp *c);                                  /* number of nodes */
 void pbqp_cost(Pbqp *c, int node, int alternative, double cost);     /* adds to the alternative's cost */
-/* Adds cost[i * alternatives of b + j] to the pair of alternative i at a and j at b; a is not b. */
+/* Adds cost[i * (alternatives of b) + j] to the pair of alternative i at node a and alternative j at node b; a is not b. */
 void pbqp_edge(Pbqp *c, int a, int b, const double *cost);
 double pbqp_total(const Pbqp *c, const int *alternative);            /* total cost of the given alternatives, one per node */
-/* The part of it that a node, its neighbours and all their edges cost */
+/* The part of the total cost that a node, its neighbours and all their edges have */
 double pbqp_cost_around(const Pbqp *c, const int *alternative, int node);
 /* Finds alternatives of least total cost, and returns it. fixed[node] >= 0 fixes that node's alternative; fixed may be NULL.
  * The result is exact if removing nodes with at most two neighbours empties the graph, as for series-parallel graphs. Otherwise

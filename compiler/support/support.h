@@ -19,7 +19,7 @@ enum {
   EX_USAGE_ = 64,   /* the command line is wrong */
   EX_BADMODEL = 65, /* invalid or unsupported model, or a limit was exceeded */
   EX_NOINPUT_ = 66, /* an input file cannot be read */
-  EX_MISSING = 69,  /* a device or tool is missing */
+  EX_MISSING = 69,  /* a device or a tool is missing */
   EX_BUG = 70,      /* a bug in tgc */
   EX_NOWRITE = 73,  /* output cannot be written */
   EX_RETRY = 75,    /* try again later */
@@ -57,7 +57,7 @@ void vec_grow(void **p, size_t *cap, size_t need, size_t elem); /* room for `nee
 void vec_sort(void *p, size_t n, size_t elem, int (*compare)(const void *, const void *));
 void vec_free(void **p);
 
-/* ---- growable text: n bytes and a NUL; p is NULL until the first byte; heap, freed by sb_free ---- */
+/* ---- growable text: n bytes and a NUL. p is NULL until the first byte is put. The text is on the heap; sb_free frees it ---- */
 typedef struct Sb { char *p; size_t n, cap; } Sb;
 void sb_printf(Sb *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sb_put(Sb *s, const char *bytes, size_t n);
@@ -68,11 +68,11 @@ bool starts_with(const char *s, const char *word);
 int utf8_length(const char *s);                        /* bytes of the character at s; 0: invalid (RFC 3629) */
 
 typedef struct Ctx Ctx;
-/* ---- interned strings: equal texts have equal ids; id 0 is "", also for a NULL pointer of length 0 ---- */
+/* ---- interned strings: equal texts have equal ids. The id of "", also of a NULL pointer with length 0, is 0 ---- */
 typedef struct Interner Interner;
 uint32_t intern(Ctx *c, const char *s, size_t n);
 const char *intern_text(const Ctx *c, uint32_t id);
-int word_index(const char *const *words, int n, const char *s); /* index of s in a table; n: not there */
+int word_index(const char *const *words, int n, const char *s); /* index of s in a table of n words; n: it is not there */
 
 /* ---- suggestions (suggest.c) ---- */
 const char *nearest_name(const char *word, const char *const *names, size_t n); /* NULL: none is near */
@@ -82,12 +82,12 @@ const char *did_you_mean(Arena *a, const char *word, const char *const *names, s
 size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses it */
 bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* false on overflow */
 bool i64_add(int64_t a, int64_t b, int64_t *out);
-int64_t i64_gcd(int64_t a, int64_t b);                 /* the magnitudes must not both be 2^63 */
+int64_t i64_gcd(int64_t a, int64_t b);                 /* greatest common divisor; not both may have the magnitude 2^63 */
 static inline int64_t i64_floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); } /* m > 0 */
 
 /* ---- the context of one compilation ---- */
 typedef struct Limits {
-  int64_t nodes;        /* nodes after inlining */
+  int64_t nodes;        /* nodes of the model, after functions are inlined */
   int64_t unroll;       /* nodes that unrolled copies add */
   int64_t nesting;      /* nesting depth of protobuf messages */
   int64_t decoded;      /* bytes of the decoded model; 0: 32 x file + 64 MiB */
@@ -95,7 +95,7 @@ typedef struct Limits {
   int64_t fold_steps;   /* scalar evaluations of constant folding */
 } Limits;
 
-typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget; /* remaining part of the limits */
+typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget; /* the rest of Limits.fold and .fold_steps */
 
 typedef struct Bytes { const uint8_t *p; size_t n; } Bytes;
 
@@ -106,7 +106,7 @@ typedef struct SourceFile {
   char sha256[65];         /* "": not computed yet */
 } SourceFile;
 
-/* A position in the user's input; zero means unknown. */
+/* A position in the user's input. A field that is zero is unknown. */
 typedef struct Pos {
   const char *node;     /* "node 17 'conv1' (Conv, opset 11)" or NULL */
   int line, col;        /* text input, 1-based; 0: none */
@@ -148,8 +148,8 @@ _Noreturn void out_of_memory(size_t bytes);
 void ctx_init(Ctx *c);
 void ctx_free(Ctx *c);
 
-/* From here on a bug or a lack of memory in this thread ends the innermost ctx_try of c, not the program; NULL: the program.
- * Returns the previous context */
+/* From here on, a bug or a lack of memory in this thread ends the innermost ctx_try of c. c NULL: it ends the program. Returns
+ * the previous context */
 Ctx *ctx_enter(Ctx *c);
 /* Runs fn(c, arg). Returns 0, or the exit code given to fail(). Calls may nest. */
 int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
@@ -159,20 +159,21 @@ int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
  * a model several times. */
 /* Prints a message that is no error. A warning is about the input; a note is not. */
 void note(Ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* One message as a record. fmt: the text before names were put into it; code: exit status, or one of the two below */
+/* Writes a message as a record. fmt: the text before names were put into it; code: exit status, or one of these two */
 enum { MESSAGE_WARNING = -1, MESSAGE_NOTE = -2 };
 void message_record(FILE *f, int code, const char *file, Pos at, const char *fmt, const char *text);
 void warn_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void error_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4))); /* counts, returns */
+void error_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4))); /* counts the error and returns */
 _Noreturn void fail_at(Ctx *c, int code, Pos at, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 _Noreturn void fail(Ctx *c, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-_Noreturn void fail_silent(Ctx *c, int code);          /* after error_at has reported everything */
+_Noreturn void fail_silent(Ctx *c, int code);          /* prints nothing: error_at has reported everything */
 _Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #define BUG(...) bug(__FILE__, __LINE__, __VA_ARGS__)
 #define CHECK(x) ((x) ? (void)0 : BUG("%s", #x))
 
 /* ---- files (file.c) ---- */
-/* A regular file of at most limit bytes, copied into the model's arena; fails with EX_NOINPUT_. It does not block on a pipe. */
+/* The contents of a regular file of at most `limit` bytes, in the model's arena. Fails with EX_NOINPUT_. Does not block on a
+ * pipe. */
 Bytes file_read(Ctx *c, const char *path, size_t limit);
 Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* read-only private mapping, unmapped by ctx_free */
 /* Fails if a mapped file became shorter. Call it before results are published. */
@@ -181,7 +182,7 @@ void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* 0, or -1 with errno; fsynced */
 int file_write_briefly(const char *path, const void *p, size_t n); /* the same for a file of a scratch folder: not fsynced */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
-/* Fails if file_replace could not write the file. It writes nothing, and is called long before. */
+/* Fails if file_replace cannot write the file. Call it before long work; it writes nothing. */
 void file_expect(Ctx *c, const char *path);
 void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* as file_put, but the old file stays until the new one is
                                                                          complete */
@@ -193,7 +194,7 @@ const Embedded *embedded_file(const char *name);        /* the file must exist *
 
 /* ---- SHA-256 as 64 hex digits (nettle) ---- */
 void sha256_hex(const void *p, size_t n, char out[65]);
-void source_add(Ctx *c, const char *location, Bytes all); /* records a source file; the last one counts if several have one location */
+void source_add(Ctx *c, const char *location, Bytes all); /* records a source file; replaces one with this location */
 const char *source_sha256(Ctx *c, size_t i);              /* digest of c->sources.p[i] */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* backend.h: a backend is a row of facts, and the functions that write its text. The compiler, the bundle and the command line
- * ask the row; they never ask which backend it is. docs/adding-a-backend.md says how to add one. */
+/* backend.h: a backend is a row of facts, with functions that write the text of kernels. The compiler, the bundle and the command
+ * line ask the row; they never ask which backend it is. docs/adding-a-backend.md says how to add one. */
 #ifndef TGC_BACKEND_H
 #define TGC_BACKEND_H
 #include "target.h"
@@ -8,57 +8,59 @@
 struct Plan;
 /* In a device kernel's text, this stands for the kernel's number. No language uses this character. */
 enum { KERNEL_NUMBER = 1 };
-typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO, EMIT_WASM } Emit; /* form of the code in a bundle */
+/* Form of the code in a bundle: source text, assembly, object file, static library, shared library, WebAssembly module */
+typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO, EMIT_WASM } Emit;
 typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* FULL as in bundles; FAST compiles in less time to slightly slower code */
-typedef struct Code {
+typedef struct Code {      /* the text of a model, and the weights that it refers to */
   const char *text;        /* n bytes, and a NUL behind them */
   size_t n;
   const char *weights_name; /* a constant that the text declares and `weights` defines; NULL: none */
-  const void *weights;
+  const void *weights;     /* value of this constant: weight_bytes bytes */
   size_t weight_bytes;
 } Code;
 
 /* ---- code for devices whose drivers take no text ---- */
 typedef struct Image {     /* a file of the bundle with compiled kernels */
-  uint32_t kind, arch;     /* values as in tgcrt_image */
+  uint32_t kind, arch;     /* kind of image and architecture, with values as in tgcrt_image */
   const char *end;         /* end of the file's name: "_sm_80.cubin" */
   Bytes bytes;
 } Image;
 typedef struct FunctionUse { /* registers and memory of a function on one architecture */
   const char *function;
   uint32_t arch;
-  int64_t registers, local_bytes, shared_bytes; /* local: bytes of a thread, for spills and arrays; shared: bytes of a block */
+  int64_t registers, local_bytes, shared_bytes; /* bytes: local, of a thread, for spills and arrays; shared, of a block */
 } FunctionUse;
 typedef struct Images {
   VEC(Image) list;
   VEC(FunctionUse) uses;   /* only from images that report them */
   const char *maker;       /* the compiler, with its version: "NVRTC 13.0" */
 } Images;
-/* Runs a compiler on a text. argv ends with NULL; in it, "<" stands for a file with the text and ">" for the compiler's output.
- * -> 0, or the exit code and *why */
+/* Runs a compiler on a text. argv ends with NULL. In argv, "<" stands for a file with the text and ">" for the file that the
+ * compiler writes, whose contents become *made. -> 0, or the exit code and *why */
 typedef struct Compiling {
   int (*run)(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
   void *arg;
 } Compiling;
-typedef struct ImageOrder {
+typedef struct ImageOrder { /* a request for images of a text */
   const Target *target;
   const char *file;        /* name of the text, for messages */
   Bytes text;
   Emit emit;
-  const char *archs;       /* "sm_75,sm_90"; NULL: the target's own */
+  const char *archs;       /* architectures: "sm_75,sm_90"; NULL: the target's own */
   bool keep_denormals;
   bool candidates;         /* for the tuner: compiles on all processors, makes no fatbin, and does not warn about NVRTC */
   Compiling compiler;
 } ImageOrder;
 
-/* A form of the code in a bundle, and how the bundle's build files make a library and a program of it. In all texts, % is the
- * bundle's name. */
+/* A form of the code in a bundle, and how the bundle's build files make a library and a program of it. In all texts, % stands for
+ * the bundle's name. */
 typedef struct CodeForm {
   const char *word;                            /* value of --emit; NULL ends a list */
   Emit emit;
-  const char *file;
-  const char *rule;                            /* rule of the Makefile that makes an object */
-  const char *object, *archive, *link;         /* members of the archive, the start of its command, other inputs of the linker */
+  const char *file;                            /* name of the file with the code */
+  const char *rule;                            /* rule of the Makefile that makes an object of it */
+  /* for the Makefile: members of the library, start of the command that makes the library, further inputs of the linker */
+  const char *object, *archive, *link;
   /* for CMake: sources of the library, properties of the code file, further libraries to link */
   const char *source, *properties, *library;
   const char *custom;                          /* CMake command that makes the object, if CMake has no rule for the code file */
@@ -73,10 +75,10 @@ typedef enum {
   FILE_IMAGES,             /* the code, compiled by the backend's `images`, and a file that embeds it; nothing without `images` */
   FILE_RUNTIME,            /* tgcrt_DEVICE.c of runtime_stub, named by the backend's `device` */
   FILE_SCRIPT,             /* the backend's `script`, filled in */
-  FILE_BINDINGS,           /* the interface in the languages of --bindings */
+  FILE_BINDINGS,           /* a file for each language of --bindings, with the bundle's interface */
   FILE_WEIGHTS,            /* the weights, and a file that embeds them; nothing if the code holds them */
 } FileKind;
-typedef enum { ANYWHERE, HOSTED, BARE } FilePlace; /* bundles that have a file: all, or by operating system */
+typedef enum { ANYWHERE, HOSTED, BARE } FilePlace; /* bundles with a file: all; with an operating system; without one */
 typedef struct FileRow {
   FileKind kind;
   const char *from;        /* FILE_COPIED, FILE_TEMPLATE: the file of runtime_stub */
@@ -86,25 +88,25 @@ typedef struct FileRow {
 
 typedef struct Backend {
   const char *name;        /* "c" */
-  const char *gloss;
+  const char *gloss;       /* the backend in words */
   /* ---- facts about the backend's bundles ---- */
   const char *comment[2];  /* start and end of a comment in the language of its kernels */
   const char *model;       /* template of the text with the kernels: "net.c.in" */
   const CodeForm *forms;   /* forms of the code; .word NULL ends the list */
   Emit makes;              /* form of the code without --emit */
   const FileRow *files;    /* files of a bundle, in order, with one FILE_CODE; FILE_END ends the list. manifest.json comes last */
-  const FileRow *module_files; /* the same for EMIT_WASM */
+  const FileRow *module_files; /* the same list for EMIT_WASM */
   const char *variant;     /* template of a file with one machine's kernels; NULL: a bundle is for one machine */
-  const char *script;      /* build.sh.in, a template of build.sh; NULL: the bundle has no script */
-  const char *isa;         /* the machine without --isa; NULL: the command line's default */
+  const char *script;      /* template of a script that builds the bundle, build.sh.in; NULL: the bundle has no script */
+  const char *isa;         /* name of the machine without --isa; NULL: the command line's default */
   /* for machines with a Device; NULL: the code runs on the CPU */
-  const struct DeviceDriver *driver; /* device_driver.h: measures kernels, and names its device */
+  const struct DeviceDriver *driver; /* device_driver.h: functions by which tgc itself uses a device */
   const char *device;      /* word for the interface in names of tgcrt_device.h, and @device@ in templates: "opencl" */
-  const char *types;       /* a line of `tgc devices`: the types of elements it supports, and how */
-  bool flushes;            /* denormals may be zero, whatever --denormals says */
+  const char *types;       /* a line of `tgc devices`: the supported types of elements, and how they are supported */
+  bool flushes;            /* results may be zero in place of denormals, even with --denormals=keep */
   const char *handle;      /* type of device memory in this interface: "cl_mem" */
-  /* Compiles for the requested architectures. *out is empty before, and the caller frees it. Returns NULL, or why the compiler
-   * refuses the text. A NULL here: the driver compiles */
+  /* Compiles order->text for the requested architectures. *out is empty before, and the caller frees it. Returns NULL, or why the
+   * compiler refuses the text. The pointer is NULL if the driver compiles the text. */
   const char *(*images)(Ctx *c, const ImageOrder *order, Images *out);
   const char *compilers;   /* compilers that `images` uses, for `tgc devices` */
   const char *(*flags)(Ctx *c, const ImageOrder *order); /* flags for the compiler that builds the bundle; NULL: the target's */
@@ -112,25 +114,27 @@ typedef struct Backend {
   /* lines before the kernels, and options of the driver's compiler; NULL: none. needs: TGCRT_NEEDS_ bits */
   void (*pragmas)(const Target *t, uint32_t needs, Sb *out);
   void (*options)(const Target *t, bool keep_denormals, Sb *out);
-  bool sizes;              /* its kernels can end at sizes of a run */
-  bool is_c;               /* its text is C: the tuner compiles candidates with the C compiler */
-  bool schedules;          /* its compiler can order instructions for one CPU: --cpu */
+  bool sizes;              /* its kernels can end at sizes of a run (--dim NAME=LOW:HIGH) */
+  bool is_c;               /* its text is C, so the tuner compiles candidates with the C compiler */
+  bool schedules;          /* its compiler can order instructions for one CPU, which --cpu names */
   /* ---- support of operations ---- */
   const struct Dialect *dialect; /* spellings of a language like C (backends/dialect.h); NULL: another kind of language */
-  /* whether op has a form for that many lanes; otherwise legalize.c splits it. d: type of the result */
+  /* Whether op has a form for vectors of this many lanes; otherwise legalize.c splits it. d: type of the result; operand: of the
+   * last operand */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes);
-  /* One kernel as source text: a function whose name is the letter k and the kernel's number. Kernels whose texts are
-   * equal from the first '(' on share one function. For a device: functions with KERNEL_NUMBER in place of the number. */
+  /* Appends kernel k as source text: a function whose name is the letter k and the kernel's number. Kernels whose texts are equal
+   * from the first '(' on share one function. For a device: a function for each launch, with KERNEL_NUMBER in place of the
+   * number. */
   void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);
   void (*prelude)(const struct Plan *p, const Target *t, Sb *out); /* helpers that the kernels need, once */
   /* ---- functions in this process; NULL: not available ---- */
   /* Compiles the model's text to an object file, or to assembly, allocated in c->model; equal inputs give equal bytes. NULL:
    * the bundle's user compiles the text. */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
-  /* Loads the kernels of a plan. Each has a function void cI(void *const *buffers), which runs all of its chunks;
-   * buffers[i] is the memory of Kernel.bufs[i]. */
+  /* Compiles and loads the kernels of a plan. Kernel number I has a function void cI(void *const *buffers), which runs all of its
+   * chunks; buffers[i] is the memory of Kernel.bufs[i]. */
   struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, OptLevel opt_level);
-  void *(*symbol)(struct LoadedCode *code, const char *name);
+  void *(*symbol)(struct LoadedCode *code, const char *name); /* address of such a function */
   const char *(*version)(Ctx *c); /* version of the compiler behind `load` or `images`; NULL: not available */
 } Backend;
 extern const Backend *const backends[]; /* ends with NULL */

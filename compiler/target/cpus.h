@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cpus.h: CPUs that --machine names. CPU(id, name, isa, gloss) is one of them. KNOWN(cpu, fact, value, source) is a fact that is
- * known of it. Each other fact is assumed by the rule in its row of facts.h. The sources are "measured", "mca" (llvm-mca-19 with
- * a model of this core) and "unchecked" (the vendor's figure as it is commonly given; nobody has looked it up or measured it).
- * Sizes of caches are those that one core can use. */
+/* cpus.h: CPUs that --machine names. CPU(id, name, isa, gloss) is a CPU. isa: the target whose code runs on it, as in --isa.
+ * KNOWN(cpu, fact, value, source) is a fact about a CPU, in the unit that facts.h gives. A fact without such a row is assumed by
+ * the rule in facts.h. The sources are "measured", "mca" (llvm-mca-19 with a model of this core) and "unchecked" (the vendor's
+ * figure as it is commonly given; nobody has looked it up or measured it). Sizes of caches are those that one core can use. The
+ * macros below stand for several KNOWNs. */
 #ifndef CPU
 #define CPU(id, name, isa, gloss)
 #endif
@@ -37,9 +38,9 @@ KNOWN(ZEN5, L3_READ, 30, "measured") KNOWN(ZEN5, L3_WRITE, 28, "measured") KNOWN
 KNOWN(ZEN5, MEMORY_WRITE, 8, "measured") KNOWN(ZEN5, ALL_READ, 9.1, "measured") KNOWN(ZEN5, BARRIER, 0.14, "measured")
 CPU(HASWELL, "haswell", "x86-64-v3", "Intel Haswell and Broadwell")
 ISSUE(HASWELL, 16, 5, 0.57, 8, "mca") CACHES(HASWELL, 32, 256, 8192) FIRST(HASWELL, 64, 32, "mca")
-CPU(SKYLAKE_X, "skylake-x", "x86-64-v4", "Intel Skylake server and Cascade Lake, two units of 512 bits")
+CPU(SKYLAKE_X, "skylake-x", "x86-64-v4", "Intel Skylake server and Cascade Lake, with two units of 512 bits")
 ISSUE(SKYLAKE_X, 32, 4, 1.6, 16, "mca") CACHES(SKYLAKE_X, 32, 1024, 0) FIRST(SKYLAKE_X, 130, 64, "mca")
-CPU(ICE_LAKE, "ice-lake", "x86-64-v4+vbmi+vnni", "Intel Ice Lake server, two units of 512 bits")
+CPU(ICE_LAKE, "ice-lake", "x86-64-v4+vbmi+vnni", "Intel Ice Lake server, with two units of 512 bits")
 KNOWN(ICE_LAKE, FMA, 32, "unchecked") KNOWN(ICE_LAKE, LATENCY, 4, "mca") KNOWN(ICE_LAKE, DIVIDE, 1.6, "mca")
 KNOWN(ICE_LAKE, SHUFFLE, 16, "mca")
 CACHES(ICE_LAKE, 48, 1280, 0) FIRST(ICE_LAKE, 130, 64, "unchecked") KNOWN(ICE_LAKE, INT8, 130, "mca")
@@ -53,7 +54,8 @@ CACHES(ICE_LAKE, 48, 1280, 0) FIRST(ICE_LAKE, 130, 64, "unchecked") KNOWN(ICE_LA
   KNOWN(cpu, BARRIER, 0.33, "measured")
 CPU(SAPPHIRE_RAPIDS, "sapphire-rapids", "x86-64-amx+vbmi+fp16+avxvnni", "Intel Sapphire and Emerald Rapids")
 GOLDEN_COVE(SAPPHIRE_RAPIDS) KNOWN(SAPPHIRE_RAPIDS, BF16_TILES, 380, "unchecked")
-CPU(SAPPHIRE_RAPIDS_V4, "sapphire-rapids-no-amx", "x86-64-v4+vbmi+vnni+bf16+fp16+avxvnni", "the same in a guest without AMX")
+CPU(SAPPHIRE_RAPIDS_V4, "sapphire-rapids-no-amx", "x86-64-v4+vbmi+vnni+bf16+fp16+avxvnni",
+    "Intel Sapphire and Emerald Rapids, in a virtual machine without AMX")
 GOLDEN_COVE(SAPPHIRE_RAPIDS_V4)
 CPU(GRAVITON2, "graviton2", "armv8.2", "Arm Neoverse N1")
 ISSUE(GRAVITON2, 8, 4, 0.57, 8, "mca") CACHES(GRAVITON2, 64, 1024, 32768) FIRST(GRAVITON2, 32, 16, "mca")
@@ -92,7 +94,7 @@ KNOWN(CORTEX_M55, LATENCY, 2, "mca") KNOWN(CORTEX_M55, DIVIDE, 0.071, "unchecked
 CPU(U74, "u74", "rv64gc", "SiFive U74")
 KNOWN(U74, FMA, 1, "mca") KNOWN(U74, LATENCY, 5, "mca") KNOWN(U74, DIVIDE, 0.04, "mca") CACHES(U74, 32, 2048, 0)
 FIRST(U74, 4, 4, "mca")
-CPU(C906, "c906", "rv64gc", "T-Head C906, scalar: its vectors are of an older draft")
+CPU(C906, "c906", "rv64gc", "T-Head C906, scalar code: its vectors follow an older draft of V")
 CACHES(C906, 32, 0, 0)
 CPU(C908, "c908", "rv64gcv", "T-Head C908, vectors of 128 bits")
 CACHES(C908, 32, 512, 0)

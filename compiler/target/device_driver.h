@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* device_driver.h: tgc itself uses a device's driver through these functions of the bundles' runtime (runtime_stub). They open
- * the driver's library on first use, in the process that calls them. A driver may crash, and it does not survive a fork. So only
- * child processes that start no others call these functions. */
+/* device_driver.h: functions of the bundles' runtime (runtime_stub), by which tgc itself uses a device's driver. They open the
+ * driver's library on first use, in the process that calls them. A driver may crash, and it does not survive a fork. So only
+ * child processes that start no further processes call these functions. */
 #ifndef TGC_DEVICE_DRIVER_H
 #define TGC_DEVICE_DRIVER_H
 #include "../../runtime_stub/tgcrt_device.h"

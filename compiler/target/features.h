@@ -3,9 +3,9 @@
  *   - the id in TGCRT_CPU_id and FEAT_id
  *   - the architecture
  *   - the name in --isa
- *   - the features that it needs; their rows stand above
- *   - flags that it adds to the C compiler's flags for the machine (Target.cflags)
- *   - LLVM's names
+ *   - the features that this one needs; their rows stand above
+ *   - text that it appends to the C compiler's flags for the machine (Target.cflags)
+ *   - LLVM's names of the feature, for Target.llvm
  *   - a condition of the preprocessor that holds if the C compiler's flags allow the feature */
 /* clang-format off */
 FEATURE(AVX2,       X86_64,  "avx2",     0,                   " -march=x86-64-v3", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe", "defined __AVX2__ && defined __FMA__ && defined __F16C__")

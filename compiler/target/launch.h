@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h: one launch on a device: a device program, and the numbers of its blocks and threads. */
+/* launch.h: a launch on a device: a device program, and the numbers of its blocks and threads. */
 #ifndef TGC_LAUNCH_H
 #define TGC_LAUNCH_H
 #include "target.h"
 
-/* One part of a device program: a loop nest of blocks. */
+/* One part of a device program: a loop nest whose loops run over blocks, then over threads of a block. */
 typedef struct LaunchPart {
-  size_t first, last;      /* indices, in the list, of the part's outermost LOOP and of the END of this LOOP */
-  int nblocks, nthreads;   /* number of loops over blocks, and over threads */
+  size_t first, last;      /* indices in the program of the part's outermost LOOP and of its END */
+  int nblocks, nthreads;   /* number of loops over blocks; number of loops over threads */
   Ref place[MAX_RANGES];   /* ranges of these loops: blocks, then threads, each outermost first */
   int64_t blocks, threads; /* number of blocks, and of threads in each */
 } LaunchPart;
 /* Finds the first part of a program that begins at list[from] or later; false: there is none */
 bool launch_part(const IR *ir, const Ref *list, size_t n, size_t from, LaunchPart *out);
-/* Values of the part's ranges, in the order of place[], for a block of the part and a thread of the block. The innermost loop
- * runs fastest, so neighbours are in one warp. */
+/* Values of the part's ranges, in the order of place[], for block number `block` of the part and thread number `thread` of it.
+ * The innermost range changes fastest, so threads with adjacent values are in one warp. */
 void launch_place(const IR *ir, const LaunchPart *p, int64_t block, int64_t thread, int64_t *values);
 
-enum { SCRATCH_WARP = 32 };  /* threads of a warp, for matrix units whose rows do not say which thread holds which element */
+enum { SCRATCH_WARP = 32 };  /* threads of a warp, for matrix units that read and write whole matrices (matrix_units.h) */
 
 typedef struct Launch {
   Refs prog;
-  int64_t grid[3], block[3]; /* x first. The innermost loop is x; with more than three loops, or several parts, all are in x */
+  /* Numbers of blocks and threads by dimension, x first. x is the innermost loop. With more than three loops, or several parts,
+   * the other dimensions are 1. */
+  int64_t grid[3], block[3];
   int64_t shared_bytes;    /* shared memory of a block */
 } Launch;
 /* Bytes of shared memory for a buffer, rounded up to 16 */
 static inline int64_t shared_bytes(DType d, int64_t elems) { return (elems * dt_bytes(d) + 15) & ~(int64_t)15; }
-/* Elements of shared memory that a block needs for SPILLs: each warp has one SPILL at a time */
+/* Elements of shared memory that a block needs for SPILLs, of which each warp has one at a time; *d: their type */
 int64_t launch_scratch(const IR *ir, const Refs *prog, int64_t threads, DType *d);
 /* The launches of a device program in their order; barriers outside of all blocks separate them */
 typedef VEC(Launch) Launches;
@@ -35,7 +37,7 @@ void launches_free(Launches *l);
 Launch launch_of(const IR *ir, Refs prog);  /* for a device program that the verifier accepts; takes ownership of prog */
 static inline int64_t launch_blocks(const Launch *l) { return l->grid[0] * l->grid[1] * l->grid[2]; }
 static inline int64_t launch_threads(const Launch *l) { return l->block[0] * l->block[1] * l->block[2]; }
-/* Whether the device can run the launch; if not, and why is not NULL, appends to it the fact that prevents it */
+/* Whether the device can run the launch. If not, appends to `why`, unless it is NULL, the fact that prevents it */
 bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why);
 
 int launch_exchange(const IR *ir, const Refs *prog); /* threads of a warp that exchange values (SHFLXOR); 0: none */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* machines.h: the machines that tgc compiles for, one row each; richer rows of an architecture come first. MACHINE has these
- * columns: name in --isa; architecture; bits of a pointer (0: unknown); features; bytes of a vector (0: scalar code only);
- * vector registers, or float registers if there are no vectors; integer registers without sp and pc (0: they limit nothing);
- * multiply-add in one instruction; f16 <-> f32 in hardware; bytes
- * of the first, second and third level of cache (0: none, or unknown); cores; flags for the C compiler; LLVM's triple and
- * features; source of the sizes. A feature of the fourth column adds its own flags for the C compiler, and its own features for
- * LLVM. Sizes of caches are small ones among the row's CPUs. Code for a larger cache suffers more on a smaller one than the
- * other way round. --isa=native replaces these sizes by the CPU's own (host.c). */
+/* machines.h: the machines that tgc compiles for, one row each. Rows with more features come before others of their architecture.
+ * MACHINE has these columns: name in --isa; architecture; bits of a pointer (0: unknown); features; bytes of a vector (0: scalar
+ * code only); vector registers, or float registers if there are no vectors; integer registers without sp and pc (0: they limit
+ * nothing); multiply-add in one instruction; conversion between f16 and f32 in hardware; bytes of the first, second and third
+ * level of cache (0: none, or unknown); cores; flags for the C compiler; LLVM's triple; LLVM's features; source of the cache
+ * sizes. A feature of the fourth column adds its own flags for the C compiler, and its own names for LLVM. Sizes of caches are
+ * small ones among the row's CPUs. Code for a larger cache loses more on a smaller one than the other way round. --isa=native
+ * replaces these sizes by the CPU's own (host.c). */
 /* clang-format off */
 #define V4 (FEAT_AVX2 | FEAT_AVX512)
 #define AMX (V4 | FEAT_AVX512VNNI | FEAT_AVX512BF16 | FEAT_AMX_INT8 | FEAT_AMX_BF16)
@@ -27,7 +27,7 @@ MACHINE("x86-64",     X86_64,  64, 0,         16, 16, 0,  false, false, 32768, 2
 MACHINE("armv8.6",    AARCH64, 64, ARM86,     16, 32, 0,  true,  true,  65536, 1048576, 0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", "Neoverse V1 and N2: 64 KB and 1 MB a core")
 MACHINE("armv8.2",    AARCH64, 64, ARM82,     16, 32, 0,  true,  true,  32768, 524288,  0, 1, FP " -march=armv8.2-a", LINUX("aarch64"), "", "assumed: Cortex-A55 to A76")
 MACHINE("neon",       AARCH64, 64, 0,         16, 32, 0,  true,  true,  32768, 524288,  0, 1, FP " -march=armv8-a", LINUX("aarch64"), "", "Cortex-A53: 32 KB, 512 KB a cluster")
-MACHINE("rv64gcv",    RISCV64, 64, FEAT_RVV,  16, 32, 0,  true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed; vectors: the least that V permits")
+MACHINE("rv64gcv",    RISCV64, 64, FEAT_RVV,  16, 32, 0,  true,  false, 32768, 524288,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed; vectors of the least length that V permits")
 MACHINE("rv64gc",     RISCV64, 64, 0,         0,  32, 0,  true,  false, 32768, 262144,  0, 1, FP " -march=rv64gc", LINUX("riscv64"), RVGC, "assumed")
 MACHINE("cortex-m55", ARM,     32, FEAT_DSP | FEAT_MVE, 16, 8, 14, true, true, 16384, 131072,  0, 1, FP " " M55, "thumbv8.1m.main-none-eabihf", "+fp-armv8d16", "assumed as cortex-m7: the caches are optional")
 MACHINE("cortex-m33", ARM,     32, FEAT_DSP, 0,  32, 14, true,  false, 16384, 131072,  0, 1, FP " " M33, "thumbv8m.main-none-eabihf", "+fp-armv8d16sp", "the core has no cache: the sizes of cortex-m7 stand in for it")

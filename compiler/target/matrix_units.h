@@ -21,23 +21,23 @@ typedef struct MatrixUnit {
   int m, n, k;
   DType a, b, c;           /* elements of the factors and of the sums */
   int threads;             /* threads of a warp */
-  int products;            /* products of the unit in the time that the warp's threads need for one multiply-add each; 32: no faster
-                              than these */
+  int products;            /* products of the unit in the time in which each thread of the warp does one multiply-add; 32: the
+                              unit is no faster */
   int capability;          /* CUDA: the least compute capability that has it, 80 for 8.0; 0: another interface */
   FragmentOrder order[MATRICES];
 } MatrixUnit;
 extern const MatrixUnit matrix_unit_table[];                    /* .name NULL ends it */
 const MatrixUnit *matrix_unit_named(const char *s, size_t n);   /* NULL: there is none */
-const MatrixUnit *device_matrix_unit(const Device *d, int i);   /* number i of those that the device has; NULL: it has no more */
-bool device_multiplies(const Device *d, DType factor);          /* a matrix unit of the device takes such factors; d may be NULL */
+const MatrixUnit *device_matrix_unit(const Device *d, int i);   /* unit number i of the device; NULL: it has fewer */
+bool device_multiplies(const Device *d, DType factor);          /* a matrix unit of d takes such factors; d may be NULL */
 
-bool unit_is_whole(const MatrixUnit *u);                        /* it takes and gives whole matrices */
+bool unit_is_whole(const MatrixUnit *u);                        /* it reads and writes whole matrices */
 int unit_extent(const MatrixUnit *u, char dimension);           /* dimension: 'm', 'n' or 'k' */
 int unit_elements(const MatrixUnit *u, Matrix x);               /* elements of a fragment */
 DType unit_type(const MatrixUnit *u, Matrix x);
 /* The dimensions of a matrix, rows first: "mk" */
 const char *matrix_dimensions(Matrix x);
-/* Where element e of a thread's fragment lies along a dimension of the matrix */
+/* The index along a dimension ('m', 'n' or 'k') of element e of a thread's fragment of matrix x */
 int unit_place(const MatrixUnit *u, Matrix x, char dimension, int thread, int e);
 /* The same as an index expression; thread and e are index expressions, too */
 Ref unit_index(IR *ir, const MatrixUnit *u, Matrix x, char dimension, Ref thread, Ref e);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* walk.h: a walk over the schedules of one nest, as neighbours.c and device_neighbours.c make it. */
+/* walk.h: a walk over the neighbours of a schedule: schedules of the nest that differ from it in one respect. neighbours.c and
+ * device_neighbours.c do it. */
 #ifndef TGC_TUNE_WALK_H
 #define TGC_TUNE_WALK_H
 #include "tune.h"
@@ -8,8 +9,8 @@ typedef struct Walk {
   IR *ir;
   Ref nest;
   const Target *t;
-  Refs ranges;
-  int own; /* how many of the ranges are the nest's */
+  Refs ranges; /* ranges of the nest, then those of its reductions */
+  int own; /* number of the nest's ranges */
   EachOpts each;
   void *arg;
 } Walk;
