@@ -70,11 +70,11 @@ void plan_rebase(Plan *p);
 /* Kernel.signature: number of the interned text of kernel k's function, without its name. The first call prints the text. */
 uint32_t kernel_signature(const Plan *p, size_t k);
 void plan_render(Plan *p);           /* sets Kernel.text of all kernels */
+/* caller_rows.c: if a run's size is not the greatest, rows in the caller's memory are shorter. buf_has_rows: b is memory of the
+ * caller, with rows that a size shortens. caller_rows: the nest with indices that count such rows */
+bool buf_has_rows(const Buf *b);
+Ref caller_rows(IR *ir, Ref nest);
 bool kernel_sized(const IR *ir, const Kernel *k);   /* k's program asks for sizes of the run */
-
-/* ---- caller_rows.c: in the caller's memory, a row has only as many entries as a run's size says ---- */
-bool buf_has_rows(const Buf *b);     /* b is such memory, and the dimension with the size is not outermost */
-Ref caller_rows(IR *ir, Ref nest);   /* the nest with indices that count such rows */
 
 /* launches of a kernel, in order, for a target with a Device; the caller frees them (launches_free) */
 void kernel_launches(const Plan *p, const Kernel *k, Launches *out);
