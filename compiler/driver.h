@@ -16,7 +16,7 @@ typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope; /* a step works on 
 /* Targets that a step serves: all, CPUs, or devices that run many threads (target/device.h) */
 typedef enum { KIND_ANY, KIND_CPU, KIND_DEVICE } TargetKind;
 typedef struct KernelStep {
-  char letter;             /* for -d */
+  char letter;             /* names the step for the option -d */
   const char *name;
   void (*run)(Plan *p, Kernel *k); /* k: NULL for SCOPE_PLAN */
   Scope scope;
@@ -39,7 +39,7 @@ void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *kn
 void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests and the opts still to be applied */
 
 typedef struct PassInfo {
-  char letter;            /* for -d */
+  char letter;            /* names the pass or step for the option -d */
   const char *name, *gloss;
   Level level;            /* level of the text printed after the pass or step */
   const KernelStep *step; /* NULL: a pass */

@@ -133,7 +133,7 @@ const char *kernels_text(const Plan *p, const Repeats *repeats); /* text of all 
  * baseline's file has it. groups_text: Kernel.group_size */
 const char *chunks_text(const Plan *p, const char *type);
 const char *groups_text(const Plan *p, const char *type);
-typedef struct JobForm {
+typedef struct JobForm { /* how job_text makes its function */
   const char *net, **in, **out; /* name of the bundle; names of fields */
   bool fat, stepped;            /* fat: a bundle for several machines; stepped: as in BundleOptions */
   const char *linkage, *name;   /* linkage: "static " or ""; name: the function's name */
@@ -182,7 +182,7 @@ typedef struct DeviceTables { /* rows as in tgcrt_device.h */
   VEC(const char *) functions; /* texts live in the model's arena */
   uint32_t needs;          /* TGCRT_NEEDS_ bits: features that the kernels need */
   int64_t block, shared_bytes; /* maxima over all launches: threads of a block; bytes of a block's shared memory */
-  int64_t bytes;           /* device memory of a context: values, weights, inputs, outputs */
+  int64_t bytes;           /* device memory of a context, which is an instance of the model: values, weights, inputs, outputs */
 } DeviceTables;
 /* The name of the function of a launch. code: Kernel.code; launch: its number among the kernel's launches; exchange: the threads
  * of a warp, if they exchange values without memory, else 0 */
@@ -209,7 +209,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
   const Plan *p, *base;    /* base: the plan whose kernels are in the code file; with variants it is the baseline's, else p */
   const BundleOptions *o;
   const char *NET;         /* the bundle's name in capitals */
-  const char *interface;   /* digest of the bundle's interface: the names, types and shapes that callers see */
+  const char *interface;   /* digest of all that callers of the bundle see, such as names, types and shapes */
   const char *weights_sha256;
   const char **in, **out, **state; /* names of fields */
   int64_t arena;           /* host memory of a context, in bytes */

@@ -37,7 +37,7 @@ bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n
 int need_along(IR *ir, const Node *x, const Needed *n, int axis);
 /* dims: shape of the part of x that a run of these sizes needs. run: sizes by symbol */
 void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
-/* Whether r is a size mask: WHERE(condition, value, a constant) that selects the value for the elements of *is */
+/* Whether r is a size mask: WHERE(condition, value, a constant) that selects the value where *is holds */
 bool graph_size_mask(const IR *ir, Ref r, Need *is);
 /* A size mask of x along an axis. extent: row of IR.extents, the number of entries that keep their values; fill: bits of the
  * constant */
@@ -57,21 +57,22 @@ bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix unit
 /* Values that depend only on constants become tensors; weights for matrix units of dev, which may be NULL, stay halves. */
 bool graph_fold(Graph *g, const Device *dev);
 bool graph_sink_concat(Graph *g);    /* movement of a concatenation becomes movement of its parts */
-bool graph_merge_gemms(Graph *g); /* sums of products that share a factor become one */
+bool graph_merge_gemms(Graph *g);    /* sums of products that share a factor become one */
 /* A term of a sum of products at precision p: its time, relative to a multiply-add of floats; the bytes of its weight */
 double product_time(Precision p, const Target *t);
 double product_bytes(Precision p, const Target *t);
 /* Precision p may split factors into bf16, and all products of the parts take less time than one product of floats. */
 bool split_faster(Precision p, const Target *t);
-/* Splits factors into sums of bf16, if p asks for it. It also does so if p allows it, that is faster, and denormals may be
+/* Splits factors into sums of bf16, if p asks for it. If p only allows it, this happens where it is faster and denormals may be
  * flushed. */
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
-bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and the machine computes them faster than of floats */
+bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and they are faster than sums of floats */
 bool graph_half_sums(Graph *g, Precision p, const Target *t); /* sums of products of halves, in short parts */
 bool graph_quantize_weights(Graph *g, Storage how); /* stores weights in fewer bits, if a run reads them only a few times */
-bool narrow_pairs(Precision p, const Target *t); /* p rounds to bf16, and an instruction multiplies pairs of bf16 faster */
+/* p rounds to bf16, and an instruction multiplies pairs of bf16 in less time than floats */
+bool narrow_pairs(Precision p, const Target *t);
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by Winograd tiles, where that costs less */
 /* Splits convolutions so that no part has taps that meet only padding, where that is less work. */
 bool graph_padding_split(Graph *g, const Target *t);

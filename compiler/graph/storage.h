@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* storage.h: weight-only quantisation of weights that a run reads only a few times. Columns of
- * STORAGE: id, word of --weights, size and form of a weight. */
+/* storage.h: weight-only quantisation of weights that a run reads only a few times. Columns of STORAGE: id, word
+ * of --weights, size and form of a weight. */
 #ifndef STORAGE
 #ifndef TGC_STORAGE_H
 #define TGC_STORAGE_H

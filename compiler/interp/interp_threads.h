@@ -22,7 +22,7 @@ typedef struct Traffic {
   Ref access;              /* LOAD, STORE or TILE */
   int64_t requests;
   int64_t sectors;         /* global memory: segments of Device.segment bytes that the requests access */
-  int64_t conflicts;       /* shared memory: further rounds, for words in the same bank */
+  int64_t conflicts;       /* shared memory: further rounds of requests, because words lie in the same bank */
 } Traffic;
 
 typedef struct LaunchReport {
@@ -49,7 +49,7 @@ void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *
                    LaunchReport *r);
 
 /* Traffic of a launch, all blocks together. It is extrapolated from some blocks of each part, and a few iterations of their
- * loops. Values are not computed: an index from data counts as 0. */
+ * loops. Values are not computed: an index that depends on loaded data counts as 0. */
 typedef struct LaunchTraffic {
   int warp;                /* threads per request; 32 if the device does not say */
   double requests, sectors, bytes;   /* global memory; bytes: size of the sectors */

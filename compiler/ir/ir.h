@@ -98,7 +98,7 @@ typedef enum {             /* how a range is executed; docs/ir.md */
   RK_VEC,                  /* lanes of vectors */
   RK_THREAD,               /* a loop that threads share */
   RK_DOT, RK_ROW, RK_DEPTH, /* values that an instruction takes as a group; rows of a matrix instruction's tile; groups along
-                               its depth */
+                               the tile's depth */
   RK_SERIAL,               /* a loop whose iterations keep their order */
   RK_GRID, RK_LOCAL,       /* device programs: blocks of a launch; threads of a block */
   RK_GROUP,                /* threads of a block, each with a part of a reduction */
@@ -160,8 +160,8 @@ typedef struct Symbols {
 } Symbols;                              /* n 0: all sizes are constants */
 typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
 /* An extent that differs from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows from
- * the one in row `of`: min(most, (of * times + plus) / over), or 0 if the sum is negative. Two extents of one symbol that have
- * the same values in all runs share a row. */
+ * the one in row `of`. If x is that one's value, this one is min(most, (x * times + plus) / over), or 0 if the sum is negative.
+ * Two extents of one symbol that have the same values in all runs share a row. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
@@ -289,8 +289,9 @@ Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
 
 /* Makes room for `more` nodes in the table of nodes. Called before a fork, so that no child has to enlarge its own table. */
 void ir_reserve(IR *ir, uint32_t more);
-/* The only constructor. It copies src, arg and dims. The caller gives the type and, at graph level, the shape. It computes
- * bounds and fails beyond limits of axes, sources and nodes. It folds nothing; ir_verify.c checks types and shapes. */
+/* The only constructor of nodes. The caller gives the type and, at graph level, the shape; ir_verify.c checks them later. The
+ * function copies src, arg and dims, and computes bounds. It fails if there are too many axes, sources or nodes. It folds
+ * nothing. */
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg,
               int rank, const int64_t *dims);
 /* r's op, type, arguments and shape with other sources; r itself if they are the same */
@@ -453,7 +454,7 @@ struct Graph {
   VEC(GState) states;      /* the last states.n inputs are the states, in order; so are the last outputs before the guard */
   bool grows;              /* the last state counts the elements appended to the windows, which are the states with axis >= 0 */
   bool guarded;            /* there is one more output, which the caller does not get: a bool, true if an index was out of range.
-                              If a result may exceed its capacity, it is a u8: bit 0 is that bool, and bit 1 says that it did */
+                              If a result may exceed its capacity, it is a u8: bit 0 is that bool, bit 1 says that a result did */
   VEC(GEntry) entries;     /* the graphs of which this one consists; its plan holds their kernels one entry after another. Empty:
                               the graph is its own only entry */
 };
@@ -488,7 +489,7 @@ int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
 static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of its sizes */
 /* As extent_in_run, for rows without Extent.at; the first `symbols` rows are the symbols */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
-const char *extent_text(Ctx *c, const IR *ir, int extent); /* "(n - 1) / 2 + 1", but as one fraction */
+const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula of its symbol: "(n+1)/2" */
 /* Numbers for the bundle's table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns the
  * number in this table of each row of IR.extents. *count: rows of the table after the symbols */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
@@ -496,7 +497,7 @@ const int *extents_used(const IR *ir, const Graph *g, int *count);
  * this many elements; 0: all of theirs. False: not known */
 bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t *least, int64_t *most);
 bool extent_at_most(const IR *ir, int a, int b);     /* in every run a is at most b */
-bool extent_is_constant(const IR *ir, int extent);
+bool extent_is_constant(const IR *ir, int extent);   /* it has one value in all runs */
 tgcrt_size size_all(int64_t times, int of);             /* the size that is times * the extent in row `of` */
 int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);

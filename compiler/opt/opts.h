@@ -34,7 +34,7 @@ typedef struct Opts {      /* a schedule */
   Ref staged;              /* STAGE: operands are copied in panels, one for each tile of this range; 0: none */
   Ref split;               /* SPLIT, on a device: range of a reduction whose parts are summed by different blocks; 0: none */
   int sum_parts;           /* number of these parts; `part` then has one schedule, for the nest that adds the parts */
-  int depth;               /* on a device: terms that the panels hold, and that the reduction over `staged` sums in one round */
+  int depth;               /* on a device: terms that panels hold, and that a round of the reduction over `staged` sums; else 0 */
   Ref grouped;             /* range whose values an instruction takes in groups; its Opt splits groups, not values; 0: none */
   const struct IsaOp *isa_op; /* this instruction (dot_ops.h); NULL: none */
   const MatrixUnit *unit;  /* MMA, on a device: the unit that multiplies panels; NULL: each thread does */
@@ -164,8 +164,8 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const 
 /* ---- heuristic.c: schedules by the analytic model of cost/tile.c; takes microseconds ---- */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
 enum { HEURISTIC_MOST = 16 };
-/* The best schedules, at most `room`, cheapest first; room <= HEURISTIC_MOST. If schedules differ
- * only in copies of a range, only the best one is among them. Returns their number. */
+/* The best schedules, at most `room`, cheapest first; room <= HEURISTIC_MOST. If schedules differ only in copies of
+ * a range, only the best one is among them. Returns their number. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
 Opts default_opts(IR *ir, Ref nest, const Target *t); /* heuristic_opts; device_opts for devices */
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* heuristic_best; device_best for devices */

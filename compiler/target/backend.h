@@ -6,7 +6,7 @@
 #include "target.h"
 
 struct Plan;
-/* In a device kernel's text, this stands for the kernel's number. No language uses this character. */
+/* In a device kernel's text, the character with this code stands for the kernel's number. No language uses it. */
 enum { KERNEL_NUMBER = 1 };
 /* Form of the code in a bundle: source text, assembly, object file, static library, shared library, WebAssembly module */
 typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO, EMIT_WASM } Emit;

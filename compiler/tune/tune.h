@@ -283,7 +283,7 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
   Trials screened;         /* with the screen's code; times are scaled so that the incumbent's equals its time with the
                               compiler's code */
   const char *base, *best; /* schedules: that of the heuristic, and the best one known */
-  const char *proven;      /* the best before this search */
+  const char *proven;      /* the best before this search, or a schedule that has since won in the whole model */
   const char *elsewhere;   /* the winner without a state of the data, if there is none in this state; else NULL */
   double base_us, best_us; /* microseconds of `base` and `best`, the mean of warm and cold; 0: unknown */
   double slack;            /* microseconds that `base` takes in a run of the model above the roofline's time; 0: unknown */
