@@ -112,7 +112,7 @@ void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r the nam
 void parse_arity(Parser *p, const char *at, Op op);           /* fails if the line has too few or too many operands */
 /* Fills v in the form of Node.arg. v has room for 2 * MAX_RANK values; in kernels, for as many as a shuffle has lanes. */
 int parse_args(Parser *p, const char *at, Op op, int64_t *v);
-DType parse_shared_type(Parser *p, Op op); /* the type that all literals of the line get; DT_NONE: nothing gives them a type */
+DType parse_shared_type(Parser *p, Op op); /* type of literals that are LIT_RESULT or LIT_PEER; DT_NONE: none is given */
 Ref parse_operand(Parser *p, Op op, size_t i, DType shared); /* checks the type of source i; literals become CONST nodes */
 
 /* Hides the names of the graph. Afterwards names stand for buffers. parse_scope also begins a kernel or a program, whose names
