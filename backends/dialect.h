@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* dialect.h: the spellings in which languages like C differ, as a table. exprs.c and cstyle.c print programs from it, and
- * helpers.c prints the prelude. c.c is the table for C.
+ * helpers.c prints the prelude: the helper functions that the kernels call. c.c has the table for C.
  *
- * A form is text with these words, which are replaced:
+ * Most fields of the table are forms. A form is text in which these words are replaced:
  *   $T  the type of the result      $E  type of an element      $H  the type with half the lanes    $S  suffix of names: f32x8
  *   $U  unsigned integers of the width of $T    $I  signed integers of that width     $F  float element of that width
  *   $B  number of bits of an element    $N  number of lanes     $P  2 * $N   $Q  4 * $N    $L  numbers of the lanes: 0, 1, 2
- *   $D  the IR's name of an element $M(sqrt)  the function of math.h for the type
+ *   $D  the IR's name of an element's type     $M(sqrt)  the name in math.h of this function for the type: sqrtf for float
  *   $(i64)  the type with this name in the IR
  * Forms of expressions, but not of helpers, also have these:
- *   $0 $1 $2  operands that bind tightly       $a $b $c  the same between commas or brackets
- *   $t $s     the first operand's type and suffix of names
- *   $d        the letter of dimension $k: x, y or z
- *   $g        the address space of memory
- *   $k $x     a number, decimal and hexadecimal      $q  "const " for read-only memory
+ *   $0 $1 $2  operands 0, 1 and 2, in parentheses where they need them    $a $b $c  the same without outer parentheses
+ *   $t $s     the first operand's type, and its suffix of names
+ *   $k $x     a number in decimal, and the same number in hexadecimal; the field says which number it is
+ *   $d        the letter of dimension $k of a launch: x, y or z
+ *   $g        the address space of the memory that is accessed    $q  "const " if that memory is read-only, else ""
  *   $m        the vector's type in memory, as a suffix of names: u8x16 */
 #ifndef TGC_DIALECT_H
 #define TGC_DIALECT_H
@@ -22,70 +22,74 @@
 typedef struct Dialect {
   /* ---- types ---- */
   const char *type[DT_COUNT]; /* type of an element in memory, such as "float"; f16 and bf16 are stored as integers */
-  const char *truth;       /* type of a bool in a register: 0 or 1. Lanes of bools are 0 or -1, as wide as i32 */
-  const char *vector;      /* typedef of a vector, for each type of element in registers; only $D, $E and $N are replaced */
-  /* ---- constants: $a is the digits ---- */
+  const char *truth;       /* type of a single bool in a register: 0 or 1. Lanes of a vector of bools are 0 or -1, of 32 bits */
+  const char *vector;      /* name of a vector type, for each type of element in registers; only $D, $E and $N are replaced */
+  /* ---- constants; $a stands for the constant's digits ---- */
   const char *i64, *u64;   /* i64: constants of that type beyond 32 bits; u64: all constants of that type */
   const char *least32, *least64; /* constants for the least i32 and the least i64 */
   const char *nearest;     /* function that rounds to a whole number, ties to even: "nearbyint" */
   const char *single;      /* suffix of math.h functions for floats: "f" or "" */
   /* ---- functions ---- */
-  const char *kernel;      /* words before the name of a kernel; $k: threads of a block, where a driver starts the kernel */
+  const char *kernel;      /* words before the name of a kernel. $k: threads of a block, where a driver starts the kernels */
   const char *helper;      /* words before the name of a helper */
-  const char *global;      /* address space of buffers; "": there is only one */
+  const char *global;      /* address space of buffers; "": the language has one address space */
   const char *restricted;  /* qualifier of pointers to memory that no other parameter points to */
   const char *local;       /* storage class of a kernel's own memory */
-  const char *loop;        /* head of a loop: variable $0 of type $T runs from $a to $b. A block follows */
-  /* ---- kernels that a driver starts, with many threads each; NULL: there are none ---- */
+  const char *loop;        /* head of a loop: variable $0 of type $T runs from $a to $b - 1. The loop's body follows in braces */
+  /* ---- kernels that a driver starts, with many threads each; all fields are NULL if the language has no such kernels ---- */
   /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in it. pointer: a statement that
-   * makes a pointer to the buffer's first element. NULL: the parameter b$k is that pointer. $0: .restricted or "". $a: number of
-   * the parameter */
+   * makes a pointer to the buffer's first element; NULL: the parameter b$k is that pointer. In both, $0 is the field `restricted`
+   * or "", and $a is the number of the parameter */
   const char *parameter, *pointer;
-  const char *places;      /* parameters behind those of the buffers; .block and .thread use them; NULL: none */
+  const char *places;      /* parameters behind those of the buffers, which the forms `block` and `thread` use; NULL: none */
   const char *block, *thread; /* number of the block, and of the thread in its block, in dimension $k */
   const char *shared;      /* storage class of shared memory */
   const char *aligned;     /* words behind a declaration of shared memory that align it for any vector; NULL: there are none */
-  const char *barrier;
-  bool parts_wait;         /* print extra barriers around a part with barriers, because PoCL miscompiles it otherwise (places.c) */
-  const char *exchange;    /* the value of $a in another thread: its number is this thread's number XOR $k */
-  const char *warp_kernel; /* instead of .kernel if threads exchange values: warps have $k threads */
+  const char *barrier;     /* statement at which the threads of a block wait for each other */
+  bool parts_wait;         /* print more barriers around a launch's part that has barriers: PoCL miscompiles it otherwise (places.c) */
+  const char *exchange;    /* the value of $a in the thread of the warp whose number is this thread's number XOR $k */
+  const char *warp_kernel; /* is used in place of `kernel` if threads of a warp exchange values. $k: threads of a warp */
   /* ---- vectors ---- */
-  const char *load, *store; /* access at address $0; the value is $c */
-  const char *load_aligned, *store_aligned; /* the same if the address is aligned for the vector; NULL: load and store serve */
+  const char *load, *store; /* loads or stores a vector at address $0; $c is the value to store */
+  const char *load_aligned, *store_aligned; /* the same at an address that is aligned for the vector; NULL: use load and store */
   /* cast of a vector that is loaded under a gate, so that both sides of ?: have its type in registers; or "" */
   const char *loaded;
   const char *truth_from, *truth_to; /* converts bytes 0 and 1 to a vector of bools, and a vector of bools to such bytes */
   const char *truth_splat; /* a bool in all lanes */
   const char *mask;        /* converts the result of a comparison of vectors to a vector of bools */
-  const char *zero;
+  const char *zero;        /* a vector of zeros */
   const char *list[2];     /* text before and behind the list of a vector's lanes */
   const char *lane;        /* lane number $k, or $x in hexadecimal */
   const char *convert;     /* converts to another type, lane by lane */
   const char *bits;        /* the same bits as another type */
-  const char *pick[2];     /* a shuffle: text before and behind the numbers of the lanes; NULL: a list of lanes is used */
+  const char *pick[2];     /* a shuffle: text before and behind the numbers of the lanes; NULL: `list` is printed, lane by lane */
   /* ---- hints; NULL: none ---- */
   const char *fence;       /* ends each iteration of a reduction, so that the C compiler keeps no operands for the next one */
   const char *keep;        /* asks the C compiler to load vector $0 once and keep it in a register */
-  const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the nearest cache, 2 for the next one */
+  const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the first-level cache, 2 for the second-level one */
   /* ---- helpers: files of parts (parts.h). All dialects share the helpers of scalars.c.in ---- */
   const char *parts;       /* name of a file of runtime_stub with this dialect's helpers; NULL: none */
   const char *more;        /* text of further parts; NULL: none */
 } Dialect;
 
 /* ---- exprs.c ---- */
-const char *dialect_type(const Dialect *l, DType d, int lanes, char buf[32]); /* float, or f32x8 */
-const char *type_suffix(DType d, int lanes, char buf[32]);                    /* suffix of functions' names: f32 or f32x8 */
-/* Prints the replacement of a word that all forms may have. s: behind its $; -> text behind the word. */
+/* The type of a value with `lanes` lanes of d: "float", or "f32x8". The text lies in buf. */
+const char *dialect_type(const Dialect *l, DType d, int lanes, char buf[32]);
+/* the suffix of functions' names for such a value: "f32" or "f32x8", in buf */
+const char *type_suffix(DType d, int lanes, char buf[32]);
+/* Prints the replacement of a word that all forms may have. s: the text behind the word's $. d, lanes: type of the form's result.
+ * Returns the text behind the word. */
 const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int lanes);
 
 /* ---- cstyle.c ---- */
-void clike_kernel(const Plan *p, int k, const Target *t, Sb *o);              /* Backend.kernel of all languages like C */
-/* the function for an op of one argument that libm.c writes as arithmetic: tgc_exp_f32x8 */
+/* appends the text of kernel k of p to o: the function Backend.kernel of all languages like C */
+void clike_kernel(const Plan *p, int k, const Target *t, Sb *o);
+/* Appends to o the function for an op of one argument that compiler/lower/libm.c writes as arithmetic, such as tgc_exp_f32x8. */
 void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int lanes, Sb *o);
 
-/* ---- launch.c: kernels for machines with a Device: a function for each launch ---- */
-void clike_launches(const Plan *p, int k, const Target *t, Sb *o);
+/* ---- launch.c: kernels for devices ---- */
+void clike_launches(const Plan *p, int k, const Target *t, Sb *o); /* appends a function for each launch of kernel k */
 
 /* ---- helpers.c ---- */
-void clike_prelude(const Plan *p, const Target *t, Sb *o);                    /* all helpers that the kernels of p use */
+void clike_prelude(const Plan *p, const Target *t, Sb *o);         /* appends all helpers that the kernels of p use */
 #endif

@@ -5,14 +5,14 @@
 #define TGC_LLVM_H
 #include "backends.h"
 
-/* ---- llvm.c: spellings of types and functions in the IR ---- */
+/* ---- llvm.c: spellings of types and functions in LLVM's IR ---- */
 typedef struct Text { char s[24]; } Text;
 extern const char *const llvm_scalar[DT_COUNT];              /* types in registers: bools are i1, halves i16 */
-Text llvm_type(const char *element, int lanes);              /* "<8 x float>"; for one lane, the element itself */
-Text llvm_value(DType d, int lanes);
-Text llvm_suffix(DType d, int lanes);                        /* as names of intrinsics end: f32 or v8f32 */
+Text llvm_type(const char *element, int lanes);              /* "<8 x float>"; for one lane, the text `element` */
+Text llvm_value(DType d, int lanes);                         /* the type, in registers, of `lanes` lanes of d */
+Text llvm_suffix(DType d, int lanes);                        /* the end of an intrinsic's name for this type: "f32" or "v8f32" */
 const char *llvm_libm(Op op);                                /* the function of libm for doubles; NULL: there is none */
-/* a module of p's kernels, with the functions that Backend.load promises */
+/* Appends to `out` a module of p's kernels, with the functions that Backend.load in schedule.h promises */
 void llvm_kernels(const Plan *p, const Target *t, Sb *out);
 
 /* ---- llvm_prelude.c ---- */
@@ -21,13 +21,14 @@ void llvm_prelude_of(Ctx *c, const char *text, const Target *t, Sb *o); /* the h
 
 /* ---- llvm_build.c ---- */
 bool llvm_available(void);
-/* An object file, or assembly text, for m, in c->model. Equal inputs give equal bytes. Fails with EX_MISSING without LLVM. */
+/* Compiles m for t to an object file, or (assembly) to assembly text. The bytes lie in c->model. Equal inputs give equal bytes.
+ * Fails with EX_MISSING if LLVM is not installed. */
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly);
 
-/* Compiles text for this process and loads it. llvm_jit_symbol gives the address of a function by its name. */
+/* Compiles the n bytes of text, which are LLVM IR, for this process and loads the code. llvm_jit_free releases it. */
 typedef struct LoadedCode LoadedCode;
 LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, OptLevel opt_level);
-void *llvm_jit_symbol(LoadedCode *j, const char *name);
+void *llvm_jit_symbol(LoadedCode *j, const char *name);      /* address of the function with this name */
 void llvm_jit_free(LoadedCode *j);
-const char *llvm_version(Ctx *c);
+const char *llvm_version(Ctx *c);                            /* "LLVM 19.1.7", of the installed library; NULL: there is none */
 #endif

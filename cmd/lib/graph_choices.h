@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_choices.h: tries other decisions of passes, and times each in the whole model. */
+/* graph_choices.h: builds a model with other decisions of its passes, and times the whole model with each. */
 #ifndef TGC_GRAPH_CHOICES_H
 #define TGC_GRAPH_CHOICES_H
 #include "sides.h"
 
-typedef struct GraphAsk {
+typedef struct GraphAsk {  /* the request */
   Races *r;
-  Store *store;
-  Place place;             /* the place of the decisions in the store */
-  double end;              /* the time, by clock_ms, at which building and measuring must end */
-  int threads, other;      /* other: another number of threads that users may have; 0: none */
+  Store *store;            /* the tuner's store, which keeps the decisions that were tried */
+  Place place;             /* the machine and compiler under which the store keeps them */
+  double end;              /* the time in ms, by clock_ms, at which building and measuring must end */
+  int threads;             /* number of threads that run the model */
+  int other;               /* another number of threads, with which the changes are timed as well; 0: none */
 } GraphAsk;
-struct GraphChoices {
-  const Decision *chosen;  /* decisions that differ from the cost model's */
+struct GraphChoices {      /* the result */
+  const Decision *chosen;  /* the n decisions that are to differ from the cost model's */
   size_t n;
-  int sides, tried, kept;  /* models built with changed decisions; decisions that they change; changes that were kept */
-  double with, without;    /* ms of a run, with the best changes together and without them */
-  Side side;               /* the model built with `chosen`; empty: it was not built */
+  int sides;               /* number of models that were built with changed decisions */
+  int tried, kept;         /* number of decisions that these models change, and of changes that were kept */
+  double with, without;    /* ms of a run with all of the best changes, and without them; with .threads of the request */
+  Side side;               /* the model built with `chosen`; all zero: it was not built */
   const Plan *plan;        /* the plan of `side` */
 };
-int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out); /* an exit code */
+int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out); /* returns an exit code */
 #endif

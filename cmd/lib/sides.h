@@ -1,56 +1,61 @@
 /* SPDX-License-Identifier: MIT */
-/* sides.h: compares variants of a model, called sides. Their bundles run in turn. A life is one process of a side. */
+/* sides.h: compares several compilations of a model, called sides. Their bundles run in turn. Each side runs in several
+ * processes, one after another. A life is the time from the start of one of these processes to its end. */
 #ifndef TGC_SIDES_H
 #define TGC_SIDES_H
 #include "../cmd.h"
 
 typedef struct Side {
-  const char *dir, *so;
+  const char *dir, *so;    /* paths of the bundle, and of the shared object built from it */
   Interface f;
-  Worker worker;
+  Worker worker;           /* the process of the current life */
   Stamps stamps;
-  size_t stamped;
-  Reals runs, *kernels;    /* ms; runs: whole runs; kernels: each kernel */
-  Reals *of_life;          /* ms in each life: of each kernel, then of whole runs */
+  size_t stamped;          /* runs of the current life so far */
+  Reals runs, *kernels;    /* times in ms. runs: of whole runs. kernels: for each kernel, its times in these runs */
+  Reals *of_life;          /* for each kernel, then for whole runs: its time in ms in each life */
 } Side;
 
 struct Races {             /* the common data of all comparisons, and what they have cost */
   const Options *o;
   const char *scratch;
-  const Target *target;    /* with the facts that the store has of this machine */
+  const Target *target;    /* the machine, with the facts about it that are in the tuner's store */
   Tensor *in;              /* inputs of the model; NULL: not made yet */
-  int jobs;                /* compilers that run at a time; 0: a bundle is compiled as a whole */
-  Texts built, objects;    /* side_build.c: symbols of the kernels compiled so far; the object files */
-  double seconds;          /* run time of each side, divided among its lives; a life's least number of runs may take longer */
-  double begin, end;       /* times by clock_ms: when the command began, and when it shall end */
-  double plan, build, life; /* seconds that a plan, the next build of a side, and the shortest life of a side will take */
-  bool again;              /* a side was built before */
+  int jobs;                /* number of C compilers that run at a time; 0: one compiler compiles all of a bundle */
+  Texts built, objects;    /* side_build.c: symbols of the kernels compiled so far; paths of their object files */
+  double seconds;          /* run time of each side, divided among its lives. A life has at least two blocks of runs, so it may
+                              take longer than its part */
+  double begin, end;       /* times in ms by clock_ms: when the command began, and when it shall end */
+  double plan, build, life; /* estimates in seconds: to make a plan, to build the next side, and for the shortest life of a side */
+  bool again;              /* a side was built before, so the next build can use its objects */
 };
-/* How many lives each side has. The lives of all sides take turns. */
+/* Number of lives that each side gets, from `least` to `most`. In each life of a side the other sides live as well, and their
+ * runs alternate. end: time in ms by clock_ms. After `least` lives, no life begins that would probably end later. */
 typedef struct Lives {
   int most, least;
-  double end;              /* time by clock_ms: after `least` lives, none begins that would probably end later */
+  double end;
 } Lives;
 
-Side side_open(Ctx *c, Races *r, const Plan *p); /* builds the plan */
-void side_close(Side *x);
-/* Drops earlier measurements, and measures n sides anew */
+Side side_open(Ctx *c, Races *r, const Plan *p); /* writes the bundle of p and builds it */
+void side_close(Side *x);                        /* ends the side's process and frees its memory */
+/* Drops earlier times of these n sides, and measures them anew with this number of threads */
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
-/* seconds that `lives` lives of each of n sides take, if the run time is divided among `most` lives */
+/* seconds that `lives` lives of each of n sides take, if Races.seconds is divided among `most` lives */
 double sides_seconds(const Races *r, int n, int lives, int most);
-double races_left(const Races *r);               /* seconds until the end */
-/* with -v: prints the seconds since r->begin, and a text */
+double races_left(const Races *r);               /* seconds until r->end */
+/* with -v: prints on stderr the seconds since r->begin, and a text */
 void races_note(const Races *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-bool side_stamped(const Side *x);                /* the times of x's kernels are known */
-double side_kernel_ms(const Side *x, size_t k);
+/* A time of a kernel or of a run is the 10th percentile of its samples. */
+bool side_stamped(const Side *x);                /* whether the times of x's kernels are known */
+double side_kernel_ms(const Side *x, size_t k);  /* ms of kernel k */
 double side_ms(const Side *x);                   /* ms of a run: the sum of its kernels' times, if these are known */
-size_t side_lives(const Side *x);
-double side_kernel_life_ms(const Side *x, size_t k, size_t life);
-double side_life_ms(const Side *x, size_t life);
-Paired sides_paired(const Side *without, const Side *with); /* times of the model with a change, and without */
+size_t side_lives(const Side *x);                /* number of lives so far */
+double side_kernel_life_ms(const Side *x, size_t k, size_t life); /* ms of kernel k in the life with this number */
+double side_life_ms(const Side *x, size_t life); /* ms of a run in this life, as in side_ms */
+Paired sides_paired(const Side *without, const Side *with); /* compares the times of a run, life by life */
 
 /* ---- side_build.c ---- */
-/* Builds the bundle in dir as a shared object. hooks: header for TGC_HOOKS, or NULL */
+/* Builds the bundle in dir as a shared object, and returns the object's path. hooks: path of a header that becomes TGC_HOOKS
+ * (docs/bundle.md), or NULL */
 const char *side_build(Ctx *c, Races *r, const char *dir, const Interface *f, const char *hooks);
-void sides_close(Races *r);                      /* after the last build */
+void sides_close(Races *r);                      /* frees the lists of side_build; call it after the last build */
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle. The text before this one defines STEPS, the number of
- * kernels plus one; LANES, the most threads; and SPANS, the most spans that a thread records. A span is the time in which a
- * thread ran a part of a kernel. The last run leaves its times in tgc_steps and tgc_spans. */
+/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle (docs/bundle.md). The text before this one defines three
+ * constants. STEPS is the number of kernels plus one. LANES is the greatest number of threads recorded. SPANS is the greatest
+ * number of spans of a thread. A span is the time in which a thread ran chunks of one kernel. The last run leaves its times in
+ * tgc_steps and tgc_spans, in ms. */
 #include <time.h>
 
-double tgc_steps[STEPS];
+double tgc_steps[STEPS]; /* by kernel, the time when it began; the last one: when the last kernel ended */
 struct {
-  int lanes, n[LANES]; /* threads seen, and recorded spans of each */
+  int lanes, n[LANES]; /* lanes: number of threads seen so far; n: number of recorded spans of each thread */
   struct {
     double begin, end;
     int kernel;
   } span[LANES][SPANS];
 } tgc_spans;
-static __thread int tgc_lane = -1;
+static __thread int tgc_lane = -1; /* this thread's index in tgc_spans; -1: it has none yet */
 
 static double tgc_clock(void) { /* ms */
   struct timespec t;
@@ -20,16 +21,17 @@ static double tgc_clock(void) { /* ms */
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static double tgc_spent[LANES][STEPS]; /* ms of each thread in each kernel */
+static double tgc_spent[LANES][STEPS]; /* ms that each thread spent in each kernel since the previous tgc_step */
 
-static double tgc_all_spent(int k) {
+static double tgc_all_spent(int k) { /* the same, for all threads together */
   double all = 0;
   for (int i = 0; i < LANES; i++) all += tgc_spent[i][k];
   return all;
 }
 
-/* The kernels between the previous call and this one ran as a group, or a branch skipped them. Each that ran gets its share of
- * the time between the calls. A loop that may end early runs its kernels again, so their times are added up. */
+/* The bundle calls this function before kernel k, and with k = STEPS - 1 behind the last kernel. Between the previous call and
+ * this one, either one kernel ran, or the kernels of a group, or a branch skipped kernels. Each kernel that ran gets its share of
+ * the time between the calls. A loop may run a kernel several times in one run of the model; its times are added up. */
 static void tgc_step(int k) {
   static int last;
   static double before, took[STEPS];
@@ -49,7 +51,7 @@ static void tgc_step(int k) {
   last = k;
 }
 
-static void tgc_span(int k, double begin) {
+static void tgc_span(int k, double begin) { /* records that this thread ran kernel k from `begin`, in ms, to now */
   if (tgc_lane < 0) tgc_lane = __atomic_fetch_add(&tgc_spans.lanes, 1, __ATOMIC_RELAXED);
   if (tgc_lane >= LANES || tgc_spans.n[tgc_lane] == SPANS) return;
   const int i = tgc_spans.n[tgc_lane];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* probe.h: shared by the programs that measure a machine. They are compiled with the flags of a bundle. A vector has LANES
- * floats. */
+/* probe.h: shared by the programs that measure a machine. They are compiled with the flags of a bundle. tgc defines LANES, the
+ * number of floats in a vector of the machine. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>
@@ -17,9 +17,9 @@ typedef float Vec;
 typedef uint32_t Words;
 #endif
 
-static volatile float x = 0.9999f, y = 0.0001f; /* the compiler does not know them */
+static volatile float x = 0.9999f, y = 0.0001f; /* operands whose values the compiler cannot know */
 
-static double now(void) {
+static double now(void) { /* seconds */
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
