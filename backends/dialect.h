@@ -46,7 +46,7 @@ typedef struct Dialect {
   const char *shared;      /* storage class of shared memory */
   const char *aligned;     /* words behind a declaration of shared memory that align it for any vector; NULL: there are none */
   const char *barrier;     /* statement at which the threads of a block wait for each other */
-  bool parts_wait;         /* print more barriers around a launch's part that has barriers: PoCL miscompiles it otherwise (places.c) */
+  bool parts_wait;         /* print more barriers around a launch's part that has some: else PoCL miscompiles it (places.c) */
   const char *exchange;    /* the value of $a in the thread of the warp whose number is this thread's number XOR $k */
   const char *warp_kernel; /* is used in place of `kernel` if threads of a warp exchange values. $k: threads of a warp */
   /* ---- vectors ---- */

@@ -35,8 +35,8 @@ void samples_run(Ctx *c, const Options *o, const SampleRuns *r, const char *stag
 
 /* ---- held_out.c: choices of layers, measured on held-out samples ---- */
 /* The result of a measurement. metric: the metric of --metric, for the worst output. drop: by how much it is worse than the
- * metric of the float model. error: root mean square of an output's difference from the float model's, divided by that of the float
- * model's output; for the worst output. */
+ * metric of the float model. error: for the worst output, the root mean square of its difference from the float model's output,
+ * divided by the latter's root mean square. */
 typedef struct Score { double metric, drop, error; } Score;
 typedef struct HeldOut {
   const Options *o;

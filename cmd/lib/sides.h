@@ -25,7 +25,7 @@ struct Races {             /* the common data of all comparisons, and what they 
   double seconds;          /* run time of each side, divided among its lives. A life has at least two blocks of runs, so it may
                               take longer than its part */
   double begin, end;       /* times in ms by clock_ms: when the command began, and when it shall end */
-  double plan, build, life; /* estimates in seconds: to make a plan, to build the next side, and for the shortest life of a side */
+  double plan, build, life; /* estimates in seconds: to make a plan, to build the next side, for the shortest life of a side */
   bool again;              /* a side was built before, so the next build can use its objects */
 };
 /* Number of lives that each side gets, from `least` to `most`. In each life of a side the other sides live as well, and their
