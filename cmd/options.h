@@ -7,14 +7,16 @@
  * w report, a audit, x diff, d devices, o ops, s completions, and * all of them. A capital letter: the verb takes the option for
  * a bundle, too. If an option means something else to another verb, it has a second row for that verb.
  *
- * The kinds are:
- * - FLAG
- * - TEXT: one value; the last one counts
- * - LIST: may be repeated
- * - SIZE: an integer, with k M G for powers of 1024
+ * The field is a member of struct Options (cmd.h). The kind says which value the option takes:
+ * - FLAG: none
+ * - TEXT: a text; if the option is repeated, the last value counts
+ * - LIST: a text; if the option is repeated, all values count
+ * - SIZE: an integer, which may end with k, M or G for powers of 1024
  * - COUNT: a SIZE of at least 1
- * - REAL
- * - MAYBE: a value only after '=', else "yes" */
+ * - REAL: a real number
+ * - MAYBE: a text behind '=', or nothing, which stands for "yes"
+ *
+ * In the help, a value in parentheses is the default. */
 /* clang-format off */
 #ifndef VERB
 #define VERB(name, args, gloss, examples)
@@ -88,7 +90,8 @@ OPTION(0,   "from",             "NAME",                   LIST,  froms,         
 OPTION(0,   "const",            "NAME=VALUE",             LIST,  consts,          "crVikbptw",  INPUT,
        "bind an input to a number, to numbers separated by commas, or to @FILE.npy; may be repeated")
 OPTION(0,   "rename",           "OLD=NEW",                LIST,  renames,         "crVikbptw",  INPUT,
-       "give an input or output another name, which the options below then use; may be repeated")
+       "give an input or output another name, which --prologue, --epilogue, --convert, --state and files of data then use; may "
+       "be repeated")
 OPTION(0,   "prologue",         "FILE.tg",                LIST,  prologues,       "crVikbptw",  INPUT,
        "put this graph before the model: its outputs become the inputs of the same names; may be repeated")
 OPTION(0,   "epilogue",         "FILE.tg",                LIST,  epilogues,       "crVikbptw",  INPUT,
@@ -97,20 +100,20 @@ OPTION(0,   "convert",          "NAME=FORM[,KEY...]",     LIST,  converts,      
        "take the input, or give the output, in another form: u8 or i16 elements, pictures in rgb, nv12 or yuyv, sound, argmax, "
        "topk, masks (docs/pictures.md); may be repeated")
 OPTION(0,   "capacity",         "N",                      COUNT, capacity,        "crVikbptw",  INPUT,
-       "rows reserved for results whose size depends on data; one more output says how many are valid")
+       "rows reserved for a result whose size depends on data; one more output gives the number of valid rows")
 OPTION(0,   "string-bytes",     "N",                      COUNT, string_bytes,    "crVikbptw",  INPUT,
        "bytes reserved for each string of an input (64); a longer string is refused")
 OPTION(0,   "entry",            "NAME",                   TEXT,  entry,           "cRVIkBptw",   INPUT,
-       "entry of a pipeline (docs/pipelines.md): work on this one alone; of a bundle with several entries: run this one")
+       "entry of a pipeline (docs/pipelines.md), or of a bundle with several entries: compile or run this entry only")
 OPTION('i', "input",            "[NAME=]FILE",            LIST,  inputs,          "RVBPw",      INPUT,
-       "input file: .npy, .npz, .pb, or raw bytes; without a name, inputs are taken in order")
+       "file for an input: .npy, .npz, .pb, or raw bytes; files without a name go to the inputs in order")
 OPTION(0,   "data",             "PATH",                   TEXT,  data,            "cRVBPqw",    INPUT,
        "folder with input_0, input_1, ..., output_0, ... as .pb or .npy, or an .npz of inputs and outputs; verify also takes a "
        "folder of such folders test_data_set_0, test_data_set_1, ...")
 OPTION(0,   "percentile",       "P",                      REAL,  percentile,      "q",          INPUT,
        "calibration clips a value's range at this percentile of each sample's elements, at both ends (100: no clipping)")
 OPTION(0,   "holdout",          "K",                      COUNT, holdout,         "q",          INPUT,
-       "keep K samples of --data, at equal distances, out of calibration, and measure on them (default: a fifth of the samples "
+       "keep K samples, spread evenly over --data, out of calibration, and measure on them (default: a fifth of the samples "
        "with --metric or --max-drop, else none)")
 OPTION(0,   "holdout-data",     "PATH",                   TEXT,  holdout_data,    "q",          INPUT,
        "folder of further samples to measure on; calibration uses all of --data")
@@ -121,12 +124,14 @@ OPTION(0,   "layers",           "FILE",                   TEXT,  layers,        
 OPTION(0,   "seed",             "N",                      SIZE,  seed,            "cRVBPw",     INPUT,
        "seed of random inputs, for inputs without a file (0)")
 OPTION(0,   "size",             "N[,N...]|NAME=N[,...]",  LIST,  sizes,           "RVBP",       INPUT,
-       "size of the run, where --dim gives a range; else --data and --input set it, or it is HIGH; with several ranges each has its "
-       "name: batch=2,seq=17. verify and bench take several runs: N,N of one range, or the option again")
+       "size of a run, if --dim gives a range (default: the size of the data of --data or --input, else HIGH); with several "
+       "ranges each size needs its name: batch=2,seq=17. verify and bench make several runs if the option is repeated, or, "
+       "for one range, has the form N,N")
 OPTION(0,   "outputs",          "FILE",                   TEXT,  outputs,         "V",          INPUT,
        "compare these outputs, which the bundle's program NAME_check wrote with --save on any machine; run nothing here")
 OPTION(0,   "model",            "MODEL",                  TEXT,  original,        "V",          INPUT,
-       "the model that a bundle was made from: its exact results are the reference, and a failure names nodes")
+       "the model that a bundle was made from: its exact results are the reference, and if the check fails, nodes that may be "
+       "wrong are named")
 OPTION(0,   "ort",              0,                        FLAG,  ort,             "V",          INPUT,
        "take the outputs of ONNX Runtime as the reference, through the Python named by TGC_PYTHON (python3)")
 
@@ -135,7 +140,7 @@ OPTION('o', "output",           "DIR",                    TEXT,  out,           
 OPTION('o', "output",           "DIR",                    TEXT,  out,             "R",          OUTPUT,
        "folder for the outputs, as files")
 OPTION('o', "output",           "FILE",                   TEXT,  out,             "t",          OUTPUT,
-       "lock file to write (MODEL.tgc-lock), or none")
+       "lock file to write (MODEL.tgc-lock); none: write no lock file")
 OPTION('o', "output",           "FILE",                   TEXT,  out,             "q",          OUTPUT,
        "file for the new model")
 OPTION(0,   "save-layers",      "FILE",                   TEXT,  save_layers,     "q",          OUTPUT,
@@ -147,17 +152,18 @@ OPTION(0,   "dot",              "FILE",                   TEXT,  dot,           
 OPTION(0,   "name",             "NAME",                   TEXT,  name,            "c",          OUTPUT,
        "prefix of the bundle's files and C symbols (net)")
 OPTION(0,   "emit",             "KIND",                   TEXT,  emit,            "c",          OUTPUT,
-       "form of the bundle's code, by backend. c: c; llvm: ir, asm, obj (default), lib, and with a linker so or wasm; opencl: "
-       "cl; metal: metal; cuda: cu, ptx, cubin or fatbin (default; cubins where nvFatbin is missing)")
+       "form of the bundle's code. With --backend=c: c; llvm: ir, asm, obj (default), lib, and if a linker is installed so or "
+       "wasm; opencl: cl; metal: metal; cuda: cu, ptx, cubin or fatbin (default; cubins where nvFatbin is missing)")
 OPTION(0,   "bindings",         "LIST",                   TEXT,  bindings,        "c",          OUTPUT,
        "also write the interface in these languages, separated by commas: cpp, python, rust (JavaScript: --emit=wasm)")
 OPTION(0,   "embed-weights",    "HOW",                    MAYBE, embed,           "c",          OUTPUT,
-       "put the weights into the program: incbin (by the assembler; used without HOW) or c (an array; slow to compile above about 10 MB); "
-       "file: into net_weights.bin only, as without this option, but also for machines without an operating system")
+       "put the weights into the program: incbin (by the assembler; used without HOW) or c (as a C array, slow to compile above "
+       "about 10 MB). file: leave them in net_weights.bin, the default except for machines without an operating system")
 OPTION(0,   "package",          "KIND",                   TEXT,  package,         "c",          OUTPUT,
        "write the files of another build system: cmake, meson, bazel, arduino, zephyr, esp-idf, platformio or android")
 OPTION(0,   "run-step",         0,                        FLAG,  run_step,        "c",          OUTPUT,
-       "add the function net_run_step, which runs a part of a run and returns, so that other work can go on in between; for C")
+       "add the function net_run_step, which does a part of a run and returns, so that other work can go on in between; only "
+       "with --backend=c")
 OPTION(0,   "no-cpu-check",     0,                        FLAG,  no_cpu_check,    "c",          OUTPUT,
        "skip the CPU feature check in net_init")
 OPTION(0,   "self-test",        0,                        FLAG,  self_test,       "c",          OUTPUT,
@@ -167,9 +173,9 @@ OPTION(0,   "format",           "FORMAT",                 TEXT,  format,        
 OPTION(0,   "json",             0,                        FLAG,  json,            "RVIkBPtdoqXA", OUTPUT,
        "print a report as JSON")
 OPTION(0,   "junit",            "FILE",                   TEXT,  junit,           "VIBA",        OUTPUT,
-       "write what was checked as JUnit's XML, for build servers")
+       "write the results of the checks as JUnit's XML, for build servers")
 OPTION(0,   "markdown",         "FILE",                   TEXT,  markdown,        "VIBA",        OUTPUT,
-       "append what was checked to this file, as a table in Markdown")
+       "append the results of the checks to this file, as a table in Markdown")
 OPTION(0,   "explain",          0,                        FLAG,  explain,         "cI",         OUTPUT,
        "show for each kernel its source nodes, schedule, operations and bytes")
 
@@ -179,8 +185,8 @@ OPTION(0,   "isa",              "ISA",                    TEXT,  isa,           
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "rvikbptw",   TARGET,
        "machine to compile for, as compile takes it (default: as with compile, " DEFAULT_ISA " or the machine that the backend names)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "crvikbptw",  TARGET,
-       "CPU that costs are for: a name that `tgc devices --machine=list` lists, or a file that `tgc devices --measure` printed; "
-       "without --isa also the machine to compile for (default with --isa=native: this CPU, if it was measured)")
+       "CPU whose facts the cost model uses: a name that `tgc devices --machine=list` lists, or a file that `tgc devices "
+       "--measure` printed; without --isa also the machine to compile for (default with --isa=native: this CPU, if it was measured)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "d",          TARGET,
        "print the facts of the CPU with this name or in this file, as compile --machine takes them; list: print the names of known CPUs")
 OPTION(0,   "predict",          0,                        FLAG,  predict,         "ip",         MEASURING,
@@ -208,27 +214,27 @@ OPTION(0,   "arch",             "LIST",                   TEXT,  archs,         
 OPTION(0,   "precision",        "HOW",                    TEXT,  precision,       "crvibptw",   PRECISION,
        "arithmetic precision: fp32 (default); fp32-strict: sums in one order everywhere; fp32-fast: products with relative "
        "errors up to 2^-14; bf16x6 or bf16x3: factors split into sums of bf16; bf16 or fp16: large weights are "
-       "rounded to that type, and with bf16 also the factors that bf16 instructions multiply by them; fp16-arith: up to 32 "
-       "products are added in fp16, where the machine does this faster")
+       "rounded to that type, and with bf16 also the values that bf16 instructions multiply by them; fp16-arith: up to 32 "
+       "products are added in fp16, if the machine does this faster")
 OPTION(0,   "weights",          "HOW",                    TEXT,  weights,         "crvibptw",   PRECISION,
        "weight-only quantisation: fp32 (none; default), bf16, fp16, int8 or int4; weights that a run reads more than a few times "
        "stay fp32")
 OPTION(0,   "denormals",        "HOW",                    TEXT,  denormals,       "crvbpw",     PRECISION,
        "denormal floats in kernels: flush (to zero; default, except with fp32-strict), or keep, which may cost time")
 OPTION(0,   "rtol",             "X",                      REAL,  rtol,            "V",          PRECISION,
-       "relative tolerance (1e-3); if --rtol or --atol is given, an error outside of them fails even where rounding explains it")
+       "relative tolerance (1e-3); if --rtol or --atol is given, an error beyond both fails even if rounding explains it")
 OPTION(0,   "atol",             "X",                      REAL,  atol,            "V",          PRECISION,
        "absolute tolerance (1e-7)")
 OPTION(0,   "require",          "METRIC>=X",              LIST,  requires,        "V",          PRECISION,
-       "least value of a metric, or with <= the greatest, over all runs; decides in place of the default tolerances; "
-       "METRIC@OUTPUT for one output. Metrics: max_ulp, max_relative, max_absolute, rms, cosine, snr (dB), top1 (share of rows with "
-       "the same greatest element), outside (elements outside the tolerances); may be repeated")
+       "least value that a metric over all runs must have, or with <= the greatest; the default tolerances then do not count; "
+       "METRIC@OUTPUT for one output. Metrics: max_ulp, max_relative, max_absolute, rms, cosine, snr (dB), top1 (share of rows "
+       "with the same greatest element), outside (elements outside the tolerances); may be repeated")
 OPTION(0,   "metric",           "NAME=COMMAND",           LIST,  metrics,         "V",          PRECISION,
        "one more metric: a shell command that gets two .npy files, the outputs of all runs and their references, and the "
        "output's name, and prints a number")
 OPTION(0,   "metric",           "METRIC",                 TEXT,  metric,          "q",          PRECISION,
-       "what to measure on held-out samples: METRIC of verify --require for the worst output, METRIC@OUTPUT for one (default: cosine), or "
-       "NAME=COMMAND as verify --metric takes it, of which more is better")
+       "measure of accuracy on held-out samples: a METRIC of verify --require for the worst output, METRIC@OUTPUT for one output "
+       "(default: cosine), or NAME=COMMAND as verify --metric takes it, whose greater numbers are better")
 OPTION(0,   "max-drop",         "X",                      REAL,  max_drop,        "q",          PRECISION,
        "how much worse the metric may be than the float model's; layers stay in floats until this holds on held-out samples")
 
@@ -238,7 +244,7 @@ OPTION(0,   "optimize",         "GOAL",                   TEXT,  optimize,      
 OPTION(0,   "max-arena",        "SIZE",                   TEXT,  max_arena,       "crvikbptw",  MEMORY,
        "most bytes of the arena, with k M G for powers of 1024; a model that needs more is refused")
 OPTION(0,   "max-weights",      "SIZE",                   TEXT,  max_weights,     "crvikbptw",  MEMORY,
-       "most bytes of the weights, likewise")
+       "most bytes of the weights; a model that needs more is refused")
 
 OPTION(0,   "state",            "IN=OUT[:KEY=VALUE,...]", LIST,  states,          "crVibptw",   STATE,
        "keep OUT inside the bundle as IN of the next run; * matches part of the names. Keys: axis, capacity, init, grow")
@@ -246,7 +252,7 @@ OPTION(0,   "steps",            "N",                      COUNT, steps,         
        "number of successive runs of a model with states (1)")
 
 OPTION(0,   "schedule",         "FILE",                   TEXT,  schedule,        "crvibpw",    TUNING,
-       "lock file with schedules (MODEL.tgc-lock, if it exists), or none")
+       "lock file to take schedules from (MODEL.tgc-lock, if it exists); none: use no lock file")
 OPTION(0,   "lock",             "FILE",                   TEXT,  lock,            "ci",         TUNING,
        "write all decisions of the compilation to a lock file, for --schedule")
 OPTION(0,   "no-tune-store",    0,                        FLAG,  no_store,        "crvibpw",    TUNING,
@@ -261,9 +267,9 @@ OPTION(0,   "import",           "LOG",                    TEXT,  import,        
        "measure nothing here: merge into the store the log of a folder from --job, and write the lock file; with --job, "
        "the import is done first")
 OPTION(0,   "time",             "TIME",                   TEXT,  time,            "t",          TUNING,
-       "how long it may take, with the runs of the whole model: 90, 90s, 5m or 1h (60s)")
+       "time for the search and for the runs of the whole model: 90, 90s, 5m or 1h (60s)")
 OPTION(0,   "trials",           "N",                      SIZE,  trials,          "t",          TUNING,
-       "stop after this many candidates; 0 (default): no limit; with --job: candidates per nest (16)")
+       "stop after this many candidates (0: no limit); with --job: candidates per nest (16)")
 OPTION(0,   "no-validate",      0,                        FLAG,  no_validate,     "t",          TUNING,
        "keep the schedules found without testing them in the whole model")
 OPTION(0,   "beam",             "N",                      COUNT, beam,            "t",          TUNING,
@@ -291,11 +297,11 @@ OPTION(0,   "limit",            "NAME=VALUE,...",         TEXT,  limits,        
 OPTION(0,   "baseline",         "FILE",                   TEXT,  baseline,        "IB",         MEASURING,
        "compare with an earlier report, which --json printed")
 OPTION(0,   "tolerance",        "NAME=PERCENT,...",       TEXT,  tolerance,       "IB",         MEASURING,
-       "growth above --baseline that passes (latency=10,code=1; others 0)")
+       "growth above --baseline that passes, in percent (latency=10,code=1; others 0)")
 OPTION(0,   "repeat",           "N",                      COUNT, repeat,          "B",          MEASURING,
        "measure a latency above its limit again, at most N times in all; the least counts (3)")
 OPTION(0,   "rate",             "HZ",                     REAL,  rate,            "B",          MEASURING,
-       "run at this rate, and report the greatest time, the jitter, how late runs begin, and a histogram")
+       "start a run this many times a second; report the greatest time, the jitter, how late runs begin, and a histogram")
 OPTION(0,   "cold",             0,                        FLAG,  cold,            "B",          MEASURING,
        "empty the caches before each run")
 OPTION(0,   "cpus",             "LIST",                   TEXT,  cpus,            "B",          MEASURING,
@@ -305,7 +311,7 @@ OPTION(0,   "csv",              "FILE",                   TEXT,  csv,           
 OPTION(0,   "vs-ort",           0,                        FLAG,  vs_ort,          "B",          MEASURING,
        "alternate with ONNX Runtime and compare times, through the Python named by TGC_PYTHON (python3)")
 OPTION(0,   "pairs",            "N",                      COUNT, pairs,           "B",          MEASURING,
-       "with --vs-untuned: compare N pairs of new processes, each for --seconds, and print how sure the gain is")
+       "with --vs-untuned: compare N pairs of new processes, each for --seconds, and print the gain with its confidence interval")
 OPTION(0,   "vs-untuned",       0,                        FLAG,  vs_untuned,      "B",          MEASURING,
        "alternate with the bundle without tuned schedules and compare times")
 OPTION(0,   "trace",            "FILE",                   TEXT,  trace,           "P",          MEASURING,
@@ -316,11 +322,11 @@ OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,      
 OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "cRVBPqwA",    LIMITS,
        "time limit of the C compiler or the linker for one file (10m)")
 OPTION(0,   "max-nodes",        "N",                      COUNT, max_nodes,       "crvikbptqw", LIMITS,
-       "limit of the model's nodes, after inlining functions (10000000)")
+       "limit of the number of the model's nodes, after inlining functions (10000000)")
 OPTION(0,   "max-unroll",       "N",                      COUNT, max_unroll,      "crvikbptqw", LIMITS,
-       "limit of nodes made by unrolling loops, scans, sequences and recurrent operators (1000000)")
+       "limit of the number of nodes made by unrolling loops, scans, sequences and recurrent operators (1000000)")
 OPTION(0,   "max-nesting",      "N",                      COUNT, max_nesting,     "crvikbptqw", LIMITS,
-       "limit of nested messages in the file (100)")
+       "limit of the depth of protobuf messages nested in the file (100)")
 OPTION(0,   "max-decoded",      "BYTES",                  COUNT, max_decoded,     "crvikbptqw", LIMITS,
        "memory limit for the decoded file (32 times its size, plus 64 MiB)")
 OPTION(0,   "max-fold",         "BYTES",                  COUNT, max_fold,        "crvikbptqw", LIMITS,
@@ -333,7 +339,7 @@ OPTION(0,   "no-index-status",  0,                        FLAG,  no_index_status
        "do not report indices out of range in a run's status; they are clamped either way")
 
 OPTION('d', "dump",             "LETTERS",                TEXT,  dump,            "crvibp",     DEBUG,
-       "print the intermediate representation after the passes and steps with these letters, on stderr")
+       "print the intermediate representation after the passes and steps with these letters, which tgc ops lists, on stderr")
 OPTION(0,   "stop-after",       "PASS",                   TEXT,  stop_after,      "c",          DEBUG,
        "stop after this pass or step and print the text form on stdout; load: the model as it was read")
 OPTION(0,   "kernel",           "K",                      SIZE,  kernel,          "crvibp",     DEBUG,

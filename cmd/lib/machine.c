@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* machine.c: the CPU that costs are for: --machine, else this CPU as it was measured, else the rates of the table. Only
- * `tgc devices --measure` measures a CPU (machine_measure.c). */
+/* machine.c: the CPU whose facts the cost model uses: that of --machine, else this CPU as it was measured, else the rates of the
+ * table. machine_measure.c measures a CPU. */
 #include "../cmd.h"
 #include "../../compiler/target/cpu_facts.h"
 #include <string.h>

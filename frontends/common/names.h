@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* names.h: collects names for messages: " 'a', 'b' and 3 more", or " none"; each name appears once. */
+/* names.h: collects names for messages. A name that is added twice is collected once. */
 #ifndef TGC_NAMES_H
 #define TGC_NAMES_H
 #include "../../compiler/support/support.h"
@@ -7,6 +7,6 @@
 typedef struct Names { VEC(const char *) p; } Names; /* heap; freed by the owner with VEC_FREE */
 
 void names_add(Ctx *c, Names *n, const char *name);
-const char *names_text(Ctx *c, const Names *n);
-const char *names_near(Ctx *c, const Names *n, const char *word); /* did_you_mean for `word` among the names */
+const char *names_text(Ctx *c, const Names *n); /* " 'a', 'b' and 3 more", or " none" */
+const char *names_near(Ctx *c, const Names *n, const char *word); /* "; did you mean 'a'?" if a name is similar to word, or "" */
 #endif

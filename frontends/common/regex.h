@@ -4,15 +4,16 @@
 #define TGC_REGEX_H
 #include "../../compiler/support/support.h"
 
-enum { DFA_STATES = 4096 }; /* limit of an automaton; rule: a state fits in 16 bits */
+enum { DFA_STATES = 4096 }; /* most states of an automaton; rule: a state fits in 16 bits */
 
 typedef struct Dfa {
-  int states, classes;
-  uint8_t class_of[256]; /* bytes of one class lead to the same states */
-  const uint16_t *next;  /* [states][classes] */
-  const bool *accepts;   /* by state: a text that ends here matches as a whole. State 0 is the first */
+  int states, classes;   /* numbers of states, and of classes of bytes */
+  uint8_t class_of[256]; /* by byte: its class; bytes of one class lead to the same states */
+  const uint16_t *next;  /* [state * classes + class]: the next state. State 0 is the first */
+  const bool *accepts;   /* by state: a text that ends in this state matches as a whole */
 } Dfa;
 
-/* Syntax of RE2, on UTF-8. NULL: done; else the reason why it cannot be compiled. Memory comes from m. */
+/* Compiles a pattern of n bytes of UTF-8, in the syntax of RE2. Returns NULL, or the reason why it cannot be compiled. Memory of
+ * the automaton comes from m. */
 const char *regex_compile(Arena *m, const char *pattern, size_t n, Dfa *out);
 #endif

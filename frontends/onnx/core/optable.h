@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* One row per form of an operator. Columns: domain, name, first and last opset of the form, least and most inputs and outputs,
- * types of the inputs, attributes, builder, the builder's argument. build.h explains the letters. Rows are sorted by name, domain
- * and opset, since row_find bisects them. Most builders of old forms are adapters (adapt.c). An adapter turns the node into the
- * newest form of the operator, or into the operator that replaced it. The row of a newest form ends at OPSET_NOW. */
+/* optable.h: the ONNX operators that tgc reads. An operator has a row for each of its forms, which differ in inputs or attributes.
+ * Columns: domain ("" is ai.onnx), name, first and last opset version of the form, least and greatest number of inputs, least and
+ * greatest number of outputs, types of the inputs, attributes, builder, argument of the builder. A comment of build.h explains
+ * the letters of the types and of the attributes, ANY and SOME. The last version of a newest form is OPSET_NOW.
+ *
+ * Rows are sorted by name, domain and opset, since row_find bisects them. Most builders of old forms are adapters (adapt.c): an
+ * adapter turns the node into the newest form of the operator, or into the operator that replaced it. A file that includes this
+ * one first defines OPROW.
+ *
+ * The macros below are attributes that several rows have in common. */
 #define OLD "consumed_inputs:I"
 #define BROADCAST "axis:i broadcast:i=0 consumed_inputs:I"
 #define SLIDE "auto_pad:s{NOTSET|SAME_UPPER|SAME_LOWER|VALID}=NOTSET strides:I>=1 dilations:I>=1 pads:I "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of the standard that optable.h lacks, with the reason: domain, name, reason. Operators of later standards and of
- * other domains are refused without a reason. */
-#define STRINGS "tgc has no strings"
+/* refused.h: known operators that tgc does not read: domain ("" is ai.onnx), name, and the reason, which the message quotes.
+ * Operators that neither this list nor optable.h names are refused without a reason. */
+#define TOKENS "tgc does not split text into tokens"
 #define DATA_SIZE "the size of its result depends on the data"
 #define RANDOM "its results are random"
 #define TRAINING "tgc does not train models"
@@ -21,7 +21,7 @@ REFUSED("com.microsoft", "BeamSearch",        GENERATION)
 REFUSED("com.microsoft", "GreedySearch",      GENERATION)
 REFUSED("com.microsoft", "NhwcConv",          "its definition does not say in which order its weights are stored")
 REFUSED("com.microsoft", "Sampling",          GENERATION)
-REFUSED("com.microsoft", "Tokenizer",         STRINGS)
+REFUSED("com.microsoft", "Tokenizer",         TOKENS)
 REFUSED("com.microsoft", "Unique",            DATA_SIZE)
 REFUSED("com.microsoft", "WhisperBeamSearch", GENERATION)
 REFUSED("com.microsoft.nchwc", "AveragePool", ONE_MACHINE)
@@ -32,7 +32,7 @@ REFUSED("com.microsoft.nchwc", "MaxPool", ONE_MACHINE)
 REFUSED("com.microsoft.nchwc", "ReorderInput", ONE_MACHINE)
 REFUSED("com.microsoft.nchwc", "ReorderOutput", ONE_MACHINE)
 REFUSED("com.microsoft.nchwc", "Upsample", ONE_MACHINE)
-#undef STRINGS
+#undef TOKENS
 #undef DATA_SIZE
 #undef RANDOM
 #undef TRAINING

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /* onnx.h: the records that the two halves of the ONNX front end share. The reading half (wire/) turns a file into these
- * records. The building half (core/, ops/) turns the records into a Graph. onnx.c calls both. No protobuf type crosses this
- * interface.
+ * records. The building half (core/, ops/) turns the records into a Graph. onnx.c calls both. Records have no types of protobuf.
  *
- * Names, files and functions are resolved in the records. Values are numbers, so scopes and shadowing are settled. Model-local
- * functions are inlined. Nodes are in topological order. Every tensor is a Tensor. The reader guarantees:
+ * In the records, a value is a number (OnnxId) and not a name, so scopes and shadowing are settled. Files of external data are
+ * read. Calls of the model's own functions are replaced by the functions' nodes (inlining). Nodes are in topological order. Every
+ * tensor is a Tensor. The reader guarantees:
  *   - Each value has exactly one definition: a graph input, an initializer or one node output. An input may also have an
  *     initializer, its default; the reader makes it a constant.
- *   - Every node input and graph output is defined, earlier in order or in an enclosing graph.
+ *   - Every input of a node and every output of a graph is defined, earlier in the order or in an enclosing graph.
  *   - Attribute values have the kind they declare. Names are unique within a node. Strings are UTF-8 without NUL.
  *   - Inputs of the main graph are tensors of a type that tgc supports, with rank <= MAX_RANK, or sequences and optionals of such
  *     tensors.
- * The builders check that an operator exists and that its arguments make sense. */
+ * The building half checks that operators exist, and that their inputs and attributes make sense. */
 #ifndef TGC_ONNX_H
 #define TGC_ONNX_H
 #include "../../frontends.h"
 
 enum { OPSET_NOW = 28 };      /* newest opset of ai.onnx that tgc reads; rule: optable.h has rows up to it */
 
-enum { USER_RANK = 8 }; /* largest rank of a value of the model; rule: below MAX_RANK, since builders add axes of their own */
+enum { USER_RANK = 8 };       /* largest rank of a value of the model; rule: less than MAX_RANK, since builders add axes */
 
 typedef uint32_t OnnxId;      /* index into OnnxModel.values; 0: an omitted optional input or output */
 
 typedef struct OnnxDim {
   int64_t value;              /* >= 0; -1: not fixed */
   const char *param;          /* dim_param when not fixed; NULL: the model gives neither a value nor a name */
-  int64_t negative;           /* negative value that the model gives for the extent; else 0 */
+  int64_t negative;           /* the value that the model gives, if it is negative; else 0 */
 } OnnxDim;
 
 typedef enum { ON_NOTYPE, ON_TENSOR, ON_SEQUENCE, ON_MAP, ON_OPTIONAL, ON_SPARSE } OnnxTypeKind;
 typedef struct OnnxType {     /* as declared; ON_NOTYPE: nothing is declared */
   OnnxTypeKind kind;
-  OnnxTypeKind inside;        /* contents of a sequence or an optional: ON_TENSOR, or ON_SEQUENCE of tensors; else ON_NOTYPE.
-                                 The other fields describe these tensors */
+  OnnxTypeKind inside;        /* what a sequence or an optional contains: ON_TENSOR, or ON_SEQUENCE of tensors. The other fields
+                                 then describe these tensors. ON_NOTYPE for other kinds */
   int elem;                   /* TensorProto.DataType of ON_TENSOR and ON_SPARSE; 0: not given */
   int rank;                   /* -1: no shape is given */
   const OnnxDim *dims;        /* rank entries */
@@ -40,7 +40,7 @@ typedef struct OnnxType {     /* as declared; ON_NOTYPE: nothing is declared */
 
 typedef struct OnnxValue {
   const char *name;           /* as in the model, for messages and manifests; not unique after inlining */
-  const Tensor *init;         /* value of a constant; NULL: the value is computed or an input */
+  const Tensor *init;         /* value of a constant; NULL: the value is computed, or it is an input */
   OnnxType type;              /* from value_info, graph inputs and outputs */
 } OnnxValue;
 
@@ -54,33 +54,33 @@ typedef struct OnnxGraph OnnxGraph;
 typedef struct OnnxAttr {
   const char *name;
   OnnxAttrKind kind;
-  size_t n;                   /* entries: 1 unless kind is a list */
-  union {                     /* AT_FLOAT and AT_FLOATS share floats, and likewise for the others */
+  size_t n;                   /* number of entries; 1 unless kind is a list */
+  union {                     /* a single value is an array of one: AT_FLOAT and AT_FLOATS use floats, and so on */
     const float *floats;
     const int64_t *ints;
     const Bytes *strings;     /* NUL-terminated, UTF-8 */
     const Tensor *tensors;
     OnnxGraph *const *graphs;
-    const OnnxType *types;    /* sparse tensors have no member, since no builder takes them */
+    const OnnxType *types;    /* sparse tensors have no member of the union, since no builder takes them */
   } u;
 } OnnxAttr;
 
 typedef struct OnnxNode {
   const char *op, *domain;    /* domain "" is ai.onnx */
   const char *name;           /* may be "" */
-  const char *text;           /* "node 17 'conv1' (Conv, opset 11)", as ir_origin takes it */
+  const char *text;           /* "node 17 'conv1' (Conv, opset 11)": names the node in messages and reports */
   int64_t opset;              /* opset version of the domain for this node; 0: the domain is not imported */
-  uint32_t index;             /* place in the file; an inlined node has the index of the call */
+  uint32_t index;             /* place in the file, from 0; a node of an inlined function has the index of the call */
   uint32_t nin, nout, nattr;
-  const OnnxId *in, *out;     /* 0: omitted; trailing omitted ones are cut */
+  const OnnxId *in, *out;     /* 0: omitted; nin and nout do not count omitted values at the end */
   const OnnxAttr *attr;
 } OnnxNode;
 
-struct OnnxGraph {            /* the main graph, or a body of If, Loop, Scan */
+struct OnnxGraph {            /* the main graph, or a body of an If, Loop or Scan */
   const char *name;
   uint32_t nin, nout, nnodes;
   const OnnxId *in;           /* in the main graph, the list lacks inputs that an initializer makes constant */
-  const OnnxId *out;          /* may repeat; may be inputs or constants */
+  const OnnxId *out;          /* a value may occur twice, and may be an input or a constant */
   OnnxNode *nodes;
 };
 
@@ -89,25 +89,28 @@ typedef struct OnnxImport { const char *domain; int64_t version; } OnnxImport;
 typedef struct OnnxModel {
   int64_t ir_version;
   uint32_t nimports;
-  const OnnxImport *imports;  /* imports of the model; each node has its own opset */
-  VEC(OnnxValue) values;      /* [0] unused; heap */
+  const OnnxImport *imports;  /* opset versions that the model imports; each node has the one of its domain */
+  VEC(OnnxValue) values;      /* by OnnxId; [0] is not used. On the heap */
   OnnxGraph graph;
 } OnnxModel;
 
-/* ---- read.c: reads the file into records; fails with EX_BADMODEL or EX_NOINPUT_. The caller frees m->values, also after a
- * failure; all the rest lies in c->model ---- */
+/* ---- read.c ---- */
+/* Reads the file into records. Fails with EX_BADMODEL or EX_NOINPUT_. The caller frees m->values, also after a failure; the rest
+ * lies in c->model. */
 void onnx_read(Ctx *c, const char *path, const LoadOptions *o, OnnxModel *m);
-static inline Pos onnx_pos(const OnnxNode *n) { return (Pos){ .node = n->text }; }
-const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name); /* attr.c; NULL: the node does not have it */
+static inline Pos onnx_pos(const OnnxNode *n) { return (Pos){ .node = n->text }; } /* position for messages */
+const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name); /* attr.c; NULL: the node has no such attribute */
 const char *onnx_type_name(int elem);          /* name of a TensorProto.DataType, such as "float16"; NULL: no such type */
 
-/* ---- cut.c: removes nodes and inputs that no output needs ---- */
-void onnx_cut(Ctx *c, OnnxModel *m);
-/* Turns results of nodes into inputs of the model. types: type and shape of each, by name; NULL: take what the model declares.
- * Returns false, and changes nothing, if it does not declare all of them. */
+/* ---- cut.c ---- */
+void onnx_cut(Ctx *c, OnnxModel *m);           /* removes nodes and inputs that no output needs */
+/* Makes the results of nodes that `froms` names inputs of the model. types: a graph whose values of the same names have their
+ * types and shapes; NULL: the model declares them. Returns false, and changes nothing, if the model does not declare all of
+ * them. */
 bool onnx_start(Ctx *c, OnnxModel *m, const TextList *froms, const Graph *types);
 
-/* ---- onnx.c: turns records into a graph. Gives symbolic dimensions their values. Lists all unsupported operators before it
- * fails ---- */
+/* ---- onnx.c ---- */
+/* Turns the records into a graph. Gives dimensions with names their values. If operators are not supported, it reports all of
+ * them before it fails. */
 Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o);
 #endif

@@ -13,35 +13,35 @@ typedef struct Imports { /* opset versions by domain, for the model or for one f
   const OnnxImport *p;
 } Imports;
 
-/* ---- walking into the bodies of nodes' attributes ---- */
+/* ---- bodies: the graphs in attributes of an If, Loop or Scan ---- */
 
 typedef struct Body {
-  NodeProto **nodes;
+  NodeProto **nodes;       /* its n nodes */
   size_t n;
   const GraphProto *graph;
-  bool entered;            /* bodies inside of this one are already on the stack above it */
+  bool entered;            /* the bodies inside of this one are already on the stack above it */
 } Body;
-typedef VEC(Body) Bodies;  /* stack of bodies still to be walked; heap */
+typedef VEC(Body) Bodies;  /* a stack of the bodies that are still to be visited; on the heap */
 
-void push_bodies(Bodies *to, const NodeProto *n);
+void push_bodies(Bodies *to, const NodeProto *n); /* pushes the bodies of a node */
 
 /* ---- functions.c: model-local functions ---- */
 
 typedef struct Size {      /* size of a list of nodes after inlining */
-  int64_t flat, total;     /* nodes in the list itself, and with all bodies below; INT64_MAX: too many to count */
+  int64_t flat, total;     /* flat: number of nodes without those in bodies; total: with them; INT64_MAX: too many to count */
   uint32_t depth;          /* depth of nested calls */
 } Size;
 
 typedef struct Function {
   const Onnx__FunctionProto *p;
   const char *name, *domain, *overload;
-  const char *text;        /* "function 'domain.name'", for messages */
+  const char *text;        /* "function 'domain.name'", for messages to the user */
   Imports imports;
   AttrProto **defaults;    /* default values of the function's attributes */
   size_t ndefaults;
-  uint32_t next;           /* next function of the same name: index + 1; 0: none */
-  uint32_t *order;         /* indices of the function's nodes in order; NULL until the first call */
-  Size size;               /* size of a call; depth includes the function itself */
+  uint32_t next;           /* 1 + the index of the next function of the same name; 0: there is none */
+  uint32_t *order;         /* indices of the function's nodes in topological order; NULL until the first call is inlined */
+  Size size;               /* size of a call; Size.depth includes the function itself */
 } Function;
 
 typedef struct Functions {
@@ -53,18 +53,20 @@ typedef struct Functions {
   Bodies bodies;           /* stack of a walk */
 } Functions;
 
+/* Reads n opset imports. where: the model or the function that has them, for messages to the user */
 Imports read_imports(Ctx *c, size_t n, Onnx__OperatorSetIdProto *const *p, const char *where);
 
-/* Fails if functions call each other in a cycle or too deeply, or if inlining makes too many nodes. */
+/* Fills in f from the functions of the model. Fails if functions call each other in a cycle or too deeply, or if inlining makes
+ * too many nodes. */
 void functions_read(Functions *f, const Onnx__ModelProto *model);
 void functions_free(Functions *f);
-Function *function_of(const Functions *f, const NodeProto *call); /* function that a node calls; NULL: none */
-Size inlined_size(Functions *f, NodeProto **nodes, size_t n);
+Function *function_of(const Functions *f, const NodeProto *call); /* the function that a node calls; NULL: it calls none */
+Size inlined_size(Functions *f, NodeProto **nodes, size_t n);     /* the size of a list of n nodes */
 
 /* ---- order.c ---- */
 
-/* Topological sort. Element i needs need[start[i]] .. need[start[i + 1] - 1]. Writes a permutation of 0 .. n-1 to order: each
- * element follows those it needs, else the original order stays. Returns 0. If there is a cycle, writes its elements to order
- * and returns its length. */
+/* Sorts n elements topologically. Element i needs the elements need[start[i]] to need[start[i + 1] - 1]. Writes the new order of
+ * the numbers 0 to n - 1 to `order`: each element follows those that it needs, and otherwise the old order stays. Returns 0. If
+ * there is a cycle, writes its elements to `order` and returns their number. */
 uint32_t order_by_need(Arena *scratch, uint32_t n, const uint32_t *start, const uint32_t *need, uint32_t *order);
 #endif
