@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* session.h: the state of a compilation that the functions of tgc.h make step by step. The program tgc uses sessions, too. A verb
- * opens one with its own context and options, calls the functions of tgc.h, and prints facts of the session. */
+/* session.h: a session is a struct tgc, the state of one compilation. The functions of tgc.h fill it in step by step. The
+ * program tgc uses sessions, too. A verb opens one with its own context and options, calls the functions of tgc.h, and prints
+ * what it finds in the session. */
 #ifndef TGC_SESSION_H
 #define TGC_SESSION_H
 #include "../cmd/cmd.h"
 #include "tgc.h"
 
 struct tgc {
-  Ctx *c;                  /* &own, or the program's */
+  Ctx *c;                  /* &own, or (guest) the context of the program tgc */
   Ctx own;
-  Arena texts;             /* values of options, until tgc_free */
-  Options set;             /* options that were set; its lists are owned unless `guest` */
-  Options o;               /* copy of `set`; the model's dump changes some options in it */
-  bool guest;              /* c is the program's context, whose messages are printed as usual */
-  bool loaded, used;       /* loaded: g is a graph; used: g was compiled, and may have changed */
+  Arena texts;             /* owns the values of options, until tgc_free */
+  Options set;             /* options that were set; the session owns the lists in it unless `guest` */
+  Options o;               /* copy of `set`; if the model is a dump, the dump changes some options in it */
+  bool guest;              /* the session belongs to the program tgc, and messages are printed as usual */
+  bool loaded, used;       /* loaded: g is a graph; used: g was compiled, which may have changed it */
   bool stale;              /* options were set since the model was loaded */
-  tgc_listener *listener;
+  tgc_listener *listener;  /* from tgc_listen */
   void *listener_arg;
-  const char *path;
+  const char *path;        /* path of the model */
   /* ---- from tgc_load ---- */
-  Resumed *from;           /* the model, if it is a dump; else NULL */
+  Resumed *from;           /* the dump, if the model is one; else NULL */
   const Target *target;
-  Feed feed;
+  Feed feed;               /* data of the options input and data */
   Graph *g;
   /* ---- from session_sample ---- */
-  Sample sample;
-  bool sampled;            /* the error of the precision can be measured */
+  Sample sample;           /* inputs, and the exact outputs for them */
+  bool sampled;            /* sample is filled in, so the error of the precision can be measured */
   /* ---- from session_plan and tgc_compile ---- */
-  Tensor *test_in, *test_out, *test_room; /* data of --self-test, and how far each element may be off */
+  Tensor *test_in, *test_out, *test_room; /* inputs and outputs for --self-test, and the tolerance of each element of outputs */
   Plan *p;
-  const OutputError *errors;
+  const OutputError *errors; /* by output, the error that the precision causes; NULL: not measured */
   Bundle bundle;
 };
 
-void session_over(tgc *t, Ctx *c, const Options *o); /* opens a session of the program, with these options */
-void session_end(tgc *t);                            /* frees memory of a session of the program */
+void session_over(tgc *t, Ctx *c, const Options *o); /* opens a session of the program, with this context and these options */
+void session_end(tgc *t);                            /* frees the memory of a session of the program */
 /* Steps of tgc_compile */
-void session_sample(tgc *t); /* the exact outputs, if the error of a precision is to be measured. May fail() in the session's context */
-int session_plan(tgc *t);                            /* compiles; a status */
+/* Computes the exact outputs, if the error of a precision is to be measured. It may call fail(), which the caller must catch. */
+void session_sample(tgc *t);
+int session_plan(tgc *t);                            /* compiles the graph; returns a status of tgc.h */
 #endif

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* tgc.h: libtgc, the compiler as a library: from a model in a file to a bundle in memory or in a folder. docs/libtgc.md is its
- * manual, with an example.
+/* tgc.h: libtgc, the compiler as a library. It reads a model from a file and makes a bundle, in memory or in a folder.
+ * docs/libtgc.md is its manual, with an example.
  *
- * A tgc is a compilation: its options, its model, its bundle. Several may exist at the same time. Different threads may use
- * different ones at the same time, but each is for one thread at a time. The library never ends the process, prints nothing,
- * and installs no signal handler.
+ * A tgc is one compilation: its options, its model, its bundle. Several may exist at the same time. Different threads may use
+ * different tgcs at the same time, but only one thread may use a tgc at a time. The library never ends the process, prints
+ * nothing, and installs no signal handler.
  *
- * Functions that can fail return a status, TGC_OK or another one of the list below. Before a function returns a failure, the
- * function that tgc_listen set gets at least one error message. A tgc may be used again after a failure. Exceptions are TGC_BUG
- * and a lack of memory: after these call tgc_free, which then may leave some memory behind.
+ * Functions that can fail return a status: TGC_OK or another number of the list below. Before a function returns a failure, it
+ * calls the function set with tgc_listen with at least one error message. A tgc may be used again after a failure. Exceptions are
+ * TGC_BUG and a lack of memory: then call tgc_free, which may leave some memory allocated.
  *
- * All texts end with a zero byte, and are UTF-8 unless a name of the model is not. A pointer that a function returns or fills in
- * belongs to the tgc. It is valid until tgc_free, or until the next call of a function that the comment names.
+ * All texts end with a zero byte. They are UTF-8, except that names in a model may be other bytes. A pointer that a function
+ * returns or fills in belongs to the tgc. It is valid until tgc_free, or until the next call of a function that its comment
+ * names.
  *
- * tgc_verify starts child processes and waits for them, and so do options that need a C compiler or a linker (emit=so and
- * emit=wasm). Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new folder in $TMPDIR. */
+ * tgc_verify starts child processes and waits for them. So does tgc_compile if an option needs a C compiler or a linker (emit=so
+ * and emit=wasm). Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new folder in
+ * $TMPDIR. */
 #ifndef TGC_H
 #define TGC_H
 #include <stddef.h>
@@ -28,7 +30,7 @@
 extern "C" {
 #endif
 
-#define TGC_ABI 1 /* changes if old callers break; the soname has it */
+#define TGC_ABI 1 /* version of the interface; it changes if old callers break, and is a part of the library's soname */
 
 typedef struct tgc tgc;
 
@@ -62,20 +64,20 @@ typedef struct tgc_message {
   const char *text;    /* without a full stop: "group 3 does not divide 64 channels" */
 } tgc_message;
 
-/* From here on f gets each message, during the call that causes it. The record and its texts are valid until f returns. f must
- * not call functions of this library for t, and must return. NULL, as at first: messages are dropped. */
+/* From now on, a function of the library that has a message calls f with it, and with arg. *m and its texts are valid until f
+ * returns. f must return, and must not call functions of this library for t. f NULL, the default: messages are dropped. */
 typedef void tgc_listener(void *arg, const tgc_message *m);
 TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
 
 /* ---- input ---- */
 /* Sets an option by its name on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and `tgc help verify` list the
- * options. value: NULL for an option that takes none. An option that may be repeated gets one more value each time; any other one
- * gets a new value. Options that only print are refused, and so are `output`, `json` and `explain`. Texts are copied. Values that
- * exclude each other are found later, by tgc_load, tgc_compile and tgc_verify. */
+ * options. value: NULL for an option that takes none. An option that may be repeated gets one more value with each call; for any
+ * other option the last value counts. Options that only print are refused, and so are `output`, `json` and `explain`. Texts are
+ * copied. Options that exclude each other are refused later, by tgc_load, tgc_compile and tgc_verify. */
 TGC_PUBLIC int tgc_set(tgc *t, const char *option, const char *value);
 
-/* Reads a model, .onnx or .tg, and refuses an invalid or unsupported one. Some limits can be checked only while code is made;
- * tgc_compile checks these. The previous model and bundle are dropped. */
+/* Reads a model, an .onnx or .tg file. Fails if it is invalid or unsupported. Some limits can be checked only while code is made;
+ * tgc_compile checks these. The previous model and bundle of t are dropped. */
 TGC_PUBLIC int tgc_load(tgc *t, const char *path);
 
 enum { TGC_INPUT, TGC_OUTPUT, TGC_STATE };
@@ -86,12 +88,13 @@ typedef struct tgc_value {
   const int64_t *dims; /* rank numbers */
 } tgc_value;
 
-/* Describes input, output or state number i, from 0, of the model that was loaded. Its pointers are valid until the next
- * tgc_load, tgc_compile or tgc_verify. Returns 1; 0: there is no such value, and *v is not changed. */
+/* Fills in *v for input, output or state number i, from 0, of the model that was loaded. kind: TGC_INPUT, TGC_OUTPUT or
+ * TGC_STATE. The pointers in *v are valid until the next tgc_load, tgc_compile or tgc_verify. Returns 1; 0: there is no such
+ * value, and *v is not changed. */
 TGC_PUBLIC int tgc_describe(const tgc *t, int kind, size_t i, tgc_value *v);
 
 /* ---- output ---- */
-/* Compiles the model to a bundle in memory. It drops the previous bundle. */
+/* Compiles the model to a bundle in memory. The previous bundle of t is dropped. */
 TGC_PUBLIC int tgc_compile(tgc *t);
 
 typedef struct tgc_file {
@@ -100,19 +103,19 @@ typedef struct tgc_file {
   size_t bytes;
 } tgc_file;
 
-/* File number i, from 0, of the bundle; its pointers are valid until the next tgc_load or tgc_compile. Returns 1; 0: there is no
- * such file, and *f is not changed. */
+/* Fills in *f for file number i, from 0, of the bundle. The pointers in *f are valid until the next tgc_load or tgc_compile.
+ * Returns 1; 0: there is no such file, and *f is not changed. */
 TGC_PUBLIC int tgc_bundle_file(const tgc *t, size_t i, tgc_file *f);
 
-/* Writes the bundle into a folder. The bundle that was there stays until the new one is complete. A folder that is neither empty
- * nor a bundle is refused. */
+/* Writes the bundle into a folder. A bundle that is there stays until the new one is complete. Fails if the folder exists and is
+ * neither empty nor a bundle. */
 TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
-/* Compiles the model, for the machine that tgc_compile would take. Builds it with the C compiler and runs it in a child
- * process. Compares its outputs with those of the option data, or of the interpreter. TGC_FAILED: they differ. *report gets the
- * report of `tgc verify --json` as text, valid until tgc_free; NULL after any other failure. report may be NULL. The bundle of
- * tgc_compile stays as it is. */
+/* Compiles the model for the same machine as tgc_compile. Builds a bundle with the C compiler and runs it in a child process.
+ * Compares its outputs with those that the option `data` names, or else with those of the interpreter. Returns TGC_FAILED if they
+ * differ. report: NULL, or the address of a pointer. *report gets the text that `tgc verify --json` prints, valid until tgc_free;
+ * after failures other than TGC_FAILED it is NULL. The bundle of tgc_compile stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt.h: declarations that all bundles share: status codes, the version of the interface, a helper that maps a weights file,
- * and threads. C99, usable from C++. Several bundles in one program need one tgcrt.c, and one tgcrt_pool.c if they use its
- * threads. */
+/* tgcrt.h: the runtime that all bundles share: status codes, element types, functions that map a weights file, and a pool of
+ * threads. C99, usable from C++. A program with several bundles needs one tgcrt.c, and one tgcrt_pool.c if they use its threads.
+ * NAME stands for the name of a bundle, with which its functions begin, as in net_run. Sizes are in bytes. Functions of type int
+ * return a status, unless their comment says otherwise. */
 #ifndef TGCRT_H
 #define TGCRT_H
 #include <stddef.h>
@@ -20,34 +21,35 @@ extern "C" {
 #define TGCRT_ABI_MAJOR 1 /* changes if old callers break */
 #define TGCRT_ABI_MINOR 5 /* grows with each addition */
 
-/* The numbers never change; new ones are added at the end. */
+/* The status codes. The numbers never change; new ones are added at the end. */
 enum {
   TGCRT_OK = 0,
   TGCRT_ARGUMENT = 1, /* a pointer is null */
   TGCRT_ARENA = 2,    /* the arena is too small or not aligned to TGCRT_ALIGN */
-  TGCRT_WEIGHTS = 3,  /* the weights have another size, or are not aligned to TGCRT_ALIGN */
-  TGCRT_UNREADY = 4,  /* the context was not initialised by this model */
+  TGCRT_WEIGHTS = 3,  /* the weights do not have the model's size, or are not aligned to TGCRT_ALIGN */
+  TGCRT_UNREADY = 4,  /* NAME_init of this model has not initialised the context */
   TGCRT_INDEX = 5,    /* a value used as an index was out of range and has been clamped */
   TGCRT_FILE = 6,     /* a file cannot be read, or is not what was expected */
   TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions the model was compiled for */
   TGCRT_STATE = 8,    /* no state has that number, or the saved state is not of this model */
   TGCRT_THREADS = 9,  /* a thread cannot be started */
   TGCRT_DIGEST = 10,  /* the weights have another SHA-256 than those that the model was compiled with */
-  /* bundles for devices: tgcrt_device.h */
+  /* the next six come from bundles for devices only (tgcrt_device.h) */
   TGCRT_DRIVER = 11,  /* the driver's library is missing, or lacks a needed function */
   TGCRT_DEVICE = 12,  /* there is no such device, or it lacks what the model needs */
   TGCRT_MEMORY = 13,  /* the device has too little memory */
   TGCRT_BUILD = 14,   /* the driver's compiler refuses the kernels */
   TGCRT_LOST = 15,    /* the device or its queue failed: the context is unusable until NAME_close and NAME_init */
-  TGCRT_BUSY = 16,    /* the time limit has passed, and the work goes on */
+  TGCRT_BUSY = 16,    /* the time limit has passed, but the device still works */
   TGCRT_SIZE = 17,    /* a size is outside of the range that the model was compiled for */
-  TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for: the outputs have the first ones */
+  TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for; the outputs have the first ones */
 };
 #define TGCRT_ALIGN 64 /* alignment of the arena and of the weights, in bytes */
-/* the next aligned address after p; the memory at p must be TGCRT_ALIGN bytes larger than needed */
+/* The next address behind p that is a multiple of TGCRT_ALIGN. So the memory at p must be TGCRT_ALIGN bytes larger than
+ * needed. */
 #define TGCRT_ALIGNED(p) ((unsigned char *)(p) + (TGCRT_ALIGN - (uintptr_t)(p) % TGCRT_ALIGN))
 
-const char *tgcrt_strerror(int status); /* never null */
+const char *tgcrt_strerror(int status); /* a text for a status; never null */
 
 /* Types of elements, with ONNX's numbers, which never change. */
 enum {
@@ -66,15 +68,15 @@ enum {
   TGCRT_BF16 = 16  /* the upper half of an F32 */
 };
 
-/* SHA-256 (FIPS 180-4) as 64 hexadecimal digits in lower case and a zero */
+/* Writes the SHA-256 (FIPS 180-4) of the data to hex, as 64 hexadecimal digits in lower case and a zero byte. */
 void tgcrt_sha256(const void *data, size_t bytes, char hex[65]);
-int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex); /* TGCRT_DIGEST if it differs from hex */
+int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex); /* TGCRT_DIGEST if the data's SHA-256 is not hex */
 #ifdef TGCRT_DEBUG
-/* tgcrt_check_sha256 for models in LLVM IR, which call it if it is linked */
+/* The same for bundles whose code LLVM made. They call this function if the program has it. */
 int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex);
 #endif
 
-/* Features beyond the baseline of an architecture that generated code may use. The bits never change. */
+/* Features of CPUs that generated code may use beyond the baseline of the architecture. The bits never change. */
 enum {
   TGCRT_CPU_AVX2 = 1 << 0,        /* all of x86-64-v3: AVX2, FMA, BMI2, F16C, ... */
   TGCRT_CPU_AVX512 = 1 << 1,      /* F, BW, DQ and VL */
@@ -85,70 +87,77 @@ enum {
   TGCRT_CPU_AVXVNNI = 1 << 6,
   TGCRT_CPU_AMX_INT8 = 1 << 7,
   TGCRT_CPU_AMX_BF16 = 1 << 8,
-  TGCRT_CPU_FP16 = 1L << 16,      /* aarch64: arithmetic; all CPUs have conversions */
+  TGCRT_CPU_FP16 = 1L << 16,      /* aarch64: arithmetic with halves; conversions belong to the baseline */
   TGCRT_CPU_DOTPROD = 1L << 17,
   TGCRT_CPU_I8MM = 1L << 18,
   TGCRT_CPU_BF16 = 1L << 19,
-  TGCRT_CPU_DSP = 1L << 20,       /* 32-bit Arm: halves of a register */
+  TGCRT_CPU_DSP = 1L << 20,       /* 32-bit Arm: instructions that multiply the two 16-bit parts of a register */
   TGCRT_CPU_RVV = 1L << 24,       /* riscv64: V 1.0 */
   TGCRT_CPU_SIMD128 = 1L << 25,   /* WebAssembly */
-  TGCRT_CPU_KNOWN = 1L << 30      /* the other bits are known; freestanding code knows them on x86-64 only */
+  TGCRT_CPU_KNOWN = 1L << 30      /* the other bits are known; without an operating system, they are on x86-64 only */
 };
-uint32_t tgcrt_cpu(void);
-/* TGCRT_CPU if some of these features are known to be missing. Compile this function, like all of tgcrt.c, for the baseline. */
+uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
+/* TGCRT_CPU if one of the wanted features is known to be missing. Compile all of tgcrt.c for the baseline of the architecture, so
+ * that this check runs on every CPU. */
 int tgcrt_cpu_check(uint32_t wanted);
 
-/* A state, which a model keeps from one run to the next. The memory of all states begins with a cursor for each of them. A state
- * has `outer` blocks. In each block, the state's value is `keep` bytes that begin at cursor * step. Each run adds 1 to the
- * cursor. When it reaches `slots`, it becomes 0. A window (each run appends entries) is then moved to the beginning of each
- * block. */
+/* A state: a value that a model keeps from one run to the next. The memory of all states begins with a cursor for each of them, a
+ * uint64_t. A state consists of `outer` blocks of `block` bytes, the first of which begins `at` bytes from the beginning of that
+ * memory. In each block, the state's value is the `keep` bytes from cursor * step on. Each run adds 1 to the cursor. When the
+ * cursor reaches `slots`, it becomes 0. Some states are windows, to which each run appends entries. Their value is then copied to
+ * the beginning of each block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
   size_t init;        /* offset in the weights of the value before the first run; (size_t)-1: zeros */
 } tgcrt_state;
 
-/* For the model's own functions, which check their arguments. t has n rows; s is the memory of the states. */
+/* The bundle's own functions call these, after they have checked their arguments. t: the n states of the model; s: the memory of
+ * all states; k: number of one state. They set all states to their first values; advance all cursors after a run; set all states
+ * to `saved`, a copy of s; copy the value of a state to `value`; set it to `value`. */
 void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights);
 void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s);
 int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes);
 int tgcrt_state_get(const tgcrt_state *t, size_t n, const unsigned char *s, size_t k, void *value);
 int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, const void *value);
 
-/* Maps a file, which must be a regular one of exactly this many bytes; *data is valid until tgcrt_unmap. It needs an operating
- * system; compile with -DTGCRT_FREESTANDING to omit it. */
+/* Maps a regular file of exactly this many bytes into memory. *data gets its address, which is valid until tgcrt_unmap. These
+ * functions need an operating system; -DTGCRT_FREESTANDING leaves them out. */
 #ifndef TGCRT_FREESTANDING
 int tgcrt_map(const char *path, size_t bytes, const void **data);
-/* The same for a file in the folder of the running program, else in the current folder. An absolute path is taken as it is. */
+/* The same for a file in the folder of the running program, or else in the current folder. An absolute path is taken as it is. */
 int tgcrt_map_beside(const char *name, size_t bytes, const void **data);
 void tgcrt_unmap(const void *data, size_t bytes);
 #endif
 
-/* An executor shares the work of a kernel among threads; NAME_set_executor gives a context one. run calls task for the chunks 0
- * .. chunks - 1, each of them once, in ranges [begin, end) of any size. Ranges may run in any order, on any threads and at the
- * same time. run returns when all are done. Results have the same bits in all cases. */
+/* An executor shares the work of a kernel among threads. NAME_set_executor gives a context one. A kernel's work consists of
+ * `chunks` chunks, with numbers from 0 on. The function `run` calls `task` with ranges of chunks, begin to end - 1, until each
+ * chunk has been in one range. Ranges may have any size, and may run in any order, on any threads and at the same time. `run`
+ * returns when all chunks are done. The results have the same bits in all cases. job: to be passed to `task`; self: the
+ * executor's own data. */
 typedef void tgcrt_task(void *job, int64_t begin, int64_t end);
 typedef struct tgcrt_executor {
   void (*run)(void *self, tgcrt_task *task, void *job, int64_t chunks);
   void *self;
 } tgcrt_executor;
 
-/* An executor of this runtime (tgcrt_pool.c; threads of POSIX or of Windows): threads - 1 workers and the caller. The caller provides
- * TGCRT_POOL_BYTES(threads) of memory for the pool, until it is stopped. Contexts may share a pool. A run uses only its own
- * thread if the pool is busy with another run. So does a run that a task of this pool starts. Compile with
- * -DTGCRT_SINGLE to omit threads. */
+/* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are threads - 1 workers and the thread
+ * that calls NAME_run. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory for the pool, until it is stopped. Contexts
+ * may share a pool. If the pool is busy with another run, a run uses the calling thread only; so does a run that is started from
+ * a task of this pool. -DTGCRT_SINGLE leaves pools out. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
 typedef struct tgcrt_pool tgcrt_pool;
 typedef struct tgcrt_pool_options {
-  int threads;     /* including the caller; at least 1 */
-  int spin_us;     /* how long an idle thread looks for work before it sleeps; 0: 200; < 0: not at all */
-  const int *cpus; /* the CPU of each thread; [0] is the caller, and ignored; NULL: any */
+  int threads;     /* number of threads, with the calling one; at least 1 */
+  int spin_us;     /* microseconds that an idle worker looks for work before it sleeps; 0: 200; < 0: it sleeps at once */
+  const int *cpus; /* by thread, the number of its CPU; entry 0, for the calling thread, is ignored. NULL: any CPUs */
 } tgcrt_pool_options;
 
 int tgcrt_pool_start(tgcrt_pool **pool, void *memory, size_t bytes, const tgcrt_pool_options *options);
-void tgcrt_pool_stop(tgcrt_pool *pool); /* not during a run; a fork's child has no workers, and its runs use none */
+/* Ends the workers. Do not call it during a run. After fork() the child process has no workers, and its runs use none. */
+void tgcrt_pool_stop(tgcrt_pool *pool);
 const tgcrt_executor *tgcrt_pool_executor(const tgcrt_pool *pool); /* valid until tgcrt_pool_stop */
-int tgcrt_cpus(void); /* number of CPUs that this process may use: a good number of threads */
+int tgcrt_cpus(void); /* returns the number of CPUs that this process may use: a good number of threads */
 #endif
 
 #ifdef __cplusplus

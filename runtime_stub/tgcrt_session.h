@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_session.h: the common part of the runtime files of all interfaces to devices. It calls the operating
- * system, compares names of devices, waits with a limit, and has the functions of bundles for runs and states.
+/* tgcrt_session.h: what the runtime files tgcrt_opencl.c, tgcrt_cuda.c and tgcrt_metal.c have in common. It calls the operating
+ * system, compares names of devices, waits with a limit, and has the public functions for runs and states. A session is what such
+ * a file keeps for a context, from NAME_init to NAME_close.
  *
- * It is a part of these files, such as tgcrt_opencl.c, and no header for callers. A file defines API(name), which makes the names
- * of its public functions, and then includes this one. Behind the #include the file defines the functions under "the work of an
- * interface". The file also defines its own type of a session, whose first member is a Core. */
+ * This file is a part of those files, and no header for callers. Such a file first defines the macro API(name), which makes the
+ * names of public functions. Then it includes this file. Behind the #include it defines the functions under "the work of an
+ * interface", and a struct for its sessions, whose first member is a Core. */
 #ifndef TGCRT_SESSION_H
 #define TGCRT_SESSION_H
 #ifndef _WIN32
@@ -66,7 +67,7 @@ static void sleep_us(uint64_t us) {
   t.tv_nsec = (long)(us % 1000000) * 1000;
   nanosleep(&t, NULL);
 }
-/* Zeroed memory for data that a driver writes, such as a log; only the driver knows the size. NULL: out of memory */
+/* n bytes of zeros, for data whose size only the driver knows, such as a log. NULL: out of memory */
 static void *pages_take(size_t n) {
   void *p = n ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
   return p == MAP_FAILED ? NULL : p;
@@ -76,7 +77,8 @@ static void pages_give(void *p, size_t n) {
 }
 #endif
 
-/* The first of these libraries that can be opened. It stays open: drivers have threads of their own, which outlive a session. */
+/* Opens the first of n libraries that can be opened. It is never closed: a driver has threads of its own, which outlive a
+ * session. */
 static void *first_library(const char *const *names, size_t n) {
   void *library = NULL;
   size_t i;
@@ -87,36 +89,46 @@ static void *first_library(const char *const *names, size_t n) {
 /* ---- the session ---- */
 typedef struct Core { /* the part of a session that this file uses */
   tgcrt_device device;
-  uint64_t *cursors;     /* where the next run finds the states */
-  unsigned char *guards; /* a guard's byte for each of `runs`: TGCRT_DEVICE_RUNS bytes */
+  uint64_t *cursors;     /* by state: its cursor (tgcrt_state) for the next run */
+  unsigned char *guards; /* room for the guards of TGCRT_DEVICE_RUNS runs; the first `runs` are in use */
   int runs;              /* number of runs enqueued since the queue was last known to be empty */
   int pending;           /* commands were enqueued that may not be done yet */
-  int staged;            /* an unfinished run uses memory of which the session has only one piece */
-  int clamped, lost;     /* clamped: OR of the guards of finished runs since the last sync; lost: the device failed */
-  uint64_t ask_us;       /* how long a wait asks the driver without sleeping */
+  int staged;            /* a run that may not be done yet uses the session's only copy of some memory */
+  int clamped;           /* OR of the guards of the runs that have ended since the last sync */
+  int lost;              /* the device has failed */
+  uint64_t ask_us;       /* microseconds for which a wait asks the driver again and again, before it sleeps in between */
 } Core;
 
-/* ---- the work of an interface. An int32_t is a result of the driver, where 0 means success; an int is a status. ---- */
-static int refused(const tgcrt_device *d, int32_t result, const char *function, int other); /* logs; returns the status */
+/* ---- the work of an interface ----
+ * A result of type int32_t comes from the driver, and 0 means success. A result of type int is a status. Sizes and offsets (at,
+ * row, bytes) are in bytes. A row is a block of a state (tgcrt_state). "Enqueues": the command may run after the return. */
+/* Logs that the function of the driver failed with this result. Returns a status: `other`, unless the result says why it
+ * failed */
+static int refused(const tgcrt_device *d, int32_t result, const char *function, int other);
 static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);            /* name NULL: the default device */
-static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts);
-static int32_t enter(Core *s), leave(Core *s);          /* a public function's first and last call of the driver */
-static int32_t mark_end(Core *s);                       /* records the last command that was enqueued */
-static int32_t ask(Core *s, int *done);                 /* sets *done if the command of mark_end is done */
-static int32_t fill_zeros(Core *s, size_t at, size_t n); /* in work memory */
+static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts); /* facts of device `number` */
+static int32_t enter(Core *s), leave(Core *s);          /* the first and the last call of the driver by a public function */
+static int32_t mark_end(Core *s);                       /* notes the last command that was enqueued, for `ask` */
+static int32_t ask(Core *s, int *done);                 /* sets *done to 1 if that command is done */
+static int32_t fill_zeros(Core *s, size_t at, size_t n); /* enqueues zeros for n bytes of work memory */
+/* Enqueues a copy of t->outer rows of `bytes` bytes to work memory. They come from work memory, or (from_weights) from the
+ * weights, where they are from_row bytes apart. Source and destination do not overlap. */
 static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
-                         size_t bytes); /* copies t->outer rows, which do not overlap, to work memory */
-/* copy rows of work memory, and return when the copy is done */
+                         size_t bytes);
+/* Copy `rows` rows of `bytes` bytes between p and work memory, where they are `row` bytes apart. Return when the copy is done. */
 static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p);
 static int write_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, const void *p);
-/* checks the buffers that the caller has made on the device */
+/* checks the caller's own buffers on the device */
 static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out);
-static int32_t bind(Core *s, const tgcrt_net *net, void *const *in, void *const *out); /* NULL: the session's buffers */
-static int32_t feed(Core *s, const tgcrt_net *net, const void *const *in);
-static int32_t launch_all(Core *s, const tgcrt_net *net, uint64_t *events); /* events: one for each launch, or NULL */
-static int32_t read_guard(Core *s, const tgcrt_net *net, unsigned char *guard);
-static int32_t fetch(Core *s, const tgcrt_net *net, void *const *out);
+/* sets the buffers that the next launches access; in, out NULL: the session's own */
+static int32_t bind(Core *s, const tgcrt_net *net, void *const *in, void *const *out);
+static int32_t feed(Core *s, const tgcrt_net *net, const void *const *in); /* enqueues copies of the inputs to the device */
+/* Enqueues all launches. events: NULL, or receives for each launch an object of the driver that has its times */
+static int32_t launch_all(Core *s, const tgcrt_net *net, uint64_t *events);
+static int32_t read_guard(Core *s, const tgcrt_net *net, unsigned char *guard); /* enqueues a copy of the guard to *guard */
+static int32_t fetch(Core *s, const tgcrt_net *net, void *const *out); /* enqueues copies of the outputs to the host */
 
+/* passes the message "subject: what" to the caller's log */
 static void say(const tgcrt_device *d, const char *subject, const char *what) {
   char line[400];
   if (!d || !d->log) return;
@@ -127,7 +139,7 @@ static void say(const tgcrt_device *d, const char *subject, const char *what) {
 /* ---- devices ---- */
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-static int contains(const char *text, const char *part) {
+static int contains(const char *text, const char *part) { /* without regard to case */
   for (; *text; text++) {
     size_t i = 0;
     while (part[i] && lower(text[i]) == lower(part[i])) i++;
@@ -136,15 +148,17 @@ static int contains(const char *text, const char *part) {
   return 0;
 }
 
+/* Whether the text `wanted` (tgcrt_device.name) fits the device with this number and name */
 static int is_wanted(const char *wanted, unsigned long number, const char *name) {
   if (!wanted[strspn(wanted, "0123456789")]) return strtoul(wanted, NULL, 10) == number;
   return contains(name, wanted);
 }
 
-static size_t buffer_bytes(size_t n) { return (n + 63) / 64 * 64 + (n ? 0 : 64); } /* a buffer has at least a byte */
+/* the size of a buffer for n bytes: a multiple of 64, but not 0 */
+static size_t buffer_bytes(size_t n) { return (n + 63) / 64 * 64 + (n ? 0 : 64); }
 
-/* Whether the model needs more memory than the device has. most: bytes of the device's largest buffer; all: bytes of its memory;
- * 0: the device does not say */
+/* Whether the model needs more memory than the device has. most: greatest number of bytes of a buffer; all: bytes of the device's
+ * memory; 0: not known */
 static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
   uint64_t largest = 0, sum = 0;
   size_t i;
@@ -158,11 +172,12 @@ static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
   return (most && largest > most) || (all && sum > all);
 }
 
-/* PoCL begins when a program first asks for its devices. A second thread that asks meanwhile finds none, or broken ones. So
- * one thread at a time looks for devices; this is the only variable that contexts share. */
+/* PoCL initialises itself when a program first asks for devices. A second thread that asks meanwhile gets no devices, or broken
+ * ones. So only one thread at a time may look for devices: the one that has set this variable to 1. No other variable is shared
+ * by contexts. */
 static volatile long opening;
 
-static int lock_open(int64_t ms) {
+static int lock_open(int64_t ms) { /* TGCRT_BUSY: another thread has it for the whole time limit */
   const uint64_t begun = now_us();
   while (exchange(&opening, 1)) {
     if (now_us() - begun >= (uint64_t)ms * 1000) return TGCRT_BUSY;
@@ -178,7 +193,7 @@ int API(open)(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *op
   memset(open, 0, sizeof *open);
   d = wanted ? *wanted : *open;
   name = d.name && *d.name ? d.name : getenv(net->variable);
-  d.name = NULL; /* it is the caller's, and may go */
+  d.name = NULL; /* the caller may free this text after the return */
   d.own = 0;
   if (d.wait_ms <= 0) d.wait_ms = 60000;
   status = lock_open(d.wait_ms);
@@ -202,20 +217,22 @@ int API(facts)(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, 
 }
 
 /* ---- waiting ---- */
-static int lose(Core *s, int32_t result, const char *function) { /* in a session that runs */
+/* The status for a result of the driver, after NAME_init. A failure means that the device is lost. */
+static int lose(Core *s, int32_t result, const char *function) {
   if (!result) return TGCRT_OK;
   s->lost = 1;
   return refused(&s->device, result, function, TGCRT_LOST);
 }
 
-static int mark(Core *s) {
+static int mark(Core *s) { /* notes that commands are pending */
   const int32_t result = mark_end(s);
   if (!result) s->pending = 1;
   return lose(s, result, "the queue");
 }
 
-/* At first asks the driver without a pause. Later it sleeps before it asks, for a sixteenth of the time that has passed. A sleep
- * takes at least some 60 microseconds, a large part of a GPU's run. But asking takes time from a device that is a CPU. */
+/* Waits for the commands before the last mark, at most ms milliseconds. At first it asks the driver without a pause: a sleep
+ * takes at least some 60 microseconds, which is long beside a GPU's run. After ask_us it sleeps between its questions, because
+ * asking takes time from a device that is a CPU. A sleep takes a sixteenth of the time that has passed, at most 1 ms. */
 static int wait_for_end(Core *s, int64_t ms) {
   const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
   int32_t result;
@@ -233,7 +250,7 @@ static int wait_for_end(Core *s, int64_t ms) {
   return lose(s, result, "a command");
 }
 
-/* Waits until all commands are done. TGCRT_BUSY: the time limit has passed before that */
+/* Waits until all commands are done, at most ms milliseconds. TGCRT_BUSY: some are not done */
 static int settle(Core *s, int64_t ms) {
   int i, status = TGCRT_OK;
   if (s->lost) return TGCRT_LOST;
@@ -246,13 +263,14 @@ static int settle(Core *s, int64_t ms) {
 
 static int settle_all(Core *s) { return settle(s, s->device.wait_ms); }
 
-static int finish(Core *s, int32_t result, const char *what) { /* result: of enqueuing the command */
+/* Waits for a command, which the log calls `what`. result: the driver's answer when it was enqueued */
+static int finish(Core *s, int32_t result, const char *what) {
   int status = lose(s, result, what);
   if (!status) status = mark(s);
   return status ? status : settle_all(s);
 }
 
-/* A public function begins with entered, and ends with left. */
+/* A public function first calls entered, and last left, which returns the function's status. */
 static int entered(Core *s) { return s->lost ? TGCRT_LOST : lose(s, enter(s), "the context"); }
 
 static int left(Core *s, int status) {
@@ -261,18 +279,18 @@ static int left(Core *s, int status) {
 }
 
 /* ---- states ---- */
-static int moves(const tgcrt_net *net, const tgcrt_place *p) { /* the place changes from run to run */
+static int moves(const tgcrt_net *net, const tgcrt_place *p) { /* whether the place changes from run to run */
   return p->memory >= TGCRT_PLACE_STATE && net->states[p->number].slots > 1;
 }
 
-static size_t place_at(const Core *s, const tgcrt_net *net, const tgcrt_place *p) {
+static size_t place_at(const Core *s, const tgcrt_net *net, const tgcrt_place *p) { /* its offset in the next run */
   uint64_t cursor;
   if (!moves(net, p)) return (size_t)p->at;
   cursor = s->cursors[p->number];
   return (size_t)(p->at + (p->memory == TGCRT_PLACE_NEXT ? 1 - cursor : cursor) * net->states[p->number].step);
 }
 
-static int reset(Core *s, const tgcrt_net *net) {
+static int reset(Core *s, const tgcrt_net *net) { /* enqueues the first values of all states */
   int32_t result = 0;
   size_t k;
   for (k = 0; k < net->nstates && !result; k++) {
@@ -285,7 +303,8 @@ static int reset(Core *s, const tgcrt_net *net) {
   return lose(s, result, "a state");
 }
 
-/* The values that a window keeps lie behind its last slot. They are moved in pieces that do not overlap. */
+/* Enqueues the copy of a window's value to the beginning of each block. The value lies behind the last slot. It is copied in
+ * pieces that do not overlap. */
 static int32_t rewind_window(Core *s, const tgcrt_net *net, const tgcrt_state *t) {
   const size_t end = t->slots * t->step, at = net->state_at + t->at;
   int32_t result = 0;
@@ -298,7 +317,7 @@ static int32_t rewind_window(Core *s, const tgcrt_net *net, const tgcrt_state *t
   return result;
 }
 
-static int32_t advance(Core *s, const tgcrt_net *net) {
+static int32_t advance(Core *s, const tgcrt_net *net) { /* moves all cursors, after a run was enqueued */
   int32_t result = 0;
   size_t k;
   for (k = 0; k < net->nstates && !result; k++) {
@@ -311,6 +330,7 @@ static int32_t advance(Core *s, const tgcrt_net *net) {
 }
 
 /* ---- runs ---- */
+/* TGCRT_ARGUMENT if a pointer is missing. n, bytes: number of values, and bytes of each */
 static int check_values(const size_t *bytes, size_t n, const void *const *p) {
   size_t i;
   if (n && !p) return TGCRT_ARGUMENT;
@@ -324,14 +344,14 @@ static int check_all(const tgcrt_net *net, const void *const *in, void *const *o
   return status ? status : check_values(net->output_bytes, net->noutputs, (const void *const *)out);
 }
 
-/* Whether another run may be enqueued. stages: the run uses memory of which the session has only one piece (Core.staged). An
- * unfinished run may still use this memory. */
+/* TGCRT_OK: another run may be enqueued. stages: it uses the session's only copy of some memory (Core.staged), which a run that
+ * is not done yet may still use; then the function waits. */
 static int admit(Core *s, int stages) {
   const int waits = stages && s->staged, status = waits ? settle_all(s) : settle(s, 0);
   return status == TGCRT_BUSY && !waits && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
 }
 
-/* Enqueues all launches, the changes of states, and the copy of the guard's byte */
+/* Enqueues all launches, the copies of windows, and the copy of the guard. events: as in launch_all */
 static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
   int32_t result = launch_all(s, net, events);
   if (!result) result = advance(s, net);
@@ -341,6 +361,7 @@ static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
   return result;
 }
 
+/* The same for a run on values of the host, which are copied before and after it */
 static int enqueue_values(Core *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *events) {
   int32_t result = bind(s, net, NULL, NULL);
   if (!result) result = feed(s, net, in);
@@ -349,11 +370,12 @@ static int enqueue_values(Core *s, const tgcrt_net *net, const void *const *in, 
   return result ? lose(s, result, "a run") : mark(s);
 }
 
+/* Waits for all runs, at most ms milliseconds; ms < 0: the device's wait_ms. Returns their status. */
 static int sync_runs(Core *s, int64_t ms) {
   const int status = settle(s, ms < 0 ? s->device.wait_ms : ms), clamped = s->clamped;
   if (status) return status;
   s->clamped = 0;
-  return clamped & 1 ? TGCRT_INDEX : clamped ? TGCRT_CAPACITY : TGCRT_OK; /* guards: compiler/ir/ir.h */
+  return clamped & 1 ? TGCRT_INDEX : clamped ? TGCRT_CAPACITY : TGCRT_OK; /* bits of the guard: tgcrt_net.guard_at */
 }
 
 int API(sync)(const tgcrt_net *net, void *m, int64_t ms) {
@@ -393,7 +415,7 @@ int API(run_on)(const tgcrt_net *net, void *m, void *const *in, void *const *out
   return status ? status : left(s, run_buffers(s, net, in, out));
 }
 
-/* ---- states, for callers. get, put, save and load wait for earlier runs; reset follows them and does not wait ---- */
+/* ---- public functions for states. get, put, save and load wait for earlier runs. reset only enqueues commands ---- */
 static int reset_states(Core *s, const tgcrt_net *net) {
   const int status = reset(s, net);
   return status ? status : mark(s);
@@ -405,7 +427,7 @@ int API(state_reset)(const tgcrt_net *net, void *m) {
   return status ? status : left(s, reset_states(s, net));
 }
 
-static size_t state_now(const Core *s, const tgcrt_net *net, size_t k) { /* where the value of state k is */
+static size_t state_now(const Core *s, const tgcrt_net *net, size_t k) { /* offset of the value of state k in work memory */
   return net->state_at + net->states[k].at + (size_t)s->cursors[k] * net->states[k].step;
 }
 

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_sizes.h: the sizes of a run. A model for ranges of sizes has a table of sizes. Each size follows from a number n that the
- * caller sets. The bundle of such a model has this file. The compiler calls tgcrt_size_of, too. C99. */
+/* tgcrt_sizes.h: numbers that differ from run to run, in bundles of models for ranges of sizes (docs/sizes.md). The caller of
+ * such a bundle sets a size for each range. Extents of values follow from these sizes (tgcrt_extent), and numbers of iterations
+ * of loops follow from extents (tgcrt_size). The compiler uses this file, too. C99. */
 #ifndef TGCRT_SIZES_H
 #define TGCRT_SIZES_H
 #include <stdint.h>
 
-/* `all` is n * times, the number of values that a loop has in this run. TILES to START divide the values into tiles of height
- * `tile`, and at most two lower tiles. If a rest is left, the rest and the last tile become two tiles of nearly equal height. */
+/* How a number of iterations follows from n, the value that an extent has in this run. `all` is n * times: the number of values
+ * of a loop. The rules TILES to START divide these values into tiles of `tile` values each. If a rest is left over, it and the
+ * last tile become two lower tiles of nearly equal height. The first one has (rest + tile + 1) / 2 values. Without any full tile,
+ * the rest is the only lower tile. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
-  TGCRT_SIZE_TILES, /* number of tiles of full height */
-  TGCRT_SIZE_LOWER, /* number of tiles of height `height`, which is less than `tile`: 0, 1 or 2 */
-  TGCRT_SIZE_ANY,   /* 1 if there are tiles of height `height`, else 0 */
-  TGCRT_SIZE_START, /* the first value of the tiles of height `height`; 0: there are none */
+  TGCRT_SIZE_TILES, /* number of tiles of `tile` values */
+  TGCRT_SIZE_LOWER, /* number of lower tiles of `height` values: 0, 1 or 2 */
+  TGCRT_SIZE_ANY,   /* 1 if there are lower tiles of `height` values, else 0 */
+  TGCRT_SIZE_START, /* index of the first value of these lower tiles; 0: there are none */
   TGCRT_SIZE_WHOLE, /* all / tile */
   TGCRT_SIZE_BEGIN, /* all / tile * tile */
   TGCRT_SIZE_PARTS, /* all % tile / height */
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* n is the value, in this run, of the extent with the number `of`. */
+/* n is the value, in this run, of extent number `of`. */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;
@@ -46,8 +49,9 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   return all;
 }
 
-/* An extent in a run that follows from extent number `of`: an output of a convolution, for example. The first ones are the
- * numbers that the caller sets. */
+/* An extent that follows from another one, extent number `of`. An example is the extent of a convolution's output. It is
+ * (x * times + plus) / over for the other extent x, but at least 0 and at most `most`. The first extents are the sizes that the
+ * caller sets; they have no row. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of; } tgcrt_extent;
 
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU reports them. Rows of the tuner's store name a machine by
- * these facts, so tgc and a job of `tgc tune --job` find them in the same way. */
+/* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU reports them. The tuner's store names a machine by these
+ * facts. tgc and the programs that `tgc tune --job` writes both use this file, so that they name a machine alike. */
 #ifndef TUNE_MACHINE_H
 #define TUNE_MACHINE_H
 #include <stdint.h>
@@ -11,7 +11,8 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-static inline void machine_caches(int64_t level[4]) { /* bytes; 0: none, or not known */
+/* Sets level[1] to level[3] to the bytes of the data cache of this level. An entry without a cache keeps its value. */
+static inline void machine_caches(int64_t level[4]) {
   enum { DATA = 1, UNIFIED = 3 }; /* kinds of a cache */
   const unsigned intel = 4, amd = 0x8000001d; /* CPUID leaves; both have the same format */
   unsigned r[4] = { 0 }, leaf = intel;
@@ -32,7 +33,8 @@ static inline void machine_caches(int64_t level[4]) {
 static inline void machine_caches(int64_t level[4]) { (void)level; }
 #endif
 
-/* The CPU's name, as it reports it. Hypervisors change names, so a machine's key also has the features and the caches. */
+/* Writes the CPU's name, as the system reports it, to `name`, of `room` bytes; "": not known. Hypervisors change names, so the
+ * store's name of a machine also has the CPU's features and caches. */
 static inline void machine_cpu(char *name, size_t room) {
   char line[512];
   FILE *f = fopen("/proc/cpuinfo", "re");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tune_race.h: a race, in which candidates take turns until their times are known. tgc races the candidates of its search
- * (compiler/tune/race.c); a job of `tgc tune --job` races the candidates of its folder. A file that includes this one defines a
- * function `tell`, which writes a line to the process that watches the race.
+/* tune_race.h: a race measures the times of candidates, which are code for different schedules of one nest. tgc races the
+ * candidates of its search (compiler/tune/race.c). The program that `tgc tune --job` writes races those of its folder. A file
+ * that includes this one first defines a function `tell`, which writes a line to the process that watches the race.
  *
- * Each candidate runs once. Then they take turns, the incumbent among them, so that a change of the machine's speed affects all
- * of them. Each candidate runs with its data in the caches, and then after the caches were flushed. Slow candidates leave the
- * race. The median of a candidate's samples is its time. */
+ * Each candidate runs once. Then candidates are measured in turn, in rounds, so that a change of the machine's speed affects all
+ * of them. The incumbent, the best schedule so far, is one of them. A sample has two times: one with the data in the caches
+ * (warm), and one after the caches were flushed (cold). Slow candidates leave the race. The time of a candidate is the median of
+ * its samples. */
 #ifndef TUNE_RACE_H
 #define TUNE_RACE_H
 #include <math.h>
@@ -13,29 +14,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RACE_ROUNDS = 5, RACE_FINALS = 6 };
-#define RACE_LONG 0.001 /* seconds; the first run of a shorter candidate says too little */
+enum { RACE_ROUNDS = 5, RACE_FINALS = 6 }; /* most rounds for all candidates, and most last rounds */
+#define RACE_LONG 0.001 /* seconds. A candidate whose first run is shorter runs again, since the first run also fills caches */
 
-typedef struct Meter { /* samples of one candidate */
+typedef struct Meter { /* the samples of one candidate */
   bool runs;                /* it takes part in the race */
-  int repeat, n;
-  double warm[RACE_ROUNDS + RACE_FINALS], cold[RACE_ROUNDS + RACE_FINALS];
-  bool out; /* left the race */
+  int repeat, n;            /* runs of a warm sample; number of samples so far */
+  double warm[RACE_ROUNDS + RACE_FINALS], cold[RACE_ROUNDS + RACE_FINALS]; /* seconds of a run */
+  bool out;                 /* it has left the race */
 } Meter;
 
 typedef struct Race {
-  int n;                   /* candidates; the first is the incumbent */
+  int n;                   /* number of candidates; the first is the incumbent */
   const bool *bad;         /* by candidate: it does not take part */
-  Meter *m;                /* zeros before the race */
-  int rounds, finals;      /* rounds for all, then for the best: at most as many as a Meter has room for */
+  Meter *m;                /* by candidate; zeros before the race */
+  int rounds, finals;      /* number of rounds for all candidates, and of last rounds for the best ones */
   int finalists;           /* number of candidates that run in the last rounds */
-  double worth;            /* share of the incumbent's time: the last rounds take place if a candidate takes less; 0: always */
-  double close;            /* factor on the leader's time; slower candidates leave the race after a round; 0: no such limit */
-  double hopeless;         /* factor on the fastest candidate's time; slower candidates leave the race after their first run */
-  double sample;           /* seconds that a warm sample takes at least */
-  void *self;
-  double (*once)(void *self, int kernel, int repeat); /* does `repeat` runs; returns the seconds of one run */
-  /* takes a sample: seconds of a run with warm caches, the mean of `repeat` runs, and of one with cold caches */
+  double worth;            /* the last rounds take place if the best time is below worth * the incumbent's time; 0: always */
+  double close;            /* after a round, candidates slower than close * the best time leave the race; 0: no such limit */
+  double hopeless;         /* candidates slower than hopeless * the best time so far leave the race after their first run */
+  double sample;           /* seconds that the runs of a warm sample take together, at least */
+  void *self;              /* to be passed to the functions below; kernel: the number of a candidate */
+  double (*once)(void *self, int kernel, int repeat); /* makes `repeat` runs; returns the mean seconds of a run */
+  /* takes a sample. *warm: mean seconds of `repeat` runs with warm caches. *cold: seconds of a run with cold caches */
   void (*take)(void *self, int kernel, int repeat, double *warm, double *cold);
 } Race;
 
@@ -44,24 +45,25 @@ static int race_ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void race_sorted(const double *v, int n, double *out) {
+static void race_sorted(const double *v, int n, double *out) { /* copies v to out in ascending order */
   memcpy(out, v, (size_t)n * sizeof *out);
   qsort(out, (size_t)n, sizeof *out, race_ascending);
 }
 
-/* The median; for two samples the shorter one, because disturbances only lengthen samples. */
+/* The median of n times; if n is 2, the shorter one, because disturbances only lengthen times */
 static double race_typical(const double *v, int n) {
   double s[RACE_ROUNDS + RACE_FINALS];
   race_sorted(v, n, s);
   return n == 2 ? s[0] : n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
 }
 
-static double race_spread(const double *v, int n) { /* relative spread of the middle half */
+static double race_spread(const double *v, int n) { /* the distance of the quartiles, divided by the median */
   double s[RACE_ROUNDS + RACE_FINALS];
   race_sorted(v, n, s);
   return (s[n * 3 / 4] - s[n / 4]) / s[n / 2];
 }
 
+/* The time by which candidates are compared: the mean of the warm and the cold time, in seconds */
 static double race_score(const Meter *m) { return (race_typical(m->warm, m->n) + race_typical(m->cold, m->n)) / 2; }
 
 static int race_by_score(const void *a, const void *b) {
@@ -75,7 +77,8 @@ static void race_sample(Race *r, int kernel) {
   m->n++;
 }
 
-/* Runs all candidates once, in order, the incumbent first. A candidate that takes much longer than the fastest so far is out. */
+/* Runs all candidates once, in order, the incumbent first. A candidate that takes much longer than the fastest so far leaves the
+ * race. Returns the number of candidates that have run. */
 static int race_line_up(Race *r) {
   double best = INFINITY;
   int left = 0;
@@ -99,7 +102,7 @@ static int race_line_up(Race *r) {
   return left;
 }
 
-/* A round of all candidates in the race. A candidate that takes more than `behind` times the leader's time leaves the race. */
+/* Takes a sample of each candidate in the race. Then a candidate that takes more than `behind` times the best time leaves it. */
 static void race_turns(Race *r, double behind) {
   double lead = INFINITY;
   for (int i = 0; i < r->n; i++) {
@@ -111,12 +114,13 @@ static void race_turns(Race *r, double behind) {
   for (int i = 1; i < r->n; i++) r->m[i].out |= r->m[i].runs && race_score(&r->m[i]) > behind * lead;
 }
 
-/* Runs the race and tells the time of each candidate, the best first. order: room for r->n pointers. */
+/* Runs the race. Then tells a line for each candidate that took part, the best first. The line has its number, its warm and its
+ * cold time in microseconds, and the spread of the warm times. order: room for r->n pointers */
 static void race_run(Race *r, Meter **order) {
   static const double behind[RACE_ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
   Meter *m = r->m;
   int left = race_line_up(r);
-  /* the first sample after a flush takes up to three times as long */
+  /* The first sample after the first flush takes up to three times as long as others, so it is dropped. */
   if (!m[0].out && m[0].runs) race_sample(r, 0), m[0].n = 0;
   for (int i = 0; i < r->rounds; i++) race_turns(r, r->close > 0 ? fmin(r->close, behind[i]) : behind[i]);
   for (int i = 0, k = 0; i < r->n; i++)

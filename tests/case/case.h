@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* case.h: a case is a model that is compiled for several machines in this process. Accesses are proved, programs are interpreted,
- * bundles are rendered, and code runs. Cases run in child processes, so that a crash becomes a line of the report. The programs
- * are ../sweep/sweep.c and ../fuzz/cases.c. */
+/* case.h: a case is a model that is compiled for several machines in this process. Its accesses are proved to lie inside of their
+ * buffers. Its programs run in the interpreter, and its code runs on this machine. Cases run in child processes, so that a crash
+ * becomes a line of the report. The programs ../sweep/sweep.c and ../fuzz/cases.c run cases. */
 #ifndef TGC_TEST_CASE_H
 #define TGC_TEST_CASE_H
 #include "../../backends/llvm.h"
@@ -11,48 +11,49 @@
 #include "../../frontends/frontends.h"
 
 typedef enum {
-  COUNT_PLANS,             /* plans compiled, each for a machine and a backend */
+  COUNT_PLANS,             /* plans that were made, each for a machine and a backend */
   COUNT_PROVED,            /* plans whose accesses are all proved to lie in their buffers */
-  COUNT_CLAMPED,           /* accesses that the pass bounds did not prove, so their indices are clamped */
+  COUNT_CLAMPED,           /* accesses that the pass `bounds` could not prove, so their indices are clamped */
   COUNT_INTERPRETED,       /* plans whose programs give the graph's results in the interpreter */
   COUNT_LARGE,             /* plans that would take the interpreter too long, or too much memory */
-  COUNT_TEXTS,             /* bundles rendered */
-  COUNT_LLVM,              /* plans whose code LLVM made and this process ran between guard pages */
-  COUNT_OBJECTS,           /* objects that LLVM made for machines that this one cannot run */
-  COUNT_C,                 /* plans whose code the C compiler made, run likewise */
+  COUNT_TEXTS,             /* bundles that were rendered as text */
+  COUNT_LLVM,              /* plans whose code LLVM made. It ran here, on memory between two pages that no access may touch */
+  COUNT_OBJECTS,           /* object files that LLVM made for machines whose code cannot run here */
+  COUNT_C,                 /* plans whose code the C compiler made. It ran in the same way */
   COUNT_REFUSED,           /* models that tgc does not take */
   COUNTS
 } Count;
 extern const char *const count_name[COUNTS];
 
 typedef struct Case {
-  /* the question */
+  /* set by the caller */
   const char *path;        /* the model's file */
   const char *const *isa;  /* names of machines; NULL ends it */
   const char *const *data; /* files of the inputs, as onnx_tensor_load takes them; NULL: the input is random */
   int ndata;
   uint64_t seed;           /* seed of random inputs */
-  int hard;                /* number of inputs, from the first on, whose random elements include NaN and infinities */
-  bool steady;             /* the graph has no jumps: small changes of inputs excuse no error of a result */
+  int hard;                /* the first `hard` inputs have NaN and infinities among their random elements */
+  bool steady;             /* the graph's functions have no jumps. Otherwise an error is excused if a small change of the inputs
+                              changes the result as much */
   bool strict;             /* compile with fp32-strict */
   bool llvm;               /* run the code that LLVM makes */
-  int c;                   /* number of machines for which code of the C compiler runs, too */
+  int c;                   /* number of machines, from the first on, for which the C compiler's code runs, too */
   const char *save;        /* prefix of files for inputs and outputs, as PREFIX.input_0.pb; NULL: none are written */
   const char *scratch;     /* a folder for the C compiler's files */
   int64_t capacity;        /* LoadOptions.capacity */
   const DimValue *dims;    /* LoadOptions.dims */
   int ndims;
   const struct Tunables *tunables; /* NULL: the defaults */
-  int skip;                /* plans to skip, counted over machine after machine: a child died at the last one */
-  double most;             /* operations that the interpreters may take; 0: 50 million */
-  /* The caller's own check of the exact outputs, for graphs whose meaning it knows. It is called once; NULL: there is none */
+  int skip;                /* number of plans to skip, counted over all machines, since a child died at the last one of them */
+  double most;             /* most operations of an interpreter; 0: 50 million */
+  /* A check of the exact outputs, for graphs whose results the caller knows. It is called once; NULL: there is none */
   void (*judge)(struct Case *k, const Tensor *in, const Tensor *exact);
-  void *arg;
-  /* A backend of the caller, in place of those of the list `backends`; NULL: the list. `run` runs its plan on the inputs, and
-   * fills memory of the outputs. No bundle is rendered. */
+  void *arg;               /* data of the caller's functions */
+  /* The only backend to use; NULL: those of the list `backends`. Then `run` runs a plan on the inputs, and writes the outputs to
+   * the memory at `out`. No bundle is rendered. */
   const Backend *backend;
   void (*run)(struct Case *k, const Plan *p, const Tensor *in, void *const *out);
-  /* the answer */
+  /* set by case_run */
   int64_t count[COUNTS];
   int ran;                 /* plans for which Case.run gave the right outputs */
   Sb failed;               /* a line for each failure; empty: there is none */
@@ -61,22 +62,22 @@ typedef struct Case {
 } Case;
 
 void case_run(Case *k);
-void case_free(Case *k);
-void case_fail(Case *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-double tensor_value(const Tensor *t, int64_t i);
-uint64_t next_random(uint64_t *state);
+void case_free(Case *k);                         /* frees the texts of the result */
+void case_fail(Case *k, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* adds a line to Case.failed */
+double tensor_value(const Tensor *t, int64_t i); /* element i */
+uint64_t next_random(uint64_t *state);           /* the next number of a random sequence */
 
-/* Runs cases first, first + step, ... below end in child processes. For each it prints a line "ID status label|counts|text".
- * status: ok, fail or refused; counts: Case.count; text: Case.failed or Case.refused. Returns false if a case failed. run: runs
- * case i, without its first `skip` plans, and puts its line. */
 typedef struct Cases {
-  int64_t first, end, step;
-  void (*run)(struct Cases *s, int64_t i, int skip, Sb *line); /* in a child */
-  const char *(*label)(struct Cases *s, int64_t i);  /* for a case that died */
-  int seconds;             /* CPU time of a case */
-  int64_t memory;          /* bytes a child may take; 0: any */
+  int64_t first, end, step; /* numbers of the cases: first, first + step, ..., all below end */
+  /* Runs case number i in a child process, without its first `skip` plans, and appends its line */
+  void (*run)(struct Cases *s, int64_t i, int skip, Sb *line);
+  const char *(*label)(struct Cases *s, int64_t i);  /* the label of a case whose child died */
+  int seconds;             /* most CPU time of a case */
+  int64_t memory;          /* most bytes of a child; 0: no limit */
   void *arg;
 } Cases;
+/* Runs the cases. For each it prints a line "ID status label|counts|text". status: ok, fail or refused. counts: the numbers of
+ * Case.count. text: Case.failed or Case.refused. Returns false if a case failed. */
 bool cases_run(Cases *s);
-void case_report(const Case *k, const char *label, Sb *line); /* puts a case's line */
+void case_report(const Case *k, const char *label, Sb *line); /* appends the part of a case's line that follows its ID */
 #endif

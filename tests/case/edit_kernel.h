@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* edit_kernel.h: puts a fault into a kernel. Programs that stand in for a driver's compiler use it. */
+/* edit_kernel.h: puts a fault into the source of a kernel. Tests use it in place of a driver's compiler. */
 #ifndef TGC_TESTS_EDIT_KERNEL_H
 #define TGC_TESTS_EDIT_KERNEL_H
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns a copy of n texts in one piece, which the caller frees. It puts `code` behind the first brace after the word `name`,
- * where the body of that kernel begins. Without the word the copy has no `code`. */
+/* Returns the n pieces of text as one text, which the caller frees. `code` is inserted behind the first brace after the word
+ * `name`, where the body of that kernel begins. If the text does not have the word, `code` is left out. */
 static inline char *edit_kernel(size_t n, const char *const *text, const char *name, const char *code) {
   size_t bytes = strlen(code) + 1;
   for (size_t i = 0; i < n; i++) bytes += strlen(text[i]);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* fibers.h: runs kernels of many threads on the CPU. A shim of a kernel language includes it. The shim, the text of the kernels
- * and a table of them are compiled to a library with the functions shim_find and shim_launch.
+/* fibers.h: runs kernels for GPUs on the CPU. A shim is a C++ header that defines the words of a kernel language, such as CUDA.
+ * It includes this file. The shim, the text of the kernels and a table of the kernels are compiled to a library, which has the
+ * functions shim_find and shim_launch.
  *
- * Blocks run one after another. The threads of a block are fibers of one thread of the host, in ascending order from barrier to
- * barrier; a kernel without barriers needs no fibers. Three things that languages leave undefined are errors
- * here: some threads of a block never reach a barrier; threads wait at different barriers; a lane of a shuffle is missing. */
+ * Blocks run one after another. The threads of a block are fibers, which share one thread of the CPU. Each fiber runs up to its
+ * next barrier, in ascending order of threads. A kernel without barriers needs no fibers. Three things that kernel languages
+ * leave undefined are errors here. Some threads of a block never reach a barrier. Threads of a block wait at different barriers.
+ * A thread asks for the value of a thread of its warp that has ended. */
 #ifndef TGC_TESTS_FIBERS_H
 #define TGC_TESTS_FIBERS_H
 #include <setjmp.h>
@@ -20,26 +22,27 @@ struct ShimIndex { unsigned x, y, z; };
 static ShimIndex threadIdx, blockIdx, blockDim, gridDim;
 
 namespace shim {
-enum State { READY, BLOCK, WARP, ENDED }; /* BLOCK, WARP: the fiber waits for the threads of its block, of its warp */
-enum { MOST = 1024, STACK = 1 << 16, LANES = 32 };
+/* BLOCK: the fiber waits for the other threads of its block; WARP: for those of its warp */
+enum State { READY, BLOCK, WARP, ENDED };
+enum { MOST = 1024, STACK = 1 << 16, LANES = 32 }; /* most threads of a block; bytes of a fiber's stack; threads of a warp */
 struct Fiber {
-  jmp_buf at;
+  jmp_buf at;         /* where it goes on */
   State state;
   int line;           /* line of the barrier or shuffle at which it waits */
-  bool begun;
-  unsigned shuffles;  /* number of shuffles so far */
+  bool begun;         /* its body has begun */
+  unsigned shuffles;  /* number of its shuffles so far: exchanges of values between the threads of a warp */
   uint64_t given[2];  /* the fiber's values for the last two shuffles: shuffle k is at k % 2 */
 };
 static Fiber fibers[MOST];
 static char *stacks;
 static jmp_buf scheduler;
-static int current, nthreads;
-static bool fibrous;
-static void (*call)(void **);
+static int current, nthreads; /* the thread that runs; threads of a block */
+static bool fibrous;          /* the kernel has barriers or shuffles, so its threads are fibers */
+static void (*call)(void **); /* the kernel; its argument is params */
 static void **params;
-static char why[200];
+static char why[200];         /* the first fault; "": none so far */
 
-static void place(int i) {
+static void place(int i) { /* makes thread i the current one */
   current = i;
   threadIdx.x = (unsigned)i % blockDim.x;
   threadIdx.y = (unsigned)i / blockDim.x % blockDim.y;
@@ -50,7 +53,7 @@ static void fault(const char *what, int line) {
   if (!*why) snprintf(why, sizeof why, "%s, line %d of the kernels, block %u,%u,%u", what, line, blockIdx.x, blockIdx.y, blockIdx.z);
 }
 
-static void wait(State state, int line) {
+static void wait(State state, int line) { /* puts the current fiber into this state, at this line, and runs others */
   Fiber &f = fibers[current];
   if (!fibrous) {
     fault("a barrier in a kernel that the shim took for one without", line);
@@ -60,7 +63,7 @@ static void wait(State state, int line) {
   if (!_setjmp(f.at)) _longjmp(scheduler, 1);
 }
 
-static void body() { /* the body of a fiber; it never returns, and makes one call for each block */
+static void body() { /* the body of a fiber; it never returns, and calls the kernel once for each block */
   for (;;) {
     call(params);
     fibers[current].state = ENDED;
@@ -68,7 +71,7 @@ static void body() { /* the body of a fiber; it never returns, and makes one cal
   }
 }
 
-static void resume(int i) {
+static void resume(int i) { /* runs fiber i until it waits or has ended */
   Fiber &f = fibers[i];
   place(i);
   f.state = READY;
@@ -82,7 +85,8 @@ static void resume(int i) {
   setcontext(&c);
 }
 
-/* Whether the n threads from `first` on may go on: all that have not ended wait in this state. A fault if at different places */
+/* Whether the n threads from `first` on may go on: all of them that have not ended wait in this state. It is a fault if they wait
+ * at different lines. */
 static bool complete(int first, int n, State state) {
   int waiting = 0, ended = 0, line = 0;
   for (int i = first; i < first + n; i++) {
@@ -120,7 +124,8 @@ static void run_block() {
     for (Fiber &f : fibers) f.begun = false;
 }
 
-template <class T> static T exchanged(T mine, int lane, int line) { /* the value of another lane of the warp */
+/* A shuffle: gives the value `mine` of the current thread to others, and returns that of thread number `lane` of its warp */
+template <class T> static T exchanged(T mine, int lane, int line) {
   Fiber &f = fibers[current];
   const int me = current, warp = current / LANES * LANES;
   uint64_t &slot = f.given[f.shuffles % 2];
@@ -140,11 +145,11 @@ template <class T> static T exchanged(T mine, int lane, int line) { /* the value
 /* ---- the library ---- */
 typedef struct ShimKernel {
   const char *name;
-  void (*call)(void **params);
+  void (*call)(void **params); /* calls the kernel; params[i] is the address of parameter i */
   size_t nparams;
   int barriers; /* 1: the kernel has barriers or shuffles */
 } ShimKernel;
-/* Returns NULL, or what went wrong. */
+/* Runs a kernel with this grid of blocks of this many threads. Returns NULL, or a text that says what went wrong. */
 static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const unsigned block[3], void **params) {
   gridDim = { grid[0], grid[1], grid[2] };
   blockDim = { block[0], block[1], block[2] };
@@ -160,6 +165,7 @@ static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const u
       }
   return *shim::why ? shim::why : NULL;
 }
+/* defines the functions of the library. Arguments: a SHIM_KERNEL for each kernel */
 #define SHIM_LIBRARY(...) \
   static const ShimKernel shim_kernels[] = { __VA_ARGS__ }; \
   extern "C" const ShimKernel *shim_find(const char *name) { \

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* one_buffer.h: places all values of a plan in one buffer. Tests write kernels for CPUs in another language than C, and run them. put_source
- * writes the source, with a kernel for each call of the plan. The language is the dialect of the plan's backend. */
+/* one_buffer.h: for tests that run the kernels of a plan for a CPU on a GPU's driver or an emulator. All values of the plan lie
+ * in one buffer, the only parameter of each kernel. put_source writes the source, with a kernel for each call of the plan. Its
+ * language is that of the plan's backend (backends/dialect.h). */
 #ifndef TGC_ONE_BUFFER_H
 #define TGC_ONE_BUFFER_H
 #include "../../backends/dialect.h"
 #include "case.h"
 
-/* Places of inputs, outputs, weights and intermediate values: bytes from the beginning of the buffer; end: bytes of the buffer */
+/* Offsets in the buffer of each input and output, of the weights, and of the arena. end: size of the buffer. All in bytes */
 typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
 
-static size_t place(Places *m, int64_t bytes) {
+static size_t place(Places *m, int64_t bytes) { /* reserves this many bytes at the end, and returns their offset */
   const size_t at = m->end;
   m->end += ((size_t)bytes + BUNDLE_ALIGN) / BUNDLE_ALIGN * BUNDLE_ALIGN;
   return at;
@@ -27,6 +28,7 @@ static Places places_of(const Plan *p) {
   return m;
 }
 
+/* writes argument i of a call of kernel k: a pointer to its buffer i */
 static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *o) {
   const Dialect *l = p->in->backend->dialect;
   const Kernel *x = &p->kernels.p[k];
@@ -42,8 +44,8 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
   sb_puts(o, ")");
 }
 
-/* Writes a kernel for one call: it runs all chunks of plan kernel `first`, or of the kernel group that begins with it, one after
- * another. kernel: words before the name; memory: the parameter m */
+/* Writes a kernel for one call. It runs all chunks of the plan's kernel `first`, or of the kernel group that begins with it, one
+ * after another. kernel: the words before its name. memory: the declaration of its parameter m, the buffer */
 static void put_call(const Plan *p, const Places *m, size_t first, const char *kernel, const char *memory, Sb *o) {
   const Kernel *k = &p->kernels.p[first];
   sb_printf(o, "%scall%zu(%s) {\n  for (long c = 0; c < %d; c++) {\n", kernel, first, memory, k->chunks);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl_run.h: runs graphs that are compiled for a machine of OpenCL in this process, with the runtime file of bundles. */
+/* opencl_run.h: runs graphs that are compiled for an OpenCL device. It runs them in this process, with the runtime file
+ * tgcrt_opencl.c. Texts `why` have 512 bytes and get the first message; "": there is none. */
 #ifndef TGC_TESTS_OPENCL_RUN_H
 #define TGC_TESTS_OPENCL_RUN_H
 #include "../../backends/backends.h"
@@ -8,19 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* For tgcrt_device.log: keeps the first message in `why`, which has 512 bytes */
+/* a function for tgcrt_device.log; its argument is `why` */
 static void opencl_note(void *why, const char *text) {
   if (!*(char *)why) snprintf(why, 512, "%.400s", text);
 }
 
-static const char *opencl_kernels(const Bundle *b) {
+static const char *opencl_kernels(const Bundle *b) { /* the source of the bundle's kernels */
   for (size_t i = 0; i < b->files.n; i++)
     if (!strcmp(b->files.p[i].name, "net.cl")) return b->files.p[i].p;
   BUG("a bundle of OpenCL without kernels");
 }
 
-/* opencl_warm opens this device for all graphs of the process and of its children. Then the device's compiler reads its library
- * of functions only once, which in PoCL takes longer than most kernels. The driver must have no threads: a child lacks them. */
+/* The device for all graphs of the process and of its child processes. opencl_warm opens it, so that the device's compiler reads
+ * its library of functions only once. In PoCL this takes longer than most kernels. A child process does not have the threads of
+ * its parent, so the driver must not use threads. */
 static tgcrt_device opencl_device;
 
 static int opencl_warm(char *why) {
@@ -40,9 +42,9 @@ static int opencl_warm(char *why) {
 /* ---- many graphs as one program ----
  *
  * A driver's compiler reads a thousand functions of its own before the first kernel. So a batch joins the tables of many graphs
- * to the tables of one net, and the texts of their kernels to one text. Names in this text end with the number of the graph. */
+ * to one tgcrt_net, and the sources of their kernels to one source. In this source, names end with the number of the graph. */
 typedef struct OpenclBatch {
-  Ctx *c;                  /* owns the batch's memory */
+  Ctx *c;                  /* its arena owns the memory of the batch */
   Sb text, weights;
   const char *options;     /* for the driver's compiler, equal for all graphs */
   VEC(const char *) functions;
@@ -51,17 +53,17 @@ typedef struct OpenclBatch {
   VEC(size_t) in_bytes, out_bytes;
   VEC(const void *) in;
   VEC(void *) out;
-  size_t work_bytes, graphs;
-  uint32_t needs, block, shared_bytes;
+  size_t work_bytes, graphs; /* graphs: number of graphs so far */
+  uint32_t needs, block, shared_bytes; /* as in a tgcrt_net */
 } OpenclBatch;
 
 enum { OPENCL_ALIGN = 256 }; /* bytes: alignment of a graph's part of a buffer; no device needs more */
 
-static size_t opencl_name(const char *at) {
+static size_t opencl_name(const char *at) { /* length of the name or number that begins at `at`; 0: there is none */
   return strspn(at, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* Whether a name belongs to the bundle: tgc_... is a helper, kN or kN_M a kernel. */
+/* Whether a name of n bytes is one that other graphs use, too: tgc_... is a helper, kN or kN_M a kernel */
 static bool opencl_is_shared(const char *name, size_t n) {
   if (n > 4 && !memcmp(name, "tgc_", 4)) return true;
   return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_") >= n - 1;
@@ -112,7 +114,7 @@ static void opencl_put_tables(OpenclBatch *b, const Plan *p, const DeviceTables 
   b->shared_bytes = t->shared_bytes > b->shared_bytes ? (uint32_t)t->shared_bytes : b->shared_bytes;
 }
 
-/* Adds a plan for a machine of OpenCL. in, out: memory of its inputs and outputs, valid until the batch has run */
+/* Adds a plan for an OpenCL device. in, out: memory of its inputs and outputs, valid until the batch has run */
 static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, void *const *out) {
   const Graph *g = p->g;
   Bundle files = { 0 };
@@ -136,7 +138,7 @@ static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, voi
   bundle_free(&files);
 }
 
-/* Runs all graphs of the batch. *why, of 512 bytes, gets the error message; "": no error */
+/* Runs all graphs of the batch */
 static void opencl_run(const OpenclBatch *b, char *why) {
   const char *text = b->text.p ? b->text.p : "";
   const tgcrt_net net = {

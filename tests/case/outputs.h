@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* outputs.h: compares outputs; several programs of tests use it. */
+/* outputs.h: compares outputs with expected ones, for several test programs. */
 #ifndef TGC_TESTS_OUTPUTS_H
 #define TGC_TESTS_OUTPUTS_H
 #include "../../compiler/schedule/schedule.h"
 #include <math.h>
 
-/* Element i of a tensor of t's type. The elements are at data; data NULL: each element is t's splat */
+/* Element i of a tensor with the type of t, whose elements are at `data`. data NULL: all elements are t->splat */
 static inline double output_element(const Tensor *t, const void *data, int64_t i) {
   Tensor at = *t;
   at.data = data;
   return bits_to_double(t->dt, tensor_bits(&at, i));
 }
 
-/* Index of the first element in which got differs from want; -1: there is none. Floats may differ by part * M + room, where M is
- * the largest finite magnitude in want, but at least `least`. */
+/* Index of the first element in which the values at `got` differ from want; -1: there is none. Floats may differ by
+ * part * M + room, where M is the largest finite magnitude in want, or `least` if that is larger. */
 static inline int64_t outputs_far(const Tensor *want, const void *got, double part, double least, double room) {
   double most = least;
   for (int64_t i = 0; i < want->elems; i++) {
@@ -27,6 +27,7 @@ static inline int64_t outputs_far(const Tensor *want, const void *got, double pa
   return -1;
 }
 
+/* the same with room 0 */
 static inline int64_t outputs_differ(const Tensor *want, const void *got, double part, double least) {
   return outputs_far(want, got, part, least, 0);
 }

@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* fake.h: the interface between the tests and the libcuda of fake.c. */
+/* fake.h: the interface between the tests and fake.c, a library that takes the place of the CUDA driver, libcuda. */
 #ifndef FAKE_H
 #define FAKE_H
 #include <stdint.h>
 
 typedef struct Fake {
   /* set by tests */
-  int fail_at;                   /* number of the call that fails, from 1 on; 0: none */
+  int fail_at;                   /* the call with this number fails; the first one is 1; 0: none fails */
   int32_t error;                 /* the result of that call */
   int32_t init;                  /* the result of cuInit */
   int devices;                   /* number of devices */
   int32_t event_state;           /* state of every event: 0 done, 600 running, else failed */
   int32_t refused;               /* the result of loading a cubin; 0: it is loaded */
-  int capability, max_threads, max_dim, shared_bytes, kernel_threads;
-  uint64_t memory;               /* bytes of a device */
-  const char *name;
-  const char *no_function;       /* name of a missing function of the library; NULL: none is missing */
-  unsigned char guard;           /* if no kernels run: a copied byte. Only a run's guard is copied as one byte */
-  /* seen by tests */
-  int calls, live;               /* calls of functions; objects that are alive */
-  int launches, replays;         /* launches; replays of a graph */
-  int changes, captured;         /* changed launches of a graph; launches captured into a graph */
-  char image[16];                /* the beginning of the last image that was loaded */
-  const char *failed;            /* the function of the call that failed */
+  int capability;                /* compute capability of the devices: 90 is 9.0 */
+  int max_threads, max_dim;      /* most threads of a block, and of a block in one dimension */
+  int shared_bytes;              /* most bytes of shared memory of a block */
+  int kernel_threads;            /* most threads of a block that a compiled kernel allows */
+  uint64_t memory;               /* bytes of a device's memory */
+  const char *name;              /* name of the devices */
+  const char *no_function;       /* name of a function that the library lacks; NULL: it has all */
+  unsigned char guard;           /* if the library runs no kernels: the byte that a copy of one byte yields. The runtime copies
+                                    one byte only to read a run's guard */
+  /* read by tests */
+  int calls, live;               /* number of calls so far; number of objects that exist */
+  int launches, replays;         /* numbers of launches, and of runs of a recorded graph */
+  int changes, captured;         /* numbers of launches that were changed in a graph, and that were recorded into one */
+  char image[16];                /* the first bytes of the last image that was loaded */
+  const char *failed;            /* name of the function whose call failed */
 } Fake;
 extern Fake fake;
 void fake_defaults(void);        /* resets all fields except `live` */
-void fake_note(const char *text); /* writes a line to the log (FAKE_CUDA_LOG) */
+void fake_note(const char *text); /* appends a line to the file that the variable FAKE_CUDA_LOG names */
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shim.h: runs kernels of CUDA on the CPU. shim.py compiles this file, a bundle's net.cu and a table of its kernels to a library.
- * Threads of the kernels are fibers (../case/fibers.h). */
+/* shim.h: defines the words of CUDA that kernels use, so that kernels run on the CPU. shim.py compiles this file, a bundle's
+ * net.cu and a table of its kernels to a library. Threads of the kernels are fibers (../case/fibers.h). */
 #include "../case/fibers.h"
 #include <math.h>
 #undef INT32_MAX
@@ -22,7 +22,7 @@
 #define __syncthreads() shim::wait(shim::BLOCK, __LINE__)
 #define __syncwarp(...) shim::wait(shim::WARP, __LINE__)
 
-static inline int shim_lane() { return shim::current % shim::LANES; }
+static inline int shim_lane() { return shim::current % shim::LANES; } /* number of the current thread in its warp */
 #define __shfl_sync(mask, v, lane, ...) shim::exchanged(v, (lane) % shim::LANES, __LINE__)
 #define __shfl_xor_sync(mask, v, bits, ...) shim::exchanged(v, shim_lane() ^ (bits), __LINE__)
 #define __shfl_down_sync(mask, v, n, ...) shim::exchanged(v, shim_lane() + (int)(n), __LINE__)
@@ -41,7 +41,7 @@ static inline float __uint_as_float(unsigned x) { return shim_bits<float>(x); }
 static inline double __longlong_as_double(long long x) { return shim_bits<double>(x); }
 static inline long long __double_as_longlong(double x) { return shim_bits<long long>(x); }
 
-/* ---- parameters: p[i] is the address of parameter i ---- */
+/* ---- calls of kernels: p[i] is the address of parameter i ---- */
 namespace shim {
 template <class... A, size_t... I> static void apply(void (*f)(A...), void **p, std::index_sequence<I...>) {
   f(*(A *)p[I]...);
@@ -49,4 +49,5 @@ template <class... A, size_t... I> static void apply(void (*f)(A...), void **p, 
 template <class... A> static void apply(void (*f)(A...), void **p) { apply(f, p, std::index_sequence_for<A...>{}); }
 template <class... A> static constexpr size_t count(void (*)(A...)) { return sizeof...(A); }
 } // namespace shim
+/* the ShimKernel for kernel k. barriers: 1 if it has barriers or shuffles */
 #define SHIM_KERNEL(k, barriers) { #k, [](void **p) { shim::apply(k, p); }, shim::count(k), barriers }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* slurp.h: reads a whole file, for programs of tests. */
+/* slurp.h: reads a whole file, for test programs. */
 #ifndef TGC_TESTS_SLURP_H
 #define TGC_TESTS_SLURP_H
 #include "../../compiler/support/support.h"
 #include <stdio.h>
 
-/* The text of a file, in the arena; NULL: the file cannot be opened */
+/* The text of the file at path. It lies in the arena and ends with a NUL. NULL: the file cannot be opened */
 static inline char *slurp(Arena *a, const char *path) {
   FILE *in = fopen(path, "r");
   Sb text = { 0 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* host.h: tests the functions of a device bundle (net.h, made by fill.py) on a device that runs kernels. Compares results with
- * the same arithmetic on the host. */
+/* host.h: tests the functions of a bundle for a device, on a device that runs kernels. The bundle's net.h is made by fill.py. The
+ * results are compared with those of model.h, which computes the network on the host. */
 #include "model.h"
 #include <pthread.h>
 
-/* ---- runs, states ---- */
+/* ---- runs and states ---- */
 static void runs(void) {
   static Model m;
   unsigned char saved[NET_STATE_BYTES];
@@ -75,7 +75,7 @@ static void runs(void) {
   CHECK(!net_open(&m.ctx, NULL) && !net_close(&m.ctx) && !net_close(&m.ctx));
 }
 
-/* ---- threads, devices ---- */
+/* ---- threads and devices ---- */
 static void *thread(void *arg) {
   Model *m = (Model *)arg;
   model_prepare(m);
@@ -96,7 +96,7 @@ static void threads(void) {
   for (int i = 0; i < 3; i++) CHECK(!pthread_join(t[i], NULL));
 }
 
-/* The status of open or init on the device of that name. Prints the status and the log. */
+/* Opens the device of this name, and makes a run on it. Prints and returns the status of open or init, and prints the log. */
 static int device(const char *name) {
   static Model m;
   tgcrt_device d;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* model.h: a context of the network of net.cl and its memory, and the arithmetic of this network on the host. */
+/* model.h: for tests of a bundle for a device: a context of the network in net.cl, its memory, and the same arithmetic on the
+ * host. The network has two states. `total` grows by x * weight in each run. `past` is a window of the last three of two rows of
+ * products. Its outputs are y, h and v, and `at` is an input that is used as an index. */
 #include "net.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@ static void check_failed(const char *file, int line, const char *what) {
   _Exit(1); /* other threads may run */
 }
 
-enum { N = 16, RUNS = 7 };
+enum { N = 16, RUNS = 7 }; /* elements of x, y and total; number of runs of the first test */
 
 /* states and outputs of the network, computed on the host */
 typedef struct Expected {
@@ -23,12 +25,12 @@ typedef struct Expected {
 static float weight(int i) { return (float)(i + 1); }
 static float first(int i) { return 0.5f * (float)i; }
 
-static void expect_reset(Expected *e) {
+static void expect_reset(Expected *e) { /* the first values of the states */
   for (int i = 0; i < N; i++) e->total[i] = first(i);
   memset(e->past, 0, sizeof e->past);
 }
 
-static void expect_run(Expected *e, const float *x, int at) {
+static void expect_run(Expected *e, const float *x, int at) { /* one run on these inputs */
   for (int i = 0; i < N; i++) e->total[i] += x[i] * weight(i), e->y[i] = 2.0f * e->total[i];
   for (int k = 0; k < 2; k++) {
     e->past[k][0] = e->past[k][1], e->past[k][1] = e->past[k][2], e->past[k][2] = x[k] * weight(k);
@@ -37,7 +39,7 @@ static void expect_run(Expected *e, const float *x, int at) {
   e->v = first(at < 0 ? 0 : at > 15 ? 15 : at);
 }
 
-/* a context and its memory */
+/* a context, its memory, and its inputs and outputs */
 typedef struct Model {
   union { double align; unsigned char bytes[NET_ARENA_BYTES + TGCRT_ALIGN]; } memory;
   union { double align; unsigned char bytes[NET_WEIGHTS_BYTES + TGCRT_ALIGN]; } weight_memory;
@@ -68,7 +70,7 @@ static void model_prepare(Model *m) {
 }
 
 #ifndef REPLAY
-#define REPLAY 0
+#define REPLAY 0 /* 1: contexts are opened with tgcrt_device.replay */
 #endif
 static int model_init(Model *m) {
   tgcrt_device d;
@@ -81,35 +83,35 @@ static int model_init(Model *m) {
   return net_init(&m->ctx, m->arena, NET_ARENA_BYTES, m->weights, NET_WEIGHTS_BYTES);
 }
 
-static void model_fill(Model *m, int run) {
+static void model_fill(Model *m, int run) { /* the inputs of the run with this number; in some, the index is out of range */
   for (int i = 0; i < N; i++) m->x[i] = (float)((run * 7 + i * 3) % 11 - 5);
   m->at = run % 4 == 3 ? 99 : run % 16;
 }
 
-static void model_same(const Model *m) {
+static void model_same(const Model *m) { /* checks the outputs */
   CHECK(!memcmp(m->y, m->e.y, sizeof m->y) && !memcmp(m->h, m->e.h, sizeof m->h) && m->v == m->e.v);
 }
 
-static inline void model_run(Model *m, int run) {
+static inline void model_run(Model *m, int run) { /* makes the run with this number, and checks its outputs */
   model_fill(m, run);
   expect_run(&m->e, m->x, m->at);
   CHECK(net_run_v(&m->ctx, m->in, m->out) == (m->at > 15 ? TGCRT_INDEX : TGCRT_OK));
   model_same(m);
 }
 
-static inline void model_states_same(const Model *m) {
+static inline void model_states_same(const Model *m) { /* checks the states */
   float total[N], past[2][3];
   CHECK(!net_state_get(&m->ctx, 0, total) && !net_state_get(&m->ctx, 1, past));
   CHECK(!memcmp(total, m->e.total, sizeof total) && !memcmp(past, m->e.past, sizeof past));
 }
 
-static void keep_log(void *arg, const char *text) {
+static void keep_log(void *arg, const char *text) { /* for tgcrt_device.log; arg: Model.log */
   char *log = (char *)arg;
   const size_t n = strlen(log);
   snprintf(log + n, 20000 - n, "%s\n", text);
 }
 
-static void symbol(void *lib, const char *name, void *to) {
+static void symbol(void *lib, const char *name, void *to) { /* sets the pointer at `to` to the library's symbol */
   void *p = dlsym(lib, name);
   CHECK(p);
   memcpy(to, &p, sizeof p);

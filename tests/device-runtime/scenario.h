@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* scenario.h: calls all functions of a device bundle, one after another, on a fake driver. Each call of the driver fails once.
+/* scenario.h: a scenario calls all functions of a bundle for a device, one after another, on a library that takes the place of
+ * the driver. It is repeated so that each call of the driver fails once.
  *
- * A file that includes this one first includes fake.h and defines LIBRARY, the name of the driver's library. Behind the #include
- * it defines the functions that are declared here, and the table of rows. */
+ * A file that includes this one first includes its fake.h, and defines LIBRARY, the name of the driver's library. Behind the
+ * #include it defines the functions that are only declared here, and a table of Rows. */
 #include "model.h"
 #include <pthread.h>
 
-static Fake *driver;
-static void (*defaults)(void);
+static Fake *driver;           /* the library's variable `fake` */
+static void (*defaults)(void); /* its function fake_defaults */
 static Model m;
 
-static void *caller_buffer(void);              /* a buffer of the caller: 64 bytes on the device of m */
+static void *caller_buffer(void);              /* makes a buffer of 64 bytes on the device of m, as a caller would */
 static void caller_release(void *buffer);
 static void check_caller(void);                /* fails if a function has left something behind in this thread */
-static int computes(void);                     /* whether the fake driver runs kernels */
+static int computes(void);                     /* whether the library runs kernels */
 
 static void find_driver(void) {
   void *lib = dlopen(LIBRARY, RTLD_NOW);
@@ -23,7 +24,7 @@ static void find_driver(void) {
   defaults();
 }
 
-static const tgcrt_device *asked(void) {
+static const tgcrt_device *asked(void) { /* the device to open, with a log and a short time limit */
   static tgcrt_device d;
   memset(&d, 0, sizeof d);
   d.replay = REPLAY, d.wait_ms = 3, d.log = keep_log, d.log_arg = m.log;
@@ -31,10 +32,11 @@ static const tgcrt_device *asked(void) {
 }
 
 /* ---- one call fails ---- */
-static const char *step; /* the function at which a scenario ended */
-static int after;        /* the status of a run after the failure */
+static const char *step; /* the step, that is the function of the bundle, at which the scenario ended */
+static int after;        /* the status of another run, made after the failure */
 
-/* Calls all functions, one after another, until one fails. Returns the status of the last one. */
+/* Calls all functions of the bundle, one after another, until one fails. queue: the caller's queue, or NULL. Returns the status
+ * of the last one. */
 static int scenario(void *queue) {
   unsigned char saved[NET_STATE_BYTES];
   float total[N];
@@ -61,7 +63,7 @@ static int scenario(void *queue) {
   STEP("reset", net_state_reset(&m.ctx));
   STEP("profile", net_profile(&m.ctx, m.in, m.out, times));
   for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] == 500);
-  int32_t unused = driver->fail_at; /* the test makes the next calls itself: none fails */
+  int32_t unused = driver->fail_at; /* the test itself makes the next calls of the driver, and none of them is to fail */
   void *buffers[5], *in[3] = { NULL, NULL, NULL };
   driver->fail_at = 0;
   const int calls = driver->calls;
@@ -75,7 +77,7 @@ static int scenario(void *queue) {
   if (!status) status = net_sync(&m.ctx, 20);
   check_caller();
   const int called = driver->calls;
-  unused = status ? 0 : driver->fail_at; /* if nothing has failed yet, a call of close will fail */
+  unused = status ? 0 : driver->fail_at; /* if no call has failed yet, one that the step close makes will fail */
   driver->fail_at = 0;
   if (status) after = net_run_v(&m.ctx, m.in, m.out);
   for (int i = 0; i < 5; i++) caller_release(buffers[i]);
@@ -87,17 +89,17 @@ end:
   return status;
 }
 
-/* The effect of a failure of the driver's function `call`. steps: the steps of the row; NULL: all. memory, other: the step's
- * status if the error is one of memory, or another; -1: the step succeeds. lost: the device is lost after it. log: a part of the
- * log; NULL: any log */
+/* The expected effect if the driver's function `call` fails. steps: names of the steps for which the row holds; NULL: all. memory,
+ * other: the status that the step must return if the error is a lack of memory, or another one; -1: the step must succeed. lost:
+ * 1: afterwards the device is lost. log: a part of the message; NULL: any message */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
-static const Row *row_of(const Row *r, const char *call) {
+static const Row *row_of(const Row *r, const char *call) { /* the first row that holds for the call in the current step */
   while (strncmp(call, r->call, strlen(r->call)) || (r->steps && !strstr(r->steps, step))) r++;
   return r;
 }
 
-/* A context that is opened afresh works. */
+/* Checks that a context that is opened anew works. */
 static void second_run(void *queue) {
   tgcrt_device d = *asked();
   defaults();
@@ -110,8 +112,9 @@ static void second_run(void *queue) {
   check_caller();
 }
 
-/* Lets each call of a scenario fail, with each of the errors: one of memory, then others. live: number of driver objects
- * that exist before and after. may: a function of the driver whose failure may go unnoticed. */
+/* Repeats the scenario, each time with another call of the driver that fails, with each of three errors; the first one is a lack
+ * of memory. live: number of the driver's objects that exist before and after. may: a function of the driver whose failure may go
+ * unnoticed */
 static void each_call(void *queue, int live, const Row *rows, const int32_t errors[3], const char *may) {
   int calls;
   defaults();
@@ -140,7 +143,7 @@ static void each_call(void *queue, int live, const Row *rows, const int32_t erro
   printf("%d calls\n", calls);
 }
 
-static int opened(const char *name) { /* opens the named device, initialises, runs and closes; returns the status */
+static int opened(const char *name) { /* opens the device of this name, makes a run and closes it; returns the status */
   tgcrt_device d = *asked();
   int status;
   model_prepare(&m);
@@ -153,7 +156,7 @@ static int opened(const char *name) { /* opens the named device, initialises, ru
   return status;
 }
 
-/* A run has lost the device: every function says so, and the context can be closed. */
+/* Checks that after a run has lost the device every function returns TGCRT_LOST, and that the context can be closed. */
 static void check_lost(void) {
   float total[N];
   uint64_t times[NET_LAUNCHES];
@@ -184,7 +187,7 @@ static void threads(void) {
   CHECK(!driver->live);
 }
 
-/* For a driver that is missing or lacks something: prints the status of open and the log */
+/* For a driver that is missing or lacks something: opens the device, and prints the status and the log */
 static int open_only(void) {
   model_prepare(&m);
   const int status = net_open(&m.ctx, asked());
@@ -193,10 +196,11 @@ static int open_only(void) {
   return 0;
 }
 
-/* ---- which part of a test runs ---- */
+/* ---- the parts of a test program, of which one runs ---- */
 typedef struct Part { const char *name; void (*run)(void); } Part;
 
-static int run_part(const Part *p, const char *name) { /* .name NULL ends the list. 64: there is none of that name */
+/* Runs the part of this name in a list that a part without a name ends. Returns 64 if there is none. */
+static int run_part(const Part *p, const char *name) {
   while (p->name && strcmp(p->name, name)) p++;
   if (p->name) p->run();
   return p->name ? 0 : 64;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fixture.h: gives each test its own IR, as cmocka's state. */
+/* fixture.h: gives each unit test an IR of its own, to which cmocka's `state` points. */
 #ifndef TGC_TEST_FIXTURE_H
 #define TGC_TEST_FIXTURE_H
 #include "../../compiler/ir/ir.h"

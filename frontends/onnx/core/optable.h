@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* optable.h: the ONNX operators that tgc reads. An operator has a row for each of its forms, which differ in inputs or attributes.
- * Columns: domain ("" is ai.onnx), name, first and last opset version of the form, least and greatest number of inputs, least and
- * greatest number of outputs, types of the inputs, attributes, builder, argument of the builder. A comment of build.h explains
- * the letters of the types and of the attributes, ANY and SOME. The last version of a newest form is OPSET_NOW.
+/* optable.h: the ONNX operators that tgc reads. An operator has a row for each of its forms, which differ in inputs or
+ * attributes. The columns are:
+ * - domain ("" is ai.onnx) and name of the operator
+ * - first and last opset version of the form; the last version of a newest form is OPSET_NOW
+ * - least and greatest number of inputs, then of outputs; build.h defines ANY and SOME
+ * - types of the inputs, and attributes; OpRow in build.h explains their letters
+ * - builder, and its argument
  *
- * Rows are sorted by name, domain and opset, since row_find bisects them. Most builders of old forms are adapters (adapt.c): an
+ * Rows are sorted by name, domain and opset, since row_find bisects them. Most builders of old forms are adapters (adapt.c). An
  * adapter turns the node into the newest form of the operator, or into the operator that replaced it. A file that includes this
  * one first defines OPROW.
  *

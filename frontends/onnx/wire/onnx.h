@@ -31,8 +31,8 @@ typedef struct OnnxDim {
 typedef enum { ON_NOTYPE, ON_TENSOR, ON_SEQUENCE, ON_MAP, ON_OPTIONAL, ON_SPARSE } OnnxTypeKind;
 typedef struct OnnxType {     /* as declared; ON_NOTYPE: nothing is declared */
   OnnxTypeKind kind;
-  OnnxTypeKind inside;        /* what a sequence or an optional contains: ON_TENSOR, or ON_SEQUENCE of tensors. The other fields
-                                 then describe these tensors. ON_NOTYPE for other kinds */
+  OnnxTypeKind inside;        /* contents of a sequence or an optional: ON_TENSOR, or ON_SEQUENCE of tensors. The other fields
+                                 then describe these tensors. ON_NOTYPE: the kind is another one */
   int elem;                   /* TensorProto.DataType of ON_TENSOR and ON_SPARSE; 0: not given */
   int rank;                   /* -1: no shape is given */
   const OnnxDim *dims;        /* rank entries */
@@ -104,7 +104,7 @@ const char *onnx_type_name(int elem);          /* name of a TensorProto.DataType
 
 /* ---- cut.c ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);           /* removes nodes and inputs that no output needs */
-/* Makes the results of nodes that `froms` names inputs of the model. types: a graph whose values of the same names have their
+/* Makes the results of nodes that `froms` names inputs of the model. types: a graph whose outputs of the same names have their
  * types and shapes; NULL: the model declares them. Returns false, and changes nothing, if the model does not declare all of
  * them. */
 bool onnx_start(Ctx *c, OnnxModel *m, const TextList *froms, const Graph *types);
