@@ -519,8 +519,8 @@ static void prove(Ctx *c, Trial *t) {
   int64_t n = 1;
   for (int k = 0; k < all->n; k++) n *= sizes_of(&all->p[k]); /* at most 2^48 */
   if (n > COMBINATIONS_MOST)
-    fail(c, EX_USAGE_, "--dim: the ranges have %lld combinations of sizes; give steps (LOW:HIGH:STEP), or fewer ranges",
-         (long long)n);
+    fail(c, EX_USAGE_, "--dim: the ranges have %lld combinations of sizes, which are too many; give steps (LOW:HIGH:STEP), or "
+                       "fewer ranges", (long long)n);
   for (int64_t i = 1; i < n; i++) { /* number 0 is the graph itself */
     const int between = set_combination(all, i, t->run);
     if (n > TRIES_MOST && between > 1 && scattered((uint64_t)i, (uint64_t)(n / FURTHER))) continue;

@@ -201,9 +201,12 @@ static void bisect(const Probe *q, Points *all, json_t *report) {
   bool found = all->p[hi].error > 1;
   const char *text = found ? origin_text(q->g, all->p[hi].ref) : NULL;
   if (!q->o->json && found)
-    print_words(arena_printf(&q->c->model, "each node is right by itself; in fused kernels, the first wrong one is %s", text), 2,
-                -1, terminal_width(stdout));
-  else if (!q->o->json) print_lines("each node is right by itself, and no prefix of the model is wrong", 2);
+    print_words(arena_printf(&q->c->model,
+                             "each node is right if all values are stored; in the fused kernels, the first wrong node is %s",
+                             text),
+                2, -1, terminal_width(stdout));
+  else if (!q->o->json)
+    print_lines("each node is right if all values are stored, and no part of the model from its inputs on is wrong", 2);
   json_object_set_new(report, "fused_at", found ? json_text(text) : json_null());
 }
 

@@ -77,20 +77,22 @@ bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run) {
   size_t name;
   memset(run, 0, SYMBOLS_MOST * sizeof *run);
   if (!all->n && o->run_size)
-    fail(c, EX_USAGE_, "--size %s has no effect: the model is for one size (--dim NAME=LOW:HIGH)", o->run_size);
+    fail(c, EX_USAGE_, "--size %s has no effect: the model is for one size; --dim NAME=LOW:HIGH makes it serve a range",
+         o->run_size);
   for (const char *at = o->run_size; at && *at;) {
     const char *text = at;
     int64_t size;
     int k = 0;
     if (!(at = next_size(at, &name, &size))) BUG("--size was not checked");
     if (!name && all->n > 1)
-      fail(c, EX_USAGE_, "--size %s: the model has %d sizes, so each needs its name: --size %s=N,%s=N", o->run_size, all->n,
-           all->p[0].name, all->p[1].name);
+      fail(c, EX_USAGE_, "--size %s: the model has %d ranges of sizes, so each size needs its name: --size %s=N,%s=N", o->run_size,
+           all->n, all->p[0].name, all->p[1].name);
     while (name && k < all->n && (strlen(all->p[k].name) != name || strncmp(all->p[k].name, text, name))) k++;
     if (k == all->n) {
       Names names = { 0 };
       for (k = 0; k < all->n; k++) names_add(c, &names, all->p[k].name);
-      fail(c, EX_USAGE_, "--size %s: no range is for '%.*s'; there are%s", o->run_size, (int)name, text, names_text(c, &names));
+      fail(c, EX_USAGE_, "--size %s: '%.*s' has no range; the dimensions with a range are%s", o->run_size, (int)name, text,
+           names_text(c, &names));
     }
     run[k] = size;
   }
@@ -158,7 +160,7 @@ int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o)) {
     const Symbols all = ranges_of_dims(c, o);
     usual_runs(c, &all, &runs);
   }
-  if (runs.n > 1 && o->json) fail(c, EX_USAGE_, "--json reports one size: --size gives %zu", runs.n);
+  if (runs.n > 1 && o->json) fail(c, EX_USAGE_, "--json reports one run, but --size asks for %zu", runs.n);
   for (size_t i = 0; i < runs.n || !i; i++) {
     Options then = *o;
     then.run_size = runs.n ? runs.p[i] : NULL;

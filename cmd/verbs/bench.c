@@ -398,7 +398,7 @@ static void check_limits(Ctx *c, Bench *b, const char *machine) {
 static void check_cpus(Ctx *c, const Bench *b) { /* before the C compiler runs */
   const long n = sysconf(_SC_NPROCESSORS_CONF);
   for (long i = n; n > 0 && i < PACE_CPUS; i++)
-    if (b->pace.cpus[i]) fail(c, EX_USAGE_, "--cpus %s: this machine has no CPU %ld; they are 0 to %ld", b->o->cpus, i, n - 1);
+    if (b->pace.cpus[i]) fail(c, EX_USAGE_, "--cpus %s: this machine has no CPU %ld; its CPUs are 0 to %ld", b->o->cpus, i, n - 1);
 }
 
 static void run_bench(Ctx *c, void *arg) {

@@ -240,15 +240,15 @@ static void put_quantised(Ctx *c, Page *p) {
   if (!p->quantised) return;
   put(p, "h2", "Quantisation");
   sb_puts(&p->html, "<table class=\"sorted\" id=\"quantised\"><thead><tr><th class=\"text\">layer</th><th class=\"text\">op</th>"
-                    "<th>weights</th><th>kept in</th><th>error alone</th><th>drop alone</th>"
+                    "<th>weights</th><th>computed in</th><th>error alone</th><th>drop alone</th>"
                     "<th class=\"text\">why in floats</th></tr></thead><tbody>\n");
   for (size_t i = 0; i < json_array_size(layers); i++) put_layer(c, p, json_array_get(layers, i));
   sb_puts(&p->html, "</tbody></table>\n");
   if (held)
     put_note(p, arena_printf(&c->model,
-                             "Layers of %s. Error alone: of the outputs, relative to the float model's, if only this layer is in "
-                             "8 bits. Drop: how much worse %s then is. It is %.6g in floats, %.6g with all layers in 8 bits, and "
-                             "%.6g as written.",
+                             "Layers of %s. Error alone: the relative error of the outputs, against the float model's, if only "
+                             "this layer is in 8 bits. Drop alone: how much worse the metric %s then is. The metric is %.6g in floats, "
+                             "%.6g with all layers in 8 bits, and %.6g for the model that was written.",
                              text_at(p->quantised, "model"), text_at(held, "metric"), number_at(held, "float"),
                              number_at(json_object_get(held, "all"), "metric"),
                              number_at(json_object_get(held, "written"), "metric")));

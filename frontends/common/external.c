@@ -87,7 +87,7 @@ ExternalFile *external_file(Ctx *c, External *x, const char *location, Pos at, c
   int fd = open_beneath(x->model, location);
   if (fd < 0) { /* ELOOP, EXDEV: the kernel refused a link or a way out of the directory */
     bool refused = errno == ELOOP || errno == EXDEV;
-    why = errno == ELOOP ? "it is a symbolic link, or lies behind one" : strerror(errno);
+    why = errno == ELOOP ? "it is a symbolic link, or a folder of its path is one" : strerror(errno);
     fail_at(c, refused ? EX_BADMODEL : EX_NOINPUT_, at, "%s: cannot open external data '%.200s': %s", subject, location, why);
   }
   int code;

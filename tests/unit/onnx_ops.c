@@ -363,7 +363,7 @@ static const Line lines[] = {
   { "GatherND 13 f[2,3,4] i[3,2] batch_dims=1", "batch axis 0 has extents 2 and 3" },
   { "ScatterND 11 f[3] i[1,1] f[1]", "[3]" },
   { "Split 13 f[10] i{3,6} >2", "the parts have 9 elements, but axis 0 has 10" },
-  { "Split 13 f[10] i{3,8} >2", "part 1 has extent 8, expected 0 to 7, which is left of the axis" },
+  { "Split 13 f[10] i{3,8} >2", "part 1 has extent 8, expected 0 to 7, the rest of the axis" },
   { "Split 18 f[10] num_outputs=0 >2", "attribute 'num_outputs' is 0, expected at least 1" },
   { "Split 18 f[10] num_outputs=3 >3", "[4]" },
   { "Split 11 f[10] >3", "an axis of 10 elements does not split into 3 equal parts" },

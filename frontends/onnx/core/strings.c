@@ -147,7 +147,7 @@ bool build_strings(Build *b) {
   check_strings(b, is);
   for (int i = 0; i < b->nattr; i++)
     if (word_is(b->attr[i].name, b->attr[i].len, "reduction") && strcmp(b->attr[i].s, "none") != 0)
-      bad(b, "strings cannot be combined by '%s'", b->attr[i].s);
+      bad(b, "reduction '%s' cannot combine strings", b->attr[i].s);
   const Ref table = numbered(b, is, m->fills);
   b->row->build(b);
   b->result_narrow = m->counts ? 0 : ONNX_STRING;

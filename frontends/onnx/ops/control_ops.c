@@ -32,7 +32,7 @@ static Ref truth(Build *b, Ref r, bool *known, bool *value) {
 }
 
 static const Node *tensor_node(Build *b, Ref r) {
-  if (is_list(r)) bad(b, "a sequence cannot be collected from iterations");
+  if (is_list(r)) bad(b, "each iteration gives a sequence; tgc can collect only tensors from the iterations");
   return node(b->ir, r);
 }
 
@@ -65,7 +65,8 @@ static Ref choose(Build *b, Ref cond, Ref a, Ref c, const char *what, uint32_t k
   a = with_axes_of(b, a, y);
   c = with_axes_of(b, c, x);
   if (!nodes_alike(node(b->ir, a), node(b->ir, c)))
-    bad(b, "%s %u must have the same type and shape either way, since the condition depends on an input of the graph", what, k);
+    bad(b, "%s %u must have the same type and shape whether the condition is true or false, since it depends on an input of the "
+           "graph", what, k);
   return a == c ? a : g_where(b->ir, cond, a, c);
 }
 

@@ -176,7 +176,7 @@ void op_bitcast(Build *b) {
 void op_dropout(Build *b) {
   int n;
   if (has_in(b, 2) && *const_ints(b, 2, "training_mode", &n) && (!has_in(b, 1) || *const_floats(b, 1, "ratio", &n) > 0))
-    bad(b, "training_mode is set and the ratio is not 0, so its results are random");
+    bad(b, "input 'training_mode' is true and the ratio is not 0, so the results are random");
   b->out[0] = b->in[0];
   if (b->nout > 1) b->out[1] = g_expand(b->ir, c_int(b->ir, DT_BOOL, 1), in_node(b, 0)->rank, in_node(b, 0)->dims);
 }

@@ -283,7 +283,7 @@ void op_one_hot_encoder(Build *b) {
   const int64_t *cats = attr_ints(b, "cats_int64s", &n);
   const AttrVal *names = attr_find(b, "cats_strings");
   const bool strings = in_narrow(b, 0) == ONNX_STRING;
-  if (strings ? !names->set || !names->n : !n) bad(b, "it has no categories of the input's type");
+  if (strings ? !names->set || !names->n : !n) bad(b, "no attribute gives categories of the input's type");
   if (!attr_int(b, "zeros")) bad(b, "attribute 'zeros' is 0: ending the run at an unknown category is not supported");
   int64_t dims[MAX_RANK];
   if (strings) {
@@ -330,7 +330,7 @@ static Labels labels_of(Build *b, const char *what) {
     if (n && k == 2) return of_strings(b, a);
     if (n) return (Labels){ k ? tensor_ref(b, DT_F32, 1, &n, a->floats) : tensor_ref(b, DT_I64, 1, &n, a->ints), n, false };
   }
-  bad(b, "it has no %s", what);
+  bad(b, "no attribute gives the %s", what);
 }
 
 /* For each element, the first key that equals it, where NaN equals NaN; the number of keys where none does */
@@ -338,7 +338,7 @@ static Ref key_places(Build *b, const Labels *keys, bool nan) {
   IR *ir = b->ir;
   const int64_t n = keys->n, count = dims_elems(in_node(b, 0)->dims, in_node(b, 0)->rank);
   if (keys->strings != (in_narrow(b, 0) == ONNX_STRING))
-    bad(b, "its keys are %s, but the input is not", keys->strings ? "strings" : "numbers");
+    bad(b, "the keys are %s, but the input has %s", keys->strings ? "strings" : "numbers", keys->strings ? "numbers" : "strings");
   if (keys->strings) return string_places(b, b->in[0], keys->r);
   Ref x = g_reshape(ir, b->in[0], 2, (int64_t[]){ count, 1 }),
       key = g_reshape(ir, g_cast(ir, keys->r, in_dt(b, 0)), 2, (int64_t[]){ 1, n });
@@ -392,7 +392,8 @@ void op_category_mapper(Build *b) {
   const AttrVal *names = attr_find(b, b->row->arg ? "classes_strings" : "cats_strings");
   int n = 0;
   const int64_t *given = b->row->arg ? NULL : attr_ints(b, "cats_int64s", &n);
-  if (!names->set || !names->n || (given && n != (int)names->n)) bad(b, "there are %d integers for %zu strings", n, names->n);
+  if (!names->set || !names->n || (given && n != (int)names->n))
+    bad(b, "the categories are %d integers and %zu strings, expected as many of both", n, names->n);
   const int64_t *v = given ? given : counting(b, (int64_t)names->n);
   const Labels strings = of_strings(b, names), numbers = { ints_ref(b, (int)names->n, v), (int64_t)names->n, false };
   const bool from = in_narrow(b, 0) == ONNX_STRING;

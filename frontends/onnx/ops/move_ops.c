@@ -188,7 +188,7 @@ void op_split(Build *b) {
   at = 0;
   for (int i = 0; i < n; i++) {
     if (size[i] < 0 || size[i] > extent - at)
-      bad(b, "part %d has extent %lld, expected 0 to %lld, which is left of the axis", i, (long long)size[i],
+      bad(b, "part %d has extent %lld, expected 0 to %lld, the rest of the axis", i, (long long)size[i],
           (long long)(extent - at));
     b->out[i] = shrink_axis(b->ir, b->in[0], axis, at, 1, size[i]);
     at += size[i];

@@ -73,7 +73,7 @@ void op_split_to_sequence(Build *b) {
   for (int64_t i = 0; i < n; i++) {
     int64_t size = !split ? 1 : each ? clamp(extent - at, 0, split[0]) : split[i];
     if (size < 0 || size > extent - at)
-      bad(b, "part %lld has extent %lld, expected 0 to %lld, which is left of the axis", (long long)i, (long long)size,
+      bad(b, "part %lld has extent %lld, expected 0 to %lld, the rest of the axis", (long long)i, (long long)size,
           (long long)(extent - at));
     part[i] = shrink_axis(b->ir, b->in[0], axis, at, 1, size);
     if (!split && !attr_int(b, "keepdims")) part[i] = without_axes(b->ir, part[i], 1u << axis);

@@ -49,7 +49,8 @@ void op_equal(Build *b) {
 void op_string_concat(Build *b) {
   IR *ir = b->ir;
   const int64_t wx = string_width(b, b->in[0]), width = wx + string_width(b, b->in[1]);
-  if (width > STRING_MOST) bad(b, "its strings have up to %lld bytes, over the limit of %d", (long long)width, STRING_MOST);
+  if (width > STRING_MOST)
+    bad(b, "strings of the result have up to %lld bytes, over the limit of %d", (long long)width, STRING_MOST);
   for (int k = 0; k < 2; k++) b->in[k] = strings_wide(b, b->in[k], width);
   check_broadcast(b, 2, b->in);
   Ref x = b->in[0], y = b->in[1], both_shapes = g_binary(ir, OP_MAX, x, y);

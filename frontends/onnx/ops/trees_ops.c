@@ -279,7 +279,7 @@ static void spell_sets(Trees *t, const double *sets, int64_t nsets, int64_t from
 }
 
 static int32_t place(Build *b, int64_t at, bool leaf, int64_t nodes, int64_t leaves) {
-  if (at < 0 || at >= (leaf ? leaves : nodes)) bad(b, "there is no %s %lld", leaf ? "leaf" : "node", (long long)at);
+  if (at < 0 || at >= (leaf ? leaves : nodes)) bad(b, "the trees have no %s %lld", leaf ? "leaf" : "node", (long long)at);
   return (int32_t)(leaf ? nodes + at : at);
 }
 
