@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd.h: the tgc program. options.h has a row for every verb and option. options.c parses the command line by these rows, and
  * help.c prints the help and the manual page from them. Each verb, such as `tgc run`, has a file in cmd/verbs. The other
- * functions are in cmd/lib; headings name their files. Here, too:
+ * functions are in cmd/lib; headings name their files. The following holds for all functions:
  *
  * - c is the context of a compilation. A function that fails calls fail(), which does not return. It sets an exit code, EX_...
  * - Texts and other results live in c->model, the context's arena, and are freed with it. Comments name the exceptions.
@@ -308,7 +308,7 @@ typedef struct Races Races;                                     /* lib/sides.h *
 Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Validated *result);
 /* Seconds that validate_model will take; call it after validate_survey. least: with the fewest repetitions of measurements */
 double validate_seconds(const Validation *s, bool least);
-bool validate_needed(const Validation *s);                      /* whether the tuner found schedules or runs use several threads */
+bool validate_needed(const Validation *s);                      /* whether schedules were found, or runs use several threads */
 /* Runs the model. Tells the tuner how much longer each nest takes there than the roofline allows (Goal.slack in tune.h). Returns
  * an exit code. */
 int validate_survey(Ctx *c, Validation *s);
@@ -513,7 +513,7 @@ Arch elf_arch(const char *path);                          /* architecture of an 
 const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* facts of the CPU for which times are predicted */
 const ProgramTime *predict_ms(Ctx *c, const Plan *p);     /* by kernel: predicted ms on one core */
 json_t *predicted_json(const ProgramTime *ms);            /* one kernel's prediction for a report; the caller releases it */
-void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if t is foreign, so that nothing can be timed */
+void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if t is foreign, so nothing can be timed */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */
 /* A list of devices. *why gets messages, such as the reason why the driver of an interface (OpenCL, CUDA) shows no devices. The

@@ -53,7 +53,8 @@ VERB(quantize,   "MODEL -o OUT", "write the model quantised to 8 bits, calibrate
      "tgc quantize net.onnx --data=samples --max-drop=0.01 -o net8.onnx")
 VERB(report,     "MODEL -o FILE", "write a page of HTML: graph, roofline, memory, kernels and accuracy",
      "tgc report net.onnx -o report.html")
-VERB(audit,      "BUNDLE",       "bound its stack, and check that a run allocates nothing, takes no lock and makes no system call",
+VERB(audit,      "BUNDLE",
+     "find a bound for the stack of a run, and check that it allocates nothing, takes no lock and makes no system call",
      "tgc audit net_rt --json")
 VERB(diff,       "BUNDLE BUNDLE", "compare two bundles: interface, options, sizes, errors, kernels and schedules",
      "tgc diff net_yesterday net_c")
@@ -181,14 +182,18 @@ OPTION(0,   "explain",          0,                        FLAG,  explain,       
 
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "c",          TARGET,
        "machine to compile for: portable, native or a level that `tgc devices` lists, with +FEATURE and -FEATURE appended "
-       "(native-amx), or fat: all levels of x86-64 in one bundle (default: " DEFAULT_ISA ", or the machine that the backend names)")
+       "(native-amx), or fat: all levels of x86-64 in one bundle (default: " DEFAULT_ISA ", or the machine that the backend "
+       "names)")
 OPTION(0,   "isa",              "ISA",                    TEXT,  isa,             "rvikbptw",   TARGET,
-       "machine to compile for, as compile takes it (default: as with compile, " DEFAULT_ISA " or the machine that the backend names)")
+       "machine to compile for, as compile takes it (default: as with compile, " DEFAULT_ISA " or the machine that the backend "
+       "names)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "crvikbptw",  TARGET,
        "CPU whose facts the cost model uses: a name that `tgc devices --machine=list` lists, or a file that `tgc devices "
-       "--measure` printed; without --isa also the machine to compile for (default with --isa=native: this CPU, if it was measured)")
+       "--measure` printed; without --isa also the machine to compile for (default with --isa=native: this CPU, if it was "
+       "measured)")
 OPTION(0,   "machine",          "NAME|FILE",              TEXT,  machine,         "d",          TARGET,
-       "print the facts of the CPU with this name or in this file, as compile --machine takes them; list: print the names of known CPUs")
+       "print the facts of the CPU with this name or in this file, as compile --machine takes them; list: print the names of "
+       "known CPUs")
 OPTION(0,   "predict",          0,                        FLAG,  predict,         "ip",         MEASURING,
        "show the time that the cost model predicts for one core, from the facts of the CPU (--machine)")
 OPTION(0,   "measure",          0,                        FLAG,  measure,         "d",          MEASURING,
@@ -315,7 +320,7 @@ OPTION(0,   "pairs",            "N",                      COUNT, pairs,         
 OPTION(0,   "vs-untuned",       0,                        FLAG,  vs_untuned,      "B",          MEASURING,
        "alternate with the bundle without tuned schedules and compare times")
 OPTION(0,   "trace",            "FILE",                   TEXT,  trace,           "P",          MEASURING,
-       "write a Chrome trace of a run near the median, with a lane per thread")
+       "write a Chrome trace of a run near the median, with a row for each thread")
 
 OPTION(0,   "cc-limit",         "TIME",                   TEXT,  cc_limit,        "t",          LIMITS,
        "time limit of the C compiler for one file, or of a device's compiler or driver for the kernels of a round (10s)")

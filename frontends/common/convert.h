@@ -40,6 +40,7 @@ struct Form {
 };
 
 /* ---- convert_values.c ---- */
+/* Fail with EX_USAGE_. The message names the whole option, which is `what`, and then has the text of fmt. */
 #define refuse(s, ...) refuse_at((s)->c, (s)->what, __VA_ARGS__)
 _Noreturn void refuse_at(Ctx *c, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -50,10 +51,10 @@ Ref along(const Spec *s, IR *ir, const Numbers *n, double otherwise, const char 
 /* (x - mean) * (1 / std), where mean and std are as in `along` */
 Ref normalised(const Spec *s, IR *ir, Ref x, int axis);
 Ref rounded_to(IR *ir, Ref x, DType d); /* x as type d; to an integer type: rounded to nearest, ties to even, and saturated */
-Ref f32_const(IR *ir, double v);
+Ref f32_const(IR *ir, double v);        /* a constant of type f32 and rank 0 */
 
-/* ---- pictures.c ---- */
+/* ---- pictures.c: forms of pictures, as inputs in RGB and in YUV, and as outputs ---- */
 ConvertFn picture_in, picture_yuv_in, picture_out;
-/* ---- answers.c ---- */
+/* ---- answers.c: other forms of outputs ---- */
 ConvertFn answer_argmax, answer_topk, answer_mask, answer_float;
 #endif
