@@ -113,6 +113,11 @@ typedef struct CallMoves {
 Repeats reroll_calls(const Plan *p);           /* finds the repeated calls of a plan; the caller frees the list (VEC_FREE) */
 const Repeat *repeat_of(const Repeats *s, size_t kernel); /* NULL: the kernel is called once */
 bool in_first_iteration(const Repeat *s, size_t kernel); /* the kernel runs in the first iteration, or outside of all repeats */
+/* Tables with a row for each call leave out all iterations of a loop but the first. repeats_folded: the loops among the repeats;
+ * their `first` counts rows, not calls; the caller frees the list (VEC_FREE). has_row: the tables have a row for this kernel.
+ * repeats NULL: they have a row for each kernel */
+Repeats repeats_folded(const Plan *p, const Repeats *all);
+bool has_row(const Plan *p, const Repeats *repeats, size_t kernel);
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer); /* buffer: index into Kernel.bufs, here and below */
 /* For a kernel of the first iteration of s. s NULL: the call does not repeat, so nothing moves */
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
@@ -128,11 +133,12 @@ void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes);
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins;
 KernelOrigins *kernel_origins(const Plan *p);  /* an element for each kernel, in the model's arena */
 const char *kernels_text(const Plan *p, const Repeats *repeats); /* text of all kernels */
-/* Two lists with a number for each kernel; `type` stands before each number. chunks_text: number of tasks for threads. A task is
- * Kernel.chunks_per_task chunks, or one chunk if that is 0. The number 0: the kernel is missing in a variant's file, so the
+/* Two lists with a number for each row (has_row); `type` stands before each number. chunks_text: number of tasks for threads. A
+ * task is Kernel.chunks_per_task chunks, or one chunk if that is 0. The number 0: the kernel is missing in a variant's file, so the
  * baseline's file has it. groups_text: Kernel.group_size */
-const char *chunks_text(const Plan *p, const char *type);
-const char *groups_text(const Plan *p, const char *type);
+const char *chunks_text(const Plan *p, const Repeats *repeats, const char *type);
+const char *groups_text(const Plan *p, const Repeats *repeats, const char *type);
+const char *rows_text(const Plan *p, const Repeats *folded); /* C code that turns `k`, the number of a call, into its row's */
 typedef struct JobForm { /* how job_text makes its function */
   const char *net, **in, **out; /* name of the bundle; names of fields */
   bool fat, stepped;            /* fat: a bundle for several machines; stepped: as in BundleOptions */
@@ -238,6 +244,9 @@ const char *module_nulls(const Rendering *r);  /* defines %null, which is true i
 const char *module_tables(const Rendering *r); /* tables of byte offsets, by iteration (CallMoves.table) */
 /* Computes from %kernel, the number of a kernel, its iteration %i and the number %call of the same call in iteration 0 */
 const char *module_iterations(const Rendering *r);
+const char *module_tables(const Rendering *r); /* tables of places, by iteration */
+const char *module_rows(const Plan *p, const Repeats *folded); /* computes %row from %kernel: rows_text for LLVM */
+const char *module_iterations(const Rendering *r); /* computes %call and %i from %kernel */
 const char *module_calls(const Rendering *r);  /* a block of LLVM IR per call: case0, case1, ... */
 const char *module_cases(const Rendering *r);  /* rows of the switch that jumps to these blocks */
 const char *module_check_weights(const Rendering *r); /* the function NAME_check_weights, and its constants */

@@ -340,16 +340,27 @@ const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f) {
 
 static int kernel_shares(const Kernel *k) { return k->chunks_per_task ? k->chunks / k->chunks_per_task : k->chunks; }
 
-const char *chunks_text(const Plan *p, const char *type) {
+const char *rows_text(const Plan *p, const Repeats *folded) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++)
-    sb_printf(&s, "%s%d, ", type, p->kernels.p[k].text ? kernel_shares(&p->kernels.p[k]) : 0);
+  for (size_t i = 0; i < folded->n; i++) {
+    const Repeat *x = &folded->p[i];
+    sb_printf(&s, "  if (k >= %zu) k = k < %zu ? %zu + (k - %zu) %% %zu : k - %zu;\n", x->first, x->first + x->period * x->times,
+              x->first, x->first, x->period, x->period * (x->times - 1));
+  }
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
-const char *groups_text(const Plan *p, const char *type) {
+const char *chunks_text(const Plan *p, const Repeats *repeats, const char *type) {
   Sb s = { 0 };
-  for (size_t k = 0; k < p->kernels.n; k++) sb_printf(&s, "%s%d, ", type, p->kernels.p[k].group_size);
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (has_row(p, repeats, k)) sb_printf(&s, "%s%d, ", type, p->kernels.p[k].text ? kernel_shares(&p->kernels.p[k]) : 0);
+  return sb_keep(&s, &p->ir->ctx->model);
+}
+
+const char *groups_text(const Plan *p, const Repeats *repeats, const char *type) {
+  Sb s = { 0 };
+  for (size_t k = 0; k < p->kernels.n; k++)
+    if (has_row(p, repeats, k)) sb_printf(&s, "%s%d, ", type, p->kernels.p[k].group_size);
   return sb_keep(&s, &p->ir->ctx->model);
 }
 

@@ -151,6 +151,24 @@ const char *module_tables(const Rendering *r) {
   return sb_keep(&s, &p->ir->ctx->model);
 }
 
+const char *module_rows(const Plan *p, const Repeats *folded) {
+  Sb s = { 0 };
+  const char *row = "%kernel";
+  for (size_t n = 0; n < folded->n; n++) {
+    const Repeat *x = &folded->p[n];
+    const size_t calls = x->period * x->times;
+    const char *name = arena_printf(&p->ir->ctx->model, "%%row%zu", n);
+    sb_printf(&s, "  %s.off = sub i32 %s, %zu\n  %s.here = icmp ult i32 %s.off, %zu\n", name, row, x->first, name, name, calls);
+    sb_printf(&s, "  %s.j = urem i32 %s.off, %zu\n  %s.first = add i32 %s.j, %zu\n", name, name, x->period, name, name, x->first);
+    sb_printf(&s, "  %s.past = icmp uge i32 %s, %zu\n  %s.gone = sub i32 %s, %zu\n", name, row, x->first + calls, name, row,
+              calls - x->period);
+    sb_printf(&s, "  %s.rest = select i1 %s.past, i32 %s.gone, i32 %s\n", name, name, name, row);
+    row = n + 1 < folded->n ? name : "%row";
+    sb_printf(&s, "  %s = select i1 %s.here, i32 %s.first, i32 %s.rest\n", row, name, name, name);
+  }
+  return sb_keep(&s, &p->ir->ctx->model);
+}
+
 const char *module_iterations(const Rendering *r) {
   const Plan *p = r->p;
   const Repeats *repeats = &r->repeats;

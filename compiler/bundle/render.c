@@ -260,7 +260,7 @@ static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, co
     { "states", word_if(v->memory.states.n) },
     { "state_at", arena_printf(&c->model, "%lld", (long long)v->memory.state_at) },
     { "run_kernel", run },
-    { "chunks", chunks_text(v, "") },
+    { "chunks", chunks_text(v, NULL, "") },
     { "job", job_text(v, &repeats, &(JobForm){ net, in, out, true, o->stepped, "", run }) },
     { NULL, NULL },
   };
@@ -395,11 +395,35 @@ static const char *prelude_word(const Rendering *r) {
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 static const char *kernels_word(const Rendering *r) { return kernels_text(r->base, &r->repeats); }
-static const char *chunks_word(const Rendering *r) { return chunks_text(r->base, ""); }
-static const char *ir_chunks_word(const Rendering *r) { return chunks_text(r->p, "i8 "); }
+/* Bundles for several machines, steps and entries look up calls in more tables, and have a row for each call. */
+static const Repeats *table_repeats(const Rendering *r) {
+  const bool each = r->p->variants.n || r->o->stepped || r->p->g->entries.n;
+  return each ? NULL : &r->repeats;
+}
+/* The text that makes a call the number of its row; empty: each call has a row */
+static const char *rows_made(const Rendering *r, const char *(*text)(const Plan *p, const Repeats *folded)) {
+  Repeats folded = { 0 };
+  if (table_repeats(r)) folded = repeats_folded(r->p, &r->repeats);
+  const char *made = text(r->p, &folded);
+  VEC_FREE(&folded);
+  return made;
+}
+static const char *rows_word(const Rendering *r) { return rows_made(r, rows_text); }
+static const char *folded_word(const Rendering *r) { return word_if(*rows_word(r)); }
+static const char *row_word(const Rendering *r) { return *rows_word(r) ? "table_row(" : ""; }
+static const char *row_end(const Rendering *r) { return *rows_word(r) ? ")" : ""; }
+static const char *ir_rows_word(const Rendering *r) { return rows_made(r, module_rows); }
+static const char *ir_row_word(const Rendering *r) { return *rows_word(r) ? "%row" : "%kernel"; }
+static const char *ir_nchunks(const Rendering *r) {
+  size_t n = 1;
+  for (size_t k = 0; k < r->p->kernels.n; k++) n += has_row(r->p, table_repeats(r), k);
+  return arena_printf(&r->p->ir->ctx->model, "%zu", n);
+}
+static const char *chunks_word(const Rendering *r) { return chunks_text(r->base, table_repeats(r), ""); }
+static const char *ir_chunks_word(const Rendering *r) { return chunks_text(r->p, table_repeats(r), "i8 "); }
 static const char *works_word(const Rendering *r) { return works_text(r->p); }
-static const char *groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "") : ""; }
-static const char *ir_groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, "i8 ") : ""; }
+static const char *groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, table_repeats(r), "") : ""; }
+static const char *ir_groups_word(const Rendering *r) { return r->groups ? groups_text(r->p, table_repeats(r), "i8 ") : ""; }
 /* The jumps of a run, a row for each. LLVM's text names the types. */
 static const char *jumps_text(const Rendering *r, const char *row, const char *apart) {
   Sb s = { 0 };
@@ -492,6 +516,10 @@ static const MadeWord made_words[] = {
   { "prelude", prelude_word },
   { "kernels", kernels_word },
   { "chunks", chunks_word },
+  { "rows", rows_word },
+  { "folded", folded_word },
+  { "row", row_word },
+  { "row_end", row_end },
   { "jumps", jumps_word },
   { "groups", groups_word },
   { "works", works_word },
@@ -522,6 +550,9 @@ static const MadeWord made_words[] = {
   { "ir_calls", module_calls },
   { "ir_cases", module_cases },
   { "ir_chunks", ir_chunks_word },
+  { "ir_nchunks", ir_nchunks },
+  { "ir_rows", ir_rows_word },
+  { "ir_row", ir_row_word },
   { "ir_jumps", ir_jumps_word },
   { "ir_groups", ir_groups_word },
   { "ir_float_enter", module_float_enter },
@@ -621,7 +652,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "nstates", arena_printf(m, "%zu", p->memory.states.n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
     { "njumps", arena_printf(m, "%zu", r.jumps.n) },
-    { "kernels_here", r.groups ? "kernels_of[job.kernel]" : "1" },
+    { "kernels_here", !r.groups ? "1" : *rows_word(&r) ? "kernels_of[table_row(job.kernel)]" : "kernels_of[job.kernel]" },
     { "guarded", word_if(g->guarded) },
     { "entries", word_if(g->entries.n) },
     { "stepped", word_if(o->stepped) },
@@ -649,7 +680,6 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "ir_size", module_size(p) },
     { "ir_cpu", asks ? arena_printf(m, "%lld", (long long)p->in->target->features) : "0" },
     { "ir_call", r.repeats.n ? "call" : "kernel" },
-    { "ir_nchunks", arena_printf(m, "%zu", p->kernels.n + 1) },
     { "ir_embedded", embed ? "true" : "false" },
     { "ir_weights", embed ? arena_printf(m, "@%s_weights", net) : "null" },
     { "embed", word_if(embed) },

@@ -62,6 +62,27 @@ const Repeat *repeat_of(const Repeats *s, size_t kernel) {
 
 bool in_first_iteration(const Repeat *s, size_t kernel) { return !s || kernel < s->first + s->period; }
 
+/* A loop may have many thousands of iterations. Equal layers are few. */
+static bool folds(const Plan *p, const Repeat *x) { return p->kernels.p[x->first].loop; }
+
+Repeats repeats_folded(const Plan *p, const Repeats *all) {
+  Repeats folded = { 0 };
+  size_t gone = 0;
+  for (size_t i = 0; i < all->n; i++) {
+    Repeat x = all->p[i];
+    if (!folds(p, &x)) continue;
+    x.first -= gone;
+    VEC_PUSH(&folded, x);
+    gone += x.period * (x.times - 1);
+  }
+  return folded;
+}
+
+bool has_row(const Plan *p, const Repeats *all, size_t kernel) {
+  const Repeat *x = all ? repeat_of(all, kernel) : NULL;
+  return !x || !folds(p, x) || in_first_iteration(x, kernel);
+}
+
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer) {
   CallMoves m = { 0 };
   if (!s) return m;

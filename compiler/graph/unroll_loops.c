@@ -21,6 +21,25 @@ static void refuse_early(const Graph *g, const Ref *roots, const Target *t) {
   VEC_FREE(&all);
 }
 
+/* Fails where the copies that ir_unroll makes for a device would exceed --max-unroll. Front ends count copies that they make. */
+static void limit_copies(const Graph *g, const Ref *roots) {
+  const IR *ir = g->ir;
+  int64_t nodes[GRAPH_LOOPS + 1] = { 0 }, copies = 0;
+  Refs all = { 0 };
+  ir_toposort(ir, roots, g->outputs.n, &all);
+  for (size_t i = 0; i < all.n; i++) nodes[node(ir, all.p[i])->loop]++;
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    const bool stays = x->op == OP_ITERATE && iterate_while(x) && iterate_trips(x) > EARLY_COPIES;
+    if (x->op == OP_ITERATE && !stays) copies += iterate_trips(x) * nodes[iterate_loop(x) + 1]; /* at most 2^31 times 2^32 */
+    if (copies > ir->ctx->limits.unroll)
+      fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, all.p[i]),
+              "a device has no loops, and the copies of this one's body have more than %lld nodes; --max-unroll=N allows more",
+              (long long)ir->ctx->limits.unroll);
+  }
+  VEC_FREE(&all);
+}
+
 /* Operations that a node adds to a run, roughly; movement costs nothing. */
 static double ops_of(const IR *ir, const Node *x) {
   const Node *over = x->op == OP_REDUCE ? node(ir, operand(x)) : x;
@@ -65,6 +84,7 @@ static void select_sides(Graph *g, Ref *roots, bool skips) {
 void graph_loops(Graph *g, const Target *t, bool fixed) {
   Ref *roots = xmalloc((g->outputs.n + 1) * sizeof *roots);
   for (size_t i = 0; i < g->outputs.n; i++) roots[i] = g->outputs.p[i].ref;
+  if (t->dev && g->ir->loops) limit_copies(g, roots);
   ir_unroll(g->ir, roots, g->outputs.n, t->dev ? INT64_MAX : tunable(g->ir->ctx, loop_trips));
   if (g->ir->loops) refuse_early(g, roots, t);
   if (g->ir->branches) select_sides(g, roots, !t->dev && !fixed && !g->ir->symbols.n);

@@ -164,8 +164,8 @@ bool unrolled_too_far(const Build *b);          /* whether that sum exceeds the 
 int64_t nodes_made(const Build *b);             /* graph nodes made so far for the current node of the main graph */
 /* ---- loops of the graph, of `trips` iterations ----
  * loop_begin: begins a loop and returns its number. -1: the builder shall make a copy of the body for each iteration, because
- * there are few of them, or because another loop is being built. loop_end: ends the loop. loop_spend: counts the body's nodes
- * once for each iteration, like copies, because a run calls the body's kernels in each iteration. */
+ * there are few of them, or because another loop is being built. loop_end: ends the loop. loop_spend: adds to the
+ * count what the calls of all iterations need while compiling, which is less than copies of the body would. */
 int loop_begin(Build *b, int64_t trips);
 void loop_end(Build *b);
 void loop_spend(Build *b, int64_t trips);
