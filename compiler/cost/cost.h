@@ -48,7 +48,8 @@ const Target *target_for_cpu(Arena *a, const Target *t, const struct CpuFacts *f
 /* ---- op_cost.c: the time of an op ---- */
 double op_instructions(const Target *t, Caller by, Op op); /* instructions for a vector; 0 for loads, stores, constants and
                                                               movement of tensors */
-double multiply_adds(const Target *t, Caller by);          /* multiply-adds of floats started per cycle */
+double multiply_adds(const Target *t, Caller by);          /* multiply-adds of single floats that start per cycle: instructions
+                                                              per cycle times the lanes of a vector */
 /* number of products of bf16 in the time of one product of floats, with the best instruction; 0: no instruction */
 double bf16_rate(const Target *t);
 double halves_rate(const Target *t); /* the same for halves that are added as halves */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tile.h: register tiles of a nest, and their price (tile.c). A register tile is the set of elements that one execution of the
- * innermost loop's body computes. The main reduction is the one that costs most; its loops are innermost. */
+/* tile.h: register tiles of a nest, and their price (tile.c). A register tile is the set of elements that a nest
+ * computes at the same time. If they are sums, all of them are in registers until they are complete. The main reduction is the
+ * one that costs most; its loops are innermost. */
 #ifndef TGC_TILE_H
 #define TGC_TILE_H
 #include "cost.h"

@@ -31,7 +31,8 @@ extern const DTypeInfo dtype_info[DT_COUNT];
 DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
 DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
 
-/* A type of ONNX that DType lacks (small_types.c). A string is a row of bytes of the type ONNX_STRING, along one more axis. */
+/* A type of ONNX that DType lacks (small_types.c). A tensor of strings has one more axis, for the
+ * bytes of each string, which ends at the first zero. Each byte has the type ONNX_STRING. */
 enum { ONNX_STRING = 8 };
 typedef struct SmallType {
   const char *name;           /* ONNX's, such as "float8e4m3fn" */
@@ -202,7 +203,8 @@ typedef struct Buf {
   Needed needed;           /* the elements that a run needs */
   int turn;                /* if `of` is set. 0: one place. 1, 2: it alternates between two places `step` elements apart, and is
                               at the second one in odd (1) or even (2) iterations */
-  int64_t piece;           /* in a kernel group: bytes for each Kernel.chunks_per_task chunks; 0: the buffer has no pieces */
+  int64_t piece;           /* in a kernel group: bytes of the part of memory that each task of a thread has for itself. A task is
+                              Kernel.chunks_per_task chunks. 0: all tasks share the memory */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
 
@@ -224,7 +226,8 @@ typedef struct IR {
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
   int64_t next_range;      /* number of the next range or accumulator */
-  bool half_steps;         /* sums of products of halves round after each product, as the machine computes them (half_sums.c) */
+  bool half_steps;         /* in sums of products of halves, the sum is rounded to a half after each product is added, as the
+                              machine does it; the products are exact (half_sums.c) */
   bool in_loop;            /* a front end is building the body of a loop */
   int loops;               /* number of the next loop; at most GRAPH_LOOPS */
   int64_t branches;        /* number of the next branch */
@@ -319,7 +322,8 @@ int64_t reduce_identity(Op op, DType d);       /* the result of a REDUCE by op o
 /* ---- graph builders: wrong types and shapes are a BUG, so callers check user input first. Elementwise builders broadcast as
  * numpy does: missing leading axes and extents of 1 ---- */
 Ref g_param(IR *ir, DType d, int rank, const int64_t *dims, int slot);
-Ref g_weight(IR *ir, int tensor);              /* ir->tensors.p[tensor]; a rank-0 or splat tensor becomes CONST + EXPAND */
+/* ir->tensors.p[tensor]. A tensor with one element or without data (a splat) becomes CONST + EXPAND */
+Ref g_weight(IR *ir, int tensor);
 int64_t tensor_bits(const Tensor *t, int64_t i); /* element i, as CONST keeps it */
 static inline float data_f32(const void *data, int64_t i) { /* element i of floats at any address */
   float v;
@@ -385,15 +389,16 @@ Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yield
 const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at); /* the result of yield number `at` */
 const char *g_iterate_refuses(const IR *ir, Ref iterate); /* NULL: it ends a correct loop; otherwise why not */
-/* Replaces loops below the roots that have fewer than `least` trips by copies of their bodies. True: there were such loops.
- * A loop that may end early stays if it has more than EARLY_COPIES trips. */
+/* Below the roots, replaces each loop of fewer than `least` iterations by copies of its body. True: there were such loops.
+ * A loop that may end early stays if it has more than EARLY_COPIES iterations. */
 enum { EARLY_COPIES = 64 };
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before its ITERATE */
 void order_bodies(const IR *ir, Refs *order);
 
-/* ---- branches (branches.c). Each has a number. A side guards a node if all users of the node lead to arms of this side. A run
- * needs guarded nodes only if it takes their side ---- */
+/* ---- branches (branches.c). Each has a number. A side guards a node if all users of the node lead to arms of this side. A
+ * branch inside of a loop guards no node that is computed before the loop. A run needs guarded nodes only if it takes their
+ * side ---- */
 /* A branch with n results. yes, no: the n values that each side gives */
 Ref g_branch(IR *ir, Ref cond, int n, const Ref *yes, const Ref *no);
 Ref g_arm(IR *ir, int64_t branch, int64_t at, Ref x); /* arm number `at` of the branch */
@@ -508,7 +513,7 @@ void greatest_sizes(const Symbols *s, int64_t *run);
 /* Adds a condition. False: it holds for all elements, the list has one for this axis, or the list has no room for another one */
 bool needed_add(IR *ir, Needed *to, Need is);
 void needed_only(IR *ir, Needed *to, Need is);       /* replaces the list's condition for this axis, or adds the new one */
-/* The need of two users: for each axis that both limit, the weaker of the two conditions */
+/* The need of two users: for each axis that both limit, the weaker of the two conditions, if one is weaker in all runs */
 Needed needed_both(const IR *ir, const Needed *a, const Needed *b);
 bool needed_same(const Needed *a, const Needed *b);
 static inline bool gio_is_open(const GIO *v) {
@@ -516,7 +521,7 @@ static inline bool gio_is_open(const GIO *v) {
     if (v->open[a]) return true;
   return false;
 }
-/* A RANGE of this extent that ends earlier: at the value in the run of row `number` of IR.sizes */
+/* A RANGE of this extent that ends earlier: at the value of row `number` of IR.sizes, which each run computes */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
 Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of this one */
 Ref ix_const(IR *ir, int64_t v);
