@@ -8,7 +8,8 @@
 
 typedef struct StateSpec {  /* options of a state, or of several states by a pattern with one * */
   const char *past, *present; /* names of the state's input and output */
-  int axis;                 /* axis along which runs append, to check it; -1: no check */
+  int axis;                 /* the axis along which the user expects runs to append; -1: any. graph_states fails if the graph
+                               appends along another one */
   int64_t capacity;         /* elements of the state's memory along this axis; 0: the default */
   bool grow;                /* a new state has no valid positions along the axis; each run appends some */
   const Tensor *init;       /* NULL: zeros */
@@ -29,11 +30,11 @@ const Needed *graph_needs(const Graph *g, const Needed *open);
 /* The need of source k of r. n: the need of r; open: the element of graph_open for the source */
 Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed *open);
 Needed graph_need_of_value(IR *ir, const GIO *v); /* the elements that an input or output has in a run */
-/* The axis of x whose index the condition `is` limits; -1: none. *within: Need.inner, counted in entries of this axis */
+/* The axis of x whose index is limited by the condition *is; -1: none. *within: is->inner (ir.h), divided by the elements of x
+ * from one entry of this axis to the next */
 int need_axis(const Node *x, const Need *is, int64_t *within);
 bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n limits the index of this axis of x */
-/* The number of first entries along an axis of x that n needs, as a row of IR.extents; -1: n does not limit them to the first
- * ones */
+/* The row of IR.extents that says how many first entries along an axis of x satisfy n; -1: n sets no such limit */
 int need_along(IR *ir, const Node *x, const Needed *n, int axis);
 /* dims: shape of the part of x that a run of these sizes needs. run: sizes by symbol */
 void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
@@ -48,7 +49,7 @@ Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
 void graph_loops(Graph *g, const Target *t, bool fixed);
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
-/* Exact rewrites. merge: also the rules of scale.c, which change roundings. */
+/* Rewrites that are exact, except for those of power.c. merge: also the rules of scale.c, which change roundings */
 bool graph_simplify(Graph *g, bool merge);
 /* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded, as the IR defines. dev: a
  * device, for whose matrix units factors of sums of products stay rounded; NULL: a CPU */
@@ -69,7 +70,8 @@ bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormal
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
 bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and they are faster than sums of floats */
-bool graph_half_sums(Graph *g, Precision p, const Target *t); /* sums of products of halves, in short parts */
+/* If half_sums: splits sums of products into short parts, which are summed in halves, and adds the parts in f32. */
+bool graph_half_sums(Graph *g, Precision p, const Target *t);
 bool graph_quantize_weights(Graph *g, Storage how); /* stores weights in fewer bits, if a run reads them only a few times */
 /* p rounds to bf16, and an instruction multiplies pairs of bf16 in less time than floats */
 bool narrow_pairs(Precision p, const Target *t);

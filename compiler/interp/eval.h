@@ -2,15 +2,16 @@
 /* eval.h: internal to interp/: tapes, which evaluate a tree of graph nodes in blocks of elements.
  *
  * A tape computes one value per point of an iteration space; the axes of the tree's root are its variables. Movement ops only
- * change the indices of loads: each node's coordinates are affine in the variables. Coordinates that are not affine (of a reshape
- * that cuts across axes, of a gather) are computed first, as dynamic variables. */
+ * change the indices of loads, except for pads, which also select, and concatenations, which are stored. Each node's coordinates
+ * are affine in the variables. Coordinates that are not affine (of a reshape that cuts across axes, of a gather) are computed
+ * first, as dynamic variables. */
 #ifndef TGC_EVAL_H
 #define TGC_EVAL_H
 #include "interp.h"
 
 enum {
   BLOCK = 512,           /* points evaluated together */
-  TREE = 48,             /* most nodes of a tree, plus the dynamic variables that they may need; bounds recursion */
+  TREE = 48,             /* limit of a tree's nodes and of the dynamic variables that they may need, together; bounds recursion */
   MAX_VARS = MAX_RANK + TREE
 };
 

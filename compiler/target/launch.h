@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h: a launch on a device: a device program, and the numbers of its blocks and threads. */
+/* launch.h: a launch on a device: a device program, or the part of one between two barriers that are outside of all blocks, and
+ * the numbers of its blocks and threads. */
 #ifndef TGC_LAUNCH_H
 #define TGC_LAUNCH_H
 #include "target.h"
@@ -22,13 +23,14 @@ enum { SCRATCH_WARP = 32 };  /* threads of a warp, for matrix units that read an
 typedef struct Launch {
   Refs prog;
   /* Numbers of blocks and threads by dimension, x first. x is the innermost loop. With more than three loops, or several parts,
-   * the other dimensions are 1. */
+   * x counts all blocks or threads, and y and z are 1. */
   int64_t grid[3], block[3];
   int64_t shared_bytes;    /* shared memory of a block */
 } Launch;
 /* Bytes of shared memory for a buffer, rounded up to 16 */
 static inline int64_t shared_bytes(DType d, int64_t elems) { return (elems * dt_bytes(d) + 15) & ~(int64_t)15; }
-/* Elements of shared memory that a block needs for SPILLs, of which each warp has one at a time; *d: their type */
+/* Elements of shared memory that a block needs for the op SPILL, by which a warp writes a matrix of a matrix unit. Each warp has
+ * room for one matrix. *d: the type of the elements */
 int64_t launch_scratch(const IR *ir, const Refs *prog, int64_t threads, DType *d);
 /* The launches of a device program in their order; barriers outside of all blocks separate them */
 typedef VEC(Launch) Launches;
@@ -40,7 +42,8 @@ static inline int64_t launch_threads(const Launch *l) { return l->block[0] * l->
 /* Whether the device can run the launch. If not, appends to `why`, unless it is NULL, the fact that prevents it */
 bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why);
 
-int launch_exchange(const IR *ir, const Refs *prog); /* threads of a warp that exchange values (SHFLXOR); 0: none */
+/* Size of the largest group of adjacent threads of a warp that exchange values among themselves (SHFLXOR); 0: none */
+int launch_exchange(const IR *ir, const Refs *prog);
 
 /* By buffer: 1 if the program loads from it, 2 if it stores to it, 3 for both. The caller frees it */
 uint8_t *buffer_uses(const IR *ir, const Ref *list, size_t n);
