@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* contraction.h: the structure of a sum of products, which is a REDUCE(ADD) of a MUL, its product. */
+/* contraction.h: the structure of a sum of products, which is a REDUCE(ADD) of a MUL, perhaps with views between them. The MUL is
+ * called the product. */
 #ifndef TGC_CONTRACTION_H
 #define TGC_CONTRACTION_H
 #include "../ir/ir.h"
@@ -22,7 +23,8 @@ typedef struct CWindow {
 
 typedef struct Contraction {
   Ref sum;                 /* the REDUCE */
-  Ref base[2];             /* the factors below their views; a view stays if `at` would not be affine without it */
+  Ref base[2];             /* by factor: the value from which views make the factor. It is itself a view where `at` would not be
+                              affine otherwise */
   Ref at[2][MAX_RANK];     /* by factor and axis of its base: index of the multiplied element, affine in the ranges */
   int n;
   CRange range[MAX_RANK];
@@ -38,7 +40,8 @@ void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_
 /* whether c is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
 bool contraction_batched(const Contraction *c);
 /* Whether an instruction that adds two products at a time can pair the terms. For this, both factors must depend on a summed
- * range with an even extent of at least 8. This range must not be the tap of a window of factor f. */
+ * range with an even extent of at least 8. This range must not be the tap of a window of factor f; it may be one of the other
+ * factor. */
 bool contraction_pairs(const Contraction *c, int f);
 /* Appends the structure in words: "batch 12, rows 128, columns 128, summed 64, window ..." */
 void contraction_print(const IR *ir, const Contraction *c, Sb *out);

@@ -19,7 +19,8 @@ void graph_states(Graph *g, const StateSpec *specs, int n);
 /* The part of a name that the * of a pattern matches; NULL: no match. A pattern without * matches itself, with the part "". */
 const char *star_matched(Ctx *c, const char *pattern, const char *name);
 const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the pattern with `with` in place of its * */
-void graph_grow(Graph *g, const bool *grows); /* grow.c: hides invalid positions from reductions; grows: by state */
+/* grow.c: hides invalid positions of growing states from reductions; grows[k]: state k grows */
+void graph_grow(Graph *g, const bool *grows);
 
 /* ---- needs.c: for graphs with ranges of sizes. A run needs only some elements of each value: a Needed (ir.h) ---- */
 /* Both functions return an array by Ref, in the model's arena. graph_open: the elements that a value has in a run, as far as the
@@ -38,28 +39,32 @@ bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n
 int need_along(IR *ir, const Node *x, const Needed *n, int axis);
 /* dims: shape of the part of x that a run of these sizes needs. run: sizes by symbol */
 void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
-/* Whether r is a size mask: WHERE(condition, value, a constant) that selects the value where *is holds */
+/* Whether r is a size mask: WHERE(condition, value, a constant). *is: set to the Need of the elements that keep the value */
 bool graph_size_mask(const IR *ir, Ref r, Need *is);
 /* A size mask of x along an axis. extent: row of IR.extents, the number of entries that keep their values; fill: bits of the
  * constant */
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
 
-/* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. It does so with all loops and
- * branches if the target is a device. fixed: all branches become selections, since a run has to make all calls, in order */
+/* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. If the target is a device, it does so
+ * with all loops and branches. All branches also become selections if the graph has ranges of sizes, or if `fixed` is set.
+ * fixed: a run has to make all calls, in order */
 void graph_loops(Graph *g, const Target *t, bool fixed);
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
-/* Rewrites that are exact, except for those of power.c. merge: also the rules of scale.c, which change roundings */
+/* Rewrites the graph by rules that are exact, except for power.c. merge: it also applies the rules of scale.c, which change
+ * roundings */
 bool graph_simplify(Graph *g, bool merge);
-/* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded, as the IR defines. dev: a
- * device, for whose matrix units factors of sums of products stay rounded; NULL: a CPU */
+/* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded, as the IR defines.
+ * Otherwise values between ops stay unrounded. dev: a device, for whose matrix units factors of sums of products stay rounded;
+ * NULL: a CPU */
 bool graph_promote_half(Graph *g, bool every, const Device *dev);
 bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix units of dev are stored as halves, padding included */
 /* Values that depend only on constants become tensors; weights for matrix units of dev, which may be NULL, stay halves. */
 bool graph_fold(Graph *g, const Device *dev);
 bool graph_sink_concat(Graph *g);    /* movement of a concatenation becomes movement of its parts */
 bool graph_merge_gemms(Graph *g);    /* sums of products that share a factor become one */
-/* A term of a sum of products at precision p: its time, relative to a multiply-add of floats; the bytes of its weight */
+/* product_time: the time of one term of a sum of products at precision p, relative to a multiply-add of floats. product_bytes:
+ * the bytes that the term's weight takes */
 double product_time(Precision p, const Target *t);
 double product_bytes(Precision p, const Target *t);
 /* Precision p may split factors into bf16, and all products of the parts take less time than one product of floats. */
@@ -78,7 +83,7 @@ bool narrow_pairs(Precision p, const Target *t);
 bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by Winograd tiles, where that costs less */
 /* Splits convolutions so that no part has taps that meet only padding, where that is less work. */
 bool graph_padding_split(Graph *g, const Target *t);
-/* variance.c: for each of n roots, makes a node *out that computes the variance of the rounding error of each element. The node
+/* variance.c: for each of n roots, makes a node out[i] that computes the variance of the rounding error of each element. The node
  * has type f32 and the root's shape. The caller evaluates it in double, where squares neither overflow nor underflow. product:
  * relative error of products in sums, besides the rounding to their type. False: the variance is not known. */
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);

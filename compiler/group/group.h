@@ -30,12 +30,13 @@ void strips_join(Plan *p); /* joins kernels that convert the caller's inputs wit
  * over. A buffer consists of stretches as long as the span, and threads divide each stretch in the same way ---- */
 typedef struct Affinity Affinity;
 enum { SPAN_NONE = 0, SPAN_ONE = -1 };      /* every thread's cache has the whole buffer; one thread's cache has it */
-int64_t affinity_span(IR *ir, Ref index, Ref range); /* elements; SPAN_NONE: the index does not vary with the loop */
+/* The span of the loop over `range`, in elements; SPAN_NONE: the index does not vary with it; 1: the index is not affine in it */
+int64_t affinity_span(IR *ir, Ref index, Ref range);
 void affinity_end(Plan *p); /* forgets all about p's buffers */
 /* Share of a buffer that a read with this span would copy to the cache of a second thread; -1: not known */
 double affinity_reading(const Plan *p, int64_t buf, int64_t span);
-/* Share of a buffer, stored with this span, that a later kernel would copy to the cache of a second thread. A kernel shares the
- * loop that copies least. The result is that of the kernel that copies most. */
+/* Share of a buffer, stored with this span, that a later kernel would copy to the cache of a second thread. Each later kernel
+ * counts with the loop by which it copies least. The result is the share of the kernel that copies most; -1: not known */
 double affinity_storing(const Plan *p, int64_t buf, int64_t span);
 void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span); /* records a store, or a read, with this span */
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* eval.h: internal to interp/: tapes, which evaluate a tree of graph nodes in blocks of elements.
  *
- * A tape computes one value per point of an iteration space; the axes of the tree's root are its variables. Movement ops only
- * change the indices of loads, except for pads, which also select, and concatenations, which are stored. Each node's coordinates
- * are affine in the variables. Coordinates that are not affine (of a reshape that cuts across axes, of a gather) are computed
- * first, as dynamic variables. */
+ * A tape computes one value per point of an iteration space. The variables of the space are the axes of the tree's root. Movement
+ * ops only change the indices of loads, except for pads, which also select, and concatenations, which are stored. Each node's
+ * coordinates are affine in the variables. Coordinates that are not affine (of a reshape that cuts across axes, of a gather) are
+ * computed first, as dynamic variables. */
 #ifndef TGC_EVAL_H
 #define TGC_EVAL_H
 #include "interp.h"

@@ -25,7 +25,7 @@ struct Machine {
   uint32_t places;         /* elements of v */
   int64_t *v;              /* values, by index */
   const int64_t *run;      /* the sizes of this run by symbol, from which size_in_run computes all sizes */
-  int64_t begin, end, chunks; /* the part of ranges of kind thread to run */
+  int64_t begin, end, chunks; /* the part of ranges of kind thread that is run, as in interp_chunks */
   /* Address of element `at` of buffer `id`, which step s is about to access; NULL: the access must not happen. If touch is NULL,
    * an access outside of the buffer is a BUG. */
   void *(*touch)(Machine *m, const Step *s, int64_t id, int64_t at, bool store);
@@ -34,7 +34,7 @@ struct Machine {
 void machine_open(Machine *m, const Ref *list, size_t n); /* m->v then holds the constants */
 void machine_close(Machine *m);
 static inline int64_t *machine_source(const Machine *m, const Step *s, int k) { return &m->v[m->from.p[s->first + (uint32_t)k]]; }
-void machine_step(Machine *m, const Step *s);             /* for every op but LOOP, END, BARRIER and WMMA */
+void machine_step(Machine *m, const Step *s);             /* for every op but LOOP, END, BARRIER, SHFLXOR and WMMA */
 int64_t machine_product(DType d, DType ta, const int64_t *a, DType tb, const int64_t *b); /* product of two factors in type d */
 /* ---- warp_mma.c: runs a WMMA for all threads of a warp. v[t]: the array Machine.v of thread t. Returns NULL, or why it cannot
  * run ---- */

@@ -4,8 +4,8 @@
 #define TGC_RACES_H
 #include "interp_threads.h"
 
-/* An access. step: number of the micro-op. epoch: number of the time from the start of a block, or a barrier, to the next one; 0:
- * no access yet */
+/* An access. step: number of the micro-op. epoch: number of the epoch, which begins with a block or at a barrier and ends where
+ * the next epoch begins; 0: no access yet */
 typedef struct Mark { uint32_t epoch, step; int32_t block, thread; } Mark;
 typedef struct Races Races;
 

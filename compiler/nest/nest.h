@@ -44,8 +44,8 @@ bool reduction_repeats(IR *ir, Ref root, Ref r);
 
 /* ---- needed.c: ranges of which a run needs only the first values ---- */
 const Needed *nest_needed(const IR *ir, Ref nest); /* the elements of the stored buffer that a run needs */
-/* The range of the nest that counts the entries which Need number `condition` of nest_needed limits. *values: how many of its
- * first values a run needs. 0: there is no such range, or it has a limit already */
+/* The range of the nest that counts the entries which Need number `condition` of nest_needed limits. *values: how many first
+ * values of the range a run needs. 0: there is no such range, or it has a limit already */
 Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values);
 bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nest, or has a limit */
 Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */

@@ -93,7 +93,8 @@ bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* for o->unit: the loo
 /* Makes the sides of the unit's matrices innermost, and adds a range for the threads of a warp. u: NULL: nothing changes. turned:
  * as unit_turned says */
 Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
-Ref device_order(IR *ir, Ref nest);                 /* blocks outermost, then threads; a group's sum is a sum of threads' sums */
+Ref device_order(IR *ir, Ref nest);                 /* Moves loops over blocks outermost, then those over threads. Each sum of a
+                                                       group becomes the sum of its threads' sums */
 
 /* The threads of a block, for a nest over blocks and threads. The threads of a group compute one result of a reduction together.
  * They are the threads of ranges of the nest on which the result does not depend, or additional threads. */
@@ -134,8 +135,8 @@ int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* elements of t
 Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 
 /* ---- stage_shared.c: panels in shared memory of a block ---- */
-/* Elements that a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements that its copies
- * read */
+/* Elements that a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements that the thread's
+ * copies read */
 int staged_vector(int64_t copies);
 /* Pitch of a panel: elements from one term to the next. Neighbouring threads may store consecutive terms of one element. With
  * this pitch they access different banks. width: elements of a term. depth: terms of the panel. beside: elements of a vector (4,
@@ -153,10 +154,12 @@ enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction su
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 /* The factor as a value of type d: the factor itself, or the value from which it is converted; 0: neither has type d */
 Ref unit_factor(const IR *ir, Ref factor, DType d);
-/* Number of elements by which the index grows when the range goes from 0 to 1 and all other ranges are 0; INT64_MAX: unknown */
+/* Number of elements by which the index moves, up or down, when the range goes from 0 to 1. All other ranges are 0. INT64_MAX:
+ * unknown */
 int64_t memory_step(IR *ir, Ref index, Ref range);
 Ref main_load(IR *ir, Ref factor);          /* the load whose index has the most ranges; 0: there is no load */
-/* NULL: the reduction over o->staged may run in rounds of o->depth terms, and *bytes is the shared memory for its panels */
+/* NULL: the reduction over o->staged may run in rounds of o->depth terms, and *bytes is the shared memory for its panels.
+ * Otherwise why not */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
 /* Applies STAGE to a nest over threads and copies. range: Opts.staged; u: the unit that multiplies the panels, or NULL */
 Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const MatrixUnit *u);

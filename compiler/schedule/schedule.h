@@ -20,7 +20,7 @@ typedef struct NestSchedule {
 /* A nest between two steps of its kernel (steps.h). Rests and borders, which a schedule cuts off, follow their nest. */
 typedef struct NestState {
   Ref nest;
-  int depth;               /* 0: made from a canonical nest. Else cut from the last nest before this one with a smaller depth */
+  int depth;               /* 0: made from a canonical nest. Else it was cut from the last earlier nest with a smaller depth */
   struct Opts *opts;       /* opt/opts.h: opts still to be applied; in the model's arena */
   int kept;                /* number of outer ranges that no opt moves inwards */
   Ref panel[3];            /* the parts into which tiles split the range Opts.staged: [0] loop, [1] copies, [2] lanes; 0: none */
@@ -216,8 +216,8 @@ typedef struct Jump { size_t at, to, next; bool zero; int64_t flag, most; } Jump
 typedef VEC(Jump) Jumps;
 /* The jumps of a plan, in the order of `at`. Jumps at one call are looked at one after another. The caller frees the list. */
 Jumps plan_jumps(const Plan *p);
-/* Where a run is: at jump number `jump`, the next to look at. If `of` is not 0, it is in the loop whose jump back is number of -
- * 1, and the loop's calls have run `done` times. */
+/* Where a run is: at jump number `jump`, the next to look at. If `of` is not 0, it is in the loop whose jump back is number
+ * (of - 1), and the loop's calls have run `done` times. */
 typedef struct Position { size_t jump, of; int64_t done; } Position;
 /* The number of the call to run, when all calls before `next` are done or skipped. The caller sets *r to zeros before a run. */
 size_t next_call(const Jumps *all, size_t next, const char *arena, Position *r);

@@ -114,7 +114,7 @@ typedef struct Backend {
   /* lines before the kernels, and options of the driver's compiler; NULL: none. needs: TGCRT_NEEDS_ bits */
   void (*pragmas)(const Target *t, uint32_t needs, Sb *out);
   void (*options)(const Target *t, bool keep_denormals, Sb *out);
-  bool sizes;              /* its kernels can end at sizes of a run (--dim NAME=LOW:HIGH) */
+  bool sizes;              /* loops of its kernels can end at sizes of the run (--dim NAME=LOW:HIGH) */
   bool is_c;               /* its text is C, so the tuner compiles candidates with the C compiler */
   bool schedules;          /* its compiler can order instructions for one CPU, which --cpu names */
   /* ---- support of operations ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu_facts.h: facts about one CPU (facts.h). They come from a row of cpus.h, from a measurement, or from a text with either. */
+/* cpu_facts.h: facts about one CPU (facts.h). They come from a row of cpus.h, from a measurement, or from a text that
+ * cpu_parse reads. */
 #ifndef TGC_CPU_FACTS_H
 #define TGC_CPU_FACTS_H
 #include "target.h"

@@ -31,7 +31,8 @@ typedef struct Device {
   int shared_banks;        /* banks of shared memory, BANK_BYTES wide, that one request can access in parallel; 1: no banks */
   int segment;             /* bytes of global memory that one transaction moves; their address is a multiple of this number */
   int max_args;            /* most buffers of one launch */
-  int units, unit_threads; /* units (multiprocessors) that run blocks in parallel; threads of a unit that hide memory's latency */
+  int units, unit_threads; /* units (multiprocessors) that run blocks in parallel; threads that a unit needs to hide latency of
+                              memory */
   const char *interface;   /* interface of the device's driver, as in Backend.device; NULL: any */
   int arch;                /* CUDA: the compute capability, 90 for 9.0; else 0 */
   int gigabytes, gigaflops; /* for reports only: 1e9 bytes from memory per second, 1e9 f32 operations per second; 0: unknown */
@@ -42,8 +43,8 @@ typedef struct Device {
   DeviceCosts costs;       /* only of devices with threads */
   bool shared_is_fast;     /* shared memory is faster than a cache; if not, copies to it gain nothing */
   uint32_t features;       /* DEVF_ bits: features that code may use beyond the interface's minimum */
-  /* DEVF_ bits that --isa can add; none for CUDA and Metal so far. SUBGROUPS is one only if the warp's size is known, INT_DOT
-   * only if panels are copied to shared memory */
+  /* DEVF_ bits that --isa can add; none for CUDA and Metal so far. They include SUBGROUPS only if the warp's size is known,
+   * and INT_DOT only if panels are copied to shared memory */
   uint32_t may_have;
   bool no_f64;             /* no device of this kind has doubles */
 } Device;

@@ -10,7 +10,7 @@ typedef struct IsaOp {
   const char *name;        /* name of the instruction, also in schedules */
   uint32_t needs;          /* FEAT_ bits: the CPU features that it needs */
   DType x, y, sum;         /* types. x: operand that all lanes may share; y: operand with elements for each lane */
-  int group;               /* elements of a group: the products that it adds to each sum, for each depth */
+  int group;               /* elements of a group; the instruction adds this many products to a sum for each group of its row */
   int lanes;               /* lanes of the widest form */
   int rows, depth;         /* rows: most rows of its tiles; depth: most groups of a row or lane. 1, 1: no tiles */
 } IsaOp;

@@ -14,7 +14,7 @@ typedef struct LaunchPart {
 } LaunchPart;
 /* Finds the first part of a program that begins at list[from] or later; false: there is none */
 bool launch_part(const IR *ir, const Ref *list, size_t n, size_t from, LaunchPart *out);
-/* Values of the part's ranges, in the order of place[], for block number `block` of the part and thread number `thread` of it.
+/* Values of the part's ranges, in the order of place[], for thread number `thread` of the part's block number `block`.
  * The innermost range changes fastest, so threads with adjacent values are in one warp. */
 void launch_place(const IR *ir, const LaunchPart *p, int64_t block, int64_t thread, int64_t *values);
 
@@ -36,7 +36,7 @@ int64_t launch_scratch(const IR *ir, const Refs *prog, int64_t threads, DType *d
 typedef VEC(Launch) Launches;
 void launches_of(const IR *ir, const Ref *list, size_t n, Launches *out);
 void launches_free(Launches *l);
-Launch launch_of(const IR *ir, Refs prog);  /* for a device program that the verifier accepts; takes ownership of prog */
+Launch launch_of(const IR *ir, Refs prog);  /* the launch of a program that the verifier accepts; takes ownership of prog */
 static inline int64_t launch_blocks(const Launch *l) { return l->grid[0] * l->grid[1] * l->grid[2]; }
 static inline int64_t launch_threads(const Launch *l) { return l->block[0] * l->block[1] * l->block[2]; }
 /* Whether the device can run the launch. If not, appends to `why`, unless it is NULL, the fact that prevents it */

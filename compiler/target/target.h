@@ -75,7 +75,7 @@ int target_least_vector(const Target *t);             /* bytes of the shortest v
 bool target_is_bare(const Target *t);                 /* t has no operating system */
 const char *target_tools(const Target *t);            /* prefix of the names of GNU tools for t: "arm-none-eabi-" or "" */
 const char *target_machine_flags(Arena *a, const Target *t); /* the part of cflags that all code for the machine needs */
-/* t has an instruction that converts this number of floats to bf16. The instruction flushes denormals. */
+/* t has an instruction that converts this number of floats to bf16, and may flush denormals, as this instruction does. */
 bool target_rounds(const Target *t, int lanes);
 /* t's registers have 32 bits, so indices are computed in 32 bits if their bounds allow it (lower/narrow.c). */
 bool target_counts_in_32(const Target *t);
@@ -94,7 +94,8 @@ const Target *device_target(const char *isa);         /* NULL: there is no devic
  * `a`. */
 const Target *device_named(Arena *a, const Target *row, const char *more, const char **why);
 const Target *device_with(Arena *a, const Target *row, uint32_t set);
-/* Whether instructions of the device convert halves, which may flush denormals. Otherwise integer arithmetic converts halves. */
+/* Whether the device converts halves by instructions. These may flush denormals, so t->flushes must be set. Otherwise integer
+ * arithmetic converts halves. */
 bool target_converts_halves(const Target *t);
 /* The CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: of some number */
 bool target_sums_halves(const Target *t, int lanes);
