@@ -44,7 +44,7 @@ typedef struct Model {             /* a nest, as the prices of its tiles see it 
   bool stages;                 /* the schedule may copy panels */
   bool varies[MAX_RANGES];     /* the main reduction depends on the range; true if there is no reduction */
   bool selects[MAX_RANGES];    /* a short range whose value selects what is computed; it is unrolled completely */
-  int lane_bytes;              /* bytes of a lane: a vector has as many lanes as elements of this size fit into it */
+  int lane_bytes;              /* bytes of a lane: a full vector has Target.vector_bytes / lane_bytes lanes */
   int widest;                  /* bytes of the widest element type in the computation */
   int group;                   /* terms of the main reduction that an instruction takes at a time; else 1 */
 } Model;

@@ -94,7 +94,7 @@ typedef struct TileSet {
   int n, values;             /* registers used; elements of `value` and `reg` */
   Ref value[MAX_TILES];      /* an ACC or a TILE */
   int reg[MAX_TILES];        /* register of each value */
-  size_t until[TILE_REGISTERS]; /* by register: index of the last instruction that uses its value */
+  size_t until[TILE_REGISTERS]; /* by register: index of the last instruction that uses its value; SIZE_MAX: it keeps a sum */
   uint8_t config[64];        /* byte 0: palette; 16 + 2 i: bytes of a row of register i; 48 + i: its rows */
 } TileSet;
 void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out); /* for the nest whose TILES is prog[0] */

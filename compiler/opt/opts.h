@@ -90,10 +90,10 @@ const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
  * the range's end. */
 Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
 bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* for o->unit: the loop over columns is outside of the loop over rows */
-/* Makes the sides of the unit's matrices innermost, and adds a range for the threads of a warp. u: NULL: nothing changes. turned:
- * as unit_turned says */
+/* Moves the loops over sides of the unit's matrices inside of the others, and adds a range for the threads of a warp. If u is
+ * NULL, nothing changes. turned: as unit_turned says */
 Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
-Ref device_order(IR *ir, Ref nest);                 /* Moves loops over blocks outermost, then those over threads. Each sum of a
+Ref device_order(IR *ir, Ref nest);                 /* moves loops over blocks outermost, then those over threads; each sum of a
                                                        group becomes the sum of its threads' sums */
 
 /* The threads of a block, for a nest over blocks and threads. The threads of a group compute one result of a reduction together.

@@ -10,7 +10,8 @@ void model_free(Model *m);
 /* Adds the LOAD or STORE r to a model that the caller makes without model_build. It accesses the element of `buffer` at `index`.
  * hot, times, group: as in Access */
 void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group);
-/* Bytes of a lane (Model.lane_bytes): 2 if there is a sum of halves below root that the target adds as halves; otherwise 4 */
+/* Least bytes of a lane: 2 if there is a sum of halves below root that the target adds as halves; otherwise 4. Model.lane_bytes
+ * is 8 if the nest computes with elements of 8 bytes */
 int lane_bytes(const IR *ir, Ref root, const Target *t);
 int widest_datum(const IR *ir, Ref r);                      /* bytes of the widest element loaded below r, except for indices */
 #endif

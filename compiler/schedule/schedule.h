@@ -63,7 +63,8 @@ typedef struct Kernel {
   int nbuffers;
   int chunks;              /* number of chunks that threads may share; 1: one thread runs the kernel */
   int group_size;          /* number of kernels in the kernel group that starts here; 1: no group; 0: inside a group */
-  int chunks_per_task;     /* consecutive chunks that a thread takes at a time, in kernel groups and the like; 0: one chunk */
+  int chunks_per_task;     /* consecutive chunks that a thread takes at a time, in kernel groups and in kernels that strips.c
+                              joined; 0: one chunk */
   const int64_t *shift;    /* by index in bufs: elements by which calls move the pointer; indices count from there. NULL: 0 */
   const char *head;        /* text of the kernel's function up to its name; NULL: not printed yet (lower/kernel_functions.c) */
   uint32_t signature;      /* number of the interned text of the function after its name */
@@ -129,7 +130,7 @@ typedef struct PlanInputs { /* the request: fields of CompileOptions. No pass ch
 typedef struct LayoutPlan { /* from pass layout: all stored values, sources first */
   Layout *p;
   size_t n;
-  double cost[2]; /* in instructions (cost/rates.h): [0] with layouts chosen value by value, [1] with these; 0: no vectors */
+  double cost[2]; /* in instructions (cost/rates.h): [0] with layouts chosen value by value, [1] with those in p; 0: no vectors */
 } LayoutPlan;
 
 typedef struct MemoryPlan { /* from pass memplan, in bytes */

@@ -17,10 +17,10 @@ enum { /* bits of features; bundles use the same values */
 #undef DEVICE_FEATURE
 };
 
-/* Costs in instructions of a thread. copy: copying an element into a panel. request: a thread's share of a request for a whole
- * segment. barrier: a barrier of 256 threads. term: loop overhead for one term of a sum. memory: loading or storing an element in
- * global memory. launch: the start of a further launch. The last two count instructions that the threads of a unit could run
- * meanwhile. */
+/* Costs in instructions. The first four count those of a thread. copy: copying an element into a panel. request: a thread's share
+ * of a request for a whole segment. barrier: a barrier of 256 threads. term: loop overhead for one term of a sum. The last two
+ * count instructions that the threads of a unit could run meanwhile. memory: loading or storing an element in global memory.
+ * launch: the start of a further launch. */
 typedef struct DeviceCosts { double copy, request, barrier, term, memory, launch; } DeviceCosts;
 
 typedef struct Device {
@@ -44,7 +44,7 @@ typedef struct Device {
   bool shared_is_fast;     /* shared memory is faster than a cache; if not, copies to it gain nothing */
   uint32_t features;       /* DEVF_ bits: features that code may use beyond the interface's minimum */
   /* DEVF_ bits that --isa can add; none for CUDA and Metal so far. They include SUBGROUPS only if the warp's size is known,
-   * and INT_DOT only if panels are copied to shared memory */
+   * and INT_DOT only if panels can be copied to shared memory */
   uint32_t may_have;
   bool no_f64;             /* no device of this kind has doubles */
 } Device;
