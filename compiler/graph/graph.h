@@ -75,7 +75,7 @@ bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormal
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
 bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and they are faster than sums of floats */
-/* If half_sums: splits sums of products into short parts, which are summed in halves, and adds the parts in f32. */
+/* If half_sums(p, t) holds, splits sums of products into short parts, which are summed in halves, and adds the parts in f32. */
 bool graph_half_sums(Graph *g, Precision p, const Target *t);
 bool graph_quantize_weights(Graph *g, Storage how); /* stores weights in fewer bits, if a run reads them only a few times */
 /* p rounds to bf16, and an instruction multiplies pairs of bf16 in less time than floats */

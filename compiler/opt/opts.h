@@ -74,7 +74,7 @@ void sized_opts(IR *ir, Ref nest, Opts *o);        /* removes opts that sized ra
 /* Gives limits to the nest's sized ranges, and adds nests for the rests of their tiles to `parts`. Changes o to name the new
  * ranges. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
-/* Splits each reduction over a range with a limit into reductions over whole tiles, over vectors and over single terms. */
+/* Splits each reduction over o->range, which has a limit, into reductions over whole tiles, vectors and single terms. */
 Ref sized_sum(IR *ir, Ref root, const Opt *o);
 void sized_check(IR *ir, Ref nest);                /* fails if a run would reach past memory of the caller */
 

@@ -34,6 +34,6 @@ double two_digits(double v);                                    /* rounded to tw
  * assumed. */
 void cpu_print(const CpuFacts *f, Sb *out);
 const CpuFacts *cpu_parse(Arena *a, const char *text, const char **why);
-/* t with these facts, and with the cache sizes among them. cost/cpu_rates.c computes rates from facts. */
+/* A copy of t whose `facts` are f, and whose cache sizes are those in f. cost/cpu_rates.c computes rates from facts. */
 Target *target_with_facts(Arena *a, const Target *t, const CpuFacts *f);
 #endif

@@ -27,7 +27,7 @@ typedef struct Launch {
   int64_t grid[3], block[3];
   int64_t shared_bytes;    /* shared memory of a block */
 } Launch;
-/* Bytes of shared memory for a buffer, rounded up to 16 */
+/* Bytes of shared memory for a buffer, rounded up to a multiple of 16 */
 static inline int64_t shared_bytes(DType d, int64_t elems) { return (elems * dt_bytes(d) + 15) & ~(int64_t)15; }
 /* Elements of shared memory that a block needs for the op SPILL, by which a warp writes a matrix of a matrix unit. Each warp has
  * room for one matrix. *d: the type of the elements */
