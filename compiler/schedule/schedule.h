@@ -209,16 +209,16 @@ static inline int when_buffer(const Kernel *k) { return (k->when - 1) / 2; } /* 
 static inline int64_t calls_of_loop(const Kernel *k) { return k->until ? 2 : k->trips; }
 /* schedule/loop_calls.c: makes each loop of a plan a list of calls. Afterwards kernels[k] is the k-th call of a run. */
 void plan_loop_calls(Plan *p);
-/* Jumps of a run from call to call, as data decide (jumps.c). A run that comes to call `at` goes on at call `to` if the byte at
- * offset `flag` of the arena is 0 (with `zero`), or is not 0 (without). most: 0 if the jump leads forward. If it leads back, the
- * calls that it repeats run at most this often, the first time included. next: number of the jump to look at next, after this one
- * was taken. */
+/* Jumps of a run from call to call, as data decide (jumps.c). A run that comes to call `at` reads the byte at offset `flag` of
+ * the arena. With `zero` it goes on at call `to` if the byte is 0, without `zero` if it is not 0. most: 0 if the jump leads
+ * forward. If it leads back, the calls that it repeats run at most this often, the first time included. next: number of the jump
+ * to look at next, after this one was taken. */
 typedef struct Jump { size_t at, to, next; bool zero; int64_t flag, most; } Jump;
 typedef VEC(Jump) Jumps;
 /* The jumps of a plan, in the order of `at`. Jumps at one call are looked at one after another. The caller frees the list. */
 Jumps plan_jumps(const Plan *p);
-/* Where a run is: at jump number `jump`, the next to look at. If `of` is not 0, it is in the loop whose jump back is number
- * (of - 1), and the loop's calls have run `done` times. */
+/* Where a run is: at jump number `jump`, the next to look at. If `of` is not 0, the run is in the loop whose jump back is
+ * number (of - 1). The calls of this loop have run `done` times. */
 typedef struct Position { size_t jump, of; int64_t done; } Position;
 /* The number of the call to run, when all calls before `next` are done or skipped. The caller sets *r to zeros before a run. */
 size_t next_call(const Jumps *all, size_t next, const char *arena, Position *r);
