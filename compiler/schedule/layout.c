@@ -94,8 +94,10 @@ static void lay_out_window(Sched *s, size_t k) {
   const GState *st = &s->g->states.p[k];
   Ref r = s->g->outputs.p[graph_nout(s->g) + k].ref;
   const Node *x = node(s->ir, r);
-  CHECK(x->op == OP_CAT && node(s->ir, cat_part(x, 0))->op == OP_PARAM);
-  Place *p = &s->place[r], *past = &s->place[cat_part(x, 0)];
+  CHECK(x->op == (st->symbol ? OP_WHERE : OP_CAT));
+  const Ref from = st->symbol ? pad_data(node(s->ir, where_yes(x))) : cat_part(x, 0);
+  CHECK(node(s->ir, from)->op == OP_PARAM);
+  Place *p = &s->place[r], *past = &s->place[from];
   p->inner = -1;
   p->hi[st->axis] = st->capacity - x->dims[st->axis];
   int64_t n = lay_out(s, r);
@@ -366,7 +368,7 @@ static void find_needed(Sched *s) {
   for (size_t i = 0; i < s->order.n; i++) {
     const Ref r = s->order.p[i];
     const int buf = s->place[r].buf;
-    if (buf < 0 || s->needs[r].n == NEED_NOTHING) continue;
+    if (buf < 0 || s->needs[r].n == NEED_NOTHING || ir->bufs.p[buf].kind == BUF_STATE) continue;
     const Needed now = needed_in_memory(s, r);
     Needed *had = &ir->bufs.p[buf].needed;
     const Needed both = known[buf] ? needed_both(ir, had, &now) : now;
