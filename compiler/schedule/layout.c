@@ -89,14 +89,21 @@ static void find_insides(Sched *s) {
 
 static bool is_state_window(Sched *s, size_t k) { return s->g->states.p[k].axis >= 0; }
 
+/* The input that window r appends to */
+static Ref window_source(const Sched *s, const GState *st, Ref r) {
+  const Node *x = node(s->ir, r), *yes = st->symbol && x->op == OP_WHERE ? node(s->ir, where_yes(x)) : NULL;
+  const Ref from = yes && yes->op == OP_PAD ? pad_data(yes) : !st->symbol && x->op == OP_CAT ? cat_part(x, 0) : 0;
+  if (!from || node(s->ir, from)->op != OP_PARAM)
+    fail_at(s->ir->ctx, EX_BADMODEL, ir_pos(s->ir, r), "--state: the node's result is no longer its input with something appended");
+  return from;
+}
+
 /* A window has room to grow along its axis, behind its elements; its first elements, the input, are in place already. */
 static void lay_out_window(Sched *s, size_t k) {
   const GState *st = &s->g->states.p[k];
   Ref r = s->g->outputs.p[graph_nout(s->g) + k].ref;
   const Node *x = node(s->ir, r);
-  CHECK(x->op == (st->symbol ? OP_WHERE : OP_CAT));
-  const Ref from = st->symbol ? pad_data(node(s->ir, where_yes(x))) : cat_part(x, 0);
-  CHECK(node(s->ir, from)->op == OP_PARAM);
+  const Ref from = window_source(s, st, r);
   Place *p = &s->place[r], *past = &s->place[from];
   p->inner = -1;
   p->hi[st->axis] = st->capacity - x->dims[st->axis];
