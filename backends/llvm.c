@@ -536,13 +536,21 @@ static bool put_tile(Render *w, Ref r) {
   }
 }
 
-/* ---- loops: tested at their end, because extents are known ---- */
-/* Where the current chunks begin or end among the units of a shared range. */
-static const char *put_bound(Render *w, const char *chunk, const Node *range) {
+/* ---- loops: tested at their end, because most extents are known ---- */
+/* A size of the run, as d */
+static const char *put_size(Render *w, int64_t number, DType d) {
+  const char *at = emit(w, "getelementptr inbounds i64, ptr %%n, i64 %lld", (long long)number);
+  const char *size = emit(w, "load i64, ptr %s, align 8", at);
+  return d == DT_I64 ? size : emit(w, "trunc i64 %s to %s", size, llvm_scalar[d]);
+}
+
+/* Where the current chunks begin or end among the units of a shared range; limit: how many of them a run has, NULL: all */
+static const char *put_bound(Render *w, const char *chunk, const Node *range, const char *limit) {
   const long long units = (long long)range_extent(range);
   const int chunks = w->k->chunks;
   const char *type = llvm_scalar[range->dt];
   if (range->dt != target_count(w->t)) chunk = emit(w, "sext %s %s to %s", llvm_scalar[target_count(w->t)], chunk, type);
+  if (limit) return emit(w, "sdiv %s %s, %d", type, emit(w, "mul nsw %s %s, %s", type, chunk, limit), chunks);
   if (units == chunks) return chunk;
   if (units % chunks == 0) return emit(w, "mul nsw %s %s, %lld", type, chunk, units / chunks);
   return emit(w, "sdiv %s %s, %d", type, emit(w, "mul nsw %s %s, %lld", type, chunk, units), chunks);
@@ -552,12 +560,13 @@ static void put_loop(Render *w, Ref range, int n) {
   const Node *r = node(w->ir, range);
   const char *type = llvm_scalar[r->dt];
   const char *name = arena_printf(&w->a, "%%r%d", n), *label = arena_printf(&w->a, "loop%d", n), *first = "0", *any = NULL;
-  const char *end = arena_printf(&w->a, "%lld", (long long)range_extent(r));
+  const char *limit = range_limit(r) ? put_size(w, range_limit(r) - 1, (DType)r->dt) : NULL;
+  const char *end = limit ? limit : arena_printf(&w->a, "%lld", (long long)range_extent(r));
   if (range_kind(r) == RK_THREAD) {
-    first = put_bound(w, "%begin", r);
-    end = put_bound(w, "%end", r);
-    any = emit(w, "icmp slt %s %s, %s", type, first, end);
+    first = put_bound(w, "%begin", r, limit);
+    end = put_bound(w, "%end", r, limit);
   } else if (range_extent(r) < 1) any = "false";
+  if (limit || range_kind(r) == RK_THREAD) any = emit(w, "icmp slt %s %s, %s", type, first, end);
   if (any) sb_printf(w->o, "  br i1 %s, label %%%s, label %%exit%d\n", any, label, n);
   else sb_printf(w->o, "  br label %%%s\n", label);
   const char *before = w->block;
@@ -636,6 +645,7 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_PART: return put_part(w, x);
   case OP_CONST: return constant(w, d, const_value(x));
   case OP_RANGE: return NULL;
+  case OP_SIZE: return put_size(w, size_id(x), d);
   case OP_BUFFER:
     for (size_t i = 0; i < w->k->bufs.n; i++)
       if (w->k->bufs.p[i] == buffer_id(x)) return arena_printf(&w->a, "%%b%zu", i);
@@ -686,7 +696,9 @@ static void put_parameters(const Plan *p, const Kernel *k, const Target *t, Sb *
     sb_printf(o, "%sptr %snocapture %salign %lld %%b%zu", i ? ", " : "", k->may_alias ? "" : "noalias ", written ? "" : "readonly ",
               (long long)alignment(b), i);
   }
-  if (k->chunks > 1) sb_printf(o, "%s%s %%begin, %s %%end", k->bufs.n ? ", " : "", count, count);
+  const bool sized = kernel_sized(p->ir, k);
+  if (sized) sb_printf(o, "%sptr noalias nocapture readonly align 8 %%n", k->bufs.n ? ", " : "");
+  if (k->chunks > 1) sb_printf(o, "%s%s %%begin, %s %%end", k->bufs.n || sized ? ", " : "", count, count);
 }
 
 static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
@@ -731,12 +743,13 @@ void llvm_kernels(const Plan *p, const Target *t, Sb *o) {
     const Kernel *kernel = &p->kernels.p[k];
     llvm_kernel(p, (int)k, t, &text);
     sb_printf(&text, "define void @c%zu(ptr %%buffers) #3 {\n", k);
-    for (size_t i = 0; i < kernel->bufs.n; i++)
+    const size_t pointers = kernel->bufs.n + kernel_sized(p->ir, kernel); /* the last one is that of the sizes */
+    for (size_t i = 0; i < pointers; i++)
       sb_printf(&text, "  %%at%zu = getelementptr ptr, ptr %%buffers, i32 %zu\n  %%b%zu = load ptr, ptr %%at%zu\n", i, i, i, i);
     sb_printf(&text, "  call void @k%zu(", k);
-    for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(&text, "%sptr %%b%zu", i ? ", " : "", i);
+    for (size_t i = 0; i < pointers; i++) sb_printf(&text, "%sptr %%b%zu", i ? ", " : "", i);
     const char *count = llvm_scalar[target_count(t)];
-    if (kernel->chunks > 1) sb_printf(&text, "%s%s 0, %s %d", kernel->bufs.n ? ", " : "", count, count, kernel->chunks);
+    if (kernel->chunks > 1) sb_printf(&text, "%s%s 0, %s %d", pointers ? ", " : "", count, count, kernel->chunks);
     sb_puts(&text, ")\n  ret void\n}\n");
   }
   sb_printf(o, "target triple = \"%s\"\n", t->triple);
@@ -793,6 +806,7 @@ const Backend llvm_backend = { .name = "llvm",
                                .makes = EMIT_OBJ,
                                .files = host_files,
                                .module_files = web_files,
+                               .sizes = true,
                                .schedules = true,
                                .supports = llvm_supports,
                                .kernel = llvm_kernel,

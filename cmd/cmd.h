@@ -254,11 +254,11 @@ int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
 /* Adds runs to the list, as values of --size. In one run all sizes are the least of their ranges, in others the middle, typical
  * or greatest ones. With several ranges, each has its least size in one more run, and the others their greatest. */
 void usual_runs(Ctx *c, const Symbols *all, Texts *runs);
-/* Gets the sizes that Options.run_size gives; the others become 0. Fails if run_size is given and there is no range. Returns
+/* Gets the sizes that Options.run_size gives; the others become -1. Fails if run_size is given and there is no range. Returns
  * whether there is a range. */
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
-/* Sets each size that is 0 to the greatest one of its range. Fails if another size is outside of its range. Returns the sizes as
- * text; NULL: there is no range */
+/* Sets each size that is -1 to the greatest one of its range, or to the least one if it counts the elements of states. Fails if
+ * another size is outside of its range. Returns the sizes as text; NULL: there is no range */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
 /* Sets the extents of n values that depend on sizes (GIO.open). extents: how extents follow from sizes; the first `symbols` of
  * them are the sizes. NULL: each open extent is a size */
@@ -549,8 +549,11 @@ typedef struct Loaded {
   void *so;                                               /* handle of dlopen */
   void *ctx;                                              /* the bundle's NAME_ctx, on the heap */
   int (*run)(void *ctx, const void *const *in, void *const *out); /* returns a status of tgcrt.h */
+  int (*set_sizes)(void *ctx, const int64_t *sizes);      /* NULL: a bundle for one size */
+  const int64_t *again; /* the sizes to set before each run that is measured, since states grow; NULL: they stay as they are */
   double map_ms, init_ms;                                 /* ms to map the weights, and ms in NAME_init */
 } Loaded;
+int model_again(const Loaded *m, const void *const *in, void *const *out); /* a run that is measured */
 /* Loads the shared object `so` of the bundle in dir. threads: number of threads that share a run; 0 and 1: the calling thread
  * only. Returns a status of tgcrt.h, or -1, and then `why` has the reason. */
 int model_open(const char *dir, const char *so, const Interface *f, int threads, Loaded *m, char why[252]);

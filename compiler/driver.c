@@ -380,9 +380,8 @@ static void check_symbols(const Graph *g, const CompileOptions *o) {
   if (!g->ir->symbols.n) return;
   const char *name = g->ir->symbols.p[0].name;
   if (!o->backend->sizes)
-    fail(c, EX_USAGE_, "--dim %s: --backend=%s makes bundles for one size; only --backend=c serves a range", name,
+    fail(c, EX_USAGE_, "--dim %s: --backend=%s makes bundles for one size; only C or LLVM serves a range", name,
          o->backend->name);
-  if (g->states.n) fail(c, EX_USAGE_, "--dim %s: a range does not go with --state", name);
   if (o->blob) fail(c, EX_USAGE_, "--dim %s: a range does not go with a dump from which to go on", name);
 }
 

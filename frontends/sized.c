@@ -535,7 +535,7 @@ Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
   Sizing *z = &t.sizing;
   for (int k = 0; k < all.n; k++) {
     const DimRange *r = &o->ranges[k];
-    all.p[k] = (Symbol){ o->dims[r->dim].name, r->low, o->dims[r->dim].value, r->step, r->typical };
+    all.p[k] = (Symbol){ o->dims[r->dim].name, r->low, o->dims[r->dim].value, r->step, r->typical, 0 };
   }
   greatest_sizes(&all, t.run);
   Graph *g = z->g = load_at(c, path, o, t.run);

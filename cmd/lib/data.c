@@ -155,8 +155,8 @@ static void sizes_given(const NamedTensor *t, const GIO *v, int64_t *run) {
   int n = 0;
   for (int a = 0; t && a < v->rank; a++) {
     int64_t *size = v->open[a] ? &run[v->open[a] - 1] : NULL;
-    if (size && !*size && !t->raw && a < t->t.rank) *size = t->t.dims[a];
-    if (size && !*size) unknown = size, n++;
+    if (size && *size < 0 && !t->raw && a < t->t.rank) *size = t->t.dims[a];
+    if (size && *size < 0) unknown = size, n++;
     else row *= size ? *size : v->dims[a];
   }
   if (n == 1 && t->raw && row) *unknown = t->t.elems / row;

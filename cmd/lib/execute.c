@@ -19,7 +19,6 @@ typedef struct Result {
 typedef size_t (*BytesFn)(void);
 typedef int (*InitFn)(void *, void *, size_t, const void *, size_t);
 typedef int (*MapFn)(const char *, size_t, const void **);
-typedef int (*SizesFn)(void *, const int64_t *);
 typedef int (*ExecutorFn)(void *, const tgcrt_executor *);
 typedef int (*OpenFn)(void *, const tgcrt_device *);
 typedef int (*PoolFn)(tgcrt_pool **, void *, size_t, const tgcrt_pool_options *);
@@ -138,12 +137,19 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   *(void **)&open_device = symbol(m->so, f->name, "_open");
   if (!status && open_device) status = open_device(m->ctx, &(tgcrt_device){ .name = f->device, .log = note_log, .log_arg = why, .wait_ms = DRIVER_MS });
   if (!status) status = init(m->ctx, arena, arena_bytes, weights, weight_bytes);
-  SizesFn set_sizes;
-  *(void **)&set_sizes = symbol(m->so, f->name, "_set_sizes");
-  if (!status && f->symbols.n) status = set_sizes ? set_sizes(m->ctx, f->sizes) : TGCRT_SIZE;
+  *(void **)&m->set_sizes = symbol(m->so, f->name, "_set_sizes");
+  m->again = NULL;
+  for (int k = 0; k < f->symbols.n; k++)
+    if (f->symbols.p[k].appended) m->again = f->sizes;
+  if (!status && f->symbols.n) status = m->set_sizes ? m->set_sizes(m->ctx, f->sizes) : TGCRT_SIZE;
   m->init_ms = clock_ms() - start - m->map_ms;
   if (!status && threads > 1) status = use_threads(m->so, f, m->ctx, threads);
   return status;
+}
+
+int model_again(const Loaded *m, const void *const *in, void *const *out) {
+  if (m->again) m->set_sizes(m->ctx, m->again);
+  return m->run(m->ctx, in, out);
 }
 
 /* Reports a failure. If a library cannot be loaded, the compiler is at fault, or the machine lacks memory or descriptors. */
@@ -173,7 +179,8 @@ _Noreturn void model_failed(Ctx *c, int status, const char *why) {
 static int restart(const Loaded *m, const Interface *f) {
   int (*reset)(void *ctx);
   *(void **)&reset = symbol(m->so, f->name, "_state_reset");
-  return reset ? reset(m->ctx) : TGCRT_ARGUMENT;
+  const int status = reset ? reset(m->ctx) : TGCRT_ARGUMENT;
+  return !status && m->again ? m->set_sizes(m->ctx, f->sizes) : status;
 }
 
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,

@@ -51,8 +51,8 @@ static bool read_sizes(Ctx *c, const json_t *list, Symbols *all) {
     Symbol *s = &all->p[all->n++];
     *s = (Symbol){ arena_str(&c->model, name, strlen(name)), json_integer_value(json_object_get(j, "low")),
                    json_integer_value(json_object_get(j, "high")), json_integer_value(json_object_get(j, "step")),
-                   json_integer_value(json_object_get(j, "typical")) };
-    if (s->low < 1 || s->high <= s->low || s->high > SIZES_OF_DIM || s->step < 1) return false;
+                   json_integer_value(json_object_get(j, "typical")), json_integer_value(json_object_get(j, "appended")) };
+    if (s->low < 0 || s->appended < 0 || s->high <= s->low || s->high > SIZES_OF_DIM || s->step < 1) return false;
   }
   return true;
 }

@@ -164,7 +164,7 @@ static void run_paced(const Loaded *m, const Pace *pace, const void *const *in, 
     if (junk) make_cold(junk);
     if (period > 0 && clock_ms() < due) sleep_until(due);
     const double began = clock_ms();
-    m->run(m->ctx, in, out);
+    model_again(m, in, out);
     VEC_PUSH(times, clock_ms() - began);
     VEC_PUSH(times, period > 0 ? began - due : 0);
   }
@@ -210,14 +210,14 @@ static _Noreturn void serve_model(const char *dir, const char *so, const Interfa
     double seconds = strtod(line, &rest), warm = clock_ms() + WARM_MS;
     long long runs = strtoll(rest, NULL, 10);
     Reals times = { 0 };
-    do m.run(m.ctx, in, out);
+    do model_again(&m, in, out);
     while (clock_ms() < warm);
     if (pace && (pace->cold || pace->rate > 0)) run_paced(&m, pace, in, out, seconds, runs, &times), runs = 0;
     double end = clock_ms() + seconds * 1e3;
     if (!times.n) do {
         double began = clock_ms();
         if (profile) run_launches(&m, profile, stamps, in, out, took, own_steps);
-        else m.run(m.ctx, in, out);
+        else model_again(&m, in, out);
         VEC_PUSH(&times, clock_ms() - began);
         if (steps) {
           size_t place = stamps->room ? stamped % stamps->room : stamped;

@@ -349,7 +349,7 @@ static int check_sizes(const Options *o) {
     const int n = runs_of_size(o->sizes.p[i]);
     if (!n)
       return wrong(
-          o, "--size %s: needs whole numbers from 1 on, separated by commas: N,N for several runs, or NAME=N,NAME=N for one",
+          o, "--size %s: needs whole numbers, separated by commas: N,N for several runs, or NAME=N,NAME=N for one",
           o->sizes.p[i]);
     runs += n;
   }
@@ -466,8 +466,6 @@ static int check_bindings(const Options *o, Emit emit) {
   if (!o->bindings) return -1;
   if (!bindings_parse(o->bindings, &bits, &word, &n)) return unknown_binding(o, word, n);
   if (emit == EMIT_WASM) return wrong(o, "--bindings has no effect with --emit=wasm, whose interface is in JavaScript");
-  if (first_range(o))
-    return wrong(o, "--bindings has no function that sets a size; leave it out, and call the bundle for a range of sizes from C");
   const Package *k = o->package ? package_named(o->package) : NULL;
   if (k && k->bare && binding_named(bits, "python"))
     return wrong(o, "--bindings=python loads a shared library, and --package=%s is for machines without an operating system",

@@ -12,15 +12,15 @@ static bool take_number(const char **at, int64_t *n) {
   memcpy(text, *at, length);
   text[length] = 0;
   *at += length;
-  return parse_size(text, n) && *n >= 1;
+  return parse_size(text, n) && *n >= 0;
 }
 
 const char *parse_range(const char *value, Symbol *s) {
   *s = (Symbol){ .step = 1 };
   if (!take_number(&value, &s->low) || *value++ != ':' || !take_number(&value, &s->high) || s->high <= s->low ||
-      (*value == ':' && (value++, !take_number(&value, &s->step))) ||
+      (*value == ':' && (value++, !take_number(&value, &s->step) || s->step < 1)) ||
       (*value == '@' && (value++, !take_number(&value, &s->typical))) || *value)
-    return "a range is LOW:HIGH, LOW:HIGH:STEP or either with @TYPICAL, in whole numbers with 1 <= LOW < HIGH";
+    return "a range is LOW:HIGH, LOW:HIGH:STEP or either with @TYPICAL, in whole numbers with LOW < HIGH";
   if (s->high > SIZES_OF_DIM) return "a range must end at 4096 or before";
   if ((s->high - s->low) % s->step) return "steps from LOW on must end at HIGH";
   if (s->typical && !size_is_allowed(s, s->typical)) return "the typical size must be one of the range";
@@ -58,7 +58,7 @@ static const char *next_size(const char *text, size_t *name, int64_t *size) {
   if (n - from >= sizeof one) return NULL;
   memcpy(one, text + from, n - from);
   one[n - from] = 0;
-  return parse_size(one, size) && *size >= 1 ? text + n + (text[n] == ',') : NULL;
+  return parse_size(one, size) && *size >= 0 ? text + n + (text[n] == ',') : NULL;
 }
 
 int runs_of_size(const char *text) {
@@ -75,7 +75,7 @@ int runs_of_size(const char *text) {
 
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run) {
   size_t name;
-  memset(run, 0, SYMBOLS_MOST * sizeof *run);
+  for (int k = 0; k < SYMBOLS_MOST; k++) run[k] = -1;
   if (!all->n && o->run_size)
     fail(c, EX_USAGE_, "--size %s has no effect: the model is for one size; --dim NAME=LOW:HIGH makes it serve a range",
          o->run_size);
@@ -103,7 +103,7 @@ const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run) {
   Sb text = { 0 };
   for (int k = 0; k < all->n; k++) {
     const Symbol *s = &all->p[k];
-    if (!run[k]) run[k] = s->high;
+    if (run[k] < 0) run[k] = s->appended ? s->low : s->high;
     if (!size_is_allowed(s, run[k]))
       fail(c, EX_USAGE_, "size %lld of '%s' is outside of its range, %lld to %lld%s", (long long)run[k], s->name,
            (long long)s->low, (long long)s->high,
@@ -119,6 +119,7 @@ typedef enum { LEAST, MIDDLE, GREATEST, USUAL } PlaceInRange;
 
 static int64_t size_at(const Symbol *s, PlaceInRange p) {
   if (p == USUAL && s->typical) return s->typical;
+  if (p == LEAST && !s->low && s->appended) return s->step; /* the model for one size has no states without elements */
   return p == LEAST ? s->low : p == MIDDLE ? s->low + (s->high - s->low) / s->step / 2 * s->step : s->high;
 }
 
@@ -157,7 +158,8 @@ int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o)) {
   asked_runs(c, o, &runs);
   const bool free = !o->sizes.n && !o->json && !o->data && !o->inputs.n && !o->outputs;
   if (free && o->verb == VERB_verify && first_range(o)) {
-    const Symbols all = ranges_of_dims(c, o);
+    Symbols all = ranges_of_dims(c, o);
+    for (int k = 0; k < all.n; k++) all.p[k].appended = o->states.n > 0;
     usual_runs(c, &all, &runs);
   }
   if (runs.n > 1 && o->json) fail(c, EX_USAGE_, "--json reports one run, but --size asks for %zu", runs.n);

@@ -429,6 +429,14 @@ static void refuse_of_model(Ctx *c, const Options *o, const Symbols *ranges) {
        (long long)ranges->p[0].low, (long long)ranges->p[0].high);
 }
 
+/* The reference for a run is the model for its sizes. States that grow have other sizes in the next step. */
+static void check_steps(Ctx *c, const Options *o, const Symbols *all) {
+  for (int k = 0; k < all->n; k++)
+    if (all->p[k].appended && steps_of(o) > 1)
+      fail(c, EX_USAGE_, "--steps=%lld: '%s' is another size in each step, and a run is compared at one size: --size",
+           (long long)steps_of(o), all->p[k].name);
+}
+
 /* Opens a bundle and, with --model, the model it was made from. */
 static void open_bundle(Ctx *c, Verify *v, Options *o) {
   v->bundle = interface_read(c, o, o->model);
@@ -451,6 +459,7 @@ static void open_bundle(Ctx *c, Verify *v, Options *o) {
   v->nout = v->bundle.outputs.n;
   v->stride = v->bundle.inputs.n;
   if (!o->original) return;
+  check_steps(c, o, &v->bundle.symbols);
   Feed shapes = { 0 };
   Options then = sized_options(c, v, o);
   then.model = o->original;
@@ -468,6 +477,7 @@ static void take_one_size(Ctx *c, Verify *v, Options *o, const Feed *feed) {
   RunSizes run;
   o->run_size = feed_size(c, o, all, feed, v->g->inputs.p, graph_nin(v->g), run);
   v->range = v->g;
+  check_steps(c, o, all);
   const Options one = one_size(c, o, all, run);
   v->g = load_graph(c, &one, feed);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bindings.c: a bundle's interface in other languages than C. Each language is a row with a template of runtime_stub. The
- * templates repeat lines for each input, output and state, with the words that this file makes of a value.
+ * templates repeat lines for each input, output, state and range of sizes, with the words that this file makes of it.
  *
  * needs: a plan, names of fields    gives: words for templates    breaks: nothing */
 #include "bundle.h"
@@ -112,7 +112,36 @@ static Values values_of(const Rendering *r, const char *list, size_t n) {
   return (Values){ g->inputs.p + nin, nstates, r->state };
 }
 
+/* By axis, 1 + the number of the extent that it has in a run; 0: a constant */
+static const char *axes_text(Ctx *c, const GIO *v) {
+  Sb s = { 0 };
+  for (int k = 0; k < v->rank; k++) sb_printf(&s, "%s%d", k ? ", " : "", v->open[k]);
+  return sb_keep(&s, &c->model);
+}
+
+/* Words of a range of sizes */
+static const Word *size_row(const Rendering *r, size_t i) {
+  const IR *ir = r->p->ir;
+  Arena *m = &ir->ctx->model;
+  if (i >= (size_t)ir->symbols.n) return NULL;
+  const Symbol *s = &ir->symbols.p[i];
+  const char *field = size_fields(ir)[i];
+  const Word words[] = {
+    { "field", field },
+    { "rust_field", in_list(rust_taken, field) ? arena_printf(m, "%s_", field) : field },
+    { "name", octets_text(ir->ctx, s->name) },
+    { "name_points", points_text(ir->ctx, s->name) },
+    { "index", arena_printf(m, "%zu", i) },
+    { "low", arena_printf(m, "%lld", (long long)s->low) },
+    { "high", arena_printf(m, "%lld", (long long)s->high) },
+    { "step", arena_printf(m, "%lld", (long long)s->step) },
+    { NULL, NULL },
+  };
+  return arena_dup(m, words, sizeof words);
+}
+
 const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i) {
+  if (n == 4 && !memcmp(list, "size", n)) return size_row(r, i);
   const Values all = values_of(r, list, n);
   if (i >= (size_t)all.n) return NULL;
   Ctx *c = r->p->ir->ctx;
@@ -135,6 +164,8 @@ const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i) 
     { "c_type", dtype_info[v->dt].ctype },
     { "rust_type", spelling[v->dt].rust },
     { "js_type", spelling[v->dt].js },
+    { "open", word_if(gio_is_open(v)) },
+    { "axes", axes_text(c, v) },
     { NULL, NULL },
   };
   return arena_dup(m, words, sizeof words);

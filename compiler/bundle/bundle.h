@@ -252,6 +252,7 @@ const char *module_cases(const Rendering *r);  /* rows of the switch that jumps 
 const char *module_check_weights(const Rendering *r); /* the function NAME_check_weights, and its constants */
 const char *module_float_enter(const Rendering *r); /* switches to the floating-point mode of a run */
 const char *module_float_leave(const Rendering *r); /* restores the caller's mode */
+const char *module_sizes(const Rendering *r);  /* module_sizes.c: functions of sizes, for a model with ranges */
 const char *module_messages(const Rendering *r); /* the function tgcrt_strerror and its texts */
 
 /* ---- archive.c ---- */
@@ -280,16 +281,19 @@ bool bindings_parse(const char *list, unsigned *bits, const char **wrong, int *n
 bool binding_named(unsigned bits, const char *word);   /* the bits contain this binding */
 /* The first binding in `bits` with which a bundle cannot have this name; NULL: none */
 const Binding *binding_refuses(unsigned bits, const char *name);
-/* Words of value i of the list "input", "output" or "state", for templates. NULL: there is no such value. */
+/* Words of row i of the list "input", "output", "state" or "size" (ranges of sizes), for templates. NULL: there is no such row. */
 const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i);
 
 /* ---- size_texts.c: words of templates for dimensions with a range of sizes. Such a dimension is a symbol (ir.h) ---- */
-const char *size_names(const Rendering *r);   /* names of the symbols as C fields: "batch, length" */
+const char **size_fields(const IR *ir);       /* names of the symbols as C fields */
+const char *size_names(const Rendering *r);   /* these, between commas: "batch, length" */
 const char *size_strings(const Rendering *r); /* the same names, each as a string literal */
 const char *size_members(const Rendering *r); /* as members of a structure: "s->batch, s->length" */
 const char *size_sets(const Rendering *r);    /* C statements that set these members to the sizes of the run */
 const char *size_macros(const Rendering *r);  /* macros NET_NAME_LOW, NET_NAME_HIGH and, if it is above 1, NET_NAME_STEP */
 const char *size_bounds(const Rendering *r);  /* by symbol: a row of its least size, greatest size and step */
+bool size_appends(const Symbols *all);        /* a symbol counts the elements of states */
+const char *size_appended(const Rendering *r); /* by symbol, how many elements a run appends to such states */
 const char *size_rows(const Rendering *r);    /* rows of tgcrt_size, one for each size that kernels ask for */
 const char *size_table(const Rendering *r);   /* number of rows of size_rows */
 const char *size_count(const Rendering *r);   /* number of symbols, at least 1 */
@@ -297,7 +301,8 @@ int size_extents(const Rendering *r);         /* number of rows of size_extent_r
 const char *size_extent_rows(const Rendering *r); /* rows of tgcrt_extent: extents that follow from sizes by a formula */
 /* size_inputs, size_outputs: a row for each value, with a number for each axis. It is 0 if the axis has a constant extent, else 1
  * + the number of its symbol or of its row in size_extent_rows. size_axes: length of such a row */
-const char *size_axes(const Rendering *r);
+int size_most_axes(const Graph *g);           /* the most axes of a value, at least 1 */
+const char *size_axes(const Rendering *r);    /* the same number */
 const char *size_inputs(const Rendering *r);
 const char *size_outputs(const Rendering *r);
 /* Appends columns to v's row in check.c.in: the product of the extents that are no symbols; then, for each symbol, the number of

@@ -54,9 +54,12 @@ Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
     "%_input_shape", "%_input_bytes", "%_output_count", "%_output_name", "%_output_type", "%_output_rank", "%_output_shape",
     "%_output_bytes", "tgcrt_strerror", "%_weights"
   };
-  const char *symbols[sizeof functions / sizeof *functions];
-  int n = (int)(sizeof functions / sizeof *functions) - !code.weights_name;
-  for (int i = 0; i < n; i++) symbols[i] = code_named(c, functions[i], o->name);
+  static const char *const of_sizes[] = { "%_set_sizes", "%_bad_size", "%_get_sizes", "%_input_dims", "%_output_dims" };
+  enum { FUNCTIONS = sizeof functions / sizeof *functions, OF_SIZES = sizeof of_sizes / sizeof *of_sizes };
+  const char *symbols[FUNCTIONS + OF_SIZES];
+  int n = 0;
+  for (; n < FUNCTIONS - !code.weights_name; n++) symbols[n] = code_named(c, functions[n], o->name);
+  for (int i = 0; i < OF_SIZES && p->ir->symbols.n; i++) symbols[n++] = code_named(c, of_sizes[i], o->name);
   Sb archive = { 0 };
   archive_put(&archive, "model.o/", symbols, n, object);
   Bytes out = { arena_dup(&c->model, archive.p, archive.n), archive.n };

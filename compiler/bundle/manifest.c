@@ -412,6 +412,7 @@ static json_t *sizes_json(const Symbols *all) {
     json_t *j = json_pack("{s:o, s:I, s:I, s:I}", "name", json_text(s->name), "low", (json_int_t)s->low, "high",
                           (json_int_t)s->high, "step", (json_int_t)s->step);
     if (s->typical) json_object_set_new(j, "typical", json_integer(s->typical));
+    if (s->appended) json_object_set_new(j, "appended", json_integer(s->appended));
     json_array_append_new(list, j);
   }
   return list;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c: the parts of a bundle's functions that depend on the model, as LLVM IR for runtime_stub/net.ll.in. */
+#include "../lower/lower.h"
 #include "bundle.h"
 #include <string.h>
 
@@ -110,7 +111,9 @@ static void put_call(const Plan *p, const Repeats *repeats, int k, const char *f
   for (size_t i = 0; i < kernel->bufs.n; i++) put_buffer(&c, i);
   sb_printf(s, "  call void @k%d(", kernel->code);
   for (size_t i = 0; i < kernel->bufs.n; i++) sb_printf(s, "%sptr %%k%d.%zu", i ? ", " : "", k, i);
-  if (kernel->chunks > 1) sb_printf(s, "%s%s %s, %s %s", kernel->bufs.n ? ", " : "", count, from, count, to);
+  const bool sized = kernel_sized(p->ir, kernel);
+  if (sized) sb_printf(s, "%sptr %%n", kernel->bufs.n ? ", " : "");
+  if (kernel->chunks > 1) sb_printf(s, "%s%s %s, %s %s", kernel->bufs.n || sized ? ", " : "", count, from, count, to);
   sb_puts(s, ")\n");
 }
 

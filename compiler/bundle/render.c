@@ -172,6 +172,7 @@ static const char *state_text(const Plan *p, const char *net, const char *NET, c
     { "state_bytes", arena_printf(m, "%lld", (long long)p->memory.state_bytes) },
     { "state_shapes", sb_keep(&shapes, &c->model) },
     { "state_rows", state_rows(p) },
+    { "appends", word_if(size_appends(&p->ir->symbols)) },
     { "device", device_api(p) },
     { "ir_size", module_size(p) },
     { "ir_state_rows", module_states(p, module_size(p)) },
@@ -359,7 +360,7 @@ static void add_files(Rendering *r, const WordSet *words, const char *weights, B
     case FILE_CODE: {
       r->code = code_make(p, r->o, words);
       VEC_PUSH(&b->files, ((BundleFile){ .name = code_file(c, r->o), .p = r->code.p, .n = r->code.n }));
-      if (p->ir->symbols.n) add_copy(c, "tgcrt_sizes.h", b);
+      if (p->ir->symbols.n && r->o->backend->dialect) add_copy(c, "tgcrt_sizes.h", b);
       break;
     }
     case FILE_VARIANTS:
@@ -531,6 +532,7 @@ static const MadeWord made_words[] = {
   { "size_macros", size_macros },
   { "size_bounds", size_bounds },
   { "size_rows", size_rows },
+  { "size_appended", size_appended },
   { "extent_rows", size_extent_rows },
   { "size_axes", size_axes },
   { "size_count", size_count },
@@ -544,6 +546,7 @@ static const MadeWord made_words[] = {
   { "ir_value_functions", values_ll },
   { "ir_states", states_ll },
   { "ir_check_weights", module_check_weights },
+  { "ir_size_functions", module_sizes },
   { "ir_nulls", module_nulls },
   { "ir_tables", module_tables },
   { "ir_iterations", module_iterations },
@@ -600,9 +603,9 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   text_shapes(&shapes, NET, "OUTPUT", g->outputs.p, nout);
   const char *in_fields = text_fields(c, g->inputs.p, nin, in, true, &p->ir->symbols),
              *out_fields = text_fields(c, g->outputs.p, nout, out, false, &p->ir->symbols);
-  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s%s%s", in_fields, out_fields, (long long)arena,
+  const char *promise = arena_printf(m, "%s|%s|%lld|%lld|%d%s%s%s%s%s", in_fields, out_fields, (long long)arena,
                                      (long long)p->weights.bytes, BUNDLE_ABI_MAJOR, state_text(p, net, NET, "", "h", false),
-                                     fat ? "|fat" : "", o->stepped ? "|stepped" : "", entries_promise(&r));
+                                     fat ? "|fat" : "", o->stepped ? "|stepped" : "", entries_promise(&r), size_macros(&r));
   char digest[65];
   sha256_hex(promise, strlen(promise), digest);
   digest[8] = 0;
@@ -660,6 +663,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "work_part", arena_printf(m, "%lld", (long long)(o->stepped ? work_part(p) : 0)) },
     { "capacity", word_if(graph_may_overflow(g)) },
     { "sizes", word_if(p->ir->symbols.n > 0) },
+    { "appends", word_if(size_appends(&p->ir->symbols)) },
     { "derived", word_if(size_extents(&r)) },
     { "nextents", arena_printf(m, "%d", p->ir->symbols.n + size_extents(&r)) },
     { "guard_at", arena_printf(m, "%lld", (long long)p->memory.guard_at) },

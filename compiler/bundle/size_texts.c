@@ -5,8 +5,7 @@
  * needs: a plan with symbols    gives: texts    breaks: nothing */
 #include "bundle.h"
 
-/* The names of symbols as fields of C */
-static const char **symbol_fields(const IR *ir) {
+const char **size_fields(const IR *ir) {
   GIO named[SYMBOLS_MOST] = { 0 };
   for (int k = 0; k < ir->symbols.n; k++) named[k].name = ir->symbols.p[k].name;
   return bundle_fields(ir->ctx, named, ir->symbols.n, "size");
@@ -15,7 +14,7 @@ static const char **symbol_fields(const IR *ir) {
 /* Each name between two texts, with separators */
 static const char *listed(const Rendering *r, const char *before, const char *after, const char *between) {
   const IR *ir = r->p->ir;
-  const char **name = symbol_fields(ir);
+  const char **name = size_fields(ir);
   Sb s = { 0 };
   for (int k = 0; k < ir->symbols.n; k++) sb_printf(&s, "%s%s%s%s", k ? between : "", before, name[k], after);
   return sb_keep(&s, &ir->ctx->model);
@@ -32,7 +31,7 @@ const char *size_count(const Rendering *r) {
 
 const char *size_sets(const Rendering *r) {
   const IR *ir = r->p->ir;
-  const char **name = symbol_fields(ir);
+  const char **name = size_fields(ir);
   Sb s = { 0 };
   for (int k = 0; k < ir->symbols.n; k++) sb_printf(&s, "  s->%s = ctx->size[%d];\n", name[k], k);
   return sb_keep(&s, &ir->ctx->model);
@@ -40,7 +39,7 @@ const char *size_sets(const Rendering *r) {
 
 const char *size_macros(const Rendering *r) {
   const IR *ir = r->p->ir;
-  const char **name = symbol_fields(ir);
+  const char **name = size_fields(ir);
   Sb s = { 0 };
   for (int k = 0; k < ir->symbols.n; k++) {
     const Symbol *x = &ir->symbols.p[k];
@@ -54,7 +53,7 @@ const char *size_macros(const Rendering *r) {
 
 const char *size_bounds(const Rendering *r) {
   const IR *ir = r->p->ir;
-  const char **name = symbol_fields(ir);
+  const char **name = size_fields(ir);
   Sb s = { 0 };
   for (int k = 0; k < ir->symbols.n; k++) {
     const char *NAME = text_upper(ir->ctx, name[k]);
@@ -62,6 +61,18 @@ const char *size_bounds(const Rendering *r) {
               (long long)ir->symbols.p[k].step);
   }
   return sb_keep(&s, &ir->ctx->model);
+}
+
+bool size_appends(const Symbols *all) {
+  bool any = false;
+  for (int k = 0; k < all->n; k++) any |= all->p[k].appended > 0;
+  return any;
+}
+
+const char *size_appended(const Rendering *r) {
+  Sb s = { 0 };
+  for (int k = 0; k < r->p->ir->symbols.n; k++) sb_printf(&s, "%s%lld", k ? ", " : "", (long long)r->p->ir->symbols.p[k].appended);
+  return sb_keep(&s, &r->p->ir->ctx->model);
 }
 
 const char *size_rows(const Rendering *r) {
@@ -104,15 +115,14 @@ const char *size_extent_rows(const Rendering *r) {
   return sb_keep(&s, &ir->ctx->model);
 }
 
-/* The most axes of a value; at least 1, since C has no empty arrays */
-static int most_axes(const Graph *g) {
+int size_most_axes(const Graph *g) {
   int most = 1;
   for (size_t i = 0; i < g->inputs.n; i++) most = g->inputs.p[i].rank > most ? g->inputs.p[i].rank : most;
   for (size_t i = 0; i < g->outputs.n; i++) most = g->outputs.p[i].rank > most ? g->outputs.p[i].rank : most;
   return most;
 }
 
-const char *size_axes(const Rendering *r) { return arena_printf(&r->p->ir->ctx->model, "%d", most_axes(r->p->g)); }
+const char *size_axes(const Rendering *r) { return arena_printf(&r->p->ir->ctx->model, "%d", size_most_axes(r->p->g)); }
 
 /* A row for each value: by axis, 1 + the number of its extent */
 static const char *open_text(const Rendering *r, const GIO *v, size_t n) {

@@ -39,6 +39,8 @@ bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n
 int need_along(IR *ir, const Node *x, const Needed *n, int axis);
 /* dims: shape of the part of x that a run of these sizes needs. run: sizes by symbol */
 void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
+/* Whether condition r is true for exactly the elements of a Need. *is: set to this Need */
+bool graph_first_entries(const IR *ir, Ref r, Need *is);
 /* Whether r is a size mask: WHERE(condition, value, a constant). *is: set to the Need of the elements that keep the value */
 bool graph_size_mask(const IR *ir, Ref r, Need *is);
 /* A size mask of x along an axis. extent: row of IR.extents, the number of entries that keep their values; fill: bits of the

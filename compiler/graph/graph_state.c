@@ -92,6 +92,17 @@ static Ref appended(const IR *ir, Ref out, int slot) {
   return r;
 }
 
+/* The same for a range of sizes (frontends/sized.c): positions below the size are from the input, and others from the appended
+ * part. */
+static bool appended_behind_size(const IR *ir, Ref out, int slot) {
+  const Node *x = node(ir, out);
+  Need below;
+  if (x->op != OP_WHERE || !ir->symbols.n || !graph_first_entries(ir, where_cond(x), &below)) return false;
+  const Node *yes = node(ir, where_yes(x)), *no = node(ir, where_no(x));
+  return yes->op == OP_PAD && is_param(ir, pad_data(yes), slot) && no->op == OP_GATHER &&
+         pad_hi(yes, gather_axis(no)) == node(ir, gather_data(no))->dims[gather_axis(no)];
+}
+
 static bool same_shape(const GIO *a, const GIO *b) {
   return a->dt == b->dt && a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
 }
@@ -104,11 +115,36 @@ static const Tensor *initial(Ctx *c, const StateSpec *s, const GIO *past) {
   return t;
 }
 
+/* A window of a range of sizes: elements as many as its symbol says, and behind them those that a run appends */
+static GState sized_window(Graph *g, const Pair *p) {
+  Ctx *c = g->ir->ctx;
+  const GIO *past = &g->inputs.p[p->in];
+  const Node *x = node(g->ir, g->outputs.p[p->out].ref);
+  const int axis = (int)gather_axis(node(g->ir, where_no(x)));
+  const int64_t taken = x->dims[axis] - past->dims[axis];
+  if (!past->open[axis])
+    fail(c, EX_USAGE_, "--state: the axis along which '%s' grows has no size of its own in the ranges of --dim", past->name);
+  Symbol *s = &g->ir->symbols.p[past->open[axis] - 1];
+  if (p->spec->capacity || p->spec->grow || p->spec->init || (p->spec->axis >= 0 && p->spec->axis != axis))
+    fail(c, EX_USAGE_, "--state: '%s' has as many elements as '%s' says, so IN=OUT has no KEY=VALUE", past->name,
+         s->name);
+  if (taken % s->step)
+    fail(c, EX_USAGE_, "--state: '%s' grows by %lld per run, but '%s' has steps of %lld", past->name, (long long)taken, s->name,
+         (long long)s->step);
+  if (s->appended && s->appended != taken)
+    fail(c, EX_USAGE_, "--state: '%s' grows by %lld per run, but another state by %lld", past->name, (long long)taken,
+         (long long)s->appended);
+  s->appended = taken;
+  return (GState){ .axis = axis, .taken = taken, .step = taken, .most = taken, .capacity = x->dims[axis],
+                   .symbol = past->open[axis] };
+}
+
 static GState classify(Graph *g, const Pair *p) {
   Ctx *c = g->ir->ctx;
   const StateSpec *s = p->spec;
   const GIO *past = &g->inputs.p[p->in];
   GIO *out = &g->outputs.p[p->out];
+  if (appended_behind_size(g->ir, out->ref, p->in)) return sized_window(g, p);
   GState st = { .axis = -1, .init = initial(c, s, past) };
   Ref cat = appended(g->ir, out->ref, p->in);
   if (cat) {

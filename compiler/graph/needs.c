@@ -118,8 +118,7 @@ static int extent_of_size(const IR *ir, Ref r) {
 
 static Ref compared(const Node *x) { return x->op == OP_CMPLT ? lhs(x) : operand(x); }
 
-/* The condition that r is true for the elements with it, and for no others */
-static bool first_entries(const IR *ir, Ref r, Need *is) {
+bool graph_first_entries(const IR *ir, Ref r, Need *is) {
   Ref chain[VIEWS_MOST];
   int n = 0, compares = 0;
   int64_t within;
@@ -151,7 +150,7 @@ static bool first_entries(const IR *ir, Ref r, Need *is) {
 
 bool graph_size_mask(const IR *ir, Ref r, Need *is) {
   const Node *x = node(ir, r);
-  return ir->symbols.n && x->op == OP_WHERE && node_is_const(ir, where_no(x), NULL) && first_entries(ir, where_cond(x), is);
+  return ir->symbols.n && x->op == OP_WHERE && node_is_const(ir, where_no(x), NULL) && graph_first_entries(ir, where_cond(x), is);
 }
 
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill) {
@@ -310,7 +309,7 @@ static void add_masks(IR *ir, Ref r, int k, Needed *to) {
   const Node *x = node(ir, r);
   int64_t other;
   Need mask;
-  if (x->op == OP_WHERE && k == 1 && ir->symbols.n && first_entries(ir, where_cond(x), &mask)) needed_only(ir, to, mask);
+  if (x->op == OP_WHERE && k == 1 && ir->symbols.n && graph_first_entries(ir, where_cond(x), &mask)) needed_only(ir, to, mask);
   if (x->op != OP_REDUCE) return;
   for (Ref s = operand(x); graph_size_mask(ir, s, &mask); s = where_yes(node(ir, s))) {
     if (!node_is_const(ir, where_no(node(ir, s)), &other) || other != reduce_identity(reduce_op(x), (DType)x->dt)) return;

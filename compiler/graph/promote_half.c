@@ -130,6 +130,13 @@ static void widen_half(Widen *w, Ref r) {
   }
 }
 
+/* The window, and where its size is one of a run the two values between which it selects */
+static void keep_window(Widen *w, Ref r) {
+  const Node *x = node(w->ir, r);
+  w->window[r] = true;
+  for (int k = 1; k < x->nsrc && x->op == OP_WHERE; k++) w->window[x->src[k]] = true;
+}
+
 bool graph_promote_half(Graph *g, bool every, const Device *dev) {
   IR *ir = g->ir;
   Refs order = { 0 }, roots = { 0 };
@@ -145,7 +152,8 @@ bool graph_promote_half(Graph *g, bool every, const Device *dev) {
     memset(w.halves, 0, n);
     memset(w.window, 0, n);
     memset(w.rounds, 0, n);
-    for (size_t k = 0; k < g->states.n; k++) w.window[g->outputs.p[graph_nout(g) + k].ref] = g->states.p[k].axis >= 0;
+    for (size_t k = 0; k < g->states.n; k++)
+      if (g->states.p[k].axis >= 0) keep_window(&w, g->outputs.p[graph_nout(g) + k].ref);
     if (every) find_roundings(&w, &order, &roots);
     if (device_multiplies(dev, DT_F16) || device_multiplies(dev, DT_BF16)) find_factors(&w, &order, dev);
     for (size_t i = 0; i < order.n; i++) {

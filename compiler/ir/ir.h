@@ -154,6 +154,7 @@ typedef struct Symbol {
   const char *name;        /* name of the dimension */
   int64_t low, high, step; /* its sizes are low, low + step and so on to high. Shapes of nodes contain `high` for the dimension */
   int64_t typical;         /* the size that schedules are made for; 0: not known */
+  int64_t appended;        /* a run appends so many elements to states whose elements the symbol counts; 0: it counts none */
 } Symbol;
 typedef struct Symbols {
   int n;
@@ -442,6 +443,8 @@ typedef struct GState {
   int64_t taken, capacity; /* capacity: extent of the memory along axis */
   int64_t step, most;      /* elements by which the window moves at a time, and the most that a run appends. Both are `taken`,
                               unless entries share the window and append different numbers */
+  int symbol;              /* in a range of sizes: 1 + the symbol that counts the elements. The memory begins with them, and does
+                              not move. A run appends behind them, at a place that depends on the size. 0: none */
   bool only_read;          /* this entry only reads the state: its output is its input. Another entry writes it */
   const Tensor *init;      /* value before the first run; NULL: zeros */
 } GState;

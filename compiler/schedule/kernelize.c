@@ -309,6 +309,17 @@ static void value_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   VEC_PUSH(nests, nest(ir, p, x, idx, ranges, n, value));
 }
 
+/* Stores the elements that a run appends to a window. They begin at the size that counts the elements before them. */
+static void appended_nest(Lower *l, const Place *p, Ref r, const GState *st, Refs *nests) {
+  IR *ir = l->ir;
+  const Node *x = node(ir, r);
+  Ref idx[MAX_RANK], at[MAX_RANK], ranges[MAX_RANK];
+  for (int a = 0; a < x->rank; a++) idx[a] = at[a] = range_make(ir, a == st->axis ? st->taken : x->dims[a], RK_LOOP);
+  at[st->axis] = ix_add(ir, size_value(ir, size_number(ir, size_all(1, st->symbol - 1))), idx[st->axis]);
+  const Ref value = element(l, where_no(x), at, 0);
+  VEC_PUSH(nests, nest(ir, p, x, at, ranges, order_ranges(ir, p, x->rank, idx, ranges), value));
+}
+
 /* The destination already holds the data. Each update is joined to the element at its index, in order along the axis. An index
  * out of range is replaced by another element, which keeps its value. */
 static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
@@ -430,6 +441,8 @@ void sched_lower(Sched *s) {
       }
       value_nest(l, &part, pad_data(x), &nests);
       halo_nests(l, &part, node(ir, pad_data(x)), &nests);
+    } else if (p->state && s->g->states.p[p->state - 1].symbol) {
+      appended_nest(l, p, r, &s->g->states.p[p->state - 1], &nests);
     } else if (x->op == OP_SCATTER) {
       value_nest(l, p, scatter_data(x), &nests);
     } else if (x->op == OP_YIELD) {

@@ -89,13 +89,22 @@ static void find_insides(Sched *s) {
 
 static bool is_state_window(Sched *s, size_t k) { return s->g->states.p[k].axis >= 0; }
 
+/* The input that window r appends to */
+static Ref window_source(const Sched *s, const GState *st, Ref r) {
+  const Node *x = node(s->ir, r), *yes = st->symbol && x->op == OP_WHERE ? node(s->ir, where_yes(x)) : NULL;
+  const Ref from = yes && yes->op == OP_PAD ? pad_data(yes) : !st->symbol && x->op == OP_CAT ? cat_part(x, 0) : 0;
+  if (!from || node(s->ir, from)->op != OP_PARAM)
+    fail_at(s->ir->ctx, EX_BADMODEL, ir_pos(s->ir, r), "--state: the node's result is no longer its input with something appended");
+  return from;
+}
+
 /* A window has room to grow along its axis, behind its elements; its first elements, the input, are in place already. */
 static void lay_out_window(Sched *s, size_t k) {
   const GState *st = &s->g->states.p[k];
   Ref r = s->g->outputs.p[graph_nout(s->g) + k].ref;
   const Node *x = node(s->ir, r);
-  CHECK(x->op == OP_CAT && node(s->ir, cat_part(x, 0))->op == OP_PARAM);
-  Place *p = &s->place[r], *past = &s->place[cat_part(x, 0)];
+  const Ref from = window_source(s, st, r);
+  Place *p = &s->place[r], *past = &s->place[from];
   p->inner = -1;
   p->hi[st->axis] = st->capacity - x->dims[st->axis];
   int64_t n = lay_out(s, r);
@@ -366,7 +375,7 @@ static void find_needed(Sched *s) {
   for (size_t i = 0; i < s->order.n; i++) {
     const Ref r = s->order.p[i];
     const int buf = s->place[r].buf;
-    if (buf < 0 || s->needs[r].n == NEED_NOTHING) continue;
+    if (buf < 0 || s->needs[r].n == NEED_NOTHING || ir->bufs.p[buf].kind == BUF_STATE) continue;
     const Needed now = needed_in_memory(s, r);
     Needed *had = &ir->bufs.p[buf].needed;
     const Needed both = known[buf] ? needed_both(ir, had, &now) : now;

@@ -59,8 +59,9 @@ static StatePlace place_of(Plan *p, size_t k) {
   }
   int64_t outer = dims_elems(v->dims, s->axis),
           inner = dims_elems(v->dims + s->axis + 1, v->rank - s->axis - 1) * dt_bytes(v->dt);
-  return (StatePlace){ .outer = outer, .block = s->capacity * inner, .keep = v->dims[s->axis] * inner, .step = s->step * inner,
-                       .slots = window_slots(s, v) };
+  const int64_t block = s->capacity * inner; /* as a step: nothing moves */
+  return (StatePlace){ .outer = outer, .block = block, .keep = v->dims[s->axis] * inner,
+                       .step = s->symbol ? block : s->step * inner, .slots = window_slots(s, v) };
 }
 
 void sched_states(Plan *p) {

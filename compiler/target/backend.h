@@ -132,7 +132,7 @@ typedef struct Backend {
    * the bundle's user compiles the text. */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
   /* Compiles and loads the kernels of a plan. Kernel number I has a function void cI(void *const *buffers), which runs all of its
-   * chunks; buffers[i] is the memory of Kernel.bufs[i]. */
+   * chunks; buffers[i] is the memory of Kernel.bufs[i]. Behind them is the table of sizes, if the kernel asks for sizes of a run. */
   struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, OptLevel opt_level);
   void *(*symbol)(struct LoadedCode *code, const char *name); /* address of such a function */
   const char *(*version)(Ctx *c); /* version of the compiler behind `load` or `images`; NULL: not available */

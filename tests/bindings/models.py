@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models with interfaces of every kind: models.py FOLDER writes mixed.onnx, inputless.onnx and states.tg."""
+"""Models with interfaces of every kind: models.py FOLDER writes mixed.onnx, inputless.onnx, states.tg and ranges.tg."""
 import pathlib
 import sys
 
@@ -33,6 +33,12 @@ def states(folder, decay="0.5", n=40):
     return folder / "states.tg", ["--state", "h=h1"]
 
 
+def ranges(folder):
+    """y = 2 x and sums of rows, for a batch of 1 to 3 rows of 2 to 8 values in steps of 2"""
+    (folder / "ranges.tg").write_text('x = input f32[b,n] "x"\ny = mul x, 2.0\noutput y "y"\nr = reduce x op=add axes=[1]\ns = reshape r : [b]\noutput s "s"\n')
+    return folder / "ranges.tg", ["--dim=b=1:3", "--dim=n=2:8:2"]
+
+
 if __name__ == "__main__":
-    for make in (mixed, inputless, states):
+    for make in (mixed, inputless, states, ranges):
         make(pathlib.Path(sys.argv[1]))

@@ -97,6 +97,33 @@ fn main() -> Result<(), net::Error> {
 END
   rustc --edition 2021 -D warnings -L m/build states.rs
   ./states'
+step "ranges of sizes" sh -e -c '
+  "'"$TGC"'" compile ranges.tg -o r --dim b=1:3 --dim n=2:8:2 --embed-weights --bindings=rust
+  make -s -C r build/libnet.a
+  cat >ranges.rs <<END
+#[path = "r/net.rs"]
+mod net;
+fn main() -> Result<(), net::Error> {
+    let mut m = net::Model::new()?;
+    assert_eq!(m.sizes()?, net::Sizes { b: 3, n: 8 });
+    let (x, mut y, mut s, mut dims) = ([1f32; 24], [0f32; 24], [0f32; 3], [0i64; 2]);
+    for &(b, n) in &[(1, 2), (2, 6), (3, 8)] {
+        m.set_sizes(&net::Sizes { b: b as i64, n: n as i64 })?;
+        m.output_dims(0, &mut dims)?;
+        assert_eq!(dims, [b as i64, n as i64]);
+        m.run(&net::Inputs { x: &x[..b * n] }, &mut net::Outputs { y: &mut y[..b * n], s: &mut s[..b] })?;
+        assert_eq!((y[b * n - 1], s[b - 1]), (2.0, n as f32));
+        let wrong = m.run(&net::Inputs { x: &x[..b * n - 1] }, &mut net::Outputs { y: &mut y[..b * n], s: &mut s[..b] });
+        assert_eq!(wrong.err(), Some(net::Error::ARGUMENT));
+    }
+    let bad = net::Sizes { b: 1, n: 3 };
+    assert_eq!(m.set_sizes(&bad).err(), Some(net::Error::SIZE));
+    assert_eq!(net::Model::bad_size(&bad).map(|r| (r.name, r.step)), Some(("n", 2)));
+    Ok(())
+}
+END
+  rustc --edition 2021 -D warnings -L r/build ranges.rs
+  ./ranges'
 step "names and types of every kind" sh -e -c '
   for m in mixed inputless; do
     "'"$TGC"'" compile $m.onnx -o $m --name $m --embed-weights --bindings=rust

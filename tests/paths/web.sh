@@ -93,6 +93,23 @@ END
 step "names and types of every kind" sh -ec "for m in mixed inputless; do '$TGC' compile \$m.onnx -o \$m --emit=wasm; done
   node kinds.mjs '$work'"
 step "states" sh -c "'$TGC' compile states.tg -o states --state h=h1 --emit=wasm && node states.mjs '$work/states'"
+cat >ranges.mjs <<'END'
+const { Model, sizes } = await import(`${process.argv[2]}/net.mjs`);
+const m = await Model.load(), check = (what, is) => { if (!is) throw new Error(what); };
+check('the greatest sizes', m.sizes.b === 3 && m.sizes.n === 8 && m.inputs.x.length === 24);
+for (const [b, n] of [[1, 2], [2, 6], [3, 8]]) {
+  m.setSizes({ b, n });
+  const { y, s } = m.run({ x: new Float32Array(b * n).fill(1) });
+  check(`${b} ${n}`, y.length === b * n && y.every(v => v === 2) && s.length === b && s[b - 1] === n && m.shape('y').join() === `${b},${n}`);
+}
+m.setSizes({ n: 4 });
+let said = [];
+for (const f of [() => m.setSizes({ n: 5 }), () => m.setSizes({ m: 5 }), () => m.run({ x: new Float32Array(24) })])
+  try { f(); } catch (e) { said.push(`${e.status ?? ''}${e.message}`); }
+check(said.join('|'), said.join('|') === "17size 'n': 5, expected 2 to 8 in steps of 2|no size is named 'm'; there are b, n|" +
+  "input 'x': 24 elements, expected 12 for f32[3,4]" && sizes[1].step === 2 && m.sizes.n === 4);
+END
+step "ranges of sizes" sh -c "'$TGC' compile ranges.tg -o ranges --dim b=1:3 --dim n=2:8:2 --emit=wasm && node ranges.mjs '$work/ranges'"
 printf 'x = input f64[5]\nt = tan x\noutput t\ne = erf x\noutput e\np = exp2 x\noutput p\ns = sinh x\noutput s\n' >f.tg
 step "functions of libm" sh -c "'$TGC' compile f.tg -o functions --emit=wasm && node functions.mjs '$work/functions'"
 number "Node.js: $(cat said); $(wc -c <net--embed-weights/digits.wasm) bytes"

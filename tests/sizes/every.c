@@ -93,7 +93,7 @@ static int next(int64_t *n) {
 static int wrong_status(net_ctx *ctx) {
   int bad = 0;
   for (int k = 0; k < RANGES; k++) {
-    const int64_t wrong[] = { -1, 0, low[k] - 1, high[k] + 1, INT64_MIN, INT64_MAX, low[k] + 1 };
+    const int64_t wrong[] = { -1, low[k] - 1, high[k] + 1, INT64_MIN, INT64_MAX, low[k] + 1 };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong - (step[k] == 1); i++) {
       int64_t n[RANGES], now[RANGES];
       memcpy(n, low, sizeof n);

@@ -93,6 +93,14 @@ def encoders(e=48, heads=3, h=96):
     return head + "\n" + rest
 
 
+def decoder(heads=2, d=6, kind="f16"):
+    """a step of a decoder with caches of n positions for each head"""
+    return (f'x = input {kind}[1,1,{heads * d}] "x"\nkeys = input {kind}[{heads},n,{d}] "keys"\nvalues = input {kind}[{heads},n,{d}] "values"\n'
+            f"t = reshape x : [{heads},1,{d}]\na = tanh t\nb = mul t, 0.5\nk = cat keys, a axis=1\nv = cat values, b axis=1\np = mul k, t\n"
+            "s = reduce p op=add axes=[2]\nm = reduce s op=max axes=[1]\nc = sub s, m\ne = exp c\nz = reduce e op=add axes=[1]\nw = div e, z\n"
+            'u = mul w, v\no = reduce u op=add axes=[1]\noutput o "o"\noutput k "k"\noutput v "v"\n')
+
+
 def row_softmax(rows=4):
     """softmax along the dimension, in rows"""
     return (f'x = input f32[{rows},n] "x"\nm = reduce x op=max axes=[1]\nd = sub x, m\ne = exp d\ns = reduce e op=add axes=[1]\n'
