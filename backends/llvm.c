@@ -733,7 +733,8 @@ static void put_entry(const Kernel *k, size_t index, const Target *t, Sb *o) {
   for (size_t i = 0; i < k->bufs.n; i++)
     sb_printf(o, "  %%at%zu = getelementptr ptr, ptr %%buffers, i32 %zu\n  %%b%zu = load ptr, ptr %%at%zu\n", i, i, i, i);
   if (by_chunk)
-    sb_printf(o, "  br label %%loop\nloop:\n  %%i = phi %s [ 0, %%entry ], [ %%next, %%loop ]\n  %%next = add %s %%i, 1\n", count, count);
+    sb_printf(o, "  br label %%loop\nloop:\n  %%i = phi %s [ 0, %%entry ], [ %%next, %%loop ]\n  %%next = add %s %%i, 1\n", count,
+              count);
   sb_printf(o, "  call void @k%zu(", index);
   for (size_t i = 0; i < k->bufs.n; i++) sb_printf(o, "%sptr %%b%zu", i ? ", " : "", i);
   if (by_chunk) sb_printf(o, "%s%s %%i, %s %%next", comma, count, count);
