@@ -737,20 +737,33 @@ static void llvm_kernel(const Plan *p, int index, const Target *t, Sb *o) {
 }
 
 /* ---- a module with all of them ---- */
+/* A function cN that calls kernel N for all of its chunks, those of a group one by one */
+static void put_entry(const IR *ir, const Kernel *k, size_t index, const Target *t, Sb *o) {
+  const size_t pointers = k->bufs.n + kernel_sized(ir, k); /* the last one is that of the sizes */
+  const char *count = llvm_scalar[target_count(t)], *comma = pointers ? ", " : "";
+  const bool by_chunk = k->chunks > 1 && k->chunks_per_task;
+  sb_printf(o, "define void @c%zu(ptr %%buffers) #3 {\nentry:\n", index);
+  for (size_t i = 0; i < pointers; i++)
+    sb_printf(o, "  %%at%zu = getelementptr ptr, ptr %%buffers, i32 %zu\n  %%b%zu = load ptr, ptr %%at%zu\n", i, i, i, i);
+  if (by_chunk)
+    sb_printf(o, "  br label %%loop\nloop:\n  %%i = phi %s [ 0, %%entry ], [ %%next, %%loop ]\n  %%next = add %s %%i, 1\n", count,
+              count);
+  sb_printf(o, "  call void @k%zu(", index);
+  for (size_t i = 0; i < pointers; i++) sb_printf(o, "%sptr %%b%zu", i ? ", " : "", i);
+  if (by_chunk) sb_printf(o, "%s%s %%i, %s %%next", comma, count, count);
+  else if (k->chunks > 1) sb_printf(o, "%s%s 0, %s %d", comma, count, count, k->chunks);
+  sb_puts(o, ")\n");
+  if (by_chunk)
+    sb_printf(o, "  %%more = icmp slt %s %%next, %d\n  br i1 %%more, label %%loop, label %%exit\nexit:\n", count, k->chunks);
+  sb_puts(o, "  ret void\n}\n");
+}
+
 void llvm_kernels(const Plan *p, const Target *t, Sb *o) {
   Sb text = { 0 };
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *kernel = &p->kernels.p[k];
     llvm_kernel(p, (int)k, t, &text);
-    sb_printf(&text, "define void @c%zu(ptr %%buffers) #3 {\n", k);
-    const size_t pointers = kernel->bufs.n + kernel_sized(p->ir, kernel); /* the last one is that of the sizes */
-    for (size_t i = 0; i < pointers; i++)
-      sb_printf(&text, "  %%at%zu = getelementptr ptr, ptr %%buffers, i32 %zu\n  %%b%zu = load ptr, ptr %%at%zu\n", i, i, i, i);
-    sb_printf(&text, "  call void @k%zu(", k);
-    for (size_t i = 0; i < pointers; i++) sb_printf(&text, "%sptr %%b%zu", i ? ", " : "", i);
-    const char *count = llvm_scalar[target_count(t)];
-    if (kernel->chunks > 1) sb_printf(&text, "%s%s 0, %s %d", pointers ? ", " : "", count, count, kernel->chunks);
-    sb_puts(&text, ")\n  ret void\n}\n");
+    put_entry(p->ir, kernel, k, t, &text);
   }
   sb_printf(o, "target triple = \"%s\"\n", t->triple);
   llvm_prelude_of(p->ir->ctx, text.p, t, o);

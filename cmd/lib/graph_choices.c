@@ -30,6 +30,9 @@ static const Row rows[] = {
   { "layout", "axis-1", "axis-3", 0.03 },
   { "materialize", "halo", "materialized", 0.03 },
   { "winograd", "none", "4x4", 0.02 },
+  { "strips", "*-rows", "apart", 0.03 },
+  { "prefetch", "panels-*", "none", 0.02 },
+  { "padding_split", "axes-*", "none", 0.02 },
   { "materialize", "materialized", "inlined", 0.01 },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -222,9 +225,10 @@ static void add_sides(Ctx *c, Trying *t) {
     for (int k = 1; k < ROWS; k++)
       if (stake[k] > stake[best]) best = k;
     const double last = sides_seconds(t->r, t->n + 1, LEAST_LIVES, LIVES) + choice_seconds(t);
-    if (stake[best] <= 0 || clock_ms() + 1e3 * (t->r->plan + t->r->build + last) > t->ask->end) break;
+    if (stake[best] <= 0) break;
     stake[best] = 0;
-    add_side(c, t, &rows[best]);
+    const double build = strcmp(rows[best].pass, "layout") ? t->r->build : t->r->whole; /* another layout changes all kernels */
+    if (clock_ms() + 1e3 * (t->r->plan + build + last) <= t->ask->end) add_side(c, t, &rows[best]);
   }
 }
 
@@ -292,15 +296,15 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
   const int threads[] = { t->ask->threads, t->ask->other };
   for (int i = 0; i < 2 && threads[i]; i++) {
     const int left = i || !threads[1] ? 1 : 2;
+    const double worth = i ? tunable(c, validate_slack) : tunable(c, validate_gain);
+    const double most = i ? tunable(c, validate_slack_end) : 1;
     const Lives lives = { LIVES, LEAST_LIVES, clock_ms() + (t->ask->end - clock_ms()) / left };
-    sides_measure(c, t->r, (Side *const[]){ &t->side[0], &t->side[number] }, 2, lives, threads[i]);
+    const Paired x = sides_decide(c, t->r, &t->side[0], &t->side[number], lives, threads[i], worth, most);
     const double without = side_ms(&t->side[0]), with = side_ms(&t->side[number]);
-    const Paired x = sides_paired(&t->side[0], &t->side[number]);
     if (t->r->o->verbose)
       fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f\n",
               threads[i], threads[i] > 1 ? "s" : "", with, without, x.ratio, x.low, x.high);
-    if (x.ratio >= (i ? tunable(c, validate_slack) : tunable(c, validate_gain))) return false;
-    if (x.high >= (i ? tunable(c, validate_slack_end) : 1)) return false;
+    if (x.ratio >= worth || x.high >= most) return false;
     if (!i) t->out->without = without, t->out->with = with;
   }
   return true;
@@ -343,7 +347,10 @@ static void try_all(Ctx *c, void *arg) {
 int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out) {
   Trying *t = ARENA_NEW(&c->model, Trying, 1);
   *t = (Trying){ .r = ask->r, .ask = ask, .out = out };
+  const double seconds = ask->r->seconds;
+  ask->r->seconds *= tunable(c, tune_choice_runs);
   const int code = ctx_try(c, try_all, t);
+  ask->r->seconds = seconds;
   if (!code && t->last >= 0 && t->side[t->last].kernels) {
     out->side = t->side[t->last];
     out->plan = t->plan[t->last];

@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const double BLOCK_SECONDS = 0.02;
+enum { AGAIN = 2 }; /* how often an undecided comparison goes on */
 enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000 }; /* blocks of each process; runs of a block */
 static const double QUANTILE = 0.1;
 
@@ -34,6 +35,7 @@ Side side_open(Ctx *c, Races *r, const Plan *p) {
   x.so = side_build(c, r, x.dir, &x.f, device ? NULL : hooks_write(c, r->scratch, (int)n + 1));
   const double built = clock_ms();
   r->build = (built - begin) * 1e-3;
+  if (!r->again) r->whole = r->build;
   if (r->jobs && !r->again) r->build = (put - begin + tunable(c, tune_build_again) * (built - put)) * 1e-3;
   r->again = true;
   races_note(r, "the model, %zu kernels, was built in %.2f s", n, (built - begin) * 1e-3);
@@ -100,12 +102,16 @@ static void live(Ctx *c, Races *r, Side *const *side, int n, int lives, int thre
 }
 
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads) {
-  const double begin = clock_ms();
-  int lived = 0;
   for (int i = 0; i < n; i++) {
     side[i]->runs.n = 0;
     for (int k = 0; k < side[i]->stamps.n; k++) side[i]->kernels[k].n = side[i]->of_life[k].n = 0;
   }
+  sides_go_on(c, r, side, n, lives, threads);
+}
+
+void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads) {
+  const double begin = clock_ms();
+  int lived = 0;
   for (double last = 0; lived < lives.most && (lived < lives.least || clock_ms() + last < lives.end); lived++) {
     const double start = clock_ms();
     live(c, r, side, n, lives.most, threads);
@@ -165,5 +171,16 @@ Paired sides_paired(const Side *without, const Side *with) {
   for (size_t i = 0; i < side_lives(without); i++) VEC_PUSH(&logs, log(side_life_ms(with, i) / side_life_ms(without, i)));
   const Paired x = paired_of(logs.p, logs.n);
   VEC_FREE(&logs);
+  return x;
+}
+
+Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most) {
+  Side *const both[] = { without, with };
+  sides_measure(c, r, both, 2, lives, threads);
+  Paired x = sides_paired(without, with);
+  for (int i = 0; i < AGAIN && x.ratio < worth && x.high >= most && clock_ms() < lives.end; i++) {
+    sides_go_on(c, r, both, 2, (Lives){ lives.most, 1, lives.end }, threads);
+    x = sides_paired(without, with);
+  }
   return x;
 }

@@ -26,6 +26,7 @@ struct Races {             /* the common data of all comparisons, and what they 
                               take longer than its part */
   double begin, end;       /* times in ms by clock_ms: when the command began, and when it shall end */
   double plan, build, life; /* estimates in seconds: to make a plan, to build the next side, for the shortest life of a side */
+  double whole;            /* seconds that the first build took; the others may have most kernels in common with it */
   bool again;              /* a side was built before, so the next build can use its objects */
 };
 /* Number of lives that each side gets, from `least` to `most`. In each life of a side the other sides live as well, and their
@@ -39,6 +40,8 @@ Side side_open(Ctx *c, Races *r, const Plan *p); /* writes the bundle of p and b
 void side_close(Side *x);                        /* ends the side's process and frees its memory */
 /* Drops earlier times of these n sides, and measures them anew with this number of threads */
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
+/* The same without dropping them: further lives, with the same number of threads */
+void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
 /* seconds that `lives` lives of each of n sides take, if Races.seconds is divided among `most` lives */
 double sides_seconds(const Races *r, int n, int lives, int most);
 double races_left(const Races *r);               /* seconds until r->end */
@@ -52,6 +55,9 @@ size_t side_lives(const Side *x);                /* number of lives so far */
 double side_kernel_life_ms(const Side *x, size_t k, size_t life); /* ms of kernel k in the life with this number */
 double side_life_ms(const Side *x, size_t life); /* ms of a run in this life, as in side_ms */
 Paired sides_paired(const Side *without, const Side *with); /* compares the times of a run, life by life */
+/* Measures both anew. If the ratio is below `worth` and only its interval reaches `most`, further lives follow, at most twice as
+ * many again, while there is time. */
+Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most);
 
 /* ---- side_build.c ---- */
 /* Builds the bundle in dir as a shared object, and returns the object's path. hooks: path of a header that becomes TGC_HOOKS

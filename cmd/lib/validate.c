@@ -7,7 +7,7 @@
  * other data in the caches. So the model is built without schedules and with them, and both alternate. The time of each
  * kernel comes from the bundles' hooks (docs/bundle.md), or from the events of a device's driver. A schedule that does not win
  * there is dropped. Without these times all stay or all are dropped. To win is to take less time in the mean, and at the upper end
- * of the interval of that ratio (paired.c), too.
+ * of the interval of that ratio (paired.c), too. The remaining schedules together are judged by the kernels that they change.
  *
  * With threads there are more sides: all kernels in the same number of chunks, from which each nest takes the best. The
  * remaining schedules are built again and must beat the model without schedules. If they do not, schedules that do not win a
@@ -22,7 +22,7 @@
 #include <string.h>
 
 /* processes of a side, after the search, at least, before it, and after it on a device; models built from remaining schedules */
-enum { LIVES = 8, LEAST_LIVES = 3, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
+enum { LIVES = 6, LEAST_LIVES = 3, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
@@ -40,6 +40,7 @@ struct Validation {
   bool stamped;    /* bundles record the times of kernels; bundles of objects have no hooks for it */
   const Plan *plan; /* the plan without schedules: tells the nests of a kernel */
   VEC(const char *) choice; /* a schedule for each goal */
+  VEC(int) side_of;         /* the side from which it comes */
   VEC(const char *) passed; /* the schedules with which the model was faster in the last test; at first the heuristic's */
 };
 
@@ -56,6 +57,7 @@ static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int s
   const char *found = has_found(g) ? g->best : g->base, *text;
   Opts o;
   if (side < 2) return side ? found : g->base;
+  if (s->threads == 1) return g->runner_up ? g->runner_up : found;
   text = with_chunks(c, found, chunk_counts[side - 2]);
   /* chunks of a group are fixed */
   return opts_parse(s->t->lab.ir, g->nest, s->t->lab.target, text, strlen(text), &o) ? found : text;
@@ -96,6 +98,7 @@ static void open_side(Ctx *c, Validation *s, int number) {
 void validate_close(Validation *s) {
   for (int i = 0; i < SIDES; i++) side_close(&s->side[i]);
   VEC_FREE(&s->choice);
+  VEC_FREE(&s->side_of);
   VEC_FREE(&s->passed);
 }
 
@@ -153,6 +156,17 @@ static int fastest_side(Validation *s) {
   return best;
 }
 
+static void print_nest(const Validation *s, const Goal *g, int best) {
+  const double base = nest_ms(s, g, 0) * 1e3;
+  const bool kept = best && (best == 1 || s->threads > 1);
+  if (has_found(g))
+    fprintf(stderr, "validated %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
+            g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, base, kept ? "kept" : "not", g->best);
+  if (g->runner_up && s->sides == 3)
+    fprintf(stderr, "runner-up %.16s x %d: in the model %.2f us, was %.2f: %s %s\n", g->key, g->count, nest_ms(s, g, 2) * 1e3, base,
+            best == 2 ? "kept" : "not", g->runner_up);
+}
+
 /* Chooses each nest's best side, or the best for all. Returns how many nests differ from the first side. */
 static int choose(Ctx *c, Validation *s, bool for_all) {
   const Tunables *u = tunables_of(c);
@@ -164,29 +178,70 @@ static int choose(Ctx *c, Validation *s, bool for_all) {
     double ms = nest_ms(s, g, 0);
     for (int k = 1; k < s->sides && all < 0; k++) {
       double other = nest_ms(s, g, k);
-      const double worth = k > 1 ? u->validate_chunks_gain : u->validate_gain;
-      if ((k > 1 || has_found(g)) && other < worth * ms && surely_faster(s, g, k)) best = k, ms = other;
+      const bool chunks = s->threads > 1 && k > 1, differs = k == 1 ? has_found(g) : chunks || g->runner_up;
+      const double worth = chunks ? u->validate_chunks_gain : u->validate_gain;
+      if (differs && other < worth * ms && surely_faster(s, g, k)) best = k, ms = other;
     }
     if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, s, g, best);
+    s->side_of.p[i] = best;
     kept += best > 0;
-    if (s->r->o->verbose && has_found(g))
-      fprintf(stderr, "validated %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
-              g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, nest_ms(s, g, 0) * 1e3, best ? "kept" : "not", g->best);
+    if (s->r->o->verbose) print_nest(s, g, best);
   }
   return kept;
 }
 
-/* Whether the choice on a side takes at most `worth` of the time without schedules, on this number of threads; and surely less than
- * `most` of it */
-static bool holds(Ctx *c, Validation *s, int side, int threads, double worth, double most, ValidatedAt *at) {
+/* Kernel k has the same schedules in both plans, whose nests are the same. */
+static bool same_kernel(const Plan *x, const Plan *y, size_t k) {
+  const Kernel *a = &x->kernels.p[k], *b = &y->kernels.p[k];
+  bool same = a->nests.n == b->nests.n;
+  for (size_t i = 0; i < a->nests.n && same; i++) same = !strcmp(a->nests.p[i].opts, b->nests.p[i].opts);
+  return same;
+}
+
+static bool same_nests(const Plan *x, const Plan *y) {
+  bool same = x->kernels.n == y->kernels.n;
+  for (size_t k = 0; k < x->kernels.n && same; k++) {
+    const Kernel *a = &x->kernels.p[k], *b = &y->kernels.p[k];
+    same = a->nests.n == b->nests.n;
+    for (size_t i = 0; i < a->nests.n && same; i++) same = !strcmp(a->nests.p[i].key, b->nests.p[i].key);
+  }
+  return same;
+}
+
+/* The model's time on a side as a part of its time without schedules. Only kernels with other schedules count. The other kernels
+ * have the same code, so differences of their times are accidents. */
+static Paired changed_kernels(const Validation *s, int side) {
+  const Plan *base = s->plan_of[0], *with = s->plan_of[side];
+  const Side *x = &s->side[0], *y = &s->side[side];
+  Reals logs = { 0 };
+  if (!s->stamped || !same_nests(base, with)) return sides_paired(x, y);
+  for (size_t life = 0; life < side_lives(x); life++) {
+    const double all = side_life_ms(x, life);
+    double change = 0;
+    for (size_t k = 0; k < base->kernels.n; k++)
+      if (!same_kernel(base, with, k)) change += side_kernel_life_ms(y, k, life) - side_kernel_life_ms(x, k, life);
+    VEC_PUSH(&logs, log(1 + change / all));
+  }
+  const Paired p = paired_of(logs.p, logs.n);
+  VEC_FREE(&logs);
+  return p;
+}
+
+/* A choice passes on a number of threads if its kernels make the model take less than `worth` of its time without schedules. The
+ * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. */
+typedef struct Asked { double worth, most; } Asked;
+
+static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, ValidatedAt *at) {
   measure(c, s, (int[]){ 0, side }, 2, share_of_rest(s, threads == s->threads && s->other, 0), threads);
-  const Paired x = sides_paired(&s->side[0], &s->side[side]);
+  const Paired x = sides_paired(&s->side[0], &s->side[side]), own = changed_kernels(s, side);
   *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side), .low = x.low, .high = x.high };
   if (s->r->o->verbose)
-    fprintf(stderr, "the model with schedules, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs\n",
-            threads, threads > 1 ? "s" : "", at->tuned, at->untuned, x.ratio, x.low, x.high, x.n);
-  return x.ratio < worth && x.high < most;
+    fprintf(stderr,
+            "the model with schedules, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs; by the "
+            "changed kernels %.4f, from %.4f to %.4f\n",
+            threads, threads > 1 ? "s" : "", at->tuned, at->untuned, x.ratio, x.low, x.high, x.n, own.ratio, own.low, own.high);
+  return own.ratio < asked.worth && own.high < asked.most && x.low <= 1;
 }
 
 /* Keeps the schedules of the choice that won again on a side. Returns their number; 0: none, or no change. */
@@ -220,10 +275,33 @@ static bool has_time(const Validation *s) {
   return build_seconds(s) + runs_seconds(s, LEAST_LIVES) + s->r->plan < races_left(s->r);
 }
 
+/* Drops schedules with which their nests take longer on the other number of threads: a larger tile leaves fewer parts to share.
+ * Returns how many are left. */
+static int keep_for_threads(Ctx *c, Validation *s, int kept) {
+  measure(c, s, (int[]){ 0, 1, 2 }, s->sides, share_of_rest(s, 2, 1), s->other);
+  for (size_t i = 0; i < s->t->goals.n; i++) {
+    const Goal *g = &s->t->goals.p[i];
+    const double before = nest_ms(s, g, 0), after = nest_ms(s, g, s->side_of.p[i]);
+    if (!strcmp(s->choice.p[i], g->base) || after <= tunable(c, validate_slack) * before) continue;
+    if (s->r->o->verbose)
+      fprintf(stderr, "on %d threads %.16s takes %.2f us, was %.2f: not %s\n", s->other, g->key, after * 1e3, before * 1e3,
+              s->choice.p[i]);
+    s->choice.p[i] = g->base;
+    kept--;
+  }
+  return kept;
+}
+
 static int number_found(const Validation *s) {
   int found = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) found += has_found(&s->t->goals.p[i]);
   return found;
+}
+
+static bool any_runner_up(const Validation *s) {
+  bool any = false;
+  for (size_t i = 0; i < s->t->goals.n && s->threads == 1; i++) any |= s->t->goals.p[i].runner_up != NULL;
+  return any;
 }
 
 bool validate_needed(const Validation *s) { return s->threads > 1 || number_found(s); }
@@ -247,21 +325,29 @@ static void try_schedules(Ctx *c, void *arg) {
   int order[SIDES], last = SIDES - 1;
   const int found = number_found(s);
   if (!validate_needed(s)) return;
+  if (s->threads == 1 && !s->t->lab.backend->device) {
+    const double more = build_seconds(s) + sides_seconds(s->r, s->other ? 2 : 1, LEAST_LIVES, s->lives);
+    s->sides = 2;
+    if (races_left(s->r) > validate_seconds(s, true) + more) tune_runners_up(s->t);
+    if (any_runner_up(s)) s->sides = 3;
+  }
   for (int k = 0; k < s->sides; k++) {
     for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, s, &s->t->goals.p[i], k);
     if (k) side_close(&s->side[k]), open_side(c, s, k);
     order[k] = k;
   }
-  measure(c, s, order, s->sides, share_of_rest(s, s->other ? 2 : 1, 1), s->threads);
+  measure(c, s, order, s->sides, share_of_rest(s, s->other ? 3 : 1, 1), s->threads);
   ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
   int kept = choose(c, s, !s->stamped || !has_time(s));
+  if (kept && s->other && s->threads == 1 && s->stamped && has_time(s)) kept = keep_for_threads(c, s, kept);
   for (int i = 0; kept; i++) {
     const int side = is_side(c, s, 1) ? 1 : last;
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
-    double worth = tunable(c, validate_gain);
-    if (holds(c, s, side, s->threads, worth, 1, &at)) {
-      worth = tunable(c, validate_slack);
-      if (!s->other || holds(c, s, side, s->other, worth, tunable(c, validate_slack_end), &other)) break;
+    const Tunables *u = tunables_of(c);
+    double worth = u->validate_gain;
+    if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1 }, &at)) {
+      worth = u->validate_slack;
+      if (!s->other || holds(c, s, side, s->other, (Asked){ worth, INFINITY }, &other)) break;
     }
     kept = i < TRIES - 1 && has_time(s) ? choose_again(s, side, worth) : 0;
   }
@@ -293,7 +379,10 @@ static void survey(Ctx *c, void *arg) {
 
 double validate_seconds(const Validation *s, bool least) {
   const int lives = least ? LEAST_LIVES : s->lives;
-  const double first = (s->sides - 1) * build_seconds(s) + sides_seconds(s->r, s->sides, lives, s->lives);
+  const bool one = s->threads == 1 && !s->t->lab.backend->device;
+  const int n = one ? least ? 2 : 3 : s->sides; /* the third side has runners-up */
+  const double first = (n - 1) * build_seconds(s) + sides_seconds(s->r, n, lives, s->lives) +
+                       (s->other && one ? sides_seconds(s->r, n, lives, s->lives) : 0);
   const double choice = (least ? 0 : build_seconds(s)) + runs_seconds(s, lives);
   return first + choice + s->r->plan; /* the sides as found, the choice, the lock file */
 }
@@ -313,6 +402,7 @@ Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Val
   s->sides = s->threads > 1 ? SIDES - 1 : 2;
   for (size_t i = 0; i < t->goals.n; i++) {
     VEC_PUSH(&s->choice, t->goals.p[i].base);
+    VEC_PUSH(&s->side_of, 0);
     VEC_PUSH(&s->passed, t->goals.p[i].base);
   }
   return s;

@@ -140,6 +140,45 @@ static void print_rate(const Tuning *u) {
   sb_free(&s);
 }
 
+typedef struct KernelKind { const char *name; int nests; int64_t tried; double worked; } KernelKind; /* worked: CPU seconds */
+
+/* The op of the nest's first reduction, else of its result, from the name of its node: "node 4 'conv1' (Conv, opset 17)" */
+static const char *kind_of(Ctx *c, const Tuner *t, const Goal *g) {
+  const IR *ir = t->lab.ir;
+  Refs all = { 0 };
+  ir_toposort(ir, &g->nest, 1, &all);
+  Ref of = nest_body(node(ir, g->nest));
+  for (size_t i = all.n; i-- > 0;)
+    if (node(ir, all.p[i])->op == OP_RED) of = all.p[i];
+  VEC_FREE(&all);
+  const char *text = ir->origins.p[node(ir, of)->origin].text, *open = text ? strrchr(text, '(') : NULL;
+  return open ? arena_printf(&c->model, "%.*s", (int)strcspn(open + 1, ",)"), open + 1) : "other";
+}
+
+/* Candidates in each CPU second, for each kind of kernel */
+static void print_kinds(Ctx *c, const Tuning *u) {
+  const Tuner *t = &u->t;
+  Table table = { c, u->o, "<>>>>", .headed = true };
+  VEC(KernelKind) all = { 0 };
+  for (size_t i = 0; i < t->goals.n; i++) {
+    const Goal *g = &t->goals.p[i];
+    const char *name = g->tried ? kind_of(c, t, g) : "";
+    size_t k = 0;
+    while (k < all.n && strcmp(all.p[k].name, name)) k++;
+    if (g->tried && k == all.n) VEC_PUSH(&all, ((KernelKind){ .name = name }));
+    if (g->tried) all.p[k].nests++, all.p[k].tried += g->tried, all.p[k].worked += g->worked;
+  }
+  for (size_t k = 0; k < all.n; k++) {
+    const KernelKind *x = &all.p[k];
+    if (!k) table_row(&table, "kind", "nests", "candidates", "CPU s", "a CPU second");
+    table_row(&table, x->name, arena_printf(&c->model, "%d", x->nests), arena_printf(&c->model, "%lld", (long long)x->tried),
+              arena_printf(&c->model, "%.1f", x->worked),
+              arena_printf(&c->model, "%.0f", (double)x->tried / fmax(x->worked, 1e-3)));
+  }
+  VEC_FREE(&all);
+  table_print(&table);
+}
+
 static void print_check(Ctx *c, const Tuning *u, const ValidatedAt *x) {
   if (u->t.lab.backend->driver) printf("the model on the device");
   else printf("the model, %d thread%s", x->threads, x->threads > 1 ? "s" : "");
@@ -192,6 +231,7 @@ static void report(Tuning *u, const char *lock) {
   printf("%s, %d still open; %s in %.1f s, of which %lld failed\n", count_noun(&c->model, (int64_t)t->goals.n, "nest"), open,
          count_noun(&c->model, t->tried, "candidate"), seconds, (long long)t->failed);
   print_rate(u);
+  if (u->o->verbose) print_kinds(c, u);
   if (u->choices.sides) print_choices(c, u);
   print_sum(c, t);
   if (m->done) {

@@ -7,7 +7,7 @@
  * the outputs.
  *
  * So a weight is as far away as all memory of a run is large. A value that the last kernel has written is as far away as that
- * kernel's data are large. The memory of a result was used by an earlier value.
+ * kernel's data are large. The memory of a result was used by an earlier value. A group accesses its pieces again for each chunk.
  *
  * needs: a plan with places in memory    gives: a level of cache for each buffer of each kernel    keeps: the plan */
 #include "tune.h"
@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum { GRANULES = 16384 }; /* parts of the arena that are tracked, each of whole lines */
+enum { NEAR_PIECES = 3 };  /* between two accesses to a group's piece, a chunk of another kernel reads and writes about as much */
 
 const char *const cache_level_name[LEVELS] = { "", "L1", "L2", "L3", "memory" };
 
@@ -102,9 +103,10 @@ static void walk_back(Run *r, size_t k, MemoryLevel *level) {
   int64_t bytes = 0;
   for (size_t i = 0; i < x->bufs.n; i++) {
     const int buf = x->bufs.p[i];
-    const bool alone = r->p->ir->bufs.p[buf].kind == BUF_WEIGHT && r->uses[buf] == 1; /* last accessed one run ago */
-    level[i] = alone ? level_of(r, r->all) : LEVEL_UNKNOWN;
-    left += !alone;
+    const Buf *b = &r->p->ir->bufs.p[buf];
+    const bool alone = b->kind == BUF_WEIGHT && r->uses[buf] == 1; /* last accessed one run ago */
+    level[i] = alone ? level_of(r, r->all) : b->piece ? level_of(r, NEAR_PIECES * b->piece) : LEVEL_UNKNOWN;
+    left += !level[i];
   }
   r->walk++;
   for (size_t back = 1; back <= places && left && bytes <= most; back++) {

@@ -20,9 +20,13 @@ void write_source(Batch *b, int first, int n, Sb *out) {
     k->code = i;
     part.in->backend->kernel(&part, i, lab->target, &text);
     k->text = text.p;
-    sb_printf(&body, "%s\nstatic void c%d(void *const *b) {\n  k%d(", text.p, i, i);
+    const bool by_chunk = k->chunks > 1 && k->chunks_per_task;
+    sb_printf(&body, "%s\nstatic void c%d(void *const *b) {\n  ", text.p, i);
+    if (by_chunk) sb_printf(&body, "for (int i = 0; i < %d; i++) ", k->chunks);
+    sb_printf(&body, "k%d(", i);
     for (size_t j = 0; j < k->bufs.n; j++) sb_printf(&body, "%sb[%zu]", j ? ", " : "", j);
-    if (k->chunks > 1) sb_printf(&body, "%s0, %d", k->bufs.n ? ", " : "", k->chunks); /* all parts, by one thread */
+    if (by_chunk) sb_printf(&body, "%si, i + 1", k->bufs.n ? ", " : "");
+    else if (k->chunks > 1) sb_printf(&body, "%s0, %d", k->bufs.n ? ", " : "", k->chunks); /* all parts, by one thread */
     sb_puts(&body, ");\n}\n");
   }
   part.in->backend->prelude(&part, lab->target, out);

@@ -27,6 +27,9 @@ const Kernel *plan_add(Plan *p, Ref nest, const char *opts) {
   kernel_bounds(b, k);
   bounds_close(b);
   ir_verify_program(p->ir, k->prog.p, k->prog.n);
+  /* A group runs chunk by chunk. In one call for all chunks, loops would leave out what is the same in each chunk's piece. */
+  for (size_t i = 0; i < k->bufs.n; i++)
+    if (p->ir->bufs.p[k->bufs.p[i]].piece) k->chunks_per_task = 1;
   return k;
 }
 

@@ -90,7 +90,7 @@ static void make_memory(Here *h, int kernel) {
   for (size_t i = 0; i < k->bufs.n && b->task->state; i++) {
     const Buf *buf = &b->lab->ir->bufs.p[k->bufs.p[i]];
     x[i] = (Placed){ .p = h->mem[kernel][i],
-                     .bytes = buf->elems * dt_bytes(buf->dt),
+                     .bytes = buf->piece ? buf->piece : buf->elems * dt_bytes(buf->dt),
                      .level = cache_state_level(b->task->state, b->lab->ir, k->bufs.p[i]),
                      .written = buf->kind != BUF_WEIGHT };
     far |= x[i].level > LEVEL_L1;

@@ -3,7 +3,7 @@
  *
  * A nest starts with the heuristic's best few schedules, what was found for other nests and what the store knows of it.
  * From then on a generation varies the best few that were not varied yet, and measures what is new. The next nest to get
- * a generation is the one that wastes most of the model's time, halved for each generation that brought nothing; four of
+ * a generation is the one that wastes most of the model's time, less for each generation that brought nothing; four of
  * those in a row, or nothing left to vary, end the search of a nest. A new best is compared with the
  * empty schedule's results before anyone may use it.
  *
@@ -272,8 +272,9 @@ static Trial trial_from(const Candidate *x) {
   };
 }
 
-static void acknowledge(Tuner *t, const Goal *g, const Trial *x, bool screened) {
+static void acknowledge(Tuner *t, Goal *g, const Trial *x, bool screened) {
   t->tried++;
+  g->tried++;
   if (t->acknowledged) t->acknowledged(t->progress_arg, g, x, screened);
 }
 
@@ -350,9 +351,37 @@ static void save_winner(Tuner *t, Goal *g) {
   g->dirty = false;
 }
 
+static Trial *runner_up(const Tuner *t, const Goal *g) {
+  Trial *second = NULL;
+  for (size_t i = 0; i < g->trials.n; i++) {
+    Trial *x = &g->trials.p[i];
+    const bool other = !x->failed && !x->rejected && strcmp(x->opts, g->best) && strcmp(x->opts, g->base);
+    if (other && mean(x) < tunable(t->lab.ctx, tune_runner_up) * g->best_us && (!second || mean(x) < mean(second))) second = x;
+  }
+  return second;
+}
+
+void tune_runners_up(Tuner *t) {
+  for (size_t i = 0; i < t->goals.n; i++) {
+    Goal *g = &t->goals.p[i];
+    Trial *x = g->measured ? runner_up(t, g) : NULL;
+    bool late = false;
+    g->runner_up = NULL;
+    if (!x || t->lab.interrupted(t->lab.interrupted_arg)) continue;
+    t->lab.deadline = fmax(t->lab.deadline, tune_clock() + t->lab.grace);
+    const char *why = lab_verify(&t->lab, g->nest, g->key, x->opts, &late);
+    if (!why) g->runner_up = x->opts;
+    else x->rejected = true;
+    if (why && !late && t->wrong && !t->lab.interrupted(t->lab.interrupted_arg)) t->wrong(t->progress_arg, g, x->opts, why);
+  }
+}
+
 void goal_validated(Tuner *t, Goal *g, const char *opts) {
   const Trial *x = trial_of(g, opts);
-  Trial *old = trial_of(g, g->best);
+  Trial *old = trial_of(g, g->best), *second = g->runner_up ? trial_of(g, g->runner_up) : NULL;
+  if (second && strcmp(opts, g->runner_up)) second->rejected = true;
+  g->verified |= g->runner_up && !strcmp(opts, g->runner_up);
+  g->runner_up = NULL;
   if (!strcmp(opts, g->best)) {
     g->proven = opts;
     return;
@@ -423,7 +452,7 @@ static Goal *next_goal(Tuner *t) {
   double most = 0;
   for (size_t i = 0; i < t->goals.n; i++) {
     Goal *g = &t->goals.p[i];
-    const double hopes = hope(t, g) / (1 << g->stale);
+    const double hopes = hope(t, g) / pow(tunable(t->lab.ctx, tune_stale), g->stale);
     if (!g->done && !g->taken && hopes >= most) most = hopes, best = g;
   }
   return best;
@@ -456,7 +485,9 @@ static void measure_one(Tuner *t) {
 
 bool tune_run(Tuner *t) {
   for (Goal *g; !over(t) && (g = next_goal(t));) {
+    const double start = tune_work();
     generation(t, g);
+    g->worked += tune_work() - start;
     if (t->progress) t->progress(t->progress_arg, t);
   }
   measure_one(t);

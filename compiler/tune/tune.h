@@ -284,6 +284,7 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
                               compiler's code */
   const char *base, *best; /* schedules: that of the heuristic, and the best one known */
   const char *proven;      /* the best before this search, or a schedule that has since won in the whole model */
+  const char *runner_up;   /* about as fast as the best, for a test in the whole model; NULL: there is none */
   const char *elsewhere;   /* the winner without a state of the data, if there is none in this state; else NULL */
   double base_us, best_us; /* microseconds of `base` and `best`, the mean of warm and cold; 0: unknown */
   double slack;            /* microseconds that `base` takes in a run of the model above the roofline's time; 0: unknown */
@@ -298,6 +299,8 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
   bool verified;           /* results of `best` were compared in this session */
   bool done, dirty;        /* done: the search is finished; dirty: `best` has changed since it was stored */
   bool taken;              /* tune_take has returned it */
+  int64_t tried;           /* candidates in this session */
+  double worked;           /* CPU seconds of all processes for them */
 } Goal;
 typedef struct Tuner {
   Lab lab;
@@ -324,6 +327,9 @@ bool tune_run(Tuner *t);                             /* false: interrupted */
  * time is up */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest its winner, also in the store */
+/* Finds each nest's runner-up: the fastest trial that is neither the best nor the heuristic's schedule, if it takes little longer.
+ * Its results are compared with those of the empty schedule. */
+void tune_runners_up(Tuner *t);
 /* Makes `opts` the best schedule of g, also in the store: the one that won in the whole model, or an earlier best */
 void goal_validated(Tuner *t, Goal *g, const char *opts);
 /* Microseconds of one run of all goals, with `base` of each goal, or with `best` */

@@ -6,7 +6,7 @@ Kernels: `tgc profile --predict` of each network on one core, without tuned sche
 processes disturb the others. Networks for which the cost model was made must reach the goals: a median error of at most 15 %.
 Networks held out are printed only. Candidates: for each of ten nests `tgc tune` proposes schedules, and leaves none out by its prediction. 16 of them, drawn
 with a fixed seed, are measured twice, each time in several processes in which they take turns, and ranked by their predicted times. The
-median of the rank correlations must be at least 0.9. The correlation of the two measurements is the most that a prediction can reach.
+median of the rank correlations must be at least 0.9. Times that differ by less than measuring does are equal. The correlation of the two measurements is the most that a prediction can reach.
 
 With models as arguments, only these are measured. TGC, BUILD, TGC_PYTHON, TGC_MODELS and TGC_ONNX_TESTS are as in bench.py."""
 import argparse
@@ -52,18 +52,24 @@ def model_of(name):
     return path
 
 
-def places(values):
+def places(values, equal):
     """the rank of each value: as many are less by more than measuring differs, and half of the others count that differ by less"""
-    return [sum(v * (1 + EQUAL) < own or (v <= own * (1 + EQUAL)) * 0.5 for v in values) for own in values]
+    return [sum(v * (1 + equal) < own or (v <= own * (1 + equal)) * 0.5 for v in values) for own in values]
 
 
-def correlation(x, y):
+def correlation(x, y, equal=EQUAL):
     """Spearman's, of ranks"""
-    a, b = places(x), places(y)
+    a, b = places(x, equal), places(y, equal)
     ma, mb = statistics.mean(a), statistics.mean(b)
     up = sum((p - ma) * (q - mb) for p, q in zip(a, b))
     down = math.sqrt(sum((p - ma) ** 2 for p in a) * sum((q - mb) ** 2 for q in b))
     return up / down if down else 0.0
+
+
+def noise(once, again):
+    """Times that differ by less are equal. Two measurements of one candidate differ by their median half of the time, so by twice as
+    much now and then."""
+    return max(EQUAL, 2 * statistics.median(max(a, b) / min(a, b) - 1 for a, b in zip(once, again)))
 
 
 # ---- kernels of networks ----
@@ -182,7 +188,8 @@ def measured(args, folders, built):
 def show_candidates(args):
     work = BUILD / "bench/predict"
     all_of = []
-    print("\n| nest | candidates | fastest us | slowest us | rank correlation | of two measurements |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    print("\n| nest | candidates | fastest us | slowest us | equal below | rank correlation | of two measurements |\n"
+          "| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in args.nests.split(",") if args.nests else NESTS:
         model, folder = model_of(name), work / name.replace(" ", "_")
         folder.mkdir(parents=True, exist_ok=True)
@@ -194,8 +201,10 @@ def show_candidates(args):
         chosen, folders, built = ([of[i] for i in taken] for of in (chosen, folders, built))
         once, again = measured(args, folders, built)
         us = [(a + b) / 2 for a, b in zip(once, again)]
-        all_of.append(correlation(us, [p for _, p, _ in built]))
-        print(f"| {name} | {len(us)} | {min(us):.1f} | {max(us):.1f} | {all_of[-1]:.3f} | {correlation(once, again):.3f} |", flush=True)
+        equal = noise(once, again)
+        all_of.append(correlation(us, [p for _, p, _ in built], equal))
+        print(f"| {name} | {len(us)} | {min(us):.1f} | {max(us):.1f} | {equal * 100:.0f} % | {all_of[-1]:.3f} | {correlation(once, again, equal):.3f} |",
+              flush=True)
         for a, b, (_, p, _), f, schedule in sorted(zip(once, again, built, folders, chosen)) if args.list else []:
             print(f"    {a:8.1f} {b:8.1f} {p:8.1f} {f.name:>2} {schedule}")
     print(f"\nmedian of the rank correlations: {statistics.median(all_of):.3f}")
