@@ -45,7 +45,7 @@ static const Dialect c_dialect = {
 
 /* ---- what has a vector form ---- */
 static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
-  const bool dot = (d == DT_I32 && (from == DT_U8 || from == DT_I8)) || (d == DT_F32 && from == DT_BF16);
+  const bool dot = (d == DT_I32 && (from == DT_U8 || from == DT_I8 || from == DT_I16)) || (d == DT_F32 && from == DT_BF16);
   if (op == OP_SHFLXOR) return false;
   if (op == OP_SCALB) return target_scales(t, from, lanes);
   if (lanes == 1) return op != OP_DOT || dot;

@@ -335,11 +335,12 @@ static void put_where(Render *w, Sb *o, const Node *x) {
 
 static void put_dot(Render *w, Sb *o, const Node *x) {
   const Node *a = node(w->ir, dot_x(x)), *b = node(w->ir, dot_y(x));
-  const char *kind = a->dt == DT_I8 ? "s" : b->dt == DT_U8 ? "u" : "";
-  const char *halves = b->lanes / x->lanes > 4 ? "q" : x->lanes == 1 && w->t->features & FEAT_DSP ? "h" : "";
+  const char *kind = a->dt == DT_I8 ? "s" : a->dt == DT_I16 ? "w" : b->dt == DT_U8 ? "u" : "";
+  const int group = b->lanes / x->lanes;
+  const char *halves = group > 4 ? "q" : x->lanes == 1 && group == 4 && w->t->features & FEAT_DSP ? "h" : "";
   char sfx[32];
   sb_printf(o, "tgc_%sdot%s%s%s_%s(%s, %s, %s)", kind, dt_float((DType)x->dt) ? "bf" : "", halves,
-            a->lanes > b->lanes / x->lanes ? "v" : "", type_suffix((DType)x->dt, x->lanes, sfx), inside(w, x, 0), inside(w, x, 1),
+            a->lanes > group ? "v" : "", type_suffix((DType)x->dt, x->lanes, sfx), inside(w, x, 0), inside(w, x, 1),
             inside(w, x, 2));
 }
 
