@@ -36,7 +36,7 @@ static Ref weight(IR *ir, int rank, const int64_t *dims, uint64_t seed) {
  * of h, unless both; last: as formats keep weights that have channels behind. */
 typedef struct Shape { int64_t n, c, k, h, w, kh, kw, pad, stride, dilation; bool last; int64_t groups; bool one_stride; } Shape;
 
-/* of x, which is padded by `fill`, and w, [k,c,kh,kw] in groups; both are converted to d */
+/* x is padded by `fill`, w is [k,c,kh,kw] in groups; both are converted to d */
 static Ref convolution_of(IR *ir, const Shape *s, Ref x, Ref w, int64_t fill, DType d) {
   int64_t sw = s->one_stride ? 1 : s->stride, g = s->groups ? s->groups : 1, c = s->c / g, k = s->k / g;
   int64_t oh = (s->h + 2 * s->pad - (s->kh - 1) * s->dilation - 1) / s->stride + 1,
