@@ -152,10 +152,11 @@ static bool is_zero(const IR *ir, Ref r) {
 }
 
 bool multiplies_words(const IR *ir, const Target *t, const Node *x) {
-  const Node *a = node(ir, x->src[0]), *b = node(ir, x->src[1]);
+  if ((x->op != OP_MUL && x->op != OP_MULACC) || x->dt != DT_I32 || !target_adds_words(t, x->lanes)) return false;
+  const bool adds = x->op == OP_MULACC;
+  const Node *a = node(ir, adds ? mulacc_x(x) : lhs(x)), *b = node(ir, adds ? mulacc_y(x) : rhs(x));
   const bool words = a->vmin >= INT16_MIN && a->vmax <= INT16_MAX && b->vmin >= INT16_MIN && b->vmax <= INT16_MAX;
-  return (x->op == OP_MUL || x->op == OP_MULACC) && x->dt == DT_I32 && words && (a->vmin >= 0 || b->vmin >= 0) &&
-         target_adds_words(t, x->lanes);
+  return words && (a->vmin >= 0 || b->vmin >= 0);
 }
 
 /* `products` with `sum` added to the innermost of them; 0: they are something else. Compilers in LLVM find products of words
