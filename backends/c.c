@@ -45,7 +45,7 @@ static const Dialect c_dialect = {
 
 /* ---- what has a vector form ---- */
 static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
-  const bool dot = (d == DT_I32 && (from == DT_U8 || from == DT_I8)) || (d == DT_F32 && from == DT_BF16);
+  const bool dot = (d == DT_I32 && (from == DT_U8 || from == DT_I8 || from == DT_I16)) || (d == DT_F32 && from == DT_BF16);
   if (op == OP_SHFLXOR) return false;
   if (op == OP_SCALB) return target_scales(t, from, lanes);
   if (lanes == 1) return op != OP_DOT || dot;
@@ -57,7 +57,8 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   case OP_MAX: case OP_MIN: return f || dt_int(from) || b;
   case OP_MUL: case OP_CMPLT: case OP_CMPLE: case OP_CMPEQ: case OP_CMPNE: return f || i || b;
   case OP_DOT: return dot;
-  case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_MULACC: case OP_ABS: return f;
+  case OP_MULACC: return f || (from == DT_I32 && target_adds_words(t, lanes)); /* legalize.c makes only those of words */
+  case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_ABS: return f;
   case OP_AND: case OP_OR: case OP_XOR: case OP_NOT: return i || b;
   case OP_WHERE: return true;
   case OP_ROUND: case OP_FLOOR: case OP_CEIL: case OP_TRUNC: return from == DT_F32;

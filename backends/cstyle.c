@@ -178,7 +178,14 @@ static void count_uses(Render *w) {
     const Node *x = node(w->ir, prog->p[i]);
     if (x->op == OP_END) depth--;
     w->use[i].block = stack[depth];
-    for (int s = 0; s < x->nsrc && x->op != OP_LOOP && x->op != OP_END; s++) {
+    const Node *packed = packed_rounding(w, x);
+    if (packed) { /* x is a function of what is rounded: nothing uses the ops between */
+      Use *u = &w->use[refmap_get(&w->at, operand(packed)) - 1];
+      u->elsewhere |= u->block != w->use[i].block;
+      Use *round = &w->use[refmap_get(&w->at, operand(node(w->ir, operand(x)))) - 1];
+      round->times -= round->times > 0;
+    }
+    for (int s = 0; s < x->nsrc && !packed && x->op != OP_LOOP && x->op != OP_END; s++) {
       Use *u = &w->use[refmap_get(&w->at, x->src[s]) - 1];
       u->times++;
       u->products += x->op == OP_MUL || x->op == OP_MULACC;

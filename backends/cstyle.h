@@ -48,6 +48,8 @@ static inline const char *arg(Render *w, const Node *x, int k) { return arg_as(w
 /* source k of x as text that stands between commas or brackets */
 static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); }
 
+/* The ROUND of floats from which the helper `pack` makes x, a vector of bytes; NULL: another cast */
+const Node *packed_rounding(const Render *w, const Node *x);
 void put_expr(Render *w, Sb *o, const Node *x); /* appends the text of x to o */
 /* Strips the parentheses around e, the text of x, if one pair encloses all of it. Returns the precedence of the rest. */
 int unwrap(Sb *e, const Node *x);

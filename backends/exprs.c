@@ -335,11 +335,12 @@ static void put_where(Render *w, Sb *o, const Node *x) {
 
 static void put_dot(Render *w, Sb *o, const Node *x) {
   const Node *a = node(w->ir, dot_x(x)), *b = node(w->ir, dot_y(x));
-  const char *kind = a->dt == DT_I8 ? "s" : b->dt == DT_U8 ? "u" : "";
-  const char *halves = b->lanes / x->lanes > 4 ? "q" : x->lanes == 1 && w->t->features & FEAT_DSP ? "h" : "";
+  const char *kind = a->dt == DT_I8 ? "s" : a->dt == DT_I16 ? "w" : b->dt == DT_U8 ? "u" : "";
+  const int group = b->lanes / x->lanes;
+  const char *halves = group > 4 ? "q" : x->lanes == 1 && group == 4 && w->t->features & FEAT_DSP ? "h" : "";
   char sfx[32];
   sb_printf(o, "tgc_%sdot%s%s%s_%s(%s, %s, %s)", kind, dt_float((DType)x->dt) ? "bf" : "", halves,
-            a->lanes > b->lanes / x->lanes ? "v" : "", type_suffix((DType)x->dt, x->lanes, sfx), inside(w, x, 0), inside(w, x, 1),
+            a->lanes > group ? "v" : "", type_suffix((DType)x->dt, x->lanes, sfx), inside(w, x, 0), inside(w, x, 1),
             inside(w, x, 2));
 }
 
@@ -362,8 +363,9 @@ static void put_function(Render *w, Sb *o, const Node *x) {
 }
 
 /* ---- conversions ---- */
-/* Whether x is min(max(v, c), d) with constants within i32; NaN may occur */
+/* Whether x is min(max(v, c), d) with constants within i32, or that rounded; NaN may occur */
 static bool fits_i32(const IR *ir, const Node *x) {
+  if (x->op == OP_ROUND) x = node(ir, operand(x));
   for (int k = 0; k < 2; k++, x = node(ir, lhs(x))) {
     if (x->dt != DT_F32 || x->op != (k ? OP_MAX : OP_MIN)) return false;
     const Node *c = node(ir, rhs(x));
@@ -371,6 +373,14 @@ static bool fits_i32(const IR *ir, const Node *x) {
     if (c->op != OP_CONST || !(fabs(bits_to_double(DT_F32, const_value(c))) < 2147483648.0)) return false;
   }
   return true;
+}
+
+const Node *packed_rounding(const Render *w, const Node *x) {
+  if (x->op != OP_CAST || !dt_int((DType)x->dt) || dtype_info[x->dt].bits != 8 || !target_packs(w->t, x->lanes)) return NULL;
+  const Node *c = node(w->ir, operand(x));
+  if (c->op != OP_CAST || c->dt != DT_I32) return NULL;
+  const Node *r = node(w->ir, operand(c));
+  return r->op == OP_ROUND && fits_i32(w->ir, r) ? r : NULL;
 }
 
 /* The form that converts lanes: a call of a helper, or the language's conversion if that suffices. */
@@ -399,6 +409,12 @@ static const Node *rounding_of(const Render *w, const Node *x) {
 }
 
 static void put_cast(Render *w, Sb *o, const Node *x) {
+  const Node *packed = packed_rounding(w, x);
+  if (packed) {
+    char sfx[32];
+    sb_printf(o, "tgc_pack_%s(%s)", type_suffix((DType)x->dt, x->lanes, sfx), inside(w, packed, 0));
+    return;
+  }
   const Fill f = fill_of(w, x);
   const DType from = f.from, to = f.d;
   const Node *round = rounding_of(w, x);
@@ -586,6 +602,10 @@ void put_expr(Render *w, Sb *o, const Node *x) {
   const bool fl = dt_float(d), is_unsigned = dtype_info[d].cls == 'u';
   if (d == DT_F16 && (x->op == OP_ADD || x->op == OP_MUL)) { /* vectors, as legalize.c says */
     put_op(w, o, x->op == OP_ADD ? "tgc_hadd_$S($a, $b)" : "tgc_hmul_$S($a, $b)", x);
+    return;
+  }
+  if ((x->op == OP_MUL || x->op == OP_MULACC) && multiplies_words(w->ir, w->t, x)) {
+    put_op(w, o, x->op == OP_MUL ? "tgc_wmul_$S($a, $b)" : "tgc_wmulacc_$S($a, $b, $c)", x);
     return;
   }
   switch ((Op)x->op) {

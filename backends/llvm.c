@@ -249,7 +249,7 @@ static const char *put_rounded(Render *w, DType to, const char *a) {
 typedef struct DotText {
   Arch arch;
   uint32_t needs;
-  DType x;                 /* type of the bytes in x, which multiply signed ones */
+  DType x;                 /* type of the elements of x, which multiply signed ones of the same width */
   int lanes;
   bool words;              /* it multiplies pairs of i16: bytes are converted first */
   const char *intrinsic;
@@ -264,6 +264,14 @@ static const DotText dot_text[] = {
   { ARCH_X86_64,  FEAT_AVX512,     DT_U8, 16, true,  "llvm.x86.avx512.pmaddw.d.512" },
   { ARCH_X86_64,  FEAT_AVX2,       DT_U8, 8,  true,  "llvm.x86.avx2.pmadd.wd" },
   { ARCH_X86_64,  0,               DT_U8, 4,  true,  "llvm.x86.sse2.pmadd.wd" },
+  { ARCH_X86_64,  FEAT_AVX512VNNI, DT_I16, 16, false, "llvm.x86.avx512.vpdpwssd.512" },
+  { ARCH_X86_64,  FEAT_AVX512VNNI, DT_I16, 8,  false, "llvm.x86.avx512.vpdpwssd.256" },
+  { ARCH_X86_64,  FEAT_AVX512VNNI, DT_I16, 4,  false, "llvm.x86.avx512.vpdpwssd.128" },
+  { ARCH_X86_64,  FEAT_AVXVNNI,    DT_I16, 8,  false, "llvm.x86.avx512.vpdpwssd.256" },
+  { ARCH_X86_64,  FEAT_AVXVNNI,    DT_I16, 4,  false, "llvm.x86.avx512.vpdpwssd.128" },
+  { ARCH_X86_64,  FEAT_AVX512,     DT_I16, 16, true,  "llvm.x86.avx512.pmaddw.d.512" },
+  { ARCH_X86_64,  FEAT_AVX2,       DT_I16, 8,  true,  "llvm.x86.avx2.pmadd.wd" },
+  { ARCH_X86_64,  0,               DT_I16, 4,  true,  "llvm.x86.sse2.pmadd.wd" },
   { ARCH_AARCH64, FEAT_I8MM,       DT_U8, 4,  false, "llvm.aarch64.neon.usdot.v4i32.v16i8" },
   { ARCH_AARCH64, FEAT_DOTPROD,    DT_I8, 4,  false, "llvm.aarch64.neon.sdot.v4i32.v16i8" },
   { ARCH_ARM,     FEAT_MVE,        DT_I8, 1,  true,  "llvm.arm.smlad" }, /* or that of put_dot_vector */
@@ -293,10 +301,14 @@ static const char *put_lanes(Render *w, const char *element, int from, int to, c
   return from == to ? a : put_slice(w, llvm_type(element, from), from, 0, to, a);
 }
 
-/* Calls the intrinsic for n lanes; a and b: vectors of 4 n bytes */
+static int dot_group(const DotText *d) { return 4 / dt_bytes(d->x); }
+
+/* Calls the intrinsic for n lanes; a and b: vectors of as many words */
 static const char *put_dot_call(Render *w, const DotText *d, const char *sum, const char *a, const char *b) {
   const int n = d->lanes;
-  const Text t = llvm_type("i32", n), words = llvm_type("i16", 2 * n), bytes = llvm_type("i8", 4 * n);
+  const Text t = llvm_type("i32", n), words = llvm_type("i16", 2 * n), bytes = llvm_type(llvm_scalar[d->x], dot_group(d) * n);
+  if (d->words && d->x == DT_I16)
+    return emit(w, "add %s %s, %s", t.s, sum, call(w, d->intrinsic, t, words, 2, (const char *[]){ a, b }));
   if (!d->words) {
     const Text operand = w->t->arch == ARCH_X86_64 ? t : bytes; /* LLVM's x86 intrinsics take four bytes as an i32 */
     if (w->t->arch == ARCH_X86_64)
@@ -339,15 +351,17 @@ static const char *put_dot(Render *w, const Node *x) {
   CHECK(d);
   if (node(w->ir, dot_y(x))->lanes / x->lanes > 4) return put_dot_vector(w, x);
   if (d->lanes == 1) return put_dot_halves(w, x, d);
-  const int n = d->lanes;
+  const int n = d->lanes, group = dot_group(d);
+  const char *element = llvm_scalar[d->x];
   const char *sum = put_lanes(w, "i32", x->lanes, n, value(w, dot_sum(x))), *a = value(w, dot_x(x));
-  const char *b = put_lanes(w, "i8", 4 * x->lanes, 4 * n, value(w, dot_y(x)));
-  if (node(w->ir, dot_x(x))->lanes < 4 * x->lanes) {
+  const char *b = put_lanes(w, element, group * x->lanes, group * n, value(w, dot_y(x)));
+  if (node(w->ir, dot_x(x))->lanes < group * x->lanes) {
     const Text t = llvm_type("i32", n);
-    const char *one = emit(w, "insertelement %s poison, i32 %s, i64 0", t.s, emit(w, "bitcast <4 x i8> %s to i32", a));
+    const char *word = emit(w, "bitcast %s %s to i32", llvm_type(element, group).s, a);
+    const char *one = emit(w, "insertelement %s poison, i32 %s, i64 0", t.s, word);
     const char *all = emit(w, "shufflevector %s %s, %s poison, <%d x i32> zeroinitializer", t.s, one, t.s, n);
-    a = emit(w, "bitcast %s %s to %s", t.s, all, llvm_type("i8", 4 * n).s);
-  } else a = put_lanes(w, "i8", 4 * x->lanes, 4 * n, a);
+    a = emit(w, "bitcast %s %s to %s", t.s, all, llvm_type(element, group * n).s);
+  } else a = put_lanes(w, element, group * x->lanes, group * n, a);
   return put_lanes(w, "i32", n, x->lanes, put_dot_call(w, d, sum, a, b));
 }
 

@@ -15,7 +15,8 @@ static double multiply_cycles(const LeastWork *w, const CpuFacts *f) {
   const double rate[MULTIPLY_TYPES] = { [MULTIPLY_F32] = fma,
                                         [MULTIPLY_F64] = fma / 2,
                                         [MULTIPLY_BF16] = bf16,
-                                        [MULTIPLY_INT8] = fmax(fma, f->at[FACT_INT8]) };
+                                        [MULTIPLY_INT8] = fmax(fma, f->at[FACT_INT8]),
+                                        [MULTIPLY_INT16] = fmax(fma, f->at[FACT_INT8] / 2) };
   double cycles = 0;
   for (int i = 0; i < MULTIPLY_TYPES; i++) cycles += w->multiplies[i] / rate[i];
   return cycles;

@@ -50,6 +50,9 @@ double op_instructions(const Target *t, Caller by, Op op); /* instructions for a
                                                               movement of tensors */
 double multiply_adds(const Target *t, Caller by);          /* multiply-adds of single floats that start per cycle: instructions
                                                               per cycle times the lanes of a vector */
+/* time of a product of bytes that is added to others, relative to a multiply-add of floats; the same for words of 16 bits */
+double bytes_time(const Target *t);
+double words_time(const Target *t); /* 0: no instruction adds them up, or bytes have a matrix unit */
 /* number of products of bf16 in the time of one product of floats, with the best instruction; 0: no instruction */
 double bf16_rate(const Target *t);
 double halves_rate(const Target *t); /* the same for halves that are added as halves */

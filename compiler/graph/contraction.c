@@ -86,6 +86,23 @@ bool contraction_find(IR *ir, Ref r, Contraction *c) {
   return true;
 }
 
+static bool converts_bytes(const IR *ir, const Node *x) {
+  return x->op == OP_CAST && dt_int((DType)x->dt) && dt_int((DType)node(ir, operand(x))->dt) &&
+         dt_bytes((DType)node(ir, operand(x))->dt) == 1;
+}
+
+bool contraction_of_bytes(IR *ir, Contraction *c) {
+  for (int f = 0; f < 2; f++) {
+    if (!converts_bytes(ir, node(ir, c->base[f]))) return false;
+    c->base[f] = through_affine_views(ir, c, operand(node(ir, c->base[f])), c->at[f]);
+  }
+  c->nwindows = 0;
+  for (int i = 0; i < c->n; i++) c->range[i].in[0] = c->range[i].in[1] = false;
+  for (int f = 0; f < 2; f++)
+    for (int a = 0; a < node(ir, c->base[f])->rank; a++) take_axis(ir, c, f, a);
+  return true;
+}
+
 int contraction_axis(IR *ir, const Contraction *c, int f, int a) {
   for (int i = 0; i < c->n; i++)
     if (c->at[f][a] == c->range[i].range && c->range[i].extent == node(ir, c->base[f])->dims[a]) return i;

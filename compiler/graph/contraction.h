@@ -33,6 +33,8 @@ typedef struct Contraction {
 } Contraction;
 
 bool contraction_find(IR *ir, Ref r, Contraction *c); /* false: r is no sum of products, or a factor's index is not affine */
+/* Moves the bases below conversions from bytes, and below views of those; false: a factor is no such conversion */
+bool contraction_of_bytes(IR *ir, Contraction *c);
 /* The range that alone indexes axis a of factor f's base, over the whole extent: an index into c->range; -1: none */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
 /* The row-major index into factor f's base is *begin plus the sum of coef[i] * range i, in elements */

@@ -19,6 +19,12 @@
  * Barabasz et al., Error analysis and improving the accuracy of Winograd convolution for deep neural networks, 2020. They cost
  * the same, since multiply-adds take any coefficient.
  *
+ * Sums of bytes stay exact. Their points are the integers 0, 1, -1, 2, -2. The weights are multiplied by a number d, which makes
+ * all coefficients integers. Transformed factors have 16 bits, and products are added in 32 bits, which wrap. So the transform
+ * back gives d * y modulo 2^32. Let d be odd * 2^k. A product with the inverse of `odd` gives 2^k * y. A shift gives y, if y is
+ * known to have 32 - k bits. An instruction for words takes half as many products as one for bytes, but tiles of six have a
+ * quarter of the products.
+ *
  * Each axis has its own points, or none: then its window stays a sum. More points save more products, but cost more in
  * transforms and have larger errors. Eight points along one axis are cheap where channels are few, and have smaller errors than
  * six along both. The cost model chooses among all that stay within winograd_amplification. */
@@ -40,6 +46,7 @@ typedef struct Transform {
   double at[MAX_TILE][MAX_TILE]; /* m x t */
   double g[MAX_TILE][MAX_TILE];  /* t x r */
   double bt[MAX_TILE][MAX_TILE]; /* t x t */
+  double scale;            /* the results are multiplied by it */
 } Transform;
 
 /* by tile size: finite points (one more is at infinity), and the factor by which they amplify rounding */
@@ -49,6 +56,12 @@ static const struct { double amplification, at[MAX_TILE - 1]; } points[MAX_TILE 
   [6] = { 13.25, { 0, 0.625, -0.625, 1.5, -1.5 } },
   [7] = { 23.2, { 0.25, -0.25, 0.875, -0.875, 1.75, -1.75 } },
   [8] = { 39.6, { 0, 0.5, -0.5, 1, -1, 2, -2 } },
+};
+
+/* The same for integers. scale: makes all coefficients integers, and `last` those of infinity, as small as the results allow */
+static const struct { double scale, last, at[MAX_TILE - 1]; } whole_points[MAX_TILE + 1] = {
+  [4] = { 2, 2, { 0, 1, -1 } },
+  [6] = { 24, 12, { 0, 1, -1, 2, -2 } },
 };
 
 /* coefficients of the product of (x - p) over n points, except point `skip` */
@@ -62,10 +75,11 @@ static void expand_product(const double *p, int n, int skip, double *coef) {
   }
 }
 
-static void transform_make(int t, int r, Transform *f) {
+static void transform_make(int t, int r, bool whole, Transform *f) {
   int m = t + 1 - r, n = t - 1;
-  const double *p = points[t].at;
+  const double *p = whole ? whole_points[t].at : points[t].at, last = whole ? whole_points[t].last : 1;
   memset(f, 0, sizeof *f);
+  f->scale = whole ? whole_points[t].scale : 1;
   f->m = m;
   f->r = r;
   f->t = t;
@@ -75,11 +89,12 @@ static void transform_make(int t, int r, Transform *f) {
       if (i != j) scale *= p[j] - p[i];
     for (int k = 0; k < t; k++, power *= p[j]) {
       if (k < m) f->at[k][j] = power;
-      if (k < r) f->g[j][k] = power / scale;
+      if (k < r) f->g[j][k] = power * f->scale / scale;
     }
     expand_product(p, n, j, f->bt[j]);
   }
-  f->at[m - 1][n] = f->g[n][r - 1] = 1;
+  f->g[n][r - 1] = last;
+  f->at[m - 1][n] = f->scale / last;
   expand_product(p, n, -1, f->bt[n]);
 }
 
@@ -90,7 +105,11 @@ static int part_of(bool forward, int t, int column) {
   return forward ? column % 2 : column == t - 1 ? t : (column + t % 2 + 1) / 2; /* 0 is a point if t is even */
 }
 
-static Ref scaled(IR *ir, Ref x, double by) { return by == 1 ? x : g_binary(ir, OP_MUL, x, c_float(ir, DT_F32, by)); }
+static Ref scaled(IR *ir, Ref x, double by) {
+  const DType d = (DType)node(ir, x)->dt;
+  if (by == 1) return x;
+  return g_binary(ir, OP_MUL, x, dt_float(d) ? c_float(ir, d, by) : c_int(ir, d, (int64_t)by));
+}
 
 static Ref plus(IR *ir, Ref sum, Ref x, double by) { /* sum + x * by */
   if (!sum) return scaled(ir, x, by);
@@ -115,8 +134,8 @@ static Ref row(IR *ir, bool forward, int t, const Ref *x, const double *coef) {
   return sum;
 }
 
-/* Applies the matrix along an axis of t elements */
-static Ref transformed(IR *ir, Ref x, int axis, bool forward, const Transform *f) {
+/* Applies the matrix along an axis of t elements; the result is converted to d */
+static Ref transformed(IR *ir, Ref x, int axis, bool forward, const Transform *f, DType d) {
   const Node *n = node(ir, x);
   int64_t begin[MAX_RANK] = { 0 }, dims[MAX_RANK];
   Ref element[MAX_TILE], rows[MAX_TILE];
@@ -127,7 +146,7 @@ static Ref transformed(IR *ir, Ref x, int axis, bool forward, const Transform *f
     element[i] = g_shrink(ir, x, begin, NULL, dims);
   }
   int count = forward ? f->t : f->m;
-  for (int i = 0; i < count; i++) rows[i] = row(ir, forward, f->t, element, forward ? f->bt[i] : f->at[i]);
+  for (int i = 0; i < count; i++) rows[i] = g_cast(ir, row(ir, forward, f->t, element, forward ? f->bt[i] : f->at[i]), d);
   return g_cat(ir, count, rows, axis);
 }
 
@@ -136,6 +155,8 @@ enum { UNIT = -2 };         /* role of an axis of extent 1 */
 
 typedef struct Windows {
   Contraction c;
+  bool whole;              /* the factors are bytes, and sums are exact */
+  double most;             /* then: the greatest absolute value of a sum */
   int x, w;                /* indices of the factors: x is read by windows, w is the weights */
   int channel, map, group; /* channel: summed besides the taps, or -1; map: only the weights have it; group: both factors have
                               it and it is kept, or -1 */
@@ -207,9 +228,39 @@ static bool take_axes(IR *ir, Windows *v) {
   return channels;
 }
 
+/* The most that any sum can be, for any x */
+static double most_of_sums(IR *ir, const Windows *v) {
+  const Contraction *c = &v->c;
+  const Node *x = node(ir, c->base[v->x]);
+  const Tensor *w = &ir->tensors.p[weight_id(node(ir, c->base[v->w]))];
+  const double least = x->dt == DT_U8 ? 0 : -128, most = x->dt == DT_U8 ? 255 : 127;
+  int64_t coef[MAX_RANK], begin, kept = extent_of(v, v->map) * extent_of(v, v->group), taps = 1;
+  double found = 0;
+  contraction_flat(ir, c, v->w, coef, &begin);
+  for (int i = 0; i < v->n; i++) taps *= taps_of(v, i);
+  for (int64_t k = 0; k < kept; k++) {
+    const int64_t map = k / extent_of(v, v->group), group = k % extent_of(v, v->group);
+    const int64_t first = begin + map * coef[v->map] + (v->group < 0 ? 0 : group * coef[v->group]);
+    int64_t sum[2] = { 0, 0 }; /* negative weights, positive weights */
+    for (int64_t j = 0; j < taps; j++) {
+      int64_t at = first, rest = j;
+      for (int i = 0; i < v->n; rest /= taps_of(v, i), i++) at += rest % taps_of(v, i) * coef[v->window[i].tap];
+      for (int64_t i = 0; i < extent_of(v, v->channel); i++, at += v->channel < 0 ? 0 : coef[v->channel]) {
+        const int64_t byte = tensor_bits(w, at);
+        sum[byte > 0] += byte;
+      }
+    }
+    const double n = (double)sum[0], p = (double)sum[1];
+    found = fmax(found, fmax(p * most + n * least, -(p * least + n * most)));
+  }
+  return found;
+}
+
 static bool find_windows(IR *ir, Ref r, Windows *v) {
   memset(v, 0, sizeof *v);
-  if (node(ir, r)->dt != DT_F32 || !contraction_find(ir, r, &v->c)) return false;
+  v->whole = node(ir, r)->dt == DT_I32;
+  if ((node(ir, r)->dt != DT_F32 && !v->whole) || !contraction_find(ir, r, &v->c)) return false;
+  if (v->whole && !contraction_of_bytes(ir, &v->c)) return false;
   v->w = node(ir, v->c.base[1])->op == OP_WEIGHT;
   v->x = !v->w;
   v->channel = v->map = v->group = v->split = -1;
@@ -219,11 +270,16 @@ static bool find_windows(IR *ir, Ref r, Windows *v) {
 }
 
 /* ---- cost in cycles of one core ---- */
+typedef struct Products {
+  double direct, tiles;    /* time of a product of the direct sum and of tiles, relative to a float multiply-add; products of bf16
+                              and of bytes are faster */
+  double direct_bytes, bytes; /* bytes per weight of both */
+} Products;
+
 typedef struct Costs {
   const Target *t;
   double weight_bytes;     /* weights of the whole graph */
-  double direct;           /* time of a product of the direct sum relative to a float multiply-add; products of bf16 are faster */
-  double direct_bytes;     /* bytes per weight of the direct sum */
+  Products of[2];          /* by Windows.whole */
   Refs made;               /* sums that this pass made, whose windows stay */
 } Costs;
 
@@ -247,7 +303,8 @@ static double product_cycles(const Costs *c, double macs, double weight_bytes) {
 static double direct_cycles(const Windows *v, const Costs *c) {
   double weights = (double)(extent_of(v, v->channel) * extent_of(v, v->map) * extent_of(v, v->group)), results = v->others;
   for (int i = 0; i < v->n; i++) weights *= (double)taps_of(v, i), results *= (double)out_of(v, i);
-  return product_cycles(c, weights * results * c->direct, weights * c->direct_bytes);
+  const Products *p = &c->of[v->whole];
+  return product_cycles(c, weights * results * p->direct, weights * p->direct_bytes);
 }
 
 /* Instructions to transform one tile along one axis: see row() */
@@ -287,14 +344,17 @@ static double points_cycles(const Windows *v, const Costs *c) {
   double inner = rows < least ? least : rows;
   double transforms = (in * lanes * (forward + moved * size) + rows * n * (backward + moved * size)) * groups /
                       multiply_adds(c->t, BY_WINOGRAD);
-  return product_cycles(c, size * inner * taps * k * n * groups, 4 * size * taps * k * n * groups) + transforms +
-         bytes_cycles(c->t, 4 * size * in * k * groups) + bytes_cycles(c->t, 4 * size * rows * n * groups);
+  const Products *p = &c->of[v->whole];
+  const double weights = size * taps * k * n * groups;
+  return product_cycles(c, weights * inner * p->tiles, p->bytes * weights) + transforms +
+         bytes_cycles(c->t, p->bytes * size * in * k * groups) + bytes_cycles(c->t, 4 * size * rows * n * groups);
 }
 
 /* The memory that tiles take beyond the direct sum: weights at the points, the transformed input and the products. The
  * direct sum's weights go. */
 static Growth growth_of(const IR *ir, const Windows *v, const Costs *c) {
   const double k = (double)extent_of(v, v->channel), n = (double)extent_of(v, v->map), groups = (double)extent_of(v, v->group);
+  const Products *p = &c->of[v->whole];
   double in = v->others, rows = v->others, size = 1, left = 1, taps = 1; /* left: taps of the windows that stay */
   for (int i = 0; i < v->n; i++) {
     const Transform *f = &v->f[i];
@@ -306,9 +366,32 @@ static Growth growth_of(const IR *ir, const Windows *v, const Costs *c) {
   }
   return (Growth){ .form = "Winograd tiles",
                    .origin = node(ir, v->c.sum)->origin,
-                   .weights = (4 * size * left - c->direct_bytes * taps) * k * n * groups,
-                   .arena = 4 * size * (in * k + rows * n) * groups,
+                   .weights = (p->bytes * size * left - p->direct_bytes * taps) * k * n * groups,
+                   .arena = size * (p->bytes * in * k + 4 * rows * n) * groups,
                    .gain = direct_cycles(v, c) - points_cycles(v, c) };
+}
+
+static double greatest_row(const double m[MAX_TILE][MAX_TILE], int t) { /* sum of a row's absolute values */
+  double most = 0;
+  for (int i = 0; i < t; i++) {
+    double sum = 0;
+    for (int k = 0; k < t; k++) sum += fabs(m[i][k]);
+    most = fmax(most, sum);
+  }
+  return most;
+}
+
+/* Whether sums of bytes stay exact: transformed factors have 16 bits, and the results are known from their lower bits. */
+static bool whole_fits(const Windows *v) {
+  double x = 255, w = 128, scale = 1;
+  for (int i = 0; i < v->n; i++) {
+    if (!v->f[i].t) continue;
+    x *= greatest_row(v->f[i].bt, v->f[i].t);
+    w *= greatest_row(v->f[i].g, v->f[i].t);
+    scale *= v->f[i].scale;
+  }
+  const int64_t odd = (int64_t)scale / ((int64_t)scale & -(int64_t)scale);
+  return x <= INT16_MAX && w <= INT16_MAX && v->most * scale / (double)odd <= INT32_MAX;
 }
 
 /* Sets the points of every window from their number: a tile size, or none. False: too few, too many or too inexact. */
@@ -323,12 +406,13 @@ static bool set_points(Windows *v, int number, double most) {
     v->tiles[i] = out_of(v, i);
     if (!t) continue;
     if (w->stride != 1 || w->dilation != 1 || taps_of(v, i) >= t) return false;
-    transform_make(t, r, &v->f[i]);
+    if (v->whole && !whole_points[t].scale) return false;
+    transform_make(t, r, v->whole, &v->f[i]);
     v->tiles[i] = (out_of(v, i) + v->f[i].m - 1) / v->f[i].m;
     amplification *= points[t].amplification;
     axes++;
   }
-  return axes > 0 && axes <= MAX_AXES && (axes < v->n || v->channel >= 0) && amplification <= most;
+  return axes > 0 && axes <= MAX_AXES && (axes < v->n || v->channel >= 0) && (v->whole ? whole_fits(v) : amplification <= most);
 }
 
 static int numbers_of(const Windows *v) {
@@ -383,17 +467,26 @@ static bool choose_points(IR *ir, Ref r, Windows *v, const Costs *c) {
 }
 
 /* ---- the new graph ---- */
+static double weight_at(const Tensor *w, int64_t at) {
+  float x;
+  if (w->dt != DT_F32) return (double)tensor_bits(w, at);
+  memcpy(&x, (const char *)w->data + at * (int64_t)sizeof x, sizeof x); /* data may be misaligned */
+  return (double)x;
+}
+
+static void put_points(DType d, void *out, int64_t at, int n, const double *point) {
+  for (int k = 0; k < n && d == DT_F32; k++) ((float *)out)[at + k] = (float)point[k];
+  for (int k = 0; k < n && d == DT_I16; k++) ((int16_t *)out)[at + k] = (int16_t)point[k];
+}
+
 /* Applies G to the taps of MAP_BLOCK maps, which are `step` apart, in double; maps beyond n repeat the last */
-static void taps_at_points(const Transform f[MAX_AXES], const char *taps, const int64_t tap[MAX_AXES], int64_t step, int n,
-                           float point[][MAP_BLOCK]) {
+static void taps_at_points(const Transform f[MAX_AXES], const Tensor *w, int64_t at, const int64_t tap[MAX_AXES], int64_t step,
+                           int n, double point[][MAP_BLOCK]) {
   double in[MAX_TILE][MAX_TILE][MAP_BLOCK];
   for (int i = 0; i < f[0].r; i++)
     for (int j = 0; j < f[1].r; j++)
-      for (int k = 0; k < MAP_BLOCK; k++) { /* data may be misaligned */
-        float x;
-        memcpy(&x, taps + ((k < n ? k : n - 1) * step + i * tap[0] + j * tap[1]) * (int64_t)sizeof x, sizeof x);
-        in[i][j][k] = (double)x;
-      }
+      for (int k = 0; k < MAP_BLOCK; k++)
+        in[i][j][k] = weight_at(w, at + (k < n ? k : n - 1) * step + i * tap[0] + j * tap[1]);
   for (int a = 0; a < f[0].t; a++) {
     double half[MAX_TILE][MAP_BLOCK] = { { 0 } };
     for (int j = 0; j < f[1].r; j++)
@@ -403,7 +496,7 @@ static void taps_at_points(const Transform f[MAX_AXES], const char *taps, const 
       double sum[MAP_BLOCK] = { 0 };
       for (int j = 0; j < f[1].r; j++)
         for (int k = 0; k < MAP_BLOCK; k++) sum[k] += half[j][k] * f[1].g[b][j];
-      for (int k = 0; k < MAP_BLOCK; k++) point[a * f[1].t + b][k] = (float)sum[k];
+      memcpy(point[a * f[1].t + b], sum, sizeof sum);
     }
   }
 }
@@ -413,7 +506,7 @@ static void taps_at_points(const Transform f[MAX_AXES], const char *taps, const 
 static Ref weights_at_points(IR *ir, const Windows *v) {
   const Contraction *c = &v->c;
   const Tensor *from = &ir->tensors.p[weight_id(node(ir, c->base[v->w]))];
-  const Transform none = { .m = 1, .r = 1, .t = 1, .g = { { 1 } } };
+  const Transform none = { .m = 1, .r = 1, .t = 1, .g = { { 1 } }, .scale = 1 };
   Transform f[MAX_AXES] = { none, none };
   int64_t coef[MAX_RANK], begin, tap[MAX_AXES] = { 0 }, maps = extent_of(v, v->map), inner = 1;
   int range[MAX_WINDOWS + 2], ranges = 0, axes = 0;
@@ -424,20 +517,20 @@ static Ref weights_at_points(IR *ir, const Windows *v) {
     else f[axes] = v->f[i], tap[axes++] = coef[v->window[i].tap];
   }
   if (v->channel >= 0) range[ranges++] = v->channel;
-  Tensor to = { .dt = DT_F32, .name = from->name };
+  Tensor to = { .dt = v->whole ? DT_I16 : DT_F32, .name = from->name };
   for (int i = 0; i < axes; i++) to.dims[to.rank++] = f[i].t;
   for (int i = 0; i < ranges; i++) inner *= to.dims[to.rank++] = extent_of(v, range[i]);
   to.dims[to.rank++] = maps;
   to.elems = f[0].t * f[1].t * inner * maps;
-  float *out = arena_alloc(&ir->ctx->model, size_mul((size_t)to.elems, sizeof *out));
+  void *out = arena_alloc(&ir->ctx->model, size_mul((size_t)to.elems, (size_t)dt_bytes(to.dt)));
   for (int64_t n = 0; n < maps; n += MAP_BLOCK)
     for (int64_t k = 0; k < inner; k++) {
-      float point[MAX_TILE * MAX_TILE][MAP_BLOCK];
+      double point[MAX_TILE * MAX_TILE][MAP_BLOCK];
       int count = maps - n < MAP_BLOCK ? (int)(maps - n) : MAP_BLOCK;
       int64_t at = begin + n * coef[v->map], rest = k;
       for (int i = ranges - 1; i >= 0; rest /= extent_of(v, range[i]), i--) at += rest % extent_of(v, range[i]) * coef[range[i]];
-      taps_at_points(f, (const char *)from->data + at * (int64_t)sizeof *out, tap, coef[v->map], count, point);
-      for (int p = 0; p < f[0].t * f[1].t; p++) memcpy(out + (p * inner + k) * maps + n, point[p], (size_t)count * sizeof *out);
+      taps_at_points(f, from, at, tap, coef[v->map], count, point);
+      for (int p = 0; p < f[0].t * f[1].t; p++) put_points(to.dt, out, (p * inner + k) * maps + n, count, point[p]);
     }
   to.data = out;
   return g_weight(ir, ir_tensor(ir, &to));
@@ -456,9 +549,11 @@ static Ref tiles_of(IR *ir, const Windows *v) {
   Ref x = v->c.base[v->x], inner = x;
   const Node *n = node(ir, x);
   int64_t lo[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, dims[MAX_RANK], perm[MAX_RANK], fill;
+  Ref with = c_int(ir, (DType)n->dt, 0); /* also behind the padding, where tiles have results that nobody needs */
   int order[MAX_RANK], at = 0;
-  if (n->op == OP_PAD && node_is_const(ir, pad_fill(n), &fill) && !fill) {
+  if (n->op == OP_PAD && node_is_const(ir, pad_fill(n), &fill) && (!fill || v->whole)) {
     inner = pad_data(n);
+    with = pad_fill(n);
     memcpy(lo, n->arg, n->rank * sizeof *lo);
     memcpy(hi, n->arg + n->rank, n->rank * sizeof *hi);
   }
@@ -467,7 +562,7 @@ static Ref tiles_of(IR *ir, const Windows *v) {
     int64_t more = v->f[i].t ? v->tiles[i] * v->f[i].m + v->f[i].r - 1 - n->dims[a] : 0;
     if (more > 0) hi[a] += more;
   }
-  x = g_pad(ir, inner, lo, hi, c_int(ir, DT_F32, 0));
+  x = g_pad(ir, inner, lo, hi, with);
   if (v->split >= 0) {
     memcpy(dims, node(ir, x)->dims, (size_t)v->split * sizeof *dims);
     dims[v->split] = extent_of(v, v->group);
@@ -507,7 +602,8 @@ static Ref products_of(IR *ir, const Windows *v, Ref x, Ref w, int axes) {
   for (int a = 0; a < rank; a++) wd[a] = a < axes || (a >= last - groups && a < rank - 1) ? xd[a] : 1;
   xd[rank - 1] = 1;
   wd[rank - 1] = extent_of(v, v->map);
-  Ref product = g_binary(ir, OP_MUL, g_reshape(ir, x, rank, xd), g_reshape(ir, w, rank, wd));
+  const DType d = (DType)node(ir, v->c.sum)->dt;
+  Ref product = g_binary(ir, OP_MUL, g_cast(ir, g_reshape(ir, x, rank, xd), d), g_cast(ir, g_reshape(ir, w, rank, wd), d));
   uint32_t summed = 0;
   for (int a = last; a < rank - 1; a++) summed |= 1u << a;
   xd[last] = wd[rank - 1];
@@ -541,17 +637,31 @@ static Ref results_of(IR *ir, const Windows *v, Ref y, int axes) {
   return g_shrink(ir, g_reshape(ir, g_permute(ir, y, perm), sum->rank, whole), zero, NULL, sum->dims);
 }
 
+/* x / d, where d * x is given modulo 2^32 */
+static Ref divided(IR *ir, Ref x, int64_t d) {
+  const int64_t power = d & -d, odd = d / power;
+  uint32_t inverse = (uint32_t)odd; /* right in three bits; each step doubles their number */
+  for (int i = 0; i < 4; i++) inverse *= 2 - (uint32_t)odd * inverse;
+  x = odd == 1 ? x : g_binary(ir, OP_MUL, x, c_int(ir, DT_I32, (int32_t)inverse));
+  int shift = 0;
+  while (power >> (shift + 1)) shift++;
+  return shift ? g_binary(ir, OP_SHR, x, c_int(ir, DT_I32, shift)) : x;
+}
+
 static Ref rewritten(IR *ir, const Windows *v, Costs *c) {
   const Transform *f[MAX_AXES];
+  const DType d = (DType)node(ir, v->c.sum)->dt;
   int axes = 0;
+  double scale = 1;
   for (int i = 0; i < v->n; i++)
-    if (v->f[i].t) f[axes++] = &v->f[i];
-  Ref x = tiles_of(ir, v);
-  for (int i = 0; i < axes; i++) x = transformed(ir, x, i, true, f[i]);
+    if (v->f[i].t) f[axes++] = &v->f[i], scale *= v->f[i].scale;
+  Ref x = g_cast(ir, tiles_of(ir, v), d);
+  for (int i = 0; i < axes; i++) x = transformed(ir, x, i, true, f[i], v->whole && i == axes - 1 ? DT_I16 : d);
   Ref y = products_of(ir, v, x, weights_at_points(ir, v), axes);
   VEC_PUSH(&c->made, view_base(ir, y));
-  for (int i = 0; i < axes; i++) y = transformed(ir, y, i, false, f[i]);
-  return results_of(ir, v, y, axes);
+  for (int i = 0; i < axes; i++) y = transformed(ir, y, i, false, f[i], d);
+  y = results_of(ir, v, y, axes);
+  return v->whole ? divided(ir, y, (int64_t)scale) : y;
 }
 
 static Ref rule_windows(IR *ir, Ref r, void *arg) {
@@ -559,7 +669,9 @@ static Ref rule_windows(IR *ir, Ref r, void *arg) {
   Windows v;
   for (size_t i = 0; i < c->made.n; i++)
     if (c->made.p[i] == r) return 0;
-  return find_windows(ir, r, &v) && choose_points(ir, r, &v, c) ? rewritten(ir, &v, c) : 0;
+  if (!find_windows(ir, r, &v) || (v.whole && !c->of[1].tiles)) return 0;
+  if (v.whole) v.most = most_of_sums(ir, &v);
+  return choose_points(ir, r, &v, c) ? rewritten(ir, &v, c) : 0;
 }
 
 static double weight_bytes(const IR *ir, const Refs *roots) {
@@ -579,9 +691,9 @@ bool graph_winograd(Graph *g, Precision p, const Target *t) {
   Refs roots = { 0 };
   if (!t->vector_bytes || p == PREC_STRICT) return false; /* without vectors, memory is scarcer than time */
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
-  Costs c = {
-    .t = t, .weight_bytes = weight_bytes(g->ir, &roots), .direct = product_time(p, t), .direct_bytes = product_bytes(p, t)
-  };
+  Costs c = { .t = t,
+              .weight_bytes = weight_bytes(g->ir, &roots),
+              .of = { { product_time(p, t), 1, product_bytes(p, t), 4 }, { bytes_time(t), words_time(t), 1, 2 } } };
   VEC_FREE(&roots);
   bool changed = ir_rewrite_graph(g, rules, &c);
   VEC_FREE(&c.made);

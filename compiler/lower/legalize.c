@@ -3,6 +3,7 @@
  *
  * legalize: half precision is computed in single and rounded after each op; an op without a vector form runs lane by lane;
  * sums in two lanes of x86 are the first half of four. Functions that libm.c writes as arithmetic stay.
+ * Integers are added to the innermost of unrolled products, so that instructions which multiply and add need no other sum.
  * libm: these functions become arithmetic, where the backend has no text for them. The arithmetic is legalized in turn.
  *
  * needs: nests with only loops left (expand.c)   gives: ops that Backend.supports, for so many lanes
@@ -10,6 +11,8 @@
 #include "../interp/interp.h"
 #include "lower.h"
 #include <stdlib.h>
+
+enum { MAX_CHAIN = 64 }; /* products that are added to each other one after another: bounds recursion */
 
 static Ref make(IR *ir, Op op, DType d, int lanes, int n, const Ref *src, int narg, const int64_t *arg) {
   return node_make(ir, op, d, lanes, n, src, narg, arg, 0, NULL);
@@ -118,7 +121,8 @@ static Ref by_product(IR *ir, Ref r, void *arg) {
   return sum;
 }
 
-/* f32 to integers of less than 32 bits: clamped, so that the conversion to i32 cannot saturate; and back */
+/* f32 to integers of less than 32 bits: clamped, so that the conversion to i32 cannot saturate; and back. A rounding is the last
+ * step of that, so that the conversion may do it; it keeps the order of values, and bounds are integers. */
 static Ref narrow_cast(IR *ir, const Node *x) {
   const Node *s = node(ir, x->src[0]);
   DType d = (DType)x->dt;
@@ -129,14 +133,52 @@ static Ref narrow_cast(IR *ir, const Node *x) {
   if (x->op != OP_CAST || s->dt != DT_F32 || !dt_int(d) || dtype_info[d].bits >= 32 || x->lanes == 1) return 0;
   const int bits = dtype_info[d].bits - (dtype_info[d].cls == 'i');
   double limit[2] = { dtype_info[d].cls == 'i' ? -(double)(1 << bits) : 0, (double)((1 << bits) - 1) };
-  Ref r = operand(x);
+  const bool rounds = s->op == OP_ROUND;
+  Ref r = rounds ? operand(s) : operand(x);
   for (int k = 0; k < 2; k++) {
     Ref c = c_float(ir, DT_F32, limit[k]);
     r = make(ir, k ? OP_MIN : OP_MAX, DT_F32, x->lanes, 2, (Ref[]){ r, make(ir, OP_BCAST, DT_F32, x->lanes, 1, &c, 0, NULL) }, 0,
              NULL);
   }
+  if (rounds) r = make(ir, OP_ROUND, DT_F32, x->lanes, 1, &r, 0, NULL);
   r = make(ir, OP_CAST, DT_I32, x->lanes, 1, &r, 0, NULL);
   return make(ir, OP_CAST, d, x->lanes, 1, &r, 0, NULL);
+}
+
+static bool is_zero(const IR *ir, Ref r) {
+  int64_t bits;
+  if (node(ir, r)->op == OP_BCAST) r = operand(node(ir, r));
+  return node_is_const(ir, r, &bits) && !bits;
+}
+
+bool multiplies_words(const IR *ir, const Target *t, const Node *x) {
+  if ((x->op != OP_MUL && x->op != OP_MULACC) || x->dt != DT_I32 || !target_adds_words(t, x->lanes)) return false;
+  const bool adds = x->op == OP_MULACC;
+  const Node *a = node(ir, adds ? mulacc_x(x) : lhs(x)), *b = node(ir, adds ? mulacc_y(x) : rhs(x));
+  const bool words = a->vmin >= INT16_MIN && a->vmax <= INT16_MAX && b->vmin >= INT16_MIN && b->vmax <= INT16_MAX;
+  return words && (a->vmin >= 0 || b->vmin >= 0);
+}
+
+/* `products` with `sum` added to the innermost of them; 0: they are something else. Compilers in LLVM find products of words
+ * themselves. */
+static Ref add_innermost(IR *ir, const Machine *m, Ref products, Ref sum, int depth) {
+  const Node *x = node(ir, products);
+  const bool dot = x->op == OP_DOT, words = m->backend->dialect && !m->target->dev;
+  if (depth > MAX_CHAIN || dt_float((DType)x->dt)) return 0;
+  if (words && x->op == OP_MUL && multiplies_words(ir, m->target, x))
+    return make(ir, OP_MULACC, (DType)x->dt, x->lanes, 3, (Ref[]){ lhs(x), rhs(x), sum }, 0, NULL);
+  if (!dot && x->op != OP_MULACC) return 0;
+  const Ref below = dot ? dot_sum(x) : mulacc_sum(x);
+  sum = dot && is_zero(ir, below) ? sum : add_innermost(ir, m, below, sum, depth + 1);
+  if (!sum) return 0;
+  return node_with_src(ir, products, dot ? (Ref[]){ sum, dot_x(x), dot_y(x) } : (Ref[]){ mulacc_x(x), mulacc_y(x), sum });
+}
+
+/* sum + (products + product): all are added to the sum one after another, by instructions that multiply and add */
+static Ref sum_of_products(IR *ir, Ref r, void *arg) {
+  const Node *x = node(ir, r);
+  const Ref found = add_innermost(ir, arg, rhs(x), lhs(x), 0);
+  return found ? found : add_innermost(ir, arg, lhs(x), rhs(x), 0);
 }
 
 /* ---- vectors of floats beside vectors of as many halves, which take two registers ---- */
@@ -250,13 +292,14 @@ static Ref widen_pairs(IR *ir, Ref nest, const Target *t) {
 
 /* ---- the steps ---- */
 static Ref legalize_ops(IR *ir, Ref nest, Machine m) {
-  Rule rules[OP_COUNT + 4];
+  Rule rules[OP_COUNT + 5];
   int n = 0;
   for (int op = 1; op < OP_COUNT; op++)
     if (op_info[op].level == L_EXPR) rules[n++] = (Rule){ (Op)op, "legalize", legal };
   rules[n++] = (Rule){ OP_RED, "widen", wide_reduction };
   rules[n++] = (Rule){ OP_HRED, "widen", wide_reduction };
   rules[n++] = (Rule){ OP_DOT, "products", by_product };
+  rules[n++] = (Rule){ OP_ADD, "products", sum_of_products };
   rules[n] = (Rule){ OP_NONE, NULL, NULL };
   ir_rewrite(ir, rules, &m, &nest, 1, NULL);
   return nest;

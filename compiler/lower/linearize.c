@@ -277,6 +277,7 @@ static Ref accumulate(Linear *l, Op op, Ref acc, Ref value) {
     return put(l, op, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, need(l, value) }, 0, NULL);
   }
   if (x->op == OP_ADD) return accumulate(l, op, accumulate(l, op, acc, lhs(x)), rhs(x));
+  if (dot && x->op == OP_DOT && node(ir, dot_sum(x))->op == OP_DOT) acc = accumulate(l, op, acc, dot_sum(x));
   if (x->op == OP_WMMA && node(ir, wmma_sum(x))->op == OP_WMMA) acc = accumulate(l, op, acc, wmma_sum(x));
   if (dot) { /* its own sum is 0, or products that have been added */
     const bool wide = x->op == OP_WMMA;

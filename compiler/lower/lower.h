@@ -50,6 +50,9 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* appends the n
 /* ---- products.c: multiply-adds of a program in all threads. all: their number; staged: those with a factor from shared memory;
  * matrix: those that matrix units do ---- */
 typedef struct Products { double all, staged, matrix; } Products;
+/* Whether x, a MUL or MULACC of i32, has factors of 16 bits, one of them not negative. Instructions that add up pairs of words
+ * then compute it: the upper words of that factor are 0. */
+bool multiplies_words(const IR *ir, const Target *t, const Node *x);
 Products program_products(const IR *ir, const Ref *list, size_t n);
 Products plan_products(const Plan *p);
 

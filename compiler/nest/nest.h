@@ -77,7 +77,7 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
 Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
 
 /* ---- work.c: the work that a run cannot avoid, however fast its code is ---- */
-typedef enum MultiplyType { MULTIPLY_F32, MULTIPLY_F64, MULTIPLY_BF16, MULTIPLY_INT8, MULTIPLY_TYPES } MultiplyType;
+typedef enum MultiplyType { MULTIPLY_F32, MULTIPLY_F64, MULTIPLY_BF16, MULTIPLY_INT8, MULTIPLY_INT16, MULTIPLY_TYPES } MultiplyType;
 /* multiplies: products that are added up. bytes: distinct bytes of weights, inputs and states that are read */
 typedef struct LeastWork { double multiplies[MULTIPLY_TYPES], bytes; } LeastWork;
 LeastWork plan_least_work(const Plan *p);

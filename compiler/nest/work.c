@@ -106,15 +106,19 @@ void step_cost(Plan *p, Kernel *k) {
 }
 
 /* ---- the least work of a run ---- */
-static bool is_bf16(const IR *ir, Ref r) {
+static DType before_casts(const IR *ir, Ref r) {
   while (node(ir, r)->op == OP_CAST) r = operand(node(ir, r));
-  return node(ir, r)->dt == DT_BF16;
+  return (DType)node(ir, r)->dt;
+}
+
+static bool is_either(const IR *ir, const Node *product, DType d) {
+  return before_casts(ir, lhs(product)) == d || before_casts(ir, rhs(product)) == d;
 }
 
 /* The types for which an instruction may be faster than for floats. Whether it can be used does not count. */
 static MultiplyType multiply_type(const IR *ir, const Node *product) {
-  if (!dt_float((DType)product->dt)) return MULTIPLY_INT8;
-  if (is_bf16(ir, lhs(product)) || is_bf16(ir, rhs(product))) return MULTIPLY_BF16;
+  if (!dt_float((DType)product->dt)) return is_either(ir, product, DT_I16) ? MULTIPLY_INT16 : MULTIPLY_INT8;
+  if (is_either(ir, product, DT_BF16)) return MULTIPLY_BF16;
   return product->dt == DT_F64 ? MULTIPLY_F64 : MULTIPLY_F32;
 }
 

@@ -14,6 +14,10 @@ const IsaOp isa_op_table[] = {
   { "vpdpbusd256", FEAT_AVXVNNI,   DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
   { "vpmaddwd512", FEAT_AVX512,    DT_U8, DT_I8, DT_I32, 4,    16,   1,   1 }, /* on words: vpmaddubsw saturates */
   { "vpmaddwd",   FEAT_AVX2,       DT_U8, DT_I8, DT_I32, 4,    8,    1,   1 },
+  { "vpdpwssd",   FEAT_AVX512VNNI, DT_I16, DT_I16, DT_I32, 2,  16,   1,   1 },
+  { "vpdpwssd256", FEAT_AVXVNNI,   DT_I16, DT_I16, DT_I32, 2,  8,    1,   1 },
+  { "words512",   FEAT_AVX512,     DT_I16, DT_I16, DT_I32, 2,  16,   1,   1 }, /* vpmaddwd */
+  { "words256",   FEAT_AVX2,       DT_I16, DT_I16, DT_I32, 2,  8,    1,   1 },
   { "usdot",      FEAT_I8MM,       DT_U8, DT_I8, DT_I32, 4,    4,    1,   1 },
   { "sdot",       FEAT_DOTPROD,    DT_I8, DT_I8, DT_I32, 4,    4,    1,   1 },
   { "vmladava",   FEAT_MVE,        DT_I8, DT_I8, DT_I32, 16,   1,    1,   1 }, /* a vector of bytes, one sum */

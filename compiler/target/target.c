@@ -226,6 +226,12 @@ bool target_rounds_to_int(const Target *t, DType from, DType to) { /* vcvtr: all
   return t->arch == ARCH_ARM && from == DT_F32 && dt_int(to) && (to == DT_I32 || dtype_info[to].bits < 32);
 }
 
+bool target_packs(const Target *t, int lanes) {
+  return (t->features & FEAT_AVX512 && lanes == 16) || (t->features & FEAT_AVX2 && lanes == 8);
+}
+
+bool target_adds_words(const Target *t, int lanes) { return target_packs(t, lanes); }
+
 bool target_scales(const Target *t, DType d, int lanes) { return t->features & FEAT_AVX512 && d == DT_F32 && lanes == 16; }
 
 /* The preprocessor condition for an architecture with the floating-point instructions of all its rows. */

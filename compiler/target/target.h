@@ -83,6 +83,10 @@ DType target_count(const Target *t);                  /* the type of chunk numbe
 /* t has an instruction that rounds a scalar of type `from` to the nearest integer, as i32. A few further instructions saturate it
  * to type `to`. */
 bool target_rounds_to_int(const Target *t, DType from, DType to);
+/* t has an instruction that rounds so many floats to i32, for the C backend's helper `pack`, which makes bytes of them. */
+bool target_packs(const Target *t, int lanes);
+/* t has an instruction that multiplies pairs of words and adds them up in so many lanes of i32. */
+bool target_adds_words(const Target *t, int lanes);
 /* t has an instruction that multiplies this number of lanes of type d by powers of two (SCALB). */
 bool target_scales(const Target *t, DType d, int lanes);
 

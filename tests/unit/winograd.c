@@ -36,21 +36,27 @@ static Ref weight(IR *ir, int rank, const int64_t *dims, uint64_t seed) {
  * of h, unless both; last: as formats keep weights that have channels behind. */
 typedef struct Shape { int64_t n, c, k, h, w, kh, kw, pad, stride, dilation; bool last; int64_t groups; bool one_stride; } Shape;
 
-static Ref convolution(IR *ir, const Shape *s) {
+/* x is padded by `fill`, w is [k,c,kh,kw] in groups; both are converted to d */
+static Ref convolution_of(IR *ir, const Shape *s, Ref x, Ref w, int64_t fill, DType d) {
   int64_t sw = s->one_stride ? 1 : s->stride, g = s->groups ? s->groups : 1, c = s->c / g, k = s->k / g;
   int64_t oh = (s->h + 2 * s->pad - (s->kh - 1) * s->dilation - 1) / s->stride + 1,
           ow = (s->w + 2 * s->pad - (s->kw - 1) * s->dilation - 1) / sw + 1;
-  Ref x = g_param(ir, DT_F32, 4, (int64_t[]){ s->n, s->c, s->h, s->w }, 0);
-  Ref w = s->last ? g_permute(ir, weight(ir, 4, (int64_t[]){ s->kh, s->kw, c, s->k }, 3), (int64_t[]){ 3, 2, 0, 1 })
-                  : weight(ir, 4, (int64_t[]){ s->k, c, s->kh, s->kw }, 3);
   int64_t pad[4] = { 0, 0, s->pad, s->pad };
-  x = g_pad(ir, x, pad, pad, c_int(ir, DT_F32, 0));
+  x = g_cast(ir, g_pad(ir, x, pad, pad, c_int(ir, (DType)node(ir, x)->dt, fill)), d);
+  w = g_cast(ir, w, d);
   x = g_window(ir, x, 2, oh, s->kh, s->stride, s->dilation);
   x = g_window(ir, x, 3, ow, s->kw, sw, s->dilation);
   x = g_reshape(ir, x, 8, (int64_t[]){ s->n, g, 1, c, oh, ow, s->kh, s->kw });
   w = g_reshape(ir, w, 8, (int64_t[]){ 1, g, k, c, 1, 1, s->kh, s->kw });
   return g_reshape(ir, g_reduce(ir, OP_ADD, g_binary(ir, OP_MUL, x, w), 1u << 3 | 1u << 6 | 1u << 7), 4,
                    (int64_t[]){ s->n, s->k, oh, ow });
+}
+
+static Ref convolution(IR *ir, const Shape *s) {
+  const int64_t c = s->c / (s->groups ? s->groups : 1);
+  Ref w = s->last ? g_permute(ir, weight(ir, 4, (int64_t[]){ s->kh, s->kw, c, s->k }, 3), (int64_t[]){ 3, 2, 0, 1 })
+                  : weight(ir, 4, (int64_t[]){ s->k, c, s->kh, s->kw }, 3);
+  return convolution_of(ir, s, g_param(ir, DT_F32, 4, (int64_t[]){ s->n, s->c, s->h, s->w }, 0), w, 0, DT_F32);
 }
 
 static GIO named(const IR *ir, Ref r, const char *name) {
@@ -163,7 +169,7 @@ static void the_table_is_right(void **state) {
   for (int t = 4; t <= MAX_TILE; t++)
     for (int r = 2; r < t; r++) {
       Transform f;
-      transform_make(t, r, &f);
+      transform_make(t, r, false, &f);
       for (int i = 0; i < f.m; i++)
         for (int k = 0; k < r; k++) {
           double sum = 0;
@@ -175,6 +181,78 @@ static void the_table_is_right(void **state) {
           assert_true(sum <= points[t].amplification);
         }
     }
+}
+
+/* Bytes, half of them extremes, or only extremes */
+static int8_t *bytes(IR *ir, int64_t n, uint64_t seed, bool extreme) {
+  int8_t *p = arena_alloc(&ir->ctx->model, (size_t)n);
+  for (int64_t i = 0; i < n; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    p[i] = extreme || seed >> 63 ? (int8_t)(seed >> 62 & 1 ? 127 : -128) : (int8_t)(seed >> 40);
+  }
+  return p;
+}
+
+static Tensor byte_tensor(IR *ir, DType d, const int64_t *dims, uint64_t seed, bool extreme) {
+  Tensor t = { .dt = d, .rank = 4, .elems = dims_elems(dims, 4) };
+  memcpy(t.dims, dims, 4 * sizeof *dims);
+  t.data = bytes(ir, t.elems, seed, extreme);
+  return t;
+}
+
+/* All tiles that sums of bytes may have give the sums of the definition, to the last bit; returns how many there are */
+static int exact_ways(IR *ir, const Shape *s, DType d, bool extreme) {
+  const Tensor in = byte_tensor(ir, d, (int64_t[]){ s->n, s->c, s->h, s->w }, 5, extreme);
+  const Tensor weights = byte_tensor(ir, DT_I8, (int64_t[]){ s->k, s->c / (s->groups ? s->groups : 1), s->kh, s->kw }, 3, extreme);
+  const Tensor *ins[1] = { &in };
+  Ref x = g_param(ir, d, 4, in.dims, 0), w = g_weight(ir, ir_tensor(ir, &weights));
+  Ref before = convolution_of(ir, s, x, w, d == DT_U8 ? 200 : -7, DT_I32);
+  Tensor sums, tiles;
+  Windows v;
+  Costs c = { .t = &machine };
+  int ways = 0;
+  assert_true(interp_graph(ir, &before, 1, ins, &ir->ctx->model, false, 0, &sums));
+  assert_true(find_windows(ir, view_base(ir, before), &v) && v.whole);
+  v.most = most_of_sums(ir, &v);
+  for (int k = 1; k < numbers_of(&v); k++) {
+    if (!set_points(&v, k, 1)) continue;
+    Ref after = g_reshape(ir, rewritten(ir, &v, &c), 4, node(ir, before)->dims);
+    assert_true(interp_graph(ir, &after, 1, ins, &ir->ctx->model, false, 0, &tiles));
+    assert_memory_equal(tiles.data, sums.data, (size_t)sums.elems * 4);
+    ways++;
+  }
+  VEC_FREE(&c.made);
+  return ways;
+}
+
+static void sums_of_bytes_are_exact(void **state) {
+  static const Shape shapes[] = {
+    { 1, 16, 16, 16, 16, 3, 3, 1, 1, 1, false, 0, false }, { 2, 6, 5, 7, 9, 3, 3, 1, 1, 1, false, 0, false },
+    { 1, 8, 4, 12, 12, 5, 5, 2, 1, 1, false, 0, false },   { 1, 8, 4, 1, 40, 1, 3, 0, 1, 1, false, 0, false },
+    { 1, 4, 8, 9, 9, 2, 4, 0, 1, 1, false, 0, false },     { 2, 12, 24, 9, 11, 3, 3, 1, 1, 1, false, 3, false },
+    { 1, 8, 8, 17, 15, 3, 3, 1, 2, 1, false, 0, true },    { 1, 4, 8, 9, 11, 3, 3, 1, 1, 1, false, 4, false },
+  };
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    for (int k = 0; k < 4; k++) assert_true(exact_ways(*state, &shapes[i], k & 1 ? DT_U8 : DT_I8, k & 2) > 0);
+}
+
+/* The most that a sum can be decides: tiles of six know 26 bits of it, tiles of four 30. */
+static void large_sums_have_smaller_tiles(void **state) {
+  IR *ir = *state;
+  for (int64_t channels = 64; channels <= 256; channels *= 4) {
+    const Shape s = { 1, channels, 2, 8, 8, 3, 3, 1, 1, 1, false, 0, false };
+    Tensor w = byte_tensor(ir, DT_I8, (int64_t[]){ 2, channels, 3, 3 }, 3, true);
+    memset((void *)w.data, 127, (size_t)w.elems);
+    Ref x = g_param(ir, DT_U8, 4, (int64_t[]){ 1, channels, 8, 8 }, 0);
+    Ref sum = convolution_of(ir, &s, x, g_weight(ir, ir_tensor(ir, &w)), 0, DT_I32);
+    Windows v;
+    assert_true(find_windows(ir, view_base(ir, sum), &v));
+    v.most = most_of_sums(ir, &v);
+    assert_true(v.most == 255.0 * 127 * 9 * (double)channels);
+    assert_true(set_points(&v, 3 + SIZES * 3, 1) == (channels == 64)); /* 6 by 6 */
+    assert_true(set_points(&v, 1 + SIZES * 1, 1));                     /* 4 by 4 */
+    assert_false(set_points(&v, 5 + SIZES * 1, 1));                    /* 8: its points are no integers */
+  }
 }
 
 static void points_are_chosen(void **state) {
@@ -271,6 +349,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(the_function_stays, setup, teardown),
     cmocka_unit_test(the_table_is_right),
+    cmocka_unit_test_setup_teardown(sums_of_bytes_are_exact, setup, teardown),
+    cmocka_unit_test_setup_teardown(large_sums_have_smaller_tiles, setup, teardown),
     cmocka_unit_test_setup_teardown(points_are_chosen, setup, teardown),
     cmocka_unit_test_setup_teardown(others_are_left, setup, teardown),
     cmocka_unit_test_setup_teardown(ranges_have_roles, setup, teardown),
