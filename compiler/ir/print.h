@@ -33,6 +33,6 @@ void print_weight(Printer *p, uint32_t number, const Tensor *t, Sb *blob, const 
 void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot); /* without the line end; slot: number to write in place
                                                                        of Buf.slot */
 void print_kernel(Printer *p, const Ref *roots, size_t n); /* all nodes below roots; no lines of buffers if p->table is set */
-void print_program(Printer *p, const Ref *list, size_t n); /* likewise */
+void print_program(Printer *p, const Ref *list, size_t n); /* all nodes of the list; buffers as in print_kernel */
 void print_end(Printer *p);                            /* frees the names that a kernel or a program defined */
 #endif
