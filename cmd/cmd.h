@@ -596,8 +596,8 @@ void worker_paced(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
 const int *kernel_of_launches(const Plan *p, size_t *n);  /* the kernel of each of the *n launches of a plan for a device */
 /* Writes a header for TGC_HOOKS that records stamps, and returns its path. steps: stamps of a run */
 const char *hooks_write(Ctx *c, const char *scratch, int steps);
-/* Starts a program in place of the child of worker_model; it reads and writes such lines as that child. what: its name in
- * messages. argv: its command, with NULL at the end */
+/* Starts a program in place of the child of worker_model; it reads and writes such lines as that child. Messages call it by
+ * the text `what`. argv: its command, with NULL at the end */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
 /* Requests a block of runs. First the child warms up: it makes at least one run, for at least 2 ms. Then it times runs, until
  * `runs` of them are done or `seconds` have passed, whichever is earlier. Appends their times in ms to `times`. */

@@ -7,7 +7,7 @@
 #include "ir/print.h"
 #include "plan_text.h"
 
-enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 }; /* greatest numbers in a dump: of any int; of a size in an opt */
+enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 }; /* greatest numbers in a dump: for any int; for a size in an opt */
 
 typedef enum {
   F_FLAG,                  /* bool: true if the name of the field stands there, without a value */

@@ -24,7 +24,7 @@ typedef struct LockLine {
   bool partial;            /* the search was not finished */
   bool model;              /* chosen by the cost model, not measured */
   const char *note;        /* origin of the schedule, in words */
-  bool used;               /* a nest has this key */
+  bool used;               /* a nest of the model has this key */
 } LockLine;
 typedef struct Lock {
   ScheduleSource source;   /* first member: a Lock is a ScheduleSource */
@@ -260,7 +260,7 @@ typedef struct Lab {       /* state that all batches share */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries the candidates of the task; false: interrupted or out of time */
 /* Writes promising candidates of the task as files of a job to the scratch folder. False: time was up, the search was
- * interrupted, or tgc cannot lower a candidate; that candidate is then OUT_FAILED */
+ * interrupted, or tgc cannot lower a candidate. Then this candidate's outcome is OUT_FAILED */
 bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */

@@ -94,7 +94,8 @@ typedef struct Ragged {
   Count *counts;        /* n ragged results */
   size_t n;
   Ref over;             /* bool of rank 0: a result that is not in counts was cut off; 0: there is no such result */
-  uint8_t *axis;        /* by Ref, for Refs below `known`: the axis of the node that has valid and invalid entries (ragged.c) */
+  uint8_t *axis;        /* by Ref, for Refs below `known`: the axis along which the node has valid and invalid entries, in a
+                           code of ragged.c */
   Ref known, room;      /* room: number of Refs for which axis has memory */
 } Ragged;
 #define LIST_TAG 0x80000000u /* this bit is set in a Ref that is an index into Build.lists */
