@@ -599,8 +599,8 @@ void worker_paced(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
 const int *kernel_of_launches(const Plan *p, size_t *n);  /* the kernel of each of the *n launches of a plan for a device */
 /* Writes a header for TGC_HOOKS that records stamps, and returns its path. steps: stamps of a run */
 const char *hooks_write(Ctx *c, const char *scratch, int steps);
-/* Starts a program that reads and writes the same lines, and that messages call `what`. argv: its command, with NULL at the
- * end */
+/* Starts a program in place of the child of worker_model; it reads and writes such lines as that child. Messages call it by
+ * the text `what`. argv: its command, with NULL at the end */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
 /* Requests a block of runs. First the child warms up: it makes at least one run, for at least 2 ms. Then it times runs, until
  * `runs` of them are done or `seconds` have passed, whichever is earlier. Appends their times in ms to `times`. */
@@ -679,8 +679,8 @@ DType rounding_type(const Options *o, DType output);      /* the type in which a
                                                              --precision and --weights */
 /* By output: a tensor with the variance of each element's rounding error, in a run on the inputs `in`. NULL: not known */
 Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in);
-/* The largest error of an element that is taken for rounding: 4 times that of `rounded`, an evaluation that rounds after each
- * op */
+/* The largest error of an element that is taken for rounding: 4 times the largest error in `rounded`. `rounded` has the values
+ * of an evaluation that rounds after each op. */
 double rounding_cost(const Tensor *rounded, const Tensor *exact);
 double rounding_cap(const Tensor *want, double fallback);  /* largest error that a variance may excuse; at least `fallback` */
 /* the error of an element that its variance excuses: 8 standard deviations, at most cap */
@@ -705,7 +705,7 @@ bool metric_falls(int m);                                 /* whether less is bet
 typedef struct RequireParts { size_t metric_n, output_n; const char *output; bool least; double limit; } RequireParts;
 bool requirement_parse(const char *text, RequireParts *r); /* false: the text is not of this form */
 bool metric_known(const Options *o, const char *name, size_t n); /* whether it is built in, or given with --metric */
-void metric_choices(const Options *o, Arena *a, Texts *words); /* adds the names of all these metrics */
+void metric_choices(const Options *o, Arena *a, Texts *words); /* adds the names of all metrics that metric_known accepts */
 /* Computes all built-in metrics of an output over `runs` runs. got, want, d: for run r, the output's value, its reference and
  * their Diff have the index r * stride. */
 void metrics_measure(const Tensor *got, const Tensor *want, size_t runs, size_t stride, const Diff *d, double out[METRIC_COUNT]);
@@ -756,7 +756,7 @@ void callgraph_read(Ctx *c, CallGraph *g, const char *path); /* adds the functio
 /* Reads a file of x86-64 assembly. Adds to Function.bytes the bytes that a function skips to align its frame. */
 void callgraph_read_code(Ctx *c, CallGraph *g, const char *path);
 /* Bytes of stack on the deepest call path from the function `entry`; -1: there is no such function. follow: a call by pointer may
- * reach each static function that is not called by name */
+ * reach each static function that is not called by name; else it reaches no function */
 int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
 bool is_indirect(const Function *f);                      /* whether f is gcc's stand-in for calls by pointer */
 void callgraph_free(CallGraph *g);

@@ -9,5 +9,5 @@ int64_t memory_excess(int64_t bytes, int64_t limit);  /* bytes above the limit, 
 /* A message if the plan exceeds a limit; NULL: it does not. *at: sink of the kernel during which most of the arena is in use, or
  * of the first kernel that reads the largest weight; 0: none */
 const char *memory_problem(const Plan *p, int64_t max_arena, int64_t max_weights, Ref *at);
-void growth_report(Plan *p, const MemoryGoal *m);     /* fills in Plan.growth from m->granted, except its field `arena` */
+void growth_report(Plan *p, const MemoryGoal *m);     /* fills in Plan.growth from m->granted; Plan.growth.arena stays 0 */
 #endif

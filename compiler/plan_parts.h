@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_parts.h: internal to dumps: attributes of lines are fields of structures (plan_fields.c). plan_write.c writes them, and
- * plan_read.c reads them. */
+/* plan_parts.h: internal to dumps. An attribute of a line is a field of a structure; plan_fields.c has tables of these fields.
+ * plan_write.c writes the attributes, and plan_read.c reads them. */
 #ifndef TGC_PLAN_PARTS_H
 #define TGC_PLAN_PARTS_H
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "plan_text.h"
 
-enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 }; /* limits in a dump: any int; sizes in an opt */
+enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 }; /* greatest numbers in a dump: for any int; for a size in an opt */
 
 typedef enum {
   F_FLAG,                  /* bool: true if the name of the field stands there, without a value */
@@ -65,7 +65,7 @@ void put_packed(Writer *w);
 void put_kernels(Writer *w);
 void put_memory(Writer *w);
 
-/* ---- plan_read.c: each read_ function reads the rest of a line that begins with this word ---- */
+/* ---- plan_read.c: a function read_WORD reads the rest of a line that begins with WORD ---- */
 /* A name of n characters that is used before the line that defines it. owner: index into Reader.placed; at: offset in its
  * Place */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;

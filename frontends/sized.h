@@ -6,7 +6,7 @@
 #include "../compiler/graph/graph.h"
 #include "frontends.h"
 
-/* A replaced node. In the model it was a CAT or a SHRINK, the places of whose elements depend on the sizes of the run. */
+/* A replaced node. In the model it was a CAT or a SHRINK in which the places of elements depend on the sizes of the run. */
 typedef struct Placed {
   Ref now;                             /* the node that has taken its place */
   const Node *was;                     /* the node as the front end built it */

@@ -104,8 +104,8 @@ int tgcrt_cpu_check(uint32_t wanted);
 /* A state: a value that a model keeps from one run to the next. The memory of all states begins with a cursor for each of them, a
  * uint64_t. A state consists of `outer` blocks of `block` bytes, the first of which begins `at` bytes from the beginning of that
  * memory. In each block, the state's value is the `keep` bytes from cursor * step on. Each run adds 1 to the cursor. When the
- * cursor reaches `slots`, it becomes 0. Some states are windows, to which each run appends entries. Their value is then copied to
- * the beginning of each block. */
+ * cursor reaches `slots`, it becomes 0. Some states are windows, to which each run appends entries. When the cursor of a window
+ * becomes 0, the window's value is copied to the beginning of each block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
   size_t init;        /* offset in the weights of the value before the first run; (size_t)-1: zeros */

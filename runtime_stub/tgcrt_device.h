@@ -69,7 +69,7 @@ enum { /* the memory that contains a buffer */
   TGCRT_PLACE_INPUT = 2,
   TGCRT_PLACE_OUTPUT = 3,
   TGCRT_PLACE_STATE = 4, /* a state's value, in work memory. `at`: the place for cursor 0; the place moves with the cursor */
-  TGCRT_PLACE_NEXT = 5   /* the next value of a state that has two places in work memory: the place that its value has not */
+  TGCRT_PLACE_NEXT = 5   /* the next value of a state that has two places in work memory: the place where its value is not */
 };
 
 typedef struct tgcrt_place { /* the place of a buffer that a launch accesses */

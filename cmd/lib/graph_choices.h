@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_choices.h: builds a model with other decisions of its passes, and times the whole model with each. */
+/* graph_choices.h: builds a model several times, with some decisions of passes changed, and times each of these models. */
 #ifndef TGC_GRAPH_CHOICES_H
 #define TGC_GRAPH_CHOICES_H
 #include "sides.h"

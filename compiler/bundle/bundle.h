@@ -134,11 +134,12 @@ typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins;
 KernelOrigins *kernel_origins(const Plan *p);  /* an element for each kernel, in the model's arena */
 const char *kernels_text(const Plan *p, const Repeats *repeats); /* text of all kernels */
 /* Two lists with a number for each row (has_row); `type` stands before each number. chunks_text: number of tasks for threads. A
- * task is Kernel.chunks_per_task chunks, or one chunk if that is 0. The number 0: the kernel is missing in a variant's file, so the
+ * task is Kernel.chunks_per_task chunks, or one chunk if that is 0. The number 0: a variant's file lacks the kernel, so the
  * baseline's file has it. groups_text: Kernel.group_size */
 const char *chunks_text(const Plan *p, const Repeats *repeats, const char *type);
 const char *groups_text(const Plan *p, const Repeats *repeats, const char *type);
-const char *rows_text(const Plan *p, const Repeats *folded); /* C code that turns `k`, the number of a call, into its row's */
+/* C code that turns `k`, the number of a call, into the number of the call's row */
+const char *rows_text(const Plan *p, const Repeats *folded);
 typedef struct JobForm { /* how job_text makes its function */
   const char *net, **in, **out; /* name of the bundle; names of fields */
   bool fat, stepped;            /* fat: a bundle for several machines; stepped: as in BundleOptions */
@@ -244,9 +245,9 @@ const char *module_nulls(const Rendering *r);  /* defines %null, which is true i
 const char *module_tables(const Rendering *r); /* tables of byte offsets, by iteration (CallMoves.table) */
 /* Computes from %kernel, the number of a kernel, its iteration %i and the number %call of the same call in iteration 0 */
 const char *module_iterations(const Rendering *r);
-const char *module_tables(const Rendering *r); /* tables of places, by iteration */
+const char *module_tables(const Rendering *r); /* declared above */
 const char *module_rows(const Plan *p, const Repeats *folded); /* computes %row from %kernel: rows_text for LLVM */
-const char *module_iterations(const Rendering *r); /* computes %call and %i from %kernel */
+const char *module_iterations(const Rendering *r); /* declared above */
 const char *module_calls(const Rendering *r);  /* a block of LLVM IR per call: case0, case1, ... */
 const char *module_cases(const Rendering *r);  /* rows of the switch that jumps to these blocks */
 const char *module_check_weights(const Rendering *r); /* the function NAME_check_weights, and its constants */

@@ -11,7 +11,7 @@
 typedef struct Decision {
   const char *pass, *key;  /* name of the pass; key of the node or kernel, with its number among those with equal keys */
   const char *value;       /* a word, or a schedule in braces */
-  const char *about;       /* readable name of what was decided about; may be NULL */
+  const char *about;       /* readable name of the node or kernel that the decision is about; may be NULL */
   bool used;               /* for a given decision: a pass asked for it */
 } Decision;
 
@@ -24,7 +24,7 @@ typedef struct DecisionSource {
   const char *(*find)(struct DecisionSource *s, const char *pass, const char *key); /* NULL: none */
 } DecisionSource;
 void decisions_from(Decisions *d, DecisionSource *s); /* sets the source; NULL: none */
-void decisions_begin(Decisions *d);                  /* starts a compilation: no question was asked yet */
+void decisions_begin(Decisions *d);                  /* starts a compilation: forgets earlier questions and decisions made */
 const Decision *decisions_given(const Decisions *d, size_t *n); /* the *n given decisions */
 const Decision *decisions_made(const Decisions *d, size_t *n); /* in the order in which they were made */
 

@@ -40,8 +40,8 @@ typedef struct SmallType {
   DType kept;                 /* the DType in which its values are kept */
   int bits, mantissa, least;  /* bits of an element; bits of its mantissa; exponent of the smallest normal number */
   double greatest;
-  /* NONE: neither NaN nor infinities; NAN: NaN only; INF: NaN and infinities; UNSIGNED: NaN has the bits of -0; POWERS: powers of
-   * two and NaN only, without sign and zero */
+  /* NONE: neither NaN nor infinities; NAN: NaN only; INF: NaN and infinities; UNSIGNED: NaN only, with the bits that -0 would
+   * have; POWERS: the values are positive powers of two and NaN, without 0 */
   enum { SMALL_NONE, SMALL_NAN, SMALL_INF, SMALL_UNSIGNED, SMALL_POWERS } special;
 } SmallType;
 const SmallType *small_type(int onnx);                   /* NULL: not one of these types */
@@ -131,7 +131,7 @@ typedef struct Node {
 typedef struct Origin {    /* the place in the user's model that a node comes from */
   const char *text;        /* "node 17 'conv1' (Conv, opset 11)" or "net.tg:12" */
   uint32_t index;          /* ordinal of the node or line, for sorting */
-  bool is_line;            /* the place is a line of a text; then the printed text does not mention it */
+  bool is_line;            /* the place is a line of a text; printed graphs leave such an origin out */
 } Origin;
 
 /* ---- constant tensors: row-major, dense, little-endian data at any alignment; whoever mapped it owns it ---- */
@@ -300,11 +300,11 @@ Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int 
               int rank, const int64_t *dims);
 /* r's op, type, arguments and shape with other sources; r itself if they are the same */
 Ref node_with_src(IR *ir, Ref r, const Ref *src);
-bool nodes_alike(const Node *x, const Node *y);               /* graph level: the same type and shape */
+bool nodes_alike(const Node *x, const Node *y);               /* graph level: x and y have the same type and shape */
 int64_t dims_elems(const int64_t *dims, int rank);            /* product; INT64_MAX on overflow */
-bool node_is_const(const IR *ir, Ref r, int64_t *bits);       /* CONST, or a view or BCAST of one */
-bool node_widens(const IR *ir, const Node *x);                /* a CAST between integers that keeps every value */
-bool node_is_exact(const IR *ir, const Node *x);              /* an ADD, SUB or MUL of integers that cannot wrap */
+bool node_is_const(const IR *ir, Ref r, int64_t *bits);       /* r is a CONST, or a view or BCAST of one; *bits gets its value */
+bool node_widens(const IR *ir, const Node *x);                /* x is a CAST between integers that keeps every value */
+bool node_is_exact(const IR *ir, const Node *x);              /* x is an ADD, SUB or MUL of integers that cannot wrap */
 /* least and greatest value of an integer or bool type. False for floats and 64-bit types, which get the bounds of int64_t. */
 bool dt_bounds(DType d, int64_t *lo, int64_t *hi);
 /* bits as CONST keeps them: truncated, then sign- or zero-extended; a bool is 0 or 1 */
@@ -498,8 +498,8 @@ static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) 
 /* As extent_in_run, for rows without Extent.at; the first `symbols` rows are the symbols */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
 const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula of its symbol: "(n+1)/2" */
-/* Numbers for the bundle's table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns the
- * number in this table of each row of IR.extents. *count: rows of the table after the symbols */
+/* Numbers for the bundle's table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns for
+ * each row of IR.extents its number in this table, or 0 if the table lacks it. *count: rows of the table after the symbols */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
 /* Least and greatest value of an index in a run. run: sizes by symbol; 0: this size may be any. iota: IOTAs below r have at most
  * this many elements; 0: all of theirs. False: not known */
@@ -513,7 +513,7 @@ int64_t greatest_size(const IR *ir, int number);
 int64_t size_in_run(const IR *ir, int number, const int64_t *run);
 bool size_is_allowed(const Symbol *s, int64_t size);
 void greatest_sizes(const Symbols *s, int64_t *run);
-/* Adds a condition. False: it holds for all elements, the list has one for this axis, or the list has no room for another one */
+/* Adds the condition `is`. False: this condition holds for all elements, the list has one for this axis, or the list is full */
 bool needed_add(IR *ir, Needed *to, Need is);
 void needed_only(IR *ir, Needed *to, Need is);       /* replaces the list's condition for this axis, or adds the new one */
 /* The need of two users: for each axis that both limit, the weaker of the two conditions, if one is weaker in all runs */
@@ -595,8 +595,8 @@ void ir_verify_program(const IR *ir, const Ref *list, size_t n);
 /* ---- rewriting (rewrite.c): tables of rules, indexed by root op, applied bottom-up to a fixed point ---- */
 typedef Ref (*RuleFn)(IR *ir, Ref r, void *arg); /* the replacement, or 0: the rule does not apply */
 typedef struct Rule { Op op; const char *name; RuleFn fn; } Rule; /* op OP_NONE ends a table */
-/* Rewrites the nodes below roots[]; roots[] gets the new Refs. BUG after a step budget linear in the size. hits[i] counts rule i;
- * hits may be NULL. Returns true if anything changed. */
+/* Rewrites the nodes below roots[]; roots[] gets the new Refs. BUG if rules are applied too often for the number of nodes.
+ * hits[i] counts how often rule i was applied; hits may be NULL. Returns true if anything changed. */
 bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits);
 bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* all nodes below the outputs */
 /* The same for rules that must not duplicate work. users maps each node to its number of uses before the rewriting. If a node is

@@ -110,7 +110,8 @@ bool scan_dims_fit(DType d, int rank, const int64_t *dims); /* the tensor's byte
 Ref parse_lookup(Parser *p, const char *s, size_t n);         /* the node with this name; fails if there is none */
 void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r the name; fails if it is taken */
 void parse_arity(Parser *p, const char *at, Op op);           /* fails if the line has too few or too many operands */
-/* Fills v in the form of Node.arg. v has room for 2 * MAX_RANK values; in kernels, for as many as a shuffle has lanes. */
+/* Fills v in the form of Node.arg, and returns the number of values. v has room for 2 * MAX_RANK values; in kernels, for as many
+ * as a shuffle has lanes. */
 int parse_args(Parser *p, const char *at, Op op, int64_t *v);
 DType parse_shared_type(Parser *p, Op op); /* type of literals that are LIT_RESULT or LIT_PEER; DT_NONE: none is given */
 Ref parse_operand(Parser *p, Op op, size_t i, DType shared); /* checks the type of source i; literals become CONST nodes */

@@ -13,7 +13,8 @@ typedef struct Printer {
   uint32_t *number;        /* by Ref: number in its name */
   uint32_t count[128];     /* names given so far, by letter */
   Origin from;             /* the origin of the next line, unless its text says otherwise */
-  bool table;              /* "from" is followed by a row of the text's table of origins, and every line has an origin */
+  bool table;              /* "from" is followed by a row of the text's table of origins, and every line has an origin. Else
+                              the origin itself follows "from", and a line of a text is no origin */
   uint32_t row;            /* with `table`: the row of the next line, unless its text says otherwise */
   void (*attributes)(const struct Printer *p, Ref r, void *arg); /* writes attributes at the end of a graph's line; may be NULL */
   bool (*attributed)(Ref r, void *arg); /* r has attributes, so it needs a line of its own */
@@ -33,6 +34,6 @@ void print_weight(Printer *p, uint32_t number, const Tensor *t, Sb *blob, const 
 void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot); /* without the line end; slot: number to write in place
                                                                        of Buf.slot */
 void print_kernel(Printer *p, const Ref *roots, size_t n); /* all nodes below roots; no lines of buffers if p->table is set */
-void print_program(Printer *p, const Ref *list, size_t n); /* likewise */
+void print_program(Printer *p, const Ref *list, size_t n); /* all nodes of the list; buffers as in print_kernel */
 void print_end(Printer *p);                            /* frees the names that a kernel or a program defined */
 #endif

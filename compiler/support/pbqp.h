@@ -17,8 +17,8 @@ void pbqp_edge(Pbqp *c, int a, int b, const double *cost);
 double pbqp_total(const Pbqp *c, const int *alternative);            /* total cost of the given alternatives, one per node */
 /* The part of the total cost that a node, its neighbours and all their edges have */
 double pbqp_cost_around(const Pbqp *c, const int *alternative, int node);
-/* Finds alternatives of least total cost, and returns it. fixed[node] >= 0 fixes that node's alternative; fixed may be NULL.
- * The result is exact if removing nodes with at most two neighbours empties the graph, as for series-parallel graphs. Otherwise
- * it is close: changing a single node never improves it. */
+/* Finds alternatives of least total cost, and returns this cost. fixed[node] >= 0 fixes that node's alternative; fixed may be
+ * NULL. The result is exact if removing nodes with at most two neighbours empties the graph, as for series-parallel graphs.
+ * Otherwise it is close: changing a single node never improves it. */
 double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative);
 #endif

@@ -81,7 +81,7 @@ int64_t caches_other(const Target *t); /* bytes of further memory that caches_pl
 void caches_place(const Target *t, void *other, const Placed *x, int n);
 
 /* ---- race.c ---- */
-/* How candidates run in the process that times them; it ends if one cannot run. self: what `begin` returned */
+/* How candidates run in the process that times them. This process ends if a candidate cannot run. self: what `begin` returned */
 typedef struct Course {
   void *(*begin)(Batch *b);
   double (*once)(void *self, int kernel, int repeat); /* seconds of a run, the mean of `repeat` runs */
@@ -98,8 +98,9 @@ double driver_limit(const Batch *b, bool incumbent);
 /* Call it if the driver refuses the program of all candidates. Reports candidates that the driver refuses even alone, and marks
  * them as bad. If there are none, it leaves out half of the candidates. */
 void device_refused(Batch *b, const char *why);
-void device_pass_on(const char *line); /* if a child's line says that device or compiler is gone: tells the tuner and ends */
-void device_ask(const Batch *b);   /* if the device is gone: tells the tuner, which ends the search, and ends this batch */
+void device_pass_on(const char *line); /* if the line says that the device or the compiler is gone: tells the tuner, and
+                                          ends this process */
+void device_ask(const Batch *b);   /* if the device is gone: tells the tuner, which ends the search, and ends this process */
 void *device_compare_open(Batch *b); /* a session for comparing two candidates; it ends with the process */
 /* Runs a kernel in such a session on random inputs. For each buffer i that kernel 0 writes, mem[i] gets the contents of buffer i.
  * seed, hard: as in fill */

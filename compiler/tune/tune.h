@@ -24,7 +24,7 @@ typedef struct LockLine {
   bool partial;            /* the search was not finished */
   bool model;              /* chosen by the cost model, not measured */
   const char *note;        /* origin of the schedule, in words */
-  bool used;               /* a nest has this key */
+  bool used;               /* a nest of the model has this key */
 } LockLine;
 typedef struct Lock {
   ScheduleSource source;   /* first member: a Lock is a ScheduleSource */
@@ -185,7 +185,7 @@ typedef struct Child {
 bool child_begin(Ctx *c, Child *k, const char *log);
 /* The next line of the child. False: none came in this time, or the child's output has ended (*ended) */
 bool child_line(Child *k, double seconds, Sb *line, bool *ended);
-int child_end(Child *k);                             /* kills the child's whole group; -> the wait status */
+int child_end(Child *k);                             /* kills the child's whole group, and returns the child's wait status */
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* sends a line to the parent */
 const char *why_ended(Ctx *c, int status);           /* in words */
 void child_limits(int cpu_seconds, int64_t memory);  /* limits this process; memory: bytes, 0: no new limit */
@@ -253,14 +253,14 @@ typedef struct Lab {       /* state that all batches share */
   void *interrupted_arg;
   int batches;             /* number of batches so far, for names of files */
   const char *header;      /* header file that was precompiled; it includes headers such as immintrin.h. NULL: none yet */
-  int wanted_header;       /* number of files that included such headers before */
+  int wanted_header;       /* number of files that included such headers before this one was precompiled */
   VEC(Built) built;        /* incumbents and references, which later batches use again */
   VEC(Ready) ready;        /* incumbents that the screen has compiled */
   double spent[SPENT_KINDS]; /* CPU seconds of all processes */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries the candidates of the task; false: interrupted or out of time */
-/* Writes promising candidates of the task as files of a job to the scratch folder. False: time was up, or a candidate failed,
- * whose outcome says so */
+/* Writes promising candidates of the task as files of a job to the scratch folder. False: time was up, the search was
+ * interrupted, or tgc cannot lower a candidate. Then this candidate's outcome is OUT_FAILED */
 bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* walk.h: a walk over the neighbours of a schedule: schedules of the nest that differ from it in one respect. neighbours.c and
- * device_neighbours.c do it. */
+ * device_neighbours.c make such walks. */
 #ifndef TGC_TUNE_WALK_H
 #define TGC_TUNE_WALK_H
 #include "tune.h"

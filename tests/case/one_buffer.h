@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* one_buffer.h: for tests that run the kernels of a plan for a CPU on a GPU's driver or an emulator. All values of the plan lie
- * in one buffer, the only parameter of each kernel. put_source writes the source, with a kernel for each call of the plan. Its
- * language is that of the plan's backend (backends/dialect.h). */
+/* one_buffer.h: for tests that make a plan for a CPU, and run its kernels by a GPU's driver or by an emulator. All values of the
+ * plan lie in one buffer, the only parameter of each kernel. put_source writes the source, with a kernel for each call of the
+ * plan. Its language is that of the plan's backend (backends/dialect.h). */
 #ifndef TGC_ONE_BUFFER_H
 #define TGC_ONE_BUFFER_H
 #include "../../backends/dialect.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* opencl_run.h: runs graphs that are compiled for an OpenCL device. It runs them in this process, with the runtime file
- * tgcrt_opencl.c. Texts `why` have 512 bytes and get the first message; "": there is none. */
+ * tgcrt_opencl.c. Each `why` is a buffer of 512 bytes that gets the first message; "": there is none. */
 #ifndef TGC_TESTS_OPENCL_RUN_H
 #define TGC_TESTS_OPENCL_RUN_H
 #include "../../backends/backends.h"

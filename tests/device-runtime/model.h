@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* model.h: for tests of a bundle for a device: a context of the network in net.cl, its memory, and the same arithmetic on the
- * host. The network has two states. `total` grows by x * weight in each run. `past` is a window of the last three of two rows of
- * products. Its outputs are y, h and v, and `at` is an input that is used as an index. */
+ * host. The network has two states. `total` grows by x * weight in each run. `past` is a window. It keeps the last three products
+ * of each of two rows. The network's outputs are y, h and v, and `at` is an input that is used as an index. */
 #include "net.h"
 #include <dlfcn.h>
 #include <stdio.h>

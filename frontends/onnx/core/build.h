@@ -89,11 +89,13 @@ typedef struct Notes { Ref *p; size_t n; } Notes; /* n values */
 typedef struct Count { const char *name; Ref there, total; int64_t room; } Count;
 typedef struct Ragged {
   int64_t most;         /* entries reserved for a ragged result, by --capacity; 0: the option is not given */
-  int64_t wanted;       /* entries of such outputs: the option's number. If it is 1, most is 2 (ragged.c) */
+  int64_t wanted;       /* entries that such a result has as an output: the number that the option gives. If it is 1, `most` is 2
+                           (ragged.c) */
   Count *counts;        /* n ragged results */
   size_t n;
   Ref over;             /* bool of rank 0: a result that is not in counts was cut off; 0: there is no such result */
-  uint8_t *axis;        /* by Ref, for Refs below `known`: the axis of the node that has valid and invalid entries (ragged.c) */
+  uint8_t *axis;        /* by Ref, for Refs below `known`: the axis along which the node has valid and invalid entries, in a
+                           code of ragged.c */
   Ref known, room;      /* room: number of Refs for which axis has memory */
 } Ragged;
 #define LIST_TAG 0x80000000u /* this bit is set in a Ref that is an index into Build.lists */
@@ -128,7 +130,8 @@ struct Build {        /* the state of a builder */
   KeyList *keys;      /* labels of all ZipMaps so far */
   bool *beyond;       /* set if a body fails because of a limit of tgc, although the model is valid */
   Notes *wrong;       /* bools of rank 0; a run in which one is true had an index out of range. NULL: they are not recorded */
-  bool declared_count; /* the shapes that the model declares hold: the user has not changed an extent */
+  bool declared_count; /* the shapes that the model declares are right: the user has changed no extent, and --capacity is
+                          not given */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body that may come after the loop's end. There even constant
                          indices may be out of range */
 };
@@ -280,8 +283,8 @@ void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);
 
 /* ---- capacity_ops.c: operators whose result size depends on data; the results have as many rows as --capacity says ---- */
 int64_t need_capacity(const Build *b);          /* Ragged.most; fails if --capacity is not given */
-/* Records that the first `total` rows of the ONNX node's result are valid. Returns for each row whether it is:
- * bool[Ragged.most] */
+/* Records that the first `total` rows of the ONNX node's result are valid. Returns bool[Ragged.most]:
+ * for each row, whether it is valid */
 Ref counted_rows(Build *b, Ref total);
 void nonzero_of_data(Build *b);                 /* builds NonZero */
 void compress_by_data(Build *b, Ref from, int axis); /* builds Compress; from: its input */
@@ -308,8 +311,8 @@ const int64_t *implied_ints(Build *b, int k, const char *name, int *n, Wild wild
 const int64_t *shape_ints(Build *b, int k, const char *name, int *n, Wild wild); /* implied: the declared shape of result 0 */
 const int64_t *extent_int(Build *b, int k, const char *name, int *n, int axis);  /* implied: its extent along this axis */
 
-/* ---- lists.c: sequences and optionals. Among the inputs and outputs of the graph, each of their tensors is one of its own
- * ---- */
+/* ---- lists.c: sequences and optionals. Each tensor of a list that the model takes or gives is an input or output of the
+ * graph ---- */
 Ref list_ref(Build *b, Items *items, int64_t n);  /* the first n of the items */
 void list_push(Build *b, Items *items, Ref r);    /* appends r to the items */
 Ref new_list(Build *b, int64_t n, const Ref *r);  /* a sequence of n tensors */
