@@ -245,9 +245,8 @@ const char *module_nulls(const Rendering *r);  /* defines %null, which is true i
 const char *module_tables(const Rendering *r); /* tables of byte offsets, by iteration (CallMoves.table) */
 /* Computes from %kernel, the number of a kernel, its iteration %i and the number %call of the same call in iteration 0 */
 const char *module_iterations(const Rendering *r);
-const char *module_tables(const Rendering *r); /* declared above */
-const char *module_rows(const Plan *p, const Repeats *folded); /* computes %row from %kernel: rows_text for LLVM */
-const char *module_iterations(const Rendering *r); /* declared above */
+/* Statements that compute %row, a row of the tables by call, from %kernel, the number of the call (rows_text for C) */
+const char *module_rows(const Plan *p, const Repeats *folded);
 const char *module_calls(const Rendering *r);  /* a block of LLVM IR per call: case0, case1, ... */
 const char *module_cases(const Rendering *r);  /* rows of the switch that jumps to these blocks */
 const char *module_check_weights(const Rendering *r); /* the function NAME_check_weights, and its constants */
