@@ -196,9 +196,19 @@ static void count_uses(Render *w) {
   }
 }
 
+/* Whether the loop at `at` has no loop inside and accesses shared memory: it walks the terms of panels, or copies to them. */
+static bool walks_panels(const Render *w, size_t at) {
+  const Refs *prog = &w->k->prog;
+  const Node *x = node(w->ir, prog->p[at + 1]);
+  bool found = false;
+  for (size_t i = at + 1; x->op != OP_END && x->op != OP_LOOP; x = node(w->ir, prog->p[++i]))
+    found |= is_access(x) && w->ir->bufs.p[buffer_id(node(w->ir, access_buffer(x)))].kind == BUF_SHARED;
+  return found && x->op == OP_END;
+}
+
 /* A loop that runs once becomes the condition of its gate. */
-static void open_loop(Render *w, const Node *x) {
-  const Node *r = node(w->ir, loop_range(x));
+static void open_loop(Render *w, size_t at) {
+  const Node *x = node(w->ir, w->k->prog.p[at]), *r = node(w->ir, loop_range(x));
   if (range_is_place(range_kind(r))) {
     open_place(w, loop_range(x));
     return;
@@ -216,6 +226,8 @@ static void open_loop(Render *w, const Node *x) {
                                     : arena_printf(&w->a, "%lld", (long long)range_extent(r));
   const char *begin = bound(w, "begin", "0", r), *end = bound(w, "end", last, r);
   w->text[refmap_get(&w->at, loop_range(x)) - 1] = name;
+  const char *unroll = w->l->unroll[range_kind(r) != RK_REDUCE];
+  if (unroll && !*gate && walks_panels(w, at)) sb_puts(w->o, unroll);
   sb_printf(w->o, "%*s%s", w->indent, "", gate);
   put_loop_head(w, w->o, (DType)r->dt, name, begin, end);
   sb_puts(w->o, " {\n");
@@ -244,7 +256,7 @@ static bool put_statement(Render *w, size_t at) {
   switch ((Op)x->op) {
   case OP_RANGE: return true;
   case OP_SIZE: w->text[at] = (char *)(uintptr_t)size_text(w, size_id(x), (DType)x->dt); return true;
-  case OP_LOOP: open_loop(w, x); return true;
+  case OP_LOOP: open_loop(w, at); return true;
   case OP_END: close_loop(w, at); return true;
   case OP_BARRIER: sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->barrier); return true;
   case OP_ACC:

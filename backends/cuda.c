@@ -18,7 +18,7 @@ static const Dialect dialect = {
   .kernel = "extern \"C\" __global__ void __launch_bounds__($k) ", .helper = "static __device__ __forceinline__ ", .global = "",
   .restricted = "__restrict__ ", .local = "", .loop = "for ($T $0 = $a; $0 < $b; $0++)",
   .parameter = "$q$E *$0b$k", .block = "blockIdx.$d", .thread = "threadIdx.$d", .shared = "__shared__ __attribute__((aligned(16))) ",
-  .barrier = "__syncthreads()",
+  .unroll = { "#pragma unroll 4\n", "#pragma unroll 16\n" }, .barrier = "__syncthreads()",
   .more =
       "@text INT32_M INT64_M\n#define INT32_MAX 2147483647\n#define INT32_MIN (-INT32_MAX - 1)\n"
       "#define INT64_MAX 9223372036854775807LL\n#define INT64_MIN (-INT64_MAX - 1)\n"

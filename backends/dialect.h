@@ -45,6 +45,9 @@ typedef struct Dialect {
   const char *block, *thread; /* number of the block, and of the thread in its block, in dimension $k */
   const char *shared;      /* storage class of shared memory */
   const char *aligned;     /* words behind a declaration of shared memory that align it for any vector; NULL: there are none */
+  /* Lines before innermost loops that access panels in shared memory: over terms, and of copies; the compiler unrolls them.
+   * NULL: none */
+  const char *unroll[2];
   const char *barrier;     /* statement at which the threads of a block wait for each other */
   bool parts_wait;         /* print more barriers around a launch's part that has some: else PoCL miscompiles it (places.c) */
   const char *exchange;    /* the value of $a in the thread of the warp whose number is this thread's number XOR $k */

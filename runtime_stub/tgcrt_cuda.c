@@ -124,6 +124,7 @@ typedef struct Session {
   Cu cu;
   void *stream, *module, *event;
   uint64_t memory, weights;  /* addresses on the device; memory: work, inputs, outputs */
+  uint64_t begin;            /* while launches are timed: the event before the first */
   uint64_t values;           /* where the inputs begin */
   size_t in_bytes, out_bytes, stage_bytes;
   unsigned char *pinned;     /* a guard's byte of each run, then the stage */
@@ -552,9 +553,10 @@ static int has_moved(const tgcrt_net *net, size_t k) { /* a state of it */
   return 0;
 }
 
-/* So many launches from the first on, one by one; events: one for each of them, or NULL */
+/* So many launches from the first on, one by one; events: one for each of them, or NULL. Another event, s->begin, comes before
+ * the first: copies of inputs, which come earlier, take no part of a launch's time. */
 static int32_t launch_some(Session *s, const tgcrt_net *net, size_t first, size_t n, const uint64_t *events) {
-  int32_t result = 0;
+  int32_t result = events ? s->cu.cuEventRecord((void *)(uintptr_t)s->begin, s->stream) : 0;
   size_t k;
   for (k = 0; k < n && !result; k++) {
     result = launch(s, net, first + k, s->stream);
@@ -717,19 +719,17 @@ static int enqueue_part(Session *s, const tgcrt_net *net, size_t first, size_t n
 static int profile_some(Session *s, const tgcrt_net *net, const void *const *in, void *const *out, size_t first, size_t n,
                         uint64_t *times) {
   int32_t result;
-  uint64_t begin = 0;
   size_t made = 0;
   int status = settle_all(&s->core);
   if (status) return status;
   memset(times, 0, n * sizeof *times);
-  result = make_event(s, &begin);
+  result = make_event(s, &s->begin);
   if (result) return refused(&s->core.device, result, "an event that measures", TGCRT_DEVICE);
   while (made < n && !(result = make_event(s, &times[made]))) made++;
   status = refused(&s->core.device, result, "an event that measures", TGCRT_DEVICE);
-  if (!status) status = lose(&s->core, s->cu.cuEventRecord((void *)(uintptr_t)begin, s->stream), "cuEventRecord");
   if (!status) status = in ? enqueue_values(&s->core, net, in, out, times) : enqueue_part(s, net, first, n, times);
   if (!status) status = settle_all(&s->core);
-  result = read_times(s, made, begin, times, !status);
+  result = read_times(s, made, s->begin, times, !status);
   return status ? status : lose(&s->core, result, "cuEventElapsedTime");
 }
 

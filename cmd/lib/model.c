@@ -178,7 +178,7 @@ Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *
   if (p && p->in->precision == PREC_BF16 && bf16_rate(t) > 0 && !narrow_pairs(PREC_BF16, t) && !o->quiet)
     note(c,
          "--precision=bf16 multiplies in fp32 for %s: its bf16 instructions make %.2g times as many products; "
-         "large weights are rounded all the same",
+         "large weights of few products are rounded all the same",
          t->facts ? t->facts->name : t->isa, bf16_rate(t));
   if (p && p->in->precision == PREC_FP16_ARITH && !half_sums(PREC_FP16_ARITH, t) && !o->quiet)
     note(c,

@@ -4,6 +4,9 @@
  * little. A fact that cannot be measured stays 0. */
 #include "probe.h"
 #include <sched.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 void facts_measure(double *fact, int cores, double seconds);
@@ -153,7 +156,18 @@ INSTRUCTION(run_bf16, "bfmmla %0.4s, %1.8h, %2.8h")
 #define BF16_PRODUCTS 16
 #endif
 #if defined __AVX512FP16__ && LANES == 16
-INSTRUCTION(run_fp16, "vfmadd231ph %1, %2, %0")
+/* A half of memory is spread to all lanes for three products, as in a kernel: it takes an instruction on a port of multiply-adds. */
+static void run_fp16(const Test *t, long n) {
+  static const uint16_t half = 0x3bff;
+  Vec b = { 0 }, c, s0 = b, s1 = b, s2 = b, s3 = b, s4 = b, s5 = b, s6 = b, s7 = b, s8 = b, s9 = b, s10 = b, s11 = b;
+  (void)t;
+#define THREE(x, y, z) \
+  __asm__ volatile("vpbroadcastw %1, %0" : "=v"(c) : "m"(half)); \
+  ONE("vfmadd231ph %1, %2, %0", x) ONE("vfmadd231ph %1, %2, %0", y) ONE("vfmadd231ph %1, %2, %0", z)
+  for (long k = 0; k < n; k++) { THREE(s0, s1, s2) THREE(s3, s4, s5) THREE(s6, s7, s8) THREE(s9, s10, s11) }
+  s0 += s1 + s2 + s3 + s4 + s5 + s6 + s7 + s8 + s9 + s10 + s11;
+  keep(&s0, 1);
+}
 #define FP16_PRODUCTS 32
 #elif defined __ARM_FEATURE_FP16_VECTOR_ARITHMETIC && LANES == 4
 INSTRUCTION(run_fp16, "fmla %0.8h, %1.8h, %2.8h")
@@ -168,6 +182,32 @@ INSTRUCTION(run_int8, "%{vex%} vpdpbusd %1, %2, %0")
 #elif defined __ARM_FEATURE_DOTPROD && LANES == 4
 INSTRUCTION(run_int8, "sdot %0.4s, %1.16b, %2.16b")
 #define INT8_PRODUCTS 16
+#endif
+#if defined __AMX_BF16__ && defined __linux__
+#define TILE_PRODUCTS (16 * 16 * 32)
+enum { PERMIT = 0x1023, TILE_DATA = 18, TILE_BYTES = 1024 }; /* a request of arch_prctl, and the state that it asks for */
+
+/* A block of two by two sums, as kernels of the unit have them: four tiles are loaded for four products. */
+static void run_tiles(const Test *t, long n) {
+  static const struct { uint8_t palette, start, rest[14]; uint16_t row_bytes[16]; uint8_t rows[16]; } shapes = {
+    1, 0, { 0 }, { 64, 64, 64, 64, 64, 64, 64, 64 }, { 16, 16, 16, 16, 16, 16, 16, 16 }
+  };
+  const char *at = (const char *)t->at;
+  __asm__ volatile("ldtilecfg %0" : : "m"(shapes));
+  for (; n-- > 0;)
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm4\n tileloadd 1024(%0,%1,1), %%tmm5\n tdpbf16ps %%tmm5, %%tmm4, %%tmm0\n"
+                     "tileloadd 2048(%0,%1,1), %%tmm6\n tdpbf16ps %%tmm6, %%tmm4, %%tmm1\n"
+                     "tileloadd 3072(%0,%1,1), %%tmm7\n tdpbf16ps %%tmm5, %%tmm7, %%tmm2\n tdpbf16ps %%tmm6, %%tmm7, %%tmm3"
+                     : : "r"(at), "r"(64L) : "memory");
+  __asm__ volatile("tilerelease");
+}
+
+/* Products per second; 0: the system refuses the unit */
+static double tile_rate(void) {
+  static _Alignas(64) char tiles[4 * TILE_BYTES];
+  if (syscall(SYS_arch_prctl, PERMIT, TILE_DATA)) return 0;
+  return best(&(Test){ run_tiles, (Words *)(void *)tiles, 0, 0.025 }) * 4 * TILE_PRODUCTS;
+}
 #endif
 #if defined __AVX2__ && LANES >= 8
 INSTRUCTION(run_shuffle, "vpermps %1, %2, %0")
@@ -340,6 +380,9 @@ static void measure_arithmetic(double *fact) {
   fact[FACT_divide] = repeats(run_divide) * CHAINS * LANES / hz;
 #ifdef BF16_PRODUCTS
   fact[FACT_bf16] = repeats(run_bf16) * CHAINS * BF16_PRODUCTS / hz;
+#endif
+#ifdef TILE_PRODUCTS
+  fact[FACT_bf16_tiles] = tile_rate() / hz;
 #endif
 #ifdef FP16_PRODUCTS
   fact[FACT_fp16] = repeats(run_fp16) * CHAINS * FP16_PRODUCTS / hz;

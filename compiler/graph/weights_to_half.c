@@ -52,6 +52,21 @@ static Ref rounded(IR *ir, Ref x) {
 typedef struct Narrow { DType type; bool unit, pairs; } Narrow; /* unit: the machine multiplies pairs; pairs: and gains time by
                                                                    it */
 
+/* Products of each element of factor f */
+static double products_each(const Contraction *c, int f) {
+  double n = 1;
+  for (int i = 0; i < c->n; i++) n *= c->range[i].in[f] ? 1 : (double)c->range[i].extent;
+  return n;
+}
+
+/* Whether the weight, factor f, should have two bytes. If floats are multiplied although there is an instruction for pairs, the
+ * loop widens it once for each tile of rows. */
+static bool worth_half(const Ctx *ctx, const Narrow *how, const Contraction *c, int f, int64_t elems, bool pairs) {
+  const bool declined = how->unit && !how->pairs && !pairs;
+  return elems >= (pairs ? tunable(ctx, half_least_dot) : tunable(ctx, half_least)) &&
+         !(declined && products_each(c, f) > tunable(ctx, half_uses_most));
+}
+
 static Ref rule_narrow(IR *ir, Ref r, void *arg) {
   const Narrow *how = arg;
   const DType d = how->type;
@@ -66,9 +81,9 @@ static Ref rule_narrow(IR *ir, Ref r, void *arg) {
       continue;
     const Question by_two = ask_node(ir, "pairs", r), worth = ask_node(ir, "half", r);
     const bool pairs = how->unit && contraction_pairs(&c, !f) && answer_yes(ir, &by_two, how->pairs);
-    const int least = pairs ? tunable(ir->ctx, half_least_dot) : tunable(ir->ctx, half_least);
+    const bool large = worth_half(ir->ctx, how, &c, f, dims_elems(w->dims, w->rank), pairs);
     Ref src[2] = { lhs(p), rhs(p) },
-        narrow = answer_yes(ir, &worth, dims_elems(w->dims, w->rank) >= least) ? half_weight(ir, c.base[f], d) : 0;
+        narrow = answer_yes(ir, &worth, large) ? half_weight(ir, c.base[f], d) : 0;
     if (!narrow) return 0;
     src[f] = view_over(ir, p->src[f], c.base[f], narrow);
     if (pairs) src[!f] = view_over(ir, p->src[!f], c.base[!f], rounded(ir, c.base[!f]));

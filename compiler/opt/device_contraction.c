@@ -23,6 +23,7 @@ enum {
   WAYS = 64,               /* most ways of a side: one for each number of threads and copies */
   TRIED = 12,              /* pairs of ways that opts_check is asked about */
   BARRIER_THREADS = 256,   /* threads of a block whose barrier costs what the device's row says */
+  ODD_THREADS = 8,         /* most threads along a range, if their number is no power of two */
   SPLIT = 3                /* most split ranges of a side; they are innermost */
 };
 
@@ -67,7 +68,11 @@ static void add_way(Side *s, const Way *w) {
   if (s->nways < WAYS) s->way[s->nways++] = *w;
 }
 
+/* Other numbers than powers of two are worth trying if they divide the extent */
 static bool worth_trying(int n, int64_t extent) { return !(n & (n - 1)) || extent % n == 0; }
+
+/* Long rows of threads are powers of two: with 18 of them, products were slower on an H200 than any price says. */
+static bool threads_worth_trying(int n, int64_t extent) { return n > ODD_THREADS ? !(n & (n - 1)) : worth_trying(n, extent); }
 
 static void list_ways(const Ctx *c, Side *s, int k, const Way *from) {
   if (k == s->n) {
@@ -76,7 +81,7 @@ static void list_ways(const Ctx *c, Side *s, int k, const Way *from) {
   }
   const int64_t extent = s->extent[k];
   for (int threads = 1; threads * from->threads <= tunable(c, device_side_threads) && threads < 2 * extent; threads++) {
-    if (!worth_trying(threads, extent)) continue;
+    if (!threads_worth_trying(threads, extent)) continue;
     for (int copies = 1; copies * from->copies <= tunable(c, device_side_copies) && (copies - 1) * threads < extent; copies++) {
       const int64_t tile = (int64_t)threads * copies, blocks = (extent + tile - 1) / tile;
       Way w = *from;
@@ -144,10 +149,17 @@ static double load_cost(const Shape *x, const Choice *c, int factor) {
   return c->inner != factor || x->side[factor].beside == c->inner_range ? 1 : x->d->costs.request;
 }
 
-/* Instructions to load a term's factors from panels. Copies are contiguous on the side whose elements neighbours share. */
+/* Elements that a thread loads at once from a panel: copies along the innermost range that has some (stage_shared.c) */
+static int vector_of(const Way *w) {
+  int copies = 1;
+  for (int k = 0; k < SPLIT; k++)
+    if (w->split[k].copies > 1) copies = w->split[k].copies;
+  return staged_vector(copies);
+}
+
+/* Instructions to load a term's factors from panels */
 static double panel_loads(const Choice *c) {
-  const int whole = c->inner ? c->b->copies : c->a->copies, shared = c->inner ? c->a->copies : c->b->copies;
-  return whole + (double)shared / staged_vector(shared);
+  return (double)c->a->copies / vector_of(c->a) + (double)c->b->copies / vector_of(c->b);
 }
 
 /* Instructions that the threads of a block wait at a barrier: the more of them there are, the later the last one comes */
@@ -233,7 +245,7 @@ static int64_t panel_elems(const Shape *x, const Choice *c) {
     const Way *w = f ? c->b : c->a;
     const int64_t width = (int64_t)w->threads * w->copies;
     const bool spread = x->side[f].terms_beside && !x->bytes;
-    elems += spread ? staged_pitch(x->d, width, c->depth, f == c->inner ? 1 : staged_vector(w->copies)) : width;
+    elems += spread ? staged_pitch(x->d, width, c->depth, vector_of(w)) : width;
   }
   return elems;
 }

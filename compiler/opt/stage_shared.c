@@ -257,20 +257,10 @@ static Ref term_of(const Panels *s, Ref in_round) {
   return s->round ? ix_add(s->ir, ix_mul(s->ir, s->round, s->depth), in_round) : in_round;
 }
 
-/* Whether the factor varies with the threads that are neighbours: those of the innermost range over threads */
-static bool varies_in_warp(const Panels *s, Ref factor) {
-  Ref inner = 0;
-  for (int k = 0; k < s->nest.n; k++)
-    if (range_kind(node(s->ir, s->nest.ranges[k])) == RK_LOCAL) inner = s->nest.ranges[k];
-  return inner && ix_uses(s->ir, factor, inner);
-}
-
-/* The dimensions of a factor's panel, last the terms of a round. If neighbours take different elements, the elements of threads
- * are contiguous, so that one request of a warp meets all banks. Otherwise a thread's copies are, so that it loads vectors. */
+/* The dimensions of a factor's panel: copies, threads, a matrix, last the terms of a round */
 static int panel_sides(const Panels *s, Ref factor, Side *side) {
-  static const RangeKind orders[2][3] = { { RK_LOCAL, RK_UNROLL, RK_FRAG }, { RK_UNROLL, RK_LOCAL, RK_FRAG } };
+  static const RangeKind kinds[] = { RK_UNROLL, RK_LOCAL, RK_FRAG };
   IR *ir = s->ir;
-  const RangeKind *kinds = orders[s->unit || varies_in_warp(s, factor)];
   const Ref load = main_load(ir, factor);
   const Node *red = node(ir, s->p.red);
   int n = 0;
@@ -324,11 +314,12 @@ static int64_t panel_width(const Side *side, int n) { /* elements of a term, whi
   return width;
 }
 
-/* Elements of a vector of a thread's contiguous copies */
-static int64_t copies_beside(const Panels *s, const Side *side, int n) {
-  const Side *inner = n > 1 ? &side[n - 2] : NULL;
-  if (s->unit || !inner || range_kind(node(s->ir, inner->range)) != RK_UNROLL) return 1;
-  return staged_vector(inner->extent);
+/* The dimension of copies that lie in vectors: the innermost one; -1: there is none */
+static int vector_side(const Panels *s, const Side *side, int n) {
+  int last = -1;
+  for (int i = 0; i < n - 1 && !s->unit; i++)
+    if (range_kind(node(s->ir, side[i].range)) == RK_UNROLL) last = i;
+  return last;
 }
 
 /* Layout of a panel: element `at` of a term is at * element + term * step */
@@ -353,6 +344,8 @@ typedef struct Panel {
   DType dt;
   int n;
   Side side[SIDES], order[SIDES];
+  int in_vectors;          /* the dimension whose values lie in vectors; -1: none does */
+  int64_t beside;          /* elements of a vector */
   int64_t elems;           /* copied elements, without padding */
   Lie lie;
 } Panel;
@@ -381,6 +374,20 @@ static Ref panel_place(const Panels *s, const Panel *p, Ref group, Ref at, Ref i
   return ix_add(s->ir, ix_mul(s->ir, place, s->group), in_group);
 }
 
+/* Place of an element within a term. Vectors of a thread's copies are innermost: the thread loads each of them at once. The
+ * vectors of neighbours are contiguous, so that one request of a warp meets all banks. */
+static Ref place_in_term(const Panels *s, const Panel *p) {
+  IR *ir = s->ir;
+  Ref at = ix_const(ir, 0), lane = at;
+  for (int i = 0; i < p->n - 1; i++) {
+    const Side *x = &p->side[i];
+    const int64_t beside = i == p->in_vectors ? p->beside : 1;
+    at = ix_add(ir, ix_mul(ir, at, x->extent / beside), ix_div(ir, x->range, beside));
+    if (beside > 1) lane = ix_mod(ir, x->range, beside);
+  }
+  return ix_mul(ir, ix_add(ir, ix_mul(ir, at, p->beside), lane), p->lie.element);
+}
+
 /* The nest that makes the panel. lanes: elements that a thread takes at a time. 0: they are no whole vectors in memory */
 static Ref panel_copy(const Panels *s, const Panel *p, int lanes) {
   IR *ir = s->ir;
@@ -389,7 +396,7 @@ static Ref panel_copy(const Panels *s, const Panel *p, int lanes) {
   const int64_t vectors = p->elems / lanes, each = (vectors + s->threads - 1) / s->threads;
   const Ref v = lanes > 1 ? range_make(ir, lanes, RK_VEC) : 0;
   Nest c = { 0 };
-  Ref number = s->thread, inside = 0, term = 0, at = ix_const(ir, 0);
+  Ref number = s->thread, inside = 0, term = 0;
   if (each > 1) {
     c.ranges[c.n++] = range_make(ir, each, each <= AT_ONCE ? RK_UNROLL : RK_LOOP);
     number = ix_add(ir, ix_mul(ir, c.ranges[0], s->threads), number);
@@ -404,9 +411,8 @@ static Ref panel_copy(const Panels *s, const Panel *p, int lanes) {
     by[i] = value;
     if (p->order[i].range == s->term) term = value;
   }
-  for (int i = 0; i < p->n - 1; i++) at = ix_add(ir, ix_mul(ir, at, p->side[i].extent), p->side[i].range);
-  at = ix_mul(ir, at, p->lie.element);
-  const Ref to = ix_subst(ir, at, p->n, from, by), value = factor_at(s, p->factor, term_of(s, term), inside, p->n, from, by);
+  const Ref to = ix_subst(ir, place_in_term(s, p), p->n, from, by);
+  const Ref value = factor_at(s, p->factor, term_of(s, term), inside, p->n, from, by);
   if (v && !takes_vectors(ir, value, v, lanes)) return 0;
   const Ref place = panel_place(s, p, ix_div(ir, term, s->group), to, ix_mod(ir, term, s->group));
   const Ref store[4] = { p->buffer, place, value, inside };
@@ -429,18 +435,18 @@ static Ref panel_load(const Panels *s, Ref factor, int64_t *spare, Ref *copy) {
   IR *ir = s->ir;
   Panel p = { .factor = factor, .dt = (DType)node(ir, factor)->dt, .n = panel_sides(s, factor, p.side) };
   const int64_t width = panel_width(p.side, p.n), id = (int64_t)ir->bufs.n;
-  Ref at = ix_const(ir, 0);
   memcpy(p.order, p.side, (size_t)p.n * sizeof *p.side);
+  p.in_vectors = vector_side(s, p.side, p.n);
+  p.beside = p.in_vectors < 0 ? 1 : staged_vector(p.side[p.in_vectors].extent);
   qsort(p.order, (size_t)p.n, sizeof *p.order, by_step);
   p.elems = width * s->depth;
-  p.lie = panel_lie(s, factor, width, copies_beside(s, p.side, p.n), p.order[p.n - 1].range == s->term, spare);
+  p.lie = panel_lie(s, factor, width, p.beside, p.order[p.n - 1].range == s->term, spare);
   VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_SHARED, .dt = p.dt, .elems = p.lie.elems, .offset = -1 }));
   p.buffer = node_make(ir, OP_BUFFER, p.dt, 1, 0, NULL, 1, &id, 0, NULL);
   const int lanes = panel_lanes(s, &p);
   *copy = lanes > 1 ? panel_copy(s, &p, lanes) : 0;
   if (!*copy) *copy = panel_copy(s, &p, 1);
-  for (int i = 0; i < p.n - 1; i++) at = ix_add(ir, ix_mul(ir, at, p.side[i].extent), p.side[i].range);
-  at = panel_place(s, &p, s->group_term, ix_mul(ir, at, p.lie.element), s->in_group ? s->in_group : ix_const(ir, 0));
+  const Ref at = panel_place(s, &p, s->group_term, place_in_term(s, &p), s->in_group ? s->in_group : ix_const(ir, 0));
   return node_make(ir, OP_LOAD, p.dt, 1, 2, (Ref[]){ p.buffer, at }, 0, NULL, 0, NULL);
 }
 

@@ -46,14 +46,14 @@ KNOWN(ICE_LAKE, SHUFFLE, 16, "mca")
 CACHES(ICE_LAKE, 48, 1280, 0) FIRST(ICE_LAKE, 130, 64, "unchecked") KNOWN(ICE_LAKE, INT8, 130, "mca")
 #define GOLDEN_COVE(cpu) \
   KNOWN(cpu, CLOCK, 2.8, "measured") KNOWN(cpu, FMA, 32, "measured") KNOWN(cpu, LATENCY, 4, "mca") \
-  KNOWN(cpu, BF16, 16, "measured") KNOWN(cpu, FP16, 64, "measured") KNOWN(cpu, INT8, 140, "measured") \
+  KNOWN(cpu, BF16, 16, "measured") KNOWN(cpu, FP16, 45, "measured") KNOWN(cpu, INT8, 140, "measured") \
   CACHES(cpu, 48, 2048, 65536) FIRST(cpu, 127, 45, "measured") \
   KNOWN(cpu, L2_READ, 53, "measured") KNOWN(cpu, L2_WRITE, 16, "measured") \
   KNOWN(cpu, L3_READ, 10, "measured") KNOWN(cpu, L3_WRITE, 8, "measured") KNOWN(cpu, MEMORY_READ, 5.5, "measured") \
   KNOWN(cpu, MEMORY_WRITE, 3, "measured") KNOWN(cpu, ALL_READ, 5.5, "measured") \
   KNOWN(cpu, BARRIER, 0.33, "measured")
 CPU(SAPPHIRE_RAPIDS, "sapphire-rapids", "x86-64-amx+vbmi+fp16+avxvnni", "Intel Sapphire and Emerald Rapids")
-GOLDEN_COVE(SAPPHIRE_RAPIDS) KNOWN(SAPPHIRE_RAPIDS, BF16_TILES, 380, "unchecked")
+GOLDEN_COVE(SAPPHIRE_RAPIDS) KNOWN(SAPPHIRE_RAPIDS, BF16_TILES, 490, "measured")
 CPU(SAPPHIRE_RAPIDS_V4, "sapphire-rapids-no-amx", "x86-64-v4+vbmi+vnni+bf16+fp16+avxvnni",
     "Intel Sapphire and Emerald Rapids, in a virtual machine without AMX")
 GOLDEN_COVE(SAPPHIRE_RAPIDS_V4)

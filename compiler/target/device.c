@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Every GPU has twice as many registers as .sums for each of its threads. Costs are estimates for common GPUs. Only the barrier's
- * has been measured, by products of 4096 x 4096 in blocks of 64 to 1024 threads on an H100 (docs/devices.md). */
-#define USUAL .sums = 16, .sums_long = 64, .costs = { .copy = 5, .request = 4, .barrier = 20, .term = 2, .memory = 32, .launch = 1e6 }
+ * has been measured: on an H200, by networks with 36 limits of threads, sums and depths (docs/devices.md). */
+#define USUAL .sums = 16, .sums_long = 64, .costs = { .copy = 5, .request = 4, .barrier = 30, .term = 2, .memory = 32, .launch = 1e6 }
 
 /* The minimum that a GPU with OpenCL 1.2 must offer. Blocks of 256 threads are an exception, which all current GPUs support.
  * Grids have no limits in OpenCL; these are those of a 32-bit size_t. Warps, banks and units are those of common GPUs: only
