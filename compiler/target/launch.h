@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h: a launch on a device: a device program, or the part of one between two barriers that are outside of all blocks, and
- * the numbers of its blocks and threads. */
+/* launch.h: a launch on a device. It is a device program, or the part of one between two barriers that are outside of all blocks.
+ * It has numbers of blocks and threads. */
 #ifndef TGC_LAUNCH_H
 #define TGC_LAUNCH_H
 #include "target.h"
