@@ -129,6 +129,7 @@ struct Build {        /* the state of a builder */
   bool *beyond;       /* set if a body fails because of a limit of tgc, although the model is valid */
   Notes *wrong;       /* bools of rank 0; a run in which one is true had an index out of range. NULL: they are not recorded */
   bool declared_count; /* the shapes that the model declares hold: the user has not changed an extent */
+  bool sized;         /* the graph is for a range of sizes: its form must not depend on extents (frontends/sized.c) */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body that may come after the loop's end. There even constant
                          indices may be out of range */
 };
