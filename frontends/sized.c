@@ -152,7 +152,8 @@ static int fit_quotient(const Sizing *z, const Samples *s) {
       if (least == most || extent_is_constant(z->ir, (int)e)) continue;
       const int64_t times = ((s->most - low) * over + (most - least) / 2) / (most - least);
       for (int64_t i = 0; i < over && times > 0; i++) {
-        const Extent f = { .of = (int)e, .times = times, .plus = s->most * over - times * most + i, .over = over, .most = s->most };
+        const int64_t plus = s->most * over - times * most + i;
+        const Extent f = { .of = (int)e, .times = times, .plus = plus, .over = over, .most = s->most };
         bool all = true;
         for (int p = 0; p < z->n && all; p++) {
           const int64_t sum = extent_at_probe(z, (int)e, p) * f.times + f.plus;

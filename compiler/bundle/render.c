@@ -440,7 +440,8 @@ static bool omits_calls(const Rendering *r) {
   return any;
 }
 static const char *jumps_word(const Rendering *r) {
-  return jumps_text(r, omits_calls(r) ? "  { %zu, %zu, %zu, %d, %lld, %lld, %zu }," : "  { %zu, %zu, %zu, %d, %lld, %lld },", "\n");
+  static const char *const row[] = { "  { %zu, %zu, %zu, %d, %lld, %lld },", "  { %zu, %zu, %zu, %d, %lld, %lld, %zu }," };
+  return jumps_text(r, row[omits_calls(r)], "\n");
 }
 static const char *ir_jumps_word(const Rendering *r) {
   return jumps_text(r, "  %%jump { i32 %zu, i32 %zu, i32 %zu, i32 %d, i64 %lld, i64 %lld }", ",\n");

@@ -46,7 +46,8 @@ int extent_make(IR *ir, Extent e) {
     at[i] = tgcrt_extent_of(&formula, ir->extents.p[e.of].at[i]);
     e.shared = i64_gcd(e.shared, at[i]);
   }
-  while (k < ir->extents.n && (ir->extents.p[k].by || ir->extents.p[k].symbol != e.symbol || memcmp(ir->extents.p[k].at, at, bytes))) k++;
+  for (; k < ir->extents.n; k++)
+    if (!ir->extents.p[k].by && ir->extents.p[k].symbol == e.symbol && !memcmp(ir->extents.p[k].at, at, bytes)) break;
   if (k == ir->extents.n) {
     e.at = arena_dup(&ir->ctx->model, at, bytes);
     VEC_PUSH(&ir->extents, e);
@@ -71,7 +72,8 @@ int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const in
   for (int i = 0; i < symbols; i++) at[i] = run[i];
   for (int i = symbols; i <= extent; i++) {
     const Extent *e = &all->p[i];
-    at[i] = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, e->most, e->of, e->by }, at[e->of]) * (e->by ? at[e->by - 1] : 1);
+    at[i] = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, e->most, e->of, e->by }, at[e->of]);
+    if (e->by) at[i] *= at[e->by - 1];
   }
   const int64_t value = at[extent];
   free(at);

@@ -92,7 +92,8 @@ static void add_ends(Sides *s) {
   const Kernel *x = s->p->kernels.p;
   for (size_t k = 0, end; k < s->p->kernels.n; k = end) {
     for (end = k + 1; end < s->p->kernels.n && x[k].loop && x[end].loop == x[k].loop;) end++;
-    if (x[k].limit) VEC_PUSH(&s->jumps, ((Jump){ .at = k, .to = end, .by = (end - k) / (size_t)x[k].trips, .flag = x[k].limit - 1 }));
+    const size_t each = x[k].limit ? (end - k) / (size_t)x[k].trips : 0; /* calls of an iteration */
+    if (each) VEC_PUSH(&s->jumps, ((Jump){ .at = k, .to = end, .by = each, .flag = x[k].limit - 1 }));
   }
 }
 

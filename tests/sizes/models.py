@@ -204,7 +204,8 @@ def recurrent(op="GRU", e=5, hidden=6):
     f32, i32, gates = onnxfile.FLOAT, 6, {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
     shapes = {"W": [2, gates * hidden, e], "R": [2, gates * hidden, hidden], "B": [2, 2 * gates * hidden]}
     results = ["y", "h", "c"][:3 if op == "LSTM" else 2]
-    return onnxfile.model("recurrent", [onnxfile.node(op, ["x", *shapes, "len"], results, hidden_size=hidden, direction="bidirectional")],
+    layer = onnxfile.node(op, ["x", *shapes, "len"], results, hidden_size=hidden, direction="bidirectional")
+    return onnxfile.model("recurrent", [layer],
                           [onnxfile.tensor(k, f32, s, numbers_of(s, i)) for i, (k, s) in enumerate(shapes.items())],
                           [onnxfile.value("x", f32, ["n", "b", e]), onnxfile.value("len", i32, ["b"])],
                           [onnxfile.value(r, f32, ["n", 2, "b", hidden] if r == "y" else [2, "b", hidden]) for r in results])

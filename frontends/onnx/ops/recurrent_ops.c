@@ -98,7 +98,8 @@ static int carried_of(Cell *c, Ref **value) {
 /* All steps as a loop. A step's number is a slice of 0, 1, 2, ... */
 static Ref run_loop(Build *b, Cell *c, Ref lengths, bool backwards, int loop) {
   IR *ir = b->ir;
-  const bool turned = backwards && b->sized, reverse = backwards && !turned; /* a run may omit the last iterations of a loop only */
+  const bool turned = backwards && b->sized; /* a run may omit the last iterations of a loop only */
+  const bool reverse = backwards && !turned;
   Ref *value[2], yield[3];
   const int n = carried_of(c, value);
   for (int k = 0; k < n; k++) *value[k] = g_carried(ir, loop, k, *value[k]);
