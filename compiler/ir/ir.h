@@ -226,7 +226,7 @@ typedef struct IR {
   VEC(Origin) origins;
   Symbols symbols;
   Extents extents;         /* extents in a run; none: all are constants */
-  VEC(OpenAxis) opened;    /* what the front end knows about extents of values */
+  VEC(OpenAxis) opened;    /* extents of values that the front end knows */
   const int64_t *run;      /* the sizes, by symbol, of the run that interp_graph evaluates; NULL: the greatest ones */
   VEC(tgcrt_size) sizes;   /* numbers of iterations and the like that depend on a run's extents; kernels ask for them by row */
   uint32_t origin;         /* origin of nodes made from now on */
@@ -448,7 +448,7 @@ typedef struct GIO {
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
   unsigned short open[MAX_RANK]; /* by axis: 1 + its extent in IR.extents, which a run decides; 0: it is a constant */
   const char *formula[MAX_RANK]; /* by axis: the extent as a formula of a symbol, for people; NULL: symbol or constant */
-  Needed is;               /* of an output: its elements in a run. n 0: as `open` says. An axis may have joined others */
+  Needed is;               /* the elements of an output in a run. n 0: as `open` says. An axis may have joined others */
 } GIO;
 static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: an output that the bundle keeps as an input of the next run. */
