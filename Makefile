@@ -143,6 +143,9 @@ models: all
 sizes: all $(BUILD)/tests/unit/sizes
 	@$(if $(SIZES),,SIZES_SEED=1000 SIZES_GRAPHS=2000 $(BUILD)/tests/unit/sizes)
 	@SIZES=$(or $(SIZES),all) BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/run
+# models with open dimensions at ten sizes of ranges, beside ONNX Runtime; SIZES=WORD: only those with the word in their name
+sizes-ort: all
+	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/reference.py $(SIZES)
 # a bundle for ranges beside bundles for single sizes: minutes; ISA=x86-64-v3 for another machine than this one, BENCH=ffns,encoders
 # for some of the tables
 bench-sizes: all
@@ -352,5 +355,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-tuned bench-select bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes bench-sizes
+.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-tuned bench-select bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes sizes-ort bench-sizes
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

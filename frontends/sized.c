@@ -16,6 +16,7 @@
  *
  * needs: a model with open dimensions    gives: the graph of the greatest sizes, with IR.symbols and GIO.open   breaks: nothing */
 #include "../compiler/graph/graph.h"
+#include "../compiler/graph/rules.h"
 #include "sized.h"
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +27,9 @@
 enum { PROBES = 6, PROBES_MOST = SYMBOLS_MOST * PROBES };
 typedef struct Probe { int symbol; int64_t size; } Probe; /* all other symbols have their greatest size */
 typedef const Node *Peers[PROBES_MOST];
+/* By source of a node: what a constant there is at a probe. NULL: the node has no constants there */
+typedef struct Operand { bool known; int64_t bits; } Operand;
+typedef const Operand *Operands[PROBES_MOST];
 
 /* The model at the greatest sizes, and what its nodes are at other sizes */
 typedef struct Sizing {
@@ -34,10 +38,12 @@ typedef struct Sizing {
   Probe probe[PROBES_MOST];
   int n;              /* number of probes */
   Peers *peer;        /* by Ref: nodes of the other graphs; NULL: the graph has another form there */
+  Operands *operand;  /* by Ref: of those nodes */
   const Needed *open; /* graph_open of the model */
   Placeds placed;
   Ref *now; /* by Ref: the node that replaces it */
   Ref *pad; /* by Ref: the first padding of a value whose end depends on a size; 0: none */
+  RefMap carried; /* place_key, to the CARRIED */
 } Sizing;
 
 /* A copy of a node that outlives its graph. Its sources do not. */
@@ -46,6 +52,19 @@ static const Node *kept_node(IR *ir, const Node *x) {
   if (x->rank) copy->dims = arena_dup(&ir->ctx->model, x->dims, x->rank * sizeof *x->dims);
   if (x->narg) copy->arg = arena_dup(&ir->ctx->model, x->arg, x->narg * sizeof *x->arg);
   return copy;
+}
+
+/* Equal constants are one node, although they may mean something else for each user. So their values are noted by user. x, y: the
+ * user and its peer */
+static const Operand *kept_operands(IR *ir, const Node *x, const IR *other, const Node *y) {
+  Operand *all = NULL;
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *s = node(ir, view_base(ir, x->src[k])), *t = node(other, view_base(other, y->src[k]));
+    if (s->op != OP_CONST || t->op != OP_CONST || s->dt != t->dt) continue;
+    if (!all) memset(all = ARENA_NEW(&ir->ctx->model, Operand, x->nsrc), 0, x->nsrc * sizeof *all);
+    all[k] = (Operand){ true, const_value(t) };
+  }
+  return all;
 }
 
 /* Walks both graphs from their outputs, as long as they have the same form; h is that of probe p. */
@@ -61,6 +80,7 @@ static void note_peers(Sizing *z, const Graph *h, int p) {
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
     if (z->peer[r][p] || x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt) continue;
     z->peer[r][p] = kept_node(z->ir, y);
+    z->operand[r][p] = kept_operands(z->ir, x, h->ir, y);
     for (int k = 0; k < x->nsrc; k++) {
       VEC_PUSH(&todo, x->src[k]);
       VEC_PUSH(&todo, y->src[k]);
@@ -89,7 +109,7 @@ static int64_t extent_beyond(const IR *ir, int extent, int64_t size) {
   for (; extent >= ir->symbols.n && n < 64; extent = ir->extents.p[extent].of) chain[n++] = extent;
   while (n--) {
     const Extent *e = &ir->extents.p[chain[n]];
-    size = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, INT64_MAX, e->of }, size);
+    size = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, INT64_MAX, e->of, 0 }, size);
   }
   return size;
 }
@@ -117,10 +137,40 @@ static bool samples_are(const Sizing *z, const Samples *s, int extent, int64_t t
   return all;
 }
 
+/* Finds an extent of which a quotient gives the samples: (extent * times + plus) / over */
+static int fit_quotient(const Sizing *z, const Samples *s) {
+  enum { OVER_MOST = 8 };
+  const size_t n = z->ir->extents.n;
+  for (int64_t over = 2; over <= OVER_MOST; over++)
+    for (size_t e = 0; e < n; e++) {
+      const int64_t most = z->ir->extents.p[e].by ? 0 : greatest_extent(z->ir, (int)e);
+      int64_t least = most, low = s->most;
+      for (int p = 0; p < z->n && most; p++) {
+        const int64_t at = extent_at_probe(z, (int)e, p);
+        if ((s->known >> p & 1) && at < least) least = at, low = s->at[p];
+      }
+      if (least == most || extent_is_constant(z->ir, (int)e)) continue;
+      const int64_t times = ((s->most - low) * over + (most - least) / 2) / (most - least);
+      for (int64_t i = 0; i < over && times > 0; i++) {
+        const int64_t plus = s->most * over - times * most + i;
+        const Extent f = { .of = (int)e, .times = times, .plus = plus, .over = over, .most = s->most };
+        bool all = true;
+        for (int p = 0; p < z->n && all; p++) {
+          const int64_t sum = extent_at_probe(z, (int)e, p) * f.times + f.plus;
+          const bool beyond = extent_at_probe(z, (int)e, p) > most;
+          all = !(s->known >> p & 1) || (sum >= 0 && s->at[p] == (sum / over > s->most && !beyond ? s->most : sum / over));
+        }
+        if (all) return extent_make(z->ir, f);
+      }
+    }
+  return -1;
+}
+
 /* Finds an extent whose multiple the samples are, or one that differs from them by a constant. */
 static bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
   for (int shifted = 0; shifted < 2; shifted++)
     for (size_t e = 0; e < z->ir->extents.n; e++) {
+      if (z->ir->extents.p[e].by) continue;
       const int64_t most = greatest_extent(z->ir, (int)e);
       if (extent_is_constant(z->ir, (int)e)) continue;
       *extent = (int)e;
@@ -135,7 +185,10 @@ static bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t 
       }
       if (*times && samples_are(z, s, (int)e, *times, *plus)) return true;
     }
-  return false;
+  *extent = fit_quotient(z, s);
+  *times = 1;
+  *plus = 0;
+  return *extent >= 0;
 }
 
 static Samples samples_of_axis(const Sizing *z, Ref r, int axis) {
@@ -217,18 +270,20 @@ static Ref product_of_sizes(const Sizing *z, const Samples *s, uint32_t symbols)
   return product;
 }
 
-/* A number of entries or its inverse, such as the divisor of a mean. The proof tries all sizes. */
-static Ref sized_constant(const Sizing *z, Ref r) {
+/* Source k of a user, a number of entries or its inverse, such as the divisor of a mean. The proof tries all sizes. */
+static Ref sized_constant(const Sizing *z, Ref user, int k) {
   IR *ir = z->ir;
+  const Ref r = view_base(ir, node(ir, user)->src[k]);
   const DType d = (DType)node(ir, r)->dt;
   for (int inverse = 0; inverse < 2 && d != DT_BOOL; inverse++) {
     Samples s = { 0 };
     bool good = !inverse || dt_float(d);
     for (int p = -1; p < z->n && good; p++) {
-      const Node *x = p < 0 ? node(ir, r) : z->peer[r][p];
-      if (!x) continue;
-      const double value = bits_to_double(d, const_value(x)), whole = nearbyint(inverse ? 1 / value : value);
-      good = fabs(whole) < 1e15 && double_to_bits(d, inverse ? 1 / whole : whole) == const_value(x);
+      const Operand *x = p < 0 ? NULL : z->operand[user][p];
+      if (p >= 0 && (!x || !x[k].known)) continue;
+      const int64_t bits = p < 0 ? const_value(node(ir, r)) : x[k].bits;
+      const double value = bits_to_double(d, bits), whole = nearbyint(inverse ? 1 / value : value);
+      good = fabs(whole) < 1e15 && double_to_bits(d, inverse ? 1 / whole : whole) == bits;
       if (!good) break;
       if (p < 0) s.most = (int64_t)whole;
       else s.at[p] = (int64_t)whole, s.known |= 1u << p;
@@ -280,10 +335,11 @@ static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
     begin[a] = shrink_begin(x, a), step[a] = shrink_step(x, a), dims[a] = x->dims[a];
     for (int i = 0; i < z->n; i++)
       if (z->peer[r][i]) s.at[i] = shrink_begin(z->peer[r][i], a), s.known |= 1u << i;
-    if (!samples_vary(z, &s) || !fit_samples(z, &s, &p.begin[a], &times, &plus) || times != 1) continue;
-    p.plus[a] = (int)plus;
+    int of;
+    if (!samples_vary(z, &s) || !fit_samples(z, &s, &of, &times, &plus)) continue;
+    p.begin[a] = extent_make(ir, (Extent){ .of = of, .times = times, .plus = plus, .over = 1, .most = s.most });
     begin[a] = 0, step[a] = 1;
-    value = g_gather(ir, value, positions(ir, size_plus(ir, p.begin[a], plus), shrink_step(x, a), dims[a], a, x->rank), a);
+    value = g_gather(ir, value, positions(ir, size_plus(ir, p.begin[a], 0), shrink_step(x, a), dims[a], a, x->rank), a);
     any = true;
   }
   if (!any) return node_with_src(ir, r, src);
@@ -334,14 +390,98 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   return value;
 }
 
+/* ---- loops ---- */
+static Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop * 4096 + place); }
+
+/* The extent that the number of iterations is in a run; -1: it is constant, or not known */
+static int extent_of_trips(const Sizing *z, Ref r) {
+  Samples s = { .most = iterate_trips(node(z->ir, r)) };
+  int extent;
+  int64_t times, plus;
+  for (int p = 0; p < z->n; p++) {
+    if (!z->peer[r][p]) continue;
+    s.at[p] = iterate_trips(z->peer[r][p]);
+    s.known |= 1u << p;
+  }
+  if (!samples_vary(z, &s) || !fit_samples(z, &s, &extent, &times, &plus)) return -1;
+  return extent_make(z->ir, (Extent){ .of = extent, .times = times, .plus = plus, .over = 1, .most = s.most });
+}
+
+/* Finds loops whose number of iterations follows from a size. Returns whether there is one more. */
+static bool find_trips(const Sizing *z, const Refs *order) {
+  IR *ir = z->ir;
+  bool more = false, backwards[GRAPH_LOOPS] = { false };
+  for (size_t i = 0; i < order->n; i++) {
+    const Node *x = node(ir, order->p[i]);
+    if (x->op == OP_SLICE) backwards[slice_loop(x)] |= slice_reverse(x);
+    if (x->op == OP_YIELD) backwards[yield_loop(x)] |= yield_place(x) < 0 && yield_reverse(x);
+    if (x->op != OP_ITERATE || iterate_while(x) || backwards[iterate_loop(x)] || ir->loop_extent[iterate_loop(x)]) continue;
+    const int extent = extent_of_trips(z, order->p[i]);
+    if (extent < 0 || extent >= UINT16_MAX) continue;
+    ir->loop_extent[iterate_loop(x)] = (unsigned short)(1 + extent);
+    more = true;
+  }
+  return more;
+}
+
+/* Finds extents that do not follow from those of sources: of gathers. Returns whether there is one more. */
+static bool find_opened(const Sizing *z, const Refs *order) {
+  IR *ir = z->ir;
+  bool more = false;
+  for (size_t i = 0; i < order->n; i++) {
+    const Ref r = order->p[i];
+    const Node *x = node(ir, r);
+    const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : -1;
+    if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) continue;
+    const int extent = extent_along(z, r, axis);
+    if (extent < 0) continue;
+    VEC_PUSH(&ir->opened, ((OpenAxis){ r, axis, extent }));
+    more = true;
+  }
+  return more;
+}
+
+/* Finds open axes, and the iterations of loops. Extents behind a loop follow from its iterations. */
+static void find_loops(Sizing *z) {
+  Refs roots = { 0 }, order = { 0 };
+  for (size_t i = 0; i < z->g->outputs.n; i++) VEC_PUSH(&roots, z->g->outputs.p[i].ref);
+  ir_toposort(z->ir, roots.p, roots.n, &order);
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(z->ir, order.p[i]);
+    if (x->op == OP_CARRIED) refmap_set(&z->carried, place_key(carried_loop(x), carried_place(x)), order.p[i]);
+  }
+  if (z->ir->loops) {
+    z->ir->loop_extent = ARENA_NEW(&z->ir->ctx->model, unsigned short, GRAPH_LOOPS);
+    memset(z->ir->loop_extent, 0, GRAPH_LOOPS * sizeof *z->ir->loop_extent);
+  }
+  do z->open = graph_open(z->g);
+  while (find_opened(z, &order) || (z->ir->loops && find_trips(z, &order)));
+  VEC_FREE(&order);
+  VEC_FREE(&roots);
+}
+
+/* The next value of a place, kept from iteration n on if a run has n of them */
+static Ref sized_yield(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  const int loop = (int)yield_loop(x), extent = loop_extent(ir, loop);
+  if (extent < 0 || yield_place(x) < 0) return node_with_src(ir, r, src);
+  const Ref old = refmap_get(&z->carried, place_key(loop, yield_place(x)));
+  const Ref none = g_expand(ir, c_int(ir, (DType)x->dt, 0), x->rank, x->dims);
+  const Ref before = old ? z->now[old] : g_carried(ir, loop, (int)yield_place(x), none);
+  if (!before) ir->loop_extent[loop] = 0; /* the proof will refuse it */
+  if (!before) return node_with_src(ir, r, src);
+  return g_yield(ir, loop, (int)yield_place(x), g_where(ir, g_live(ir, loop, greatest_extent(ir, extent)), src[0], before));
+}
+
 static Ref sized_node(Sizing *z, Ref r, Ref *src) {
   const Node *x = node(z->ir, r);
   switch ((Op)x->op) {
   case OP_REDUCE: return sized_reduction(z, r, src);
   case OP_PAD: return sized_pad(z, r, src);
-  case OP_CONST: return sized_constant(z, r);
   case OP_SHRINK: return sized_shrink(z, r, src);
   case OP_CAT: return sized_cat(z, r, src);
+  case OP_YIELD: return sized_yield(z, r, src);
   default: return x->nsrc ? node_with_src(z->ir, r, src) : r;
   }
 }
@@ -353,6 +493,7 @@ static void put_sizes(Sizing *z) {
   Refs roots = { 0 }, order = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(ir, roots.p, roots.n, &order);
+  memset(z->now, 0, ir->n * sizeof *z->now);
   for (size_t i = 0; i < order.n; i++) {
     const Node *x = node(ir, order.p[i]);
     if (x->op == OP_PAD && padded_axes(x) && !z->pad[pad_data(x)]) z->pad[pad_data(x)] = order.p[i];
@@ -361,10 +502,18 @@ static void put_sizes(Sizing *z) {
     const Ref r = order.p[i];
     const Node *x = node(ir, r);
     Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc), now;
-    for (int k = 0; k < x->nsrc; k++) src[k] = z->now[x->src[k]];
     ir->origin = x->origin;
+    for (int k = 0; k < x->nsrc; k++) {
+      const Ref base = view_base(ir, x->src[k]);
+      const bool constant = node(ir, base)->op == OP_CONST && !op_is_movement((Op)x->op);
+      src[k] = constant ? view_over(ir, x->src[k], base, sized_constant(z, r, k)) : z->now[x->src[k]];
+    }
     now = sized_node(z, r, src);
     z->now[r] = z->pad[r] ? padded_source(z, z->pad[r], now) : now;
+  }
+  for (size_t i = 0, n = ir->opened.n; i < n; i++) {
+    const OpenAxis o = ir->opened.p[i];
+    VEC_PUSH(&ir->opened, ((OpenAxis){ z->now[o.value], o.axis, o.extent }));
   }
   ir->origin = 0;
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = z->now[g->outputs.p[i].ref];
@@ -381,7 +530,9 @@ typedef struct Trial { /* the model at some sizes, in a context of its own */
   RunSizes run;
 } Trial;
 
+/* Loops take slices of what they read by the iteration's number. */
 static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int64_t *run) {
+  static const Rule slices[] = { { OP_GATHER, "slice of an iteration", rule_slice_of_iteration }, { OP_NONE, NULL, NULL } };
   LoadOptions at = *o;
   DimValue *dims = arena_dup(&c->model, o->dims, (size_t)o->ndims * sizeof *dims);
   for (int k = 0; k < o->nranges; k++) dims[o->ranges[k].dim].value = run[k];
@@ -393,6 +544,7 @@ static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int6
   ir_select(g->ir, roots.p, roots.n, NULL); /* a range of sizes has no branches */
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);
+  if (g->ir->loops) ir_rewrite_graph(g, slices, NULL);
   return g;
 }
 
@@ -401,7 +553,7 @@ static void find_open(Ctx *c, const IR *ir, const Probe *p, GIO *v, const GIO *w
   const Symbol *s = &ir->symbols.p[p->symbol];
   for (int a = 0; a < v->rank; a++) {
     if (v->dims[a] == w->dims[a]) continue;
-    if (v->open[a] && v->open[a] != p->symbol + 1)
+    if (input && v->open[a] && v->open[a] != p->symbol + 1)
       fail(c, EX_BADMODEL, "--dim %s: axis %d of '%s' depends on that dimension and on another one; give one number", s->name, a,
            v->name);
     if (input && (v->dims[a] != s->high || w->dims[a] != p->size))
@@ -471,11 +623,62 @@ static void probe_symbol(Ctx *c, Trial *t, int symbol) {
   probe(c, t, symbol, s->low);
 }
 
+static int64_t product_at_probe(const Sizing *z, int extent, int p) {
+  const Extent *e = &z->ir->extents.p[extent];
+  return e->by ? extent_at_probe(z, e->of, p) * extent_at_probe(z, e->by - 1, p) : extent_at_probe(z, extent, p);
+}
+
+/* The extent of an axis by the conditions on its entries; -1: it differs. An axis may have joined two others. */
+static int extent_within(const Sizing *z, Ref r, int axis) {
+  const Node *x = node(z->ir, r);
+  const Samples s = samples_of_axis(z, r, axis);
+  int64_t within, times = x->dims[axis];
+  int of[2], n = 0;
+  for (int k = 0; k < z->open[r].n; k++) {
+    const Need *is = &z->open[r].is[k];
+    if (need_axis(x, is, &within) != axis) continue;
+    if (n == 2) return -1;
+    of[n++] = is->of;
+    times /= is->extent;
+  }
+  if (!n) return -1;
+  int extent = extent_make(z->ir, (Extent){ .of = of[0], .times = times, .over = 1, .most = x->dims[axis] });
+  if (n == 2) extent = extent_product(z->ir, extent, of[1]);
+  for (int p = 0; p < z->n; p++)
+    if ((s.known >> p & 1) && s.at[p] != product_at_probe(z, extent, p)) return -1;
+  return extent;
+}
+
+/* The elements of an output that a run has, if the conditions on them say so */
+static bool settle_elements(const Sizing *z, GIO *v) {
+  const Node *x = node(z->ir, v->ref);
+  const Needed *open = &z->open[v->ref];
+  int extent[MAX_RANK];
+  int64_t within;
+  bool all = open->n > 0;
+  for (int k = 0; k < open->n && all; k++) {
+    const int axis = need_axis(x, &open->is[k], &within);
+    all = axis >= 0 && v->open[axis];
+  }
+  for (int a = 0; a < v->rank && all; a++) {
+    extent[a] = v->open[a] ? extent_within(z, v->ref, a) : 0;
+    all = extent[a] >= 0 && extent[a] < UINT16_MAX;
+  }
+  for (int a = 0; a < v->rank && all; a++) {
+    if (!v->open[a]) continue;
+    v->open[a] = (unsigned short)(extent[a] + 1);
+    if (extent[a] >= z->ir->symbols.n) v->formula[a] = extent_text(z->ir->ctx, z->ir, extent[a]);
+  }
+  if (all) v->is = *open;
+  return all;
+}
+
 /* The extents of outputs */
 static void settle_outputs(Ctx *c, Sizing *z) {
   for (size_t i = 0; i < z->g->outputs.n; i++) {
     GIO *v = &z->g->outputs.p[i];
-    for (int a = 0; a < v->rank; a++) {
+    const bool settled = settle_elements(z, v);
+    for (int a = 0; a < v->rank && !settled; a++) {
       if (!v->open[a]) continue;
       const int extent = extent_along(z, v->ref, a);
       if (extent < 0 || extent > UINT16_MAX - 1)
@@ -543,17 +746,20 @@ Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
   const uint32_t nodes = ir->n;
   ir_set_symbols(ir, &all);
   z->peer = ARENA_NEW(&c->model, Peers, nodes);
+  z->operand = ARENA_NEW(&c->model, Operands, nodes);
+  memset(z->operand, 0, nodes * sizeof *z->operand);
   z->now = ARENA_NEW(&c->model, Ref, nodes);
   z->pad = ARENA_NEW(&c->model, Ref, nodes);
   memset(z->peer, 0, nodes * sizeof *z->peer);
   memset(z->pad, 0, nodes * sizeof *z->pad);
   for (int k = 0; k < all.n; k++) probe_symbol(c, &t, k);
-  z->open = graph_open(g);
+  find_loops(z);
   settle_outputs(c, z);
   put_sizes(z);
   t.open = graph_open(g);
   t.needs = graph_needs(g, t.open);
   prove(c, &t);
   VEC_FREE(&z->placed);
+  refmap_free(&z->carried);
   return g;
 }

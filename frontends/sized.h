@@ -11,8 +11,7 @@ typedef struct Placed {
   Ref now;                             /* the node that has taken its place */
   const Node *was;                     /* the node as the front end built it */
   Ref *src;                            /* the nodes that are now the sources of `was` */
-  int begin[MAX_RANK], plus[MAX_RANK]; /* by axis of a SHRINK: it begins at extent number `begin` of the run, plus `plus`. begin
-                                          -1: it begins where the SHRINK of the model did */
+  int begin[MAX_RANK];                 /* by axis of a SHRINK: it begins at this extent; -1: where that of the model did */
 } Placed;
 typedef VEC(Placed) Placeds;
 

@@ -118,6 +118,7 @@ static Ref cut_source(const Cut *w, Ref r, int k) {
   Split s;
   if (n.n <= 0 || needed_same(&n, had) || graph_size_mask(w->from, source, &mask)) return now;
   need_dims(w->from, y, &n, w->run, dims);
+  if (y->op == OP_IOTA) return g_iota(ir, (DType)y->dt, dims[0]);
   if (of_whole_axes(y, &n) && of_whole_axes(y, had))
     return ends_inside(node(ir, now), dims) ? g_shrink(ir, now, none, NULL, dims) : now;
   if (!split_axes(w, y, &n, had, &s))
@@ -212,7 +213,7 @@ static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
     for (int k = 0; k < x->nsrc; k++) dims[cat_axis(x)] += node(ir, src[k])->dims[cat_axis(x)];
   }
   for (int a = 0; a < x->rank && x->op == OP_SHRINK; a++)
-    if (p->begin[a] >= 0) arg[a] = extent_in_run(w->from, p->begin[a], w->run) + p->plus[a];
+    if (p->begin[a] >= 0) arg[a] = extent_in_run(w->from, p->begin[a], w->run);
   Node now = *x;
   now.arg = arg;
   if (!shape_follows(ir, &now, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
@@ -229,7 +230,7 @@ static Ref cut_node(const Cut *w, Ref r) {
   const Placed *placed = placed_at(w, r);
   if (placed) return cut_placed(w, r, placed);
   for (int k = 0; k < x->nsrc; k++) src[k] = cut_source(w, r, k);
-  if (graph_size_mask(w->from, r, &mask)) return src[1];
+  if (graph_size_mask(w->from, r, &mask) || is_held(w->from, r)) return src[1];
   need_dims(w->from, x, &w->needs[r], w->run, dims);
   if (!shape_follows(ir, x, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
   memcpy(arg, x->arg, (size_t)(x->narg < 2 * MAX_RANK ? x->narg : 2 * MAX_RANK) * sizeof *arg);
@@ -239,7 +240,11 @@ static Ref cut_node(const Cut *w, Ref r) {
   case OP_EXPAND: return g_expand(ir, src[0], x->rank, dims);
   case OP_PERMUTE: return g_permute(ir, src[0], arg);
   case OP_SHRINK: return g_shrink(ir, src[0], arg, arg + x->rank, dims);
-  case OP_ITERATE: return g_iterate(ir, (int)iterate_loop(x), iterate_trips(x), (int)iterate_while(x), x->nsrc, src);
+  case OP_ITERATE: {
+    const int trips = loop_extent(w->from, iterate_loop(x));
+    return g_iterate(ir, (int)iterate_loop(x), trips < 0 ? iterate_trips(x) : extent_in_run(w->from, trips, w->run),
+                     (int)iterate_while(x), x->nsrc, src);
+  }
   case OP_REDUCE: return g_reduce(ir, reduce_op(x), src[0], reduce_axes(x));
   case OP_WEIGHT: {
     const Tensor t = cut_tensor(w, &w->from->tensors.p[weight_id(x)], &w->needs[r], dims);

@@ -279,7 +279,7 @@ static void draw(Ctx *c, void *arg) {
 /* Branches are selections where runs have no jumps (graph/unroll_loops.c), unless a dump has them. */
 static void refuse_jumps(Ctx *c, const Plan *p, bool stepped) {
   Jumps jumps = { 0 };
-  if (stepped || p->g->entries.n) jumps = plan_jumps(p);
+  if (stepped || p->g->entries.n) jumps = plan_jumps(p, false);
   if (!jumps.n) return;
   const bool loop = jumps.p[jumps.n - 1].most;
   fail(c, EX_BADMODEL, "kernel %zu begins a %s, which %s not run", loop ? jumps.p[jumps.n - 1].to : jumps.p[0].at,

@@ -51,8 +51,8 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
 
 /* An extent that follows from another one, extent number `of`. An example is the extent of a convolution's output. It is
  * (x * times + plus) / over for the other extent x, but at least 0 and at most `most`. The first extents are the sizes that the
- * caller sets; they have no row. */
-typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of; } tgcrt_extent;
+ * caller sets; they have no row. by: if not 0, the caller of tgcrt_extent_of multiplies the result by extent number by - 1. */
+typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {
   const int64_t sum = of * e->times + e->plus, extent = sum < 0 ? 0 : sum / e->over;

@@ -66,8 +66,9 @@ static bool read_extents(const json_t *list, const Symbols *symbols, Extents *ou
                        .times = json_integer_value(json_object_get(j, "times")),
                        .plus = json_integer_value(json_object_get(j, "plus")),
                        .over = json_integer_value(json_object_get(j, "over")),
-                       .most = json_integer_value(json_object_get(j, "most")) };
-    if (e.of < 0 || e.of >= (int)out->n || e.over < 1) return false;
+                       .most = json_integer_value(json_object_get(j, "most")),
+                       .by = (int)json_integer_value(json_object_get(j, "by")) };
+    if (e.of < 0 || e.of >= (int)out->n || e.over < 1 || e.by < 0 || e.by > (int)out->n) return false;
     VEC_PUSH(out, e);
   }
   return true;

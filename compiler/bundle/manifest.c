@@ -425,8 +425,9 @@ static json_t *run_extents_json(const IR *ir, const int *number, int count) {
     const Extent *e = &ir->extents.p[i];
     if (number[i])
       json_array_append_new(list,
-                            json_pack("{s:i, s:I, s:I, s:I, s:I}", "of", number[e->of], "times", (json_int_t)e->times, "plus",
-                                      (json_int_t)e->plus, "over", (json_int_t)e->over, "most", (json_int_t)e->most));
+                            json_pack("{s:i, s:I, s:I, s:I, s:I, s:o*}", "of", number[e->of], "times", (json_int_t)e->times,
+                                      "plus", (json_int_t)e->plus, "over", (json_int_t)e->over, "most", (json_int_t)e->most,
+                                      "by", e->by ? json_integer(1 + number[e->by - 1]) : NULL));
   }
   return list;
 }

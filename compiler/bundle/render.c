@@ -431,11 +431,19 @@ static const char *jumps_text(const Rendering *r, const char *row, const char *a
   for (size_t k = 0; k < r->jumps.n; k++) {
     const Jump *x = &r->jumps.p[k];
     if (s.n) sb_puts(&s, apart);
-    sb_printf(&s, row, x->at, x->to, x->next, (int)x->zero, (long long)x->flag, (long long)x->most);
+    sb_printf(&s, row, x->at, x->to, x->next, (int)x->zero, (long long)x->flag, (long long)x->most, x->by);
   }
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
-static const char *jumps_word(const Rendering *r) { return jumps_text(r, "  { %zu, %zu, %zu, %d, %lld, %lld },", "\n"); }
+static bool omits_calls(const Rendering *r) {
+  bool any = false;
+  for (size_t k = 0; k < r->jumps.n; k++) any |= r->jumps.p[k].by > 0;
+  return any;
+}
+static const char *jumps_word(const Rendering *r) {
+  static const char *const row[] = { "  { %zu, %zu, %zu, %d, %lld, %lld },", "  { %zu, %zu, %zu, %d, %lld, %lld, %zu }," };
+  return jumps_text(r, row[omits_calls(r)], "\n");
+}
 static const char *ir_jumps_word(const Rendering *r) {
   return jumps_text(r, "  %%jump { i32 %zu, i32 %zu, i32 %zu, i32 %d, i64 %lld, i64 %lld }", ",\n");
 }
@@ -593,7 +601,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   const VariantTexts variant = variant_texts(p, net);
   Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .repeats = reroll_calls(base),
                   .state = bundle_fields(c, g->inputs.p + nin, (int)p->memory.states.n, "state"),
-                  .groups = has_groups(p), .jumps = plan_jumps(p) };
+                  .groups = has_groups(p), .jumps = plan_jumps(p, o->backend->is_c && !o->stepped && !g->entries.n) };
   check_places(base, &r.repeats, p->weights.bytes);
   if (o->backend->device) r.device = device_tables(p);
   const int64_t arena = r.arena = bundle_arena(p, &r);
@@ -655,6 +663,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "nstates", arena_printf(m, "%zu", p->memory.states.n) },
     { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
     { "njumps", arena_printf(m, "%zu", r.jumps.n) },
+    { "omits", word_if(omits_calls(&r)) },
     { "kernels_here", !r.groups ? "1" : *rows_word(&r) ? "kernels_of[table_row(job.kernel)]" : "kernels_of[job.kernel]" },
     { "guarded", word_if(g->guarded) },
     { "entries", word_if(g->entries.n) },

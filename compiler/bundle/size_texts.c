@@ -109,8 +109,8 @@ const char *size_extent_rows(const Rendering *r) {
   for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n; i++) {
     const Extent *e = &ir->extents.p[i];
     if (number[i])
-      sb_printf(&s, "%s  { %lld, %lld, %lld, %lld, %d },", s.n ? "\n" : "", (long long)e->times, (long long)e->plus,
-                (long long)e->over, (long long)e->most, number[e->of]);
+      sb_printf(&s, "%s  { %lld, %lld, %lld, %lld, %d, %d },", s.n ? "\n" : "", (long long)e->times, (long long)e->plus,
+                (long long)e->over, (long long)e->most, number[e->of], e->by ? 1 + number[e->by - 1] : 0);
   }
   return sb_keep(&s, &ir->ctx->model);
 }

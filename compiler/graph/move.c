@@ -288,6 +288,11 @@ static Ref slice_of_iteration(IR *ir, const Node *x) {
   return g_expand(ir, g_reshape(ir, slice, n->rank, dims), x->rank, x->dims);
 }
 
+Ref rule_slice_of_iteration(IR *ir, Ref r, void *users) {
+  (void)users;
+  return slice_of_iteration(ir, node(ir, r));
+}
+
 /* A gather by the same index everywhere selects a part */
 Ref rule_gather(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, gather_data(x));

@@ -79,6 +79,7 @@ static Need along(const Node *x, int axis, int of) { return (Need){ product(x->d
 
 Needed graph_need_of_value(IR *ir, const GIO *v) {
   Needed n = { 0 };
+  if (v->is.n) return v->is;
   for (int a = v->rank - 1; a >= 0; a--)
     if (v->open[a]) needed_add(ir, &n, (Need){ product(v->dims, a + 1, v->rank), v->dims[a], v->open[a] - 1 });
   return n;
@@ -334,6 +335,8 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
   }
   if (n->n >= 0) add_masks(ir, r, k, &out);
   if (x->op == OP_GATHER && !k && n->n >= 0) add_gathered(ir, x, y, n, open, &out);
+  const int trips = x->op == OP_SLICE && n->n >= 0 && !is_live(ir, r) ? loop_extent(ir, slice_loop(x)) : -1;
+  if (trips >= 0) needed_add(ir, &out, along(y, (int)slice_axis(x), trips)); /* later iterations change nothing */
   if (n->n >= 0 && x->rank && y->rank) add_common_part(ir, x, y, k, n, open, &out);
   return out;
 }
@@ -365,9 +368,16 @@ static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   const Node *x = node(g->ir, r);
   Needed out = { 0 };
   if (x->op == OP_PARAM) return graph_need_of_value(g->ir, &g->inputs.p[param_slot(x)]);
-  for (int k = 0; k < x->nsrc && x->op != OP_ITERATE && x->op != OP_RESULT; k++) open_from(g->ir, open, r, k, &out);
+  if (x->op == OP_RESULT) return open[node(g->ir, operand(x))->src[result_at(x)]];
+  for (int k = 0; k < x->nsrc && x->op != OP_ITERATE; k++) open_from(g->ir, open, r, k, &out);
+  const int trips = x->op == OP_YIELD && yield_place(x) < 0 ? loop_extent(g->ir, yield_loop(x)) : -1;
+  if (trips >= 0) needed_add(g->ir, &out, along(x, (int)yield_axis(x), trips));
   const int of = x->op == OP_CAT ? entries_of_cat(g->ir, open, x) : -1;
   if (of >= 0) needed_add(g->ir, &out, along(x, (int)cat_axis(x), of));
+  for (size_t i = 0; i < g->ir->opened.n; i++) {
+    const OpenAxis *o = &g->ir->opened.p[i];
+    if (o->value == r) needed_only(g->ir, &out, along(x, o->axis, o->extent));
+  }
   return out;
 }
 
@@ -403,6 +413,11 @@ static void tie(Needs *w, Ref yield) {
   }
 }
 
+/* A loop gives its results in full, even one that nobody uses. */
+static void need_unused(Needs *w, Ref yield) {
+  if (node(w->ir, yield)->op == OP_YIELD && w->of[yield].n == NEED_NOTHING) need(w, yield, w->open[yield], 0);
+}
+
 static void refuse(const Needs *w, const GIO *in, const Symbol *s, Ref cause) {
   Ctx *c = w->ir->ctx;
   if (!cause)
@@ -410,6 +425,18 @@ static void refuse(const Needs *w, const GIO *in, const Symbol *s, Ref cause) {
          s->name, in->name);
   fail_at(c, EX_BADMODEL, ir_pos(w->ir, cause),
           "--dim %s: the node combines entries along that dimension, so its size must be one number", s->name);
+}
+
+/* Iterations behind those of a run give nothing. */
+static void check_slices(const Needs *w, Ref r) {
+  const Node *x = node(w->ir, r);
+  const int trips = x->op == OP_YIELD && yield_place(x) < 0 ? loop_extent(w->ir, yield_loop(x)) : -1;
+  if (trips < 0 || w->of[r].n == NEED_NOTHING) return;
+  const int count = need_along(w->ir, x, &w->of[r], (int)yield_axis(x));
+  if (count >= 0 && extent_at_most(w->ir, count, trips)) return;
+  fail_at(w->ir->ctx, EX_BADMODEL, ir_pos(w->ir, w->cause[r] ? w->cause[r] : r),
+          "--dim %s: the node combines entries along that dimension, so its size must be one number",
+          w->ir->symbols.p[w->ir->extents.p[trips].symbol].name);
 }
 
 /* An input has as many entries as the run says, even if fewer are needed. */
@@ -460,7 +487,9 @@ const Needed *graph_needs(const Graph *g, const Needed *open) {
       visit(&w, w.order.p[i]);
       tie(&w, w.order.p[i]);
     }
-  } while (w.changed && w.yields.n);
+    for (size_t i = 0; i < w.order.n && !w.changed; i++) need_unused(&w, w.order.p[i]);
+  } while (w.changed && ir->loops);
+  for (size_t i = 0; i < w.order.n; i++) check_slices(&w, w.order.p[i]);
   for (size_t i = 0; i < g->inputs.n; i++) settle_input(&w, &g->inputs.p[i]);
   refmap_free(&w.yields);
   free(w.cause);

@@ -43,6 +43,7 @@ Ref rule_window(IR *ir, Ref r, void *users);
 Ref rule_pad(IR *ir, Ref r, void *users);
 Ref rule_cat(IR *ir, Ref r, void *users);
 Ref rule_gather(IR *ir, Ref r, void *users);
+Ref rule_slice_of_iteration(IR *ir, Ref r, void *users); /* the part of rule_gather that is about loops */
 Ref rule_reduce(IR *ir, Ref r, void *users);
 Ref rule_reduce_windows(IR *ir, Ref r, void *users);
 Ref rule_hoist_expand(IR *ir, Ref r, void *users);

@@ -163,10 +163,12 @@ typedef struct Symbols {
 typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
 /* An extent that differs from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows from
  * the one in row `of`. If x is that one's value, this one is min(most, (x * times + plus) / over), or 0 if the sum is negative.
- * Two extents of one symbol that have the same values in all runs share a row. */
+ * Two extents of one symbol that have the same values in all runs share a row. A product of two extents, with `by` set, is in the
+ * shape of an output only, and has no `at`. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
+  int by;                  /* 1 + the extent by which the result is multiplied; 0: none */
   int symbol;              /* number of the symbol from which it follows, perhaps through other extents */
   const int64_t *at;       /* its values, for all sizes of this symbol in ascending order */
   int64_t shared;          /* greatest common divisor of these values */
@@ -212,6 +214,9 @@ typedef struct Buf {
 /* The buffer is memory of the caller, and it is shorter in runs whose sizes are below the greatest ones. */
 static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.n > 0; }
 
+/* Along this axis a value has as many entries in a run as the extent says, which does not follow from its sources. */
+typedef struct OpenAxis { Ref value; int axis, extent; } OpenAxis;
+
 typedef struct IR {
   Ctx *ctx;
   Node **chunk;            /* nodes, 4096 to a chunk, so that Node * stays valid */
@@ -222,6 +227,7 @@ typedef struct IR {
   VEC(Origin) origins;
   Symbols symbols;
   Extents extents;         /* extents in a run; none: all are constants */
+  VEC(OpenAxis) opened;    /* extents of values that the front end knows */
   const int64_t *run;      /* the sizes, by symbol, of the run that interp_graph evaluates; NULL: the greatest ones */
   VEC(tgcrt_size) sizes;   /* numbers of iterations and the like that depend on a run's extents; kernels ask for them by row */
   uint32_t origin;         /* origin of nodes made from now on */
@@ -231,6 +237,8 @@ typedef struct IR {
                               machine does it; the products are exact (half_sums.c) */
   bool in_loop;            /* a front end is building the body of a loop */
   int loops;               /* number of the next loop; at most GRAPH_LOOPS */
+  unsigned short *loop_extent; /* by loop: 1 + the row of extents that says how many iterations a run has; 0: all of them. Further
+                              iterations change no carried value, and a run may omit them. NULL: all loops have all of them */
   int64_t branches;        /* number of the next branch */
   struct Decisions *decisions; /* decisions.h: decisions of the passes; NULL: not recorded */
   struct MemoryGoal *memory; /* cost/growth.h: whether passes may use more memory to gain speed; NULL: they may */
@@ -389,6 +397,13 @@ Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yield
  * NULL, or why this is impossible */
 const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at); /* the result of yield number `at` */
+/* The extent that says how many iterations of a loop a run has; -1: all of them */
+static inline int loop_extent(const IR *ir, int64_t loop) { return ir->loop_extent ? ir->loop_extent[loop] - 1 : -1; }
+/* g_live: whether the iteration is one of the run's. is_live: r is such a value. is_held: r is a value that further iterations
+ * leave as it was, WHERE(live, next, before) */
+Ref g_live(IR *ir, int loop, int64_t trips);
+bool is_live(const IR *ir, Ref r);
+bool is_held(const IR *ir, Ref r);
 const char *g_iterate_refuses(const IR *ir, Ref iterate); /* NULL: it ends a correct loop; otherwise why not */
 /* Below the roots, replaces each loop of fewer than `least` iterations by copies of its body. True: there were such loops.
  * A loop that may end early stays if it has more than EARLY_COPIES iterations. */
@@ -434,6 +449,7 @@ typedef struct GIO {
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
   unsigned short open[MAX_RANK]; /* by axis: 1 + its extent in IR.extents, which a run decides; 0: it is a constant */
   const char *formula[MAX_RANK]; /* by axis: the extent as a formula of a symbol, for people; NULL: symbol or constant */
+  Needed is;               /* the elements of an output in a run. n 0: as `open` says. An axis may have joined others */
 } GIO;
 static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: an output that the bundle keeps as an input of the next run. */
@@ -493,6 +509,7 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for
  * value in any run. size_in_run: its value in a run with these sizes of the symbols */
 void ir_set_symbols(IR *ir, const Symbols *symbols);
 int extent_make(IR *ir, Extent e);
+int extent_product(IR *ir, int a, int b); /* the row of a product, for the shape of an output */
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
 static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of its sizes */
 /* As extent_in_run, for rows without Extent.at; the first `symbols` rows are the symbols */

@@ -71,6 +71,24 @@ const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields) {
   return wrong;
 }
 
+Ref g_live(IR *ir, int loop, int64_t trips) {
+  const Ref n = size_value(ir, size_number(ir, size_all(1, loop_extent(ir, loop))));
+  return g_slice(ir, loop, g_stored(ir, g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, trips), n)), 0, false);
+}
+
+bool is_live(const IR *ir, Ref r) {
+  const Node *x = node(ir, r), *below = x->op == OP_SLICE && !slice_reverse(x) ? node(ir, operand(node(ir, operand(x)))) : NULL;
+  if (!below || below->op != OP_CMPLT || node(ir, lhs(below))->op != OP_IOTA) return false;
+  const Node *n = node(ir, view_base(ir, rhs(below)));
+  const tgcrt_size *s = n->op == OP_SIZE ? &ir->sizes.p[size_id(n)] : NULL;
+  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 && s->of == loop_extent(ir, slice_loop(x));
+}
+
+bool is_held(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  return x->op == OP_WHERE && is_live(ir, view_base(ir, where_cond(x))) && node(ir, where_no(x))->op == OP_CARRIED;
+}
+
 Ref g_result(IR *ir, Ref iterate, int at) {
   const Node *y = node(ir, node(ir, iterate)->src[at]);
   return node_make(ir, OP_RESULT, (DType)y->dt, 1, 1, &iterate, 1, (int64_t[]){ at }, y->rank, y->dims);
@@ -230,7 +248,8 @@ bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least) {
   for (size_t i = 0; i < u.order.n; i++) {
     const Node *x = node(ir, u.order.p[i]);
     if (x->op != OP_ITERATE) continue;
-    const bool stay = iterate_trips(x) >= least || (iterate_while(x) && iterate_trips(x) > EARLY_COPIES);
+    const bool ends = least < INT64_MAX && loop_extent(ir, iterate_loop(x)) >= 0; /* copies would read slices that a run lacks */
+    const bool stay = ends || iterate_trips(x) >= least || (iterate_while(x) && iterate_trips(x) > EARLY_COPIES);
     stays[iterate_loop(x)] = stay;
     any |= !stay;
   }

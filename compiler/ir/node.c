@@ -226,6 +226,7 @@ void ir_free(IR *ir) {
   VEC_FREE(&ir->bufs);
   VEC_FREE(&ir->origins);
   VEC_FREE(&ir->extents);
+  VEC_FREE(&ir->opened);
   VEC_FREE(&ir->sizes);
   free(ir->chunk);
 }

@@ -38,7 +38,7 @@ void ir_set_symbols(IR *ir, const Symbols *symbols) {
 int extent_make(IR *ir, Extent e) {
   e.shared = 0;
   e.symbol = ir->extents.p[e.of].symbol;
-  const tgcrt_extent formula = { e.times, e.plus, e.over, e.most, e.of };
+  const tgcrt_extent formula = { e.times, e.plus, e.over, e.most, e.of, 0 };
   const size_t bytes = (size_t)runs(ir, e.of) * sizeof(int64_t);
   int64_t *at = xmalloc(bytes);
   size_t k = 0;
@@ -46,13 +46,19 @@ int extent_make(IR *ir, Extent e) {
     at[i] = tgcrt_extent_of(&formula, ir->extents.p[e.of].at[i]);
     e.shared = i64_gcd(e.shared, at[i]);
   }
-  while (k < ir->extents.n && (ir->extents.p[k].symbol != e.symbol || memcmp(ir->extents.p[k].at, at, bytes))) k++;
+  for (; k < ir->extents.n; k++)
+    if (!ir->extents.p[k].by && ir->extents.p[k].symbol == e.symbol && !memcmp(ir->extents.p[k].at, at, bytes)) break;
   if (k == ir->extents.n) {
     e.at = arena_dup(&ir->ctx->model, at, bytes);
     VEC_PUSH(&ir->extents, e);
   }
   free(at);
   return (int)k;
+}
+
+int extent_product(IR *ir, int a, int b) {
+  VEC_PUSH(&ir->extents, ((Extent){ .of = a, .times = 1, .over = 1, .most = INT64_MAX, .by = 1 + b }));
+  return (int)ir->extents.n - 1;
 }
 
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run) {
@@ -66,7 +72,8 @@ int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const in
   for (int i = 0; i < symbols; i++) at[i] = run[i];
   for (int i = symbols; i <= extent; i++) {
     const Extent *e = &all->p[i];
-    at[i] = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, e->most, e->of }, at[e->of]);
+    at[i] = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, e->most, e->of, e->by }, at[e->of]);
+    if (e->by) at[i] *= at[e->by - 1];
   }
   const int64_t value = at[extent];
   free(at);
@@ -77,6 +84,7 @@ const char *extent_text(Ctx *c, const IR *ir, int extent) {
   const Extent *e = &ir->extents.p[extent];
   if (extent < ir->symbols.n) return ir->symbols.p[extent].name;
   const char *text = extent_text(c, ir, e->of);
+  if (e->by) return arena_printf(&c->model, "(%s)*(%s)", text, extent_text(c, ir, e->by - 1));
   const bool derived = e->of >= ir->symbols.n;
   if (e->times != 1) text = arena_printf(&c->model, derived ? "%lld*(%s)" : "%lld*%s", (long long)e->times, text);
   if (e->plus) text = arena_printf(&c->model, "%s%+lld", text, (long long)e->plus);
@@ -93,7 +101,7 @@ const int *extents_used(const IR *ir, const Graph *g, int *count) {
     for (int a = 0; a < g->outputs.p[i].rank; a++)
       if (g->outputs.p[i].open[a]) number[g->outputs.p[i].open[a] - 1] = 1;
   for (size_t i = ir->extents.n; i-- > symbols;)
-    if (number[i]) number[ir->extents.p[i].of] = 1;
+    if (number[i]) number[ir->extents.p[i].of] = number[ir->extents.p[i].by ? ir->extents.p[i].by - 1 : ir->extents.p[i].of] = 1;
   for (size_t i = 0; i < ir->extents.n; i++)
     if (i < symbols || number[i]) number[i] = i < symbols ? (int)i : ir->symbols.n + (*count)++;
   return number;
@@ -168,7 +176,7 @@ static bool bounds_of(Op op, const int64_t x[2], const int64_t y[2], int64_t out
   case OP_MIN: out[0] = x[0] < y[0] ? x[0] : y[0], out[1] = x[1] < y[1] ? x[1] : y[1]; return true;
   case OP_MAX: out[0] = x[0] > y[0] ? x[0] : y[0], out[1] = x[1] > y[1] ? x[1] : y[1]; return true;
   case OP_MUL:
-    if (!constant) return false;
+    if (!constant) return x[0] == x[1] && bounds_of(op, y, x, out);
     out[0] = x[y[0] < 0] * y[0], out[1] = x[y[0] >= 0] * y[0];
     return true;
   case OP_FLDIV:
@@ -176,9 +184,9 @@ static bool bounds_of(Op op, const int64_t x[2], const int64_t y[2], int64_t out
     out[0] = x[0] / y[0], out[1] = x[1] / y[0];
     return true;
   case OP_FLMOD: /* within one period */
-    if (!constant || y[0] < 1 || x[0] < 0) return false;
-    out[0] = x[0] / y[0] == x[1] / y[0] ? x[0] % y[0] : 0;
-    out[1] = x[0] / y[0] == x[1] / y[0] ? x[1] % y[0] : y[0] - 1;
+    if (!constant || y[0] < 1) return false;
+    out[0] = x[0] >= 0 && x[0] / y[0] == x[1] / y[0] ? x[0] % y[0] : 0;
+    out[1] = x[0] >= 0 && x[0] / y[0] == x[1] / y[0] ? x[1] % y[0] : y[0] - 1;
     return true;
   default: return false;
   }
@@ -192,6 +200,27 @@ static bool is_arithmetic_of_two(const Node *x) {
 /* The size is known: the run has its symbol. */
 static bool size_is_set(const IR *ir, int number, const int64_t *run) {
   return run[ir->extents.p[ir->sizes.p[number].of].symbol] > 0;
+}
+
+/* An operand of x with bounds that are known; *other: the other one. 0: there is none, or x is another op */
+static Ref known_operand(const IR *ir, const Node *x, Op op, const int64_t *run, int64_t iota, int64_t bounds[2], Ref *other) {
+  Ref found = 0;
+  for (int k = 0; x->op == op && k < 2 && !found; k++) {
+    *other = x->src[1 - k];
+    if (index_in_run(ir, x->src[k], run, iota, &bounds[0], &bounds[1])) found = x->src[k];
+  }
+  return found;
+}
+
+/* MIN(MAX(any number, least), most) */
+static bool clamped_in_run(const IR *ir, const Node *x, const int64_t *run, int64_t iota, int64_t out[2]) {
+  int64_t least[2], most[2];
+  Ref rest, any;
+  if (!known_operand(ir, x, OP_MIN, run, iota, most, &rest)) return false;
+  if (!known_operand(ir, node(ir, view_base(ir, rest)), OP_MAX, run, iota, least, &any)) return false;
+  out[0] = least[0] < most[0] ? least[0] : most[0];
+  out[1] = most[1];
+  return true;
 }
 
 bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t *least, int64_t *most) {
@@ -217,6 +246,7 @@ bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t
     known = is_arithmetic_of_two(x) && index_in_run(ir, lhs(x), run, iota, &a[0], &a[1]) &&
             index_in_run(ir, rhs(x), run, iota, &b[0], &b[1]) &&
             (x->op != OP_MUL || (llabs(b[1]) < far / 1024 && llabs(a[0]) < 1024 * far)) && bounds_of((Op)x->op, a, b, out);
+    if (!known) known = clamped_in_run(ir, x, run, iota, out);
     if (!known && x->vmin > -far && x->vmax < far) out[0] = x->vmin, out[1] = x->vmax, known = true;
   }
   *least = out[0];

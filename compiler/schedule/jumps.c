@@ -5,6 +5,8 @@
  * one is skipped. A loop that may end early has calls for two iterations. It is left in the middle or at the end, or begins again.
  * Jumps never lead into an iteration from outside: a run of calls is cut where an iteration ends that it does not contain.
  *
+ * A loop whose iterations follow from a size of the run has calls for all that there may be. A run leaves it behind its own.
+ *
  * needs: calls of kernels (loop_calls.c), buffers with offsets    gives: jumps, in the order of the calls    breaks: nothing */
 #include "../support/support.h"
 #include "schedule.h"
@@ -85,6 +87,16 @@ static void add_loops(Sides *s) {
   }
 }
 
+/* Jumps behind the iterations of a run */
+static void add_ends(Sides *s) {
+  const Kernel *x = s->p->kernels.p;
+  for (size_t k = 0, end; k < s->p->kernels.n; k = end) {
+    for (end = k + 1; end < s->p->kernels.n && x[k].loop && x[end].loop == x[k].loop;) end++;
+    const size_t each = x[k].limit ? (end - k) / (size_t)x[k].trips : 0; /* calls of an iteration */
+    if (each) VEC_PUSH(&s->jumps, ((Jump){ .at = k, .to = end, .by = each, .flag = x[k].limit - 1 }));
+  }
+}
+
 /* Jumps of a loop stand before those into sides, which begin outside of it; an outer side stands before an inner one. They are
  * made in this order, so the sort keeps the order of what is equal. */
 static void sort_jumps(Jumps *j) {
@@ -115,12 +127,13 @@ static void link_jumps(const Sides *s, Jumps *j) {
   }
 }
 
-Jumps plan_jumps(const Plan *p) {
+Jumps plan_jumps(const Plan *p, bool omits) {
   Sides s = { .p = p };
   int deepest = 0;
   find_loops(&s);
   find_writers(&s);
   add_loops(&s);
+  if (omits) add_ends(&s);
   for (size_t k = 0; k < p->kernels.n; k++) {
     const int depth = depth_of(&s, p->kernels.p[k].when);
     deepest = depth > deepest ? depth : deepest;
@@ -133,10 +146,12 @@ Jumps plan_jumps(const Plan *p) {
   return s.jumps;
 }
 
-size_t next_call(const Jumps *all, size_t next, const char *arena, Position *r) {
-  while (r->jump < all->n && all->p[r->jump].at == next) {
+static size_t jump_from(const Jump *j, const int64_t *sizes) { return j->by ? j->at + j->by * (size_t)sizes[j->flag] : j->at; }
+
+size_t next_call(const Jumps *all, size_t next, const char *arena, const int64_t *sizes, Position *r) {
+  while (r->jump < all->n && jump_from(&all->p[r->jump], sizes) == next) {
     const Jump *j = &all->p[r->jump++];
-    const bool holds = (arena[j->flag] == 0) == j->zero;
+    const bool holds = j->by || (arena[j->flag] == 0) == j->zero;
     if (j->most && r->of != r->jump) *r = (Position){ r->jump, r->jump, 0 };
     if (!holds || (j->most && ++r->done >= j->most)) continue;
     r->jump = j->next;

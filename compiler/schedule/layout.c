@@ -172,6 +172,7 @@ static const Node *iterate_of(const Sched *s, const Node *carried) {
 static Ref rows_of(const Sched *s, const Node *loop, const Node *x) {
   const IR *ir = s->ir;
   Ref value = 0;
+  if (loop_extent(ir, iterate_loop(loop)) >= 0) return 0; /* the last slice of a run lies anywhere */
   for (int k = 0; k < loop->nsrc; k++)
     if (yield_place(node(ir, loop->src[k])) == carried_place(x)) value = operand(node(ir, loop->src[k]));
   for (int k = 0; k < loop->nsrc; k++) {

@@ -75,6 +75,7 @@ typedef struct Kernel {
   KernelBounds bounds;
   int loop;                /* 1 + number of the loop in whose body it is: the kernels of a body are consecutive; 0: none */
   int64_t trips;           /* iterations of that loop */
+  int limit;               /* 1 + row of IR.sizes: the iterations of a run, which may omit the others; 0: all */
   int until;               /* for a loop that may end early: 1 + buffer of a carried bool. The loop ends after an iteration in
                               which this bool was false. 0: the loop does not end early, or there is none */
   int64_t rounds;          /* if `until` is set: how often the calls of two iterations run at most; plan_loop_calls sets it */
@@ -212,16 +213,19 @@ void plan_loop_calls(Plan *p);
 /* Jumps of a run from call to call, as data decide (jumps.c). A run that comes to call `at` reads the byte at offset `flag` of
  * the arena. With `zero` it goes on at call `to` if the byte is 0, without `zero` if it is not 0. most: 0 if the jump leads
  * forward. If it leads back, the calls that it repeats run at most this often, the first time included. next: number of the jump
- * to look at next, after this one was taken. */
-typedef struct Jump { size_t at, to, next; bool zero; int64_t flag, most; } Jump;
+ * to look at next, after this one was taken. by: if not 0, all runs jump; they go on at call `at` + by * the size in row `flag` of
+ * IR.sizes. */
+typedef struct Jump { size_t at, to, next, by; bool zero; int64_t flag, most; } Jump;
 typedef VEC(Jump) Jumps;
-/* The jumps of a plan, in the order of `at`. Jumps at one call are looked at one after another. The caller frees the list. */
-Jumps plan_jumps(const Plan *p);
+/* The jumps of a plan, in the order of `at`. Jumps at one call are looked at one after another. The caller frees the list.
+ * omits: the list has jumps over iterations that a run may omit */
+Jumps plan_jumps(const Plan *p, bool omits);
 /* Where a run is: at jump number `jump`, the next to look at. If `of` is not 0, the run is in the loop whose jump back is
  * number (of - 1). The calls of this loop have run `done` times. */
 typedef struct Position { size_t jump, of; int64_t done; } Position;
-/* The number of the call to run, when all calls before `next` are done or skipped. The caller sets *r to zeros before a run. */
-size_t next_call(const Jumps *all, size_t next, const char *arena, Position *r);
+/* The number of the call to run, when all calls before `next` are done or skipped. The caller sets *r to zeros before a run.
+ * sizes: those of the run, by row of IR.sizes; NULL: there are none */
+size_t next_call(const Jumps *all, size_t next, const char *arena, const int64_t *sizes, Position *r);
 
 /* driver.c (compiler/): runs the passes of passes.h. Everything lives in g->ir->ctx->model. */
 Plan *compile_graph(Graph *g, const CompileOptions *o);

@@ -327,10 +327,10 @@ static void place_buffers(Case *k, Memory *m, size_t kernel, int64_t share) {
 /* The call list as the bundle's own code walks it; the shares of a kernel from the last to the first. */
 static void interpret_plan(Case *k, Memory *m) {
   const Plan *p = m->p;
-  Jumps jumps = plan_jumps(p);
+  Jumps jumps = plan_jumps(p, true);
   Position at = { 0 };
-  for (size_t first = next_call(&jumps, 0, m->arena, &at); first < p->kernels.n;
-       first = next_call(&jumps, first + (size_t)p->kernels.p[first].group_size, m->arena, &at)) {
+  for (size_t first = next_call(&jumps, 0, m->arena, NULL, &at); first < p->kernels.n;
+       first = next_call(&jumps, first + (size_t)p->kernels.p[first].group_size, m->arena, NULL, &at)) {
     const Kernel *kn = &p->kernels.p[first];
     const int each = kn->chunks_per_task ? kn->chunks_per_task : 1;
     const int shares = kn->chunks_per_task ? kn->chunks / kn->chunks_per_task : kn->chunks;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Small models of layers with an extent that is a number n of the run, as text (docs/text-format.md)."""
+import math
 import pathlib
 import struct
 import sys
@@ -201,7 +202,44 @@ def ends(c=4):
                           [onnxfile.value("x", f32, [2, "n", c])], [onnxfile.value("y", f32, [2, "n", c]), onnxfile.value("w", f32, [2, 1, c])])
 
 
+def numbers_of(shape, phase):
+    """values of a sine, as bytes of f32"""
+    return struct.pack(f"<{(n := math.prod(shape))}f", *(0.4 * math.sin(0.7 * i + phase) for i in range(n)))
+
+
+def recurrent(op="GRU", e=5, hidden=6):
+    """ONNX: a recurrent layer in both directions over a length n, for b sequences with lengths of their own"""
+    f32, i32, gates = onnxfile.FLOAT, 6, {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
+    shapes = {"W": [2, gates * hidden, e], "R": [2, gates * hidden, hidden], "B": [2, 2 * gates * hidden]}
+    results = ["y", "h", "c"][:3 if op == "LSTM" else 2]
+    layer = onnxfile.node(op, ["x", *shapes, "len"], results, hidden_size=hidden, direction="bidirectional")
+    return onnxfile.model("recurrent", [layer],
+                          [onnxfile.tensor(k, f32, s, numbers_of(s, i)) for i, (k, s) in enumerate(shapes.items())],
+                          [onnxfile.value("x", f32, ["n", "b", e]), onnxfile.value("len", i32, ["b"])],
+                          [onnxfile.value(r, f32, ["n", 2, "b", hidden] if r == "y" else [2, "b", hidden]) for r in results])
+
+
+def arithmetic(e=3):
+    """ONNX: running sums along n in both directions, Resize between entries, and a padding that mirrors"""
+    f32, i64 = onnxfile.FLOAT, 7
+    whole = {"axis": [1], "pads": [0, 2, 0, 0, 3, 0]}
+    scales = onnxfile.tensor("scales", f32, [3], struct.pack("<3f", 1, 1.5, 1))
+    return onnxfile.model("arithmetic", [onnxfile.node("CumSum", ["x", "axis"], ["s"], reverse=1, exclusive=1),
+                                         onnxfile.node("CumSum", ["s", "axis"], ["t"]), onnxfile.node("Resize", ["t", "", "scales"], ["y"], mode="linear"),
+                                         onnxfile.node("Resize", ["x", "", "scales"], ["v"], mode="nearest"),
+                                         onnxfile.node("Pad", ["x", "pads"], ["z"], mode="reflect"), onnxfile.node("Tanh", ["z"], ["w"])],
+                          [scales] + [onnxfile.tensor(k, i64, [len(v)], struct.pack(f"<{len(v)}q", *v)) for k, v in whole.items()],
+                          [onnxfile.value("x", f32, ["b", "n", e])],
+                          [onnxfile.value(k, f32, ["b", k + "n", e]) for k in "yvw"])
+
+
+def joined(c=3):
+    """values for each position of a picture of b by n, in one axis"""
+    return (f'x = input f32[1,{c},b,n] "x"\n' + conv2d("a", "x", "b", "n", c, 4) + "p = permute a perm=[0,2,3,1]\n"
+            "q = reshape p : [1,b*n,4]\ny = tanh q\n" + 'output y "y"\n')
+
+
 ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
 SPATIAL = {"audio": audio, "ocr": ocr, "edges": edges}
-SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids}  # with two numbers, b and n
+SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids, "joined": joined}  # with two numbers, b and n
 INNER = {"encoder": encoder, "row_softmax": row_softmax, "pooled": pooled}

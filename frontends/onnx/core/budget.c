@@ -21,8 +21,8 @@ void spend(Build *b, int64_t n) {
 }
 
 int loop_begin(Build *b, int64_t trips) {
-  if (b->ir->in_loop || trips < 1 || trips > INT32_MAX || trips < tunable(b->c, loop_trips) || b->ir->loops >= GRAPH_LOOPS)
-    return -1;
+  const int64_t least = b->sized ? 1 : tunable(b->c, loop_trips);
+  if (b->ir->in_loop || trips < least || trips > INT32_MAX || b->ir->loops >= GRAPH_LOOPS) return -1;
   b->ir->in_loop = true;
   b->loop_from = b->ir->n;
   return b->ir->loops;

@@ -132,6 +132,7 @@ struct Build {        /* the state of a builder */
   Notes *wrong;       /* bools of rank 0; a run in which one is true had an index out of range. NULL: they are not recorded */
   bool declared_count; /* the shapes that the model declares are right: the user has changed no extent, and --capacity is
                           not given */
+  bool sized;         /* the graph is for a range of sizes: its form must not depend on extents (frontends/sized.c) */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body that may come after the loop's end. There even constant
                          indices may be out of range */
 };

@@ -238,6 +238,12 @@ static bool all_tensors(Build *b, const Ref *r, uint32_t n) {
   return all;
 }
 
+/* The slice of x in an iteration. A run of a range of sizes may omit the last iterations of a loop only, so there x is turned. */
+static Ref scanned(Build *b, int loop, Ref x, ScanAxis a) {
+  const bool turned = a.reverse && b->sized;
+  return g_slice(b->ir, loop, g_stored(b->ir, turned ? g_flip(b->ir, x, 1u << a.axis) : x), a.axis, a.reverse && !turned);
+}
+
 static Ref *body_inputs(Build *b, const LoopForm *l, int loop) {
   IR *ir = b->ir;
   Ref *in = ARENA_NEW(&b->c->model, Ref, l->before + l->nstate + l->nx + 1);
@@ -245,7 +251,7 @@ static Ref *body_inputs(Build *b, const LoopForm *l, int loop) {
   if (l->before) in[1] = c_int(ir, DT_BOOL, 1);
   for (uint32_t k = 0; k < l->nstate; k++) in[l->before + k] = g_carried(ir, loop, (int)k, l->state[k]);
   for (uint32_t k = 0; k < l->nx; k++)
-    in[l->before + l->nstate + k] = g_slice(ir, loop, g_stored(ir, l->x[k]), l->x_axis[k].axis, l->x_axis[k].reverse);
+    in[l->before + l->nstate + k] = scanned(b, loop, l->x[k], l->x_axis[k]);
   return in;
 }
 
@@ -267,10 +273,12 @@ static void yield_all(Build *b, const LoopForm *l, int loop, const Ref *out, Ref
   for (uint32_t k = l->nstate; k < n; k++) {
     const ScanAxis a = l->out_axis ? l->out_axis[k - l->nstate] : (ScanAxis){ 0 };
     const Ref x = out[l->skip + k];
-    y[k] = g_yield_slice(ir, loop, x, axis_of(b, a.axis, node(ir, x)->rank + 1), a.reverse, l->trips);
+    y[k] = g_yield_slice(ir, loop, x, axis_of(b, a.axis, node(ir, x)->rank + 1), a.reverse && !b->sized, l->trips);
   }
   const Ref all = g_iterate(ir, loop, l->trips, 0, (int)n, y);
   for (uint32_t k = 0; k < n; k++) result[k] = g_result(ir, all, (int)k);
+  for (uint32_t k = l->nstate; k < n && l->out_axis && b->sized; k++)
+    if (l->out_axis[k - l->nstate].reverse) result[k] = g_flip(ir, result[k], 1u << yield_axis(node(ir, y[k])));
 }
 
 /* Builds a loop of the graph; false: its iterations are to be copies. A body that notes indices out of range is copied, since

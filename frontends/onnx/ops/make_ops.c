@@ -189,6 +189,20 @@ static Ref chosen(Build *b, Ref mask, Ref x, Ref neutral) {
   return bitcast(b, y, d);
 }
 
+/* The same for an axis of any length: a loop that carries what it has combined so far */
+static Ref running_loop(Build *b, Op op, Ref x, int axis, bool exclusive, int loop) {
+  IR *ir = b->ir;
+  const Node *n = node(ir, x);
+  const int64_t extent = n->dims[axis];
+  const Ref part = g_slice(ir, loop, g_stored(ir, x), axis, false), neutral = c_int(ir, (DType)n->dt, op == OP_MUL);
+  const Node *p = node(ir, part);
+  const Ref before = g_carried(ir, loop, 0, g_expand(ir, neutral, p->rank, p->dims)), all = g_binary(ir, op, before, part);
+  const Ref yield[] = { g_yield(ir, loop, 0, all), g_yield_slice(ir, loop, exclusive ? before : all, axis, false, extent) };
+  loop_spend(b, extent);
+  loop_end(b);
+  return g_result(ir, g_iterate(ir, loop, extent, 0, 2, yield), 1);
+}
+
 /* Element i of the result combines elements 0 to i along the axis. */
 static Ref running(Build *b, Op op, Ref x, int axis) {
   IR *ir = b->ir;
@@ -224,8 +238,9 @@ static Ref running(Build *b, Op op, Ref x, int axis) {
 Ref cumulative(Build *b, Op op, Ref x, int axis, bool exclusive, bool reverse) {
   if (!node(b->ir, x)->dims[axis]) return x;
   if (reverse) x = g_flip(b->ir, x, 1u << axis);
-  x = running(b, op, x, axis);
-  if (exclusive) x = shifted(b, op, x, axis);
+  const int loop = b->sized ? loop_begin(b, node(b->ir, x)->dims[axis]) : -1;
+  x = loop < 0 ? running(b, op, x, axis) : running_loop(b, op, x, axis, exclusive, loop);
+  if (exclusive && loop < 0) x = shifted(b, op, x, axis);
   return reverse ? g_flip(b->ir, x, 1u << axis) : x;
 }
 

@@ -304,11 +304,22 @@ static int64_t pad_source(int64_t i, int64_t n, char mode) {
   return i < n ? i : period - i;
 }
 
+/* The elements of an axis at these positions. A position outside of the axis takes one from inside, as the mode says. */
+static Ref extended(Build *b, Ref x, int axis, Ref at) {
+  IR *ir = b->ir;
+  const int64_t d = node(ir, x)->dims[axis], period = d > 1 ? 2 * (d - 1) : 1;
+  if (attr_is(b, "mode", "wrap")) return along_axis(b, x, axis, g_binary(ir, OP_FLMOD, at, integer(b, d)));
+  if (!attr_is(b, "mode", "reflect")) return along_axis(b, x, axis, at);
+  const Ref turned = g_binary(ir, OP_FLMOD, at, integer(b, period));
+  return along_axis(b, x, axis, g_binary(ir, OP_MIN, turned, sub(b, integer(b, period), turned)));
+}
+
 /* Elements that negative padding removes are removed first; then the rest is extended. */
 static Ref pad_by_index(Build *b, Ref x, int axis, int64_t lo, int64_t hi, char mode) {
   int64_t n = node(b->ir, x)->dims[axis], out = n + lo + hi, cut = lo < 0 ? -lo : 0, kept = n - cut + (hi < 0 ? hi : 0);
   if (kept < 1 && out) bad(b, "axis %d is empty and cannot be extended", axis);
   if (out > MAX_ELEMS >> 16) bad(b, "the result has extent %lld on axis %d, which is too large", (long long)out, axis);
+  if (b->sized && lo >= 0 && hi >= 0) return extended(b, x, axis, sub(b, g_iota(b->ir, DT_I64, out), integer(b, lo)));
   int64_t *index = ARENA_NEW(&b->c->model, int64_t, out + 1);
   for (int64_t i = 0; i < out; i++) index[i] = cut + pad_source(i - lo - cut, kept, mode);
   return take(b, x, axis, index, out);
@@ -317,18 +328,12 @@ static Ref pad_by_index(Build *b, Ref x, int axis, int64_t lo, int64_t hi, char 
 /* One axis of a Pad that has n elements afterwards, by the declared shape. Data give the padding on both sides. */
 static Ref pad_axis(Build *b, Ref r, int axis, int64_t n, Ref lo, Ref hi, Ref fill) {
   IR *ir = b->ir;
-  const int64_t d = node(ir, r)->dims[axis], period = d > 1 ? 2 * (d - 1) : 1;
+  const int64_t d = node(ir, r)->dims[axis];
   const bool constant = attr_is(b, "mode", "constant");
   wrong_if(b, g_binary(ir, OP_CMPNE, add(b, lo, hi), integer(b, n - d)));
   if (!constant) wrong_if(b, g_binary(ir, OP_CMPLT, g_binary(ir, OP_MIN, lo, hi), integer(b, 0)));
   if (!d) bad(b, "axis %d is empty, and the pads of an empty axis must be constant", axis);
-  Ref at = sub(b, g_iota(ir, DT_I64, n), lo), turned;
-  if (attr_is(b, "mode", "wrap")) return along_axis(b, r, axis, g_binary(ir, OP_FLMOD, at, integer(b, d)));
-  if (attr_is(b, "mode", "reflect")) {
-    turned = g_binary(ir, OP_FLMOD, at, integer(b, period));
-    return along_axis(b, r, axis, g_binary(ir, OP_MIN, turned, sub(b, integer(b, period), turned)));
-  }
-  Ref y = along_axis(b, r, axis, at);
+  Ref at = sub(b, g_iota(ir, DT_I64, n), lo), y = extended(b, r, axis, at);
   if (!constant) return y;
   int64_t dims[MAX_RANK];
   const int rank = node(ir, r)->rank;

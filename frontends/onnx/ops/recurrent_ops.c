@@ -96,21 +96,24 @@ static int carried_of(Cell *c, Ref **value) {
 }
 
 /* All steps as a loop. A step's number is a slice of 0, 1, 2, ... */
-static Ref run_loop(Build *b, Cell *c, Ref lengths, bool reverse, int loop) {
+static Ref run_loop(Build *b, Cell *c, Ref lengths, bool backwards, int loop) {
   IR *ir = b->ir;
+  const bool turned = backwards && b->sized; /* a run may omit the last iterations of a loop only */
+  const bool reverse = backwards && !turned;
   Ref *value[2], yield[3];
   const int n = carried_of(c, value);
   for (int k = 0; k < n; k++) *value[k] = g_carried(ir, loop, k, *value[k]);
-  const Ref t = lengths ? g_slice(ir, loop, g_stored(ir, g_iota(ir, DT_I64, c->steps)), 0, reverse) : 0;
+  Ref t = lengths ? g_slice(ir, loop, g_stored(ir, g_iota(ir, DT_I64, c->steps)), 0, reverse) : 0;
+  if (t && turned) t = sub(b, integer(b, c->steps - 1), t);
   c->live = lengths ? g_binary(ir, OP_CMPLT, t, lengths) : 0;
   c->recent = lengths && c->scale ? g_binary(ir, OP_CMPLE, t, lengths) : 0;
-  step(b, c, g_slice(ir, loop, g_stored(ir, c->xw), 0, reverse));
+  step(b, c, g_slice(ir, loop, g_stored(ir, turned ? g_flip(ir, c->xw, 1u) : c->xw), 0, reverse));
   for (int k = 0; k < n; k++) yield[k] = g_yield(ir, loop, k, *value[k]);
   yield[n] = g_yield_slice(ir, loop, c->h, 0, reverse, c->steps);
   loop_spend(b, c->steps);
   const Ref all = g_iterate(ir, loop, c->steps, 0, n + 1, yield);
   for (int k = 0; k < n; k++) *value[k] = g_result(ir, all, k);
-  return g_result(ir, all, n);
+  return turned ? g_flip(ir, g_result(ir, all, n), 1u) : g_result(ir, all, n);
 }
 
 static Ref run_steps(Build *b, Cell *c, Ref lengths, bool reverse) {

@@ -2,6 +2,8 @@
 /* resize_ops.c: Resize. Each resized axis gets a few taps per output position, with indices and weights computed now: out = sum
  * over taps of weight * x[index]. Nearest has one tap of weight 1, so it is a view where the indices allow one.
  *
+ * For a range of sizes the tables are arithmetic: a position is a quotient of whole numbers, which follow from the extents.
+ *
  * Axes are resized one after another: first those that shrink, then those that grow, the last axis first, so that most work
  * runs along rows. Coordinates are computed in f64, from exact ratios where sizes are given, because f32 loses exact halves. */
 #include "../core/build.h"
@@ -15,6 +17,8 @@ typedef struct Axis {
   bool exact;   /* the scale is out / in */
   double roi_begin, roi_end;
 } Axis;
+
+static bool non_empty(Build *b, int k) { return has_in(b, k) && dims_elems(in_node(b, k)->dims, in_node(b, k)->rank); }
 
 static double unscaled(const Axis *a, double x) { return a->exact ? x * (double)a->in / (double)a->out : x / a->scale; }
 
@@ -94,10 +98,101 @@ static Ref weights_along(Build *b, DType d, const double *w, int64_t n, int taps
   return floats_ref(b, d, rank, dims, v);
 }
 
+/* ---- ranges of sizes ---- */
+/* An input position as a quotient of whole numbers: (o * times + plus) / over at output position o */
+typedef struct Position { int64_t times, plus, over; } Position;
+
+/* The scale is p / q. */
+static bool small_ratio(double scale, int64_t *p, int64_t *q) {
+  enum { Q_MOST = 64 };
+  for (*q = 1; *q <= Q_MOST; ++*q) {
+    *p = (int64_t)floor(scale * (double)*q + 0.5);
+    if (*p > 0 && (double)*p == scale * (double)*q) return true;
+  }
+  return false;
+}
+
+/* Whether positions are quotients that have one form for all sizes */
+static bool position_of(Build *b, const Axis *a, Position *x) {
+  const char *mode = "coordinate_transformation_mode";
+  int64_t p = a->out, q = a->in;
+  if (attr_is(b, "mode", "nearest") && (p % q == 0 || q % p == 0)) return false; /* a view */
+  if (attr_int(b, "antialias") || attr_int(b, "exclude_outside") || attr_is(b, mode, "tf_crop_and_resize")) return false;
+  if (attr_is(b, mode, "align_corners")) {
+    *x = (Position){ a->in - 1, 0, a->out - 1 };
+    return a->out > 1;
+  }
+  if (attr_is(b, mode, "half_pixel_symmetric") && !a->exact) return false;
+  if ((!a->exact || !non_empty(b, 3)) && !small_ratio(a->scale, &p, &q)) return false;
+  if (attr_is(b, mode, "asymmetric")) *x = (Position){ q, 0, p };
+  else *x = (Position){ 2 * q, attr_is(b, mode, "tf_half_pixel_for_nn") ? q : q - p, 2 * p };
+  return a->out > 1 || !attr_is(b, mode, "pytorch_half_pixel");
+}
+
+/* o * times + plus + over * k, which is not negative for k of at least 1 */
+static Ref dividend(Build *b, const Axis *a, const Position *x, int64_t plus) {
+  Ref at = g_binary(b->ir, OP_MUL, g_iota(b->ir, DT_I64, a->out), integer(b, x->times));
+  if (x->plus + plus) at = add(b, at, integer(b, x->plus + plus));
+  return add(b, at, integer(b, x->over));
+}
+
+static Ref along_axis(Build *b, Ref x, int axis, int rank) {
+  int64_t dims[MAX_RANK];
+  for (int i = 0; i < rank; i++) dims[i] = i == axis ? node(b->ir, x)->dims[0] : 1;
+  return g_reshape(b->ir, x, rank, dims);
+}
+
+/* The element of x at floor(position) + at, or the nearest one that there is */
+static Ref element_at(Build *b, Ref x, int axis, Ref base, int64_t at) {
+  return g_gather(b->ir, x, along_axis(b, at ? add(b, base, integer(b, at)) : base, axis, node(b->ir, x)->rank), axis);
+}
+
+static Ref floor_quotient(Build *b, const Axis *a, const Position *x, int64_t plus) {
+  return sub(b, g_binary(b->ir, OP_FLDIV, dividend(b, a, x, plus), integer(b, x->over)), integer(b, 1));
+}
+
+static Ref nearest_by_arithmetic(Build *b, Ref x, int axis, const Axis *a, const Position *at) {
+  int64_t plus = 0; /* ceil(n / m) is floor((n + m - 1) / m) */
+  if (attr_is(b, "nearest_mode", "ceil")) plus = at->over - 1;
+  else if (attr_is(b, "nearest_mode", "round_prefer_ceil")) plus = at->over / 2;
+  else if (!attr_is(b, "nearest_mode", "floor")) plus = at->over - 1 - at->over / 2;
+  return element_at(b, x, axis, floor_quotient(b, a, at, plus), 0);
+}
+
+/* Weight of the tap `at` places behind floor(position), where the position is `part` behind that */
+static Ref tap_weight(Build *b, Ref part, int64_t at) {
+  const double coeff = attr_float(b, "cubic_coeff_a");
+  if (!attr_is(b, "mode", "cubic")) return at ? part : sub(b, num(b, part, 1), part);
+  const Ref far = at < 1 ? add(b, part, num(b, part, (double)-at)) : sub(b, num(b, part, (double)at), part); /* |at - part| */
+  const bool near = at == 0 || at == 1;
+  const double c[4] = { near ? 1 : -4 * coeff, near ? 0 : 8 * coeff, near ? -(coeff + 3) : -5 * coeff, near ? coeff + 2 : coeff };
+  Ref sum = num(b, part, c[3]);
+  for (int k = 2; k >= 0; k--) sum = add(b, mul(b, sum, far), num(b, part, c[k]));
+  return sum;
+}
+
+static Ref resize_by_arithmetic(Build *b, Ref x, int axis, const Axis *a, const Position *at) {
+  IR *ir = b->ir;
+  if (attr_is(b, "mode", "nearest")) return nearest_by_arithmetic(b, x, axis, a, at);
+  const DType d = (DType)node(ir, x)->dt;
+  const int rank = node(ir, x)->rank, first = attr_is(b, "mode", "cubic") ? -1 : 0;
+  const Ref base = floor_quotient(b, a, at, 0);
+  const Ref left = g_cast(ir, g_binary(ir, OP_FLMOD, dividend(b, a, at, 0), integer(b, at->over)), d);
+  const Ref part = along_axis(b, g_binary(ir, OP_DIV, left, num(b, left, (double)at->over)), axis, rank);
+  Ref sum = 0;
+  for (int64_t t = first; t <= 1 - first; t++) {
+    const Ref tap = mul(b, element_at(b, x, axis, base, t), tap_weight(b, part, t));
+    sum = sum ? add(b, sum, tap) : tap;
+  }
+  return sum;
+}
+
 /* A few taps are added in place. The many taps of antialiasing become a further axis, which is reduced. */
 static Ref resize_axis(Build *b, Ref x, int axis, const Axis *a) {
   IR *ir = b->ir;
+  Position at;
   if (!a->out) return shrink_axis(ir, x, axis, 0, 1, 0);
+  if (b->sized && position_of(b, a, &at)) return resize_by_arithmetic(b, x, axis, a, &at);
   int64_t *index;
   double *weight;
   int taps = make_taps(b, a, &index, &weight), rank = node(ir, x)->rank;
@@ -164,8 +259,6 @@ static void axes_from_scales(Build *b, Axis *axes, int n) {
     axes[i].exact = (double)axes[i].out == (double)axes[i].in * scale[i];
   }
 }
-
-static bool non_empty(Build *b, int k) { return has_in(b, k) && dims_elems(in_node(b, k)->dims, in_node(b, k)->rank); }
 
 /* Positions outside of the input get the extrapolation value. */
 static Ref extrapolate(Build *b, Ref x, const Axis *axes, const int *which, int n) {
