@@ -262,6 +262,10 @@ bool strings_move(const OpRow *row);            /* the operator moves elements, 
  * ONNX node has no strings among its inputs, or its operator is of another kind */
 bool build_strings(Build *b);
 
+/* ---- numeral_ops.c ---- */
+Ref text_of_numbers(Build *b, Ref x);           /* strings of integers, bools or floats */
+Ref numbers_of_text(Build *b, Ref x, DType d);  /* numbers in strings; text that has none is noted as an index out of range is */
+
 /* ---- move_ops.c: pieces that other builders use ---- */
 static inline Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) { return g_take(b->ir, x, axis, index, n); }
 Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to axis 1, or axis 1 to the end */
