@@ -120,12 +120,13 @@ static void check_strings(Build *b, const bool *is) {
   if (some >= 0 && other >= 0) bad(b, "input %d is string, but input %d is not", some, other);
 }
 
-/* The strings of a node's inputs. Part i holds the strings whose numbers are number[i], i64 of rank 1; 0: those that fill results */
+/* The strings of a node's inputs. Part i holds the strings whose numbers are number[i], i64 of rank 1. A part without numbers
+ * fills results. */
 typedef struct Numbered {
   Ref *part, *number; /* part: u8[strings, width] */
   int n;
   int64_t width;
-  bool fills;         /* string 0 is empty, and fills results */
+  bool fills; /* string 0 is empty, and fills results */
 } Numbered;
 
 /* Puts numbers in place of strings among the inputs. */
@@ -205,7 +206,8 @@ static Ref strings_of(Build *b, Numbered *s, Ref r) {
   dims[x->rank] = s->width;
   if (!dims_elems(x->dims, x->rank)) return g_expand(ir, c_int(ir, DT_U8, 0), x->rank + 1, dims);
   const Ref moved = bytes_moved(b, s, r, STEPS_MOST);
-  return moved ? moved : strings_taken(b, cat_all(b, s->n, arena_dup(&b->c->model, s->part, (size_t)s->n * sizeof *s->part), 0), r);
+  return moved ? moved
+               : strings_taken(b, cat_all(b, s->n, arena_dup(&b->c->model, s->part, (size_t)s->n * sizeof *s->part), 0), r);
 }
 
 bool build_strings(Build *b) {

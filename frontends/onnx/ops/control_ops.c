@@ -337,7 +337,7 @@ static Ref counted_scan(Build *b, uint32_t k, Ref all, Ref total) {
   return g_where(b->ir, beside_rows(b, there, x->rank), all, c_int(b->ir, (DType)x->dt, 0));
 }
 
-/* The yields of the collected results. Each iteration writes a row of a carried table; in: its number */
+/* The yields of the collected results. Each iteration writes a row of a carried table. number: that of the iteration */
 static void scan_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref number, const Ref *out, Ref *y) {
   IR *ir = b->ir;
   const int64_t rows = rows_of_scans(b, l);
@@ -359,9 +359,9 @@ static bool scans_fit(Build *b, const LoopForm *l, const Ref *out) {
   return fit;
 }
 
-/* The yields of an early loop: one for each state, for each collected result, for the iteration's number, and for whether the loop
- * goes on. If the body has indices, one more says whether any was out of range. -> number of yields; 0: the iterations are not
- * alike */
+/* The yields of an early loop: one for each state, for each collected result, for the iteration's number, and for whether the
+ * loop goes on. If the body has indices, one more says whether any was out of range. -> number of yields; 0: the iterations are
+ * not alike */
 static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit, Ref *y) {
   IR *ir = b->ir;
   const int count = (int)(l->nstate + l->nscan), going = count + 1;
@@ -409,7 +409,8 @@ static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *
   if (!n) return false;
   const Ref all = g_iterate(ir, loop, trips, going + 1, n, y);
   for (uint32_t k = 0; k < l->nstate + l->nscan; k++) result[k] = g_result(ir, all, (int)k);
-  for (uint32_t k = l->nstate; k < l->nstate + l->nscan; k++) result[k] = counted_scan(b, k, result[k], g_result(ir, all, going - 1));
+  for (uint32_t k = l->nstate; k < l->nstate + l->nscan; k++)
+    result[k] = counted_scan(b, k, result[k], g_result(ir, all, going - 1));
   if (n > going + 1) wrong_if(b, g_result(ir, all, going + 1));
   return true;
 }

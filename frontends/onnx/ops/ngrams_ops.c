@@ -155,7 +155,8 @@ void op_tfidf_vectorizer(Build *b) {
   int64_t rows = x->rank == 2 ? x->dims[0] : 1, columns = x->rank ? x->dims[x->rank - 1] : 1, width = 0, before = 0;
   for (int i = 0; i < indices; i++) width = index[i] >= width ? (index[i] < MAX_ELEMS ? index[i] : MAX_ELEMS) + 1 : width;
   check_dims(b, 2, (int64_t[]){ rows, width });
-  if (width > WIDTH_MOST) bad(b, "attribute 'ngram_indexes' gives rows of %lld, over the limit of %d", (long long)width, WIDTH_MOST);
+  if (width > WIDTH_MOST)
+    bad(b, "attribute 'ngram_indexes' gives rows of %lld, over the limit of %d", (long long)width, WIDTH_MOST);
   Ref data = g_reshape(ir, g_cast(ir, b->in[0], DT_I64), 2, (int64_t[]){ rows, columns });
   Counted all = { ARENA_NEW(&b->c->model, Ref, lengths + 1), ARENA_NEW(&b->c->model, int64_t, indices + 1), 0, 0,
                   ARENA_NEW(&b->c->model, double, indices + 1) };

@@ -2,27 +2,31 @@
 /* numeral_ops.c: Cast between strings and numbers. All is arithmetic on 64-bit integers, element by element.
  *
  * * Floats and doubles have 8 significant digits, as ONNX Runtime prints them. A table gives powers of ten with mantissas of 128
- *   bits. The mantissa of a double times that of the power is exact enough to round correctly. The error is below 2^-60 of the last
- *   digit. Values nearer than that to the middle of two numbers are in the middle.
+ *   bits. The mantissa of a double times that of the power is exact enough to round correctly. The error is below 2^-60 of the
+ *   last digit. Values nearer than that to the middle of two numbers are in the middle.
  * * A numeral is read in the other direction: its first 19 digits times a power of ten give the mantissa of a float. */
 #include "../core/build.h"
 #include <math.h>
 
 enum {
-  POWER_LOW = -345,  /* exponents of the table of powers */
+  POWER_LOW = -345, /* exponents of the table of powers */
   POWER_HIGH = 345,
   POWERS = POWER_HIGH - POWER_LOW + 1,
-  WORDS = 88,        /* words of 32 bits of a number in fixed point */
-  POINT = 44,        /* words behind its point */
-  SNAP = 8,          /* units of 2^-64: a fraction this near to 1/2 is 1/2 */
-  DIGITS = 8,        /* significant digits of a float */
+  WORDS = 88,            /* words of 32 bits of a number in fixed point */
+  POINT = 44,            /* words behind its point */
+  SNAP = 8,              /* units of 2^-64: a fraction this near to 1/2 is 1/2 */
+  DIGITS = 8,            /* significant digits of a float */
   TEN_DIGITS = 10000000, /* 10^(DIGITS - 1) */
-  FLOAT_WIDTH = 15   /* bytes of "-1.2345678e-308" */
+  FLOAT_WIDTH = 15       /* bytes of "-1.2345678e-308" */
 };
 
 /* ---- powers of ten ---- */
 /* 10^p = top * 2^exponent, top of 128 bits in words of 32 bits, the lowest first */
-typedef struct Power { uint32_t top[4]; int exponent; bool exact; } Power;
+typedef struct Power {
+  uint32_t top[4];
+  int exponent;
+  bool exact;
+} Power;
 
 static int bits_of(const uint32_t *w) {
   int i = WORDS * 32 - 1;
@@ -67,7 +71,7 @@ static Ref u64(Build *b, uint64_t v) { return c_int(b->ir, DT_U64, (int64_t)v); 
 static Ref less(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPLT, x, y); }
 static Ref equal(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_CMPEQ, x, y); }
 static Ref either(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_OR, x, y); }
-static Ref not(Build *b, Ref x) { return g_unary(b->ir, OP_NOT, x); }
+static Ref not(Build * b, Ref x) { return g_unary(b->ir, OP_NOT, x); }
 static Ref shl(Build *b, Ref x, Ref n) { return g_binary(b->ir, OP_SHL, x, n); }
 static Ref shr(Build *b, Ref x, Ref n) { return g_binary(b->ir, OP_SHR, x, n); }
 static Ref low32(Build *b, Ref x) { return g_binary(b->ir, OP_AND, x, u64(b, UINT32_MAX)); }
@@ -81,8 +85,8 @@ static Ref looked_up(Build *b, const int64_t *table, int n, Ref at) {
 }
 
 typedef struct Product {
-  Ref word[6];   /* u64, 32 bits each, the lowest first */
-  Ref exponent;  /* i64: the product is that many powers of two */
+  Ref word[6];  /* u64, 32 bits each, the lowest first */
+  Ref exponent; /* i64: the product is that many powers of two */
 } Product;
 
 /* x times 10^power, for x u64[n] and power i64[n] */
@@ -155,7 +159,11 @@ static Ref integer_text(Build *b, Ref x) {
 }
 
 /* ---- floats to text ---- */
-typedef struct Decimal { Ref digits, used, power; } Decimal; /* i64[n, digits], and [n, 1]: how many of them, and 10^power of the first */
+/* digits: i64[n, DIGITS]. used: i64[n, 1], how many there are without zeros at the end. power: i64[n, 1]; 10^power is the weight
+ * of the first */
+typedef struct Decimal {
+  Ref digits, used, power;
+} Decimal;
 
 /* bits: of the absolute values of doubles, u64[n] */
 static Decimal decimal_of(Build *b, Ref bits) {
@@ -173,7 +181,8 @@ static Decimal decimal_of(Build *b, Ref bits) {
   const Ref power = stored(b, add(b, looked_up(b, low, 2048, e), signed_of(b, above)));
   const Product p = times_power(b, mantissa, sub(b, integer(b, DIGITS - 1), power));
   /* word 5, shifted by 3 to 7 bits, is the integer */
-  const Ref shift = unsigned_of(b, clamped(b, plus(b, add(b, p.exponent, e), 160 - 1075), 0, 32)), back = sub(b, u64(b, 32), shift);
+  const Ref shift = unsigned_of(b, clamped(b, plus(b, add(b, p.exponent, e), 160 - 1075), 0, 32)),
+            back = sub(b, u64(b, 32), shift);
   const Ref below = add(b, shl(b, p.word[4], u64(b, 32)), p.word[3]);
   Ref whole = rounded(b, either(b, shl(b, p.word[5], shift), shr(b, p.word[4], back)),
                       either(b, shl(b, below, shift), shr(b, p.word[2], back)));
@@ -213,7 +222,8 @@ static Ref plain_text(Build *b, const Decimal *d, Ref at) {
 static Ref scientific_text(Build *b, const Decimal *d, Ref at) {
   IR *ir = b->ir;
   const Ref one = integer(b, 1), more = less(b, one, d->used), size = g_unary(ir, OP_ABS, d->power);
-  const Ref end = g_where(ir, more, plus(b, d->used, 1), one), past = sub(b, at, plus(b, end, 2)); /* past the sign of the power */
+  const Ref end = g_where(ir, more, plus(b, d->used, 1), one),
+            past = sub(b, at, plus(b, end, 2)); /* past the sign of the power */
   const Ref wide = signed_of(b, less(b, integer(b, 99), size)), from = sub(b, plus(b, past, 1), wide);
   const Ref power = plus(b, along(b, digits_of(b, unsigned_of(b, size), 3), from), '0');
   const Ref k = sub(b, at, signed_of(b, less(b, integer(b, 0), at)));
@@ -255,7 +265,10 @@ Ref text_of_numbers(Build *b, Ref x) {
 
 /* ---- text to numbers ---- */
 /* A numeral: sign, digits with a point, and a power. Places are i64[n, 1], bytes i64[n, width]. */
-typedef struct Numeral { Ref bytes, at, digit, begin, minus; int64_t width; } Numeral;
+typedef struct Numeral {
+  Ref bytes, at, digit, begin, minus;
+  int64_t width;
+} Numeral;
 
 static Ref is_byte(Build *b, Ref x, int v) { return equal(b, x, integer(b, v)); }
 
@@ -272,7 +285,8 @@ static Numeral numeral_in(Build *b, Ref x) { /* x: u8[n, width] */
   Numeral s = { .bytes = stored(b, signed_of(b, x)), .width = node(ir, x)->dims[1] };
   s.at = iota_axis(ir, DT_I64, s.width, 1, 2);
   s.digit = both(b, less(b, integer(b, '0' - 1), s.bytes), less(b, s.bytes, integer(b, '9' + 1)));
-  const Ref space = either(b, is_byte(b, s.bytes, ' '), both(b, less(b, integer(b, 8), s.bytes), less(b, s.bytes, integer(b, 14))));
+  const Ref space = either(b, is_byte(b, s.bytes, ' '),
+                           both(b, less(b, integer(b, 8), s.bytes), less(b, s.bytes, integer(b, 14))));
   const Ref start = first_true(b, not(b, space), s.width);
   const Ref sign = is_sign(b, byte_at(b, &s, start), &s.minus);
   s.begin = stored(b, add(b, start, signed_of(b, sign)));
@@ -347,10 +361,12 @@ static Ref nearest_bits(Build *b, Ref digits, Ref power, int kept, int bias) {
 /* d[n, 1]. *wrong: the text is no number */
 static Ref float_value(Build *b, const Numeral *s, DType d, Ref *wrong) {
   IR *ir = b->ir;
-  const Ref from = not(b, less(b, s->at, s->begin)), dot = stored(b, first_true(b, both(b, from, is_byte(b, s->bytes, '.')), s->width));
+  const Ref from = not(b, less(b, s->at, s->begin)),
+            dot = stored(b, first_true(b, both(b, from, is_byte(b, s->bytes, '.')), s->width));
   const Ref end = run_end(b, s, either(b, s->digit, equal(b, s->at, dot)), s->begin), point = g_binary(ir, OP_MIN, dot, end);
   const Ref inside = both(b, from, less(b, s->at, end)), digit = both(b, inside, s->digit);
-  const Ref lead = stored(b, first_true(b, both(b, digit, not(b, is_byte(b, s->bytes, '0'))), s->width)); /* the first digit but 0 */
+  const Ref lead = stored(b,
+                          first_true(b, both(b, digit, not(b, is_byte(b, s->bytes, '0'))), s->width)); /* the first digit but 0 */
   const Ref zero = not(b, less(b, lead, end)), crossed = both(b, less(b, point, s->at), less(b, lead, point));
   const Ref rank = sub(b, sub(b, s->at, lead), signed_of(b, crossed)), early = less(b, s->at, lead);
   const Ref place = g_where(ir, both(b, inside, not(b, early)), sub(b, integer(b, 18), rank), integer(b, -1));
