@@ -285,6 +285,8 @@ json_t *json_number(double v);                            /* v as a number; JSON
 json_t *json_report(const char *verb, const char *model); /* an object with the fields that every report has */
 void json_print(json_t *j);                               /* prints j on stdout and releases it */
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1,3,224,224]" */
+const char *strings_text(Ctx *c, int rank, const int64_t *dims); /* "string[2,3]": without the last extent, of bytes */
+const char *string_text(Ctx *c, const Tensor *t, int64_t i);  /* string i of t in quotes, for people; long ones are cut */
 void print_name(const char *s);                           /* prints s on stdout, escaped, since names may have any bytes */
 
 /* ---- resume.c: dumps ---- */
@@ -663,8 +665,10 @@ void timing_end(Timing *t);                               /* ends the worker and
 
 /* ---- compare.c ---- */
 typedef struct Diff {
-  int64_t bad;                 /* number of elements whose difference exceeds their tolerance, atol + rtol * |expected| */
-  int64_t worst;               /* index of the element with the greatest ratio of difference to tolerance; -1: all are equal */
+  int64_t bad;                 /* number of elements whose difference exceeds their tolerance, atol + rtol * |expected|; number of
+                                  strings that differ */
+  int64_t worst;               /* index of the element with the greatest ratio of difference to tolerance, or of the first
+                                  string that differs; -1: all are equal */
   double max_ulp;              /* largest difference, in units in the last place; for integers, the plain difference */
   double max_rel, max_abs;     /* largest difference relative to the expected value (if that exceeds atol), and absolute */
 } Diff;

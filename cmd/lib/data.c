@@ -141,12 +141,8 @@ static const NamedTensor *find_tensor(const NamedTensor *v, size_t n, const GIO 
 }
 
 /* string[2,3] of at most 64 bytes */
-static const char *strings_text(Ctx *c, int rank, const int64_t *dims) {
-  Sb s = { 0 };
-  sb_puts(&s, "string[");
-  for (int i = 0; i + 1 < rank; i++) sb_printf(&s, "%s%lld", i ? "," : "", (long long)dims[i]);
-  sb_printf(&s, "] of at most %lld bytes", (long long)dims[rank - 1]);
-  return sb_keep(&s, &c->model);
+static const char *bounded_text(Ctx *c, int rank, const int64_t *dims) {
+  return arena_printf(&c->model, "%s of at most %lld bytes", strings_text(c, rank, dims), (long long)dims[rank - 1]);
 }
 
 /* Gets sizes that are not known yet from the shape of an input's data. Bytes without a shape tell one size. */
@@ -201,8 +197,8 @@ static Tensor fitted_strings(Ctx *c, const NamedTensor *t, const GIO *want, cons
   Tensor r = tensor_like(want);
   const int64_t from = t->t.dims[t->t.rank - 1], to = r.dims[r.rank - 1], rows = dims_elems(r.dims, r.rank - 1);
   if (t->t.rank != r.rank || memcmp(t->t.dims, r.dims, (size_t)(r.rank - 1) * sizeof *r.dims))
-    fail(c, EX_NOINPUT_, "'%s': %s '%s' is %s, but the file has %s", t->file, kind, want->name, strings_text(c, r.rank, r.dims),
-         strings_text(c, t->t.rank, t->t.dims));
+    fail(c, EX_NOINPUT_, "'%s': %s '%s' is %s, but the file has %s", t->file, kind, want->name, bounded_text(c, r.rank, r.dims),
+         bounded_text(c, t->t.rank, t->t.dims));
   char *p = ARENA_NEW(&c->model, char, r.elems + 1);
   for (int64_t i = 0; i < rows; i++) {
     const char *s = (const char *)t->t.data + i * from;
@@ -361,15 +357,10 @@ static Stats stats_of(const Tensor *t) {
 }
 
 static void strings_summary(Ctx *c, const char *name, const Tensor *t) {
-  const int64_t width = t->dims[t->rank - 1], n = dims_elems(t->dims, t->rank - 1);
+  const int64_t n = dims_elems(t->dims, t->rank - 1);
   print_name(name);
-  printf(" %s\n", strings_text(c, t->rank, t->dims));
-  for (int64_t i = 0; i < n && i < TOP; i++) {
-    const char *s = (const char *)t->data + i * width;
-    printf("  [%lld] ", (long long)i);
-    print_name(arena_str(&c->model, s, strnlen(s, (size_t)width)));
-    putchar('\n');
-  }
+  printf(" %s\n", bounded_text(c, t->rank, t->dims));
+  for (int64_t i = 0; i < n && i < TOP; i++) printf("  [%lld] %s\n", (long long)i, string_text(c, t, i));
 }
 
 void tensor_summary(Ctx *c, const char *name, const Tensor *t) {
@@ -386,10 +377,24 @@ void tensor_summary(Ctx *c, const char *name, const Tensor *t) {
   for (int i = 0; i < s.ntop; i++) printf("  [%lld] %.6g\n", (long long)s.top[i], tensor_at(t, s.top[i]));
 }
 
+static json_t *strings_json(const char *name, const Tensor *t, const char *digest) {
+  const int64_t width = t->dims[t->rank - 1], n = dims_elems(t->dims, t->rank - 1);
+  json_t *first = json_array();
+  for (int64_t i = 0; i < n && i < TOP; i++) {
+    const char *s = (const char *)t->data + i * width;
+    char text[STRING_MOST + 1];
+    snprintf(text, sizeof text, "%.*s", (int)strnlen(s, (size_t)width), s);
+    json_array_append_new(first, json_text(text));
+  }
+  return json_pack("{s:o, s:s, s:o, s:I, s:s, s:o}", "name", json_text(name), "type", "string", "shape",
+                   json_dims(t->rank - 1, t->dims), "string_bytes", (json_int_t)width, "sha256", digest, "first", first);
+}
+
 json_t *tensor_json(const char *name, const Tensor *t) {
-  Stats s = stats_of(t);
   char digest[65];
   sha256_hex(t->data, (size_t)t->elems * (size_t)dt_bytes(t->dt), digest);
+  if (t->narrow == ONNX_STRING) return strings_json(name, t, digest);
+  Stats s = stats_of(t);
   json_t *top = json_array();
   for (int i = 0; i < s.ntop; i++)
     json_array_append_new(

@@ -152,10 +152,21 @@ static const char *run_text(Ctx *c, const Verify *v, size_t run) {
                       v->steps > 1 ? arena_printf(&c->model, "%zu: ", run % v->steps) : "");
 }
 
+/* string[3]  2 of 3 differ, first [1] 'abc' for 'abd' */
+static const char *strings_diff_text(Ctx *c, const Tensor *got, const Tensor *want, const Diff *d) {
+  Arena *m = &c->model;
+  const long long n = dims_elems(want->dims, want->rank - 1);
+  const char *text = strings_text(c, want->rank, want->dims);
+  if (!d->bad) return arena_printf(m, "%s  equal", text);
+  return arena_printf(m, "%s  %lld of %lld differ, first [%lld] %s for %s", text, (long long)d->bad, n, (long long)d->worst,
+                      string_text(c, got, d->worst), string_text(c, want, d->worst));
+}
+
 /* How far an output is from its reference */
 static const char *diff_text(Ctx *c, const Verify *v, size_t i, const Diff *d, bool passed) {
   const GIO *out = &v->out[i % v->nout];
   Sb s = { 0 };
+  if (v->want[i].narrow == ONNX_STRING) return strings_diff_text(c, &v->got[i], &v->want[i], d);
   sb_printf(&s, "%s  max ULP %.6g  max relative %.3g  max absolute %.3g", type_text(c, out->dt, out->rank, out->dims), d->max_ulp,
             d->max_rel, d->max_abs);
   if (d->bad) sb_printf(&s, "  %lld of %lld outside", (long long)d->bad, (long long)v->want[i].elems);
@@ -169,13 +180,18 @@ static const char *diff_text(Ctx *c, const Verify *v, size_t i, const Diff *d, b
   return sb_keep(&s, &c->model);
 }
 
+/* Numbers or strings of t */
+static int64_t compared(const Tensor *t) {
+  return t->narrow == ONNX_STRING ? dims_elems(t->dims, t->rank - 1) : t->elems;
+}
+
 static void report_output(Ctx *c, Verify *v, size_t i, const Diff *d, json_t *list) {
   const GIO *out = &v->out[i % v->nout];
   bool passed = !d->bad || v->excused[i] > 0;
   const OutputError e = output_error(&v->got[i], &v->want[i]);
   json_t *j = json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(out->name), "passed", passed,
-                        "elements", (json_int_t)v->want[i].elems, "outside", (json_int_t)d->bad, "max_ulp", real_json(d->max_ulp),
-                        "max_relative", real_json(d->max_rel), "max_absolute", real_json(d->max_abs), "rms", real_json(e.rms),
+                        "elements", (json_int_t)compared(&v->want[i]), "outside", (json_int_t)d->bad, "max_ulp",
+                        real_json(d->max_ulp), "max_relative", real_json(d->max_rel), "max_absolute", real_json(d->max_abs), "rms", real_json(e.rms),
                         "largest", real_json(e.largest), "reference_error", real_json(v->excused[i]));
   if (v->sets.n > 1) json_object_set_new(j, "set", json_text(v->sets.p[i / v->nout / v->steps]));
   json_array_append_new(list, j);

@@ -42,7 +42,8 @@ Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o) {
   static const BuildFn take_narrow[] = { op_cast, op_cast_like, op_quantize, op_dequantize, op_gather_block_quantized, NULL };
   static const BuildFn take_strings[] = {
     op_equal,         op_string_concat,   op_string_normalizer, op_string_split,     op_regex_full_match,
-    op_label_encoder, op_category_mapper, op_one_hot_encoder,   op_tfidf_vectorizer, NULL
+    op_label_encoder, op_category_mapper, op_one_hot_encoder,   op_tfidf_vectorizer, op_cast,
+    op_cast_like,     NULL
   };
   static const OpTable ops = { rows, ROWS, refused, REFUSALS, moves, take_narrow, take_strings };
   return build_graph(c, &ops, m, o);

@@ -263,6 +263,10 @@ bool strings_move(const OpRow *row);            /* the operator moves elements, 
  * ONNX node has no strings among its inputs, or its operator is of another kind */
 bool build_strings(Build *b);
 
+/* ---- numeral_ops.c ---- */
+Ref text_of_numbers(Build *b, Ref x);           /* strings of integers, bools or floats */
+Ref numbers_of_text(Build *b, Ref x, DType d);  /* numbers in strings; text that has none is noted as an index out of range is */
+
 /* ---- move_ops.c: pieces that other builders use ---- */
 static inline Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) { return g_take(b->ir, x, axis, index, n); }
 Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to axis 1, or axis 1 to the end */
@@ -293,6 +297,7 @@ void compress_by_data(Build *b, Ref from, int axis); /* builds Compress; from: i
 /* ---- ragged.c ---- */
 /* Records that the ONNX node's first result is ragged. The arguments are the fields of its Count. */
 void add_count(Build *b, Ref there, Ref total, int64_t room);
+void add_count_of(Build *b, uint32_t out, Ref there, Ref total, int64_t room); /* of the node's result `out`, which has a name */
 void note_overflow(Build *b, Ref over);         /* a run where `over` is true returns TGCRT_CAPACITY */
 /* Fails if one of the axes from..to - 1 of r has an extent that depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ragged.c: axes with more entries than are valid. Results whose size depends on data have as many entries as --capacity says
- * (capacity_ops.c), or as many as an axis has (TopK); a run finds how many of the first entries are valid. Nothing may mix invalid entries into valid ones. So
- * entry i of a result along such an axis must depend on entry i of its operands only. Then the result has the same valid
- * entries, and its reader gets their number.
+ * (capacity_ops.c), as an axis has (TopK), or as a loop may have iterations (control_ops.c). A run finds how many of the first
+ * entries are valid. Nothing may mix invalid entries into valid ones. So entry i of a result along such an axis must depend on
+ * entry i of its operands only. Then the result has the same valid entries, and its reader gets their number.
  *
  * An axis of extent 1 cannot be told from axes that a reshape adds or drops, and sums over it are dropped. So inside the graph
  * such axes have at least two entries, and outputs are cut. */
@@ -105,9 +105,11 @@ void note_overflow(Build *b, Ref over) {
   b->ragged->over = b->ragged->over ? g_binary(b->ir, OP_OR, b->ragged->over, over) : over;
 }
 
-void add_count(Build *b, Ref there, Ref total, int64_t room) {
+void add_count(Build *b, Ref there, Ref total, int64_t room) { add_count_of(b, 0, there, total, room); }
+
+void add_count_of(Build *b, uint32_t out, Ref there, Ref total, int64_t room) {
   Ragged *g = b->ragged;
-  const char *name = b->m->values.p[b->n->out[0]].name;
+  const char *name = b->m->values.p[b->n->out[out]].name;
   for (size_t i = 0; i < g->n; i++)
     if (!strcmp(g->counts[i].name, name))
       bad(b, "a result whose size depends on the data cannot be in a body that runs more than once");

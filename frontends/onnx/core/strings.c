@@ -2,8 +2,9 @@
 /* strings.c: tensors of strings in a graph. A string is a row of bytes, filled up with zeros; so a tensor of strings is one of
  * u8 with one more axis. The rest of the compiler sees bytes only.
  *
- * * Operators that move elements need no code of their own. build_strings lists all strings of a node's inputs in one table, and
- * runs the builder on their numbers in it. The builder's results are numbers, which then select rows of the table. */
+ * * Operators that move elements need no code of their own. build_strings numbers all strings of a node's inputs, and runs the
+ * builder on the numbers. The steps that moved the numbers then move the bytes, which have one more axis. Where a step does
+ * more, such as a scatter, the numbers select rows of a table of all strings. */
 #include "build.h"
 
 enum { TABLE_MOST = 64 << 20 }; /* bytes of a table of strings; as many as a small file may decode to (--max-decoded) */
@@ -119,24 +120,94 @@ static void check_strings(Build *b, const bool *is) {
   if (some >= 0 && other >= 0) bad(b, "input %d is string, but input %d is not", some, other);
 }
 
-/* Puts numbers in place of strings among the inputs. Returns the table of the strings; 0: it would have no rows. */
-static Ref numbered(Build *b, const bool *is, bool fills) {
+/* The strings of a node's inputs. Part i holds the strings whose numbers are number[i], i64 of rank 1. A part without numbers
+ * fills results. */
+typedef struct Numbered {
+  Ref *part, *number; /* part: u8[strings, width] */
+  int n;
+  int64_t width;
+  bool fills; /* string 0 is empty, and fills results */
+} Numbered;
+
+/* Puts numbers in place of strings among the inputs. */
+static Numbered numbered(Build *b, const bool *is, bool fills) {
   IR *ir = b->ir;
-  Ref *parts = ARENA_NEW(&b->c->model, Ref, b->nin + 1);
-  int64_t rows = 0, width = 1, n = 0;
+  Numbered s = { ARENA_NEW(&b->c->model, Ref, b->nin + 1), ARENA_NEW(&b->c->model, Ref, b->nin + 1), 0, 1, fills };
+  int64_t rows = 0;
   for (int k = 0; k < b->nin; k++)
-    if (is[k] && string_width(b, b->in[k]) > width) width = string_width(b, b->in[k]);
-  if (fills) parts[n++] = g_expand(ir, c_int(ir, DT_U8, 0), 2, (int64_t[]){ rows = 1, width });
+    if (is[k] && string_width(b, b->in[k]) > s.width) s.width = string_width(b, b->in[k]);
+  if (fills) s.part[s.n++] = g_expand(ir, c_int(ir, DT_U8, 0), 2, (int64_t[]){ rows = 1, s.width });
   for (int k = 0; k < b->nin; k++) {
     int64_t dims[MAX_RANK];
     if (!is[k]) continue;
     const int rank = shape_of(b, b->in[k], dims);
     const int64_t count = dims_elems(dims, rank);
-    if (count) parts[n++] = g_reshape(ir, strings_wide(b, b->in[k], width), 2, (int64_t[]){ count, width });
-    b->in[k] = g_reshape(ir, add(b, g_iota(ir, DT_I64, count), integer(b, rows)), rank, dims);
+    const Ref number = add(b, g_iota(ir, DT_I64, count), integer(b, rows));
+    if (count) s.part[s.n] = g_reshape(ir, strings_wide(b, b->in[k], s.width), 2, (int64_t[]){ count, s.width });
+    if (count) s.number[s.n++] = number;
+    b->in[k] = g_reshape(ir, number, rank, dims);
     rows += count;
   }
-  return n ? cat_all(b, n, parts, 0) : 0;
+  return s;
+}
+
+enum { STEPS_MOST = 32 }; /* movements one after the other in a builder */
+
+/* The movements that made the numbers r, of the bytes; the rows are the last axis. 0: something else made them */
+static Ref bytes_moved(Build *b, const Numbered *s, Ref r, int steps) {
+  IR *ir = b->ir;
+  const Node *x = node(ir, r);
+  const int rank = x->rank;
+  int64_t dims[MAX_RANK], value, arg[2 * MAX_RANK], more[MAX_RANK] = { 0 };
+  Ref *src = ARENA_NEW(&b->c->model, Ref, x->nsrc + 1);
+  for (int i = 0; i < s->n; i++)
+    if (s->number[i] == r) return s->part[i];
+  if (rank >= MAX_RANK || !steps) return 0;
+  for (int a = 0; a < rank; a++) dims[a] = x->dims[a];
+  dims[rank] = s->width;
+  if (s->fills && node_is_const(ir, r, &value) && !value) return g_expand(ir, c_int(ir, DT_U8, 0), rank + 1, dims);
+  const int from = x->op == OP_WHERE, to = x->op == OP_GATHER || x->op == OP_PAD ? 1 : x->nsrc;
+  for (int k = from; k < to; k++) {
+    src[k] = bytes_moved(b, s, x->src[k], steps - 1);
+    if (!src[k]) return 0;
+  }
+  switch ((Op)x->op) {
+  case OP_RESHAPE: return g_reshape(ir, src[0], rank + 1, dims);
+  case OP_EXPAND: return g_expand(ir, src[0], rank + 1, dims);
+  case OP_CAT: return g_cat(ir, x->nsrc, src, (int)cat_axis(x));
+  case OP_PERMUTE:
+    for (int a = 0; a < rank; a++) arg[a] = permute_perm(x, a);
+    arg[rank] = rank;
+    return g_permute(ir, src[0], arg);
+  case OP_SHRINK:
+    for (int a = 0; a < rank; a++) arg[a] = shrink_begin(x, a), more[a] = shrink_step(x, a);
+    arg[rank] = 0, more[rank] = 1;
+    return g_shrink(ir, src[0], arg, more, dims);
+  case OP_PAD:
+    if (!s->fills || !node_is_const(ir, pad_fill(x), &value) || value) return 0;
+    for (int a = 0; a < rank; a++) arg[a] = pad_lo(x, a), more[a] = pad_hi(x, a);
+    return pad_axes(ir, src[0], 0, rank, arg, more, c_int(ir, DT_U8, 0));
+  case OP_GATHER:
+  case OP_WHERE: /* the index and the condition are the same for all bytes of a string */
+    for (int a = 0; a < rank; a++) arg[a] = node(ir, x->src[x->op == OP_GATHER])->dims[a];
+    arg[rank] = 1;
+    if (x->op == OP_WHERE) return g_where(ir, g_reshape(ir, x->src[0], rank + 1, arg), src[1], src[2]);
+    return g_gather(ir, src[0], g_reshape(ir, x->src[1], rank + 1, arg), (int)gather_axis(x));
+  default: return 0;
+  }
+}
+
+/* The strings whose numbers are r */
+static Ref strings_of(Build *b, Numbered *s, Ref r) {
+  IR *ir = b->ir;
+  const Node *x = node(ir, r);
+  int64_t dims[MAX_RANK] = { 0 };
+  for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
+  dims[x->rank] = s->width;
+  if (!dims_elems(x->dims, x->rank)) return g_expand(ir, c_int(ir, DT_U8, 0), x->rank + 1, dims);
+  const Ref moved = bytes_moved(b, s, r, STEPS_MOST);
+  return moved ? moved
+               : strings_taken(b, cat_all(b, s->n, arena_dup(&b->c->model, s->part, (size_t)s->n * sizeof *s->part), 0), r);
 }
 
 bool build_strings(Build *b) {
@@ -148,19 +219,14 @@ bool build_strings(Build *b) {
   for (int i = 0; i < b->nattr; i++)
     if (word_is(b->attr[i].name, b->attr[i].len, "reduction") && strcmp(b->attr[i].s, "none") != 0)
       bad(b, "reduction '%s' cannot combine strings", b->attr[i].s);
-  const Ref table = numbered(b, is, m->fills);
+  Numbered all = numbered(b, is, m->fills);
   b->row->build(b);
   b->result_narrow = m->counts ? 0 : ONNX_STRING;
-  if (m->counts) return true;
-  for (int k = 0; k < b->nout; k++) {
+  for (int k = 0; k < b->nout && !m->counts; k++) {
     if (!b->out[k]) continue;
     const Node *x = node(b->ir, b->out[k]);
     if (x->rank > USER_RANK) bad(b, "the result has rank %d, over the limit of %d", x->rank, USER_RANK);
-    int64_t dims[MAX_RANK] = { 0 };
-    for (int i = 0; i < x->rank; i++) dims[i] = x->dims[i];
-    dims[x->rank] = table ? string_width(b, table) : 1;
-    b->out[k] = dims_elems(x->dims, x->rank) ? strings_taken(b, table, b->out[k])
-                                             : g_expand(b->ir, c_int(b->ir, DT_U8, 0), x->rank + 1, dims);
+    b->out[k] = strings_of(b, &all, b->out[k]);
   }
   return true;
 }

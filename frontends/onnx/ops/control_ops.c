@@ -299,6 +299,8 @@ static bool build_loop(Build *b, const LoopForm *l, Ref *result) {
 }
 
 /* ---- loops that data end ---- */
+enum { SCAN_ROWS_MOST = 65536 }; /* rows of a collected result without --capacity */
+
 /* The next value of a place: x, unless the loop has ended */
 static Ref held(Build *b, int loop, int place, Ref on, Ref x, Ref old) {
   return g_yield(b->ir, loop, place, g_where(b->ir, on, x, old));
@@ -311,11 +313,66 @@ static Ref notes_of_body(Build *b, size_t noted) {
   return any;
 }
 
-/* The yields of an early loop: one for each state, for the iteration's number, and for whether the loop goes on. If the body has
- * indices, one more says whether any was out of range. -> number of yields; 0: the iterations are not alike */
+/* Rows of the collected results of a loop that data end: as many as iterations are possible, or as --capacity says */
+static int64_t rows_of_scans(const Build *b, const LoopForm *l) {
+  if (!l->nscan) return 0;
+  const int64_t most = l->trips > SCAN_ROWS_MOST || b->ragged->most ? need_capacity(b) : l->trips;
+  return most < l->trips ? most : l->trips;
+}
+
+/* x with the axes of one row as [1, axes] */
+static Ref as_row(Build *b, Ref x) {
+  const Node *n = node(b->ir, x);
+  int64_t dims[MAX_RANK] = { 1 };
+  memcpy(dims + 1, n->dims, n->rank * sizeof *dims);
+  return g_reshape(b->ir, x, n->rank + 1, dims);
+}
+
+/* flags bool[rows] beside rows of the given rank */
+static Ref beside_rows(Build *b, Ref flags, int rank) {
+  int64_t dims[MAX_RANK];
+  for (int a = 0; a < rank; a++) dims[a] = a ? 1 : node(b->ir, flags)->dims[0];
+  return g_reshape(b->ir, flags, rank, dims);
+}
+
+/* A collected result of which the first `total` rows are valid. k: the output */
+static Ref counted_scan(Build *b, uint32_t k, Ref all, Ref total) {
+  const Node *x = node(b->ir, all);
+  const int64_t rows = x->dims[0], wanted = b->ragged->wanted;
+  if (rows < 2) too_much(b, "output %u has as many rows as data say, and at most one", k);
+  const Ref there = g_binary(b->ir, OP_CMPLT, g_iota(b->ir, DT_I64, rows), total);
+  if ((int)k < b->nout && b->n->out[k]) add_count_of(b, k, there, total, wanted && wanted < rows ? wanted : rows);
+  return g_where(b->ir, beside_rows(b, there, x->rank), all, c_int(b->ir, (DType)x->dt, 0));
+}
+
+/* The yields of the collected results. Each iteration writes a row of a carried table. number: that of the iteration */
+static void scan_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref number, const Ref *out, Ref *y) {
+  IR *ir = b->ir;
+  const int64_t rows = rows_of_scans(b, l);
+  const Ref here = l->nscan ? both(b, on, g_binary(ir, OP_CMPEQ, g_iota(ir, DT_I64, rows), number)) : 0;
+  for (uint32_t k = 0; k < l->nscan; k++) {
+    const int place = (int)(l->nstate + k);
+    const Ref row = as_row(b, out[1 + place]);
+    const Node *x = node(ir, row);
+    int64_t dims[MAX_RANK];
+    for (int a = 0; a < x->rank; a++) dims[a] = a ? x->dims[a] : rows;
+    const Ref old = g_carried(ir, loop, place, g_expand(ir, c_int(ir, (DType)x->dt, 0), x->rank, dims));
+    y[place] = g_yield(ir, loop, place, g_where(ir, beside_rows(b, here, x->rank), row, old));
+  }
+}
+
+static bool scans_fit(Build *b, const LoopForm *l, const Ref *out) {
+  bool fit = true;
+  for (uint32_t k = 0; k < l->nscan; k++) fit &= node(b->ir, out[1 + l->nstate + k])->rank < USER_RANK;
+  return fit;
+}
+
+/* The yields of an early loop: one for each state, for each collected result, for the iteration's number, and for whether the
+ * loop goes on. If the body has indices, one more says whether any was out of range. -> number of yields; 0: the iterations are
+ * not alike */
 static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit, Ref *y) {
   IR *ir = b->ir;
-  const int count = (int)l->nstate, going = count + 1;
+  const int count = (int)(l->nstate + l->nscan), going = count + 1;
   const size_t noted = wrong_noted(b);
   const char *why;
   bool known, live;
@@ -324,13 +381,14 @@ static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit
   in[1] = c_int(ir, DT_BOOL, 1);
   for (uint32_t k = 0; k < l->nstate; k++) in[2 + k] = g_carried(ir, loop, (int)k, l->state[k]);
   Branch t = { b, l->g, in, ARENA_NEW(&b->c->model, Ref, l->g->nout + 1) };
-  bool same = branch_fits(&t, &why) && all_tensors(b, t.out, l->g->nout);
+  bool same = branch_fits(&t, &why) && all_tensors(b, t.out, l->g->nout) && scans_fit(b, l, t.out);
   for (uint32_t k = 0; k < l->nstate && same; k++) same = nodes_alike(node(ir, t.out[1 + k]), node(ir, l->state[k]));
   if (b->wrong && !same) b->wrong->n = noted;
   if (!same) return 0;
   out[0] = truth(b, t.out[0], &known, &live);
   const Ref next = plus(b, in[0], 1), within = limit ? g_binary(ir, OP_CMPLT, next, limit) : 0;
   for (uint32_t k = 0; k < l->nstate; k++) y[k] = held(b, loop, (int)k, on, t.out[1 + k], in[2 + k]);
+  scan_yields(b, l, loop, on, in[0], t.out, y);
   y[count] = held(b, loop, count, on, next, in[0]);
   const Ref any = notes_of_body(b, noted), fine = any ? g_unary(ir, OP_NOT, any) : 0; /* after a wrong index the loop might never end */
   y[going] = g_yield(ir, loop, going, both(b, both(b, on, fine), both(b, out[0], within)));
@@ -345,20 +403,22 @@ static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit
  * copies. */
 static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *result) {
   IR *ir = b->ir;
-  const int going = (int)l->nstate + 1;
+  const int going = (int)(l->nstate + l->nscan) + 1;
   const int64_t bound = l->trips < INT32_MAX - 1 ? l->trips : INT32_MAX - 1, trips = bound + bound % 2;
-  if (l->nscan || !all_tensors(b, l->state, l->nstate)) return false;
+  if (!all_tensors(b, l->state, l->nstate)) return false;
   const int loop = loop_begin(b, trips);
   if (loop < 0) return false;
   if (!limit && l->trips < INT32_MAX) limit = integer(b, l->trips);
   const Ref begins = both(b, first, limit ? g_binary(ir, OP_CMPLT, integer(b, 0), limit) : 0);
   const Ref on = g_carried(ir, loop, going, begins ? begins : c_int(ir, DT_BOOL, 1));
-  Ref *y = ARENA_NEW(&b->c->model, Ref, l->nstate + 3);
+  Ref *y = ARENA_NEW(&b->c->model, Ref, l->nstate + l->nscan + 3);
   const int n = early_yields(b, l, loop, on, limit, y);
   loop_end(b);
   if (!n) return false;
   const Ref all = g_iterate(ir, loop, trips, going + 1, n, y);
-  for (uint32_t k = 0; k < l->nstate; k++) result[k] = g_result(ir, all, (int)k);
+  for (uint32_t k = 0; k < l->nstate + l->nscan; k++) result[k] = g_result(ir, all, (int)k);
+  for (uint32_t k = l->nstate; k < l->nstate + l->nscan; k++)
+    result[k] = counted_scan(b, k, result[k], g_result(ir, all, going - 1));
   if (n > going + 1) wrong_if(b, g_result(ir, all, going + 1));
   return true;
 }
@@ -387,7 +447,18 @@ static void copy_iteration(Build *b, const LoopForm *l, int64_t i, Going *at, Re
   at->known = at->known && !at->live;
 }
 
+/* Collected results of copies. total: how many iterations ran, if data decide it; else 0 */
+static void stack_scans(Build *b, const LoopForm *l, const Runs *runs, Ref total, Ref *result) {
+  for (uint32_t k = l->nstate; k < l->nstate + l->nscan; k++) {
+    result[k] = stack_output(b, runs, 1 + k, 0, false);
+    const int64_t rows = total ? rows_of_scans(b, l) : runs->n;
+    if (rows < runs->n) result[k] = shrink_axis(b->ir, result[k], 0, 0, 1, rows);
+    if (total) result[k] = counted_scan(b, k, result[k], total);
+  }
+}
+
 static void copy_loop(Build *b, const LoopForm *l, Going at, Ref *result) {
+  Ref total = 0;
   Runs runs = { 0 };
   Ref *in = ARENA_NEW(&b->c->model, Ref, l->nstate + 3);
   const size_t before = wrong_noted(b);
@@ -398,8 +469,7 @@ static void copy_loop(Build *b, const LoopForm *l, Going at, Ref *result) {
     if (!known && l->trips == INT64_MAX)
       too_much(b, "the number of iterations depends on input '%s' of the graph; limit it by a constant 'M'",
                input_behind(b, at.cond));
-    if (!known && l->nscan)
-      too_much(b, "the number of results of the loop depends on input '%s' of the graph", input_behind(b, at.cond));
+    if (!known && l->nscan) total = add(b, total ? total : integer(b, i), g_cast(b->ir, at.cond, DT_I64));
     copy_iteration(b, l, i, &at, in, result, &runs);
     if (!known || at.known) continue;
     const size_t now = wrong_noted(b); /* from here on data decide, which a loop of the graph may do from the start */
@@ -413,8 +483,8 @@ static void copy_loop(Build *b, const LoopForm *l, Going at, Ref *result) {
     in[1] = c_int(b->ir, DT_BOOL, 0);
     run_body(b, l->g, in, &runs);
   }
-  for (uint32_t k = l->nstate; k < l->nstate + l->nscan; k++)
-    result[k] = none ? empty(b, runs.p[0][1 + k], 0) : stack_output(b, &runs, 1 + k, 0, false);
+  for (uint32_t k = l->nstate; none && k < l->nstate + l->nscan; k++) result[k] = empty(b, runs.p[0][1 + k], 0);
+  if (!none) stack_scans(b, l, &runs, total, result);
 }
 
 /* The input M. *limit: its value, if data give it; else 0 */

@@ -152,9 +152,19 @@ static Ref pinned(Build *b, Ref x) {
   return bitcast(b, bitcast(b, x, DT_U16), (DType)n->dt);
 }
 
+/* Converts to or from strings. False: neither is one */
+static bool cast_strings(Build *b, int64_t onnx) {
+  const bool from = in_narrow(b, 0) == ONNX_STRING, to = onnx == ONNX_STRING;
+  if (from) b->out[0] = to ? b->in[0] : numbers_of_text(b, b->in[0], cast_target(b, onnx));
+  else if (to) b->out[0] = text_of_numbers(b, b->in[0]);
+  if (to) b->result_narrow = ONNX_STRING;
+  return from || to;
+}
+
 /* Converts to a type of ONNX, which DType may lack */
 static void cast_to(Build *b, int64_t onnx) {
-  const SmallType *t = onnx > 0 && onnx < 100 && onnx != ONNX_STRING ? small_type((int)onnx) : NULL;
+  if (cast_strings(b, onnx)) return;
+  const SmallType *t = onnx > 0 && onnx < 100 ? small_type((int)onnx) : NULL;
   const Ref x = pinned(b, b->in[0]);
   if (t && t->special == SMALL_POWERS) b->out[0] = narrowed_power(b, x, attr_int(b, "saturate"));
   else if (t) b->out[0] = narrowed(b, t, x, attr_int(b, "saturate"));

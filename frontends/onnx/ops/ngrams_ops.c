@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* ngrams_ops.c: TfIdfVectorizer. Strings become integers. It counts how often each n-gram of a pool occurs in a row, with
- * adjacent or equally spaced elements. Each n-gram is compared at each position of the row. */
+ * adjacent or equally spaced elements. Each n-gram is compared at each position of the row. Entries of the result then gather the
+ * counts of their n-grams. */
 #include "../core/build.h"
 #include <stdlib.h>
 #include <string.h>
+
+enum { WIDTH_MOST = 1 << 24 }; /* elements of a row of the result */
 
 typedef struct Grams {
   const int64_t *pool, *index; /* n-grams one after the other; index of each in the result */
@@ -61,19 +64,56 @@ static Ref occurrences(Build *b, const Grams *g, Ref x, int64_t skips) {
   return sum;
 }
 
-/* y with the entries of the n-grams. found: their occurrences. TF gives the counts, TFIDF counts times weights, IDF the weight
- * of the last n-gram that occurs */
-static Ref with_grams(Build *b, Ref y, const Grams *g, Ref found) {
+/* The occurrences of n-grams of all lengths, and where their entries are in a row of the result */
+typedef struct Counted {
+  Ref *found; /* i32[rows, n-grams], by length */
+  int64_t *index, n, lengths;
+  double *weight;
+} Counted;
+
+static void add_grams(Counted *all, const Grams *g, Ref found) {
+  for (int64_t i = 0; i < g->count; i++) {
+    all->index[all->n] = g->index[i];
+    all->weight[all->n++] = g->weight ? (double)g->weight[i] : 1;
+  }
+  all->found[all->lengths++] = found;
+}
+
+/* The first n-gram of each entry that is not taken yet, or all->n. False: no entry has one left */
+static bool next_grams(const Counted *all, int64_t width, bool *taken, int64_t *gram) {
+  int64_t n = 0;
+  for (int64_t k = 0; k < width; k++) gram[k] = all->n;
+  for (int64_t i = 0; i < all->n; i++) {
+    if (taken[i] || gram[all->index[i]] < all->n) continue;
+    gram[all->index[i]] = i, taken[i] = true, n++;
+  }
+  return n > 0;
+}
+
+/* Rows of the result. TF gives the counts, TFIDF counts times weights, IDF the weight of the last n-gram that occurs. Entries
+ * take their n-grams by turns, since several n-grams may have one entry. */
+static Ref with_grams(Build *b, const Counted *all, int64_t rows, int64_t width) {
   IR *ir = b->ir;
-  const int64_t dims[2] = { 1, g->count };
-  double *w = ARENA_NEW(&b->c->model, double, g->count + 1);
-  for (int64_t i = 0; i < g->count; i++) w[i] = g->weight ? (double)g->weight[i] : 1;
-  Ref at = tensor_ref(b, DT_I64, 2, dims, g->index), weight = floats_ref(b, DT_F32, 2, dims, w);
-  Ref times = g_cast(ir, found, DT_F32);
-  if (attr_is(b, "mode", "TF")) return g_scatter(ir, OP_ADD, y, at, times, 1);
-  if (attr_is(b, "mode", "TFIDF")) return g_scatter(ir, OP_ADD, y, at, mul(b, times, weight), 1);
-  at = g_where(ir, g_binary(ir, OP_CMPLT, c_int(ir, DT_I32, 0), found), at, integer(b, -1)); /* out of range: writes nothing */
-  return g_scatter(ir, OP_NONE, y, at, g_expand(ir, weight, 2, node(ir, found)->dims), 1);
+  const int64_t one[2] = { 1, width }, lo = 0, hi = 1;
+  Ref y = g_expand(ir, c_int(ir, DT_F32, 0), 2, (int64_t[]){ rows, width });
+  if (!all->n) return y;
+  bool *taken = ARENA_NEW(&b->c->model, bool, all->n);
+  int64_t *gram = ARENA_NEW(&b->c->model, int64_t, width);
+  double *w = ARENA_NEW(&b->c->model, double, width);
+  Ref found = stored(b, pad_axes(ir, cat_all(b, all->lengths, all->found, 1), 1, 1, &lo, &hi, c_int(ir, DT_I32, 0)));
+  for (bool first = true; next_grams(all, width, taken, gram); first = false) {
+    spend(b, 1);
+    for (int64_t k = 0; k < width; k++) w[k] = gram[k] < all->n ? all->weight[gram[k]] : 0;
+    Ref times = g_gather(ir, found, tensor_ref(b, DT_I64, 2, one, gram), 1), weight = floats_ref(b, DT_F32, 2, one, w);
+    if (attr_is(b, "mode", "IDF")) {
+      y = g_where(ir, g_binary(ir, OP_CMPLT, c_int(ir, DT_I32, 0), times), weight, y);
+      continue;
+    }
+    times = g_cast(ir, times, DT_F32);
+    if (attr_is(b, "mode", "TFIDF")) times = mul(b, times, weight);
+    y = first ? times : add(b, y, times);
+  }
+  return y;
 }
 
 static int by_bytes(const void *a, const void *b) {
@@ -115,12 +155,16 @@ void op_tfidf_vectorizer(Build *b) {
   int64_t rows = x->rank == 2 ? x->dims[0] : 1, columns = x->rank ? x->dims[x->rank - 1] : 1, width = 0, before = 0;
   for (int i = 0; i < indices; i++) width = index[i] >= width ? (index[i] < MAX_ELEMS ? index[i] : MAX_ELEMS) + 1 : width;
   check_dims(b, 2, (int64_t[]){ rows, width });
+  if (width > WIDTH_MOST)
+    bad(b, "attribute 'ngram_indexes' gives rows of %lld, over the limit of %d", (long long)width, WIDTH_MOST);
   Ref data = g_reshape(ir, g_cast(ir, b->in[0], DT_I64), 2, (int64_t[]){ rows, columns });
-  Ref y = g_expand(ir, c_int(ir, DT_F32, 0), 2, (int64_t[]){ rows, width });
+  Counted all = { ARENA_NEW(&b->c->model, Ref, lengths + 1), ARENA_NEW(&b->c->model, int64_t, indices + 1), 0, 0,
+                  ARENA_NEW(&b->c->model, double, indices + 1) };
   for (int64_t n = 1; n <= most; n++) {
     const Grams g = grams_of(b, n, counts, lengths, &before);
     Ref found = n >= least && g.count ? occurrences(b, &g, data, skips) : 0;
-    if (found) y = with_grams(b, y, &g, found);
+    if (found) add_grams(&all, &g, found);
   }
+  Ref y = with_grams(b, &all, rows, width);
   b->out[0] = x->rank == 2 ? y : g_reshape(ir, y, 1, &width);
 }
