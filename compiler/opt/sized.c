@@ -81,19 +81,26 @@ static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
   o->opt[o->n++] = (Opt){ .range = terms, .unroll = parts, .lanes = 1, .partial = true };
 }
 
+/* The schedule for a rest: `unroll` copies of `lanes` lanes along r in place of opt number i. r 0: it has one value */
+static Opts rest_opts(const Opts *o, int i, Ref r, int unroll, int lanes) {
+  Opts rest = *o;
+  int n = 0;
+  rest.threads = 0;
+  for (int k = 0; k < o->nmoved; k++) /* the loops are in order by now */
+    if (o->moved[k].block) rest.moved[n++] = o->moved[k];
+  rest.nmoved = n;
+  rest.opt[i] = (Opt){ .range = r, .unroll = unroll, .lanes = lanes };
+  if (!r || unroll * lanes == 1) drop_opt(&rest, i);
+  return rest;
+}
+
 /* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes. more: a tile of another range; .range 0: none */
 static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, const Opt *more,
                      Remnants *parts) {
-  Remnant rest = { .opts = *o };
+  Remnant rest = { 0 };
   Ref loop, inside;
-  int n = 0;
   rest.nest = with_tiles(ir, nest, o->opt[i].range, tiles, size_value(ir, begin), height, &loop, &inside);
-  rest.opts.threads = 0;
-  for (int k = 0; k < o->nmoved; k++) /* the loops are in order by now */
-    if (o->moved[k].block) rest.opts.moved[n++] = o->moved[k];
-  rest.opts.nmoved = n;
-  rest.opts.opt[i] = (Opt){ .range = inside, .unroll = (int)(height / lanes), .lanes = lanes };
-  if (height == 1) drop_opt(&rest.opts, i);
+  rest.opts = rest_opts(o, i, inside, (int)(height / lanes), lanes);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
   int64_t rows = height;
   for (int k = 0; k < rest.opts.n; k++) /* rows_beside */
@@ -156,17 +163,65 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
   return (Opt){ 0 };
 }
 
-static void row_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+/* ---- values behind those that a run needs ---- */
+/* A value is loaded from memory below the index, at an index that uses r. */
+static bool index_from_memory(IR *ir, Ref index, Ref r) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &index, 1, &all);
+  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_LOAD && ix_uses(ir, all.p[i], r);
+  VEC_FREE(&all);
+  return any;
+}
+
+/* Values of r that no run needs may be computed. Memory of the caller along r may end before them. Memory of the plan has room for
+ * all values, but what lies there is no index. */
+static bool may_go_on(IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  bool may = true;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n && may; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op == OP_REPEAT || (x->op == OP_RANGE && range_kind(x) == RK_SERIAL)) may = false;
+    if (!is_access(x)) continue;
+    const Ref gate = access_gate(x);
+    const bool along = ix_uses(ir, access_index(x), r) || (gate && ix_uses(ir, gate, r));
+    may = !along || (!buf_ends_early(&ir->bufs.p[buffer_id(node(ir, access_buffer(x)))]) && !index_from_memory(ir, access_index(x), r));
+  }
+  VEC_FREE(&all);
+  return may;
+}
+
+static bool has_sums(IR *ir, Ref nest) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_RED;
+  VEC_FREE(&all);
+  return any;
+}
+
+/* Whether the last tile of rows may go on behind those that a run needs. It may have rows of the tile before, because memory may
+ * end. So the nest must not compute in place; nests with sums never do. */
+static bool rows_may_go_on(IR *ir, Ref nest, Ref r, const tgcrt_size *values) {
+  return range_extent(node(ir, r)) == values->times * ir->extents.p[values->of].most && has_sums(ir, nest) && may_go_on(ir, nest, r);
+}
+
+static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
+                               few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
+  const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, values) ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
-    const tgcrt_size any = { values->times, tile, h, TGCRT_SIZE_ANY, values->of };
+    const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
     if (!ever(ir, &any)) continue;
-    const int start = size_of_tiles(ir, values, tile, h, TGCRT_SIZE_START);
+    const int start = size_of_tiles(ir, values, tile, h, rule[3]);
     const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
-    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, TGCRT_SIZE_LOWER), start, h, 1, &more, parts);
+    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, rule[1]), start, h, 1, &more, parts);
     Remnant *last = &parts->p[parts->n - 1];
     last->nest = only_if(ir, last->nest, size_number(ir, any));
   }
+  return size_of_tiles(ir, values, tile, 1, rule[0]);
 }
 
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
@@ -177,13 +232,48 @@ static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
   return (Behind){ count, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN) };
 }
 
-static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
-  const int lanes = o->opt[i].lanes;
-  for (int tile = lanes * o->opt[i].unroll, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
+/* ---- lanes ---- */
+/* Adds the nest for the last values of r, which fill no vector even in a run that needs all; -> the values before them */
+static tgcrt_size last_values(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  const Ref r = o->opt[i].range;
+  const int64_t extent = range_extent(node(ir, r)), left = extent % o->opt[i].lanes;
+  if (!left) return *values;
+  const Extent behind = { .of = values->of, .times = values->times, .plus = left - extent, .over = 1, .most = left };
+  const tgcrt_size any = { 1, (int)left + 1, (int)left, TGCRT_SIZE_COVER, extent_make(ir, behind) };
+  int lanes = o->opt[i].lanes;
+  while (lanes > left) lanes /= 2;
+  Remnant rest = { 0 };
+  Ref part;
+  rest.nest = only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any));
+  rest.opts = rest_opts(o, i, node(ir, part)->op == OP_RANGE ? part : 0, (int)left / lanes, lanes);
+  VEC_PUSH(parts, rest);
+  const Extent before = { .of = values->of, .times = values->times, .plus = 0, .over = 1, .most = extent - left };
+  return size_all(1, extent_make(ir, before));
+}
+
+static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  const int lanes = o->opt[i].lanes, whole = lanes * o->opt[i].unroll;
+  for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, values, tile, height);
     if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, &(Opt){ 0 }, parts);
   }
+  return size_of_tiles(ir, values, whole, 1, TGCRT_SIZE_WHOLE);
+}
+
+/* As lane_rests, but the last vector may go on behind the values that a run needs. A nest with sums computes some values twice
+ * where the range ends within a vector. Sums that do not vary along r are computed once, by one nest. */
+static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  const Ref r = o->opt[i].range;
+  const tgcrt_size before = has_sums(ir, nest) ? *values : last_values(ir, nest, o, i, values, parts);
+  const int lanes = o->opt[i].lanes, most = (int)range_extent(node(ir, r)) + 1; /* no run has a whole tile of it */
+  if (reduction_repeats(ir, nest, r)) o->opt[i].unroll = 1;
+  const int tile = lanes * o->opt[i].unroll;
+  if (tile == lanes) return size_of_tiles(ir, &before, most, lanes, TGCRT_SIZE_COVER);
+  const int count = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_COVER);
+  const int begin = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_BEGIN);
+  if (greatest_size(ir, count)) add_rest(ir, nest, o, i, count, begin, lanes, lanes, &(Opt){ 0 }, parts);
+  return size_of_tiles(ir, &before, tile, 1, TGCRT_SIZE_WHOLE);
 }
 
 /* Cuts range r, of which a run needs the first `values`. */
@@ -191,7 +281,7 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
   int i = 0;
   while (i < o->n && o->opt[i].range != r) i++;
   const Opt p = i < o->n ? o->opt[i] : (Opt){ .unroll = 1, .lanes = 1 };
-  const int tile = p.unroll * p.lanes;
+  int tile = p.unroll * p.lanes;
   Ref now, loop;
   if (p.rows || o->staged || o->grouped == r) return nest; /* all values are computed */
   if (tile == 1) {
@@ -200,8 +290,10 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
     opts_replace(o, r, now);
     return range_replace(ir, nest, r, now, 1, &now);
   }
-  (p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, values, parts);
-  const int tiles = size_of_tiles(ir, values, tile, 1, p.lanes > 1 ? TGCRT_SIZE_WHOLE : TGCRT_SIZE_TILES);
+  const bool whole_axis = values->times * ir->extents.p[values->of].most == range_extent(node(ir, r));
+  const bool covers = p.lanes > 1 && whole_axis && may_go_on(ir, nest, r);
+  const int tiles = (covers ? covering_rests : p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, values, parts);
+  tile = o->opt[i].unroll * p.lanes;
   nest = with_tiles(ir, nest, r, tiles, ix_const(ir, 0), tile, &loop, &now);
   opts_replace(o, r, loop);
   o->opt[i].range = now;
@@ -221,43 +313,81 @@ Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
 }
 
 /* ---- reductions ---- */
-static void add_piece(IR *ir, TermsPart *all, int *n, int count, Ref begin, int64_t extent, int unroll, int lanes, bool partial) {
+/* The pieces of a reduction over `extent` values in `lanes` lanes. shared: the range in lanes of all pieces; 0: each has its own */
+typedef struct Pieces {
+  int n;
+  TermsPart p[PIECES];
+  int64_t extent;
+  Ref shared;
+} Pieces;
+
+static TermsPart *add_piece(IR *ir, Pieces *all, int count, Ref begin, int unroll, int lanes, bool partial) {
   const int64_t tile = (int64_t)unroll * lanes, most = greatest_size(ir, count);
-  if (!most) return;
-  TermsPart *p = &all[(*n)++];
+  if (!most) return NULL;
+  TermsPart *p = &all->p[all->n++];
   /* A loop of one tile at most must not have a constant index. Loads would leave it, but it may not run at all. */
   *p = (TermsPart){ .by = { range_limited(ir, most > 1 ? most : 2, count, RK_REDUCE) }, .n = 1 };
-  p->at = index_at_most(ir, ix_add(ir, begin, ix_mul(ir, p->by[0], tile)), extent - tile);
+  p->at = index_at_most(ir, ix_add(ir, begin, ix_mul(ir, p->by[0], tile)), all->extent - tile);
   if (unroll > 1) p->by[p->n++] = range_make(ir, unroll, partial ? RK_PARTIAL : RK_UNROLL);
   if (unroll > 1) p->at = ix_add(ir, p->at, ix_mul(ir, p->by[p->n - 1], lanes));
-  if (lanes > 1) p->by[p->n++] = range_make(ir, lanes, RK_VEC);
-  if (lanes > 1) p->at = ix_add(ir, p->at, p->by[p->n - 1]);
+  if (lanes > 1 && !all->shared) p->by[p->n++] = range_make(ir, lanes, RK_VEC);
+  if (lanes > 1) p->at = ix_add(ir, p->at, all->shared ? all->shared : p->by[p->n - 1]);
+  return p;
+}
+
+static Ref as_i32(IR *ir, Ref index) { return node_make(ir, OP_CAST, DT_I32, 1, 1, &index, 0, NULL, 0, NULL); }
+
+static Ref less(IR *ir, Ref a, Ref b) { /* vectors of i32 are compared by one instruction */
+  return node_make(ir, OP_CMPLT, DT_BOOL, 1, 2, (Ref[]){ as_i32(ir, a), as_i32(ir, b) }, 0, NULL, 0, NULL);
+}
+
+/* The terms behind the whole vectors, in one more vector, of which some lanes count. It ends with memory at the latest. So it may
+ * also have terms of the vector before. */
+static void add_last_vector(IR *ir, Pieces *all, const tgcrt_size *values, int lanes) {
+  const Ref begin = size_value(ir, size_of_tiles(ir, values, lanes, lanes, TGCRT_SIZE_BEGIN));
+  TermsPart *p = add_piece(ir, all, size_of_tiles(ir, values, lanes, lanes, TGCRT_SIZE_COVER), begin, 1, lanes, false);
+  if (!p) return;
+  const Ref first = ix_sub(ir, p->at, all->shared);
+  p->only = less(ir, all->shared, ix_sub(ir, size_value(ir, size_number(ir, *values)), first));
+  if (all->extent % lanes)
+    p->only = ix_and(ir, p->only, less(ir, ix_sub(ir, ix_sub(ir, begin, first), ix_const(ir, 1)), all->shared));
+}
+
+/* Every reduction over r below root may read terms that no run needs. */
+static bool reads_on(IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  bool yes = true;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n && yes; i++)
+    if (node(ir, all.p[i])->op == OP_RED && opens_range(ir, all.p[i], r)) yes = may_go_on(ir, red_value(node(ir, all.p[i])), r);
+  VEC_FREE(&all);
+  return yes;
 }
 
 Ref sized_sum(IR *ir, Ref root, const Opt *given) {
   const Node *r = node(ir, given->range);
   Opt half = *given, *o = &half;
   if (range_extent(r) == (int64_t)o->unroll * o->lanes) *(o->unroll > 1 ? &o->unroll : &o->lanes) /= 2; /* add_piece */
-  const int64_t extent = range_extent(r);
   const tgcrt_size values = ir->sizes.p[range_limit(r) - 1];
   const int lanes = o->lanes, whole = o->unroll * lanes;
-  TermsPart piece[PIECES];
-  int n = 0;
+  const bool covers = lanes > 1 && reads_on(ir, root, given->range);
+  Pieces all = { .extent = range_extent(r), .shared = covers ? range_make(ir, lanes, RK_VEC) : 0 };
   const int tiles = size_of_tiles(ir, &values, whole, 1, TGCRT_SIZE_WHOLE);
-  add_piece(ir, piece, &n, tiles, ix_const(ir, 0), extent, o->unroll, lanes, o->partial);
-  for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
+  add_piece(ir, &all, tiles, ix_const(ir, 0), o->unroll, lanes, o->partial);
+  for (int tile = whole, height = lanes; tile > (covers ? lanes : 1); tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, &values, tile, height);
-    add_piece(ir, piece, &n, b.count, size_value(ir, b.begin), extent, 1, height, false);
+    add_piece(ir, &all, b.count, size_value(ir, b.begin), 1, height, false);
   }
-  return reduce_pieces(ir, root, given->range, piece, n);
+  if (covers) add_last_vector(ir, &all, &values, lanes);
+  return reduce_pieces(ir, root, given->range, all.p, all.n, all.shared);
 }
 
 /* ---- the check ---- */
-/* 1 << symbol, if the range ends at a size of that symbol; else 0 */
+/* 1 << symbol, if the range ends at a size of that symbol, and not behind it; else 0 */
 static uint32_t limit_bit(const IR *ir, Ref r) {
   const int64_t limit = range_limit(node(ir, r));
-  return limit ? 1u << ir->extents.p[ir->sizes.p[limit - 1].of].symbol : 0;
+  return limit && ir->sizes.p[limit - 1].rule < TGCRT_SIZE_COVER ? 1u << ir->extents.p[ir->sizes.p[limit - 1].of].symbol : 0;
 }
 
 /* As far as the loops say, the access ends with the condition: on a range with a limit. once: the nest has loops that run once or
