@@ -25,6 +25,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_LOW,
   TGCRT_SIZE_SOME,
   TGCRT_SIZE_FIRST,
+  TGCRT_SIZE_SHARE, /* height / number of whole tiles, rounded up; 0 if there are not two */
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
@@ -51,7 +52,7 @@ static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int few, int64_t
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
   const int64_t before = left && tiles ? tiles - 1 : tiles; /* full tiles before the last two */
-  const int few = s->rule >= TGCRT_SIZE_FULL, rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
+  const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST, rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
   int64_t height[2] = { 0, 0 };
   if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, few, height);
   const int64_t full = before + (height[0] == s->tile) + (height[1] == s->tile);
@@ -66,6 +67,7 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   case TGCRT_SIZE_BEGIN: return tiles * s->tile;
   case TGCRT_SIZE_PARTS: return left / s->height;
   case TGCRT_SIZE_COVER: return (left + s->height - 1) / s->height;
+  case TGCRT_SIZE_SHARE: return tiles > 1 ? (s->height + tiles - 1) / tiles : 0;
   default: return all;
   }
 }
