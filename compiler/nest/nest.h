@@ -50,6 +50,10 @@ const Needed *nest_needed(const IR *ir, Ref nest); /* the elements of the stored
  * values of the range a run needs. 0: there is no such range, or it has a limit already */
 Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values);
 bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nest, or has a limit */
+/* Below root, values of r that no run needs may be computed. Memory of the caller along r may end before them, unless a gate says
+ * where. Memory of the plan has room for all values, but what lies there is no index. */
+bool may_go_on(IR *ir, Ref root, Ref r);
+bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is); /* a term of the gate: the entry is below the extent of the condition */
 Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */
 
 /* ---- canon.c ---- */

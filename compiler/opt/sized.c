@@ -11,7 +11,7 @@
  * needs: canonical nests   gives: nests whose ranges have limits, and Remnants   keeps: each element that a run needs */
 #include "opts.h"
 
-enum { PIECES = 4 }; /* a sum has whole tiles, vectors, narrow vectors, single terms */
+enum { PIECES = 4, PARTS_MOST = 5 }; /* a sum has whole tiles, vectors, narrow vectors, single terms; most parts of a low tile's */
 
 /* Lanes of the vectors behind those of `lanes` lanes: a power of two; 1: single values */
 static int narrower(const IR *ir, int lanes) {
@@ -57,7 +57,7 @@ static void drop_opt(Opts *o, int i) {
 /* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
  * busy; the weights are read in the same order. */
 static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
-  enum { BUSY = 8, MOST = 12 }; /* sums: two multiply-adds per cycle, and a latency of four cycles; room in 16 registers */
+  enum { BUSY = 8, MOST = 15 }; /* sums: two multiply-adds per cycle, and a latency of four cycles; room in 16 registers */
   Refs all = { 0 };
   Ref terms = 0;
   int64_t sums = height;
@@ -75,9 +75,11 @@ static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
     one &= o->opt[k].range != terms;
     if (o->opt[k].lanes > 1 || !opens_range(ir, nest, o->opt[k].range)) sums *= o->opt[k].unroll;
   }
+  if (!one || !terms || o->n == MAX_RANGES) return;
   int parts = 1;
-  while (parts < 4 && sums * parts < BUSY) parts *= 2;
-  if (parts == 1 || sums * parts > MOST || !one || !terms || o->n == MAX_RANGES || range_extent(node(ir, terms)) % parts) return;
+  for (int n = 2; n <= PARTS_MOST && sums * parts < BUSY; n++)
+    if (sums * n <= MOST && range_extent(node(ir, terms)) % n == 0) parts = n;
+  if (parts == 1) return;
   o->opt[o->n++] = (Opt){ .range = terms, .unroll = parts, .lanes = 1, .partial = true };
 }
 
@@ -164,34 +166,6 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
 }
 
 /* ---- values behind those that a run needs ---- */
-/* A value is loaded from memory below the index, at an index that uses r. */
-static bool index_from_memory(IR *ir, Ref index, Ref r) {
-  Refs all = { 0 };
-  bool any = false;
-  ir_toposort(ir, &index, 1, &all);
-  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_LOAD && ix_uses(ir, all.p[i], r);
-  VEC_FREE(&all);
-  return any;
-}
-
-/* Values of r that no run needs may be computed. Memory of the caller along r may end before them. Memory of the plan has room for
- * all values, but what lies there is no index. */
-static bool may_go_on(IR *ir, Ref root, Ref r) {
-  Refs all = { 0 };
-  bool may = true;
-  ir_toposort(ir, &root, 1, &all);
-  for (size_t i = 0; i < all.n && may; i++) {
-    const Node *x = node(ir, all.p[i]);
-    if (x->op == OP_REPEAT || (x->op == OP_RANGE && range_kind(x) == RK_SERIAL)) may = false;
-    if (!is_access(x)) continue;
-    const Ref gate = access_gate(x);
-    const bool along = ix_uses(ir, access_index(x), r) || (gate && ix_uses(ir, gate, r));
-    may = !along || (!buf_ends_early(&ir->bufs.p[buffer_id(node(ir, access_buffer(x)))]) && !index_from_memory(ir, access_index(x), r));
-  }
-  VEC_FREE(&all);
-  return may;
-}
-
 static bool has_sums(IR *ir, Ref nest) {
   Refs all = { 0 };
   bool any = false;
@@ -203,15 +177,15 @@ static bool has_sums(IR *ir, Ref nest) {
 
 /* Whether the last tile of rows may go on behind those that a run needs. It may have rows of the tile before, because memory may
  * end. So the nest must not compute in place; nests with sums never do. */
-static bool rows_may_go_on(IR *ir, Ref nest, Ref r, const tgcrt_size *values) {
-  return range_extent(node(ir, r)) == values->times * ir->extents.p[values->of].most && has_sums(ir, nest) && may_go_on(ir, nest, r);
+static bool rows_may_go_on(IR *ir, Ref nest, Ref r) {
+  return has_sums(ir, nest) && may_go_on(ir, nest, r);
 }
 
 static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
                                few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
-  const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, values) ? few : exact;
+  const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range) ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
     const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
     if (!ever(ir, &any)) continue;
@@ -290,8 +264,7 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
     opts_replace(o, r, now);
     return range_replace(ir, nest, r, now, 1, &now);
   }
-  const bool whole_axis = values->times * ir->extents.p[values->of].most == range_extent(node(ir, r));
-  const bool covers = p.lanes > 1 && whole_axis && may_go_on(ir, nest, r);
+  const bool covers = p.lanes > 1 && may_go_on(ir, nest, r);
   const int tiles = (covers ? covering_rests : p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, values, parts);
   tile = o->opt[i].unroll * p.lanes;
   nest = with_tiles(ir, nest, r, tiles, ix_const(ir, 0), tile, &loop, &now);
@@ -384,10 +357,10 @@ Ref sized_sum(IR *ir, Ref root, const Opt *given) {
 }
 
 /* ---- the check ---- */
-/* 1 << symbol, if the range ends at a size of that symbol, and not behind it; else 0 */
+/* 1 << symbol, if the range ends at a size of that symbol, or behind it where may_go_on has seen the accesses; else 0 */
 static uint32_t limit_bit(const IR *ir, Ref r) {
   const int64_t limit = range_limit(node(ir, r));
-  return limit && ir->sizes.p[limit - 1].rule < TGCRT_SIZE_COVER ? 1u << ir->extents.p[ir->sizes.p[limit - 1].of].symbol : 0;
+  return limit ? 1u << ir->extents.p[ir->sizes.p[limit - 1].of].symbol : 0;
 }
 
 /* As far as the loops say, the access ends with the condition: on a range with a limit. once: the nest has loops that run once or
@@ -400,16 +373,6 @@ static bool ends_in_time(IR *ir, const Need *is, Ref index, uint32_t once) {
   const bool yes = !ranges.n || ends >> ir->extents.p[is->of].symbol & 1;
   VEC_FREE(&ranges);
   return yes;
-}
-
-/* A term of the gate says that the entry is below the extent of the condition. */
-static bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is) {
-  const Node *g = node(ir, gate);
-  if (g->op == OP_AND) return gate_ends(ir, lhs(g), entry, is) || gate_ends(ir, rhs(g), entry, is);
-  const bool same = g->op == OP_CMPLT && ix_mod(ir, lhs(g), is->extent) == entry;
-  const Node *size = same ? node(ir, rhs(g)) : NULL;
-  const tgcrt_size *s = size && size->op == OP_SIZE ? &ir->sizes.p[size_id(size)] : NULL;
-  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 && extent_at_most(ir, s->of, is->of);
 }
 
 /* In every run, the entries that an access reaches along the condition are fewer than it says. */
