@@ -52,7 +52,8 @@ static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int few, int64_t
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
   const int64_t before = left && tiles ? tiles - 1 : tiles; /* full tiles before the last two */
-  const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST, rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
+  const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST;
+  const int rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
   int64_t height[2] = { 0, 0 };
   if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, few, height);
   const int64_t full = before + (height[0] == s->tile) + (height[1] == s->tile);

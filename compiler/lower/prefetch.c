@@ -52,8 +52,8 @@ static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
   return coef == p->elems && p->walks > 1;
 }
 
-/* How many tiles read a panel depends on the run, and so does the share of a tile. A term requests a line at most. false: the number
- * does not depend on the run */
+/* How many tiles read a panel depends on the run, and so does the share of a tile. A term requests a line at most. false: the
+ * number does not depend on the run */
 static bool ask_in_run(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
   if (!p->ends) return false;
   const tgcrt_size tiles = ir->sizes.p[range_limit(node(ir, p->ends)) - 1];

@@ -65,8 +65,8 @@ static bool splits_entries(IR *ir, Ref nest, Ref r, int64_t outer) {
 }
 
 /* ---- splitting at quotients and remainders ---- */
-/* The nest, whose store has a gate if range r counts entries of the caller's memory: in groups of entries, the last one may go on
- * behind the run's size. 0: the nest must not do so, or the groups are large */
+/* The nest, in which r may become groups of entries: the last group may go on behind the run's size. A store to memory of the
+ * caller gets a gate. 0: the nest must not go on, or the groups are large */
 static Ref groups_of_entries(IR *ir, Ref nest, Ref r, int64_t group) {
   tgcrt_size values;
   Nest n = nest_open(ir, nest);

@@ -2,16 +2,17 @@
 /* sized.c: loops of nests that end at a size of the run.
  *
  * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
- * past it: memory of the caller may end there. So the range becomes a loop over whole tiles, and nests beside it take what is
- * left. Rows: one nest for each height of a tile that some run leaves. All of them keep the nest's schedule, so they read the
- * same packed weights, and add the terms of a sum in the same order. Lanes: whole vectors, then narrow ones, then single
+ * past it where memory of the caller may end. Elsewhere the last tile or vector may go on behind it, so that few nests suffice.
+ * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: one nest for each height of a tile that
+ * some run leaves. All of them keep the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
+ * same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
  * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
  * beside another range's tiles is itself cut along the ranges that are left. A reduction over a range with a limit
  * (schedule/kernelize.c) is split alike: it is the sum of reductions over whole tiles, vectors and single terms.
  * needs: canonical nests   gives: nests whose ranges have limits, and Remnants   keeps: each element that a run needs */
 #include "opts.h"
 
-enum { PIECES = 4, PARTS_MOST = 5 }; /* a sum has whole tiles, vectors, narrow vectors, single terms; most parts of a low tile's */
+enum { PIECES = 4, PARTS_MOST = 5 }; /* a sum has whole tiles, vectors, narrow vectors, single terms; parts of a low tile's sum */
 
 /* Lanes of the vectors behind those of `lanes` lanes: a power of two; 1: single values */
 static int narrower(const IR *ir, int lanes) {
@@ -175,17 +176,17 @@ static bool has_sums(IR *ir, Ref nest) {
   return any;
 }
 
-/* Whether the last tile of rows may go on behind those that a run needs. It may have rows of the tile before, because memory may
- * end. So the nest must not compute in place; nests with sums never do. */
-static bool rows_may_go_on(IR *ir, Ref nest, Ref r) {
-  return has_sums(ir, nest) && may_go_on(ir, nest, r);
+/* Whether the last tile of rows may go on behind those that a run needs. With an even number of rows in memory and in a tile, it
+ * ends with memory at the latest. */
+static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
+  return has_sums(ir, nest) && tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0 && may_go_on(ir, nest, r);
 }
 
 static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
                                few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
-  const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range) ? few : exact;
+  const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
     const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
     if (!ever(ir, &any)) continue;
@@ -235,13 +236,14 @@ static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values
   return size_of_tiles(ir, values, whole, 1, TGCRT_SIZE_WHOLE);
 }
 
-/* As lane_rests, but the last vector may go on behind the values that a run needs. A nest with sums computes some values twice
- * where the range ends within a vector. Sums that do not vary along r are computed once, by one nest. */
+/* As lane_rests, but the last vector may go on behind the values that a run needs. Sums that do not vary along r are computed
+ * once, by one nest. Where the range ends within a vector, that nest computes some values twice. */
 static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const Ref r = o->opt[i].range;
-  const tgcrt_size before = has_sums(ir, nest) ? *values : last_values(ir, nest, o, i, values, parts);
+  const bool once = reduction_repeats(ir, nest, r);
+  const tgcrt_size before = once ? *values : last_values(ir, nest, o, i, values, parts);
   const int lanes = o->opt[i].lanes, most = (int)range_extent(node(ir, r)) + 1; /* no run has a whole tile of it */
-  if (reduction_repeats(ir, nest, r)) o->opt[i].unroll = 1;
+  if (once) o->opt[i].unroll = 1;
   const int tile = lanes * o->opt[i].unroll;
   if (tile == lanes) return size_of_tiles(ir, &before, most, lanes, TGCRT_SIZE_COVER);
   const int count = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_COVER);
@@ -286,7 +288,7 @@ Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
 }
 
 /* ---- reductions ---- */
-/* The pieces of a reduction over `extent` values in `lanes` lanes. shared: the range in lanes of all pieces; 0: each has its own */
+/* The pieces of a reduction over `extent` values. shared: the range in lanes of all pieces; 0: each has its own */
 typedef struct Pieces {
   int n;
   TermsPart p[PIECES];

@@ -228,7 +228,8 @@ static void store_compared(const IR *ir, const Refs *order, Info *info) {
 /* r is computed from inputs alone, element by element. */
 static bool only_of_inputs(const IR *ir, Ref r, int depth) {
   const Node *x = node(ir, r);
-  bool yes = depth < INPUT_MOST && (x->op == OP_PARAM || !x->varies || op_is_movement((Op)x->op) || op_info[x->op].level == L_EXPR);
+  bool yes = depth < INPUT_MOST &&
+             (x->op == OP_PARAM || !x->varies || op_is_movement((Op)x->op) || op_info[x->op].level == L_EXPR);
   for (int k = 0; k < x->nsrc && yes && x->varies; k++) yes = only_of_inputs(ir, x->src[k], depth + 1);
   return yes;
 }
@@ -241,7 +242,8 @@ static void store_masks(const IR *ir, const Refs *order, Info *info) {
     const Ref r = x->op == OP_EXPAND ? view_base(ir, operand(x)) : 0;
     const Node *y = node(ir, r);
     if (!r || op_info[y->op].level != L_EXPR || !y->varies || is_end_of_loop(ir, r) || dt_int((DType)y->dt)) continue;
-    if (dims_elems(y->dims, y->rank) * INPUT_USES <= dims_elems(x->dims, x->rank) && only_of_inputs(ir, r, 0)) info[r].must = true;
+    const bool often = dims_elems(y->dims, y->rank) * INPUT_USES <= dims_elems(x->dims, x->rank);
+    if (often && only_of_inputs(ir, r, 0)) info[r].must = true;
   }
 }
 

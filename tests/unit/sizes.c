@@ -45,6 +45,9 @@ static void tiles_cover(void **state) {
         s.height = 1 + (int)(n % 5);
         const int64_t over = whole * tile + tgcrt_size_of(&s, n) * s.height - n * times;
         assert_in_range(over, 0, s.height - 1);
+        s.rule = TGCRT_SIZE_SHARE;
+        s.height = 48;
+        assert_int_equal(tgcrt_size_of(&s, n), whole > 1 ? (48 + whole - 1) / whole : 0);
       }
 }
 
