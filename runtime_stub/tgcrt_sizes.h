@@ -9,7 +9,8 @@
 /* How a number of iterations follows from n, the value that an extent has in this run. `all` is n * times: the number of values
  * of a loop. The rules TILES to START divide these values into tiles of `tile` values each. If a rest is left over, it and the
  * last tile become two lower tiles of nearly equal height. The first one has (rest + tile + 1) / 2 values. Without any full tile,
- * the rest is the only lower tile. */
+ * the rest is the only lower tile. The rules FULL to FIRST do the same with few heights: 1, 2, 3, 4 and even numbers. Their last
+ * tiles may go on behind the values. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of tiles of `tile` values */
@@ -19,6 +20,12 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_WHOLE, /* all / tile */
   TGCRT_SIZE_BEGIN, /* all / tile * tile */
   TGCRT_SIZE_PARTS, /* all % tile / height */
+  TGCRT_SIZE_COVER, /* all % tile / height, rounded up */
+  TGCRT_SIZE_FULL,  /* as TILES, LOWER, ANY and START, with few heights */
+  TGCRT_SIZE_LOW,
+  TGCRT_SIZE_SOME,
+  TGCRT_SIZE_FIRST,
+  TGCRT_SIZE_SHARE, /* height / number of whole tiles, rounded up; 0 if there are not two */
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
@@ -30,23 +37,40 @@ typedef struct tgcrt_size {
   int32_t of;
 } tgcrt_size;
 
+/* The heights of the two tiles for the last `last` values, which are less than two tiles; the second may be 0 */
+static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int few, int64_t height[2]) {
+  const int64_t half = (last + 1) / 2;
+  height[0] = last < tile ? last : half;
+  if (few && last > tile && last % 2 && last >= 7 && last - 3 <= tile) height[0] = last - 3;
+  else if (few && height[0] > 4) height[0] += height[0] % 2;
+  if (height[0] > tile) height[0] = tile;
+  height[1] = last > height[0] ? last - height[0] : 0;
+  if (few && height[1] > 4) height[1] += height[1] % 2;
+  if (height[1] > tile) height[1] = tile;
+}
+
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
-  const int64_t last = left && tiles ? s->tile + left : left; /* values of the lower tiles */
-  const int64_t first = left && tiles ? (last + 1) / 2 : left, second = last - first;
-  const int64_t full = (left && tiles ? tiles - 1 : tiles) + (first == s->tile);
-  const int64_t lower = (first == s->height) + (second == s->height);
-  switch (s->rule) {
+  const int64_t before = left && tiles ? tiles - 1 : tiles; /* full tiles before the last two */
+  const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST;
+  const int rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
+  int64_t height[2] = { 0, 0 };
+  if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, few, height);
+  const int64_t full = before + (height[0] == s->tile) + (height[1] == s->tile);
+  const int64_t lower = (height[0] == s->height) + (height[1] == s->height);
+  switch (rule) {
   case TGCRT_SIZE_TILES: return full;
   case TGCRT_SIZE_LOWER: return lower;
   case TGCRT_SIZE_ANY: return lower > 0;
-  case TGCRT_SIZE_START: return !lower ? 0 : first == s->height || first == s->tile ? full * s->tile : full * s->tile + first;
+  case TGCRT_SIZE_START:
+    return !lower ? 0 : height[0] == s->height || height[0] == s->tile ? full * s->tile : full * s->tile + height[0];
   case TGCRT_SIZE_WHOLE: return tiles;
   case TGCRT_SIZE_BEGIN: return tiles * s->tile;
   case TGCRT_SIZE_PARTS: return left / s->height;
-  case TGCRT_SIZE_ALL: case TGCRT_SIZE_RULES: break;
+  case TGCRT_SIZE_COVER: return (left + s->height - 1) / s->height;
+  case TGCRT_SIZE_SHARE: return tiles > 1 ? (s->height + tiles - 1) / tiles : 0;
+  default: return all;
   }
-  return all;
 }
 
 /* An extent that follows from another one, extent number `of`. An example is the extent of a convolution's output. It is

@@ -118,8 +118,11 @@ static void find_wanted_alone(Gemms *s) {
   for (size_t i = s->order.n; i-- > 0;) {
     Ref r = s->order.p[i];
     const Node *x = node(s->ir, r);
+    Need is;
+    const bool mask = graph_size_mask(s->ir, r, &is);
     if (x->op == OP_REDUCE) refmap_set(&product, view_base(s->ir, operand(x)), r);
-    bool reads = x->op == OP_REDUCE || (x->op == OP_MUL && refmap_get(&product, r)) ||
+    if (mask && refmap_get(&product, r)) refmap_set(&product, view_base(s->ir, where_yes(x)), r); /* the end of a loop */
+    bool reads = x->op == OP_REDUCE || (mask && refmap_get(&product, r)) || (x->op == OP_MUL && refmap_get(&product, r)) ||
                  (op_is_movement((Op)x->op) && !refmap_get(&s->alone, r));
     for (int k = 0; k < x->nsrc && !reads; k++) refmap_set(&s->alone, x->src[k], 1);
   }

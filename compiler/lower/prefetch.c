@@ -20,6 +20,7 @@ typedef struct Panel {
   Ref term, walk;              /* number of the reduction's term, and of the tile */
   int64_t elems, step;         /* elements of the panel, and of a term */
   int64_t walks;               /* tiles that read one panel */
+  Ref ends;                    /* the range that counts them ends at a size of the run; 0: there is none */
 } Panel;
 
 /* Describes the panel of a load in a reduction of nest n. False: it is no panel, or one tile reads it. Innermost loops that the
@@ -44,10 +45,27 @@ static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
   for (int k = inner; k >= 0 && !coef; k--) {
     if (!ix_split(ir, rest, n->ranges[k], &coef, &rest)) return false;
     if (coef) continue;
+    if (range_limit(node(ir, n->ranges[k]))) p->ends = p->walks == 1 ? n->ranges[k] : 0;
     p->walk = ix_add(ir, p->walk, ix_mul(ir, n->ranges[k], p->walks));
     p->walks *= range_extent(node(ir, n->ranges[k]));
   }
   return coef == p->elems && p->walks > 1;
+}
+
+/* How many tiles read a panel depends on the run, and so does the share of a tile. A term requests a line at most. false: the
+ * number does not depend on the run */
+static bool ask_in_run(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
+  if (!p->ends) return false;
+  const tgcrt_size tiles = ir->sizes.p[range_limit(node(ir, p->ends)) - 1];
+  const int64_t others = p->walks / range_extent(node(ir, p->ends)), step = (p->step + others - 1) / others;
+  if (tiles.rule != TGCRT_SIZE_TILES && tiles.rule != TGCRT_SIZE_FULL && tiles.rule != TGCRT_SIZE_ALL) return false;
+  const tgcrt_size share = { tiles.times, tiles.tile, (int)step, TGCRT_SIZE_SHARE, tiles.of };
+  const Ref each = index_at_most(ir, size_value(ir, size_number(ir, share)), LINE_BYTES / bytes);
+  const Ref number = ix_add(ir, ix_mul(ir, p->walk, p->elems / p->step), p->term);
+  const Ref at = node_make(ir, OP_MUL, DT_I64, 1, 2, (Ref[]){ number, each }, 0, NULL, 0, NULL);
+  const Ref src[2] = { buffer, ix_add(ir, ix_add(ir, p->first, ix_const(ir, p->elems)), at) };
+  VEC_PUSH(parts, node_make(ir, OP_PREFETCH, DT_NONE, 1, 2, src, 1, (int64_t[]){ 1 }, 0, NULL));
+  return true;
 }
 
 /* Adds the requests of a term: consecutive lines of the tile's share of the next panel. If a term needs only one line, it goes
@@ -55,6 +73,7 @@ static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
 static void ask(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
   const int64_t share = (p->elems + p->walks - 1) / p->walks, each = (p->step + p->walks - 1) / p->walks,
                 near = each * bytes <= LINE_BYTES;
+  if (near && ask_in_run(ir, buffer, p, bytes, parts)) return;
   Ref at = ix_add(ir, ix_add(ir, p->first, ix_const(ir, p->elems)),
                   ix_add(ir, ix_mul(ir, p->walk, share), ix_mul(ir, p->term, each)));
   for (int64_t k = 0; k * LINE_BYTES < each * bytes; k++) {

@@ -65,6 +65,28 @@ static bool splits_entries(IR *ir, Ref nest, Ref r, int64_t outer) {
 }
 
 /* ---- splitting at quotients and remainders ---- */
+/* The nest, in which r may become groups of entries: the last group may go on behind the run's size. A store to memory of the
+ * caller gets a gate. 0: the nest must not go on, or the groups are large */
+static Ref groups_of_entries(IR *ir, Ref nest, Ref r, int64_t group) {
+  tgcrt_size values;
+  Nest n = nest_open(ir, nest);
+  const Node *x = node(ir, n.store);
+  const Buf *b = x->op == OP_STORE ? &ir->bufs.p[buffer_id(node(ir, store_buffer(x)))] : NULL;
+  int at = 0;
+  while (b && at < b->needed.n && sized_range(ir, nest, at, &values) != r) at++;
+  if (!b || at == b->needed.n || group > tunable(ir->ctx, nest_select_most) || values.times != 1) return 0;
+  const Need *is = &b->needed.is[at];
+  if (buf_ends_early(b) && !store_gate(x)) {
+    if (is->extent != range_extent(node(ir, r))) return 0;
+    const Ref entry = ix_mod(ir, ix_div(ir, store_index(x), is->inner), is->extent);
+    const Ref gate = ix_lt(ir, entry, size_value(ir, size_number(ir, values)));
+    const Ref src[4] = { store_buffer(x), store_index(x), store_value(x), gate };
+    n.store = node_make(ir, OP_STORE, (DType)x->dt, 1, 4, src, 0, NULL, 0, NULL);
+    nest = nest_close(ir, &n);
+  }
+  return may_go_on(ir, nest, r) ? nest : 0;
+}
+
 static Ref split_once(IR *ir, Ref nest) {
   Refs all = { 0 };
   Ref next = 0;
@@ -75,9 +97,11 @@ static Ref split_once(IR *ir, Ref nest) {
     const Node *r = node(ir, lhs(x));
     int64_t c;
     if (r->op != OP_RANGE || !node_is_const(ir, rhs(x), &c) || c <= 1 || range_extent(r) % c || range_extent(r) == c) continue;
-    if (range_limit(r) || !splits_entries(ir, nest, lhs(x), range_extent(r) / c)) continue;
+    if (range_limit(r)) continue;
+    const Ref from = splits_entries(ir, nest, lhs(x), range_extent(r) / c) ? nest : groups_of_entries(ir, nest, lhs(x), c);
+    if (!from) continue;
     Ref by[2] = { range_make(ir, range_extent(r) / c, range_kind(r)), range_make(ir, c, range_kind(r)) };
-    next = range_replace(ir, nest, lhs(x), ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
+    next = range_replace(ir, from, lhs(x), ix_add(ir, ix_mul(ir, by[0], c), by[1]), 2, by);
   }
   VEC_FREE(&all);
   return next;

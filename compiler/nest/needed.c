@@ -4,6 +4,53 @@
  * needs: a nest   gives: the values of its ranges that a run needs   keeps: the nest   breaks: nothing */
 #include "nest.h"
 
+bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is) {
+  const Node *g = node(ir, gate);
+  if (g->op == OP_AND) return gate_ends(ir, lhs(g), entry, is) || gate_ends(ir, rhs(g), entry, is);
+  const bool same = g->op == OP_CMPLT && ix_mod(ir, lhs(g), is->extent) == entry;
+  const Node *size = same ? node(ir, rhs(g)) : NULL;
+  const tgcrt_size *s = size && size->op == OP_SIZE ? &ir->sizes.p[size_id(size)] : NULL;
+  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 && extent_at_most(ir, s->of, is->of);
+}
+
+/* A value is loaded from memory below the index, at an index that uses r. */
+static bool index_from_memory(IR *ir, Ref index, Ref r) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &index, 1, &all);
+  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_LOAD && ix_uses(ir, all.p[i], r);
+  VEC_FREE(&all);
+  return any;
+}
+
+/* If the access is to memory of the caller, its gate says that entries along r are below the run's size. */
+static bool stays_in_memory(IR *ir, const Node *x, Ref r) {
+  const Buf *b = &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))];
+  bool stays = true;
+  for (int k = 0; k < b->needed.n && buf_ends_early(b) && stays; k++) {
+    const Need *is = &b->needed.is[k];
+    const Ref entry = ix_mod(ir, ix_div(ir, access_index(x), is->inner), is->extent);
+    stays = !ix_uses(ir, entry, r) || (access_gate(x) && gate_ends(ir, access_gate(x), entry, is));
+  }
+  return stays;
+}
+
+bool may_go_on(IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  bool may = true;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n && may; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op == OP_REPEAT || (x->op == OP_RANGE && range_kind(x) == RK_SERIAL)) may = false;
+    if (!is_access(x)) continue;
+    const Ref gate = access_gate(x);
+    const bool along = ix_uses(ir, access_index(x), r) || (gate && ix_uses(ir, gate, r));
+    may = !along || (!index_from_memory(ir, access_index(x), r) && stays_in_memory(ir, x, r));
+  }
+  VEC_FREE(&all);
+  return may;
+}
+
 /* The size that says how many of the first values of range r hold needed elements in a run. If others hold some, too, its rule is
  * TGCRT_SIZE_RULES. The range may be the axis or a part of it, or also count what lies inside
  * of the axis. */
@@ -37,7 +84,9 @@ static bool is_tile(const IR *ir, const Nest *n, Ref r, int symbol, bool part) {
     if (ir->extents.p[s->of].symbol != symbol) continue;
     yes |= part && s->of >= ir->symbols.n;
     if (range_extent(x) != 1) continue;
-    yes |= (s->rule == TGCRT_SIZE_TILES || s->rule == TGCRT_SIZE_WHOLE) && s->tile == range_extent(node(ir, r));
+    yes |= (s->rule == TGCRT_SIZE_TILES || s->rule == TGCRT_SIZE_WHOLE || s->rule == TGCRT_SIZE_FULL) &&
+           s->tile == range_extent(node(ir, r));
+    yes |= s->rule == TGCRT_SIZE_COVER && s->height == range_extent(node(ir, r));
   }
   return yes;
 }
@@ -48,14 +97,35 @@ const Needed *nest_needed(const IR *ir, Ref nest) {
   return ir->symbols.n && store->op == OP_STORE ? &ir->bufs.p[buffer_id(node(ir, store_buffer(store)))].needed : &all;
 }
 
+/* Range r counts groups of entries, which another range of the nest counts. A run needs those that hold a needed entry. It
+ * computes all entries of them, so that the nest may have to go on behind the run's size. */
+static tgcrt_size groups_needed(IR *ir, Ref nest, const Need *is, Ref index, Ref r) {
+  const tgcrt_size none = { .rule = TGCRT_SIZE_RULES };
+  const Ref at = ix_mod(ir, ix_div(ir, index, is->inner), is->extent);
+  const int64_t extent = range_extent(node(ir, r));
+  int64_t group;
+  Ref rest;
+  Refs inside = { 0 };
+  if (range_limit(node(ir, r)) || range_kind(node(ir, r)) != RK_LOOP || !ix_split(ir, at, r, &group, &rest)) return none;
+  const int64_t first = node(ir, rest)->vmin;
+  if (group < 2 || first < 0 || first + group * extent > is->extent || node(ir, rest)->vmax != first + group - 1) return none;
+  bool may = may_go_on(ir, nest, r);
+  collect_ranges(ir, rest, &inside);
+  for (size_t k = 0; k < inside.n; k++) may = may && may_go_on(ir, nest, inside.p[k]);
+  VEC_FREE(&inside);
+  const Extent groups = { .of = is->of, .times = 1, .plus = group - 1 - first, .over = group, .most = extent };
+  return may ? size_all(1, extent_make(ir, groups)) : none;
+}
+
 Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values) {
   const Nest n = nest_open(ir, nest);
   const Needed *needed = nest_needed(ir, nest);
-  for (int k = 0; k < n.n && condition < needed->n; k++) {
+  for (int k = 0; k < 2 * n.n && condition < needed->n; k++) { /* groups only if no range counts entries */
     const Need *is = &needed->is[condition];
-    *values = values_needed(ir, is, store_index(node(ir, n.store)), n.ranges[k]);
-    const bool part = range_extent(node(ir, n.ranges[k])) % is->extent;
-    if (values->rule == TGCRT_SIZE_ALL && !is_tile(ir, &n, n.ranges[k], ir->extents.p[is->of].symbol, part)) return n.ranges[k];
+    const Ref r = n.ranges[k % n.n], index = store_index(node(ir, n.store));
+    *values = k < n.n ? values_needed(ir, is, index, r) : groups_needed(ir, nest, is, index, r);
+    const bool part = range_extent(node(ir, r)) % is->extent;
+    if (values->rule == TGCRT_SIZE_ALL && !is_tile(ir, &n, r, ir->extents.p[is->of].symbol, part)) return r;
   }
   return 0;
 }

@@ -70,6 +70,17 @@ Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part) {
   return range_replace(ir, root, r, ix_add(ir, *part, ix_const(ir, begin)), 1, part);
 }
 
+/* The reduction in which terms count only if a condition is true */
+static Ref only_terms(IR *ir, Ref red, Ref only) {
+  const Node *x = node(ir, red);
+  const DType d = (DType)x->dt;
+  Ref src[MAX_RANGES + 1];
+  memcpy(src, x->src, x->nsrc * sizeof *src);
+  const Ref term[3] = { only, red_value(x), c_bits(ir, d, reduce_identity(red_op(x), d)) };
+  src[0] = node_make(ir, OP_WHERE, d, 1, 3, term, 0, NULL, 0, NULL);
+  return node_with_src(ir, red, src);
+}
+
 /* The reduction over one piece of the terms in place of r. All but the first have new ranges for their other ranges, because two
  * reductions are two nests of loops. */
 static Ref reduce_piece(IR *ir, Ref red, Ref r, const TermsPart *p, bool first) {
@@ -80,10 +91,10 @@ static Ref reduce_piece(IR *ir, Ref red, Ref r, const TermsPart *p, bool first) 
     const Ref own = range_again(ir, node(ir, x->src[k]));
     part = range_replace(ir, part, x->src[k], own, 1, &own);
   }
-  return part;
+  return p->only ? only_terms(ir, part, p->only) : part;
 }
 
-Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n) {
+Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n, Ref lanes) {
   Refs all = { 0 }, from = { 0 }, to = { 0 };
   ir_toposort(ir, &root, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
@@ -94,6 +105,7 @@ Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n) {
       const Ref two[2] = { sum, reduce_piece(ir, all.p[i], r, &piece[k], false) };
       sum = node_make(ir, red_op(x), (DType)x->dt, 1, 2, two, 0, NULL, 0, NULL);
     }
+    if (lanes) sum = node_make(ir, OP_RED, (DType)x->dt, 1, 2, (Ref[]){ sum, lanes }, x->narg, x->arg, 0, NULL);
     VEC_PUSH(&from, all.p[i]);
     VEC_PUSH(&to, sum);
   }

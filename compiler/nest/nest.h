@@ -25,10 +25,12 @@ bool opens_range(const IR *ir, Ref r, Ref range); /* r, a NEST or a RED, has `ra
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* root with r restricted to [begin, end): *part + begin replaces r, where *part is a new range */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
-/* Some terms of a reduction over a range: those at index `at`, an expression of the n ranges by[] */
-typedef struct TermsPart { Ref at, by[3]; int n; } TermsPart;
-/* Replaces every reduction over r below root by n reductions, each over one piece of r, whose results are combined. */
-Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n);
+/* Some terms of a reduction over a range: those at index `at`, an expression of the n ranges by[]. If `only` is not 0, they count
+ * only where it is true. */
+typedef struct TermsPart { Ref at, by[3], only; int n; } TermsPart;
+/* Replaces every reduction over r below root by n reductions, each over one piece of r, whose results are combined. lanes: a
+ * range of which all pieces have all values, and which is reduced last; 0: there is none */
+Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n, Ref lanes);
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* all RANGEs below root, in node_order */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* ranges of the nest, then those of its reductions; schedules name
                                                            ranges by this order */
@@ -48,6 +50,10 @@ const Needed *nest_needed(const IR *ir, Ref nest); /* the elements of the stored
  * values of the range a run needs. 0: there is no such range, or it has a limit already */
 Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values);
 bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nest, or has a limit */
+/* Below root, values of r that no run needs may be computed. Memory of the caller along r may end before them, unless a gate says
+ * where. Memory of the plan has room for all values, but what lies there is no index. */
+bool may_go_on(IR *ir, Ref root, Ref r);
+bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is); /* a term of the gate: the entry is below the condition's extent */
 Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */
 
 /* ---- canon.c ---- */

@@ -45,8 +45,8 @@ static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
 static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, Ref *rest) {
   *rest = range_make(ir, range_extent(node(ir, r)) - whole, RK_REDUCE);
   *first = range_make(ir, whole, RK_REDUCE);
-  const TermsPart piece[2] = { { *first, { *first }, 1 }, { ix_add(ir, *rest, ix_const(ir, whole)), { *rest }, 1 } };
-  return reduce_pieces(ir, root, r, piece, 2);
+  const TermsPart piece[2] = { { *first, { *first }, 0, 1 }, { ix_add(ir, *rest, ix_const(ir, whole)), { *rest }, 0, 1 } };
+  return reduce_pieces(ir, root, r, piece, 2, 0);
 }
 
 /* ---- the order of loops ---- */

@@ -2,16 +2,17 @@
 /* sized.c: loops of nests that end at a size of the run.
  *
  * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
- * past it: memory of the caller may end there. So the range becomes a loop over whole tiles, and nests beside it take what is
- * left. Rows: one nest for each height of a tile that some run leaves. All of them keep the nest's schedule, so they read the
- * same packed weights, and add the terms of a sum in the same order. Lanes: whole vectors, then narrow ones, then single
+ * past it where memory of the caller may end. Elsewhere the last tile or vector may go on behind it, so that few nests suffice.
+ * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: one nest for each height of a tile that
+ * some run leaves. All of them keep the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
+ * same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
  * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
  * beside another range's tiles is itself cut along the ranges that are left. A reduction over a range with a limit
  * (schedule/kernelize.c) is split alike: it is the sum of reductions over whole tiles, vectors and single terms.
  * needs: canonical nests   gives: nests whose ranges have limits, and Remnants   keeps: each element that a run needs */
 #include "opts.h"
 
-enum { PIECES = 4 }; /* a sum has whole tiles, vectors, narrow vectors, single terms */
+enum { PIECES = 4, PARTS_MOST = 5 }; /* a sum has whole tiles, vectors, narrow vectors, single terms; parts of a low tile's sum */
 
 /* Lanes of the vectors behind those of `lanes` lanes: a power of two; 1: single values */
 static int narrower(const IR *ir, int lanes) {
@@ -57,7 +58,7 @@ static void drop_opt(Opts *o, int i) {
 /* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
  * busy; the weights are read in the same order. */
 static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
-  enum { BUSY = 8, MOST = 12 }; /* sums: two multiply-adds per cycle, and a latency of four cycles; room in 16 registers */
+  enum { BUSY = 8, MOST = 15 }; /* sums: two multiply-adds per cycle, and a latency of four cycles; room in 16 registers */
   Refs all = { 0 };
   Ref terms = 0;
   int64_t sums = height;
@@ -75,25 +76,34 @@ static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
     one &= o->opt[k].range != terms;
     if (o->opt[k].lanes > 1 || !opens_range(ir, nest, o->opt[k].range)) sums *= o->opt[k].unroll;
   }
+  if (!one || !terms || o->n == MAX_RANGES) return;
   int parts = 1;
-  while (parts < 4 && sums * parts < BUSY) parts *= 2;
-  if (parts == 1 || sums * parts > MOST || !one || !terms || o->n == MAX_RANGES || range_extent(node(ir, terms)) % parts) return;
+  for (int n = 2; n <= PARTS_MOST && sums * parts < BUSY; n++)
+    if (sums * n <= MOST && range_extent(node(ir, terms)) % n == 0) parts = n;
+  if (parts == 1) return;
   o->opt[o->n++] = (Opt){ .range = terms, .unroll = parts, .lanes = 1, .partial = true };
+}
+
+/* The schedule for a rest: `unroll` copies of `lanes` lanes along r in place of opt number i. r 0: it has one value */
+static Opts rest_opts(const Opts *o, int i, Ref r, int unroll, int lanes) {
+  Opts rest = *o;
+  int n = 0;
+  rest.threads = 0;
+  for (int k = 0; k < o->nmoved; k++) /* the loops are in order by now */
+    if (o->moved[k].block) rest.moved[n++] = o->moved[k];
+  rest.nmoved = n;
+  rest.opt[i] = (Opt){ .range = r, .unroll = unroll, .lanes = lanes };
+  if (!r || unroll * lanes == 1) drop_opt(&rest, i);
+  return rest;
 }
 
 /* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes. more: a tile of another range; .range 0: none */
 static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, const Opt *more,
                      Remnants *parts) {
-  Remnant rest = { .opts = *o };
+  Remnant rest = { 0 };
   Ref loop, inside;
-  int n = 0;
   rest.nest = with_tiles(ir, nest, o->opt[i].range, tiles, size_value(ir, begin), height, &loop, &inside);
-  rest.opts.threads = 0;
-  for (int k = 0; k < o->nmoved; k++) /* the loops are in order by now */
-    if (o->moved[k].block) rest.opts.moved[n++] = o->moved[k];
-  rest.opts.nmoved = n;
-  rest.opts.opt[i] = (Opt){ .range = inside, .unroll = (int)(height / lanes), .lanes = lanes };
-  if (height == 1) drop_opt(&rest.opts, i);
+  rest.opts = rest_opts(o, i, inside, (int)(height / lanes), lanes);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
   int64_t rows = height;
   for (int k = 0; k < rest.opts.n; k++) /* rows_beside */
@@ -156,17 +166,37 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
   return (Opt){ 0 };
 }
 
-static void row_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+/* ---- values behind those that a run needs ---- */
+static bool has_sums(IR *ir, Ref nest) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_RED;
+  VEC_FREE(&all);
+  return any;
+}
+
+/* Whether the last tile of rows may go on behind those that a run needs. With an even number of rows in memory and in a tile, it
+ * ends with memory at the latest. */
+static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
+  return has_sums(ir, nest) && tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0 && may_go_on(ir, nest, r);
+}
+
+static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
+                               few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
+  const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
-    const tgcrt_size any = { values->times, tile, h, TGCRT_SIZE_ANY, values->of };
+    const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
     if (!ever(ir, &any)) continue;
-    const int start = size_of_tiles(ir, values, tile, h, TGCRT_SIZE_START);
+    const int start = size_of_tiles(ir, values, tile, h, rule[3]);
     const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
-    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, TGCRT_SIZE_LOWER), start, h, 1, &more, parts);
+    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, rule[1]), start, h, 1, &more, parts);
     Remnant *last = &parts->p[parts->n - 1];
     last->nest = only_if(ir, last->nest, size_number(ir, any));
   }
+  return size_of_tiles(ir, values, tile, 1, rule[0]);
 }
 
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
@@ -177,13 +207,49 @@ static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
   return (Behind){ count, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN) };
 }
 
-static void lane_rests(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
-  const int lanes = o->opt[i].lanes;
-  for (int tile = lanes * o->opt[i].unroll, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
+/* ---- lanes ---- */
+/* Adds the nest for the last values of r, which fill no vector even in a run that needs all; -> the values before them */
+static tgcrt_size last_values(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  const Ref r = o->opt[i].range;
+  const int64_t extent = range_extent(node(ir, r)), left = extent % o->opt[i].lanes;
+  if (!left) return *values;
+  const Extent behind = { .of = values->of, .times = values->times, .plus = left - extent, .over = 1, .most = left };
+  const tgcrt_size any = { 1, (int)left + 1, (int)left, TGCRT_SIZE_COVER, extent_make(ir, behind) };
+  int lanes = o->opt[i].lanes;
+  while (lanes > left) lanes /= 2;
+  Remnant rest = { 0 };
+  Ref part;
+  rest.nest = only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any));
+  rest.opts = rest_opts(o, i, node(ir, part)->op == OP_RANGE ? part : 0, (int)left / lanes, lanes);
+  VEC_PUSH(parts, rest);
+  const Extent before = { .of = values->of, .times = values->times, .plus = 0, .over = 1, .most = extent - left };
+  return size_all(1, extent_make(ir, before));
+}
+
+static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  const int lanes = o->opt[i].lanes, whole = lanes * o->opt[i].unroll;
+  for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, values, tile, height);
     if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, &(Opt){ 0 }, parts);
   }
+  return size_of_tiles(ir, values, whole, 1, TGCRT_SIZE_WHOLE);
+}
+
+/* As lane_rests, but the last vector may go on behind the values that a run needs. Sums that do not vary along r are computed
+ * once, by one nest. Where the range ends within a vector, that nest computes some values twice. */
+static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  const Ref r = o->opt[i].range;
+  const bool once = reduction_repeats(ir, nest, r);
+  const tgcrt_size before = once ? *values : last_values(ir, nest, o, i, values, parts);
+  const int lanes = o->opt[i].lanes, most = (int)range_extent(node(ir, r)) + 1; /* no run has a whole tile of it */
+  if (once) o->opt[i].unroll = 1;
+  const int tile = lanes * o->opt[i].unroll;
+  if (tile == lanes) return size_of_tiles(ir, &before, most, lanes, TGCRT_SIZE_COVER);
+  const int count = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_COVER);
+  const int begin = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_BEGIN);
+  if (greatest_size(ir, count)) add_rest(ir, nest, o, i, count, begin, lanes, lanes, &(Opt){ 0 }, parts);
+  return size_of_tiles(ir, &before, tile, 1, TGCRT_SIZE_WHOLE);
 }
 
 /* Cuts range r, of which a run needs the first `values`. */
@@ -191,7 +257,7 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
   int i = 0;
   while (i < o->n && o->opt[i].range != r) i++;
   const Opt p = i < o->n ? o->opt[i] : (Opt){ .unroll = 1, .lanes = 1 };
-  const int tile = p.unroll * p.lanes;
+  int tile = p.unroll * p.lanes;
   Ref now, loop;
   if (p.rows || o->staged || o->grouped == r) return nest; /* all values are computed */
   if (tile == 1) {
@@ -200,8 +266,9 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
     opts_replace(o, r, now);
     return range_replace(ir, nest, r, now, 1, &now);
   }
-  (p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, values, parts);
-  const int tiles = size_of_tiles(ir, values, tile, 1, p.lanes > 1 ? TGCRT_SIZE_WHOLE : TGCRT_SIZE_TILES);
+  const bool covers = p.lanes > 1 && may_go_on(ir, nest, r);
+  const int tiles = (covers ? covering_rests : p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, values, parts);
+  tile = o->opt[i].unroll * p.lanes;
   nest = with_tiles(ir, nest, r, tiles, ix_const(ir, 0), tile, &loop, &now);
   opts_replace(o, r, loop);
   o->opt[i].range = now;
@@ -221,40 +288,78 @@ Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
 }
 
 /* ---- reductions ---- */
-static void add_piece(IR *ir, TermsPart *all, int *n, int count, Ref begin, int64_t extent, int unroll, int lanes, bool partial) {
+/* The pieces of a reduction over `extent` values. shared: the range in lanes of all pieces; 0: each has its own */
+typedef struct Pieces {
+  int n;
+  TermsPart p[PIECES];
+  int64_t extent;
+  Ref shared;
+} Pieces;
+
+static TermsPart *add_piece(IR *ir, Pieces *all, int count, Ref begin, int unroll, int lanes, bool partial) {
   const int64_t tile = (int64_t)unroll * lanes, most = greatest_size(ir, count);
-  if (!most) return;
-  TermsPart *p = &all[(*n)++];
+  if (!most) return NULL;
+  TermsPart *p = &all->p[all->n++];
   /* A loop of one tile at most must not have a constant index. Loads would leave it, but it may not run at all. */
   *p = (TermsPart){ .by = { range_limited(ir, most > 1 ? most : 2, count, RK_REDUCE) }, .n = 1 };
-  p->at = index_at_most(ir, ix_add(ir, begin, ix_mul(ir, p->by[0], tile)), extent - tile);
+  p->at = index_at_most(ir, ix_add(ir, begin, ix_mul(ir, p->by[0], tile)), all->extent - tile);
   if (unroll > 1) p->by[p->n++] = range_make(ir, unroll, partial ? RK_PARTIAL : RK_UNROLL);
   if (unroll > 1) p->at = ix_add(ir, p->at, ix_mul(ir, p->by[p->n - 1], lanes));
-  if (lanes > 1) p->by[p->n++] = range_make(ir, lanes, RK_VEC);
-  if (lanes > 1) p->at = ix_add(ir, p->at, p->by[p->n - 1]);
+  if (lanes > 1 && !all->shared) p->by[p->n++] = range_make(ir, lanes, RK_VEC);
+  if (lanes > 1) p->at = ix_add(ir, p->at, all->shared ? all->shared : p->by[p->n - 1]);
+  return p;
+}
+
+static Ref as_i32(IR *ir, Ref index) { return node_make(ir, OP_CAST, DT_I32, 1, 1, &index, 0, NULL, 0, NULL); }
+
+static Ref less(IR *ir, Ref a, Ref b) { /* vectors of i32 are compared by one instruction */
+  return node_make(ir, OP_CMPLT, DT_BOOL, 1, 2, (Ref[]){ as_i32(ir, a), as_i32(ir, b) }, 0, NULL, 0, NULL);
+}
+
+/* The terms behind the whole vectors, in one more vector, of which some lanes count. It ends with memory at the latest. So it may
+ * also have terms of the vector before. */
+static void add_last_vector(IR *ir, Pieces *all, const tgcrt_size *values, int lanes) {
+  const Ref begin = size_value(ir, size_of_tiles(ir, values, lanes, lanes, TGCRT_SIZE_BEGIN));
+  TermsPart *p = add_piece(ir, all, size_of_tiles(ir, values, lanes, lanes, TGCRT_SIZE_COVER), begin, 1, lanes, false);
+  if (!p) return;
+  const Ref first = ix_sub(ir, p->at, all->shared);
+  p->only = less(ir, all->shared, ix_sub(ir, size_value(ir, size_number(ir, *values)), first));
+  if (all->extent % lanes)
+    p->only = ix_and(ir, p->only, less(ir, ix_sub(ir, ix_sub(ir, begin, first), ix_const(ir, 1)), all->shared));
+}
+
+/* Every reduction over r below root may read terms that no run needs. */
+static bool reads_on(IR *ir, Ref root, Ref r) {
+  Refs all = { 0 };
+  bool yes = true;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n && yes; i++)
+    if (node(ir, all.p[i])->op == OP_RED && opens_range(ir, all.p[i], r)) yes = may_go_on(ir, red_value(node(ir, all.p[i])), r);
+  VEC_FREE(&all);
+  return yes;
 }
 
 Ref sized_sum(IR *ir, Ref root, const Opt *given) {
   const Node *r = node(ir, given->range);
   Opt half = *given, *o = &half;
   if (range_extent(r) == (int64_t)o->unroll * o->lanes) *(o->unroll > 1 ? &o->unroll : &o->lanes) /= 2; /* add_piece */
-  const int64_t extent = range_extent(r);
   const tgcrt_size values = ir->sizes.p[range_limit(r) - 1];
   const int lanes = o->lanes, whole = o->unroll * lanes;
-  TermsPart piece[PIECES];
-  int n = 0;
+  const bool covers = lanes > 1 && reads_on(ir, root, given->range);
+  Pieces all = { .extent = range_extent(r), .shared = covers ? range_make(ir, lanes, RK_VEC) : 0 };
   const int tiles = size_of_tiles(ir, &values, whole, 1, TGCRT_SIZE_WHOLE);
-  add_piece(ir, piece, &n, tiles, ix_const(ir, 0), extent, o->unroll, lanes, o->partial);
-  for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
+  add_piece(ir, &all, tiles, ix_const(ir, 0), o->unroll, lanes, o->partial);
+  for (int tile = whole, height = lanes; tile > (covers ? lanes : 1); tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, &values, tile, height);
-    add_piece(ir, piece, &n, b.count, size_value(ir, b.begin), extent, 1, height, false);
+    add_piece(ir, &all, b.count, size_value(ir, b.begin), 1, height, false);
   }
-  return reduce_pieces(ir, root, given->range, piece, n);
+  if (covers) add_last_vector(ir, &all, &values, lanes);
+  return reduce_pieces(ir, root, given->range, all.p, all.n, all.shared);
 }
 
 /* ---- the check ---- */
-/* 1 << symbol, if the range ends at a size of that symbol; else 0 */
+/* 1 << symbol, if the range ends at a size of that symbol, or behind it where may_go_on has seen the accesses; else 0 */
 static uint32_t limit_bit(const IR *ir, Ref r) {
   const int64_t limit = range_limit(node(ir, r));
   return limit ? 1u << ir->extents.p[ir->sizes.p[limit - 1].of].symbol : 0;
@@ -270,16 +375,6 @@ static bool ends_in_time(IR *ir, const Need *is, Ref index, uint32_t once) {
   const bool yes = !ranges.n || ends >> ir->extents.p[is->of].symbol & 1;
   VEC_FREE(&ranges);
   return yes;
-}
-
-/* A term of the gate says that the entry is below the extent of the condition. */
-static bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is) {
-  const Node *g = node(ir, gate);
-  if (g->op == OP_AND) return gate_ends(ir, lhs(g), entry, is) || gate_ends(ir, rhs(g), entry, is);
-  const bool same = g->op == OP_CMPLT && ix_mod(ir, lhs(g), is->extent) == entry;
-  const Node *size = same ? node(ir, rhs(g)) : NULL;
-  const tgcrt_size *s = size && size->op == OP_SIZE ? &ir->sizes.p[size_id(size)] : NULL;
-  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 && extent_at_most(ir, s->of, is->of);
 }
 
 /* In every run, the entries that an access reaches along the condition are fewer than it says. */

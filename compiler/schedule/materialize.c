@@ -17,6 +17,7 @@
  *   - what a walk reads
  *   - ops of loops, and what a loop reads from outside
  *   - values that are compared with a maximum or minimum
+ *   - for ranges of sizes, masks that are computed from inputs
  *
  * A consumer may see a reduction through an EXPAND over the axes it reduced: a mean, a row maximum. The reduction is then
  * computed once, outside the loops that repeat it. This alone makes softmax and layer normalisation one kernel.
@@ -31,6 +32,7 @@
 
 static const Ref MANY = UINT32_MAX;
 enum { MEETING_MOST = 12 }; /* ops between a root and the contractions that meet in it: bounds the search */
+enum { INPUT_MOST = 8, INPUT_USES = 4 }; /* ops between inputs and a value that is stored; uses of an element, at least */
 enum { THREAD_ROW = 64 };   /* elements of a row per thread of a block; a longer row is better shared by several blocks */
 
 typedef struct Info {
@@ -220,6 +222,28 @@ static void store_compared(const IR *ir, const Refs *order, Info *info) {
     const bool compares = x->op == OP_CMPEQ || x->op == OP_CMPNE || x->op == OP_CMPLT || x->op == OP_CMPLE;
     for (int k = 0; k < 2 && compares; k++)
       if (is_extreme(ir, x->src[!k])) info[view_base(ir, x->src[k])].must = true;
+  }
+}
+
+/* r is computed from inputs alone, element by element. */
+static bool only_of_inputs(const IR *ir, Ref r, int depth) {
+  const Node *x = node(ir, r);
+  bool yes = depth < INPUT_MOST &&
+             (x->op == OP_PARAM || !x->varies || op_is_movement((Op)x->op) || op_info[x->op].level == L_EXPR);
+  for (int k = 0; k < x->nsrc && yes && x->varies; k++) yes = only_of_inputs(ir, x->src[k], depth + 1);
+  return yes;
+}
+
+/* Memory of the caller ends where a run's size says, and vectors must end there, too. So a kernel of many elements reads few ones
+ * that follow from inputs, such as a mask of attention, from memory of the plan. */
+static void store_masks(const IR *ir, const Refs *order, Info *info) {
+  for (size_t i = 0; i < order->n && ir->symbols.n; i++) {
+    const Node *x = node(ir, order->p[i]);
+    const Ref r = x->op == OP_EXPAND ? view_base(ir, operand(x)) : 0;
+    const Node *y = node(ir, r);
+    if (!r || op_info[y->op].level != L_EXPR || !y->varies || is_end_of_loop(ir, r) || dt_int((DType)y->dt)) continue;
+    const bool often = dims_elems(y->dims, y->rank) * INPUT_USES <= dims_elems(x->dims, x->rank);
+    if (often && only_of_inputs(ir, r, 0)) info[r].must = true;
   }
 }
 
@@ -439,6 +463,7 @@ void sched_materialize(Sched *s) {
   estimate_work(ir, s->plan->in->target, &s->order, f.work);
   for (size_t i = 0; i < s->g->outputs.n; i++) f.info[s->g->outputs.p[i].ref].must = true;
   store_compared(ir, &s->order, f.info);
+  store_masks(ir, &s->order, f.info);
 
   for (size_t i = s->order.n; i-- > 0;) {
     const Ref r = s->order.p[i];

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A bundle for ranges of sizes beside a bundle for single sizes: medians of runs in turns, one and two threads. Prints tables in
-Markdown. Arguments: ISA (native), pairs of turns (31), threads (1,2), names of tables (all)."""
+"""A bundle for ranges of sizes beside a bundle for single sizes: medians of runs in turns, and bytes of code. Prints a table for each
+model in Markdown, and one of all models. Arguments: ISA (native), pairs of turns (31), threads (1,2), names of tables (all).
+ALONE in the environment is a command before each measurement, such as one that stops other work."""
 import math
 import os
 import pathlib
@@ -17,15 +18,18 @@ import models  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 CC = os.environ.get("CC") or "cc"
+ALONE = os.environ.get("ALONE", "").split()
 PAIRS = [(1, 1), (2, 1), (4, 1), (8, 1), (1, 5), (3, 5), (8, 5), (1, 16), (4, 16), (8, 16), (1, 64), (2, 64), (8, 64)]
 # the names of its ranges; sizes, of which the last ones are the greatest
 SIZES = {"ffn": (["n"], [(n,) for n in (1, 2, 3, 4, 5, 6, 7, 8, 13, 18, 32, 100, 128)]),
          "conv": (["n"], [(n,) for n in (1, 2, 3, 4, 5, 6, 7, 8, 13, 16)]),
          "audio": (["n"], [(n,) for n in (4, 7, 16, 33, 64, 100, 250, 500)]),
          "ocr": (["n"], [(n,) for n in (4, 7, 16, 33, 64, 100, 160)]),
+         "layer": (["n"], [(n,) for n in (1, 2, 3, 5, 8, 13, 24, 64, 100, 256, 512)]),
          "ffns": (["b", "n"], PAIRS), "encoders": (["b", "n"], PAIRS),
          "tinybert": (["batch", "sequence"], [(1, 1), (4, 1), (1, 5), (3, 5), (1, 16), (4, 16), (1, 47), (2, 47), (1, 100), (4, 100)])}
-LAYERS = {**models.ALL, **models.SEVERAL, "audio": lambda: models.audio(40, 64), "ocr": lambda: models.ocr(32, 32)}
+LAYERS = {**models.ALL, **models.SEVERAL, "audio": lambda: models.audio(40, 64), "ocr": lambda: models.ocr(32, 32),
+          "layer": lambda: models.encoder(768, 12, 3072)}
 LEAST = {"audio": 4, "ocr": 4}
 
 
@@ -43,7 +47,12 @@ def library(folder, name, model, dims, isa):
     return so, bundle / f"{name}_weights.bin", int(text)
 
 
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
 def main(isa="native", pairs="31", threads="1,2", tables=",".join(SIZES)):
+    rows, threads = [], threads.split(",")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for name in tables.split(","):
@@ -56,22 +65,26 @@ def main(isa="native", pairs="31", threads="1,2", tables=",".join(SIZES)):
             ranged = library(folder, "net", model, ranges, isa)
             race = folder / "race"
             subprocess.run([CC, "-O2", f"-I{folder / ('net' + ','.join(ranges))}", HERE / "race.c", "-o", race, "-ldl"], check=True)
+            fixed = {n: library(folder, "fix", model, [f"{d}={size}" for d, size in zip(dims, n)], isa) for n in sizes}
             print(f"\n{name}, {', '.join(ranges)}, {isa}: code of the range {ranged[2]} bytes\n\n| {', '.join(dims)} | code for it | " +
-                  " | ".join(f"{t} thread{'s' if t != '1' else ''}: range, one size (µs), ratio" for t in threads.split(",")) +
-                  " |\n|---|---|" + "---|" * len(threads.split(",")))
-            ratios = {t: [] for t in threads.split(",")}
+                  " | ".join(f"{t} thread{'s' if t != '1' else ''}: range, one size (µs), ratio" for t in threads) +
+                  " |\n|---|---|" + "---|" * len(threads))
+            ratios = {t: [] for t in threads}
             for n in sizes:
-                fixed = library(folder, "fix", model, [f"{d}={size}" for d, size in zip(dims, n)], isa)
-                n = ",".join(map(str, n))
-                cells = []
-                for t in ratios:
-                    out = subprocess.run([race, *ranged[:2], *fixed[:2], n, t, pairs], capture_output=True, text=True, check=True).stdout
-                    mine, other, ratio = out.split()
+                size, cells = ",".join(map(str, n)), []
+                for t in threads:
+                    args = [*ALONE, race, *ranged[:2], *fixed[n][:2], size, t, pairs]
+                    mine, other, ratio = subprocess.run(args, capture_output=True, text=True, check=True).stdout.split()
                     ratios[t].append(float(ratio))
                     cells.append(f"{float(mine):.1f}, {float(other):.1f}, {float(ratio):.2f}")
-                print(f"| {n} | {fixed[2]} | " + " | ".join(cells) + " |", flush=True)
-            for t, r in ratios.items():
-                print(f"\n{t} thread(s): geometric mean {math.exp(sum(map(math.log, r)) / len(r)):.3f}, greatest {max(r):.2f}")
+                print(f"| {size} | {fixed[n][2]} | " + " | ".join(cells) + " |", flush=True)
+            codes = [x[2] for x in fixed.values()]
+            rows.append([name, ", ".join(ranges), *(f"{mean(r):.2f} | {max(r):.2f}" for r in ratios.values()),
+                         f"{ranged[2] / 1000:.0f} | {mean(codes) / 1000:.0f} | {ranged[2] / mean(codes):.1f} | {ranged[2] / max(codes):.1f}"])
+    heads = " | ".join(f"time, {t} thread{'s' if t != '1' else ''}: mean | most" for t in threads)
+    print(f"\n| model | sizes | {heads} | code, kB | one size: mean | ratio | to the largest |\n" + "|---" * (6 + 2 * len(threads)) + "|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
 
 
 if __name__ == "__main__":

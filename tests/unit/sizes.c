@@ -41,6 +41,38 @@ static void tiles_cover(void **state) {
         assert_int_equal(tgcrt_size_of(&s, n), whole * tile);
         s.rule = TGCRT_SIZE_PARTS;
         assert_int_equal(whole * tile + tgcrt_size_of(&s, n), n * times);
+        s.rule = TGCRT_SIZE_COVER;
+        s.height = 1 + (int)(n % 5);
+        const int64_t over = whole * tile + tgcrt_size_of(&s, n) * s.height - n * times;
+        assert_in_range(over, 0, s.height - 1);
+        s.rule = TGCRT_SIZE_SHARE;
+        s.height = 48;
+        assert_int_equal(tgcrt_size_of(&s, n), whole > 1 ? (48 + whole - 1) / whole : 0);
+      }
+}
+
+/* Tiles of few heights cover the values 0 .. n * times - 1 once, and at most two others per tile that is not whole. */
+static void few_tiles_cover(void **state) {
+  (void)state;
+  for (int64_t n = 1; n <= 40; n++)
+    for (int times = 1; times <= 3; times++)
+      for (int tile = 2; tile <= 16; tile++) {
+        char seen[200] = { 0 };
+        tgcrt_size s = { times, tile, 1, TGCRT_SIZE_FULL, 0 };
+        int64_t covered = tgcrt_size_of(&s, n) * tile;
+        for (int64_t i = 0; i < covered; i++) seen[i]++;
+        for (s.height = 1; s.height < tile; s.height++) {
+          s.rule = TGCRT_SIZE_LOW;
+          const int64_t low = tgcrt_size_of(&s, n);
+          s.rule = TGCRT_SIZE_SOME;
+          assert_int_equal(tgcrt_size_of(&s, n), low > 0);
+          assert_true(!low || s.height <= 4 || s.height % 2 == 0);
+          s.rule = TGCRT_SIZE_FIRST;
+          covered += low * s.height;
+          for (int64_t i = 0; i < low * s.height; i++) seen[tgcrt_size_of(&s, n) + i]++;
+        }
+        for (int64_t i = 0; i < 200; i++) assert_int_equal(seen[i], i < covered);
+        assert_in_range(covered - n * times, 0, 2);
       }
 }
 
@@ -608,7 +640,7 @@ static void random_graphs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(tiles_cover),
+    cmocka_unit_test(tiles_cover), cmocka_unit_test(few_tiles_cover),
     cmocka_unit_test(refusals),
     cmocka_unit_test(random_graphs),
   };
