@@ -47,7 +47,7 @@ typedef struct Writer {
   const CompileOptions *o;
   Sb *out;
   uint32_t ntensors;       /* tensors written so far */
-  RefMap tensor;           /* by number of a tensor + 1: its number in the text + 1 */
+  RefMap tensor;           /* key: 1 + the tensor's number in the IR; value: 1 + its number in the text */
 } Writer;
 void put_after(Writer *w);
 void put_settings(Writer *w);
@@ -65,7 +65,8 @@ void put_packed(Writer *w);
 void put_kernels(Writer *w);
 void put_memory(Writer *w);
 
-/* ---- plan_read.c: a function read_WORD reads the rest of a line that begins with WORD ---- */
+/* ---- plan_read.c: most functions read the rest of a line that begins with their word. read_place and
+ * read_buffer_key read attributes ---- */
 /* A name of n characters that is used before the line that defines it. owner: index into Reader.placed; at: offset in its
  * Place */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;

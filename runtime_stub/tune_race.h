@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tune_race.h: a race measures the times of candidates, which are code for different schedules of one nest. tgc races the
  * candidates of its search (compiler/tune/race.c). The program that `tgc tune --job` writes races those of its folder. A file
- * that includes this one first defines a function `tell`, which writes a line to the process that watches the race.
+ * that includes this one declares a function `tell` before it. The function writes a line to the process that watches the race.
  *
- * Each candidate runs once. Then candidates are measured in turn, in rounds, so that a change of the machine's speed affects all
- * of them. The incumbent, the best schedule so far, is one of them. A sample has two times: one with the data in the caches
- * (warm), and one after the caches were flushed (cold). Slow candidates leave the race. The time of a candidate is the median of
- * its samples. */
+ * Each candidate runs first, twice if its first run is short. Then candidates are measured in turn, in rounds, so that a change
+ * of the machine's speed affects all of them. The incumbent, the best schedule so far, is one of them. A sample has a warm
+ * time, with the data in the caches, and a cold one, after the caches were flushed. If it is known where the model's data lie,
+ * both are one time. Slow candidates leave the race. The time of a candidate is the mean of two medians: of its warm and of its
+ * cold times. */
 #ifndef TUNE_RACE_H
 #define TUNE_RACE_H
 #include <math.h>
@@ -29,11 +30,11 @@ typedef struct Race {
   const bool *bad;         /* by candidate: it does not take part */
   Meter *m;                /* by candidate; zeros before the race */
   int rounds, finals;      /* number of rounds for all candidates, and of last rounds for the best ones */
-  int finalists;           /* number of candidates that run in the last rounds */
+  int finalists;           /* number of best candidates that run in the last rounds, beside the incumbent */
   double worth;            /* the last rounds take place if the best time is below worth * the incumbent's time; 0: always */
   double close;            /* after a round, candidates slower than close * the best time leave the race; 0: no such limit */
   double hopeless;         /* candidates slower than hopeless * the best time so far leave the race after their first run */
-  double sample;           /* seconds that the runs of a warm sample take together, at least */
+  double sample;           /* seconds for the runs of a warm sample together: as many runs as fit, at least one */
   void *self;              /* to be passed to the functions below; kernel: the number of a candidate */
   double (*once)(void *self, int kernel, int repeat); /* makes `repeat` runs; returns the mean seconds of a run */
   /* takes a sample. *warm: mean seconds of `repeat` runs with warm caches. *cold: seconds of a run with cold caches */
@@ -77,8 +78,8 @@ static void race_sample(Race *r, int kernel) {
   m->n++;
 }
 
-/* Runs all candidates once, in order, the incumbent first. A candidate that takes much longer than the fastest so far leaves the
- * race. Returns the number of candidates that have run. */
+/* Lets all candidates run first, in order, the incumbent before the others. A candidate that takes much longer than the fastest
+ * so far leaves the race. Returns the number of candidates that have run. */
 static int race_line_up(Race *r) {
   double best = INFINITY;
   int left = 0;
@@ -114,8 +115,9 @@ static void race_turns(Race *r, double behind) {
   for (int i = 1; i < r->n; i++) r->m[i].out |= r->m[i].runs && race_score(&r->m[i]) > behind * lead;
 }
 
-/* Runs the race. Then tells a line for each candidate that took part, the best first. The line has its number, its warm and its
- * cold time in microseconds, and the spread of the warm times. order: room for r->n pointers */
+/* Runs the race. Then tells a line for each candidate that took part, in the order of their times before the last rounds. The
+ * line has its number, its warm and its cold time in microseconds, and the spread of the warm times. order: room for r->n
+ * pointers */
 static void race_run(Race *r, Meter **order) {
   static const double behind[RACE_ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
   Meter *m = r->m;

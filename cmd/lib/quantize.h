@@ -7,7 +7,8 @@
 
 /* ---- samples.c ---- */
 typedef struct Samples { Texts calibrate, held_out; } Samples; /* paths of folders, one for each sample */
-Samples samples_find(Ctx *c, const Options *o); /* the samples that --data, --holdout and --holdout-data name */
+Samples samples_find(Ctx *c, const Options *o); /* calibrate: those of --data. held_out: those of --holdout-data, or some
+                                                  of --data (--holdout says how many) */
 typedef struct SampleShape { const GIO *in, *out; size_t nin, nout; } SampleShape; /* declared inputs and outputs of a model */
 /* Reads the inputs of the sample in `folder`, and its outputs if out is not NULL. Returns whether all outputs were read. Fails if
  * an input is missing. */
@@ -81,8 +82,9 @@ typedef struct LayerChoice {
   Score all, written;      /* scores. all: with all layers in 8 bits; written: of the model that is written */
 } LayerChoice;
 LayerChoice layers_open(Ctx *c, const Options *o, const OnnxQuant *q); /* the choice of --layers, else all layers in 8 bits */
-void layers_measure(Ctx *c, LayerChoice *k, HeldOut *h);      /* sets LayerRow.alone, and worst and all of k */
-/* Puts the worst layers into floats, as few as make the drop at most --max-drop. Call layers_measure first. */
+void layers_measure(Ctx *c, LayerChoice *k, HeldOut *h);      /* sets `alone` in each row, k->worst and k->all */
+/* Puts bad layers into floats until the drop is at most --max-drop. Then each returns to 8 bits if the drop allows it. Call
+ * layers_measure first. */
 void layers_search(Ctx *c, LayerChoice *k, HeldOut *h);
 /* Puts the n worst layers that are still in 8 bits into floats. false: now no layer is in 8 bits */
 bool layers_keep_more(LayerChoice *k, size_t n);

@@ -154,7 +154,7 @@ TUNABLE(double, tune_close, 1.1, 1, 100, "times the fastest", "with the screen's
 TUNABLE(int, tune_finalists, 3, 1, 1000, "candidates", "candidates that run the last rounds of a race")
 TUNABLE(int, tune_retries, 3, 1, 100, "runs", "most attempts at one measurement, if interruptions disturb it")
 TUNABLE(double, tune_hopeless, 1.6, 1, 1000, "times the fastest", "a candidate slower than this drops out of the race")
-TUNABLE(double, tune_sample, 50e-6, 0, 1, "seconds", "least duration of a warm sample; shorter runs are repeated within it")
+TUNABLE(double, tune_sample, 50e-6, 0, 1, "seconds", "duration of a warm sample; shorter runs are repeated while they fit")
 TUNABLE(int, tune_placed_runs, 16, 1, 1000, "runs", "most runs of a sample, if data are brought to their levels of cache before each")
 TUNABLE(double, tune_grace, 1, 0, 1000, "seconds", "time that a step of a race may take above three times the incumbent's")
 TUNABLE(double, tune_fill, 10, 0, 1000, "seconds", "further time for the first step, which waits until memory is filled")

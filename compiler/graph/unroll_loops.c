@@ -34,7 +34,7 @@ static void limit_copies(const Graph *g, const Ref *roots) {
     if (x->op == OP_ITERATE && !stays) copies += iterate_trips(x) * nodes[iterate_loop(x) + 1]; /* at most 2^31 times 2^32 */
     if (copies > ir->ctx->limits.unroll)
       fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, all.p[i]),
-              "a device has no loops, and copies for all iterations of this one have more than %lld nodes; give --max-unroll a greater number",
+              "a device has no loops, and copies for all iterations of this one have more than %lld nodes; --max-unroll=N sets this limit",
               (long long)ir->ctx->limits.unroll);
   }
   VEC_FREE(&all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sched.h: internal to schedule/. The passes, each a file, run in this order:
+/* sched.h: internal to schedule/. The files, in the order in which the passes materialize, layout, kernels and memplan use them:
  * materialize.c chooses which values are stored; layout.c places each stored value, with its axis order from layout_seed.c and
  * layout_pbqp.c; kernelize.c makes kernels of scalar expressions over ranges; state_plan.c plans memory kept between runs;
  * memplan.c assigns offsets in the arena. */
@@ -12,7 +12,8 @@
 /* Placement of a stored value: the element at indices idx[] is element offset + the sum of idx[a] * stride[a] of the buffer. */
 typedef struct Place {
   bool materialized;             /* materialize.c: the value has memory */
-  bool select;             /* materialize.c: a CAT whose parts are computed side by side in one nest, which selects the part */
+  bool select;             /* materialize.c: a CAT of parts with extent 1. One nest computes the values of all parts,
+                              and selects one of them for each element */
   bool reads_halo;         /* materialize.c: a PAD that is read from its source's memory, whose halo is the padding */
   bool has_halo;
   Ref inside;              /* the CAT into which this value is written; 0: none */
@@ -50,5 +51,6 @@ void sched_states(Plan *p);                 /* needs: kernels with final buffers
 bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may write buffer out into the memory of
                                                                          buffer in */
 void sched_memplan(Plan *p);                /* needs: kernels with final buffers; gives: offsets, arena_bytes */
-bool memplan_check(const Plan *p, Sb *why); /* checks anew that no two buffers in use overlap; false: *why tells */
+bool memplan_check(const Plan *p, Sb *why); /* checks anew that no two buffers in use overlap, except where a kernel
+                                               computes in place; false: *why tells */
 #endif

@@ -20,9 +20,9 @@ static const char *opencl_kernels(const Bundle *b) { /* the source of the bundle
   BUG("a bundle of OpenCL without kernels");
 }
 
-/* The device for all graphs of the process and of its child processes. opencl_warm opens it, so that the device's compiler reads
- * its library of functions only once. In PoCL this takes longer than most kernels. A child process does not have the threads of
- * its parent, so the driver must not use threads. */
+/* The device for all graphs of the process and of its child processes. opencl_warm opens it, so that the device's compiler
+ * reads its library of functions only once. In PoCL, reading the library takes longer than compiling most kernels. A child
+ * process does not have the threads of its parent, so the driver must not use threads. */
 static tgcrt_device opencl_device;
 
 static int opencl_warm(char *why) {
@@ -42,9 +42,10 @@ static int opencl_warm(char *why) {
 /* ---- many graphs as one program ----
  *
  * A driver's compiler reads a thousand functions of its own before the first kernel. So a batch joins the tables of many graphs
- * to one tgcrt_net, and the sources of their kernels to one source. In this source, names end with the number of the graph. */
+ * to one tgcrt_net, and the sources of their kernels to one source. In this source, names of kernels
+ * and helpers end with the number of their graph. */
 typedef struct OpenclBatch {
-  Ctx *c;                  /* its arena owns the memory of the batch */
+  Ctx *c;                  /* its arena owns the options, the names of functions and the memory of a run */
   Sb text, weights;
   const char *options;     /* for the driver's compiler, equal for all graphs */
   VEC(const char *) functions;

@@ -297,7 +297,7 @@ void compress_by_data(Build *b, Ref from, int axis); /* builds Compress; from: i
 /* ---- ragged.c ---- */
 /* Records that the ONNX node's first result is ragged. The arguments are the fields of its Count. */
 void add_count(Build *b, Ref there, Ref total, int64_t room);
-void add_count_of(Build *b, uint32_t out, Ref there, Ref total, int64_t room); /* of the node's result `out`, which has a name */
+void add_count_of(Build *b, uint32_t out, Ref there, Ref total, int64_t room); /* the same for result `out`, which has a name */
 void note_overflow(Build *b, Ref over);         /* a run where `over` is true returns TGCRT_CAPACITY */
 /* Fails if one of the axes from..to - 1 of r has an extent that depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);
