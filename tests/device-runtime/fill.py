@@ -110,7 +110,7 @@ def files(folder, interface="opencl", **more):
         "arena_bytes": f"TGCRT_{interface.upper()}_BYTES({len(LAUNCHES)}, {len(INPUTS)}, {len(OUTPUTS)}, {len(STATES)})",
         "device_bytes": str(WORK_BYTES + len(weights) + 64 * 6), "nlaunches": str(len(LAUNCHES)), "ninputs": str(len(INPUTS)),
         "noutputs": str(len(OUTPUTS)), "shapes": "", "input_fields": fields(INPUTS, "const "), "output_fields": fields(OUTPUTS, ""),
-        "fat": "", "sizes": "", "derived": "", "embed": "", "entries": "", "stepped": "", "capacity": "", "states": "yes", "guarded": "yes", "guard_at": str(GUARD_AT),
+        "fat": "", "sizes": "", "derived": "", "appends": "", "embed": "", "entries": "", "stepped": "", "capacity": "", "states": "yes", "guarded": "yes", "guard_at": str(GUARD_AT),
         "functions": '#ifndef EXCHANGE\n#define EXCHANGE ""\n#endif\n' + "".join(f'  "{f}" EXCHANGE,\n' for f in FUNCTIONS), "places": places, "launches": launches,
         "input_bytes": "".join(f"{elements(s) * b}, " for _, _, _, s, b, _ in INPUTS),
         "output_bytes": "".join(f"{elements(s) * b}, " for _, _, _, s, b, _ in OUTPUTS),
