@@ -31,8 +31,7 @@ const Needed *graph_needs(const Graph *g, const Needed *open);
 /* The need of source k of r. n: the need of r; open: the element of graph_open for the source */
 Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed *open);
 Needed graph_need_of_value(IR *ir, const GIO *v); /* the elements that an input or output has in a run */
-/* The axis of x whose index is limited by the condition *is; -1: none. *within: is->inner (ir.h), divided by the elements of x
- * from one entry of this axis to the next */
+/* The axis of x whose index the condition *is limits; -1: none. *within: is->inner (ir.h), counted in entries of this axis */
 int need_axis(const Node *x, const Need *is, int64_t *within);
 bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n limits the index of this axis of x */
 /* The row of IR.extents that says how many first entries along an axis of x satisfy n; -1: n sets no such limit */
@@ -47,18 +46,18 @@ bool graph_size_mask(const IR *ir, Ref r, Need *is);
  * constant */
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
 
-/* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. If the target is a device, it does so
- * with all loops and branches. All branches also become selections if the graph has ranges of sizes, or if `fixed` is set.
- * fixed: a run has to make all calls, in order */
+/* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. If the target is a device, it unrolls
+ * all loops and turns all branches into selections. All branches also become selections if the graph has ranges of sizes, or if
+ * `fixed` is set. fixed: a run has to make all calls, in order */
 void graph_loops(Graph *g, const Target *t, bool fixed);
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
 /* Rewrites the graph by rules that are exact, except for power.c. merge: it also applies the rules of scale.c, which change
  * roundings */
 bool graph_simplify(Graph *g, bool merge);
-/* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded, as the IR defines.
- * Otherwise values between ops stay unrounded. dev: a device, for whose matrix units factors of sums of products stay rounded;
- * NULL: a CPU */
+/* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded to f16 or bf16, as the IR
+ * defines. Otherwise values between ops stay unrounded. dev: a device, for whose matrix units factors of sums of products stay
+ * rounded; NULL: a CPU */
 bool graph_promote_half(Graph *g, bool every, const Device *dev);
 bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix units of dev are stored as halves, padding included */
 /* Values that depend only on constants become tensors; weights for matrix units of dev, which may be NULL, stay halves. */
@@ -71,8 +70,8 @@ double product_time(Precision p, const Target *t);
 double product_bytes(Precision p, const Target *t);
 /* Precision p may split factors into bf16, and all products of the parts take less time than one product of floats. */
 bool split_faster(Precision p, const Target *t);
-/* Splits factors into sums of bf16, if p asks for it. If p only allows it, this happens where it is faster and denormals may be
- * flushed. */
+/* Splits factors into sums of bf16, if p asks for this. If p only allows it, factors are split where that is faster and denormals
+ * may be flushed. */
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* interp.h: the executable definition of the IR. It is exact, and prefers clarity to speed. Tests use it as an oracle, and so
- * does constant folding. */
+/* interp.h: an interpreter, the executable definition of the IR. It is exact, and prefers clarity to speed. Tests compare results
+ * with its results. Constant folding uses it, too. */
 #ifndef TGC_INTERP_H
 #define TGC_INTERP_H
 #include "../ir/ir.h"
