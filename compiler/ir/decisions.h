@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* decisions.h: decisions of passes about nodes or kernels. A lock file can hold them and give them to a later compilation.
  *
- * A pass opens a question before it would ask the cost model. If a legal value is given, the pass takes it. Otherwise the pass asks
- * the cost model; if a value is given that is not legal, it also warns with the reason. In both cases the pass records the
+ * A pass opens a question before it would ask the cost model. If a legal value is given, the pass takes it. Otherwise the pass
+ * asks the cost model; if a value is given that is not legal, it also warns with the reason. In both cases the pass records the
  * decision. So a pass needs no code of its own for lock files. If all decisions are given, the rates of the cost model have no
  * influence. */
 #ifndef TGC_DECISIONS_H

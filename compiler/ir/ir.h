@@ -296,7 +296,7 @@ static inline Ref access_index(const Node *x) { return operand_named(x, 1, "inde
 static inline Ref access_gate(const Node *x) { return x->op == OP_STORE ? store_gate(x) : load_gate(x); } /* 0: none */
 static inline Ref variable_of(const Node *x) { return operand_named(x, 0, "acc"); } /* SET GET */
 
-uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds an origin and returns its index, which the caller puts into ir->origin */
+uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds an origin; returns its index, for ir->origin */
 /* Reports that the result of a pass breaks a promise: as a BUG, or as an error in the dump from which the passes continued. */
 _Noreturn void ir_wrong(const IR *ir, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
@@ -358,8 +358,8 @@ Ref g_window(IR *ir, Ref x, int axis, int64_t out, int64_t k, int64_t stride, in
 /* amounts >= 0, by axis; fill: of rank 0 and x's type */
 Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill);
 Ref g_cat(IR *ir, int n, const Ref *xs, int axis); /* all xs have the same type, and the same shape except along axis */
-/* index: i64, with any extent on axis; its other axes equal those of x, or are broadcast. Values of index are clamped to
- * positions of x, unless all are known to be such positions. */
+/* index: i64, with any extent on axis; on the other axes, x and index are broadcast to each other. Values of index are clamped to
+ * positions on the axis of x, unless all are known to be such positions. */
 Ref g_gather(IR *ir, Ref x, Ref index, int axis);
 /* 1: all elements of index are known to lie in [0, extent); 0: not known; -1: one is known to lie outside, and *wrong gets it */
 int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
@@ -409,7 +409,8 @@ bool is_live(const IR *ir, Ref r);
 bool is_held(const IR *ir, Ref r);
 const char *g_iterate_refuses(const IR *ir, Ref iterate); /* NULL: it ends a correct loop; otherwise why not */
 /* Below the roots, replaces each loop of fewer than `least` iterations by copies of its body. True: there were such loops.
- * A loop that may end early stays if it has more than EARLY_COPIES iterations. */
+ * A loop that may end early stays if it has more than EARLY_COPIES iterations. Unless `least` is INT64_MAX, a loop stays, too,
+ * if sizes of a run decide how many iterations it has (loop_extent). */
 enum { EARLY_COPIES = 64 };
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before its ITERATE */
