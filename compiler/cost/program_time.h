@@ -35,7 +35,7 @@ void walks_read(const IR *ir, const Refs *prog, Walks *w);
 void walks_free(Walks *w);
 int walk_bases(const Walk *x, double at[WALK_COPIES]); /* x's constants, sorted, each once; -> their number */
 int walk_outermost(const Walks *w, int loop); /* the outermost loop around `loop`; number 0, the program, does not count */
-/* Distinct bytes, in whole cache lines, that x accesses while `loop` runs. body: during one iteration of `loop` */
+/* Distinct bytes, in whole cache lines, that x accesses while `loop` runs. body: during only one iteration of `loop` */
 double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body);
 /* Bytes of x that a cache of `bytes` bytes does not have when they are accessed. known: the cache held x's buffer before the
  * loops around x began */

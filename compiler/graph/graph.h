@@ -36,7 +36,7 @@ int need_axis(const Node *x, const Need *is, int64_t *within);
 bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n limits the index of this axis of x */
 /* The row of IR.extents that says how many first entries along an axis of x satisfy n; -1: n sets no such limit */
 int need_along(IR *ir, const Node *x, const Needed *n, int axis);
-/* dims: shape of the part of x that a run of these sizes needs. run: sizes by symbol */
+/* Sets dims to the shape of the part of x that a run needs. n: the need of x; run: the run's sizes by symbol */
 void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
 /* Whether condition r is true for exactly the elements of a Need. *is: set to this Need */
 bool graph_first_entries(const IR *ir, Ref r, Need *is);
@@ -76,7 +76,8 @@ bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormal
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
 bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and they are faster than sums of floats */
-/* If half_sums(p, t) holds, splits sums of products into short parts, which are summed in halves, and adds the parts in f32. */
+/* If half_sums(p, t) holds, splits sums of products with weights into short parts. Each part is summed in halves, and the parts
+ * are added in f32. */
 bool graph_half_sums(Graph *g, Precision p, const Target *t);
 bool graph_quantize_weights(Graph *g, Storage how); /* stores weights in fewer bits, if a run reads them only a few times */
 /* p rounds to bf16, and an instruction multiplies pairs of bf16 in less time than floats */

@@ -324,7 +324,7 @@ uint64_t dt_wrap(DType d, uint64_t bits);
  * low 32, an f16 or bf16 in the low 16 ---- */
 Ref c_bits(IR *ir, DType d, int64_t bits);     /* rank 0 */
 Ref c_int(IR *ir, DType d, int64_t v);         /* v converted to d, which may be a float type */
-Ref c_float(IR *ir, DType d, double v);        /* rounded to d; integers by CAST's rule */
+Ref c_float(IR *ir, DType d, double v);        /* v rounded to d; for an integer type, converted as CAST does */
 double bits_to_double(DType d, int64_t bits);
 int64_t double_to_bits(DType d, double v);     /* rounds as CAST does: integers saturate, NaN becomes 0, floats round to
                                                   nearest even */
