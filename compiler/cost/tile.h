@@ -9,7 +9,7 @@
 typedef struct Access {            /* a load or store of the nest */
   Ref ref;                     /* the LOAD or STORE */
   bool hot;                    /* a load inside the main reduction */
-  double times;                /* number of executions for each execution of the innermost body; 1 for loads in the main reduction */
+  double times;                /* executions for each execution of the innermost body; 1 for loads in the main reduction */
   bool weight;                 /* a weight, which can be packed in the order in which it is read */
   bool gated, store;
   int64_t coef[MAX_RANGES];    /* by range, as all arrays below: the range's coefficient in the index, if affine[] is true */
