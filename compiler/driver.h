@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* driver.h: the table of passes and steps for the command line, and the reading of dumps, from which compile_graph can go on. */
+/* driver.h: the table of passes and steps, for the command line; and functions that read dumps. compile_graph can go on from a
+ * dump. */
 #ifndef TGC_DRIVER_H
 #define TGC_DRIVER_H
 #include "ir/refmap.h"
@@ -26,15 +27,16 @@ typedef struct KernelStep {
 } KernelStep;
 extern const KernelStep step_table[STEP_COUNT];
 extern const char *const scope_name[], *const kind_name[];
-/* Runs one step over all kernels, or over the plan. It skips kernels that a variant lacks. A step for nests also skips kernels
- * that take over another one's nests (Kernel.as). begin, end: shares of the compilation, from 0 to 1, that are done before and
- * after the step, for ctx_progress */
+/* Runs one step on all kernels, or on the plan. It skips steps for other targets, and kernels that the variant lacks. Steps for
+ * nests also skip kernels that get the nests of another kernel (Kernel.as). begin, end: shares of the compilation, from 0 to 1,
+ * that are done before and after the step, for ctx_progress */
 void step_run(Plan *p, const KernelStep *s, double begin, double end);
-bool step_serves(const Plan *p, const KernelStep *s); /* whether the step is for targets like the plan's */
-void kernel_lower(Plan *p, int k);          /* runs all steps but those of SCOPE_PLAN on kernel k alone: from .sink to .prog */
+bool step_serves(const Plan *p, const KernelStep *s); /* whether the plan's target is one that the step serves */
+void kernel_lower(Plan *p, int k);          /* runs all steps but those of SCOPE_PLAN on kernel k alone: from Kernel.sink to
+                                               Kernel.prog */
 void steps_end(Plan *p);                    /* frees data that steps hand to each other */
-/* Fails with BUG unless k's nests are well-formed and their opts name only ranges of the nest. known: the set of nests verified
- * before */
+/* Calls ir_wrong unless k's nests are well-formed and the opts of a nest name only its ranges. known: the nests verified before,
+ * which are not verified again */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
 void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests and the opts still to be applied */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* packages.h: a row for each kind of package. A package is a bundle with the files of another build system in place of its
- * Makefile. The option --package and its completions take the rows. The columns of PACKAGE are:
+ * Makefile. The words of --package, and their completions, come from these rows. The columns of PACKAGE are:
  *   - the option's word
- *   - true: programs have no operating system
+ *   - true: programs run without an operating system; false: with one
  *   - the form of the weights without --embed-weights
- *   - templates in the backend's list of files that the package keeps; sources and headers stay without being named
+ *   - the templates in the backend's list of files that stay in the package; sources, the header and the licence always stay
  *   - templates of further files, each followed by the file's name; % is the bundle's name
- *   - the next command of the user, or what to do next; % is the bundle's folder */
+ *   - the user's next step: a command, or an instruction in words; % is the bundle's folder */
 /* clang-format off */
 #ifndef PACKAGE
 #define PACKAGE(word, bare, weights, stays, files, next)

@@ -4,7 +4,8 @@
  *   - multiplications
  *   - other instructions on vectors; an OP_SCALB at the end counts as 2
  *   - quotients
- *   - length of the longest chain of dependent operations, in multiplications; three other instructions count as one of them
+ *   - length of the longest chain of dependent operations, in multiplications; three other instructions count as one
+ *     multiplication
  *   - whether the last step is OP_SCALB
  * If the machine has no instruction for OP_SCALB, function_cost adds 2 multiplications, 4 other instructions, and 1 to the chain.
  * tests/unit/program_time.c counts the same operations in the expressions of lower/libm.c. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* issue.h: internals of program_time.h. packed.c finds loops that the C compiler vectorises. issue.c counts what each loop issues
- * to the ports of a core. overlap.c computes how far the core runs ahead. program_time.c puts their results together. */
+ * to the ports of a core. overlap.c computes how far the core starts micro-ops ahead of those that still wait. program_time.c
+ * adds the time of memory. */
 #ifndef TGC_ISSUE_H
 #define TGC_ISSUE_H
 #include "program_time.h"
 #include "tunable.h"
 #include "../ir/refmap.h"
 
-/* The ports of a core, and the units in which Issue.at counts. MULTIPLY, VECTOR (all arithmetic), MOVE (between lanes), LOAD and
- * STORE: vectors. DIVIDE: quotients. MATRIX: cycles of a matrix unit. START: micro-ops that the core starts. */
+/* The ports of a core. Issue.at counts vectors for MULTIPLY, VECTOR (all arithmetic), MOVE (between lanes), LOAD and STORE. It
+ * counts quotients for DIVIDE, cycles of a matrix unit for MATRIX, and micro-ops that the core starts for START. */
 typedef enum Port {
   PORT_MULTIPLY, PORT_VECTOR, PORT_MOVE, PORT_LOAD, PORT_STORE, PORT_DIVIDE, PORT_MATRIX, PORT_START, PORTS
 } Port;
@@ -19,11 +20,13 @@ typedef struct LoopTime {
   Issue issue;             /* work of one iteration; overlap.c adds the work of the loops inside of it */
   double packed;           /* scalar iterations that the C compiler turns into one iteration on vectors; 1: it makes none */
   double turns;            /* iterations that remain after this vectorisation */
-  double sums, stored;     /* vectors of variables that the loop changes: those in registers, those in memory */
-  double spilled;          /* vectors of other values for which no register is left */
+  double sums, stored;     /* vectors that hold variables which the loop changes. sums: vectors meant for registers; stored:
+                              vectors in memory, also because there are too few registers for `sums` */
+  double spilled;          /* number of vectors of other values for which no register is left */
   double first, each;      /* cycles of the first iteration, and of each further one */
   Places items;            /* the loop's nodes, and the beginnings of the loops directly in it */
-  Places needs, sets;      /* needs: outer nodes that this loop, or a loop in it, reads; sets: variables that they change */
+  Places needs, sets;      /* needs: outer nodes that this loop, or a loop in it, reads; sets: outer variables that one of these
+                              loops changes */
 } LoopTime;
 
 typedef struct Timer { /* the program whose time is computed, and what is known about it so far */
@@ -35,26 +38,28 @@ typedef struct Timer { /* the program whose time is computed, and what is known 
   double lanes, bytes;     /* floats of the widest vector, and its bytes */
   double rate[PORTS];      /* units of Issue.at per cycle */
   VEC(LoopTime) loop;      /* numbered as Walks.loops */
-  RefMap place;            /* by node: 1 + its last place in the program so far */
+  RefMap place;            /* maps a node to its last place in the program so far, plus 1 */
   /* from: places of the operands of all nodes, -1 if an operand is not in the program. operands: by place, the index in `from` of
    * the node's first operand */
   Places operands, from;
   /* Sets of nodes. summed: scalar sums in a variable. halved: vector variables of 64 bytes or more that an OP_HRED reads */
   RefMap summed, halved;
-  double *starts, *ready;  /* by place: the node's micro-ops; the cycle from which on its value can be used */
+  double *starts, *ready;  /* by place. starts: micro-ops of the node; ready: the cycle from which on its value can be used */
 } Timer;
 
 static inline bool is_index(const Node *x) { return x->lanes == 1 && dt_int((DType)x->dt) && dt_bytes((DType)x->dt) >= 4; }
 
 /* ---- issue.c ---- */
 typedef struct FunctionCost { double multiply, other, divide, path; bool scaled; } FunctionCost; /* columns of functions.h */
-FunctionCost function_cost(const Timer *m, const Node *x); /* x is of COST_FUNC; multiply 0: a function of the C library */
-double latency_of(const Timer *m, Ref r, const Node *x, double packed); /* cycles; packed: LoopTime.packed of r's loop */
+FunctionCost function_cost(const Timer *m, const Node *x); /* x is of class COST_FUNC. multiply 0: the C library computes it */
+/* Cycles from the start of node x, which is r, until its value can be used. packed: LoopTime.packed of r's loop */
+double latency_of(const Timer *m, Ref r, const Node *x, double packed);
+/* The functions below compute fields of each LoopTime, and of the Timer. */
 void issue_read(Timer *m); /* needs: packed    gives: issue, sums, stored, spilled, starts */
 
 /* ---- packed.c ---- */
 void packed_read(Timer *m); /* gives: packed, turns */
 
 /* ---- overlap.c ---- */
-double overlap_cycles(Timer *m); /* needs: all of the above    gives: first, each; -> cycles of the program */
+double overlap_cycles(Timer *m); /* needs: all fields above    gives: first, each, ready. Returns the program's cycles */
 #endif

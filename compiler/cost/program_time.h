@@ -8,10 +8,11 @@
 
 /* ---- walks.c: the memory that a program accesses, loop by loop ---- */
 enum { WALK_TERMS = 10, WALK_COPIES = 64, CACHE_LEVELS = 3 };
-/* A part of an index. While the loop runs, it takes the values 0, coef, .. (count - 1) * coef. A loop whose range is divided in
- * the index has several terms. */
+/* A term of an index. While the loop runs, the term takes the values 0, coef, .. (count - 1) * coef. If the index divides the
+ * loop's range, several terms have this loop. */
 typedef struct WalkTerm { int loop; double coef, count; } WalkTerm;
-/* An index as base + the sum of n terms. data: it also depends on loaded values, or has more than WALK_TERMS terms */
+/* An index as base + the sum of n terms. data: the index also depends on loaded values, or has more
+ * than WALK_TERMS terms */
 typedef struct WalkIndex { int n; bool data; double base; WalkTerm term[WALK_TERMS]; } WalkIndex;
 /* All loads of one loop from one buffer, or all its stores to one, whose indices differ only in their constants. */
 typedef struct Walk {
@@ -19,8 +20,8 @@ typedef struct Walk {
   bool store;
   WalkIndex at;             /* the index in elements; its constant is that of the first access */
   double width, copies;     /* bytes of one access; number of accesses in one iteration */
-  int n;                    /* constants in `base` */
-  double base[WALK_COPIES]; /* the constants of the indices, in elements; no more than there is room for */
+  int n;                    /* number of constants in `base` */
+  double base[WALK_COPIES]; /* the constants of the first WALK_COPIES indices, in elements */
 } Walk;
 /* A loop; number 0 stands for the whole program, and has the parent -1. trips: iterations. touched: bytes that one iteration
  * accesses */
@@ -28,13 +29,13 @@ typedef struct LoopWalked { int parent; double trips, touched; } LoopWalked;
 typedef struct Walks {
   VEC(LoopWalked) loops;
   VEC(Walk) list;
-  int *loop_of;             /* by place: number of the innermost loop around it */
+  int *loop_of;             /* by place: number of the innermost loop around the node there */
 } Walks;
 void walks_read(const IR *ir, const Refs *prog, Walks *w);
 void walks_free(Walks *w);
 int walk_bases(const Walk *x, double at[WALK_COPIES]); /* x's constants, sorted, each once; -> their number */
 int walk_outermost(const Walks *w, int loop); /* the outermost loop around `loop`; number 0, the program, does not count */
-/* Distinct bytes, in whole cache lines, that x accesses while `loop` runs. body: during one iteration of `loop` */
+/* Distinct bytes, in whole cache lines, that x accesses while `loop` runs. body: during only one iteration of `loop` */
 double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body);
 /* Bytes of x that a cache of `bytes` bytes does not have when they are accessed. known: the cache held x's buffer before the
  * loops around x began */

@@ -9,21 +9,22 @@
 typedef struct Access {            /* a load or store of the nest */
   Ref ref;                     /* the LOAD or STORE */
   bool hot;                    /* a load inside the main reduction */
-  double times;                /* executions per execution of the innermost body; 1 for loads in the main reduction */
+  double times;                /* executions for each execution of the innermost body; 1 for loads in the main reduction */
   bool weight;                 /* a weight, which can be packed in the order in which it is read */
   bool gated, store;
-  int64_t coef[MAX_RANGES];    /* by range, as all arrays below: its coefficient in the index; only where affine */
+  int64_t coef[MAX_RANGES];    /* by range, as all arrays below: the range's coefficient in the index, if affine[] is true */
   bool depends[MAX_RANGES];    /* the index depends on the range */
   bool affine[MAX_RANGES];     /* the index is affine in the range */
   /* For a range in which the index is not affine: `run` consecutive values of the range access one element, then the index moves
    * by `step` elements. run is 0 if the index has another form. */
   int64_t run[MAX_RANGES], step[MAX_RANGES];
   int bytes;                   /* size of an element */
-  int group;                   /* elements read at a time for a dot-product instruction; else 1 */
+  int group;                   /* elements read at a time for a dot-product or matrix instruction; 1: none is used */
   double converts;             /* instructions that convert the loaded value, once for each load */
   int along[MAX_RANGES];       /* for a range of a window: the nest's range along which the window slides; else -1 */
-  double elements, reuse;      /* number of distinct elements; reads of each by overlapping windows, 1 if none overlap */
-  double pieces;               /* loads that a vector takes on average; above 1 if vectors lie across two cache lines */
+  double elements, reuse;      /* elements: number of distinct ones; reuse: reads of each by overlapping windows, 1 if none
+                                  overlap */
+  double pieces;               /* average number of loads per vector; above 1 if vectors lie across two cache lines */
 } Access;
 
 typedef struct Model {             /* a nest, as the prices of its tiles see it */
@@ -46,7 +47,8 @@ typedef struct Model {             /* a nest, as the prices of its tiles see it 
   bool selects[MAX_RANGES];    /* a short range whose value selects what is computed; it is unrolled completely */
   int lane_bytes;              /* bytes of a lane: a full vector has Target.vector_bytes / lane_bytes lanes */
   int widest;                  /* bytes of the widest element type in the computation */
-  int group;                   /* terms of the main reduction that an instruction takes at a time; else 1 */
+  int group;                   /* terms of the main reduction that a dot-product or matrix instruction takes at a time; 1: none
+                                  does */
 } Model;
 
 typedef struct Tile {              /* indices are those of Model.range */
@@ -54,7 +56,7 @@ typedef struct Tile {              /* indices are those of Model.range */
   int p, q, up, uq;            /* range p is unrolled `up` times, range q `uq` times; p, q: -1: none */
   bool outer;                  /* the loop of the range in lanes is outermost */
   uint32_t whole;              /* mask of the main reduction's ranges that are unrolled completely */
-  int terms;                   /* product of the extents of these ranges: terms in one body */
+  int terms;                   /* product of the extents of the ranges in `whole`: terms in one body */
   bool stage;                  /* tiles read panels, copied from operands that lanes would otherwise gather */
 } Tile;
 
@@ -64,10 +66,12 @@ double tile_cycles(const Model *m, Tile t);                 /* cycles of the who
 int cost_registers(const Model *m, const Tile *t);          /* registers that the tile needs */
 int model_registers(const Model *m);                        /* registers that a tile may use; 0: unknown */
 int group_words(const Model *m);                            /* registers that m->group terms of one operand take */
-bool tile_copies(const Model *m, const Tile *t);            /* the tile could read a panel from a copy (stage.c) */
-/* Consecutive values of range i access elements n apart, while lanes along range v access elements that are not adjacent. */
+bool tile_copies(const Model *m, const Tile *t);            /* for some operand it would pay to copy a panel, from which the tile
+                                                               reads (stage.c) */
+/* Whether consecutive values of range i access elements n apart, and lanes along range v access elements that are not
+ * adjacent. */
 bool lies_beside(const Access *a, int v, int i, int64_t n);
-bool model_spreads(const Model *m, int v); /* in the main reduction, runs of lanes along range v read one element each */
+bool model_spreads(const Model *m, int v); /* in the main reduction, runs of several lanes along range v read the same element */
 bool walks_outermost(const Model *m, int v); /* the loop of range v should be outermost, if v is the range in lanes */
 /* Number of values in a block of the range in lanes. The loop over blocks stands outside of the others. 0: no blocks pay */
 int lane_block(const Model *m, const Tile *t);
@@ -79,12 +83,13 @@ double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
  * lanes, for which n counts vectors, and these do not overlap; -1: none. */
 double access_elements(const Model *m, const Access *a, const int64_t *n, int apart);
 
-/* ---- vectors whose lanes are `stride` elements apart. For each lane the tile accesses `beside` adjacent elements, of which the
- * first one is the lane's own ---- */
-/* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: in most instruction sets one
- * instruction shuffles only within parts of a vector of this many bytes. */
+/* ---- vectors whose lanes are `stride` elements apart. For each lane the tile accesses `beside` adjacent elements: the lane's
+ * own element, and those behind it ---- */
+/* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: bytes of a part of a vector.
+ * In most instruction sets one instruction only shuffles within such parts. */
 enum { SHUFFLE_STRIDE = 8, SHUFFLE_BLOCK = 16 };
-/* Shuffles can pick the lanes from vectors that are loaded. For a store, they can put the lanes into vectors that are stored. */
+/* Whether shuffles can pick the lanes from loaded vectors; for a store: whether they can build the stored vectors from the
+ * lanes. */
 bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);
 /* For vectors that shuffle_picks refuses: number of adjacent elements that an instruction loads or stores at a time. bytes: of an
  * element */

@@ -23,8 +23,8 @@ typedef struct CWindow {
 
 typedef struct Contraction {
   Ref sum;                 /* the REDUCE */
-  Ref base[2];             /* by factor: the value from which views make the factor. It is itself a view where `at` would not be
-                              affine otherwise */
+  Ref base[2];             /* by factor: the value from which views make the factor. This value is itself the result of a view
+                              if `at` would otherwise not be affine */
   Ref at[2][MAX_RANK];     /* by factor and axis of its base: index of the multiplied element, affine in the ranges */
   int n;
   CRange range[MAX_RANK];
@@ -33,17 +33,18 @@ typedef struct Contraction {
 } Contraction;
 
 bool contraction_find(IR *ir, Ref r, Contraction *c); /* false: r is no sum of products, or a factor's index is not affine */
-/* Moves the bases below conversions from bytes, and below views of those; false: a factor is no such conversion */
+/* Both bases must be conversions from bytes. Each is replaced by the bytes, or by the value from which views make them.
+ * False: a base is no such conversion; c is then no longer valid */
 bool contraction_of_bytes(IR *ir, Contraction *c);
-/* The range that alone indexes axis a of factor f's base, over the whole extent: an index into c->range; -1: none */
+/* The range that is itself the index of axis a of factor f's base, and has its extent: an index into c->range; -1: none */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
 /* The row-major index into factor f's base is *begin plus the sum of coef[i] * range i, in elements */
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);
 /* whether c is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
 bool contraction_batched(const Contraction *c);
 /* Whether an instruction that adds two products at a time can pair the terms. For this, both factors must depend on a summed
- * range with an even extent of at least 8. This range must not be the tap of a window of factor f; it may be one of the other
- * factor. */
+ * range with an even extent of at least 8. This range must not be the tap of a window of factor f; it may be the tap of a
+ * window of the other factor. */
 bool contraction_pairs(const Contraction *c, int f);
 /* Appends the structure in words: "batch 12, rows 128, columns 128, summed 64, window ..." */
 void contraction_print(const IR *ir, const Contraction *c, Sb *out);

@@ -31,13 +31,12 @@ const Needed *graph_needs(const Graph *g, const Needed *open);
 /* The need of source k of r. n: the need of r; open: the element of graph_open for the source */
 Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed *open);
 Needed graph_need_of_value(IR *ir, const GIO *v); /* the elements that an input or output has in a run */
-/* The axis of x whose index is limited by the condition *is; -1: none. *within: is->inner (ir.h), divided by the elements of x
- * from one entry of this axis to the next */
+/* The axis of x whose index the condition *is limits; -1: none. *within: is->inner (ir.h), counted in entries of this axis */
 int need_axis(const Node *x, const Need *is, int64_t *within);
 bool need_lies_in(const Node *x, const Needed *n, int axis); /* a condition of n limits the index of this axis of x */
 /* The row of IR.extents that says how many first entries along an axis of x satisfy n; -1: n sets no such limit */
 int need_along(IR *ir, const Node *x, const Needed *n, int axis);
-/* dims: shape of the part of x that a run of these sizes needs. run: sizes by symbol */
+/* Sets dims to the shape of the part of x that a run needs. n: the need of x; run: the run's sizes by symbol */
 void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
 /* Whether condition r is true for exactly the elements of a Need. *is: set to this Need */
 bool graph_first_entries(const IR *ir, Ref r, Need *is);
@@ -47,18 +46,18 @@ bool graph_size_mask(const IR *ir, Ref r, Need *is);
  * constant */
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
 
-/* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. If the target is a device, it does so
- * with all loops and branches. All branches also become selections if the graph has ranges of sizes, or if `fixed` is set.
- * fixed: a run has to make all calls, in order */
+/* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. If the target is a device, it unrolls
+ * all loops and turns all branches into selections. All branches also become selections if the graph has ranges of sizes, or if
+ * `fixed` is set. fixed: a run has to make all calls, in order */
 void graph_loops(Graph *g, const Target *t, bool fixed);
 /* Each of the passes below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
 /* Rewrites the graph by rules that are exact, except for power.c. merge: it also applies the rules of scale.c, which change
  * roundings */
 bool graph_simplify(Graph *g, bool merge);
-/* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded, as the IR defines.
- * Otherwise values between ops stay unrounded. dev: a device, for whose matrix units factors of sums of products stay rounded;
- * NULL: a CPU */
+/* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded to f16 or bf16, as the IR
+ * defines. Otherwise values between ops stay unrounded. dev: a device, for whose matrix units factors of sums of products stay
+ * rounded; NULL: a CPU */
 bool graph_promote_half(Graph *g, bool every, const Device *dev);
 bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix units of dev are stored as halves, padding included */
 /* Values that depend only on constants become tensors; weights for matrix units of dev, which may be NULL, stay halves. */
@@ -71,13 +70,14 @@ double product_time(Precision p, const Target *t);
 double product_bytes(Precision p, const Target *t);
 /* Precision p may split factors into bf16, and all products of the parts take less time than one product of floats. */
 bool split_faster(Precision p, const Target *t);
-/* Splits factors into sums of bf16, if p asks for it. If p only allows it, this happens where it is faster and denormals may be
- * flushed. */
+/* Splits factors into sums of bf16, if p asks for this. If p only allows it, factors are split where that is faster and denormals
+ * may be flushed. */
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* Stores weights in half precision, if p asks for it. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
 bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and they are faster than sums of floats */
-/* If half_sums(p, t) holds, splits sums of products into short parts, which are summed in halves, and adds the parts in f32. */
+/* If half_sums(p, t) holds, splits sums of products with weights into short parts. Each part is summed in halves, and the parts
+ * are added in f32. */
 bool graph_half_sums(Graph *g, Precision p, const Target *t);
 bool graph_quantize_weights(Graph *g, Storage how); /* stores weights in fewer bits, if a run reads them only a few times */
 /* p rounds to bf16, and an instruction multiplies pairs of bf16 in less time than floats */

@@ -2,16 +2,16 @@
 /* eval.h: internal to interp/: tapes, which evaluate a tree of graph nodes in blocks of elements.
  *
  * A tape computes one value per point of an iteration space. The variables of the space are the axes of the tree's root. Movement
- * ops only change the indices of loads, except for pads, which also select, and concatenations, which are stored. Each node's
- * coordinates are affine in the variables. Coordinates that are not affine (of a reshape that cuts across axes, of a gather) are
- * computed first, as dynamic variables. */
+ * ops only change the indices of loads. But a pad also selects, and a concatenation is stored first. Each node's coordinates are
+ * affine in the variables. But below a reshape that cuts across axes, or below a gather, coordinates are not affine in the axes.
+ * The tape computes these coordinates first: they become further variables, called dynamic. */
 #ifndef TGC_EVAL_H
 #define TGC_EVAL_H
 #include "interp.h"
 
 enum {
   BLOCK = 512,           /* points evaluated together */
-  TREE = 48,             /* limit of a tree's nodes and of the dynamic variables that they may need, together; bounds recursion */
+  TREE = 48,             /* most nodes of a tree plus dynamic variables that they may need; bounds recursion */
   MAX_VARS = MAX_RANK + TREE
 };
 
@@ -59,7 +59,7 @@ typedef struct Tape {
 typedef struct Sweep { int n, axis[MAX_RANK]; } Sweep; /* axes along which a block runs, slowest first */
 
 typedef struct Eval Eval;
-/* NULL: r has no storage (yet), so it is part of the tree */
+/* the storage of r; NULL: r has none (yet), so it is part of the tree */
 const Value *eval_value(const Eval *e, Ref r);
 DType eval_type(const Eval *e, DType d); /* type in which floats of type d are computed and kept */
 IR *eval_ir(const Eval *e);

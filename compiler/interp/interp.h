@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* interp.h: the executable definition of the IR. It is exact, and prefers clarity to speed. Tests use it as an oracle, and so
- * does constant folding. */
+/* interp.h: an interpreter, the executable definition of the IR. It is exact, and prefers clarity to speed. Tests compare results
+ * with its results. Constant folding uses it, too. */
 #ifndef TGC_INTERP_H
 #define TGC_INTERP_H
 #include "../ir/ir.h"
@@ -9,7 +9,7 @@
  * allocated in the arena `a`. Large views, such as the im2col of a convolution, are never materialized.
  * with_double: f32, f16 and bf16 are computed and kept in double, and rounded once at the end (the accurate reference).
  * Otherwise each op rounds to its type, but reductions of floats accumulate in double and round once. A product that only a
- * REDUCE(ADD) uses is summed unrounded, as a multiply-add does.
+ * REDUCE(ADD) uses is summed unrounded, as a multiply-add does. IR.half_steps changes this for sums of halves.
  * steps: greatest number of scalar evaluations, 0: no limit. False if it is exceeded. */
 bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs, Arena *a, bool with_double,
                   int64_t steps, Tensor *results);

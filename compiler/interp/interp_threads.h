@@ -39,7 +39,8 @@ void launch_report_free(LaunchReport *r);
 int64_t launch_faults(const LaunchReport *r);          /* sum over all kinds */
 
 /* Order in which blocks, warps of a block and threads of a warp run. Threads of a warp run in lockstep: those at the same
- * micro-op run it one after another before any goes on. With a warp of 1, each thread runs up to the next barrier. */
+ * micro-op run it one after another before any goes on. With a warp of 1, each thread runs up to the next barrier, or
+ * the next exchange with its device warp (SHFLXOR, WMMA). */
 typedef enum { ORDER_ASCENDING, ORDER_DESCENDING, ORDER_SHUFFLED } OrderKind;
 typedef struct ThreadOrder { OrderKind kind; uint64_t seed; int warp; } ThreadOrder;
 

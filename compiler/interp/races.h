@@ -14,6 +14,6 @@ void races_close(Races *r);
 void races_block(Races *r, int64_t block);  /* starts a block, whose shared memory is not written yet */
 void races_barrier(Races *r);               /* all threads of the block have arrived */
 /* Records an access to element `at` by a thread of the block. Returns FAULT_KINDS if there is no fault. Otherwise *other is the
- * earlier access that conflicts with it. */
+ * earlier access that conflicts with this one; for FAULT_UNWRITTEN there is none, and *other is this access. */
 FaultKind races_touch(Races *r, int64_t buffer, int64_t at, bool store, int32_t thread, uint32_t step, Mark *other);
 #endif

@@ -9,10 +9,10 @@
 typedef struct Request {
   const Device *d;
   bool shared;
-  VEC(int64_t) unit;       /* for each access its segment, in shared memory its word */
+  VEC(int64_t) unit;       /* numbers of the accessed segments; in shared memory, of the accessed words */
 } Request;
 void request_begin(Request *q, bool shared);
-void request_add(Request *q, int64_t at, int bytes); /* element `at` of its buffer, which begins at a segment boundary */
-void request_end(Request *q, Traffic *t);            /* adds to t, if there was an access */
+void request_add(Request *q, int64_t at, int bytes); /* element `at` of a buffer that begins at a segment boundary */
+void request_end(Request *q, Traffic *t);            /* adds the request and its cost to t, if it has any access */
 void request_free(Request *q);
 #endif

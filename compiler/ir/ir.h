@@ -31,8 +31,8 @@ extern const DTypeInfo dtype_info[DT_COUNT];
 DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
 DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
 
-/* A type of ONNX that DType lacks (small_types.c). A tensor of strings has one more axis, for the
- * bytes of each string, which ends at the first zero. Each byte has the type ONNX_STRING. */
+/* A type of ONNX that DType lacks (small_types.c). A tensor of strings has one more axis, for the bytes of a string. A string
+ * ends at its first zero. Each byte has the type ONNX_STRING. */
 enum { ONNX_STRING = 8 };
 typedef struct SmallType {
   const char *name;           /* ONNX's, such as "float8e4m3fn" */
@@ -40,14 +40,14 @@ typedef struct SmallType {
   DType kept;                 /* the DType in which its values are kept */
   int bits, mantissa, least;  /* bits of an element; bits of its mantissa; exponent of the smallest normal number */
   double greatest;
-  /* NONE: neither NaN nor infinities; NAN: NaN only; INF: NaN and infinities; UNSIGNED: NaN only, with the bits that -0 would
-   * have; POWERS: the values are positive powers of two and NaN, without 0 */
+  /* NONE: neither NaN nor infinities; NAN: only NaN; INF: NaN and infinities; UNSIGNED: only NaN, whose bits would otherwise be
+   * those of -0; POWERS: all values are positive powers of two or NaN, none is 0 */
   enum { SMALL_NONE, SMALL_NAN, SMALL_INF, SMALL_UNSIGNED, SMALL_POWERS } special;
 } SmallType;
 const SmallType *small_type(int onnx);                   /* NULL: not one of these types */
 const SmallType *small_type_named(const char *name, size_t n);
 double small_value(const SmallType *t, unsigned bits);   /* the number that these bits encode */
-DType small_bytes(const SmallType *t); /* U8 or I8: the type of a bundle's input or output, one element in each byte */
+DType small_bytes(const SmallType *t); /* U8 or I8: the DType of a bundle's input or output of type t, one element in each byte */
 
 static inline int dt_bytes(DType d) { return dtype_info[d].bits / 8; }
 static inline bool dt_float(DType d) { return dtype_info[d].cls == 'f'; }
@@ -89,13 +89,13 @@ bool op_takes(Op op, DType d);                   /* the elementwise op is define
 
 /* ---- nodes ---- */
 typedef uint32_t Ref;      /* 0: none */
-/* MAX_RANK: axes of a value. MAX_RANGES: ranges of a nest. Rule: both are small, since many structures have arrays of these
+/* MAX_RANK: most axes of a value. MAX_RANGES: most ranges of a nest. Both should stay small: many structures have arrays of these
  * sizes. */
 enum { MAX_RANK = 12, MAX_RANGES = 24 };
 
 typedef enum {             /* how a range is executed; docs/ir.md */
   RK_LOOP, RK_REDUCE,      /* a loop of a nest; a loop of a reduction */
-  RK_UNROLL, RK_PARTIAL,   /* copies of the body, one after another; copies with an accumulator each */
+  RK_UNROLL, RK_PARTIAL,   /* copies of the body, one after another; copies of a reduction's body, each with an accumulator */
   RK_VEC,                  /* lanes of vectors */
   RK_THREAD,               /* a loop that threads share */
   RK_DOT, RK_ROW, RK_DEPTH, /* values that an instruction takes as a group; rows of a matrix instruction's tile; groups along
@@ -162,15 +162,15 @@ typedef struct Symbols {
 } Symbols;                              /* n 0: all sizes are constants */
 typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
 /* An extent that differs from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows from
- * the one in row `of`. If x is that one's value, this one is min(most, (x * times + plus) / over), or 0 if the sum is negative.
- * Two extents of one symbol that have the same values in all runs share a row. A product of two extents, with `by` set, is in the
- * shape of an output only, and has no `at`. */
+ * the extent in row `of`. If x is the value of that extent, the new one is min(most, (x * times + plus) / over), or 0 if the sum
+ * is negative. Two extents of one symbol that have the same values in all runs share a row. `by` makes an extent the product of
+ * two. Only shapes of outputs have products, and a product has no `at`. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
   int by;                  /* 1 + the extent by which the result is multiplied; 0: none */
-  int symbol;              /* number of the symbol from which it follows, perhaps through other extents */
-  const int64_t *at;       /* its values, for all sizes of this symbol in ascending order */
+  int symbol;              /* number of the symbol from which this extent follows, perhaps through other extents */
+  const int64_t *at;       /* values of this extent, one for each size of the symbol, from its least size on */
   int64_t shared;          /* greatest common divisor of these values */
 } Extent;
 typedef VEC(Extent) Extents;
@@ -200,21 +200,22 @@ typedef struct Buf {
   int64_t slot;            /* input or output number; tensor id of a weight; state number */
   int64_t offset;          /* bytes from the start of the arena, the blob of weights or the state; -1: not placed */
   int packed;              /* for a weight: 1 + row of WeightPlan.packed; 0: the tensor itself */
-  int of;                  /* 1 + buffer of kind ARENA in whose memory this one lies, as a slice or a carried value of a loop; 0:
-                              it has memory of its own */
-  int64_t at, step;        /* if `of` is set: elements from that buffer's start in iteration 0; elements to the next iteration */
+  int of;                  /* 1 + number of the buffer of kind ARENA in whose memory this one lies, as a slice or a carried value
+                              of a loop; 0: this buffer has memory of its own */
+  int64_t at, step;        /* if `of` is set. at: elements from that buffer's start to this one in iteration 0; step: elements by
+                              which each further iteration moves it */
   Needed needed;           /* the elements that a run needs */
-  int turn;                /* if `of` is set. 0: one place. 1, 2: it alternates between two places `step` elements apart, and is
-                              at the second one in odd (1) or even (2) iterations */
-  int64_t piece;           /* in a kernel group: bytes of the part of memory that each task of a thread has for itself. A task is
-                              Kernel.chunks_per_task chunks. 0: all tasks share the memory */
+  int turn;                /* if `of` is set. 1, 2: the buffer alternates between two places `step` elements apart, and is at the
+                              second one in odd (1) or even (2) iterations. 0: it does not alternate */
+  int64_t piece;           /* in kernel groups, and kernels that strips.c joined: each task of a thread has so many bytes of the
+                              memory for itself. A task is Kernel.chunks_per_task chunks. 0: all tasks share the memory */
   Ref value;               /* the graph node it holds, for --explain; 0: none */
 } Buf;
 
 /* The buffer is memory of the caller, and it is shorter in runs whose sizes are below the greatest ones. */
 static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.n > 0; }
 
-/* Along this axis a value has as many entries in a run as the extent says, which does not follow from its sources. */
+/* In a run, a value has as many entries along this axis as the extent says. The value's sources do not tell this number. */
 typedef struct OpenAxis { Ref value; int axis, extent; } OpenAxis;
 
 typedef struct IR {
@@ -237,8 +238,9 @@ typedef struct IR {
                               machine does it; the products are exact (half_sums.c) */
   bool in_loop;            /* a front end is building the body of a loop */
   int loops;               /* number of the next loop; at most GRAPH_LOOPS */
-  unsigned short *loop_extent; /* by loop: 1 + the row of extents that says how many iterations a run has; 0: all of them. Further
-                              iterations change no carried value, and a run may omit them. NULL: all loops have all of them */
+  unsigned short *loop_extent; /* by loop: 1 + the row of extents that says how many iterations a run makes. Further iterations
+                                  change no carried value, and a run may omit them. 0: a run makes all iterations. NULL: 0 for all
+                                  loops */
   int64_t branches;        /* number of the next branch */
   struct Decisions *decisions; /* decisions.h: decisions of the passes; NULL: not recorded */
   struct MemoryGoal *memory; /* cost/growth.h: whether passes may use more memory to gain speed; NULL: they may */
@@ -274,8 +276,8 @@ static inline Ref operand_if_any(const Node *x, Op op, int i) {
 }
 #include "accessors.h"
 
-/* The functions below are for a node that may have one of several ops. Code for any op walks over src[i]. Code uses src[0]
- * directly only if the possible ops name their first operand differently, or the op is not known yet. */
+/* The functions below are for a node that may have one of several ops. Code that handles any op walks over src[i]. Other code
+ * uses src[0] directly only if the possible ops name their first operand differently, or the op is not known yet. */
 /* BUG if operand i has another name; name NULL: BUG unless x has lhs and rhs */
 void check_operand(const Node *x, int i, const char *name);
 static inline Ref operand_named(const Node *x, int i, const char *name) {
@@ -294,7 +296,7 @@ static inline Ref access_index(const Node *x) { return operand_named(x, 1, "inde
 static inline Ref access_gate(const Node *x) { return x->op == OP_STORE ? store_gate(x) : load_gate(x); } /* 0: none */
 static inline Ref variable_of(const Node *x) { return operand_named(x, 0, "acc"); } /* SET GET */
 
-uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds an origin; assign it to ir->origin */
+uint32_t ir_origin(IR *ir, const char *text, uint32_t index); /* adds an origin; returns its index, for ir->origin */
 /* Reports that the result of a pass breaks a promise: as a BUG, or as an error in the dump from which the passes continued. */
 _Noreturn void ir_wrong(const IR *ir, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 Pos ir_pos(const IR *ir, Ref r);   /* position for messages about r */
@@ -318,11 +320,11 @@ bool dt_bounds(DType d, int64_t *lo, int64_t *hi);
 /* bits as CONST keeps them: truncated, then sign- or zero-extended; a bool is 0 or 1 */
 uint64_t dt_wrap(DType d, uint64_t bits);
 
-/* ---- scalar constants. Their bits: integers are sign- or zero-extended; bool is 0 or 1; f64 and f32 are their own bits (f32
- * in the low 32); f16 and bf16 are in the low 16 ---- */
+/* ---- scalar constants, as bits in 64 bits: integers are sign- or zero-extended; a bool is 0 or 1; an f32 has its bits in the
+ * low 32, an f16 or bf16 in the low 16 ---- */
 Ref c_bits(IR *ir, DType d, int64_t bits);     /* rank 0 */
 Ref c_int(IR *ir, DType d, int64_t v);         /* v converted to d, which may be a float type */
-Ref c_float(IR *ir, DType d, double v);        /* rounded to d; integers by CAST's rule */
+Ref c_float(IR *ir, DType d, double v);        /* v rounded to d; for an integer type, converted as CAST does */
 double bits_to_double(DType d, int64_t bits);
 int64_t double_to_bits(DType d, double v);     /* rounds as CAST does: integers saturate, NaN becomes 0, floats round to
                                                   nearest even */
@@ -355,24 +357,24 @@ Ref g_flip(IR *ir, Ref x, uint32_t axes);      /* SHRINK with steps of -1 */
 Ref g_window(IR *ir, Ref x, int axis, int64_t out, int64_t k, int64_t stride, int64_t dilation);
 /* amounts >= 0, by axis; fill: of rank 0 and x's type */
 Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill);
-Ref g_cat(IR *ir, int n, const Ref *xs, int axis); /* xs have one type, and one shape but for the axis */
-/* index: i64, with any extent on axis; its other axes equal those of x, or are broadcast. Values of index are clamped into range
- * unless they are known to lie there. */
+Ref g_cat(IR *ir, int n, const Ref *xs, int axis); /* all xs have the same type, and the same shape except along axis */
+/* index: i64, with any extent on axis; on the other axes, x and index are broadcast to each other. Values of index are clamped to
+ * positions on the axis of x, unless all are known to be such positions. */
 Ref g_gather(IR *ir, Ref x, Ref index, int axis);
 /* 1: all elements of index are known to lie in [0, extent); 0: not known; -1: one is known to lie outside, and *wrong gets it */
 int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
 /* Writes updates into x at index along axis, in order, joined by op (OP_NONE: replaces). Indices out of range write nothing.
  * Other axes of index and updates equal those of x or broadcast. Along axis, index and updates are equally long or broadcast. */
 Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis);
-/* Goes through search trees (WALK). src: data, a matrix of floats; feature, split and next, an element for each position in the
- * trees; start, one for each tree */
+/* Goes through search trees (WALK). The elements of src are data, feature, split, next and start. data: a matrix of floats.
+ * feature, split and next: an element for each position in the trees. start: an element for each tree */
 Ref g_walk(IR *ir, const Ref src[5], int64_t steps);
 const char *g_walk_refuses(const IR *ir, const Ref src[5], int64_t steps); /* why src cannot be walked; NULL: it can */
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* reduced axes stay, with extent 1 */
 
 typedef VEC(Ref) Refs;
-/* ---- loops (loops.c). A loop has a number, and runs at least once. All nodes that depend on a SLICE or a CARRIED with its
- * number are its body, up to the ITERATE. A body has no loop inside. ---- */
+/* ---- loops (loops.c). A loop has a number, and runs at least once. All nodes that depend on a SLICE or a CARRIED with the
+ * loop's number are its body, up to its ITERATE. A body has no loop inside. ---- */
 enum { GRAPH_LOOPS = 250 }; /* most loops of a graph */
 /* Ops of loops and branches place values in memory, row-major. Two of these ops gather such values, and have no memory of their
  * own. */
@@ -381,7 +383,8 @@ static inline bool op_is_of_loops(Op op) {
   return op == OP_STORED || op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_RESULT || op == OP_ARM ||
          op == OP_CHOSEN || op_is_gathering(op);
 }
-/* 1 + number of the loop whose iterations compute x; 0: none. A CARRIED gives 0: its kernel stores its value before the loop */
+/* 1 + number of the loop whose iterations compute x; 0: none. A CARRIED gives 0: its kernel stores the first value, before the
+ * loop */
 static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->loop; }
 /* loop: number of the loop. place: number of a carried value in its loop. ops.h describes the ops */
 Ref g_stored(IR *ir, Ref x);
@@ -399,14 +402,15 @@ const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at); /* the result of yield number `at` */
 /* The extent that says how many iterations of a loop a run has; -1: all of them */
 static inline int loop_extent(const IR *ir, int64_t loop) { return ir->loop_extent ? ir->loop_extent[loop] - 1 : -1; }
-/* g_live: whether the iteration is one of the run's. is_live: r is such a value. is_held: r is a value that further iterations
- * leave as it was, WHERE(live, next, before) */
+/* g_live: a bool, true in the iterations that the run makes (loop_extent). is_live: r is such a bool. is_held: r is WHERE(live,
+ * next, before), so further iterations leave the value as it was */
 Ref g_live(IR *ir, int loop, int64_t trips);
 bool is_live(const IR *ir, Ref r);
 bool is_held(const IR *ir, Ref r);
 const char *g_iterate_refuses(const IR *ir, Ref iterate); /* NULL: it ends a correct loop; otherwise why not */
 /* Below the roots, replaces each loop of fewer than `least` iterations by copies of its body. True: there were such loops.
- * A loop that may end early stays if it has more than EARLY_COPIES iterations. */
+ * A loop that may end early stays if it has more than EARLY_COPIES iterations. Unless `least` is INT64_MAX, a loop stays, too,
+ * if sizes of a run decide how many iterations it has (loop_extent). */
 enum { EARLY_COPIES = 64 };
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before its ITERATE */
@@ -418,12 +422,13 @@ void order_bodies(const IR *ir, Refs *order);
 /* A branch with n results. yes, no: the n values that each side gives */
 Ref g_branch(IR *ir, Ref cond, int n, const Ref *yes, const Ref *no);
 Ref g_arm(IR *ir, int64_t branch, int64_t at, Ref x); /* arm number `at` of the branch */
-/* n arms: that of the condition, those of all values of `yes`, those of all values of `no` */
+/* A branch of n arms: first the condition's arm, then those of all values of `yes`, then those of all values of `no` */
 Ref branch_of_arms(IR *ir, int64_t branch, int n, const Ref *arms);
 Ref g_chosen(IR *ir, Ref branch, int at); /* result number `at` */
 static inline int branch_results(const Node *x) { return (x->nsrc - 1) / 2; }
 const char *g_branch_refuses(const IR *ir, Ref branch); /* NULL: it is a correct branch; otherwise why not */
-/* Replaces branches below the n roots by selections, except a branch r with stays[r] (NULL: none stays). Drops unused results */
+/* Replaces branches below the n roots by selections, except each branch r for which stays[r] is true (stays NULL: none stays).
+ * Drops unused results */
 void ir_select(IR *ir, Ref *roots, size_t n, const bool *stays);
 typedef struct Guard { int in; Ref branch; bool yes; } Guard; /* a side of a branch; in: 1 + the guard around it; 0: none */
 typedef struct Guards {
@@ -449,18 +454,19 @@ typedef struct GIO {
   int narrow;              /* SmallType.onnx: each byte holds an element of that type. 0: none */
   unsigned short open[MAX_RANK]; /* by axis: 1 + its extent in IR.extents, which a run decides; 0: it is a constant */
   const char *formula[MAX_RANK]; /* by axis: the extent as a formula of a symbol, for people; NULL: symbol or constant */
-  Needed is;               /* the elements of an output in a run. n 0: as `open` says. An axis may have joined others */
+  Needed is;               /* the elements of an output in a run. `open` may not tell them: an axis may be several joined axes, of
+                              which one ends early. n 0: as `open` says */
 } GIO;
 static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: an output that the bundle keeps as an input of the next run. */
 typedef struct GState {
   int axis;                /* -1: the output is the next input. Else the output is the input with `taken` elements appended
-                              along this axis. Its last elements, as many as the input has, are the next input. */
+                              along this axis. The output's last elements, as many as the input has, are the next input. */
   int64_t taken, capacity; /* capacity: extent of the memory along axis */
   int64_t step, most;      /* elements by which the window moves at a time, and the most that a run appends. Both are `taken`,
                               unless entries share the window and append different numbers */
-  int symbol;              /* in a range of sizes: 1 + the symbol that counts the elements. The memory begins with them, and does
-                              not move. A run appends behind them, at a place that depends on the size. 0: none */
+  int symbol;              /* 1 + number of the symbol whose size counts the elements. They lie at the start of the memory and do
+                              not move. A run appends others behind them, at a place that depends on the size. 0: none */
   bool only_read;          /* this entry only reads the state: its output is its input. Another entry writes it */
   const Tensor *init;      /* value before the first run; NULL: zeros */
 } GState;
@@ -488,14 +494,14 @@ static inline bool graph_may_overflow(const Graph *g) { return g->guarded && g->
 /* outputs that the caller gets */
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; }
 
-/* Total order of nodes by structure (node_order.c): negative, 0 or positive as `a` stands before, equals or stands after `b`. It
- * does not depend on the order in which nodes were made. From numbers of ranges and of buffers it uses only which of two is
+/* Total order of nodes by structure (node_order.c): negative, 0 or positive as `a` stands before, equals or stands after `b`. The
+ * order does not depend on when nodes were made. It depends on numbers of ranges, and of buffers, only by which of two is
  * greater. */
 int node_order(const IR *ir, Ref a, Ref b);
 int node_order_r(const void *a, const void *b, void *ir); /* for qsort_r over Refs */
 /* Topological order: appends all nodes below roots to out, sources before users. The caller frees out with VEC_FREE. The
- * function does not recurse. The IR stores the order below a single root, if it is not long. A second call with this root copies
- * it. */
+ * function does not recurse. If there is one root and its order is not long, the IR keeps this order: a later call with this root
+ * copies it. */
 void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
 
 /* ---- index algebra (algebra.c): i64 scalar expressions of CONST, RANGE, ADD, SUB, MUL, FLDIV, FLMOD, MIN, MAX, comparisons,
@@ -504,9 +510,9 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * unknown, never wrong ---- */
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for extent 1 */
-/* sizes.c. ir_set_symbols: the symbols of a model. extent_make: the row of an extent, added if absent. extent_in_run: its value
- * in a run. size_number: the row of s in IR.sizes, added if absent. size_value: this size as a SIZE. greatest_size: its greatest
- * value in any run. size_in_run: its value in a run with these sizes of the symbols */
+/* sizes.c. ir_set_symbols: sets the symbols of a model. extent_make: the row of an extent, added if absent. extent_in_run: the
+ * extent's value in a run. size_number: the row of s in IR.sizes, added if absent; below, `number` is such a row. size_value: a
+ * SIZE of this row. greatest_size: the row's greatest value in any run. size_in_run: its value in a run. run: sizes by symbol */
 void ir_set_symbols(IR *ir, const Symbols *symbols);
 int extent_make(IR *ir, Extent e);
 int extent_product(IR *ir, int a, int b); /* the row of a product, for the shape of an output */
@@ -515,15 +521,15 @@ static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) 
 /* As extent_in_run, for rows without Extent.at; the first `symbols` rows are the symbols */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
 const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula of its symbol: "(n+1)/2" */
-/* Numbers for the bundle's table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns for
- * each row of IR.extents its number in this table, or 0 if the table lacks it. *count: rows of the table after the symbols */
+/* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns for each row
+ * of IR.extents its number in this table; 0: the table lacks it, or it is the first symbol. *count: rows after the symbols */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
-/* Least and greatest value of an index in a run. run: sizes by symbol; 0: this size may be any. iota: IOTAs below r have at most
- * this many elements; 0: all of theirs. False: not known */
+/* Least and greatest value of the index r in a run. run: sizes by symbol; 0: this size may be any. iota: only so many first
+ * elements of each IOTA below r count; 0: all count. False: not known */
 bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t *least, int64_t *most);
 bool extent_at_most(const IR *ir, int a, int b);     /* in every run a is at most b */
 bool extent_is_constant(const IR *ir, int extent);   /* it has one value in all runs */
-tgcrt_size size_all(int64_t times, int of);             /* the size that is times * the extent in row `of` */
+tgcrt_size size_all(int64_t times, int of);             /* the size that is `times` times the extent in row `of` */
 int size_number(IR *ir, tgcrt_size s);
 Ref size_value(IR *ir, int number);
 int64_t greatest_size(const IR *ir, int number);
@@ -541,7 +547,7 @@ static inline bool gio_is_open(const GIO *v) {
     if (v->open[a]) return true;
   return false;
 }
-/* A RANGE of this extent that ends earlier: at the value of row `number` of IR.sizes, which each run computes */
+/* A RANGE of this extent that may end earlier: at the value that row `number` of IR.sizes has in the run */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
 Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of this one */
 Ref ix_const(IR *ir, int64_t v);
@@ -563,9 +569,9 @@ Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to);
 /* ---- views (view.c): movement that only selects elements: not PAD, not CAT ---- */
 bool op_is_movement(Op op);
 Ref view_base(const IR *ir, Ref r);            /* the node below all views */
-Ref view_over(IR *ir, Ref r, Ref base, Ref other); /* r rebuilt with other in place of base; first sources lead from r to
-                                                      base */
-/* Element idx of view is an element of view's source. `at` receives the indices of that element, one per axis. */
+Ref view_over(IR *ir, Ref r, Ref base, Ref other); /* r rebuilt with `other` in place of `base`, which is reached from r by
+                                                      first sources */
+/* The element with indices idx of `view` is an element of its source. `at` receives the indices there, one per axis. */
 void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 
 /* ---- text form (literal.c, print.c, scan.c, parse.c, parse_graph.c; grammar in docs/text-format.md). Reading a printed text
@@ -620,7 +626,7 @@ bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* all nodes belo
  * absent from users, a rule made it, and only nodes that the rule made use it. */
 struct RefMap;
 bool ir_rewrite_users(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits, struct RefMap *users);
-/* Fills `only`, which maps each node of order (sources first) to its only reader, or to 0 if it has several readers or is a
- * root */
+/* Fills `only`: it maps each node of `order` (sources first) to the node's only reader, or to 0 if the node has several readers
+ * or is a root */
 void ir_only_users(const IR *ir, const Refs *order, const Refs *roots, struct RefMap *only);
 #endif

@@ -5,8 +5,8 @@
  * level    VALUE: constants and sizes of a run, at every level; EXPR: elementwise ops, at every level; GRAPH: tensors; KERNEL:
  *          scalar expressions over ranges; PROG: linear programs
  * in       number of sources, which are its operands; V: one or more; S: any number
- * type     result type from source types. T(T,T) same type in and out; b(T,T) bool result; T(b,T,T) select; *(…) the node has a
- *          type of its own, as casts and leaves have
+ * type     result type, then source types in brackets. T: the same type everywhere; b: bool; i: the type of indices; *: any type.
+ *          A result * is a type of the node's own, which casts and leaves have.
  * operands names of operands with roles of their own, separated by blanks. name?: the operand may be absent; name...: all further
  *          operands. Empty: the op has no operand, one, or two without roles of their own
  * args     the integer arguments, name:kind, separated by blanks. Kinds: i one integer; l one integer per dimension of the
@@ -14,7 +14,8 @@
  *          u one integer, the row's last argument, which the text omits if it is 0; o an op; O an op or none; s an interned
  *          string; k a RangeKind
  * alg      algebra over the integers: COMM commutative, ASSOC associative, IDEM idempotent. MOVE: the op only moves elements
- * takes    operand types of an elementwise op: ANY; NUM: floats and integers; INT: integers; BITS: integers, bools; FLT: floats
+ * takes    operand types of an elementwise op. ANY: all types; NUM: floats and integers; INT: integers; BITS: integers and bools;
+ *          FLT: floats
  * cost     CostClass in ir.h: the class by which the op is priced
  * c        infix operator of C and languages like it; NO: none
  * libm     FN(name): the function of math.h, on double; NO: none
