@@ -66,7 +66,7 @@ void put_kernels(Writer *w);
 void put_memory(Writer *w);
 
 /* ---- plan_read.c: most functions read the rest of a line that begins with their word. read_place and
- * read_buffer_key read attributes ---- */
+ * read_buffer_key read attributes. end_kernel verifies the last kernel read, which is complete ---- */
 /* A name of n characters that is used before the line that defines it. owner: index of an entry of
  * Reader.placed; at: offset of the field in the Place of this entry */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;

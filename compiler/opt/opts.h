@@ -86,8 +86,8 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: device_split
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* why opts of ranges are illegal; NULL: legal */
 /* For a nest with its opts applied: NULL, or which limit of the device it exceeds. panels: bytes of its panels */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
-/* Splits the range of o into blocks or a loop, copies, threads, lanes, and matrices with a side of `side` values. Gates skip values past
- * the range's end. */
+/* Splits the range of o into blocks or a loop, copies, threads, lanes, and matrices with a side of `side` values. Gates skip
+ * values past the range's end. */
 Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
 bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* for o->unit: the loop over columns is outside of the loop over rows */
 /* Moves the loops over sides of the unit's matrices inside of the others, and adds a range for the threads of a warp. If u is
@@ -170,9 +170,12 @@ enum { HEURISTIC_MOST = 16 };
 /* The best schedules, at most `room`, cheapest first; room <= HEURISTIC_MOST. If schedules differ only in copies of
  * a range, only the best one is among them. Returns their number. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
-Opts default_opts(IR *ir, Ref nest, const Target *t); /* heuristic_opts; device_opts for devices */
-int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* heuristic_best; device_best for devices */
-/* Adds schedules for remnants, if o has none. They follow from o, or the cost model chooses them (Remnant.own). */
+Opts default_opts(IR *ir, Ref nest, const Target *t); /* device_opts for devices with threads; else heuristic_opts,
+                                                         perhaps with a lower tile along a sized range */
+int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* device_best for devices with
+                                                                             threads; else heuristic_best */
+/* Removes opts that sized ranges forbid (sized_opts). Then adds schedules for remnants, if o has none: they follow from o, or the
+ * cost model chooses them (Remnant.own). */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
 /* ---- retile.c: rewrites a schedule for the vectors of the target `to`, with tiles of the same size, and removes the schedules

@@ -68,7 +68,7 @@ typedef struct CodeForm {
 
 typedef enum {
   FILE_END,                /* ends a list */
-  FILE_COPIED,             /* a file of runtime_stub, unchanged */
+  FILE_COPIED,             /* a file of runtime_stub; long lines of code are broken */
   FILE_TEMPLATE,           /* a template of runtime_stub, filled in */
   FILE_CODE,               /* the code, in the requested form */
   FILE_VARIANTS,           /* kernels for further machines, if any: one file for each */
