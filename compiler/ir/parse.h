@@ -43,7 +43,7 @@ typedef struct Parser {
   int line;              /* line number for origins; messages compute their own */
   Pos seen;              /* line and column of seen_at, where the last call of scan_pos ended; the next counts from there */
   const char *seen_at;
-  bool has_from;         /* a "from" was read, or the text is a dump: so lines are no origins */
+  bool has_from;         /* a "from" was read, or the text is a dump: then lines are no origins */
   uint32_t from;         /* the origin that the last "from" gives */
   VEC(Ref) symbol;       /* by interned name: the node that it names; 0: none */
   VEC(uint8_t) taken;    /* by interned name: 1 an input of the model, 2 an output */

@@ -41,7 +41,7 @@ bool libm_has(Op op, DType d);           /* whether libm_expr expands the functi
 int sum_chains(IR *ir, Ref nest, const Target *t); /* best number of chains for the nest's sum; 1: it stays whole */
 
 /* ---- linearize.c ---- */
-void kernel_buffers(const IR *ir, Kernel *k); /* sets .bufs, .written and .locals of k from its program, in the order of first use */
+void kernel_buffers(const IR *ir, Kernel *k); /* sets .bufs, .written and .locals of k from k's program, in order of use */
 typedef struct Shared Shared;                  /* values that the nests of a program share: they are computed once, outside
                                                   of all loops */
 Shared *shared_open(int warp); /* warp: threads that exchange values without memory; 0: none do */

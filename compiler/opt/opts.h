@@ -33,7 +33,7 @@ typedef struct Opts {      /* a schedule */
   Ref peeled[MAX_PEELED];  /* PEEL: ranges cut into borders and an interior; the other opts apply to the interior */
   Ref staged;              /* STAGE: operands are copied in panels, one for each tile of this range; 0: none */
   Ref split;               /* SPLIT, on a device: range of a reduction whose parts are summed by different blocks; 0: none */
-  int sum_parts;           /* number of these parts; `part` then has one schedule, for the nest that adds the parts */
+  int sum_parts;           /* number of these parts; if `split` is set, `part` has one schedule, for the nest that adds them */
   int depth;               /* on a device: terms that panels hold, and that a round of the reduction over `staged` sums; else 0 */
   Ref grouped;             /* range whose values an instruction takes in groups; its Opt splits groups, not values; 0: none */
   const struct IsaOp *isa_op; /* this instruction (dot_ops.h); NULL: none */
@@ -170,12 +170,12 @@ enum { HEURISTIC_MOST = 16 };
 /* The best schedules, at most `room`, cheapest first; room <= HEURISTIC_MOST. If schedules differ only in copies of
  * a range, only the best one is among them. Returns their number. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
-Opts default_opts(IR *ir, Ref nest, const Target *t); /* device_opts for devices with threads; else heuristic_opts,
-                                                         perhaps with a lower tile along a sized range */
+Opts default_opts(IR *ir, Ref nest, const Target *t); /* device_opts for devices with threads; else heuristic_opts. For
+                                                         a long sized range it may be the schedule of a shorter one */
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* device_best for devices with
                                                                              threads; else heuristic_best */
 /* Removes opts that sized ranges forbid (sized_opts). Then adds schedules for remnants, if o has none: they follow from o, or the
- * cost model chooses them (Remnant.own). */
+ * cost model chooses them (Remnant.own). On a device with threads it changes only schedules with SPLIT. */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
 /* ---- retile.c: rewrites a schedule for the vectors of the target `to`, with tiles of the same size, and removes the schedules

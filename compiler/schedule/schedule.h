@@ -65,7 +65,8 @@ typedef struct Kernel {
   int group_size;          /* number of kernels in the kernel group that starts here; 1: no group; 0: inside a group */
   int chunks_per_task;     /* consecutive chunks that a thread takes at a time, in kernel groups and in kernels that strips.c
                               joined; 0: one chunk */
-  const int64_t *shift;    /* by index in bufs: elements by which calls move the pointer, from which indices count. NULL: none */
+  const int64_t *shift;    /* by index in bufs: calls move the pointer by so many elements, and indices count from there. NULL:
+                              no pointer moves */
   const char *head;        /* text of the kernel's function up to its name, "" for a device; NULL: not printed yet
                               (lower/kernel_functions.c) */
   uint32_t signature;      /* number of the interned text after `head` */
@@ -204,7 +205,7 @@ typedef struct CompileOptions {
   const Setting *settings; /* options to record in the dump */
   int nsettings;
   const Sample *sample;    /* sample to record in the dump; NULL: none */
-  Resumed *resumed;        /* a dump, which has the graph: only passes after the dump's run. NULL: all passes run */
+  Resumed *resumed;        /* a dump, with its graph: only passes after the dump's last pass run. NULL: all passes run */
 } CompileOptions;
 
 static inline int when_buffer(const Kernel *k) { return (k->when - 1) / 2; } /* the condition's buffer, if `when` is set */

@@ -111,7 +111,8 @@ typedef struct Backend {
   const char *compilers;   /* compilers that `images` uses, for `tgc devices` */
   const char *(*flags)(Ctx *c, const ImageOrder *order); /* flags for the compiler that builds the bundle; NULL: the target's */
   size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* host memory of a context */
-  /* lines before the kernels, and options of the driver's compiler; NULL: none. needs: TGCRT_NEEDS_ bits */
+  /* pragmas appends lines that stand before the kernels; options appends options of the driver's compiler. NULL: there are none.
+   * needs: TGCRT_NEEDS_ bits */
   void (*pragmas)(const Target *t, uint32_t needs, Sb *out);
   void (*options)(const Target *t, bool keep_denormals, Sb *out);
   bool sizes;              /* loops of its kernels can end at sizes of the run (--dim NAME=LOW:HIGH) */
