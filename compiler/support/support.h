@@ -172,8 +172,8 @@ _Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute
 #define CHECK(x) ((x) ? (void)0 : BUG("%s", #x))
 
 /* ---- files (file.c) ---- */
-/* The contents of a regular file of at most `limit` bytes, in the model's arena. Fails with EX_NOINPUT_. Does not block on a
- * pipe. */
+/* The contents of a regular file, in the model's arena. Fails with EX_BADMODEL if the file has more than `limit` bytes (0: no
+ * limit), and with EX_NOINPUT_ if it cannot be read. Does not block on a pipe. */
 Bytes file_read(Ctx *c, const char *path, size_t limit);
 Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* a read-only mapping, which ctx_free unmaps; if c->copies, a copy */
 /* Fails if a mapped file became shorter. Call it before results are published. */
