@@ -10,7 +10,7 @@
 enum { MOST_INT = 1 << 30, MOST_TILE = 1 << 20 }; /* greatest numbers in a dump: for any int; for a size in an opt */
 
 typedef enum {
-  F_FLAG,                  /* bool: true if the name of the field stands there, without a value */
+  F_FLAG,                  /* bool: true if the line has the attribute's name, without a value */
   F_INT, F_LONG,           /* int, int64_t */
   F_REAL,                  /* double */
   F_TEXT,                  /* const char *: a string */
@@ -66,9 +66,9 @@ void put_kernels(Writer *w);
 void put_memory(Writer *w);
 
 /* ---- plan_read.c: most functions read the rest of a line that begins with their word. read_place and
- * read_buffer_key read attributes ---- */
-/* A name of n characters that is used before the line that defines it. owner: index into Reader.placed; at: offset in its
- * Place */
+ * read_buffer_key read attributes. end_kernel verifies the last kernel read, which is complete ---- */
+/* A name of n characters that is used before the line that defines it. owner: index of an entry of
+ * Reader.placed; at: offset of the field in the Place of this entry */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;
 /* The attributes of a value's line, and the position of the line */
 typedef struct Placed { Ref value; Place place; Pos pos; } Placed;

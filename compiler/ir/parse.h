@@ -41,9 +41,9 @@ typedef struct Parser {
   Level level; /* L_GRAPH, L_KERNEL or L_PROG */
   const char *text, *at, *end; /* start of the text; position of the reader; end of the text */
   int line;              /* line number for origins; messages compute their own */
-  Pos seen;              /* line and column of seen_at, for which scan_pos was last called; it counts on from here */
+  Pos seen;              /* line and column of seen_at, where the last call of scan_pos ended; the next counts from there */
   const char *seen_at;
-  bool has_from;         /* a "from" was read, so lines are no origins any more */
+  bool has_from;         /* a "from" was read, or the text is a dump: then lines are no origins */
   uint32_t from;         /* the origin that the last "from" gives */
   VEC(Ref) symbol;       /* by interned name: the node that it names; 0: none */
   VEC(uint8_t) taken;    /* by interned name: 1 an input of the model, 2 an output */
@@ -99,10 +99,10 @@ size_t scan_word(Parser *p, const char **s);     /* a name or keyword; returns i
 size_t scan_literal(Parser *p, const char **s);  /* a literal, likewise. Its value depends on the type it gets */
 bool scan_is_literal(const char *s, size_t n);   /* the word is a literal */
 int64_t scan_bits(Parser *p, const char *s, size_t n, DType d); /* bits of the literal as type d */
-int64_t scan_integer(Parser *p, const char *what); /* the integer is called `what` in messages */
+int64_t scan_integer(Parser *p, const char *what); /* reads an integer, which messages call `what` */
 const char *scan_string(Parser *p);              /* "..." with \" \\ \n \t \xHH, in c->model; NULL: no string */
 int scan_hex_digit(char ch);                     /* -1: not a hex digit */
-bool scan_type(Parser *p, Type *t, bool symbols); /* false: no type. symbols: dimensions may be names */
+bool scan_type(Parser *p, Type *t, bool symbols); /* false: no type. symbols: dimensions may contain names */
 bool scan_dims_fit(DType d, int rank, const int64_t *dims); /* the tensor's bytes can be counted in 64 bits */
 
 /* ---- parse.c ---- */
@@ -116,12 +116,14 @@ int parse_args(Parser *p, const char *at, Op op, int64_t *v);
 DType parse_shared_type(Parser *p, Op op); /* type of literals that are LIT_RESULT or LIT_PEER; DT_NONE: none is given */
 Ref parse_operand(Parser *p, Op op, size_t i, DType shared); /* checks the type of source i; literals become CONST nodes */
 
-/* Hides the names of the graph. Afterwards names stand for buffers. parse_scope also begins a kernel or a program, whose names
- * end with the next one. list: gets the nodes of a program */
+/* parse_leave_graph hides the names of the graph; lines after it may define new ones, such as names of buffers. parse_scope does
+ * the same, and begins a kernel or a program. Its names are valid until parse_scope is called again. list: gets the nodes of a
+ * program */
 void parse_leave_graph(Parser *p);
 void parse_scope(Parser *p, Level level, Refs *list);
-Ref parse_graph_name(Parser *p, const char *s, size_t n); /* a value of the graph */
-/* ir_parse_graph_with, or with `plan` the reader of a dump */
+Ref parse_graph_name(Parser *p, const char *s, size_t n); /* a value of the graph, even if hidden */
+/* Reads a graph as ir_parse_graph_with does. If `plan` is not NULL, the text is a dump, and `plan` reads the
+ * statements that are not IR */
 Graph *parse_plan(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks, const PlanReader *plan);
 
 /* ---- parse_graph.c: at is the position of the op ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* listing.h: builds lists of micro-ops. A leaf, or a value that lowering adds, is listed where it is first used. It is listed
- * again only for a use after its loop has ended, or behind a barrier. */
+ * again only for a use behind a barrier, or behind the end of the loop in which it is listed. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"
@@ -12,7 +12,7 @@ typedef struct Listing {
   RefMap place;            /* by node: 1 + its index in visible; outdated if another node is there */
 } Listing;
 
-/* Appends r, unless it is listed where this point of the program can use it */
+/* Appends r, unless it is listed already and can still be used here */
 static inline void listing_once(Listing *l, Ref r) {
   const size_t at = refmap_get(&l->place, r);
   if (at && at <= l->visible.n && l->visible.p[at - 1] == r) return;

@@ -15,7 +15,8 @@
 Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *made);
 
 /* ---- bounds.c: proves that accesses are inside their buffers ---- */
-/* ALGEBRA: by bounds and linear inequalities; RANGES: by halving the ranges of loops until intervals prove each part */
+/* ALGEBRA: by bounds of nodes, or by intervals and linear inequalities. RANGES: by halving the ranges of loops until intervals
+ * prove each part */
 typedef enum { PROOF_NONE, PROOF_ALGEBRA, PROOF_RANGES } Proof;
 typedef struct Bounds Bounds;
 Bounds *bounds_open(const Plan *p);         /* the caller closes it */
@@ -35,23 +36,23 @@ bool plan_in_bounds(const Plan *p, Sb *why); /* only checks; false: *why names t
 Ref libm_expr(IR *ir, Ref r, bool scalb); /* 0: r is no function that this file expands */
 bool libm_has(Op op, DType d);           /* whether libm_expr expands the function */
 
-/* ---- sum_chains.c: a sum of the nest that is unrolled completely may be divided into chains. A term then waits only for the
- * previous one of its chain ---- */
-int sum_chains(IR *ir, Ref nest, const Target *t); /* the best number of chains; 1: the sum stays whole */
+/* ---- sum_chains.c: a sum that is unrolled completely may be divided into chains. Each term then waits only for the previous
+ * term of its chain ---- */
+int sum_chains(IR *ir, Ref nest, const Target *t); /* best number of chains for the nest's sum; 1: it stays whole */
 
 /* ---- linearize.c ---- */
-void kernel_buffers(const IR *ir, Kernel *k); /* sets k->bufs: buffers of k's program, in the order of their first use */
+void kernel_buffers(const IR *ir, Kernel *k); /* sets .bufs, .written and .locals of k from k's program, in order of use */
 typedef struct Shared Shared;                  /* values that the nests of a program share: they are computed once, outside
                                                   of all loops */
 Shared *shared_open(int warp); /* warp: threads that exchange values without memory; 0: none do */
 void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* appends the nest's micro-ops to prog */
 
-/* ---- products.c: multiply-adds of a program in all threads. all: their number; staged: those with a factor from shared memory;
- * matrix: those that matrix units do ---- */
+/* ---- products.c: counts the multiply-adds of a program in all threads. The field `all` is their number, `staged` the number of
+ * those with a factor from shared memory, and `matrix` the number of those that matrix units do ---- */
 typedef struct Products { double all, staged, matrix; } Products;
-/* Whether x, a MUL or MULACC of i32, has factors of 16 bits, one of them not negative. Instructions that add up pairs of words
- * then compute it: the upper words of that factor are 0. */
+/* legalize.c: whether an instruction of t that adds up products of pairs of words (16 bits) can compute x, a MUL or MULACC of
+ * i32. Each factor must fit into one word, and one factor must not be negative, so that its upper word is 0. */
 bool multiplies_words(const IR *ir, const Target *t, const Node *x);
 Products program_products(const IR *ir, const Ref *list, size_t n);
 Products plan_products(const Plan *p);
@@ -61,16 +62,17 @@ void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
 
 /* ---- blocks_apart.c ---- */
 /* Whether it is proved that no block of a launch accesses an element of global memory that another block stores to. mem[i]:
- * address of buffer i, at which nothing is read. most: the most elements to look at. False: *why names op, buffer and reason,
+ * address of buffer i; no memory is read there. most: the most elements to look at. False: *why names op, buffer and reason,
  * unless `why` is NULL */
 bool blocks_apart(const IR *ir, const Launch *l, void *const *mem, int64_t most, Sb *why);
 
-/* ---- rebase.c: moves buffer pointers to the first element that a kernel accesses, if that makes functions equal ---- */
+/* ---- rebase.c: moves buffer pointers to the first element that a kernel accesses, if that makes functions equal. Pointers to
+ * the arena and the weights stop at the last aligned address before it ---- */
 enum { REBASE_ALIGN = 64 }; /* bytes: alignment that backends assume for pointers to the arena and the weights */
 void plan_rebase(Plan *p);
 
 /* ---- kernel_functions.c ---- */
-/* Kernel.signature: number of the interned text of kernel k's function, without its name. The first call prints the text. */
+/* Returns Kernel.signature of kernel k. The first call prints the text of the kernel's function, and sets .signature and .head */
 uint32_t kernel_signature(const Plan *p, size_t k);
 void plan_render(Plan *p);           /* sets Kernel.text of all kernels */
 /* caller_rows.c: if a run's size is not the greatest, rows in the caller's memory are shorter. buf_has_rows: b is memory of the
@@ -102,14 +104,14 @@ typedef struct TileSet {
 } TileSet;
 void tile_registers(const IR *ir, const Ref *prog, size_t n, TileSet *out); /* for the nest whose TILES is prog[0] */
 int tile_register(const TileSet *t, Ref value);     /* -1: the value is no tile */
-Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC that the product adds to, perhaps after other products */
+Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC of the sum to which the product is added */
 const IsaOp *tile_isa_op(const IR *ir, const Node *mma); /* the instruction that computes the product */
 
 /* ---- shared_packing.c: entries of one bundle share packed weights. Earlier entries are in p->whole ---- */
-/* An earlier entry may have packed a weight with the same bytes as `tensor`. Returns `index` as an index in this packed order,
- * which becomes *order. 0: there is none, or lanes would not read adjacent elements */
+/* Finds a weight with the same bytes as `tensor` that an earlier entry has packed. *order becomes its packed order. Returns the
+ * index in this order of the element at `index`. 0: there is none, or lanes would not read adjacent elements */
 Ref shared_order(Plan *p, int64_t tensor, Ref index, Packed *order);
-/* Whether an earlier entry reads a weight with the same bytes without packing it, and lanes of this load read adjacent
- * elements */
+/* Whether an earlier entry reads a weight with the same bytes without packing it. A load at `index` with lanes must also read
+ * adjacent elements */
 bool shared_plain(const Plan *p, int64_t tensor, Ref index);
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* nest.h: operations on a kernel's nests: taking them apart, making them canonical, computing their keys, counting their work.
  * group/, opt/ and lower/ build on it: they join kernels, choose and apply schedules, and make programs. In a canonical nest,
- * ranges are split where that removes quotients, merged where every access walks two as one, and ordered by their strides. */
+ * ranges are split where that removes quotients. Two ranges are merged where every access treats them as one. Ranges are ordered
+ * by their strides. */
 #ifndef TGC_NEST_H
 #define TGC_NEST_H
 #include "../cost/tunable.h"
@@ -25,11 +26,11 @@ bool opens_range(const IR *ir, Ref r, Ref range); /* r, a NEST or a RED, has `ra
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* root with r restricted to [begin, end): *part + begin replaces r, where *part is a new range */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
-/* Some terms of a reduction over a range: those at index `at`, an expression of the n ranges by[]. If `only` is not 0, they count
- * only where it is true. */
+/* Some terms of a reduction over a range: those at index `at`, an expression of the n ranges by[]. `only` is a condition: other
+ * terms do not count. only = 0: all count. */
 typedef struct TermsPart { Ref at, by[3], only; int n; } TermsPart;
 /* Replaces every reduction over r below root by n reductions, each over one piece of r, whose results are combined. lanes: a
- * range of which all pieces have all values, and which is reduced last; 0: there is none */
+ * range on which `at` of each piece depends; the combined results are reduced over it at the end. 0: there is none */
 Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n, Ref lanes);
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* all RANGEs below root, in node_order */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* ranges of the nest, then those of its reductions; schedules name
@@ -46,14 +47,16 @@ bool reduction_repeats(IR *ir, Ref root, Ref r);
 
 /* ---- needed.c: ranges of which a run needs only the first values ---- */
 const Needed *nest_needed(const IR *ir, Ref nest); /* the elements of the stored buffer that a run needs */
-/* The range of the nest that counts the entries which Need number `condition` of nest_needed limits. *values: how many first
- * values of the range a run needs. 0: there is no such range, or it has a limit already */
+/* The condition is nest_needed(ir, nest)->is[condition]: it says how many entries a run needs. Returns the range of the nest that
+ * counts these entries, or groups of them. *values: how many first values of the range a run needs. 0: there is no such range,
+ * or it has a limit already */
 Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values);
 bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nest, or has a limit */
-/* Below root, values of r that no run needs may be computed. Memory of the caller along r may end before them, unless a gate says
- * where. Memory of the plan has room for all values, but what lies there is no index. */
+/* Whether root may also be computed for values of r that a run does not need. Memory of the caller may end before these values,
+ * so accesses to it need gates. Memory of the plan has room for the values, but their contents are undefined: no index may be
+ * loaded there. False also if root has a REPEAT or a serial range. */
 bool may_go_on(IR *ir, Ref root, Ref r);
-bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is); /* a term of the gate: the entry is below the condition's extent */
+bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is); /* the gate is false unless `entry` < IR.extents[is->of] */
 Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */
 
 /* ---- canon.c ---- */
@@ -91,7 +94,7 @@ LeastWork plan_least_work(const Plan *p);
 /* ---- states.c: the current nests of a kernel (Kernel.states). each_state applies f to each ---- */
 void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s));
 void states_nests(const Kernel *k, Refs *out); /* appends the current nests of k */
-void states_put(Kernel *k, Refs *nests);    /* replaces them by nests in the same order; frees the list */
+void states_put(Kernel *k, Refs *nests);    /* replaces the current nests of k, in order; frees the list */
 
 /* ---- the steps of steps.h. k is NULL if the scope is PLAN. A step is in the file of its name, except these:
  *   canon.c     even, number

@@ -33,7 +33,7 @@ typedef struct Opts {      /* a schedule */
   Ref peeled[MAX_PEELED];  /* PEEL: ranges cut into borders and an interior; the other opts apply to the interior */
   Ref staged;              /* STAGE: operands are copied in panels, one for each tile of this range; 0: none */
   Ref split;               /* SPLIT, on a device: range of a reduction whose parts are summed by different blocks; 0: none */
-  int sum_parts;           /* number of these parts; `part` then has one schedule, for the nest that adds the parts */
+  int sum_parts;           /* number of these parts; if `split` is set, `part` has one schedule, for the nest that adds them */
   int depth;               /* on a device: terms that panels hold, and that a round of the reduction over `staged` sums; else 0 */
   Ref grouped;             /* range whose values an instruction takes in groups; its Opt splits groups, not values; 0: none */
   const struct IsaOp *isa_op; /* this instruction (dot_ops.h); NULL: none */
@@ -53,9 +53,9 @@ typedef struct Remnant {
 typedef VEC(Remnant) Remnants;
 
 /* ---- opts_list.c ---- */
-void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` wherever o names it */
+void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` in o, but not in o->split and o->grouped */
 int unit_side(const Opts *o, Ref range);      /* values of the range in one matrix of o->unit; 1: the range is none of o->side */
-/* Inserts `nest` with the schedule `opts` into k->states, behind entry `at` and the rests of that entry; -> its index */
+/* Inserts `nest` with the schedule `opts` into k->states, behind entry `at` and all remnants of that entry. Returns its index */
 size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *opts);
 
 /* ---- opts_text.c: schedules as text. A range's name is its place (nest_ranges) ---- */
@@ -70,7 +70,7 @@ const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound of the nest's statements after expansion */
 
 /* ---- sized.c: ranges that end at a size of the run ---- */
-void sized_opts(IR *ir, Ref nest, Opts *o);        /* removes opts that sized ranges forbid: panels, and blocks of these ranges */
+void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes panels, and blocks of these ranges */
 /* Gives limits to the nest's sized ranges, and adds nests for the rests of their tiles to `parts`. Changes o to name the new
  * ranges. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
@@ -86,8 +86,8 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: device_split
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* why opts of ranges are illegal; NULL: legal */
 /* For a nest with its opts applied: NULL, or which limit of the device it exceeds. panels: bytes of its panels */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
-/* Splits the range of o into blocks or a loop, copies, threads, and matrices with a side of `side` values. Gates skip values past
- * the range's end. */
+/* Splits the range of o into blocks or a loop, copies, threads, lanes, and matrices with a side of `side` values. Gates skip
+ * values past the range's end. */
 Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
 bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* for o->unit: the loop over columns is outside of the loop over rows */
 /* Moves the loops over sides of the unit's matrices inside of the others, and adds a range for the threads of a warp. If u is
@@ -97,7 +97,7 @@ Ref device_order(IR *ir, Ref nest);                 /* moves loops over blocks o
                                                        group becomes the sum of its threads' sums */
 
 /* The threads of a block, for a nest over blocks and threads. The threads of a group compute one result of a reduction together.
- * They are the threads of ranges of the nest on which the result does not depend, or additional threads. */
+ * They are the threads of ranges of the nest on which the result does not depend, those of another group, or additional ones. */
 typedef struct BlockThreads {
   int n;
   Ref range[MAX_RANGES];   /* the nest's ranges of kind LOCAL, and the ranges of kind GROUP that have additional threads */
@@ -138,9 +138,9 @@ Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 /* Elements that a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements that the thread's
  * copies read */
 int staged_vector(int64_t copies);
-/* Pitch of a panel: elements from one term to the next. Neighbouring threads may store consecutive terms of one element. With
- * this pitch they access different banks. width: elements of a term. depth: terms of the panel. beside: elements of a vector (4,
- * 2 or 1), which the pitch keeps aligned */
+/* Pitch of a panel: elements from one term to the next. Neighbouring threads may store the same element of consecutive terms.
+ * With this pitch they access different banks. width: elements of a term. depth: terms of the panel. beside: elements of a vector
+ * (4, 2 or 1), which the pitch keeps aligned */
 int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside);
 typedef struct StagedSum { /* a sum of products whose factors may be in panels */
   Ref red;
@@ -170,11 +170,15 @@ enum { HEURISTIC_MOST = 16 };
 /* The best schedules, at most `room`, cheapest first; room <= HEURISTIC_MOST. If schedules differ only in copies of
  * a range, only the best one is among them. Returns their number. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
-Opts default_opts(IR *ir, Ref nest, const Target *t); /* heuristic_opts; device_opts for devices */
-int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* heuristic_best; device_best for devices */
-/* Adds schedules for remnants, if o has none. They follow from o, or the cost model chooses them (Remnant.own). */
+Opts default_opts(IR *ir, Ref nest, const Target *t); /* device_opts for devices with threads; else heuristic_opts. For
+                                                         a long sized range it may be the schedule of a shorter one */
+int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* device_best for devices with
+                                                                             threads; else heuristic_best */
+/* Removes opts that sized ranges forbid (sized_opts). Then adds schedules for remnants, if o has none: they follow from o, or the
+ * cost model chooses them (Remnant.own). On a device with threads it changes only schedules with SPLIT. */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
-/* ---- retile.c: rewrites a schedule for the vectors of the target `to`, with tiles of the same size; false: impossible ---- */
+/* ---- retile.c: rewrites a schedule for the vectors of the target `to`, with tiles of the same size, and removes the schedules
+ * of its remnants; false: impossible ---- */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 #endif

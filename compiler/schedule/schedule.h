@@ -65,20 +65,22 @@ typedef struct Kernel {
   int group_size;          /* number of kernels in the kernel group that starts here; 1: no group; 0: inside a group */
   int chunks_per_task;     /* consecutive chunks that a thread takes at a time, in kernel groups and in kernels that strips.c
                               joined; 0: one chunk */
-  const int64_t *shift;    /* by index in bufs: elements by which calls move the pointer; indices count from there. NULL: 0 */
-  const char *head;        /* text of the kernel's function up to its name; NULL: not printed yet (lower/kernel_functions.c) */
-  uint32_t signature;      /* number of the interned text of the function after its name */
+  const int64_t *shift;    /* by index in bufs: calls move the pointer by so many elements, and indices count from there. NULL:
+                              no pointer moves */
+  const char *head;        /* text of the kernel's function up to its name, "" for a device; NULL: not printed yet
+                              (lower/kernel_functions.c) */
+  uint32_t signature;      /* number of the interned text after `head` */
   int code;                /* number of the first kernel with the same function, which they share; -1: unknown, or no program */
   const char *text;        /* text of this function, whose name contains `code` */
   int64_t flops;           /* arithmetic operations of a run. A multiply-add counts 2; work that results share counts once */
   int64_t bytes_read, bytes_written; /* bytes of the distinct elements that it accesses in a run */
   KernelBounds bounds;
   int loop;                /* 1 + number of the loop in whose body it is: the kernels of a body are consecutive; 0: none */
-  int64_t trips;           /* iterations of that loop */
-  int limit;               /* 1 + row of IR.sizes: the iterations of a run, which may omit the others; 0: all */
+  int64_t trips;           /* iterations of that loop; plan_loop_calls sets it to 2 if `until` is set */
+  int limit;               /* 1 + the row of IR.sizes that says how many iterations a run needs; it may omit the others. 0: all */
   int until;               /* for a loop that may end early: 1 + buffer of a carried bool. The loop ends after an iteration in
                               which this bool was false. 0: the loop does not end early, or there is none */
-  int64_t rounds;          /* if `until` is set: how often the calls of two iterations run at most; plan_loop_calls sets it */
+  int64_t rounds;          /* if `until` is set: most times that a run executes the two calls; plan_loop_calls sets it */
   int when;                /* 0: the kernel always runs. Else it is on one side of a branch: 2 * buffer of the condition, + 1 for
                               the side `no` or + 2 for `yes`. The kernel that writes the condition has the branch's own `when` */
   bool moves;              /* it computes nothing: it copies elements, or fills memory with a number */
@@ -89,11 +91,12 @@ typedef struct Kernel {
  * sum of digit * gate >= 0, the element is 0 (padding). Else it is the tensor's element at base + the sum of digit * coef. */
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
-/* Memory of a state: `outer` blocks of `block` bytes. In each block, the window begins at cursor * step bytes. A run increments
- * the cursor. When it reaches `slots`, the last `keep` bytes of the window move to the start, and the cursor is 0 again. A run of
- * an entry that appends more than `step` bytes adds more to the cursor. */
+/* Memory of a state: `outer` blocks of `block` bytes. In each block, `keep` bytes from cursor * step on are the state. A run
+ * increments the cursor; at `slots` it becomes 0 again. If a block has `keep` bytes behind its last slot, these then move to its
+ * start. A run of an entry that appends more than `step` bytes adds more to the cursor. A state that is no window has one slot,
+ * or two slots that runs use by turns. */
 typedef struct StatePlace {
-  int64_t at;              /* offset from the start of the state */
+  int64_t at;              /* offset from MemoryPlan.state_at */
   int64_t outer, block, keep, step, slots;
   int64_t init;            /* offset of the state's first value in the blob of weights; -1: zeros */
 } StatePlace;
@@ -112,7 +115,8 @@ void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c:
 void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes k's elements to out */
 bool packed_fits(const IR *ir, const Packed *k); /* k's elements lie in its tensor, and they are not too many */
 
-/* Which kernels become kernel groups. FASTER: those for which the cost model predicts a gain; ALL: all that can (for tests). */
+/* Which kernels become kernel groups. FASTER: those for which the cost model predicts a gain. ALL: all that can be a
+ * group, for tests. */
 typedef enum { GROUPS_FASTER, GROUPS_NONE, GROUPS_ALL, GROUPS_COUNT } Groups;
 extern const char *const groups_name[GROUPS_COUNT]; /* group/group.c */
 
@@ -201,20 +205,20 @@ typedef struct CompileOptions {
   const Setting *settings; /* options to record in the dump */
   int nsettings;
   const Sample *sample;    /* sample to record in the dump; NULL: none */
-  Resumed *resumed;        /* a dump, which has the graph: only passes after the dump's run. NULL: all passes run */
+  Resumed *resumed;        /* a dump, with its graph: only passes after the dump's last pass run. NULL: all passes run */
 } CompileOptions;
 
 static inline int when_buffer(const Kernel *k) { return (k->when - 1) / 2; } /* the condition's buffer, if `when` is set */
-/* Number of iterations of a kernel's loop that have calls of their own. If the loop may end early, the calls of two iterations
- * are used by turns for all. */
+/* Number of iterations of a kernel's loop that have calls of their own. If the loop may end early, only two
+ * iterations have calls, and all iterations use these by turns. */
 static inline int64_t calls_of_loop(const Kernel *k) { return k->until ? 2 : k->trips; }
 /* schedule/loop_calls.c: makes each loop of a plan a list of calls. Afterwards kernels[k] is the k-th call of a run. */
 void plan_loop_calls(Plan *p);
 /* Jumps of a run from call to call, as data decide (jumps.c). A run that comes to call `at` reads the byte at offset `flag` of
- * the arena. With `zero` it goes on at call `to` if the byte is 0, without `zero` if it is not 0. most: 0 if the jump leads
+ * the arena. It goes on at call `to` if the byte is 0 and `zero` is true, or if neither holds. most: 0 if the jump leads
  * forward. If it leads back, the calls that it repeats run at most this often, the first time included. next: number of the jump
- * to look at next, after this one was taken. by: if not 0, all runs jump; they go on at call `at` + by * the size in row `flag` of
- * IR.sizes. */
+ * to look at next, after this one was taken. by: if not 0, the jump reads no byte. It then stands at call `at` + by * the size in
+ * row `flag` of IR.sizes, and all runs that come there go on at `to`. */
 typedef struct Jump { size_t at, to, next, by; bool zero; int64_t flag, most; } Jump;
 typedef VEC(Jump) Jumps;
 /* The jumps of a plan, in the order of `at`. Jumps at one call are looked at one after another. The caller frees the list.

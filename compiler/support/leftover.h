@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Installs handlers, so that exit() removes everything in the list. So do the signals INT, TERM and HUP, unless they are ignored.
- * Called by main. */
+/* Called by main. Afterwards exit() kills the process groups in the list, and removes its files and folders. The signals INT,
+ * TERM and HUP do the same before they end the program, unless they are ignored. */
 void leftovers_watch(void);
 char *leftover_folder(char *pattern);                    /* mkdtemp, and adds the folder to the list; NULL with errno */
 bool leftover_add(const char *path);                     /* adds a file, or a folder and its contents; false: the list is full */

@@ -19,6 +19,6 @@ double pbqp_total(const Pbqp *c, const int *alternative);            /* total co
 double pbqp_cost_around(const Pbqp *c, const int *alternative, int node);
 /* Finds alternatives of least total cost, and returns this cost. fixed[node] >= 0 fixes that node's alternative; fixed may be
  * NULL. The result is exact if removing nodes with at most two neighbours empties the graph, as for series-parallel graphs.
- * Otherwise it is close: changing a single node never improves it. */
+ * Otherwise it is close: single nodes are changed while that lowers the cost, in at most eight rounds. */
 double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative);
 #endif

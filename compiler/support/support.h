@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* support.h: the base of every folder: arenas, vectors, interned strings, checked sizes, diagnostics, files. Nothing here knows
- * about models. All state is in a Ctx. */
+ * about models. All state is in a Ctx, except for the state of signal handlers, and the Ctx of ctx_enter. */
 #ifndef TGC_SUPPORT_H
 #define TGC_SUPPORT_H
 #include <setjmp.h>
@@ -125,7 +125,7 @@ struct Ctx {
   bool quiet, verbose;
   bool records;         /* messages are lines of JSON (docs/schema/message.schema.json) */
   FILE *err;            /* diagnostics go here: stderr, unless a test redirects them */
-  /* Gets each message in place of err; it may not call fail(). NULL: messages go to err */
+  /* Gets warnings and errors in place of err, unless `records` is set; may not call fail(). NULL: messages go to err */
   void (*say)(void *arg, bool warning, Pos at, const char *text);
   void *say_arg;
   bool copies;          /* files are copied, not mapped: no handler of SIGBUS is installed */
@@ -159,7 +159,7 @@ int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
  * a model several times. */
 /* Prints a message that is no error. A warning is about the input; a note is not. */
 void note(Ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Writes a message as a record. fmt: the text before names were put into it; code: exit status, or one of these two */
+/* Writes a message as a record. fmt: the text before names were put into it; code: exit status, or a value of this enum */
 enum { MESSAGE_WARNING = -1, MESSAGE_NOTE = -2 };
 void message_record(FILE *f, int code, const char *file, Pos at, const char *fmt, const char *text);
 void warn_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -172,10 +172,10 @@ _Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute
 #define CHECK(x) ((x) ? (void)0 : BUG("%s", #x))
 
 /* ---- files (file.c) ---- */
-/* The contents of a regular file of at most `limit` bytes, in the model's arena. Fails with EX_NOINPUT_. Does not block on a
- * pipe. */
+/* The contents of a regular file, in the model's arena. Fails with EX_BADMODEL if the file has more than `limit` bytes (0: no
+ * limit), and with EX_NOINPUT_ if it cannot be read. Does not block on a pipe. */
 Bytes file_read(Ctx *c, const char *path, size_t limit);
-Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* read-only private mapping, unmapped by ctx_free */
+Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* a read-only mapping, which ctx_free unmaps; if c->copies, a copy */
 /* Fails if a mapped file became shorter. Call it before results are published. */
 void files_check(Ctx *c);
 void files_unmap(Ctx *c);                                /* for ctx_free */
@@ -184,10 +184,10 @@ int file_write_briefly(const char *path, const void *p, size_t n); /* the same f
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
 /* Fails if file_replace cannot write the file. Call it before long work; it writes nothing. */
 void file_expect(Ctx *c, const char *path);
-void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* as file_put, but the old file stays until the new one is
-                                                                         complete */
+void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* as file_put, but an old file stays until the new one is
+                                                                         complete; a device is written directly */
 
-/* ---- files embedded in the program (tools/embed.sh, from runtime_stub and cmd/probe) ---- */
+/* ---- files embedded in the program (tools/embed.sh, from runtime_stub, cmd/probe and cmd/page) ---- */
 typedef struct Embedded { const char *name, *p; size_t n; } Embedded; /* n bytes, then a NUL */
 extern const Embedded embedded_files[];                 /* .name NULL ends it */
 const Embedded *embedded_file(const char *name);        /* the file must exist */

@@ -68,7 +68,7 @@ typedef struct CodeForm {
 
 typedef enum {
   FILE_END,                /* ends a list */
-  FILE_COPIED,             /* a file of runtime_stub, unchanged */
+  FILE_COPIED,             /* a file of runtime_stub; long lines of code are broken */
   FILE_TEMPLATE,           /* a template of runtime_stub, filled in */
   FILE_CODE,               /* the code, in the requested form */
   FILE_VARIANTS,           /* kernels for further machines, if any: one file for each */
@@ -111,7 +111,8 @@ typedef struct Backend {
   const char *compilers;   /* compilers that `images` uses, for `tgc devices` */
   const char *(*flags)(Ctx *c, const ImageOrder *order); /* flags for the compiler that builds the bundle; NULL: the target's */
   size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* host memory of a context */
-  /* lines before the kernels, and options of the driver's compiler; NULL: none. needs: TGCRT_NEEDS_ bits */
+  /* pragmas appends lines that stand before the kernels; options appends options of the driver's compiler. NULL: there are none.
+   * needs: TGCRT_NEEDS_ bits */
   void (*pragmas)(const Target *t, uint32_t needs, Sb *out);
   void (*options)(const Target *t, bool keep_denormals, Sb *out);
   bool sizes;              /* loops of its kernels can end at sizes of the run (--dim NAME=LOW:HIGH) */
@@ -119,8 +120,8 @@ typedef struct Backend {
   bool schedules;          /* its compiler can order instructions for one CPU, which --cpu names */
   /* ---- support of operations ---- */
   const struct Dialect *dialect; /* spellings of a language like C (backends/dialect.h); NULL: another kind of language */
-  /* Whether op has a form for vectors of this many lanes; otherwise legalize.c splits it. d: type of the result; operand: of the
-   * last operand */
+  /* Whether op has a form for vectors of this many lanes; otherwise legalize.c splits it. d: type of the result. operand: type of
+   * the first operand, or of the values that a WHERE selects or a DOT multiplies */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes);
   /* Appends kernel k as source text: a function whose name is the letter k and the kernel's number. Kernels whose texts are equal
    * from the first '(' on share one function. For a device: a function for each launch, with KERNEL_NUMBER in place of the
@@ -132,7 +133,8 @@ typedef struct Backend {
    * the bundle's user compiles the text. */
   Bytes (*build)(Ctx *c, const Target *t, const Code *code, bool assembly);
   /* Compiles and loads the kernels of a plan. Kernel number I has a function void cI(void *const *buffers), which runs all of its
-   * chunks; buffers[i] is the memory of Kernel.bufs[i]. Behind them is the table of sizes, if the kernel asks for sizes of a run. */
+   * chunks; buffers[i] is the memory of Kernel.bufs[i]. If the kernel asks for sizes of a run, the last element of buffers[] is
+   * the table of sizes. */
   struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, OptLevel opt_level);
   void *(*symbol)(struct LoadedCode *code, const char *name); /* address of such a function */
   const char *(*version)(Ctx *c); /* version of the compiler behind `load` or `images`; NULL: not available */

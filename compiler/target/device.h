@@ -17,10 +17,10 @@ enum { /* bits of features; bundles use the same values */
 #undef DEVICE_FEATURE
 };
 
-/* Costs in instructions. The first four count those of a thread. copy: copying an element into a panel. request: a thread's share
- * of a request for a whole segment. barrier: a barrier of 256 threads. term: loop overhead for one term of a sum. The last two
- * count instructions that the threads of a unit could run meanwhile. memory: loading or storing an element in global memory.
- * launch: the start of a further launch. */
+/* Costs in instructions. The first four count instructions of a thread. copy: copying an element into a panel. request: a
+ * thread's share of a request for a whole segment. barrier: a barrier of 256 threads. term: loop overhead for one term of a sum.
+ * The last two count instructions that the threads of a unit could run meanwhile. memory: loading or storing an element in global
+ * memory. launch: the start of a further launch. */
 typedef struct DeviceCosts { double copy, request, barrier, term, memory, launch; } DeviceCosts;
 
 typedef struct Device {

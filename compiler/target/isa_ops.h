@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* isa_ops.h: dot-product and matrix instructions as data. An instruction has a sum for each row of operand x and each lane of
- * operand y. It adds to each sum the products of this row's elements and this lane's elements. A group is the contiguous elements
- * of a row or lane that it multiplies at a time. */
+/* isa_ops.h: dot-product and matrix instructions as data. An instruction has a sum for each pair of a row of operand x and a
+ * lane of operand y. To this sum it adds the products of the row's and the lane's elements. A group is the contiguous elements of
+ * a row or lane that the instruction multiplies at a time. */
 #ifndef TGC_ISA_OPS_H
 #define TGC_ISA_OPS_H
 #include "target.h"
