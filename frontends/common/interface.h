@@ -18,7 +18,7 @@ typedef struct IoOptions {
   TextList converts;        /* NAME=FORM,... as convert.c reads it */
 } IoOptions;
 
-/* The constant k as a tensor of the input's type and shape. Fails if it has another type, or another number of elements. */
+/* The constant k as a tensor of the input's type and shape. Fails if k has another type, or another number of elements. */
 Tensor const_input(Ctx *c, const ConstInput *k, const GIO *input);
 const ConstInput *const_find(const IoOptions *f, const char *name); /* the constant for this input; NULL: none. f may be NULL */
 /* Fails if there is a constant for a name that none of the n inputs has. */
