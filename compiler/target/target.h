@@ -95,8 +95,8 @@ bool target_scales(const Target *t, DType d, int lanes);
 extern const Target device_targets[];                 /* .isa NULL ends it; each has .dev */
 const Target *device_target(const char *isa);         /* NULL: there is no device of that name */
 /* device_named: the row with features added or removed by the text `more` ("+f16-dotprod"); NULL: *why says what is wrong with
- * it. device_with: the row with those features of `set` (DEVF_ bits) that the device may have, and no others. Results live in arena
- * `a`. */
+ * it. device_with: the row with those features of `set` (DEVF_ bits) that the device may have, and no others. Results live in
+ * arena `a`. */
 const Target *device_named(Arena *a, const Target *row, const char *more, const char **why);
 const Target *device_with(Arena *a, const Target *row, uint32_t set);
 /* Whether the device converts halves by instructions. These may flush denormals, so t->flushes must be set. Otherwise integer

@@ -22,8 +22,8 @@ typedef void (*BuildFn)(Build *b);
 /* One form of one operator. A form is valid in the opset versions `since` to `until` of the operator's domain.
  * types: a letter for the type of each input; the last letter holds for all further inputs. f: float. i: integer. u: u8. n:
  *   number. b: bool. a: any type. z: string. s: sequence. q: a tensor of any type, a sequence or an optional. ^: the type of the
- *   input before. =: the type of the first input. w: a float, computed in f32; if the input is narrower, the driver widens it to
- *   f32 for the builder, and rounds the results once.
+ *   input before. =: the type of the first input. w: a float. If w is the first letter and the first input is narrower than f32,
+ *   the driver widens all inputs to f32 for the builder, and rounds the results once.
  * attrs: a word name:kind for each attribute. Kinds are i int, f float, s string, t tensor, g graph, y type; I, F and S are their
  *   lists. A limit may follow: >=N for an int or for each int of a list, {A|B} for a string. At the end ! says that the
  *   attribute is required, and =V gives the default value V. */
@@ -145,15 +145,15 @@ static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ?
 void *grown(Build *b, void *p, size_t n, size_t size);
 
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
-/* Call too_much for a model that is valid but exceeds a limit of tgc. In a side of an If, `bad` only makes tgc drop the side, as one that never
- * runs; `too_much` makes tgc refuse the model. */
+/* Call too_much for a model that is valid but exceeds a limit of tgc. In a side of an If, `bad` only makes tgc drop the side, as
+ * one that never runs; `too_much` makes tgc refuse the model. */
 #define too_much(b, ...) (*(b)->beyond = true, bad(b, __VA_ARGS__))
 
 /* ---- builder.c: builds one ONNX node after the other ---- */
 Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o);
-void become(Build *b, const char *op);          /* makes b->row the newest form of op; attributes of the same names are kept */
-void build_newest(Build *b);                    /* builds the ONNX node by the newest form of its own operator */
-/* The result of the ONNX operator op for nin inputs. n attributes are given; the others have their defaults. */
+void become(Build *b, const char *op);          /* makes b->row ai.onnx's newest form of op; keeps attributes of equal names */
+void build_newest(Build *b);                    /* builds the ONNX node by the newest form of its operator's name in ai.onnx */
+/* The result of the operator op of ai.onnx for nin inputs. n attributes are given; the others have their defaults. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
 /* the same for an operator with nout results, which go to `out` */
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
@@ -166,7 +166,7 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
  * mostly with n = 0. */
 void spend(Build *b, int64_t n);
 bool unrolled_too_far(const Build *b);          /* whether that sum exceeds the limit */
-int64_t nodes_made(const Build *b);             /* graph nodes made so far for the current node of the main graph */
+int64_t nodes_made(const Build *b);             /* nodes, or memory for as many, made for the main graph's current ONNX node */
 /* ---- loops of the graph, of `trips` iterations ----
  * loop_begin: begins a loop and returns its number. -1: the builder shall copy the body for each iteration, because there are few
  * iterations, another loop is being built, or a limit is reached. loop_end: ends the loop. loop_spend: adds to the count for the
