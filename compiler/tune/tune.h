@@ -39,12 +39,12 @@ Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ o
 void lock_report(Ctx *c, const Lock *l);             /* warns of lines without a nest in the model */
 /* Gives each nest of the plan a line with its complete schedule. A line whose schedule the plan uses keeps its time and note. */
 void lock_complete(Ctx *c, Lock *l, const Plan *p);
-void lock_write(Ctx *c, Lock *l, const char *path);  /* sorted; writes all or nothing; fails with EX_NOWRITE */
+void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts lines; writes all or nothing; fails with EX_NOWRITE */
 
 /* ---- machine_key.c ---- */
 /* The place for which times hold: machine and compiler, or device and driver. text: in words; id: digest of the text */
 typedef struct Place { const char *text; char id[65]; } Place;
-#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable that names the default device, as in bundles called net */
+#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable that names the default device; bundles called net read it, too */
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* appends the words of s, which blanks separate; s may be NULL */
 void compiler_words(Ctx *c, Words *out);             /* appends the words of the environment variable CC, or "cc" */
@@ -132,7 +132,7 @@ typedef struct Trial {     /* a schedule of a nest that was tried */
   double spread;           /* spread of the middle half of the samples, divided by their median; not stored */
   const char *why;         /* if failed: the reason */
   bool varied;             /* neighbours of the schedule were tried in this session */
-  bool rejected;           /* in this session the schedule did not win in the whole model */
+  bool rejected;           /* in this session it did not win in the whole model, or its results were wrong or not compared */
 } Trial;
 typedef VEC(Trial) Trials;
 /* The best schedule of a nest. beam: width of the search that found it; 0: the search is not finished */
@@ -187,11 +187,11 @@ typedef struct Child {
 /* Starts a child process, which dies with its parent. Returns true in the child, where standard input and output are the pipes;
  * returns false in the parent. log: file for the child's standard error */
 bool child_begin(Ctx *c, Child *k, const char *log);
-/* The next line of the child. False: none came in this time, or the child's output has ended (*ended) */
+/* The next line of the child. False: no line came within `seconds`, or the child's output has ended (*ended) */
 bool child_line(Child *k, double seconds, Sb *line, bool *ended);
 int child_end(Child *k);                             /* kills the child's whole group, and returns the child's wait status */
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* sends a line to the parent */
-const char *why_ended(Ctx *c, int status);           /* in words */
+const char *why_ended(Ctx *c, int status);           /* the child's wait status in words */
 void child_limits(int cpu_seconds, int64_t memory);  /* limits this process; memory: bytes, 0: no new limit */
 /* Call it in the leader of a process group. It sets the leader's signals so that the group ends when the leader's parent dies. */
 void child_signals(void);

@@ -70,8 +70,8 @@ typedef struct OnnxNode {
   const char *name;           /* may be "" */
   const char *text;           /* "node 17 'conv1' (Conv, opset 11)": names the node in messages and reports */
   int64_t opset;              /* opset version of the domain for this node; 0: the domain is not imported */
-  uint32_t index;             /* place in the main graph's list of the file, from 0. A node of a body or of an inlined function has
-                                 the index of the main graph's node around it */
+  uint32_t index;             /* place in the file's main graph, from 0; a node of a body or of an inlined function has the index
+                                 of the main graph's node around it */
   uint32_t nin, nout, nattr;
   const OnnxId *in, *out;     /* 0: omitted; nin and nout do not count omitted values at the end */
   const OnnxAttr *attr;
