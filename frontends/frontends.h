@@ -9,16 +9,16 @@
 /* STRING_BYTES: the default of --string-bytes. STRING_MOST: most bytes of a string in a model or in data */
 enum { STRING_BYTES = 64, STRING_MOST = 1 << 16 };
 typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from --dim batch=4 */
-/* From --dim seq=8:512:8@128. dim: entry of LoadOptions.dims, whose value is the greatest size. typical 0: not given */
+/* From --dim seq=8:512:8@128. dim: index in LoadOptions.dims, where the value is the greatest size. typical 0: not given */
 typedef struct DimRange {
   int dim;
   int64_t low, step, typical;
 } DimRange;
 
 typedef struct LoadOptions {
-  const DimValue *dims;    /* Values of dimensions that the model leaves open. Several names are looked up in turn, and the first
-                              one found counts: "input:axis", the dim_param, "#input:axis", "#J:axis" for input number J, "all".
-                              Names with # give the shapes of the user's data files. */
+  const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. For an open one,
+                              further names are looked up in turn until one is found: the dim_param, "#input:axis", "#J:axis"
+                              for input number J, "all". Names with # give the shapes of the user's data files. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded: runs report no index out of range (--no-index-status) */
@@ -85,7 +85,7 @@ void onnx_quant_observe(OnnxQuant *q, Sb *out); /* writes the model with the val
  * layer, whether it is computed in 8 bits; else it stays in floats. Returns the number of values in 8 bits. */
 size_t onnx_quant_write(OnnxQuant *q, const float (*range)[2], const bool *in8, Sb *out);
 /* Writes the switched model, which computes each layer in 8 bits and in floats. It has a further input, a switch, for each layer
- * and for each value; the switch selects one of the two. The outputs are those of the quantised model, except that sums may be
+ * and for each value; the switch selects 8 bits or floats. The outputs are those of the quantised model, except that sums may be
  * added in another order. */
 void onnx_quant_switched(OnnxQuant *q, const float (*range)[2], Sb *out);
 void onnx_quant_switches(const OnnxQuant *q, const bool *in8, bool *out); /* out: the values of the switches for the choice in8 */

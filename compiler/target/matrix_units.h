@@ -31,7 +31,7 @@ const MatrixUnit *matrix_unit_named(const char *s, size_t n);   /* NULL: there i
 const MatrixUnit *device_matrix_unit(const Device *d, int i);   /* unit number i of the device; NULL: it has fewer */
 bool device_multiplies(const Device *d, DType factor);          /* a matrix unit of d takes such factors; d may be NULL */
 
-bool unit_is_whole(const MatrixUnit *u);                        /* it reads and writes whole matrices */
+bool unit_is_whole(const MatrixUnit *u);                        /* u reads and writes whole matrices */
 int unit_extent(const MatrixUnit *u, char dimension);           /* dimension: 'm', 'n' or 'k' */
 int unit_elements(const MatrixUnit *u, Matrix x);               /* elements of a fragment */
 DType unit_type(const MatrixUnit *u, Matrix x);
@@ -39,6 +39,6 @@ DType unit_type(const MatrixUnit *u, Matrix x);
 const char *matrix_dimensions(Matrix x);
 /* The index along a dimension ('m', 'n' or 'k') of element e of a thread's fragment of matrix x */
 int unit_place(const MatrixUnit *u, Matrix x, char dimension, int thread, int e);
-/* The same as an index expression; thread and e are index expressions, too */
+/* The result of unit_place as an index expression; thread and e are index expressions, too */
 Ref unit_index(IR *ir, const MatrixUnit *u, Matrix x, char dimension, Ref thread, Ref e);
 #endif

@@ -20,8 +20,8 @@ enum { /* bits of features; bundles use the same values */
  * many as a page. L2_WAYS: least number of ways of the second level. */
 enum { LINE_BYTES = 64, L1_SETS = 64, L2_WAYS = 8 };
 
-/* Most vectors of a row of elements that a kernel keeps in variables from its reductions to its stores. Variables that get no
- * register are on the stack. */
+/* A kernel may keep a row of results in variables from its reductions to its stores: at most so many vectors. Variables that get
+ * no register are on the stack. */
 enum { ROW_VECTORS = 32 };
 
 typedef struct Target {
@@ -64,7 +64,7 @@ extern const Target targets[];                        /* .isa NULL ends it */
 const Target *target_find(Arena *a, const char *text, const char **why);
 /* The architecture of an LLVM triple, and the row for it without --isa; ARCH_ANY: unknown to tgc. */
 Arch triple_arch(const char *triple, const char **isa);
-const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu); /* t with these; NULL: as in t */
+const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu); /* NULL: t's triple, any cpu */
 const Target *target_in_order(Arena *a, const Target *t); /* sets in_order; also, the C compiler may not fuse multiply-adds */
 const Target *target_flushing(Arena *a, const Target *t); /* sets flushes */
 void target_facts(const Target *t, Sb *o);            /* all facts that schedules may depend on, as one line */
@@ -75,17 +75,18 @@ int target_least_vector(const Target *t);             /* bytes of the shortest v
 bool target_is_bare(const Target *t);                 /* t has no operating system */
 const char *target_tools(const Target *t);            /* prefix of the names of GNU tools for t: "arm-none-eabi-" or "" */
 const char *target_machine_flags(Arena *a, const Target *t); /* the part of cflags that all code for the machine needs */
-/* t has an instruction that converts this number of floats to bf16, and may flush denormals, as this instruction does. */
+/* t has an instruction that converts this number of floats to bf16. The instruction flushes denormals, so t->flushes must be
+ * set. */
 bool target_rounds(const Target *t, int lanes);
 /* t's registers have 32 bits, so indices are computed in 32 bits if their bounds allow it (lower/narrow.c). */
 bool target_counts_in_32(const Target *t);
 DType target_count(const Target *t);                  /* the type of chunk numbers in code for a CPU */
-/* t has an instruction that rounds a scalar of type `from` to the nearest integer, as i32. A few further instructions saturate it
- * to type `to`. */
+/* t has an instruction that rounds a scalar of type `from` to the nearest integer, as i32. A few further instructions saturate
+ * the integer to type `to`. */
 bool target_rounds_to_int(const Target *t, DType from, DType to);
-/* t has an instruction that rounds so many floats to i32, for the C backend's helper `pack`, which makes bytes of them. */
+/* t has an instruction that rounds this number of floats to i32, for the C backend's helper `pack`, which makes bytes of them. */
 bool target_packs(const Target *t, int lanes);
-/* t has an instruction that multiplies pairs of words and adds them up in so many lanes of i32. */
+/* t has an instruction that multiplies pairs of words and adds the products up in this number of lanes of i32. */
 bool target_adds_words(const Target *t, int lanes);
 /* t has an instruction that multiplies this number of lanes of type d by powers of two (SCALB). */
 bool target_scales(const Target *t, DType d, int lanes);
@@ -94,14 +95,14 @@ bool target_scales(const Target *t, DType d, int lanes);
 extern const Target device_targets[];                 /* .isa NULL ends it; each has .dev */
 const Target *device_target(const char *isa);         /* NULL: there is no device of that name */
 /* device_named: the row with features added or removed by the text `more` ("+f16-dotprod"); NULL: *why says what is wrong with
- * it. device_with: the row with those features of `set` (DEVF_ bits) that it may have, and no others. Results live in arena
- * `a`. */
+ * it. device_with: the row with those features of `set` (DEVF_ bits) that the device may have, and no others. Results live in
+ * arena `a`. */
 const Target *device_named(Arena *a, const Target *row, const char *more, const char **why);
 const Target *device_with(Arena *a, const Target *row, uint32_t set);
 /* Whether the device converts halves by instructions. These may flush denormals, so t->flushes must be set. Otherwise integer
  * arithmetic converts halves. */
 bool target_converts_halves(const Target *t);
-/* The CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: of some number */
+/* The CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: asks for vectors of any number */
 bool target_sums_halves(const Target *t, int lanes);
 bool target_has_threads(const Target *t);             /* many threads run a program for t (docs/ir.md, "Device programs") */
 void device_facts(const Device *d, Sb *o);            /* the device's part of target_facts */
@@ -109,5 +110,5 @@ void device_facts(const Device *d, Sb *o);            /* the device's part of ta
 /* ---- host.c ---- */
 Arch host_arch(void);                                 /* ARCH_ANY: tgc has no rows for this machine */
 uint32_t host_features(void);                         /* FEAT_ bits that the CPU and the operating system have */
-void host_sizes(Target *t);                           /* caches and cores; unknown sizes stay as they are */
+void host_sizes(Target *t);                           /* sets t's caches and cores to this CPU's; unknown ones stay */
 #endif

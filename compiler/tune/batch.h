@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.h: internals of the tuner's batches. A batch is a child process with some candidates of a task; each candidate is a
- * schedule, and a kernel of the batch's plan. candidate_lower.c makes programs of the kernels and prices them. candidate_build.c
- * makes code. race.c times it, candidate_verify.c compares its results, and batch.c controls the steps. For devices,
- * candidate_device.c makes the code and runs it, and candidate_images.c compiles it for drivers that take no text. A batch talks
- * to the tuner by lines on its standard output. */
+ * schedule, which becomes a kernel of the batch's plan. candidate_lower.c makes programs of the kernels and prices them.
+ * candidate_build.c makes code. race.c times it, candidate_verify.c compares its results, and batch.c controls the steps. For
+ * devices, candidate_device.c makes the code and runs it, and candidate_images.c compiles it for drivers that take no text. A
+ * batch talks to the tuner by lines on its standard output. */
 #ifndef TGC_BATCH_H
 #define TGC_BATCH_H
 #include "../target/device_driver.h"
@@ -28,14 +28,14 @@ typedef struct Batch {
   Child child;
   double best;             /* seconds of the fastest run so far */
   Given given;
-  /* the current candidates: a kernel each. Arrays are by number of the kernel */
+  /* the current candidates: one kernel of the plan for each. The arrays below are by the kernel's number in the plan */
   Plan plan;
   VEC(int) kept;           /* the candidate's index in the list `which` */
   VEC(RunFn) run;          /* the candidate's function, in the process that times */
   VEC(const char *) libs;  /* not by kernel: paths of compiled libraries */
   VEC(int) lib_of, at_in;  /* the candidate's library, as index in libs; index of its function in the library's table */
   bool *bad;               /* the candidate failed, and is not run again */
-  bool *in_program;        /* on a device: the driver takes the candidate */
+  bool *in_program;        /* on a device: the candidate is in the program that the driver gets */
   Time *time;              /* measured times; warm 0: not measured */
 } Batch;
 
@@ -49,16 +49,17 @@ const Kernel *plan_add(Plan *p, Ref nest, const char *opts); /* adds the nest wi
 double program_cycles(const Lab *b, const Refs *prog, const CacheState *state);
 
 /* ---- candidate_build.c ---- */
-void read_headers(Lab *lab);       /* precompiles headers such as immintrin.h, once enough candidates have included them */
-/* Call it in the tuner before it forks: Lab.screen compiles the incumbent once, and all batches inherit the code */
+void read_headers(Lab *lab);       /* precompiles headers such as immintrin.h, once enough files have included them */
+/* Call it in the tuner before it forks. Lab.screen compiles the incumbent, unless it is too long, and all batches inherit the
+ * code. */
 void ready_incumbent(Lab *lab, const Task *t);
-const Ready *find_ready(const Batch *b); /* the compiled incumbent; NULL: it is not compiled */
-/* Appends kernels first to first + n - 1 as C. For kernel number I there is also a function cI that calls it. All these functions
- * have the type RunFn, and a table lists them. */
+const Ready *find_ready(const Batch *b); /* the incumbent's entry in Lab.ready; NULL: there is none */
+/* Appends kernels first to first + n - 1 as C. For kernel first + I there is also a function cI that calls the kernel. The
+ * functions cI have the type RunFn, and a table lists them. */
 void write_source(Batch *b, int first, int n, Sb *out);
 /* Compiles all candidates that Lab.built does not have. Reports those that the compiler refuses, and marks them as bad. */
 void build_all(Batch *b);
-bool take_built(Batch *b, const char *line); /* in the tuner: notes a line of build_all in Lab.built; false: another line */
+bool take_built(Batch *b, const char *line); /* in the tuner: notes a line that build_all sent; false: another line */
 void load_libraries(Batch *b);     /* call it in the process that runs the code */
 
 /* ---- job_nest.c ---- */
@@ -84,7 +85,7 @@ void caches_place(const Target *t, void *other, const Placed *x, int n);
 /* How candidates run in the process that times them. This process ends if a candidate cannot run. self: what `begin` returned */
 typedef struct Course {
   void *(*begin)(Batch *b);
-  double (*once)(void *self, int kernel, int repeat); /* seconds of a run, the mean of `repeat` runs */
+  double (*once)(void *self, int kernel, int repeat); /* seconds of a run: the mean of `repeat` runs, on a device the least */
   void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold); /* the same, warm and cold (Time) */
 } Course;
 void race_all(Batch *b, bool quick); /* times candidates that are not bad; reports crashes and hangs; quick: for the screen */
@@ -92,11 +93,11 @@ void race_all(Batch *b, bool quick); /* times candidates that are not bad; repor
 /* ---- candidate_device.c ---- */
 extern const Course device_course;
 void device_build(Batch *b);       /* the work before the race: compiles images, if the driver takes no text */
-/* Most seconds that the driver may take to make a program, or to run a kernel for the first time. incumbent: it may take
- * longer */
+/* Most seconds that the driver may take to make a program, or to run a kernel for the first time. incumbent: the program
+ * or kernel is the incumbent's, which may take longer */
 double driver_limit(const Batch *b, bool incumbent);
 /* Call it if the driver refuses the program of all candidates. Reports candidates that the driver refuses even alone, and marks
- * them as bad. If there are none, it leaves out half of the candidates. */
+ * them as bad. If the driver takes each candidate alone, half of the candidates are left out. */
 void device_refused(Batch *b, const char *why);
 void device_pass_on(const char *line); /* if the line says that the device or the compiler is gone: tells the tuner, and
                                           ends this process */
@@ -108,7 +109,8 @@ void device_outputs(Batch *b, void *session, int kernel, int seed, bool hard, vo
 
 /* ---- candidate_images.c ---- */
 typedef VEC(tgcrt_image) NetImages; /* images as the runtime takes them */
-ImageOrder candidate_order(const Lab *lab, const char *file, Bytes text); /* file: the text's name in messages */
+/* The order for Backend.images to compile a text of candidates; file: the text's name in messages */
+ImageOrder candidate_order(const Lab *lab, const char *file, Bytes text);
 /* Appends the images of a text to out. Call it in a child, because the process ends if there is no compiler. Returns NULL, or why
  * there are no images */
 const char *candidate_images(const Lab *lab, const char *text, NetImages *out);

@@ -39,12 +39,12 @@ Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ o
 void lock_report(Ctx *c, const Lock *l);             /* warns of lines without a nest in the model */
 /* Gives each nest of the plan a line with its complete schedule. A line whose schedule the plan uses keeps its time and note. */
 void lock_complete(Ctx *c, Lock *l, const Plan *p);
-void lock_write(Ctx *c, Lock *l, const char *path);  /* sorted; writes all or nothing; fails with EX_NOWRITE */
+void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts lines; writes all or nothing; fails with EX_NOWRITE */
 
 /* ---- machine_key.c ---- */
 /* The place for which times hold: machine and compiler, or device and driver. text: in words; id: digest of the text */
 typedef struct Place { const char *text; char id[65]; } Place;
-#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable that names the default device, as in bundles called net */
+#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable that names the default device; bundles called net read it, too */
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* appends the words of s, which blanks separate; s may be NULL */
 void compiler_words(Ctx *c, Words *out);             /* appends the words of the environment variable CC, or "cc" */
@@ -57,14 +57,16 @@ Place place_here(Ctx *c, const Backend *b, const char *device); /* the same, but
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
 
-/* Place p for decisions. It includes `wanted`, the target and the options as text, because keys of nodes do not cover these */
+/* Place p for decisions. wanted: a text of the target and the options. The place includes `wanted`, because keys of nodes do not
+ * cover the target and the options. */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
 Place place_with(Ctx *c, const Place *p, const char *state); /* place p for times with the data in this state (CacheState.text) */
 const char *cpu_identity(Arena *a);                  /* this CPU: its name, features and caches */
 
 /* ---- paired.c ---- */
-/* The quotient of times with a change and times without it, from n pairs of processes that run side by side. ratio: geometric
- * mean; low, high: ends of its 90 % confidence interval, Student's for the logarithms. n 1: no interval, so high is infinite */
+/* The quotient of times with a change and times without it. A pair is one process with the change and one without. n: number of
+ * pairs. ratio: geometric mean; low, high: ends of its 90 % confidence interval, Student's for the logarithms. n 1: no interval,
+ * so high is infinite */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
 Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: by pair, the logarithm of the quotient */
 
@@ -76,10 +78,10 @@ bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *te
 /* ---- cache_state.c: where a nest finds its data in a run of the whole model ---- */
 typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
 extern const char *const cache_level_name[LEVELS];
-typedef struct DataSeen {   /* a buffer of a nest that kernels of a model use several times */
+typedef struct DataSeen {   /* a buffer of a nest; a model may use the nest several times */
   int buf;                 /* number of the buffer in the first use of the nest */
   bool written;            /* the nest stores to it */
-  int at[LEVELS];          /* by level: uses of the nest that find the buffer there */
+  int at[LEVELS];          /* by level: number of uses of the nest that find the buffer there */
   MemoryLevel level;       /* the median */
 } DataSeen;
 typedef struct CacheState {
@@ -91,7 +93,7 @@ typedef struct CacheState {
 MemoryLevel **cache_levels(const Plan *p, const Target *t);
 /* Adds a use of the nest, in this kernel. level: by buffer of the kernel, as cache_levels returns it */
 void cache_state_see(CacheState *s, const Plan *p, int kernel, Ref nest, const MemoryLevel *level);
-void cache_state_close(Ctx *c, CacheState *s);       /* all uses were seen: makes the text */
+void cache_state_close(Ctx *c, CacheState *s);       /* call it after the last use: sets levels and text */
 MemoryLevel cache_state_level(const CacheState *s, const IR *ir, int buf); /* the level of a buffer in this state */
 
 /* ---- tool.c: compilers and linkers ---- */
@@ -117,8 +119,9 @@ typedef struct ToolEnd {
   int status;              /* if none of these holds: the tool's wait status */
 } ToolEnd;
 ToolEnd tool_run(const Tool *t);
-/* The exit code that follows from *e; 0: success. Otherwise *why has the tool's name and its last line. EX_MISSING, EX_NOWRITE
- * and EX_RETRY mean that the machine prevents the tool from running; EX_BUG, that the tool works and refuses its input. */
+/* The exit code that follows from *e; 0: success. Otherwise *why has the tool's name and the reason. EX_MISSING: there is no
+ * tool that works. EX_NOWRITE, EX_RETRY: the machine is to blame, or the time limit. EX_BUG: the tool works, and refuses its
+ * input. */
 int tool_judge(Ctx *c, const Tool *t, const ToolEnd *e, const char **why);
 
 /* ---- store.c: measurements in an SQLite file ---- */
@@ -129,13 +132,14 @@ typedef struct Trial {     /* a schedule of a nest that was tried */
   double spread;           /* spread of the middle half of the samples, divided by their median; not stored */
   const char *why;         /* if failed: the reason */
   bool varied;             /* neighbours of the schedule were tried in this session */
-  bool rejected;           /* in this session the schedule did not win in the whole model */
+  bool rejected;           /* in this session it did not win in the whole model, or its results were wrong or not compared */
 } Trial;
 typedef VEC(Trial) Trials;
 /* The best schedule of a nest. beam: width of the search that found it; 0: the search is not finished */
 typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner;
 typedef struct Store Store;
-/* NULL: there is no file, and `create` is false. If the file cannot be written, warns and keeps rows in memory */
+/* create: the store is for writing; if the file cannot be written, warns and keeps rows in memory. Otherwise the result is NULL
+ * if there is no file, or if it cannot be used. */
 Store *store_open(Ctx *c, const char *path, bool create);
 const char *store_path(Ctx *c, const char *given);   /* `given`, or the usual path of the store's file; NULL: no home is known */
 void store_close(Store *s);
@@ -150,16 +154,16 @@ bool store_commit(Store *s);                         /* false: the rows are only
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
-/* The store as a source of schedules. place_find takes a while. So the source calls it only if the store has, for any place, a
- * schedule of a nest that it is asked about. */
+/* The store as a source of schedules. place_find takes a while. So the source first calls it when it is asked
+ * about a nest for which the store has a schedule, of whatever place. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- store_decision.c: decisions of passes that were measured in whole models ---- */
 /* Returns the value of the decision about this node or kernel, in c->model. NULL: none is stored. */
 const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, const char *key);
 bool store_put_decision(Store *s, const Place *p, const Decision *d); /* false: it cannot be written */
-/* The store as a source of decisions; NULL: it has none. The source calls place_find when a pass first asks. wanted: as in
- * place_for */
+/* The store as a source of decisions; NULL: it has none, or b has a driver. The source calls place_find when a pass first
+ * asks. wanted: as in place_for */
 DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *wanted);
 
 /* ---- log.c: the store as text ---- */
@@ -180,16 +184,17 @@ typedef struct Child {
   int to, from;            /* pipes to its standard input and from its output; -1: closed */
   Sb in;                   /* output that was read, but not yet used */
 } Child;
-/* Starts a child, which dies with its parent. In the child, it returns true, and standard input and output are the pipes. In the
- * parent, it returns false. log: file for the child's standard error */
+/* Starts a child process, which dies with its parent. Returns true in the child, where standard input and output are the pipes;
+ * returns false in the parent. log: file for the child's standard error */
 bool child_begin(Ctx *c, Child *k, const char *log);
-/* The next line of the child. False: none came in this time, or the child's output has ended (*ended) */
+/* The next line of the child. False: no line came within `seconds`, or the child's output has ended (*ended) */
 bool child_line(Child *k, double seconds, Sb *line, bool *ended);
 int child_end(Child *k);                             /* kills the child's whole group, and returns the child's wait status */
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* sends a line to the parent */
-const char *why_ended(Ctx *c, int status);           /* in words */
+const char *why_ended(Ctx *c, int status);           /* the child's wait status in words */
 void child_limits(int cpu_seconds, int64_t memory);  /* limits this process; memory: bytes, 0: no new limit */
-void child_signals(void);                            /* the leader of a process group ends its group when its parent dies */
+/* Call it in the leader of a process group. It sets the leader's signals so that the group ends when the leader's parent dies. */
+void child_signals(void);
 
 /* ---- batch.c ---- */
 /* The screen (Lab.screen) is a backend that compiles candidates faster than the compiler of bundles does, to sort out slow ones.
@@ -203,8 +208,8 @@ typedef struct Candidate {
   double warm, cold, spread; /* as in Trial */
   const char *why;         /* if it failed: the reason */
 } Candidate;
-enum { SCREENED_KEEP = 2 }; /* candidates of a task that go to the compiler after the screen */
-/* A candidate by index in Task.cand (0: none), and its time divided by the incumbent's, both with the screen's code */
+enum { SCREENED_KEEP = 2 }; /* most candidates of a task that go to the compiler after the screen */
+/* A candidate by index in Task.cand (0: none), and its time divided by the incumbent's; both times are with the screen's code */
 typedef struct Quick { int place; double relative; } Quick;
 typedef struct Task {       /* candidates to try for one nest, in several batches */
   Ref nest;
@@ -215,7 +220,8 @@ typedef struct Task {       /* candidates to try for one nest, in several batche
   bool insists;            /* the incumbent goes to the compiler, even if no other candidate does */
   Quick quickest[SCREENED_KEEP]; /* candidates for the compiler, best first */
   int number;              /* number of the nest in a job */
-  const CacheState *state; /* where the nest's data are when it is timed; NULL: once in the caches, once after a flush of these */
+  const CacheState *state; /* where the nest's data are when it is timed; NULL: it is timed with them in the caches, and after a
+                              flush */
 } Task;
 typedef struct Built {     /* a candidate that was compiled in this session */
   const char *key, *opts;
@@ -226,7 +232,7 @@ typedef struct Built {     /* a candidate that was compiled in this session */
 typedef struct Ready {     /* an incumbent that the screen has compiled in the tuner; children inherit its code */
   const char *key, *opts;
   Kernel kernel;
-  void (*run)(void *const *); /* its function; NULL: each batch compiles it */
+  void (*run)(void *const *); /* its function; NULL: it is too long, so each batch compiles it */
 } Ready;
 typedef struct Lab {       /* state that all batches share */
   Ctx *ctx;
@@ -254,13 +260,13 @@ typedef struct Lab {       /* state that all batches share */
   int batches;             /* number of batches so far, for names of files */
   const char *header;      /* header file that was precompiled; it includes headers such as immintrin.h. NULL: none yet */
   int wanted_header;       /* number of files that included such headers before this one was precompiled */
-  VEC(Built) built;        /* incumbents and references, which later batches use again */
+  VEC(Built) built;        /* candidates and references whose code later batches use again */
   VEC(Ready) ready;        /* incumbents that the screen has compiled */
   double spent[SPENT_KINDS]; /* CPU seconds of all processes */
 } Lab;
-bool lab_run(Lab *b, Task *t);                   /* tries the candidates of the task; false: interrupted or out of time */
+bool lab_run(Lab *b, Task *t);                   /* tries the task's candidates; false: interrupted, out of time, or Lab.gone */
 /* Writes promising candidates of the task as files of a job to the scratch folder. False: time was up, the search was
- * interrupted, or tgc cannot lower a candidate. Then this candidate's outcome is OUT_FAILED */
+ * interrupted, or tgc cannot lower a candidate. In the last case the candidate's outcome is OUT_FAILED */
 bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */
@@ -268,7 +274,8 @@ double nest_cycles(const Lab *b, Ref nest, const char *opts); /* estimated from 
 
 /* ---- candidate_verify.c ---- */
 /* Compares the results of a schedule with those of the empty schedule, on random inputs and on hard ones (infinities, NaN,
- * denormals and the like). Returns NULL if they are equal, otherwise the difference. *late: there was not enough time */
+ * denormals and the like). Returns NULL if they agree up to rounding; else the difference, or why there is no comparison. *late:
+ * there was not enough time */
 const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts, bool *late);
 
 /* ---- search.c ---- */
@@ -285,14 +292,14 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
   const char *base, *best; /* schedules: that of the heuristic, and the best one known */
   const char *proven;      /* the best before this search, or a schedule that has since won in the whole model */
   const char *runner_up;   /* about as fast as the best, for a test in the whole model; NULL: there is none */
-  const char *elsewhere;   /* the winner without a state of the data, if there is none in this state; else NULL */
-  double base_us, best_us; /* microseconds of `base` and `best`, the mean of warm and cold; 0: unknown */
+  const char *elsewhere;   /* if the store has no winner for this state of the data: the winner without a state, or NULL */
+  double base_us, best_us; /* microseconds of `base` and `best`, the mean of warm and cold; estimates until they are measured */
   double slack;            /* microseconds that `base` takes in a run of the model above the roofline's time; 0: unknown */
   double best_warm, best_cold; /* times of `best`, in microseconds */
   double cycles;           /* estimated cycles of `base` */
-  bool begun;              /* the heuristic's best were tried in this session */
+  bool begun;              /* the heuristic's best schedules were tried in this session */
   int stale;               /* generations without progress */
-  VEC(const char *) dropped; /* schedules rejected by their estimated cost, without being timed */
+  VEC(const char *) dropped; /* schedules dropped without being timed, mostly for their estimated cost */
   bool measured;           /* `best` was measured with the compiler's code; else its time is an estimate */
   double screen_us;        /* the incumbent's microseconds with the screen's code, by which times of `screened` are scaled; 0
                               after the incumbent was measured with the compiler's code */
@@ -308,7 +315,7 @@ typedef struct Tuner {
   Place place;             /* place of the times with the compiler's code */
   Place screened;          /* place of the times with the screen's code */
   bool stateful;           /* candidates are timed with their data where a run of the model finds them */
-  int beam;                /* width of the search: the best schedules that each generation varies */
+  int beam;                /* width of the search: how many of the best schedules a generation varies */
   int64_t trials;          /* most trials; 0: no limit */
   VEC(Goal) goals;
   bool compared;           /* a job has compared the results of the trials */
@@ -327,8 +334,8 @@ bool tune_run(Tuner *t);                             /* false: interrupted */
  * time is up */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest its winner, also in the store */
-/* Finds each nest's runner-up: the fastest trial that is neither the best nor the heuristic's schedule, if it takes little longer.
- * Its results are compared with those of the empty schedule. */
+/* Finds each nest's runner-up: the fastest trial that is neither the best nor the heuristic's schedule, if it takes little longer
+ * than the best. Its results are compared with those of the empty schedule. */
 void tune_runners_up(Tuner *t);
 /* Makes `opts` the best schedule of g, also in the store: the one that won in the whole model, or an earlier best */
 void goal_validated(Tuner *t, Goal *g, const char *opts);

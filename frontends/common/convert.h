@@ -26,7 +26,8 @@ typedef struct Spec {      /* a parsed option */
   Numbers mean, std, size, fill, axis, k, threshold, high, scale, zero; /* keys */
 } Spec;
 
-/* Builds a form for the model's input or output v. Adds the new inputs to g, and returns the converted value. */
+/* Builds a form for the model's input or output v. Adds the new inputs to g, and returns the converted value; 0: it has added the
+ * outputs to g itself. */
 typedef Ref ConvertFn(const Spec *s, Graph *g, const GIO *v);
 struct Form {
   const char *name;
@@ -36,7 +37,7 @@ struct Form {
   ConvertFn *build;
   /* where chroma lies: in one plane of pairs (TWO), in two planes (THREE), or beside brightness in four bytes (PACKED) */
   enum { PLANES_NONE, PLANES_TWO, PLANES_THREE, PLANES_PACKED } planes;
-  int u, v, y;             /* TWO: place of U and V in a pair. PACKED: places of U, V and the first brightness in four bytes */
+  int u, v, y;             /* TWO: places of U and V in a pair. PACKED: places of U, V and the first brightness in four bytes */
 };
 
 /* ---- convert_values.c ---- */

@@ -18,16 +18,17 @@ typedef struct IoOptions {
   TextList converts;        /* NAME=FORM,... as convert.c reads it */
 } IoOptions;
 
-/* The constant k as a tensor of the input's type and shape. Fails if it has another type, or another number of elements. */
+/* The constant k as a tensor of the input's type and shape. Fails if k has another type, or another number of elements. */
 Tensor const_input(Ctx *c, const ConstInput *k, const GIO *input);
 const ConstInput *const_find(const IoOptions *f, const char *name); /* the constant for this input; NULL: none. f may be NULL */
 /* Fails if there is a constant for a name that none of the n inputs has. */
 void consts_check(Ctx *c, const IoOptions *f, const GIO *inputs, size_t n);
-/* The graph with constants in place of inputs, for front ends that do not put them in place while they build. g is freed. */
+/* The graph with constants in place of inputs, for front ends that do not put them in place while they build. If there are
+ * constants, frees g; else returns g. */
 Graph *consts_bind(Ctx *c, const IoOptions *f, Graph *g);
 
-/* Renames inputs and outputs, then adds prologues, epilogues and conversions. load: reads a .tg file. Returns the new graph, or g
- * itself if no change is asked for. */
+/* Renames inputs and outputs, then adds prologues, epilogues and conversions. load: reads a .tg file. Frees g and returns the new
+ * graph; if nothing is added, returns g. */
 Graph *interface_apply(Ctx *c, const IoOptions *f, Graph *g, Graph *(*load)(Ctx *c, const char *path));
 
 /* convert.c: the small graph before an input, or after an output, that --convert describes. spec: the option without NAME=;

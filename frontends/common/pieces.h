@@ -10,7 +10,7 @@ Ref iota_axis(IR *ir, DType d, int64_t n, int axis, int rank); /* 0, 1, ..., n -
 /* n elements of an axis of x: begin, begin + step, ... */
 Ref shrink_axis(IR *ir, Ref x, int axis, int64_t begin, int64_t step, int64_t n);
 Ref without_axes(IR *ir, Ref x, uint32_t axes);                /* drops the axes in this mask of bits, which have extent 1 */
-/* Repeats along an axis `times` times. inner: each element in place (a, a, b, b); else the whole axis (a, b, a, b) */
+/* Repeats x along an axis `times` times. inner: each element in place (a, a, b, b); else the whole axis (a, b, a, b) */
 Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner);
 /* The elements of an axis of x with the n given indices, which are in range. If the indices follow a simple pattern, the result
  * needs no gather. */

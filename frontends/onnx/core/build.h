@@ -22,8 +22,8 @@ typedef void (*BuildFn)(Build *b);
 /* One form of one operator. A form is valid in the opset versions `since` to `until` of the operator's domain.
  * types: a letter for the type of each input; the last letter holds for all further inputs. f: float. i: integer. u: u8. n:
  *   number. b: bool. a: any type. z: string. s: sequence. q: a tensor of any type, a sequence or an optional. ^: the type of the
- *   input before. =: the type of the first input. w: a float, computed in f32; if the input is narrower, the driver widens it to
- *   f32 for the builder, and rounds the results once.
+ *   input before. =: the type of the first input. w: a float. If w is the first letter and the first input is narrower than f32,
+ *   the driver widens all inputs to f32 for the builder, and rounds the results once.
  * attrs: a word name:kind for each attribute. Kinds are i int, f float, s string, t tensor, g graph, y type; I, F and S are their
  *   lists. A limit may follow: >=N for an int or for each int of a list, {A|B} for a string. At the end ! says that the
  *   attribute is required, and =V gives the default value V. */
@@ -83,9 +83,9 @@ typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes; /* n values */
 
-/* A ragged result: its size depends on data. It has a fixed number of entries along one axis, and the first ones are valid. name:
- * the result's name. there: bool, one for each entry: it is valid. total: i64 of rank 0, the number of entries that the data
- * gives. room: entries that a bundle's output shows; further ones are cut off. */
+/* A ragged result: its size depends on data. It has a fixed number of entries along one axis. A run finds how many of the first
+ * ones are valid. name: the result's name. there: bool, one for each entry: it is valid. total: i64 of rank 0, the number
+ * of entries that the data gives. room: entries that a bundle's output shows; further ones are cut off. */
 typedef struct Count { const char *name; Ref there, total; int64_t room; } Count;
 typedef struct Ragged {
   int64_t most;         /* entries reserved for a ragged result, by --capacity; 0: the option is not given */
@@ -101,7 +101,8 @@ typedef struct Ragged {
 #define LIST_TAG 0x80000000u /* this bit is set in a Ref that is an index into Build.lists */
 static inline bool is_list(Ref r) { return r & LIST_TAG; }
 
-/* The output that ZipMap's table gets in addition: the labels of its columns. table: name of the table; name: of the labels */
+/* ZipMap's result is a table. If the labels of its columns are strings, the graph gets them as a further output. table: name of
+ * the table; name: of the further output */
 typedef struct Keys { const char *table, *name; Ref r; } Keys;
 typedef struct KeyList { Keys *p; size_t n; } KeyList;
 
@@ -121,7 +122,7 @@ struct Build {        /* the state of a builder */
   int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: its type is a DType */
   int result_narrow;  /* SmallType.onnx of the builder's first result */
   Ref *value;         /* by OnnxId: its node; 0: not built yet. For values defined in a body: the node of the current copy */
-  int64_t *unrolled;  /* the count that --max-unroll limits (budget.c), without the current node of the main graph */
+  int64_t *unrolled;  /* the count that --max-unroll limits (budget.c); nodes_made comes on top of it */
   Ref made_from;      /* first graph node made for the current node of the main graph */
   uint32_t loop_from; /* number of nodes in the IR when the last loop_begin began a loop */
   size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
@@ -133,8 +134,8 @@ struct Build {        /* the state of a builder */
   bool declared_count; /* the shapes that the model declares are right: the user has changed no extent, and --capacity is
                           not given */
   bool sized;         /* the graph is for a range of sizes: its form must not depend on extents (frontends/sized.c) */
-  bool doubtful;      /* the ONNX node is in a copy of a loop's body that may come after the loop's end. There even constant
-                         indices may be out of range */
+  bool doubtful;      /* the ONNX node is in a copy of a loop's body that may come after the loop's end. In such a copy even
+                         constant indices may be out of range */
 };
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
@@ -144,15 +145,15 @@ static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ?
 void *grown(Build *b, void *p, size_t n, size_t size);
 
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
-/* The same if the model is valid but exceeds a limit of tgc. In a side of an If, `bad` makes tgc drop the side, because it can
- * never run; this makes it fail. */
+/* Call too_much for a model that is valid but exceeds a limit of tgc. In a side of an If, `bad` only makes tgc drop the side, as
+ * one that never runs; `too_much` makes tgc refuse the model. */
 #define too_much(b, ...) (*(b)->beyond = true, bad(b, __VA_ARGS__))
 
 /* ---- builder.c: builds one ONNX node after the other ---- */
 Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o);
-void become(Build *b, const char *op);          /* makes b->row the newest form of op; attributes of the same names are kept */
-void build_newest(Build *b);                    /* builds the ONNX node by the newest form of its own operator */
-/* The result of the ONNX operator op for nin inputs. n attributes are given; the others have their defaults. */
+void become(Build *b, const char *op);          /* makes b->row ai.onnx's newest form of op; keeps attributes of equal names */
+void build_newest(Build *b);                    /* builds the ONNX node by the newest form of its operator's name in ai.onnx */
+/* The result of the operator op of ai.onnx for nin inputs. n attributes are given; the others have their defaults. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
 /* the same for an operator with nout results, which go to `out` */
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
@@ -165,11 +166,11 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
  * mostly with n = 0. */
 void spend(Build *b, int64_t n);
 bool unrolled_too_far(const Build *b);          /* whether that sum exceeds the limit */
-int64_t nodes_made(const Build *b);             /* graph nodes made so far for the current node of the main graph */
+int64_t nodes_made(const Build *b);             /* nodes, or memory for as many, made for the main graph's current ONNX node */
 /* ---- loops of the graph, of `trips` iterations ----
- * loop_begin: begins a loop and returns its number. -1: the builder shall make a copy of the body for each iteration, because
- * there are few of them, or because another loop is being built. loop_end: ends the loop. loop_spend: adds to the
- * count what the calls of all iterations need while compiling, which is less than copies of the body would. */
+ * loop_begin: begins a loop and returns its number. -1: the builder shall copy the body for each iteration, because there are few
+ * iterations, another loop is being built, or a limit is reached. loop_end: ends the loop. loop_spend: adds to the count for the
+ * calls of the loop's kernels, which tgc lists for all iterations. A call counts less than a copied node. */
 int loop_begin(Build *b, int64_t trips);
 void loop_end(Build *b);
 void loop_spend(Build *b, int64_t trips);
@@ -193,11 +194,11 @@ Ref scalar_in(Build *b, int k);                 /* input k, which has one elemen
 /* ---- inputs that must be constant. name: the input's name in the operator's documentation, for messages ---- */
 bool const_tensor(Build *b, Ref r, Tensor *t);  /* gets the value of r; false: r depends on an input of the graph */
 const int64_t *const_ints(Build *b, int k, const char *name, int *n); /* the *n integers of input k; fails if not constant */
-const double *const_floats(Build *b, int k, const char *name, int *n); /* its *n floats, likewise */
+const double *const_floats(Build *b, int k, const char *name, int *n); /* the *n floats of input k; fails if not constant */
 const char *input_behind(const Build *b, Ref r); /* the name of an input of the graph on which r depends */
 int64_t tensor_int(const Tensor *t, int64_t i); /* element i */
 double tensor_float(const Tensor *t, int64_t i);
-int axis_of(Build *b, int64_t axis, int rank);  /* the axis from 0 on; a negative one counts from the end. Fails out of range */
+int axis_of(Build *b, int64_t axis, int rank);  /* the axis from 0 on; a negative one counts from the end; fails out of range */
 uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* the n axes as a mask of bits; fails if an axis repeats */
 
 /* ---- results.c ---- */
@@ -218,7 +219,7 @@ Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or lea
 Ref bitcast(Build *b, Ref x, DType d);          /* the bits of x as type d, which is as wide */
 Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, clamped into 0..extent - 1; extent > 0 */
 Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* concatenates n > 0 values; overwrites xs */
-/* x with lo[i] elements before and hi[i] behind those of axis first + i, for i < n. They have the value `fill` */
+/* x with lo[i] elements before and hi[i] behind those of axis first + i, for i < n. The new elements have the value `fill` */
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
 DType acc_type(DType d);                        /* type in which values of d are summed: f32 for f16 and bf16, else d */
 static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
@@ -265,7 +266,7 @@ bool build_strings(Build *b);
 
 /* ---- numeral_ops.c ---- */
 Ref text_of_numbers(Build *b, Ref x);           /* strings of integers, bools or floats */
-Ref numbers_of_text(Build *b, Ref x, DType d);  /* numbers in strings; text that has none is noted as an index out of range is */
+Ref numbers_of_text(Build *b, Ref x, DType d);  /* numbers in strings; a text that is no number counts as an index out of range */
 
 /* ---- move_ops.c: pieces that other builders use ---- */
 static inline Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) { return g_take(b->ir, x, axis, index, n); }
@@ -311,11 +312,11 @@ bool is_known(Build *b, int k);                   /* whether input k is constant
 const int64_t *declared_dims(Build *b, int out, int *rank);
 typedef enum { WILD_NONE, WILD_LOW, WILD_ONE } Wild; /* values that fit any extent: none; 0 and less; 1 */
 /* If input k is constant: the same as const_ints. Otherwise the `count` values `implied`, which follow from the declared shape. A
- * run whose input differs from them reports an index out of range. Two values never differ: an input that fits any extent (wild),
- * and a negative implied value. implied NULL: nothing follows from the declared shape, and the function fails */
+ * run whose input differs from them reports an index out of range. The check skips entries whose implied value is negative,
+ * and input values that fit any extent (wild). implied NULL: nothing follows from the declared shape, and the function fails */
 const int64_t *implied_ints(Build *b, int k, const char *name, int *n, Wild wild, const int64_t *implied, int count);
 const int64_t *shape_ints(Build *b, int k, const char *name, int *n, Wild wild); /* implied: the declared shape of result 0 */
-const int64_t *extent_int(Build *b, int k, const char *name, int *n, int axis);  /* implied: its extent along this axis */
+const int64_t *extent_int(Build *b, int k, const char *name, int *n, int axis);  /* implied: its extent on this axis */
 
 /* ---- lists.c: sequences and optionals. Each tensor of a list that the model takes or gives is an input or output of the
  * graph ---- */
@@ -329,7 +330,7 @@ typedef struct ListInput { OnnxId id; const OnnxId *element; int64_t n; } ListIn
 typedef struct ListInputs { ListInput *p; size_t n; } ListInputs;
 /* Replaces sequences and optionals among the model's inputs by their tensors */
 ListInputs lists_expand(Build *b, const LoadOptions *o);
-void lists_join(Build *b, const ListInputs *l);   /* makes them lists again, once their tensors have values */
+void lists_join(Build *b, const ListInputs *l);   /* makes the sequences and optionals again, once their tensors have values */
 
 /* ---- sort_ops.c ---- */
 Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN counts as the greatest value */
@@ -348,7 +349,7 @@ Ref rms_norm(Build *b, Ref x, Ref scale);
 
 /* ---- window_ops.c ---- */
 /* The convolution of x [batch, channels, spatial axes..] with weights [maps, channels / groups, kernel axes..], by the attributes
- * of Conv that the ONNX node has. Both have type acc_type. */
+ * of Conv that the ONNX node has. x and weights have a type that acc_type returns. */
 Ref conv(Build *b, Ref x, Ref weights);
 Ref add_bias(Build *b, Ref y, int k);           /* y plus input k, which has one entry for each channel of y */
 /* Copies the `want` entries of an attribute to `to`; each is `fill` if the attribute is not set */
@@ -373,8 +374,8 @@ Ref feature_rows(Build *b, Ref x);              /* x as [rows, columns]; a vecto
 Ref best_class(Build *b, Ref scores);           /* by row, the number of the class with the greatest score: i64[rows, 1] */
 Ref transformed(Build *b, Ref scores, const char *how); /* how: a value of the attribute post_transform */
 int64_t class_count(Build *b, const char *ints); /* number of classes; ints: name of the attribute with integer labels */
-/* The labels, as [rows], of the classes whose numbers are in `at`, i64[rows, 1]. 0: the labels are strings, and the ONNX node's
- * output is not used */
+/* The labels, as [rows], of the classes whose numbers are in `at`, i64[rows, 1]. Returns 0 if the labels are strings and the
+ * ONNX node's output is not used. */
 Ref class_labels(Build *b, const char *ints, Ref at);
 
 #define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) void fn(Build *b);

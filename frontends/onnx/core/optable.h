@@ -2,14 +2,14 @@
 /* optable.h: the ONNX operators that tgc reads. An operator has a row for each of its forms, which differ in inputs or
  * attributes. The columns are:
  * - domain ("" is ai.onnx) and name of the operator
- * - first and last opset version of the form; the last version of a newest form is OPSET_NOW
+ * - first and last opset version of the form; OPSET_NOW is the last version of a form that is still valid
  * - least and greatest number of inputs, then of outputs; build.h defines ANY and SOME
  * - types of the inputs, and attributes; OpRow in build.h explains their letters
  * - builder, and its argument
  *
  * Rows are sorted by name, domain and opset, since row_find bisects them. Most builders of old forms are adapters (adapt.c). An
- * adapter turns the node into the newest form of the operator, or into the operator that replaced it. A file that includes this
- * one first defines OPROW.
+ * adapter turns the node into the newest form of the operator, or into the operator that replaced it. OPROW must be defined
+ * before this file is included.
  *
  * The macros below are attributes that several rows have in common. */
 #define OLD "consumed_inputs:I"

@@ -8,7 +8,7 @@
  *   - Each value has exactly one definition: a graph input, an initializer or one node output. An input may also have an
  *     initializer, its default; the reader makes it a constant.
  *   - Every input of a node and every output of a graph is defined, earlier in the order or in an enclosing graph.
- *   - Attribute values have the kind they declare. Names are unique within a node. Strings are UTF-8 without NUL.
+ *   - Attribute values have the kind they declare. Names of attributes are unique within a node. Strings are UTF-8 without NUL.
  *   - Inputs of the main graph are tensors of a type that tgc supports, with rank <= MAX_RANK, or sequences and optionals of such
  *     tensors.
  * The building half checks that operators exist, and that their inputs and attributes make sense. */
@@ -32,7 +32,7 @@ typedef enum { ON_NOTYPE, ON_TENSOR, ON_SEQUENCE, ON_MAP, ON_OPTIONAL, ON_SPARSE
 typedef struct OnnxType {     /* as declared; ON_NOTYPE: nothing is declared */
   OnnxTypeKind kind;
   OnnxTypeKind inside;        /* contents of a sequence or an optional: ON_TENSOR, or ON_SEQUENCE of tensors. The other fields
-                                 then describe these tensors. ON_NOTYPE: the kind is another one */
+                                 then describe these tensors. ON_NOTYPE: neither a sequence nor an optional */
   int elem;                   /* TensorProto.DataType of ON_TENSOR and ON_SPARSE; 0: not given */
   int rank;                   /* -1: no shape is given */
   const OnnxDim *dims;        /* rank entries */
@@ -70,7 +70,8 @@ typedef struct OnnxNode {
   const char *name;           /* may be "" */
   const char *text;           /* "node 17 'conv1' (Conv, opset 11)": names the node in messages and reports */
   int64_t opset;              /* opset version of the domain for this node; 0: the domain is not imported */
-  uint32_t index;             /* place in the file, from 0; a node of an inlined function has the index of the call */
+  uint32_t index;             /* place in the file's main graph, from 0; a node of a body or of an inlined function has the index
+                                 of the main graph's node around it */
   uint32_t nin, nout, nattr;
   const OnnxId *in, *out;     /* 0: omitted; nin and nout do not count omitted values at the end */
   const OnnxAttr *attr;
@@ -104,9 +105,9 @@ const char *onnx_type_name(int elem);          /* name of a TensorProto.DataType
 
 /* ---- cut.c ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);           /* removes nodes and inputs that no output needs */
-/* Makes the results of nodes that `froms` names inputs of the model. types: a graph whose outputs of the same names have their
- * types and shapes; NULL: the model declares them. Returns false, and changes nothing, if the model does not declare all of
- * them. */
+/* Turns values into inputs of the model: the results of nodes that `froms` names. types: a graph whose outputs of the same names
+ * have their types and shapes; NULL: the model declares them. If it does not declare all of them, returns false and changes
+ * nothing. */
 bool onnx_start(Ctx *c, OnnxModel *m, const TextList *froms, const Graph *types);
 
 /* ---- onnx.c ---- */

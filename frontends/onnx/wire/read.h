@@ -49,7 +49,7 @@ typedef struct Functions {
   Arena *scratch;          /* memory of the functions, until reading ends */
   Function *p;
   uint32_t n;
-  VEC(uint32_t) named;     /* by interned name: 1 + index of the first function with this name */
+  VEC(uint32_t) named;     /* by interned name: 1 + index of a function with this name; `next` leads to the others. 0: none */
   Bodies bodies;           /* stack of a walk */
 } Functions;
 
@@ -66,7 +66,7 @@ Size inlined_size(Functions *f, NodeProto **nodes, size_t n);     /* the size of
 /* ---- order.c ---- */
 
 /* Sorts n elements topologically. Element i needs the elements need[start[i]] to need[start[i + 1] - 1]. Writes the new order of
- * the numbers 0 to n - 1 to `order`: each element follows those that it needs, and otherwise the old order stays. Returns 0. If
- * there is a cycle, writes its elements to `order` and returns their number. */
+ * the numbers 0 to n - 1 to `order`: each element follows those that it needs. If the old order is such an order, it stays.
+ * Returns 0. If there is a cycle, writes its elements to `order` and returns their number. */
 uint32_t order_by_need(Arena *scratch, uint32_t n, const uint32_t *start, const uint32_t *need, uint32_t *order);
 #endif
