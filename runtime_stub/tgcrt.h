@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt.h: the runtime that all bundles share: status codes, element types, functions that map a weights file, and a pool of
  * threads. C99, usable from C++. A program with several bundles needs one tgcrt.c, and one tgcrt_pool.c if they use its threads.
- * NAME stands for the name of a bundle, with which its functions begin, as in net_run. Sizes are in bytes. Functions of type int
- * return a status, unless their comment says otherwise. */
+ * NAME stands for the name of a bundle. Names of the bundle's functions begin with it, as in net_run. Sizes are in bytes.
+ * Functions of type int return a status, unless their comment says otherwise. */
 #ifndef TGCRT_H
 #define TGCRT_H
 #include <stddef.h>
@@ -94,7 +94,7 @@ enum {
   TGCRT_CPU_DSP = 1L << 20,       /* 32-bit Arm: instructions that multiply the two 16-bit parts of a register */
   TGCRT_CPU_RVV = 1L << 24,       /* riscv64: V 1.0 */
   TGCRT_CPU_SIMD128 = 1L << 25,   /* WebAssembly */
-  TGCRT_CPU_KNOWN = 1L << 30      /* the other bits are known; without an operating system, they are on x86-64 only */
+  TGCRT_CPU_KNOWN = 1L << 30      /* set if the other bits are known. Without an operating system, only x86-64 knows them */
 };
 uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
 /* TGCRT_CPU if one of the wanted features is known to be missing. Compile all of tgcrt.c for the baseline of the architecture, so
@@ -112,8 +112,8 @@ typedef struct tgcrt_state {
 } tgcrt_state;
 
 /* The bundle's own functions call these, after they have checked their arguments. t: the n states of the model; s: the memory of
- * all states; k: number of one state. They set all states to their first values; advance all cursors after a run; set all states
- * to `saved`, a copy of s; copy the value of a state to `value`; set it to `value`. */
+ * all states; k: number of one state. `reset` sets all states to their first values. `advance` moves all cursors after a run.
+ * `load` sets all states to `saved`, a copy of s. `get` copies the value of state k to `value`, and `put` sets it to `value`. */
 void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights);
 void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s);
 int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes);

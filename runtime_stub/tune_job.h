@@ -19,7 +19,7 @@ typedef struct tune_buffer {
   uint8_t bytes, exponent;   /* bytes of an element; bits of a float's exponent */
   uint8_t weight, written;   /* 1: it holds a weight; 1: the nest writes it */
   int64_t elems;             /* number of elements */
-  int64_t from;              /* for a weight: offset in bytes of its tensor in the nest's file; -1: any numbers may stand there */
+  int64_t from;              /* for a weight: offset in bytes of its tensor in the nest's file; -1: filled with random numbers */
   const tune_packed *packed; /* for a weight: the order of the elements; NULL: that of the tensor */
 } tune_buffer;
 
@@ -28,8 +28,8 @@ typedef struct tune_candidate {
   void (*run)(void *const *memory); /* on a CPU: the code; memory[i] is the address of the buffer with index buffers[i] */
   const uint32_t *buffers;          /* on a CPU: the nbuffers buffers of the candidate, as indices into tune_nest.buffers */
   uint32_t nbuffers;
-  /* On a device: the fields of a tgcrt_net that describe the candidate's launches. Indices of functions and of places are those
-   * of these tables. tgcrt_place.number is an index into tune_nest.buffers. */
+  /* On a device: the fields of a tgcrt_net that describe the candidate's launches. The fields of a launch index the tables
+   * `functions` and `places` below. tgcrt_place.number is an index into tune_nest.buffers. */
   const char *const *text;
   const char *const *functions;
   const tgcrt_launch *launches;
