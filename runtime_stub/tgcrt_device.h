@@ -49,9 +49,9 @@ typedef struct tgcrt_device_facts {
   uint32_t units;        /* number of units that run blocks in parallel */
   uint32_t max_threads;  /* most threads of a block */
   uint64_t shared_bytes; /* most bytes of shared memory of a block */
-  int shared_is_fast;    /* 1: shared memory is separate from the device's memory; 0: it is a part of it */
+  int shared_is_fast;    /* 1: shared memory is separate from the device's memory; 0: it is a part of the latter */
   uint64_t memory, largest; /* bytes of the device's memory; most bytes of one buffer */
-  uint32_t abilities;    /* TGCRT_NEEDS_ bits that it supports */
+  uint32_t abilities;    /* TGCRT_NEEDS_ bits that the device supports */
   uint32_t arch;         /* CUDA: 90 is compute capability 9.0 */
 } tgcrt_device_facts;
 
@@ -114,7 +114,7 @@ typedef struct tgcrt_net {       /* a model */
   uint32_t needs;                /* TGCRT_NEEDS_ bits */
   uint32_t max_block;            /* threads of the largest block */
   uint32_t shared_bytes;         /* most bytes of shared memory of a block */
-  const tgcrt_image *images;     /* CUDA: nimages images, of which the runtime chooses one. Then there is no text */
+  const tgcrt_image *images;     /* CUDA: nimages images, of which the runtime chooses one. A net with images has no text */
   size_t nimages;
 } tgcrt_net;
 

@@ -92,7 +92,7 @@ typedef struct Core { /* the part of a session that this file uses */
   uint64_t *cursors;     /* by state: its cursor (tgcrt_state) for the next run */
   unsigned char *guards; /* room for the guards of TGCRT_DEVICE_RUNS runs; the first `runs` are in use */
   int runs;              /* number of runs enqueued since the queue was last known to be empty */
-  int pending;           /* commands were enqueued that may not be done yet */
+  int pending;           /* there may be enqueued commands that are not done yet */
   int staged;            /* a run that may not be done yet uses the session's only copy of some memory */
   int clamped;           /* OR of the guards of the runs that have ended since the last sync */
   int lost;              /* the device has failed */

@@ -6,9 +6,9 @@
 #include "tgcrt_device.h"
 
 typedef struct tune_packed { /* a buffer that has a weight's elements in the order in which a candidate reads them */
-  /* Write the index i of an element of the buffer with n digits in the mixed radix `extent`; the last digit is the lowest. Let
-   * sum(x) be the sum of each digit times its entry of x. Element i is 0 if closed + sum(gate) >= 0. Otherwise it is element
-   * base + sum(coef) of the weight. */
+  /* The index i of an element of the buffer is a number of n digits in a mixed radix: digit k has extent[k] values, and the last
+   * digit is the lowest. Let sum(x) be the sum of digit k times x[k], over all k. Element i is 0 if closed + sum(gate) >= 0.
+   * Otherwise it is element base + sum(coef) of the weight. */
   int64_t base, closed;
   int n;
   int64_t extent[24], coef[24], gate[24];

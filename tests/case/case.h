@@ -33,8 +33,8 @@ typedef struct Case {
   int ndata;
   uint64_t seed;           /* seed of random inputs */
   int hard;                /* the first `hard` inputs have NaN and infinities among their random elements */
-  bool steady;             /* the graph's functions have no jumps. Otherwise an error is excused if a small change of the inputs
-                              changes the result as much */
+  bool steady;             /* the outputs are continuous functions of the inputs. Otherwise an error is excused if small
+                              changes of the inputs change the result by a similar amount */
   bool strict;             /* compile with fp32-strict */
   bool llvm;               /* run the code that LLVM makes */
   int c;                   /* number of machines, from the first on, for which the C compiler's code runs, too */

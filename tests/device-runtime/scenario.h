@@ -89,9 +89,10 @@ end:
   return status;
 }
 
-/* The expected effect if the driver's function `call` fails. steps: names of the steps for which the row holds; NULL: all.
- * memory, other: the status that the step must return if the error is a lack of memory, or another one; -1: the step must
- * succeed. lost: 1: afterwards the device is lost. log: a part of the message; NULL: any message */
+/* The expected effect if a driver's function fails whose name begins with `call`. steps: names of the steps for which the row
+ * holds; NULL: all. memory: the status that the step must return if the error is a lack of memory. other: its status for other
+ * errors. The status -1: the step must succeed. lost: 1: afterwards the device is lost. log: a part of the message; NULL: any
+ * message */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
 static const Row *row_of(const Row *r, const char *call) { /* the first row that holds for the call in the current step */
