@@ -6,7 +6,7 @@
 #include "tgcrt_device.h"
 
 typedef struct tune_packed { /* a buffer that has a weight's elements in the order in which a candidate reads them */
-  /* The index i of an element of the buffer is a number of n digits in a mixed radix: digit k has extent[k] values, and the last
+  /* The index i of an element of the buffer is a number of n digits in a mixed radix. Digit k has extent[k] values, and the last
    * digit is the lowest. Let sum(x) be the sum of digit k times x[k], over all k. Element i is 0 if closed + sum(gate) >= 0.
    * Otherwise it is element base + sum(coef) of the weight. */
   int64_t base, closed;
