@@ -8,10 +8,11 @@
 
 /* A replaced node. In the model it was a CAT or a SHRINK in which the places of elements depend on the sizes of the run. */
 typedef struct Placed {
-  Ref now;                             /* the node that has taken its place */
-  const Node *was;                     /* the node as the front end built it */
-  Ref *src;                            /* the nodes that are now the sources of `was` */
-  int begin[MAX_RANK];                 /* by axis of a SHRINK: it begins at this extent; -1: where that of the model did */
+  Ref now;                             /* the node that replaces `was` */
+  const Node *was;                     /* the replaced node, as the front end built it */
+  Ref *src;                            /* the sources of `was`, as nodes of the graph for the greatest sizes */
+  int begin[MAX_RANK];                 /* for a SHRINK: by axis, number of the extent (IR.extents) at which it begins in a run;
+                                          -1: it begins where `was` does */
 } Placed;
 typedef VEC(Placed) Placeds;
 
@@ -21,8 +22,8 @@ typedef struct SizedGraph {
   const Placeds *placed;
   const Needed *needs, *open;
 } SizedGraph;
-/* sized_proof.c: proves that a run with these sizes computes the values of `want`, the graph that the front end builds for just
- * these sizes. Fails otherwise. */
+/* sized_proof.c: proves that a run with the sizes `run` computes the values of `want`, the graph that the front end builds for
+ * these sizes alone. Fails if it finds no proof. */
 void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, const int64_t *run);
 /* Loads the model at path. The result is the graph for the greatest sizes; IR.symbols has the ranges, and GIO.open the extents
  * that depend on sizes. Fails if runs of other sizes would need another graph. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session.h: a session is a struct tgc, the state of one compilation. The functions of tgc.h fill it in step by step. The
- * program tgc uses sessions, too. A verb opens one with its own context and options, calls the functions of tgc.h, and prints
- * what it finds in the session. */
+ * program tgc uses sessions, too. Its command, such as `compile`, opens a session with the program's context and options. Then
+ * the command calls the functions of tgc.h, and prints what the session contains. */
 #ifndef TGC_SESSION_H
 #define TGC_SESSION_H
 #include "../cmd/cmd.h"
@@ -11,7 +11,7 @@ struct tgc {
   Ctx *c;                  /* &own, or (guest) the context of the program tgc */
   Ctx own;
   Arena texts;             /* owns the values of options, until tgc_free */
-  Options set;             /* options that were set; the session owns the lists in it unless `guest` */
+  Options set;             /* options that were set. The session owns the lists in them, unless `guest` is true */
   Options o;               /* copy of `set`; if the model is a dump, the dump changes some options in it */
   bool guest;              /* the session belongs to the program tgc, and messages are printed as usual */
   bool loaded, used;       /* loaded: g is a graph; used: g was compiled, which may have changed it */

@@ -11,8 +11,8 @@
  * TGC_BUG and a lack of memory: then call tgc_free, which may leave some memory allocated.
  *
  * All texts end with a zero byte. They are UTF-8, except that names in a model may be other bytes. A pointer that a function
- * returns or fills in belongs to the tgc. It is valid until tgc_free, or until the next call of a function that its comment
- * names.
+ * returns or fills in belongs to the tgc. It is valid until tgc_free. If the comment of the function names other calls, the
+ * pointer is valid only until the next one of these calls.
  *
  * tgc_verify starts child processes and waits for them. So does tgc_compile if an option needs a C compiler or a linker (emit=so
  * and emit=wasm). Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new folder in
@@ -64,8 +64,9 @@ typedef struct tgc_message {
   const char *text;    /* without a full stop: "group 3 does not divide 64 channels" */
 } tgc_message;
 
-/* From now on, a function of the library that has a message calls f with it, and with arg. *m and its texts are valid until f
- * returns. f must return, and must not call functions of this library for t. f NULL, the default: messages are dropped. */
+/* From now on, a function of the library that has a message for t calls f with arg and the message. *m and its texts are valid
+ * until f returns. f must return, and must not call functions of this library for t. f NULL, the default: messages are
+ * dropped. */
 typedef void tgc_listener(void *arg, const tgc_message *m);
 TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
 
@@ -113,9 +114,9 @@ TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
 /* Compiles the model for the same machine as tgc_compile. Builds a bundle with the C compiler and runs it in a child process.
- * Compares its outputs with those that the option `data` names, or else with those of the interpreter. Returns TGC_FAILED if they
- * differ. report: NULL, or the address of a pointer. *report gets the text that `tgc verify --json` prints, valid until tgc_free;
- * after failures other than TGC_FAILED it is NULL. The bundle of tgc_compile stays as it is. */
+ * Compares the bundle's outputs with those that the option `data` names, or else with those of the interpreter. Returns
+ * TGC_FAILED if they differ. report: NULL, or the address of a pointer. *report gets the text that `tgc verify --json` prints,
+ * valid until tgc_free; after failures other than TGC_FAILED it is NULL. The bundle of tgc_compile stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt.h: the runtime that all bundles share: status codes, element types, functions that map a weights file, and a pool of
  * threads. C99, usable from C++. A program with several bundles needs one tgcrt.c, and one tgcrt_pool.c if they use its threads.
- * NAME stands for the name of a bundle, with which its functions begin, as in net_run. Sizes are in bytes. Functions of type int
- * return a status, unless their comment says otherwise. */
+ * NAME stands for the name of a bundle. Names of the bundle's functions begin with it, as in net_run. Sizes are in bytes.
+ * Functions of type int return a status, unless their comment says otherwise. */
 #ifndef TGCRT_H
 #define TGCRT_H
 #include <stddef.h>
@@ -72,7 +72,7 @@ enum {
 void tgcrt_sha256(const void *data, size_t bytes, char hex[65]);
 int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex); /* TGCRT_DIGEST if the data's SHA-256 is not hex */
 #ifdef TGCRT_DEBUG
-/* The same for bundles whose code LLVM made. They call this function if the program has it. */
+/* The same for bundles whose code LLVM made. Such a bundle calls this function if the program has it. */
 int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex);
 #endif
 
@@ -94,7 +94,7 @@ enum {
   TGCRT_CPU_DSP = 1L << 20,       /* 32-bit Arm: instructions that multiply the two 16-bit parts of a register */
   TGCRT_CPU_RVV = 1L << 24,       /* riscv64: V 1.0 */
   TGCRT_CPU_SIMD128 = 1L << 25,   /* WebAssembly */
-  TGCRT_CPU_KNOWN = 1L << 30      /* the other bits are known; without an operating system, they are on x86-64 only */
+  TGCRT_CPU_KNOWN = 1L << 30      /* set if the other bits are known. Without an operating system, only x86-64 knows them */
 };
 uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
 /* TGCRT_CPU if one of the wanted features is known to be missing. Compile all of tgcrt.c for the baseline of the architecture, so
@@ -102,18 +102,18 @@ uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
 int tgcrt_cpu_check(uint32_t wanted);
 
 /* A state: a value that a model keeps from one run to the next. The memory of all states begins with a cursor for each of them, a
- * uint64_t. A state consists of `outer` blocks of `block` bytes, the first of which begins `at` bytes from the beginning of that
- * memory. In each block, the state's value is the `keep` bytes from cursor * step on. Each run adds 1 to the cursor. When the
- * cursor reaches `slots`, it becomes 0. Some states are windows, to which each run appends entries. When the cursor of a window
- * becomes 0, the window's value is copied to the beginning of each block. */
+ * uint64_t. A state consists of blocks: `outer` is their number, and `block` the size of each. The first block begins `at` bytes
+ * from the beginning of that memory. In each block, the state's value is the `keep` bytes from cursor * step on. Each run adds 1
+ * to the cursor. When the cursor reaches `slots`, it becomes 0. Some states are windows, to which each run appends entries. When
+ * the cursor of a window becomes 0, the window's value is copied to the beginning of each block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
   size_t init;        /* offset in the weights of the value before the first run; (size_t)-1: zeros */
 } tgcrt_state;
 
 /* The bundle's own functions call these, after they have checked their arguments. t: the n states of the model; s: the memory of
- * all states; k: number of one state. They set all states to their first values; advance all cursors after a run; set all states
- * to `saved`, a copy of s; copy the value of a state to `value`; set it to `value`. */
+ * all states; k: number of one state. `reset` sets all states to their first values. `advance` moves all cursors after a run.
+ * `load` sets all states to `saved`, a copy of s. `get` copies the value of state k to `value`, and `put` sets it to `value`. */
 void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights);
 void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s);
 int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes);
@@ -129,11 +129,11 @@ int tgcrt_map_beside(const char *name, size_t bytes, const void **data);
 void tgcrt_unmap(const void *data, size_t bytes);
 #endif
 
-/* An executor shares the work of a kernel among threads. NAME_set_executor gives a context one. A kernel's work consists of
- * `chunks` chunks, with numbers from 0 on. The function `run` calls `task` with ranges of chunks, begin to end - 1, until each
- * chunk has been in one range. Ranges may have any size, and may run in any order, on any threads and at the same time. `run`
- * returns when all chunks are done. The results have the same bits in all cases. job: to be passed to `task`; self: the
- * executor's own data. */
+/* An executor shares the work of a kernel among threads. NAME_set_executor gives an executor to a context. A kernel's work
+ * consists of chunks with the numbers 0 to chunks - 1. The function `run` calls `task` with ranges of chunks, begin to end - 1,
+ * until each chunk has been in one range. Ranges may have any size, and may run in any order, on any threads and at the same
+ * time. `run` returns when all chunks are done. The results have the same bits in all cases. job: to be passed to `task`; self:
+ * the executor's own data. */
 typedef void tgcrt_task(void *job, int64_t begin, int64_t end);
 typedef struct tgcrt_executor {
   void (*run)(void *self, tgcrt_task *task, void *job, int64_t chunks);
@@ -141,9 +141,9 @@ typedef struct tgcrt_executor {
 } tgcrt_executor;
 
 /* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are threads - 1 workers and the thread
- * that calls NAME_run. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory for the pool, until it is stopped. Contexts
- * may share a pool. If the pool is busy with another run, a run uses the calling thread only; so does a run that is started from
- * a task of this pool. -DTGCRT_SINGLE leaves pools out. */
+ * that calls NAME_run. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until it is stopped.
+ * Contexts may share a pool. If the pool is busy with another run, a run uses the calling thread only; so does a run that is
+ * started from a task of this pool. -DTGCRT_SINGLE leaves pools out. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
 typedef struct tgcrt_pool tgcrt_pool;

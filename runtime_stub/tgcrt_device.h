@@ -15,12 +15,13 @@ extern "C" {
 /* The device to use, for NAME_open. A field that is 0 or NULL has its default. */
 typedef struct tgcrt_device {
   /* Names the device. A number counts the devices of all platforms from 0. Any other text is a part of the device's name, without
-   * regard to case. NULL or "": the environment variable NAME_DEVICE (NAME in capitals) has such a text. Without the variable,
-   * the first GPU is used, or else the first device. */
+   * regard to case. NULL or "": the environment variable NAME_DEVICE (NAME in capitals) names the device in the same way. Without
+   * the variable, the first GPU is used, or else the first device. */
   const char *name;
   /* Objects of the caller to use; NULL: NAME_open makes them.
    * - OpenCL: a cl_context, cl_device_id and cl_command_queue. The queue must run commands in order. A queue determines the
-   *   context and the device. A context without a queue determines the device, its first one. In both cases `name` is ignored.
+   *   context and the device. If there is a context and no queue, the context's first device is used. In both cases `name` is
+   *   ignored.
    * - CUDA: a CUcontext, and a CUstream as the queue. Without a context, the device's primary context is used. A stream
    *   determines the context, and a context the device. `device` is ignored, because a CUdevice may be 0.
    * - Metal: an id<MTLDevice>, and an id<MTLCommandQueue> as the queue. A queue determines the device. There is no context. */
@@ -32,9 +33,9 @@ typedef struct tgcrt_device {
   void (*log)(void *arg, const char *text);
   void *log_arg;
   int64_t wait_ms;   /* most milliseconds that a function such as NAME_run waits for the device; 0: 60000 */
-  /* Whether NAME_init records all launches, so that a run is one command, if the driver can do that. 1: yes. -1: no. 0: the
-   * better choice for most drivers: no for OpenCL, yes for CUDA. With OpenCL, launches of models whose states move are never
-   * recorded. */
+  /* Whether NAME_init records all launches, so that a run is one command, if the driver can do that. 1: yes. -1: no. 0: no for
+   * OpenCL, yes for CUDA, which is better with most drivers. Metal ignores this field. With OpenCL, launches of models whose
+   * states move are never recorded. */
   int replay;
   int own; /* private: which of the objects NAME_open has made */
 } tgcrt_device;
@@ -48,9 +49,9 @@ typedef struct tgcrt_device_facts {
   uint32_t units;        /* number of units that run blocks in parallel */
   uint32_t max_threads;  /* most threads of a block */
   uint64_t shared_bytes; /* most bytes of shared memory of a block */
-  int shared_is_fast;    /* 1: shared memory is separate from the device's memory; 0: it is a part of it */
+  int shared_is_fast;    /* 1: shared memory is separate from the device's memory; 0: it is a part of the latter */
   uint64_t memory, largest; /* bytes of the device's memory; most bytes of one buffer */
-  uint32_t abilities;    /* TGCRT_NEEDS_ bits that it supports */
+  uint32_t abilities;    /* TGCRT_NEEDS_ bits that the device supports */
   uint32_t arch;         /* CUDA: 90 is compute capability 9.0 */
 } tgcrt_device_facts;
 
@@ -69,7 +70,7 @@ enum { /* the memory that contains a buffer */
   TGCRT_PLACE_INPUT = 2,
   TGCRT_PLACE_OUTPUT = 3,
   TGCRT_PLACE_STATE = 4, /* a state's value, in work memory. `at`: the place for cursor 0; the place moves with the cursor */
-  TGCRT_PLACE_NEXT = 5   /* the next value of a state that has two places in work memory: the place where its value is not */
+  TGCRT_PLACE_NEXT = 5   /* the next value of a state that has two places in work memory: the place without the value of now */
 };
 
 typedef struct tgcrt_place { /* the place of a buffer that a launch accesses */
@@ -79,7 +80,7 @@ typedef struct tgcrt_place { /* the place of a buffer that a launch accesses */
 } tgcrt_place;
 
 /* A launch runs one function. For each of its buffers, a function of OpenCL has two parameters: the memory, and an offset in
- * bytes. A function of CUDA or Metal has one: the buffer's address. */
+ * bytes. A function of CUDA or Metal has one parameter for each buffer: the buffer's address. */
 typedef struct tgcrt_launch {
   uint32_t function, first, n; /* index of the function; its n buffers are places[first] to places[first + n - 1] */
   uint32_t grid[3], block[3];  /* number of blocks, and of threads of a block, in each dimension; none is 0 */
@@ -87,7 +88,7 @@ typedef struct tgcrt_launch {
 
 enum { TGCRT_IMAGE_CUBIN = 1, TGCRT_IMAGE_PTX = 2, TGCRT_IMAGE_FATBIN = 3 };
 typedef struct tgcrt_image {   /* compiled kernels, for CUDA */
-  uint32_t kind, arch;         /* kind: TGCRT_IMAGE_. arch: 90 is compute capability 9.0; for PTX and fatbins the least one */
+  uint32_t kind, arch;         /* kind: TGCRT_IMAGE_. arch: 90 is compute capability 9.0; PTX and fatbins run from it on */
   const unsigned char *bytes;  /* PTX ends with a NUL, which n does not count */
   size_t n;                    /* number of bytes; 0: the image itself contains its size */
 } tgcrt_image;
@@ -113,7 +114,7 @@ typedef struct tgcrt_net {       /* a model */
   uint32_t needs;                /* TGCRT_NEEDS_ bits */
   uint32_t max_block;            /* threads of the largest block */
   uint32_t shared_bytes;         /* most bytes of shared memory of a block */
-  const tgcrt_image *images;     /* CUDA: nimages images, of which the runtime chooses one. Then there is no text */
+  const tgcrt_image *images;     /* CUDA: nimages images, of which the runtime chooses one. A net with images has no text */
   size_t nimages;
 } tgcrt_net;
 
@@ -130,17 +131,17 @@ int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); 
   ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
 
 /* The bundle's functions of the same names call these, after they have checked their arguments: NAME_open, NAME_init and so on
- * (docs/devices.md). m: the context's memory on the host. in, out: arrays with a pointer for each input and output: to data on
- * the host, but for run_on to buffers on the device. ms: limit of the wait in milliseconds. nanoseconds: receives the time of
- * each launch. k: number of a state. bytes: size of `saved`. */
+ * (docs/devices.md). m: the context's memory on the host. in, out: arrays with a pointer for each input and each output. It
+ * points to data on the host; for run_on, it is a buffer on the device. ms: limit of the wait in milliseconds. nanoseconds:
+ * receives the time of each launch. k: number of a state. bytes: size of `saved`. */
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
 int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
 int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms);
 int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
-/* Runs only n launches, from launch `first` on, in order. They read what memory has; no input is copied, and no state moves. The
- * time of a launch begins at the end of the launch before it. */
+/* Runs only n launches, from launch `first` on, in order. They read the values that the device's memory holds now. No input is
+ * copied, and no state moves. The time of a launch begins at the end of the launch before it. */
 int tgcrt_opencl_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
 int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or it failed */
 int tgcrt_opencl_state_reset(const tgcrt_net *net, void *m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt_session.h: what the runtime files tgcrt_opencl.c, tgcrt_cuda.c and tgcrt_metal.c have in common. It calls the operating
- * system, compares names of devices, waits with a limit, and has the public functions for runs and states. A session is what such
- * a file keeps for a context, from NAME_init to NAME_close.
+ * system, compares names of devices, waits with a limit, and has the public functions for runs and states. A session is
+ * the data that such a file keeps for a context, from NAME_init to NAME_close.
  *
  * This file is a part of those files, and no header for callers. Such a file first defines the macro API(name), which makes the
  * names of public functions. Then it includes this file. Behind the #include it defines the functions under "the work of an
@@ -92,11 +92,11 @@ typedef struct Core { /* the part of a session that this file uses */
   uint64_t *cursors;     /* by state: its cursor (tgcrt_state) for the next run */
   unsigned char *guards; /* room for the guards of TGCRT_DEVICE_RUNS runs; the first `runs` are in use */
   int runs;              /* number of runs enqueued since the queue was last known to be empty */
-  int pending;           /* commands were enqueued that may not be done yet */
+  int pending;           /* there may be enqueued commands that are not done yet */
   int staged;            /* a run that may not be done yet uses the session's only copy of some memory */
   int clamped;           /* OR of the guards of the runs that have ended since the last sync */
   int lost;              /* the device has failed */
-  uint64_t ask_us;       /* microseconds for which a wait asks the driver again and again, before it sleeps in between */
+  uint64_t ask_us;       /* for so many microseconds a wait asks the driver without a pause; then it sleeps between questions */
 } Core;
 
 /* ---- the work of an interface ----
@@ -111,11 +111,12 @@ static int32_t enter(Core *s), leave(Core *s);          /* the first and the las
 static int32_t mark_end(Core *s);                       /* notes the last command that was enqueued, for `ask` */
 static int32_t ask(Core *s, int *done);                 /* sets *done to 1 if that command is done */
 static int32_t fill_zeros(Core *s, size_t at, size_t n); /* enqueues zeros for n bytes of work memory */
-/* Enqueues a copy of t->outer rows of `bytes` bytes to work memory. They come from work memory, or (from_weights) from the
- * weights, where they are from_row bytes apart. Source and destination do not overlap. */
+/* Enqueues a copy of t->outer rows of `bytes` bytes to work memory, where a row begins every t->block bytes. The source is work
+ * memory, or (from_weights) the weights. There, a row begins every from_row bytes. Source and destination do not overlap. */
 static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
                          size_t bytes);
-/* Copy `rows` rows of `bytes` bytes between p and work memory, where they are `row` bytes apart. Return when the copy is done. */
+/* read_rows copies `rows` rows of `bytes` bytes from work memory to p; write_rows copies them from p. In work memory, a row
+ * begins every `row` bytes. Both return when the copy is done. */
 static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p);
 static int write_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, const void *p);
 /* checks the caller's own buffers on the device */
@@ -177,7 +178,7 @@ static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
  * by contexts. */
 static volatile long opening;
 
-static int lock_open(int64_t ms) { /* TGCRT_BUSY: another thread has it for the whole time limit */
+static int lock_open(int64_t ms) { /* TGCRT_BUSY: other threads held the lock during the whole time limit */
   const uint64_t begun = now_us();
   while (exchange(&opening, 1)) {
     if (now_us() - begun >= (uint64_t)ms * 1000) return TGCRT_BUSY;
@@ -270,7 +271,7 @@ static int finish(Core *s, int32_t result, const char *what) {
   return status ? status : settle_all(s);
 }
 
-/* A public function first calls entered, and last left, which returns the function's status. */
+/* A public function begins with a call of entered. It ends with a call of left, whose result is the function's status. */
 static int entered(Core *s) { return s->lost ? TGCRT_LOST : lose(s, enter(s), "the context"); }
 
 static int left(Core *s, int status) {
@@ -283,7 +284,7 @@ static int moves(const tgcrt_net *net, const tgcrt_place *p) { /* whether the pl
   return p->memory >= TGCRT_PLACE_STATE && net->states[p->number].slots > 1;
 }
 
-static size_t place_at(const Core *s, const tgcrt_net *net, const tgcrt_place *p) { /* its offset in the next run */
+static size_t place_at(const Core *s, const tgcrt_net *net, const tgcrt_place *p) { /* the offset of a place in the next run */
   uint64_t cursor;
   if (!moves(net, p)) return (size_t)p->at;
   cursor = s->cursors[p->number];
@@ -344,8 +345,8 @@ static int check_all(const tgcrt_net *net, const void *const *in, void *const *o
   return status ? status : check_values(net->output_bytes, net->noutputs, (const void *const *)out);
 }
 
-/* TGCRT_OK: another run may be enqueued. stages: it uses the session's only copy of some memory (Core.staged), which a run that
- * is not done yet may still use; then the function waits. */
+/* TGCRT_OK: another run may be enqueued. stages: this run uses the session's only copy of some memory (Core.staged). If an
+ * earlier run may still use that memory, the function waits until all commands are done. */
 static int admit(Core *s, int stages) {
   const int waits = stages && s->staged, status = waits ? settle_all(s) : settle(s, 0);
   return status == TGCRT_BUSY && !waits && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
@@ -361,7 +362,7 @@ static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
   return result;
 }
 
-/* The same for a run on values of the host, which are copied before and after it */
+/* The same for a run on values of the host. Inputs are copied to the device before the run, and outputs to the host after it */
 static int enqueue_values(Core *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *events) {
   int32_t result = bind(s, net, NULL, NULL);
   if (!result) result = feed(s, net, in);

@@ -6,17 +6,18 @@
 #define TGCRT_SIZES_H
 #include <stdint.h>
 
-/* How a number of iterations follows from n, the value that an extent has in this run. `all` is n * times: the number of values
- * of a loop. The rules TILES to START divide these values into tiles of `tile` values each. If a rest is left over, it and the
- * last tile become two lower tiles of nearly equal height. The first one has (rest + tile + 1) / 2 values. Without any full tile,
- * the rest is the only lower tile. The rules FULL to FIRST do the same with few heights: 1, 2, 3, 4 and even numbers. Their last
- * tiles may go on behind the values. */
+/* How a number of iterations follows from n, the value that an extent has in this run. A loop has n * times values; the comments
+ * below call this number `all`. The rules TILES to START divide the values into tiles of `tile` values each. If a rest is left
+ * over, the rest and the last tile become two lower tiles. Their heights, which are numbers of values, are nearly equal. The
+ * first one has (rest + tile + 1) / 2 values. If that is `tile`, it counts as a full tile. Without any full tile, the rest is the
+ * only lower tile. The rules FULL to FIRST do the same with few heights: 1, 2, 3, 4 and even numbers. With these rules the last
+ * tiles may extend beyond the loop's values. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of tiles of `tile` values */
   TGCRT_SIZE_LOWER, /* number of lower tiles of `height` values: 0, 1 or 2 */
   TGCRT_SIZE_ANY,   /* 1 if there are lower tiles of `height` values, else 0 */
-  TGCRT_SIZE_START, /* index of the first value of these lower tiles; 0: there are none */
+  TGCRT_SIZE_START, /* index of the first value of the lower tiles of `height` values; 0: there are none */
   TGCRT_SIZE_WHOLE, /* all / tile */
   TGCRT_SIZE_BEGIN, /* all / tile * tile */
   TGCRT_SIZE_PARTS, /* all % tile / height */
@@ -25,7 +26,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_LOW,
   TGCRT_SIZE_SOME,
   TGCRT_SIZE_FIRST,
-  TGCRT_SIZE_SHARE, /* height / number of whole tiles, rounded up; 0 if there are not two */
+  TGCRT_SIZE_SHARE, /* height / (all / tile), rounded up; 0 if all / tile is less than 2 */
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
@@ -73,9 +74,10 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   }
 }
 
-/* An extent that follows from another one, extent number `of`. An example is the extent of a convolution's output. It is
- * (x * times + plus) / over for the other extent x, but at least 0 and at most `most`. The first extents are the sizes that the
- * caller sets; they have no row. by: if not 0, the caller of tgcrt_extent_of multiplies the result by extent number by - 1. */
+/* An extent that follows from another one, extent number `of`. An example is the extent of a convolution's output. If the other
+ * extent is x, this one is (x * times + plus) / over, but at least 0 and at most `most`. The first numbers of extents stand for
+ * the sizes that the caller sets; these have no tgcrt_extent. by: 0, or 1 + the number of a third extent. If there is a
+ * third extent, the caller of tgcrt_extent_of multiplies the result by it. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {

@@ -6,9 +6,9 @@
 #include "tgcrt_device.h"
 
 typedef struct tune_packed { /* a buffer that has a weight's elements in the order in which a candidate reads them */
-  /* Write the index i of an element of the buffer with n digits in the mixed radix `extent`; the last digit is the lowest. Let
-   * sum(x) be the sum of each digit times its entry of x. Element i is 0 if closed + sum(gate) >= 0. Otherwise it is element
-   * base + sum(coef) of the weight. */
+  /* The index i of an element of the buffer is a number of n digits in a mixed radix. Digit k has extent[k] values, and the last
+   * digit is the lowest. Let sum(x) be the sum of digit k times x[k], over all k. Element i is 0 if closed + sum(gate) >= 0.
+   * Otherwise it is element base + sum(coef) of the weight. */
   int64_t base, closed;
   int n;
   int64_t extent[24], coef[24], gate[24];
@@ -19,7 +19,7 @@ typedef struct tune_buffer {
   uint8_t bytes, exponent;   /* bytes of an element; bits of a float's exponent */
   uint8_t weight, written;   /* 1: it holds a weight; 1: the nest writes it */
   int64_t elems;             /* number of elements */
-  int64_t from;              /* for a weight: offset in bytes of its tensor in the nest's file; -1: any numbers may stand there */
+  int64_t from;              /* for a weight: offset in bytes of its tensor in the nest's file; -1: filled with random numbers */
   const tune_packed *packed; /* for a weight: the order of the elements; NULL: that of the tensor */
 } tune_buffer;
 
@@ -28,8 +28,8 @@ typedef struct tune_candidate {
   void (*run)(void *const *memory); /* on a CPU: the code; memory[i] is the address of the buffer with index buffers[i] */
   const uint32_t *buffers;          /* on a CPU: the nbuffers buffers of the candidate, as indices into tune_nest.buffers */
   uint32_t nbuffers;
-  /* On a device: the fields of a tgcrt_net that describe the candidate's launches. Indices of functions and of places are those
-   * of these tables. tgcrt_place.number is an index into tune_nest.buffers. */
+  /* On a device: the fields of a tgcrt_net that describe the candidate's launches. The fields of a launch index the tables
+   * `functions` and `places` below. tgcrt_place.number is an index into tune_nest.buffers. */
   const char *const *text;
   const char *const *functions;
   const tgcrt_launch *launches;

@@ -11,7 +11,8 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* Sets level[1] to level[3] to the bytes of the data cache of this level. An entry without a cache keeps its value. */
+/* Sets each of level[1] to level[3] to the bytes of the data cache of this level. If there is no such cache, the entry keeps its
+ * value. */
 static inline void machine_caches(int64_t level[4]) {
   enum { DATA = 1, UNIFIED = 3 }; /* kinds of a cache */
   const unsigned intel = 4, amd = 0x8000001d; /* CPUID leaves; both have the same format */

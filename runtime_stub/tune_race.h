@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tune_race.h: a race measures the times of candidates, which are code for different schedules of one nest. tgc races the
- * candidates of its search (compiler/tune/race.c). The program that `tgc tune --job` writes races those of its folder. A file
- * that includes this one declares a function `tell` before it. The function writes a line to the process that watches the race.
+ * candidates of its search (compiler/tune/race.c). The program that `tgc tune --job` writes races those of its folder. The
+ * including file must declare a function `tell` above the #include. `tell` writes a line to the process that watches the race.
  *
- * Each candidate runs first, twice if its first run is short. Then candidates are measured in turn, in rounds, so that a change
- * of the machine's speed affects all of them. The incumbent, the best schedule so far, is one of them. A sample has a warm
- * time, with the data in the caches, and a cold one, after the caches were flushed. If it is known where the model's data lie,
- * both are one time. Slow candidates leave the race. The time of a candidate is the mean of two medians: of its warm and of its
- * cold times. */
+ * At the start, each candidate runs once, or twice if its first run is short. Then candidates are measured in turn, in rounds, so
+ * that a change of the machine's speed affects all of them. One of the candidates is the incumbent, the best schedule so far. A
+ * sample has a warm time, with the data in the caches, and a cold time, after the caches were flushed. The tuner may know the
+ * level of cache or memory in which a run of the model finds the data. Then it measures one time with the data there, and this is
+ * both the warm and the cold time. Slow candidates leave the race. The time of a candidate is the mean of two medians: of its
+ * warm and of its cold times. */
 #ifndef TUNE_RACE_H
 #define TUNE_RACE_H
 #include <math.h>
@@ -78,8 +79,8 @@ static void race_sample(Race *r, int kernel) {
   m->n++;
 }
 
-/* Lets all candidates run first, in order, the incumbent before the others. A candidate that takes much longer than the fastest
- * so far leaves the race. Returns the number of candidates that have run. */
+/* The start of the race: runs all candidates in order, the incumbent before the others. A candidate that takes much longer than
+ * the fastest so far leaves the race. Returns the number of candidates that have run. */
 static int race_line_up(Race *r) {
   double best = INFINITY;
   int left = 0;
@@ -103,7 +104,8 @@ static int race_line_up(Race *r) {
   return left;
 }
 
-/* Takes a sample of each candidate in the race. Then a candidate that takes more than `behind` times the best time leaves it. */
+/* Takes a sample of each candidate that is still in the race. Then a candidate that takes more than `behind` times the best time
+ * leaves the race. */
 static void race_turns(Race *r, double behind) {
   double lead = INFINITY;
   for (int i = 0; i < r->n; i++) {
@@ -115,9 +117,9 @@ static void race_turns(Race *r, double behind) {
   for (int i = 1; i < r->n; i++) r->m[i].out |= r->m[i].runs && race_score(&r->m[i]) > behind * lead;
 }
 
-/* Runs the race. Then tells a line for each candidate that took part, in the order of their times before the last rounds. The
- * line has its number, its warm and its cold time in microseconds, and the spread of the warm times. order: room for r->n
- * pointers */
+/* Runs the race. Then calls `tell` with a line for each candidate that took part, in the order of their times before the last
+ * rounds. The line has the candidate's number, its warm and its cold time in microseconds, and the spread of its warm times.
+ * order: room for r->n pointers */
 static void race_run(Race *r, Meter **order) {
   static const double behind[RACE_ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
   Meter *m = r->m;

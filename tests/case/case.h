@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* case.h: a case is a model that is compiled for several machines in this process. Its accesses are proved to lie inside of their
- * buffers. Its programs run in the interpreter, and its code runs on this machine. Cases run in child processes, so that a crash
- * becomes a line of the report. The programs ../sweep/sweep.c and ../fuzz/cases.c run cases. */
+/* case.h: a case is a model that case_run compiles for several machines. The accesses of the code are proved to lie inside of
+ * their buffers. The programs of the plan run in the interpreter, and the code runs on this machine. cases_run runs cases in
+ * child processes, so that a crash becomes a line of the report. The tests ../sweep/sweep.c and ../fuzz/cases.c run cases. */
 #ifndef TGC_TEST_CASE_H
 #define TGC_TEST_CASE_H
 #include "../../backends/llvm.h"
@@ -28,13 +28,13 @@ extern const char *const count_name[COUNTS];
 typedef struct Case {
   /* set by the caller */
   const char *path;        /* the model's file */
-  const char *const *isa;  /* names of machines; NULL ends it */
+  const char *const *isa;  /* names of machines; NULL ends the list */
   const char *const *data; /* files of the inputs, as onnx_tensor_load takes them; NULL: the input is random */
   int ndata;
   uint64_t seed;           /* seed of random inputs */
   int hard;                /* the first `hard` inputs have NaN and infinities among their random elements */
-  bool steady;             /* the graph's functions have no jumps. Otherwise an error is excused if a small change of the inputs
-                              changes the result as much */
+  bool steady;             /* the outputs are continuous functions of the inputs. Otherwise an error is excused if small
+                              changes of the inputs change the result by a similar amount */
   bool strict;             /* compile with fp32-strict */
   bool llvm;               /* run the code that LLVM makes */
   int c;                   /* number of machines, from the first on, for which the C compiler's code runs, too */
@@ -46,11 +46,11 @@ typedef struct Case {
   const struct Tunables *tunables; /* NULL: the defaults */
   int skip;                /* number of plans to skip, counted over all machines, since a child died at the last one of them */
   double most;             /* most operations of an interpreter; 0: 50 million */
-  /* A check of the exact outputs, for graphs whose results the caller knows. It is called once; NULL: there is none */
+  /* A check of the exact outputs, for graphs whose results the caller knows. It is called once; NULL: no such check */
   void (*judge)(struct Case *k, const Tensor *in, const Tensor *exact);
   void *arg;               /* data of the caller's functions */
-  /* The only backend to use; NULL: those of the list `backends`. Then `run` runs a plan on the inputs, and writes the outputs to
-   * the memory at `out`. No bundle is rendered. */
+  /* The only backend to use; NULL: those for CPUs of the list `backends`. If it is set, `run` runs a plan on the inputs, and
+   * writes the outputs to the memory at `out`. Then no bundle is rendered. */
   const Backend *backend;
   void (*run)(struct Case *k, const Plan *p, const Tensor *in, void *const *out);
   /* set by case_run */
@@ -69,7 +69,7 @@ uint64_t next_random(uint64_t *state);           /* the next number of a random 
 
 typedef struct Cases {
   int64_t first, end, step; /* numbers of the cases: first, first + step, ..., all below end */
-  /* Runs case number i in a child process, without its first `skip` plans, and appends its line */
+  /* Called in a child process: runs case number i without its first `skip` plans, and appends the case's line to `line` */
   void (*run)(struct Cases *s, int64_t i, int skip, Sb *line);
   const char *(*label)(struct Cases *s, int64_t i);  /* the label of a case whose child died */
   int seconds;             /* most CPU time of a case */

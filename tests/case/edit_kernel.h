@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* edit_kernel.h: puts a fault into the source of a kernel. Tests use it in place of a driver's compiler. */
+/* edit_kernel.h: puts a fault into the source of a kernel. Libraries that tests put in place of a driver use it before they
+ * compile the source. */
 #ifndef TGC_TESTS_EDIT_KERNEL_H
 #define TGC_TESTS_EDIT_KERNEL_H
 #include <stdlib.h>

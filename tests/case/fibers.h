@@ -5,8 +5,8 @@
  *
  * Blocks run one after another. The threads of a block are fibers, which share one thread of the CPU. Each fiber runs up to its
  * next barrier, in ascending order of threads. A kernel without barriers needs no fibers. Three things that kernel languages
- * leave undefined are errors here. Some threads of a block never reach a barrier. Threads of a block wait at different barriers.
- * A thread asks for the value of a thread of its warp that has ended. */
+ * leave undefined are errors here: (1) some threads of a block end without reaching a barrier at which others wait; (2) threads
+ * of a block wait at different barriers; (3) a thread asks for the value of a thread of its warp that has ended. */
 #ifndef TGC_TESTS_FIBERS_H
 #define TGC_TESTS_FIBERS_H
 #include <setjmp.h>
@@ -135,7 +135,7 @@ template <class T> static T exchanged(T mine, int lane, int line) {
   wait(WARP, line);
   int from = warp + lane;
   if (lane < 0 || lane >= LANES || from >= nthreads) from = me;
-  const unsigned ahead = fibers[from].shuffles - turn; /* it may already wait at the next shuffle, which uses the other slot */
+  const unsigned ahead = fibers[from].shuffles - turn; /* 2: it already waits at the next shuffle, which uses the other slot */
   if (ahead != 1 && ahead != 2) fault("a shuffle of a lane that is not there", line);
   memcpy(&mine, &fibers[from].given[turn % 2], sizeof mine);
   return mine;

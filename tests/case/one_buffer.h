@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* one_buffer.h: for tests that make a plan for a CPU, and run its kernels by a GPU's driver or by an emulator. All values of the
  * plan lie in one buffer, the only parameter of each kernel. put_source writes the source, with a kernel for each call of the
- * plan. Its language is that of the plan's backend (backends/dialect.h). */
+ * plan. The source is in the language of the plan's backend (backends/dialect.h). */
 #ifndef TGC_ONE_BUFFER_H
 #define TGC_ONE_BUFFER_H
 #include "../../backends/dialect.h"
 #include "case.h"
 
-/* Offsets in the buffer of each input and output, of the weights, and of the arena. end: size of the buffer. All in bytes */
+/* The places at which each input and output, the weights and the arena begin in the buffer, as offsets in bytes. end: size of the
+ * buffer in bytes */
 typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
 
 static size_t place(Places *m, int64_t bytes) { /* reserves this many bytes at the end, and returns their offset */

@@ -5,7 +5,7 @@
 #include "../../compiler/schedule/schedule.h"
 #include <math.h>
 
-/* Element i of a tensor with the type of t, whose elements are at `data`. data NULL: all elements are t->splat */
+/* Element i of a tensor that has the type of t and the elements at `data`. data NULL: all elements are t->splat */
 static inline double output_element(const Tensor *t, const void *data, int64_t i) {
   Tensor at = *t;
   at.data = data;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* model.h: for tests of a bundle for a device: a context of the network in net.cl, its memory, and the same arithmetic on the
- * host. The network has two states. `total` grows by x * weight in each run. `past` is a window. It keeps the last three products
- * of each of two rows. The network's outputs are y, h and v, and `at` is an input that is used as an index. */
+/* model.h: for tests of a bundle for a device. A Model has a context of the network in net.cl, and the context's memory. It
+ * also has the expected results, which functions of this file compute on the host. The network has two states. `total` grows by x
+ * * weight in each run. `past` is a window. It keeps the last three products of each of two rows. The network's outputs are y, h
+ * and v, and `at` is an input that is used as an index. */
 #include "net.h"
 #include <dlfcn.h>
 #include <stdio.h>

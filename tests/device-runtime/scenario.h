@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* scenario.h: a scenario calls all functions of a bundle for a device, one after another, on a library that takes the place of
- * the driver. It is repeated so that each call of the driver fails once.
+ * the driver. The scenario is repeated, and each time another call of the driver fails.
  *
- * A file that includes this one first includes its fake.h, and defines LIBRARY, the name of the driver's library. Behind the
- * #include it defines the functions that are only declared here, and a table of Rows. */
+ * The including file must include the fake.h of its folder above this #include, and define LIBRARY, the name of the library.
+ * Below the #include, the file must define the functions that are only declared here, and a table of Rows. */
 #include "model.h"
 #include <pthread.h>
 
@@ -13,7 +13,7 @@ static Model m;
 
 static void *caller_buffer(void);              /* makes a buffer of 64 bytes on the device of m, as a caller would */
 static void caller_release(void *buffer);
-static void check_caller(void);                /* fails if a function has left something behind in this thread */
+static void check_caller(void);                /* fails if this thread's current context has changed, or a pool is open */
 static int computes(void);                     /* whether the library runs kernels */
 
 static void find_driver(void) {
@@ -89,9 +89,10 @@ end:
   return status;
 }
 
-/* The expected effect if the driver's function `call` fails. steps: names of the steps for which the row holds; NULL: all. memory,
- * other: the status that the step must return if the error is a lack of memory, or another one; -1: the step must succeed. lost:
- * 1: afterwards the device is lost. log: a part of the message; NULL: any message */
+/* The expected effect if a driver's function fails whose name begins with `call`. steps: names of the steps for which the row
+ * holds; NULL: all. memory: the status that the step must return if the error is a lack of memory. other: its status for other
+ * errors. The status -1: the step must succeed. lost: 1: afterwards the device is lost. log: a part of the message; NULL: any
+ * message */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
 static const Row *row_of(const Row *r, const char *call) { /* the first row that holds for the call in the current step */
@@ -112,9 +113,9 @@ static void second_run(void *queue) {
   check_caller();
 }
 
-/* Repeats the scenario, each time with another call of the driver that fails, with each of three errors; the first one is a lack
- * of memory. live: number of the driver's objects that exist before and after. may: a function of the driver whose failure may go
- * unnoticed */
+/* Repeats the scenario for each call of the driver and each of three errors: in a repetition, this call fails with this error.
+ * errors[0] is a lack of memory. live: number of the driver's objects that exist before and after the scenario. may: a function
+ * of the driver whose failure may go unnoticed */
 static void each_call(void *queue, int live, const Row *rows, const int32_t errors[3], const char *may) {
   int calls;
   defaults();
@@ -129,7 +130,7 @@ static void each_call(void *queue, int live, const Row *rows, const int32_t erro
       const int want = closing ? -1 : e ? r->other : r->memory;
       const int harmless = !strcmp(r->call, may) && !status, told = !status || !r->log || strstr(m.log, r->log);
       check_caller();
-      if (closing && !strcmp(driver->failed, "cuCtxPushCurrent")) live = driver->live; /* one stays with the caller's context */
+      if (closing && !strcmp(driver->failed, "cuCtxPushCurrent")) live = driver->live; /* the caller's context keeps one */
       if (!driver->failed || (status != (want < 0 ? 0 : want) && !harmless) || closed || driver->live != live || !told ||
           (after == TGCRT_LOST) != (status && r->lost && strcmp(step, "init"))) {
         fprintf(stderr, "call %d, %s, fails with %d: %s returns %d, %d expected; the next run %d, close %d, %d objects stay; ",
@@ -199,7 +200,7 @@ static int open_only(void) {
 /* ---- the parts of a test program, of which one runs ---- */
 typedef struct Part { const char *name; void (*run)(void); } Part;
 
-/* Runs the part of this name in a list that a part without a name ends. Returns 64 if there is none. */
+/* Runs the part with this name. p: the list of parts; an entry whose name is NULL ends it. Returns 64 if no part has the name. */
 static int run_part(const Part *p, const char *name) {
   while (p->name && strcmp(p->name, name)) p++;
   if (p->name) p->run();

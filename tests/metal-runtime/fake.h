@@ -11,7 +11,7 @@ typedef struct Fake {
   int hang;                      /* 1: command buffers are never done */
   int broken;                    /* the error of all command buffers; 0: none */
   int devices;                   /* number of devices */
-  int old;                       /* 1: the system lacks the newer functions for modes of arithmetic and for the list of devices */
+  int old;                       /* 1: the system lacks the newer functions for modes of arithmetic */
   int family;                    /* the newest family of GPUs that the devices belong to: 1007 for Apple7; 0: none */
   uint64_t max_threads;          /* most threads of a block */
   uint64_t shared_bytes;         /* most bytes of shared memory of a block */
@@ -22,7 +22,7 @@ typedef struct Fake {
   int calls, live;               /* number of calls that can fail; number of objects that exist */
   int launches;                  /* number of launches */
   int sources, libraries;        /* numbers of sources that were compiled, and of library files that were loaded */
-  int no_copy, commits;          /* numbers of buffers made of the caller's memory, and of command buffers handed over */
+  int no_copy, commits;          /* numbers of buffers made of the caller's memory, and of committed command buffers */
   int safe;                      /* 1: the last source was compiled in the safe mode of arithmetic */
   const char *failed;            /* name of the call that failed */
 } Fake;

@@ -13,9 +13,9 @@ typedef struct Fake {
   int32_t event_state;           /* state of every event: 0 done, 1 running, < 0 failed */
   int32_t each_binary;           /* the status that the library gives for each binary of a program */
   int program_devices;           /* number of devices of a program */
-  /* Facts about the devices, as clGetDeviceInfo gives them: most threads of a block, in all and in one dimension; bytes of shared
-   * memory, of the largest buffer and of all memory; whether a device is little-endian, is available, has a compiler, has
-   * doubles */
+  /* Facts about the devices, as clGetDeviceInfo gives them. In the order of the fields: most threads of a block, and of a block
+   * in one dimension; bytes of shared memory, of the largest buffer and of all memory; whether a device is little-endian, is
+   * available, has a compiler, has doubles */
   uint64_t max_group, max_size, local_bytes, max_alloc, global_bytes, little, available, compiler, doubles;
   uint64_t kernel_group;         /* most threads of a block that a compiled kernel allows */
   uint64_t subgroup;             /* threads of a subgroup (warp) */

@@ -39,7 +39,7 @@ static inline void device_kernel_free(Kernel *k) {
 }
 
 /* Runs a program in several orders of threads. launches: the number of launches that it must have. mem: by buffer, its memory. r
- * gets the report of a launch that has a fault. Returns whether no launch has one. */
+ * gets the report of a launch that has a fault. Returns true if no launch has a fault. */
 static inline bool device_run(IR *ir, const Refs *prog, size_t launches, void *const *mem, LaunchReport *r) {
   Launches l = { 0 };
   bool good = true;
