@@ -3,7 +3,7 @@
  * help.c prints the help and the manual page from them. Each verb, such as `tgc run`, has a file in cmd/verbs. The other
  * functions are in cmd/lib; headings name their files. The following holds for all functions:
  *
- * - c is the context of a compilation. A function that fails calls fail(), which does not return. It sets an exit code, EX_...
+ * - c is the context of a compilation. A function that fails calls fail(), which sets an exit code, EX_..., and does not return.
  * - Texts and other results live in c->model, the context's arena, and are freed with it. Comments name the exceptions.
  * - o holds the options of the command line. scratch is the path of a folder for temporary files. */
 #ifndef TGC_CMD_H
@@ -50,7 +50,7 @@ typedef struct Options {
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all entries */
-  const char *run_size;         /* set by over_sizes: the part of --size that is worked on, "3" or "batch=2,seq=17"; or NULL */
+  const char *run_size;         /* set by over_sizes: the sizes of the run to make, "3" or "batch=2,seq=17"; NULL: not given */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance, *cpus, *csv;
   const char *holdout_data, *metric, *layers, *save_layers; /* options of quantize */
@@ -204,7 +204,8 @@ const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures th
 /* If neither --isa nor --machine is given, and this CPU differs from DEFAULT_ISA, prints a line on stderr that says so. The verb
  * `run` prints the line only if this CPU lacks features of DEFAULT_ISA. */
 void machine_tell_default(Ctx *c, const Options *o);
-/* For verbs that time code: calls machine_tell_default, and measures this CPU if its facts are needed and not in the store yet */
+/* For verbs that time code: calls machine_tell_default. Measures this CPU if --isa=native needs its facts and the store lacks
+ * them */
 void machine_prepare(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
@@ -230,13 +231,15 @@ bool is_pipeline(const char *path);                       /* whether the path is
 const char *pipeline_text(Ctx *c, const Options *o);      /* the text that pipeline_print writes for the pipeline o->model */
 /* Loads the model. feed: data of the user, whose shapes fix dynamic dimensions; NULL: there is none */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed);
+/* ---- model.c: compiles a graph ---- */
 /* A text that names the target and the options of a compilation. The store keeps decisions under this text. */
 const char *decisions_wanted(Ctx *c, const Options *o, const Target *t);
 /* Compiles g for t. If --stop-after is given, returns NULL, and *stopped holds the text to print. */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
-/* The same. from: a dump from which the compilation continues; NULL: it starts from g. to: if it is not NULL, *stopped becomes a
- * dump that can be read back. Then the bytes of long weights are appended to to->blob, for a file that the dump calls
- * to->blobname. to->sample: sample inputs and exact outputs, which the dump records; or NULL */
+/* The same. from: a dump from which the compilation continues; NULL: it starts from g. to: if it is NULL, *stopped is a text for
+ * people only. Else *stopped is a dump that can be read back, and the bytes of long weights are appended to to->blob. The caller
+ * writes them to a file, which the dump calls to->blobname. to->sample: sample inputs and exact outputs, which the dump records,
+ * or NULL */
 typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } DumpTo;
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
@@ -248,11 +251,13 @@ const char *parse_range(const char *value, Symbol *s);
 const char *first_range(const Options *o);             /* value of the first --dim that gives a range; NULL: none does */
 Symbols ranges_of_dims(Ctx *c, const Options *o);      /* all ranges that --dim gives */
 int runs_of_size(const char *text);                    /* number of runs that a value of --size asks for; 0: it is wrong */
-/* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call, except that the
- * verb `verify` takes usual_runs if it also has no data and no --json. Returns the last exit code that is not 0. */
+/* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call, except for the verb
+ * `verify` of a model with a range. It makes usual_runs, unless --data, --input, --outputs or --json is given. Returns the last
+ * exit code that is not 0; 0 if all are 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
 /* Adds runs to the list, as values of --size. In one run all sizes are the least of their ranges, in others the middle, typical
- * or greatest ones. With several ranges, each has its least size in one more run, and the others their greatest. */
+ * or greatest ones. With several ranges there is one more run for each range: its size is the least, and the others are the
+ * greatest. */
 void usual_runs(Ctx *c, const Symbols *all, Texts *runs);
 /* Gets the sizes that Options.run_size gives; the others become -1. Fails if run_size is given and there is no range. Returns
  * whether there is a range. */
@@ -260,8 +265,8 @@ bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
 /* Sets each size that is -1 to the greatest one of its range, or to the least one if it counts the elements of states. Fails if
  * another size is outside of its range. Returns the sizes as text; NULL: there is no range */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
-/* Sets the extents of n values that depend on sizes (GIO.open). extents: how extents follow from sizes; the first `symbols` of
- * them are the sizes. NULL: each open extent is a size */
+/* Sets the extents that depend on sizes (GIO.open) in n values. extents: how each extent follows from sizes; the first `symbols`
+ * extents are the sizes themselves. extents NULL: each extent in GIO.open is a size */
 void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int64_t *run);
 const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run);       /* a copy of n values with these extents */
 Options one_size(Ctx *c, const Options *o, const Symbols *all, const int64_t *run); /* o with sizes in place of the ranges */
@@ -321,7 +326,7 @@ void validate_close(Validation *s);
 
 /* ---- error.c: the error that a precision causes, on sample inputs ---- */
 /* Fills in s before the compilation: makes inputs from the data and the seed, and computes the exact outputs in the interpreter.
- * false: this would take more operations than the budget of error.c */
+ * false: this would take more operations than the budget of error.c, or g has several entries */
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
 /* The errors of the compiled graph, by output; NULL: this would exceed the same budget */
 const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s);
@@ -361,14 +366,15 @@ typedef struct Steps {         /* the data of --steps runs, one after another */
   Tensor *given, *want;        /* step after step: inputs and states; expected outputs. want NULL: the caller needs none */
   bool wanted;                 /* the data has all expected outputs */
 } Steps;
-/* Fills in the inputs of s->given (from the data, or from the seed), s->want and s->wanted. first: the data of step 0. Returns
- * the number of inputs made from the seed. */
+/* Fills in the inputs of s->given (from the data, or from the seed), s->want and s->wanted. first: the data of step 0, and of
+ * each later step for which --data has no folder. Returns the number of inputs made from the seed. */
 int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s);
 void feed_free(Feed *f);
-/* Makes a tensor for each of the n inputs that `want` declares. Inputs that the feed lacks are made from the seed. Returns their
- * number. */
+/* Makes a tensor for each of the n inputs that `want` declares. Inputs that the feed lacks are made from the seed. Returns the
+ * number of inputs made so. */
 int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out);
-/* Gets the expected values of the n outputs that `want` declares, in this order. false: the data has no outputs */
+/* Gets the expected values of the n outputs that `want` declares, in this order. Fails if some are missing. false: the data has
+ * no outputs at all */
 bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out);
 /* Writes a file in this format: "npy", "pb" or "raw". name: the tensor's name, for "pb" */
 void tensor_save(Ctx *c, const char *path, const char *format, const char *name, const Tensor *t);
@@ -457,7 +463,7 @@ void files_compare(Ctx *c, const char *dir);
 const char *files_changed(Ctx *c, const char *dir, int *code);
 
 /* ---- bundle_build.c: builds bundles on this machine ---- */
-/* Writes the plan's bundle into a new folder of scratch. Returns the folder's path. */
+/* Writes the plan's bundle into a new folder inside of the folder scratch. Returns the new folder's path. */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch);
 /* Compiles and links scratch/NAME.so for t, and returns its path. more: the last arguments of the compiler, with the sources.
  * dir: folder of the bundle that has the sources, or NULL. Fails with EX_MISSING, EX_NOWRITE or EX_RETRY if the compiler or the
@@ -476,16 +482,17 @@ void object_build(Ctx *c, const Options *o, const char *scratch, const char *out
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
 /* Builds the test program check.c of the bundle in dir as a static program, and returns its path. */
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
-/* Runs such a program by an emulator. argv: the command, with the emulator first. makes: path of the file that it writes. Returns
- * 0, or else an exit code, and *why gets the reason. */
+/* Runs such a program by an emulator. argv: the command, with the emulator first. makes: path of the file that the program
+ * writes. Returns 0, or else an exit code, and *why gets the reason. */
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
-/* Compiles the file `source` of the bundle in dir, and returns the path of the object file. Beside it gcc writes files with the
- * calls of its functions, with their bytes of stack, and with the assembly. Fails with EX_MISSING if gcc is not installed. */
+/* Compiles the file `source` of the bundle in dir, and returns the path of the object file. In the same folder gcc writes further
+ * files: one with the calls between functions and each function's bytes of stack, and one with the assembly. Fails with
+ * EX_MISSING if gcc is not installed. */
 const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
                            const char *source);
-/* Writes the symbols that an object file needs to the file `to`, by nm. Returns 0, or else an exit code, and *why gets the
- * reason. */
+/* Lets nm list the symbols that an object file needs, and writes the list into the file `to`. Returns 0, or else an exit code,
+ * and *why gets the reason. */
 int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why);
 /* Lets Graphviz draw the graph in the file `from` as SVG into the file `to`. Returns as symbols_list does. */
 int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why);
@@ -494,8 +501,9 @@ int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, 
 typedef struct Linking { const Options *o; const char *scratch, *soname; bool module; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
-/* A function for Compiling.run (bundle.h), whose arg is a Linking. Runs the command argv, in which "<" stands for a file with the
- * text and ">" for the result, whose bytes *made gets. Returns as symbols_list does: EX_BUG if the compiler refuses the text. */
+/* A function for Compiling.run (target/backend.h). arg is a Linking. Runs the command argv: in it "<" stands for a file with the
+ * text, and ">" for the file that the command makes. *made gets the bytes of this file. Returns as symbols_list does; EX_BUG: the
+ * compiler refuses the text */
 int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
 
 /* Compiles the plan's kernels for a device. Returns the list of kernels as a manifest has it; the caller releases it. */
@@ -508,13 +516,13 @@ typedef struct Toolchain { Arch arch; bool bare; const char *compiler, *emulator
 extern const Toolchain toolchains[];                      /* a row whose compiler is NULL ends it */
 bool installed(Ctx *c, const char *program);              /* program: a name looked up in the PATH, or a path */
 bool is_foreign(const Target *t);                         /* whether t has another architecture than this machine */
-/* The cross compiler to use for t. NULL: the one that the variable CC names, or else cc, since t is not foreign or CC is set.
- * Fails with EX_MISSING if no cross compiler is installed. */
+/* The cross compiler to use for t. NULL if t is not foreign or the variable CC is set: then use the compiler that CC names, or
+ * else cc. Fails with EX_MISSING if a cross compiler is needed and none is installed. */
 const char *compiler_for(Ctx *c, const Target *t);
 Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: unknown to tgc */
-const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* facts of the CPU for which times are predicted */
-const ProgramTime *predict_ms(Ctx *c, const Plan *p);     /* by kernel: predicted ms on one core */
-json_t *predicted_json(const ProgramTime *ms);            /* one kernel's prediction for a report; the caller releases it */
+const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* predict.c: facts of the CPU for which times are predicted */
+const ProgramTime *predict_ms(Ctx *c, const Plan *p);     /* predict.c: by kernel, predicted ms on one core */
+json_t *predicted_json(const ProgramTime *ms);            /* predict.c: one kernel's prediction, which the caller frees */
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if t is foreign, so nothing can be timed */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */
@@ -564,8 +572,8 @@ int model_open(const char *dir, const char *so, const Interface *f, int threads,
 typedef VEC(double) Reals;                                /* a list of numbers; VEC_FREE frees it */
 typedef struct Worker {                                   /* such a child process */
   pid_t pid;
-  int to, from;                                           /* pipes: the parent writes a request line, the child writes an
-                                                             answer line */
+  int to, from;                                           /* pipes. to: for the parent's request lines; from: for the child's
+                                                             answer lines */
   const char *what;                                       /* name of the child's program, for messages */
   Reals ready;                                            /* the numbers that begin the child's first line */
   const char *version;                                    /* the text after these numbers */
@@ -574,14 +582,15 @@ typedef struct Worker {                                   /* such a child proces
 enum { LANES = 64, SPANS = 4096 };                        /* threads, and spans of a thread, that are recorded; others are not */
 typedef struct Span { double begin, end; int kernel; } Span; /* begin, end: ms. A thread ran chunks of the kernel between them */
 typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans; /* lanes: threads; n: spans of each thread */
-typedef struct Stamps {                                   /* a stamp is the time at which a kernel began, or the last one ended */
-  int n;                                                  /* stamps of a run: one for each kernel, and one for the end */
+/* Times of runs. Stamp 0 of a run is the time of its begin. Stamp k + 1 is stamp k plus the time that kernel k took. */
+typedef struct Stamps {
+  int n;                                                  /* number of stamps of a run: kernels plus one */
   double *at;                                             /* run after run, its stamps in ms */
   size_t room;                                            /* number of runs that fit; later ones overwrite from the start; 0:
                                                              all runs fit */
   Spans *spans;                                           /* timeline of the last run of the latest worker_block() */
-  const int *kernel;                                      /* by launch, its kernel, where a device takes the times; NULL: on a
-                                                             CPU */
+  const int *kernel;                                      /* by launch, the number of its kernel, if a device takes the times;
+                                                             NULL: a CPU takes them */
   size_t launches;                                        /* number of launches */
 } Stamps;
 /* Starts a child that opens the shared object `so` of the bundle in dir. threads: number of threads of a run. in: its inputs.
@@ -683,10 +692,11 @@ DType rounding_type(const Options *o, DType output);      /* the type in which a
                                                              --precision and --weights */
 /* By output: a tensor with the variance of each element's rounding error, in a run on the inputs `in`. NULL: not known */
 Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in);
-/* The largest error of an element that is taken for rounding: 4 times the largest error in `rounded`. `rounded` has the values
- * of an evaluation that rounds after each op. */
+/* A bound: smaller errors of an element are taken for rounding. It is 4 times the largest error in `rounded`, which has the
+ * values of an evaluation that rounds after each op. */
 double rounding_cost(const Tensor *rounded, const Tensor *exact);
-double rounding_cap(const Tensor *want, double fallback);  /* largest error that a variance may excuse; at least `fallback` */
+double rounding_cap(const Tensor *want, double fallback);  /* the most that rounding_room may give: an eighth of the largest
+                                                              element of `want`, or `fallback` if that is greater */
 /* the error of an element that its variance excuses: 8 standard deviations, at most cap */
 double rounding_room(const Tensor *variance, int64_t element, double cap);
 /* out: for each output a tensor of f32 with the absolute tolerance of each element. want: the expected outputs. from_data: they
@@ -754,13 +764,13 @@ typedef struct Function {
   int state, next;
 } Function;
 typedef struct FunctionCall { size_t from, to; } FunctionCall; /* indices of functions */
-/* recursive, unbounded: callgraph_bound met a recursion, or a frame without a bound. follow: its argument */
+/* recursive, unbounded: callgraph_bound met a recursion, or a frame without a bound. follow: the argument of callgraph_bound */
 typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
 void callgraph_read(Ctx *c, CallGraph *g, const char *path); /* adds the functions of a file that gcc wrote (audited_object) */
 /* Reads a file of x86-64 assembly. Adds to Function.bytes the bytes that a function skips to align its frame. */
 void callgraph_read_code(Ctx *c, CallGraph *g, const char *path);
-/* Bytes of stack on the deepest call path from the function `entry`; -1: there is no such function. follow: a call by pointer may
- * reach each static function that is not called by name; else it reaches no function */
+/* Bytes of stack on the deepest call path from the function `entry`; -1: gcc compiled no such function. follow: a call by pointer
+ * counts as a call of each static function that is not called by name; else it counts as no call */
 int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
 bool is_indirect(const Function *f);                      /* whether f is gcc's stand-in for calls by pointer */
 void callgraph_free(CallGraph *g);
@@ -782,7 +792,7 @@ bool limits_hold(Ctx *c, const Options *o, const Measures *m, const Measures *li
 void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, Checks *k);
 
 /* ---- compare.c ---- */
-/* For a run on the inputs `in` whose outputs are wrong: prints the nodes that may be the cause, the likeliest first. With --json
- * they go into the report. */
+/* Call it after a run on the inputs `in` whose outputs are wrong. Prints the nodes that may be the cause, the likeliest first.
+ * With --json it puts them into the report instead. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif
