@@ -39,7 +39,7 @@ typedef struct Dialect {
   /* ---- kernels that a driver starts, with many threads each; all fields are NULL if the language has no such kernels ---- */
   /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in it. pointer: a statement that
    * makes a pointer to the buffer's first element; NULL: the parameter b$k is that pointer. In both, $0 is the field
-   * `restricted`, or "" if other parameters may point to the same memory. In `parameter`, $a is the number of parameters before
+   * `restricted`, or "" if other parameters may point to the same memory. In `parameter`, $a is the number of buffers before
    * this one */
   const char *parameter, *pointer;
   const char *places;      /* parameters behind those of the buffers, which the forms `block` and `thread` use; NULL: none */

@@ -78,13 +78,13 @@ void options_init(Options *o, Verb verb);                 /* sets all options to
  * must outlive o. Returns -1, or EX_USAGE_ if the option is wrong. */
 int option_set(Options *o, const char *name, const char *value);
 int options_check(const Options *o); /* checks the values and their combinations; returns -1, or EX_USAGE_ if one is wrong */
-/* Fills in o from the command line. Returns -1 if the verb is to be run. Otherwise the help was printed or the command line is
- * wrong, and the result is the exit code. */
+/* Fills in o from the command line. Returns -1 if the verb is to be run. Otherwise the result is an exit code: tgc has printed
+ * the help, the manual page or its version, or the command line is wrong. */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);                            /* frees the lists of o */
 bool option_given(const Options *o, const char *name);    /* name: without "--" */
 bool parse_size(const char *s, int64_t *out);             /* "4096", "4k", "4M", "4G"; false: not a size */
-/* Parses an option's value s into a limit of CompileOptions: 1 + the bytes, or 0 if s is NULL. false: s is not a size */
+/* Parses an option's value s into a limit of CompileOptions: the bytes plus 1, or 0 if s is NULL. false: s is not a size */
 bool parse_limit(const char *s, int64_t *limit);
 double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: not a duration */
 
@@ -243,8 +243,9 @@ Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
 typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } DumpTo;
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
-/* ---- sizes.c: the sizes of dimensions for which --dim gives a range. A Symbol is such a dimension with its range, and Symbols
- * are all of a model (`all`). Each run has a size for each of them; `run` is the array of these sizes. ---- */
+/* ---- sizes.c: the sizes of dimensions for which --dim gives a range. A Symbol is such a dimension with its range. Symbols is
+ * the list of them for a whole model, and arguments of this type are called `all`. Each run has a size for each Symbol; `run` is
+ * the array of these sizes. ---- */
 enum { SIZES_OF_DIM = 4096 };                          /* greatest end of a range; it is limited since front ends try each size */
 /* Parses a range such as "1:512:8@128" into s. Returns NULL, or a message if it is wrong. */
 const char *parse_range(const char *value, Symbol *s);
@@ -445,7 +446,8 @@ struct Interface {                                        /* facts that a caller
   const char *part;                                       /* name of the entry whose inputs and outputs are listed; NULL: those
                                                              of the whole bundle are */
   const char *run;                                        /* end of the run function's name: "_run_v", "_run_step_v" */
-  Texts sources;                                          /* all sources for the C compiler except tgcrt.c */
+  Texts sources;                                          /* sources for the C compiler, without `variants`, tgcrt.c and
+                                                             tgcrt_pool.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
                                                              need */
 };
@@ -453,7 +455,7 @@ struct Interface {                                        /* facts that a caller
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
 void interface_at(Interface *f, const int64_t *run); /* sets the sizes of its runs, and the extents that depend on them */
 void interface_free(Interface *f);
-bool is_bundle(const char *path);                    /* whether the path is a folder with a bundle */
+bool is_bundle(const char *path);                    /* whether the path is a folder, since only bundles are folders */
 /* Fails if the weights file differs from the digest in the manifest. Embedded weights are not checked. */
 void weights_check(Ctx *c, const char *dir, const Interface *f);
 json_t *manifest_read(Ctx *c, const char *dir);      /* fails unless manifest.json is JSON; the caller releases the result */

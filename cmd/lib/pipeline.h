@@ -44,6 +44,6 @@ int pipeline_stage(const Pipeline *p, const char *name); /* the stage's number; 
 
 /* ---- pipeline_build.c ---- */
 typedef Graph *LoadModel(Ctx *c, const Options *o, const Feed *feed); /* loads the model of a stage, with the stage's options */
-/* The graph of the entry that --entry names, or else one graph with all entries (Graph.entries) */
+/* The graph of the entry that --entry names, or of the only entry. Otherwise one graph with all entries (Graph.entries) */
 Graph *pipeline_build(Ctx *c, const Options *o, Pipeline *p, LoadModel *load);
 #endif

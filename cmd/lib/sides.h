@@ -26,7 +26,7 @@ struct Races {             /* the common data of all comparisons, and estimates 
                               take longer than its part */
   double begin, end;       /* times in ms by clock_ms: when the command began, and when it shall end */
   double plan, build, life; /* estimates in seconds: of making a plan, of building the next side, of a side's shortest life */
-  double whole;            /* seconds that the first build took; the others may have most kernels in common with it */
+  double whole;            /* seconds that the first build took; later builds may use most of its objects again */
   bool again;              /* a side was built before, so the next build can use its objects */
 };
 /* Number of lives that each side gets, from `least` to `most`. All sides begin and end a life together, and blocks of their runs

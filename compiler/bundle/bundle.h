@@ -233,7 +233,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
 void bundle_sbom(const Rendering *r, Bundle *b); /* sbom.c: adds sbom.cdx.json */
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
 const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes" for each source file */
-const char *options_line(const Rendering *r);  /* manifest.c: the manifest's options, for a comment */
+const char *options_line(const Rendering *r);  /* manifest.c: for a comment, options that have one value */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
 
