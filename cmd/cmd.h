@@ -191,7 +191,7 @@ int machine_print(const Options *o, const struct CpuFacts *f);   /* prints f on 
 typedef struct Floor {
   const char *machine;     /* name of the CPU */
   double multiply_ms;      /* ms of all products at the CPU's peak rate */
-  double read_ms;          /* ms to read the weights, inputs and states that its caches cannot keep */
+  double read_ms;          /* ms to read the weights, inputs and states that the CPU's caches cannot keep */
   double ms;               /* the longer one of these two times */
   double multiply_adds, bytes; /* number of products; bytes of weights, inputs and states */
 } Floor;
@@ -236,10 +236,10 @@ Graph *load_graph(Ctx *c, const Options *o, const Feed *feed);
 const char *decisions_wanted(Ctx *c, const Options *o, const Target *t);
 /* Compiles g for t. If --stop-after is given, returns NULL, and *stopped holds the text to print. */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
-/* The same. from: a dump from which the compilation continues; NULL: it starts from g. to: if it is NULL, *stopped is a text for
- * people only. Else *stopped is a dump that can be read back, and the bytes of long weights are appended to to->blob. The caller
- * writes them to a file, which the dump calls to->blobname. to->sample: sample inputs and exact outputs, which the dump records,
- * or NULL */
+/* As plan_of. from: a dump from which the compilation continues; NULL: it starts from g. to: if it is NULL, *stopped is a text
+ * for people only. Else *stopped is a dump that can be read back, and the bytes of long weights are appended to to->blob. The
+ * caller writes them to a file, which the dump calls to->blobname. to->sample: sample inputs and exact outputs, which the dump
+ * records, or NULL */
 typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } DumpTo;
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
@@ -263,8 +263,8 @@ void usual_runs(Ctx *c, const Symbols *all, Texts *runs);
 /* Gets the sizes that Options.run_size gives; the others become -1. Fails if run_size is given and there is no range. Returns
  * whether there is a range. */
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
-/* Sets each size that is -1 to the greatest one of its range, or to the least one if it counts the elements of states. Fails if
- * another size is outside of its range. Returns the sizes as text; NULL: there is no range */
+/* Sets each size that is -1: to the least one of its range if the size counts the elements of states, else to the greatest one.
+ * Fails if another size is not one of its range. Returns the sizes as text; NULL: there is no range */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
 /* Sets the extents that depend on sizes (GIO.open) in n values. extents: how each extent follows from sizes; the first `symbols`
  * extents are the sizes themselves. extents NULL: each extent in GIO.open is a size */
@@ -407,7 +407,8 @@ static inline size_t steps_of(const Options *o) { return o->steps ? (size_t)o->s
 void apply_states(Ctx *c, const Options *o, Graph *g);    /* makes inputs and outputs of g the states that --state names */
 /* in: the inputs of the graph, then the states, of one run. Sets the states to their first values */
 void state_first(Ctx *c, const Graph *g, Tensor *in);
-/* Sets the states in `in`, those of the next run, to the values in `out`, which has the outputs of a run and then its states */
+/* out: the outputs of a run, then the states after it. in: the inputs of the next run, then its states, which this function sets
+ * */
 void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in);
 
 /* ---- process.c: the scratch folder and child processes ---- */
@@ -441,7 +442,7 @@ struct Interface {                                        /* facts that a caller
   Symbols symbols;                                        /* the ranges of sizes that the bundle serves */
   Extents extents;                                        /* these sizes, then the extents that follow from them; Extent.at is
                                                              not set */
-  RunSizes sizes;                                         /* the sizes of its runs, which the shapes of inputs and outputs have */
+  RunSizes sizes;                                         /* the sizes of the bundle's runs; `inputs` and `outputs` have them */
   bool states;                                            /* the bundle has states, which the runtime advances */
   const char *part;                                       /* name of the entry whose inputs and outputs are listed; NULL: those
                                                              of the whole bundle are */
@@ -453,7 +454,7 @@ struct Interface {                                        /* facts that a caller
 };
 /* Reads manifest.json of the bundle in dir. Fails with EX_NOINPUT_ or EX_BADMODEL. */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
-void interface_at(Interface *f, const int64_t *run); /* sets the sizes of its runs, and the extents that depend on them */
+void interface_at(Interface *f, const int64_t *run); /* sets f->sizes, and the extents that depend on them */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);                    /* whether the path is a folder, since only bundles are folders */
 /* Fails if the weights file differs from the digest in the manifest. Embedded weights are not checked. */
@@ -562,7 +563,7 @@ typedef struct Loaded {
   void *ctx;                                              /* the bundle's NAME_ctx, on the heap */
   int (*run)(void *ctx, const void *const *in, void *const *out); /* returns a status of tgcrt.h */
   int (*set_sizes)(void *ctx, const int64_t *sizes);      /* NULL: a bundle for one size */
-  const int64_t *again; /* the sizes to set before each run that is measured, since states grow; NULL: they stay as they are */
+  const int64_t *again; /* the sizes to set before each run that is measured, since states grow; NULL: none are set */
   double map_ms, init_ms;                                 /* ms to map the weights, and ms in NAME_init */
 } Loaded;
 int model_again(const Loaded *m, const void *const *in, void *const *out); /* a run that is measured */
@@ -652,8 +653,8 @@ typedef struct Life { int first, last; } Life;            /* first and last kern
 Life *buffer_lives(const Plan *p);                        /* by buffer of the plan */
 
 /* ---- timing.c: the time of each kernel ---- */
-/* kernel: its number. ms: median time. gflops, gbs: 10^9 operations and bytes per second. roof: the least time that the machine's
- * peak rates allow, divided by the median time. least: ms of the fastest run, which other processes disturbed least */
+/* kernel: number of the kernel. ms: median time. gflops, gbs: 10^9 operations and bytes per second. roof: the least time that the
+ * machine's peak rates allow, divided by the median time. least: ms of the fastest run, which other processes disturbed least */
 typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof, least; } KernelTime;
 enum { TIMING_EXTRA = 20 };                               /* runs that a caller may add: the stamps have room for them */
 typedef struct Timing {
@@ -720,7 +721,7 @@ bool metric_falls(int m);                                 /* whether less is bet
  * else the greatest. */
 typedef struct RequireParts { size_t metric_n, output_n; const char *output; bool least; double limit; } RequireParts;
 bool requirement_parse(const char *text, RequireParts *r); /* false: the text is not of this form */
-bool metric_known(const Options *o, const char *name, size_t n); /* whether it is built in, or given with --metric */
+bool metric_known(const Options *o, const char *name, size_t n); /* whether a metric of this name is built in or given */
 void metric_choices(const Options *o, Arena *a, Texts *words); /* adds the names of all metrics that metric_known accepts */
 /* Computes all built-in metrics of an output over `runs` runs. got, want, d: for run r, the output's value, its reference and
  * their Diff have the index r * stride. */
@@ -785,7 +786,7 @@ typedef struct Measures { double value[LIMIT_COUNT]; bool known[LIMIT_COUNT]; co
 /* Parses a text such as "latency=5ms,arena=1MB" into limits. tolerance: the values are percents. Returns NULL, or a message if
  * the text is wrong. */
 const char *limits_parse(Arena *a, const char *text, bool tolerance, Measures *limits);
-/* Reads the limits of --limit, and from the report of --baseline the old values and the name of its machine. false: neither
+/* Reads the limits of --limit, and from the report of --baseline the old values and the name of the machine. false: neither
  * option is given */
 bool limits_read(Ctx *c, const Options *o, Measures *limits, Measures *old, const char **machine);
 /* Whether the value of one quantity (LIMIT_) in m is within its limit, and within the tolerance above its old value */
