@@ -407,8 +407,8 @@ static inline size_t steps_of(const Options *o) { return o->steps ? (size_t)o->s
 void apply_states(Ctx *c, const Options *o, Graph *g);    /* makes inputs and outputs of g the states that --state names */
 /* in: the inputs of the graph, then the states, of one run. Sets the states to their first values */
 void state_first(Ctx *c, const Graph *g, Tensor *in);
-/* out: the outputs of a run, then the states after it. in: the inputs of the next run, then its states, which this function sets
- * */
+/* out: the outputs of a run, then the states after it. in: the inputs of the next run, then its states. Sets each state of `in`
+ * to the one of `out`; if a state has an axis, to the last elements along this axis */
 void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in);
 
 /* ---- process.c: the scratch folder and child processes ---- */
@@ -721,7 +721,7 @@ bool metric_falls(int m);                                 /* whether less is bet
  * else the greatest. */
 typedef struct RequireParts { size_t metric_n, output_n; const char *output; bool least; double limit; } RequireParts;
 bool requirement_parse(const char *text, RequireParts *r); /* false: the text is not of this form */
-bool metric_known(const Options *o, const char *name, size_t n); /* whether a metric of this name is built in or given */
+bool metric_known(const Options *o, const char *name, size_t n); /* whether a metric has this name, built in or of --metric */
 void metric_choices(const Options *o, Arena *a, Texts *words); /* adds the names of all metrics that metric_known accepts */
 /* Computes all built-in metrics of an output over `runs` runs. got, want, d: for run r, the output's value, its reference and
  * their Diff have the index r * stride. */
