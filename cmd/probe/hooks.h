@@ -32,7 +32,7 @@ static double tgc_all_spent(int k) { /* the same, for all threads together */
 
 /* The bundle calls this function before kernel k, and with k = STEPS - 1 after the last kernel. Between the previous call and
  * this call, one kernel ran, or all kernels of a group, or a branch skipped some kernels. Each kernel that ran gets its share of
- * the time between the two calls. A loop may run a kernel several times in a run of the model; the kernel's times are added up. */
+ * the time between the two calls. A loop may run a kernel several times in a run; the kernel's times are added up. */
 static void tgc_step(int k) {
   static int last;
   static double before, took[STEPS];
