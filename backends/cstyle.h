@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cstyle.h: declarations that expressions (exprs.c) and statements (cstyle.c) of one function share. */
+/* cstyle.h: what the files share that print one function: exprs.c prints its expressions, cstyle.c its statements, and places.c
+ * its loops over blocks and threads. */
 #ifndef TGC_CSTYLE_H
 #define TGC_CSTYLE_H
 #include "dialect.h"
@@ -22,23 +23,23 @@ typedef struct Render {    /* the state while one kernel is printed */
   char **text;             /* by position in the program: the value's text, without outer parentheses */
   char *prec;              /* by position: precedence of the text: ATOM, PRODUCT, SUM or LOOSE */
   Use *use;                /* by position: uses of the value */
-  RefMap at;               /* by node: 1 + its last position in the program. A range has a position in each nest that uses it */
+  RefMap at;               /* by node: its last position in the program, plus 1. A range has a position in each nest with it */
   int nloops, naccs;       /* numbers of loops and of accumulators printed so far */
   int ntiles;              /* number of nests with tiles of matrix instructions printed so far */
   int indent;              /* blanks before a statement */
   int reducing;            /* number of open loops over reductions */
-  bool tile;               /* the open reduction adds vectors, or integers on a machine with few registers. Then its innermost
-                              loop ends with Dialect.fence */
+  bool tile;               /* an accumulator of the open reduction is a vector, or an integer on a machine with few registers for
+                              integers. Then each iteration of the reduction's innermost loop ends with Dialect.fence */
   TileSet tiles;           /* registers of the current nest's matrix tiles */
   size_t spilled;          /* on a device: position of the last SPILL, which stores a matrix tile */
   LaunchPart part;         /* the current part of the launch */
   bool parts;              /* the launch has several parts */
-  const bool *aligned;     /* by buffer of the kernel: its address is aligned for any vector; NULL: not known of any buffer */
+  const bool *aligned;     /* by buffer of the kernel: its address is known to be aligned for any vector; NULL: for no buffer */
   int64_t blocks;          /* number of blocks of the launch's earlier parts */
   Arena a;                 /* owns the texts */
 } Render;
 
-enum { PARAMETER = -1 };            /* in place of a buffer's number in a LOAD: the argument of a helper */
+enum { PARAMETER = -1 };            /* as the number of a BUFFER: the node stands for the argument of a helper */
 enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text, from the tightest to the loosest */
 
 /* Source k of node x as text. A text with a precedence above `allowed` gets parentheses. */
@@ -48,7 +49,7 @@ static inline const char *arg(Render *w, const Node *x, int k) { return arg_as(w
 /* source k of x as text that stands between commas or brackets */
 static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); }
 
-/* The ROUND of floats from which the helper `pack` makes x, a vector of bytes; NULL: another cast */
+/* x: a cast. If the helper `pack` computes x and a rounding of floats together, returns this ROUND, else NULL. */
 const Node *packed_rounding(const Render *w, const Node *x);
 void put_expr(Render *w, Sb *o, const Node *x); /* appends the text of x to o */
 /* Strips the parentheses around e, the text of x, if one pair encloses all of it. Returns the precedence of the rest. */
@@ -71,7 +72,8 @@ void close_place(Render *w, size_t at); /* ends a loop over blocks or threads. a
 /* The number of the block (block), or else of the thread in its block, in dimension 0, 1 or 2 of the launch, as text */
 const char *id_text(Render *w, bool block, int dimension);
 
-/* prints a form (dialect.h), with `number` for its $k */
+/* ---- exprs.c: statements, and forms of dialect.h ---- */
+/* prints a form, with `number` for its $k */
 void put_numbered(const Render *w, Sb *o, const char *form, int64_t number);
 /* Prints a form for buffer i of the kernel. before: number of buffers before it in the list of parameters. read: no statement
  * stores to the buffer. restricted: no other buffer overlaps it. */
@@ -81,6 +83,6 @@ void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, int bef
 void put_store(Render *w, Sb *o, const Node *x);
 void put_prefetch(Render *w, Sb *o, const Node *x);
 void put_kept(Render *w, Sb *o, const char *name); /* Dialect.keep for the vector variable `name` */
-/* The head of a loop: variable `name` of type d takes the values from `begin` up to, but not including, `end`. */
+/* Prints the head of a loop: variable `name` of type d takes the values from `begin` up to, but not including, `end`. */
 void put_loop_head(Render *w, Sb *o, DType d, const char *name, const char *begin, const char *end);
 #endif

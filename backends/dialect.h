@@ -22,7 +22,7 @@
 typedef struct Dialect {
   /* ---- types ---- */
   const char *type[DT_COUNT]; /* type of an element in memory, such as "float"; f16 and bf16 are stored as integers */
-  const char *truth;       /* type of a single bool in a register: 0 or 1. Lanes of a vector of bools are 0 or -1, of 32 bits */
+  const char *truth;       /* type of a single bool in a register, 0 or 1. A vector of bools has lanes of 32 bits, 0 or -1 */
   const char *vector;      /* name of a vector type, for each type of element in registers; only $D, $E and $N are replaced */
   /* ---- constants; $a stands for the constant's digits ---- */
   const char *i64, *u64;   /* i64: constants of that type beyond 32 bits; u64: all constants of that type */
@@ -38,24 +38,26 @@ typedef struct Dialect {
   const char *loop;        /* head of a loop: variable $0 of type $T runs from $a to $b - 1. The loop's body follows in braces */
   /* ---- kernels that a driver starts, with many threads each; all fields are NULL if the language has no such kernels ---- */
   /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in it. pointer: a statement that
-   * makes a pointer to the buffer's first element; NULL: the parameter b$k is that pointer. In both, $0 is the field `restricted`
-   * or "", and $a is the number of the parameter */
+   * makes a pointer to the buffer's first element; NULL: the parameter b$k is that pointer. In both, $0 is the field
+   * `restricted`, or "" if other parameters may point to the same memory. In `parameter`, $a is the number of buffers before
+   * this one */
   const char *parameter, *pointer;
   const char *places;      /* parameters behind those of the buffers, which the forms `block` and `thread` use; NULL: none */
   const char *block, *thread; /* number of the block, and of the thread in its block, in dimension $k */
   const char *shared;      /* storage class of shared memory */
   const char *aligned;     /* words behind a declaration of shared memory that align it for any vector; NULL: there are none */
-  /* Lines before innermost loops that access panels in shared memory: over terms, and of copies; the compiler unrolls them.
-   * NULL: none */
+  /* Lines before innermost loops that access panels in shared memory, so that the compiler unrolls these loops. unroll[0]: before
+   * loops over the terms of a sum; unroll[1]: before other loops, which copy. NULL: no line */
   const char *unroll[2];
   const char *barrier;     /* statement at which the threads of a block wait for each other */
-  bool parts_wait;         /* print more barriers around a launch's part that has some: else PoCL miscompiles it (places.c) */
+  bool parts_wait;         /* print further barriers between a launch's parts where a part has barriers, for PoCL (places.c) */
   const char *exchange;    /* the value of $a in the thread of the warp whose number is this thread's number XOR $k */
   const char *warp_kernel; /* is used in place of `kernel` if threads of a warp exchange values. $k: threads of a warp */
   /* ---- vectors ---- */
   const char *load, *store; /* loads or stores a vector at address $0; $c is the value to store */
   const char *load_aligned, *store_aligned; /* the same at an address that is aligned for the vector; NULL: use load and store */
-  /* cast of a vector that is loaded under a gate, so that both sides of ?: have its type in registers; or "" */
+  /* Text of a cast before a vector that is loaded under a gate. The load is a side of ?:, and C wants the type of the other side.
+   * "": the language needs no cast */
   const char *loaded;
   const char *truth_from, *truth_to; /* converts bytes 0 and 1 to a vector of bools, and a vector of bools to such bytes */
   const char *truth_splat; /* a bool in all lanes */

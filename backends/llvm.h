@@ -11,8 +11,8 @@ extern const char *const llvm_scalar[DT_COUNT];              /* types in registe
 Text llvm_type(const char *element, int lanes);              /* "<8 x float>"; for one lane, the text `element` */
 Text llvm_value(DType d, int lanes);                         /* the type, in registers, of `lanes` lanes of d */
 Text llvm_suffix(DType d, int lanes);                        /* the end of an intrinsic's name for this type: "f32" or "v8f32" */
-const char *llvm_libm(Op op);                                /* the function of libm for doubles; NULL: there is none */
-/* Appends to `out` a module of p's kernels, with the functions that Backend.load in schedule.h promises */
+const char *llvm_libm(Op op);                                /* name of the libm function for doubles; NULL: op calls none */
+/* Appends to `out` a module of p's kernels, with the functions that Backend.load (target/backend.h) promises */
 void llvm_kernels(const Plan *p, const Target *t, Sb *out);
 
 /* ---- llvm_prelude.c ---- */

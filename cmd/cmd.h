@@ -3,7 +3,7 @@
  * help.c prints the help and the manual page from them. Each verb, such as `tgc run`, has a file in cmd/verbs. The other
  * functions are in cmd/lib; headings name their files. The following holds for all functions:
  *
- * - c is the context of a compilation. A function that fails calls fail(), which does not return. It sets an exit code, EX_...
+ * - c is the context of a compilation. A function that fails calls fail(), which sets an exit code, EX_..., and does not return.
  * - Texts and other results live in c->model, the context's arena, and are freed with it. Comments name the exceptions.
  * - o holds the options of the command line. scratch is the path of a folder for temporary files. */
 #ifndef TGC_CMD_H
@@ -50,7 +50,7 @@ typedef struct Options {
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all entries */
-  const char *run_size;         /* set by over_sizes: the part of --size that is worked on, "3" or "batch=2,seq=17"; or NULL */
+  const char *run_size;         /* set by over_sizes: the sizes of the run to make, "3" or "batch=2,seq=17"; NULL: not given */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance, *cpus, *csv;
   const char *holdout_data, *metric, *layers, *save_layers; /* options of quantize */
@@ -78,13 +78,13 @@ void options_init(Options *o, Verb verb);                 /* sets all options to
  * must outlive o. Returns -1, or EX_USAGE_ if the option is wrong. */
 int option_set(Options *o, const char *name, const char *value);
 int options_check(const Options *o); /* checks the values and their combinations; returns -1, or EX_USAGE_ if one is wrong */
-/* Fills in o from the command line. Returns -1 if the verb is to be run. Otherwise the help was printed or the command line is
- * wrong, and the result is the exit code. */
+/* Fills in o from the command line. Returns -1 if the verb is to be run. Otherwise the result is an exit code: tgc has printed
+ * the help, the manual page or its version, or the command line is wrong. */
 int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);                            /* frees the lists of o */
 bool option_given(const Options *o, const char *name);    /* name: without "--" */
 bool parse_size(const char *s, int64_t *out);             /* "4096", "4k", "4M", "4G"; false: not a size */
-/* Parses an option's value s into a limit of CompileOptions: 1 + the bytes, or 0 if s is NULL. false: s is not a size */
+/* Parses an option's value s into a limit of CompileOptions: the bytes plus 1, or 0 if s is NULL. false: s is not a size */
 bool parse_limit(const char *s, int64_t *limit);
 double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: not a duration */
 
@@ -191,7 +191,7 @@ int machine_print(const Options *o, const struct CpuFacts *f);   /* prints f on 
 typedef struct Floor {
   const char *machine;     /* name of the CPU */
   double multiply_ms;      /* ms of all products at the CPU's peak rate */
-  double read_ms;          /* ms to read the weights, inputs and states that its caches cannot keep */
+  double read_ms;          /* ms to read the weights, inputs and states that the CPU's caches cannot keep */
   double ms;               /* the longer one of these two times */
   double multiply_adds, bytes; /* number of products; bytes of weights, inputs and states */
 } Floor;
@@ -204,7 +204,8 @@ const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures th
 /* If neither --isa nor --machine is given, and this CPU differs from DEFAULT_ISA, prints a line on stderr that says so. The verb
  * `run` prints the line only if this CPU lacks features of DEFAULT_ISA. */
 void machine_tell_default(Ctx *c, const Options *o);
-/* For verbs that time code: calls machine_tell_default, and measures this CPU if its facts are needed and not in the store yet */
+/* For verbs that time code: calls machine_tell_default. Measures this CPU if --isa=native needs its facts and the store lacks
+ * them */
 void machine_prepare(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
@@ -230,38 +231,43 @@ bool is_pipeline(const char *path);                       /* whether the path is
 const char *pipeline_text(Ctx *c, const Options *o);      /* the text that pipeline_print writes for the pipeline o->model */
 /* Loads the model. feed: data of the user, whose shapes fix dynamic dimensions; NULL: there is none */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed);
+/* ---- model.c: compiles a graph ---- */
 /* A text that names the target and the options of a compilation. The store keeps decisions under this text. */
 const char *decisions_wanted(Ctx *c, const Options *o, const Target *t);
 /* Compiles g for t. If --stop-after is given, returns NULL, and *stopped holds the text to print. */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
-/* The same. from: a dump from which the compilation continues; NULL: it starts from g. to: if it is not NULL, *stopped becomes a
- * dump that can be read back. Then the bytes of long weights are appended to to->blob, for a file that the dump calls
- * to->blobname. to->sample: sample inputs and exact outputs, which the dump records; or NULL */
+/* As plan_of. from: a dump from which the compilation continues; NULL: it starts from g. to: if it is NULL, *stopped is a text
+ * for people only. Else *stopped is a dump that can be read back, and the bytes of long weights are appended to to->blob. The
+ * caller writes them to a file, which the dump calls to->blobname. to->sample: sample inputs and exact outputs, which the dump
+ * records, or NULL */
 typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } DumpTo;
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
-/* ---- sizes.c: the sizes of dimensions for which --dim gives a range. A Symbol is such a dimension with its range, and Symbols
- * are all of a model (`all`). Each run has a size for each of them; `run` is the array of these sizes. ---- */
+/* ---- sizes.c: the sizes of dimensions for which --dim gives a range. A Symbol is such a dimension with its range. Symbols is
+ * the list of them for a whole model, and arguments of this type are called `all`. Each run has a size for each Symbol; `run` is
+ * the array of these sizes. ---- */
 enum { SIZES_OF_DIM = 4096 };                          /* greatest end of a range; it is limited since front ends try each size */
 /* Parses a range such as "1:512:8@128" into s. Returns NULL, or a message if it is wrong. */
 const char *parse_range(const char *value, Symbol *s);
 const char *first_range(const Options *o);             /* value of the first --dim that gives a range; NULL: none does */
 Symbols ranges_of_dims(Ctx *c, const Options *o);      /* all ranges that --dim gives */
 int runs_of_size(const char *text);                    /* number of runs that a value of --size asks for; 0: it is wrong */
-/* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call, except that the
- * verb `verify` takes usual_runs if it also has no data and no --json. Returns the last exit code that is not 0. */
+/* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call, except for the verb
+ * `verify` of a model with a range. It makes usual_runs, unless --data, --input, --outputs or --json is given. Returns the last
+ * exit code that is not 0; 0 if all are 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
 /* Adds runs to the list, as values of --size. In one run all sizes are the least of their ranges, in others the middle, typical
- * or greatest ones. With several ranges, each has its least size in one more run, and the others their greatest. */
+ * or greatest ones. With several ranges there is one more run for each range: its size is the least, and the others are the
+ * greatest. */
 void usual_runs(Ctx *c, const Symbols *all, Texts *runs);
 /* Gets the sizes that Options.run_size gives; the others become -1. Fails if run_size is given and there is no range. Returns
  * whether there is a range. */
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
-/* Sets each size that is -1 to the greatest one of its range, or to the least one if it counts the elements of states. Fails if
- * another size is outside of its range. Returns the sizes as text; NULL: there is no range */
+/* Sets each size that is -1: to the least one of its range if the size counts the elements of states, else to the greatest one.
+ * Fails if another size is not one of its range. Returns the sizes as text; NULL: there is no range */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
-/* Sets the extents of n values that depend on sizes (GIO.open). extents: how extents follow from sizes; the first `symbols` of
- * them are the sizes. NULL: each open extent is a size */
+/* Sets the extents that depend on sizes (GIO.open) in n values. extents: how each extent follows from sizes; the first `symbols`
+ * extents are the sizes themselves. extents NULL: each extent in GIO.open is a size */
 void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int64_t *run);
 const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run);       /* a copy of n values with these extents */
 Options one_size(Ctx *c, const Options *o, const Symbols *all, const int64_t *run); /* o with sizes in place of the ranges */
@@ -321,7 +327,7 @@ void validate_close(Validation *s);
 
 /* ---- error.c: the error that a precision causes, on sample inputs ---- */
 /* Fills in s before the compilation: makes inputs from the data and the seed, and computes the exact outputs in the interpreter.
- * false: this would take more operations than the budget of error.c */
+ * false: this would take more operations than the budget of error.c, or g has several entries */
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
 /* The errors of the compiled graph, by output; NULL: this would exceed the same budget */
 const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s);
@@ -361,14 +367,15 @@ typedef struct Steps {         /* the data of --steps runs, one after another */
   Tensor *given, *want;        /* step after step: inputs and states; expected outputs. want NULL: the caller needs none */
   bool wanted;                 /* the data has all expected outputs */
 } Steps;
-/* Fills in the inputs of s->given (from the data, or from the seed), s->want and s->wanted. first: the data of step 0. Returns
- * the number of inputs made from the seed. */
+/* Fills in the inputs of s->given (from the data, or from the seed), s->want and s->wanted. first: the data of step 0, and of
+ * each later step for which --data has no folder. Returns the number of inputs made from the seed. */
 int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s);
 void feed_free(Feed *f);
-/* Makes a tensor for each of the n inputs that `want` declares. Inputs that the feed lacks are made from the seed. Returns their
- * number. */
+/* Makes a tensor for each of the n inputs that `want` declares. Inputs that the feed lacks are made from the seed. Returns the
+ * number of inputs made so. */
 int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out);
-/* Gets the expected values of the n outputs that `want` declares, in this order. false: the data has no outputs */
+/* Gets the expected values of the n outputs that `want` declares, in this order. Fails if some are missing. false: the data has
+ * no outputs at all */
 bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out);
 /* Writes a file in this format: "npy", "pb" or "raw". name: the tensor's name, for "pb" */
 void tensor_save(Ctx *c, const char *path, const char *format, const char *name, const Tensor *t);
@@ -400,7 +407,8 @@ static inline size_t steps_of(const Options *o) { return o->steps ? (size_t)o->s
 void apply_states(Ctx *c, const Options *o, Graph *g);    /* makes inputs and outputs of g the states that --state names */
 /* in: the inputs of the graph, then the states, of one run. Sets the states to their first values */
 void state_first(Ctx *c, const Graph *g, Tensor *in);
-/* Sets the states in `in`, those of the next run, to the values in `out`, which has the outputs of a run and then its states */
+/* out: the outputs of a run, then the states after it. in: the inputs of the next run, then its states. Sets each state of `in`
+ * to the one of `out`; if a state has an axis, to the last elements along this axis */
 void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in);
 
 /* ---- process.c: the scratch folder and child processes ---- */
@@ -434,20 +442,21 @@ struct Interface {                                        /* facts that a caller
   Symbols symbols;                                        /* the ranges of sizes that the bundle serves */
   Extents extents;                                        /* these sizes, then the extents that follow from them; Extent.at is
                                                              not set */
-  RunSizes sizes;                                         /* the sizes of its runs, which the shapes of inputs and outputs have */
+  RunSizes sizes;                                         /* the sizes of the bundle's runs; `inputs` and `outputs` have them */
   bool states;                                            /* the bundle has states, which the runtime advances */
   const char *part;                                       /* name of the entry whose inputs and outputs are listed; NULL: those
                                                              of the whole bundle are */
   const char *run;                                        /* end of the run function's name: "_run_v", "_run_step_v" */
-  Texts sources;                                          /* all sources for the C compiler except tgcrt.c */
+  Texts sources;                                          /* sources for the C compiler, without `variants`, tgcrt.c and
+                                                             tgcrt_pool.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
                                                              need */
 };
 /* Reads manifest.json of the bundle in dir. Fails with EX_NOINPUT_ or EX_BADMODEL. */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
-void interface_at(Interface *f, const int64_t *run); /* sets the sizes of its runs, and the extents that depend on them */
+void interface_at(Interface *f, const int64_t *run); /* sets f->sizes, and the extents that depend on them */
 void interface_free(Interface *f);
-bool is_bundle(const char *path);                    /* whether the path is a folder with a bundle */
+bool is_bundle(const char *path);                    /* whether the path is a folder, since only bundles are folders */
 /* Fails if the weights file differs from the digest in the manifest. Embedded weights are not checked. */
 void weights_check(Ctx *c, const char *dir, const Interface *f);
 json_t *manifest_read(Ctx *c, const char *dir);      /* fails unless manifest.json is JSON; the caller releases the result */
@@ -457,7 +466,7 @@ void files_compare(Ctx *c, const char *dir);
 const char *files_changed(Ctx *c, const char *dir, int *code);
 
 /* ---- bundle_build.c: builds bundles on this machine ---- */
-/* Writes the plan's bundle into a new folder of scratch. Returns the folder's path. */
+/* Writes the plan's bundle into a new folder inside of the folder scratch. Returns the new folder's path. */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch);
 /* Compiles and links scratch/NAME.so for t, and returns its path. more: the last arguments of the compiler, with the sources.
  * dir: folder of the bundle that has the sources, or NULL. Fails with EX_MISSING, EX_NOWRITE or EX_RETRY if the compiler or the
@@ -476,16 +485,17 @@ void object_build(Ctx *c, const Options *o, const char *scratch, const char *out
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
 /* Builds the test program check.c of the bundle in dir as a static program, and returns its path. */
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
-/* Runs such a program by an emulator. argv: the command, with the emulator first. makes: path of the file that it writes. Returns
- * 0, or else an exit code, and *why gets the reason. */
+/* Runs such a program by an emulator. argv: the command, with the emulator first. makes: path of the file that the program
+ * writes. Returns 0, or else an exit code, and *why gets the reason. */
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
-/* Compiles the file `source` of the bundle in dir, and returns the path of the object file. Beside it gcc writes files with the
- * calls of its functions, with their bytes of stack, and with the assembly. Fails with EX_MISSING if gcc is not installed. */
+/* Compiles the file `source` of the bundle in dir, and returns the path of the object file. In the same folder gcc writes further
+ * files: one with the calls between functions and each function's bytes of stack, and one with the assembly. Fails with
+ * EX_MISSING if gcc is not installed. */
 const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
                            const char *source);
-/* Writes the symbols that an object file needs to the file `to`, by nm. Returns 0, or else an exit code, and *why gets the
- * reason. */
+/* Lets nm list the symbols that an object file needs, and writes the list into the file `to`. Returns 0, or else an exit code,
+ * and *why gets the reason. */
 int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why);
 /* Lets Graphviz draw the graph in the file `from` as SVG into the file `to`. Returns as symbols_list does. */
 int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why);
@@ -494,8 +504,9 @@ int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, 
 typedef struct Linking { const Options *o; const char *scratch, *soname; bool module; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
-/* A function for Compiling.run (bundle.h), whose arg is a Linking. Runs the command argv, in which "<" stands for a file with the
- * text and ">" for the result, whose bytes *made gets. Returns as symbols_list does: EX_BUG if the compiler refuses the text. */
+/* A function for Compiling.run (target/backend.h). arg is a Linking. Runs the command argv: in it "<" stands for a file with the
+ * text, and ">" for the file that the command makes. *made gets the bytes of this file. Returns as symbols_list does; EX_BUG: the
+ * compiler refuses the text */
 int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
 
 /* Compiles the plan's kernels for a device. Returns the list of kernels as a manifest has it; the caller releases it. */
@@ -508,13 +519,13 @@ typedef struct Toolchain { Arch arch; bool bare; const char *compiler, *emulator
 extern const Toolchain toolchains[];                      /* a row whose compiler is NULL ends it */
 bool installed(Ctx *c, const char *program);              /* program: a name looked up in the PATH, or a path */
 bool is_foreign(const Target *t);                         /* whether t has another architecture than this machine */
-/* The cross compiler to use for t. NULL: the one that the variable CC names, or else cc, since t is not foreign or CC is set.
- * Fails with EX_MISSING if no cross compiler is installed. */
+/* The cross compiler to use for t. NULL if t is not foreign or the variable CC is set: then use the compiler that CC names, or
+ * else cc. Fails with EX_MISSING if a cross compiler is needed and none is installed. */
 const char *compiler_for(Ctx *c, const Target *t);
 Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: unknown to tgc */
-const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* facts of the CPU for which times are predicted */
-const ProgramTime *predict_ms(Ctx *c, const Plan *p);     /* by kernel: predicted ms on one core */
-json_t *predicted_json(const ProgramTime *ms);            /* one kernel's prediction for a report; the caller releases it */
+const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* predict.c: facts of the CPU for which times are predicted */
+const ProgramTime *predict_ms(Ctx *c, const Plan *p);     /* predict.c: by kernel, predicted ms on one core */
+json_t *predicted_json(const ProgramTime *ms);            /* predict.c: one kernel's prediction, which the caller frees */
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if t is foreign, so nothing can be timed */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */
@@ -552,7 +563,7 @@ typedef struct Loaded {
   void *ctx;                                              /* the bundle's NAME_ctx, on the heap */
   int (*run)(void *ctx, const void *const *in, void *const *out); /* returns a status of tgcrt.h */
   int (*set_sizes)(void *ctx, const int64_t *sizes);      /* NULL: a bundle for one size */
-  const int64_t *again; /* the sizes to set before each run that is measured, since states grow; NULL: they stay as they are */
+  const int64_t *again; /* the sizes to set before each run that is measured, since states grow; NULL: none are set */
   double map_ms, init_ms;                                 /* ms to map the weights, and ms in NAME_init */
 } Loaded;
 int model_again(const Loaded *m, const void *const *in, void *const *out); /* a run that is measured */
@@ -564,8 +575,8 @@ int model_open(const char *dir, const char *so, const Interface *f, int threads,
 typedef VEC(double) Reals;                                /* a list of numbers; VEC_FREE frees it */
 typedef struct Worker {                                   /* such a child process */
   pid_t pid;
-  int to, from;                                           /* pipes: the parent writes a request line, the child writes an
-                                                             answer line */
+  int to, from;                                           /* pipes. to: for the parent's request lines; from: for the child's
+                                                             answer lines */
   const char *what;                                       /* name of the child's program, for messages */
   Reals ready;                                            /* the numbers that begin the child's first line */
   const char *version;                                    /* the text after these numbers */
@@ -574,14 +585,15 @@ typedef struct Worker {                                   /* such a child proces
 enum { LANES = 64, SPANS = 4096 };                        /* threads, and spans of a thread, that are recorded; others are not */
 typedef struct Span { double begin, end; int kernel; } Span; /* begin, end: ms. A thread ran chunks of the kernel between them */
 typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans; /* lanes: threads; n: spans of each thread */
-typedef struct Stamps {                                   /* a stamp is the time at which a kernel began, or the last one ended */
-  int n;                                                  /* stamps of a run: one for each kernel, and one for the end */
+/* Times of runs. Stamp 0 of a run is the time of its begin. Stamp k + 1 is stamp k plus the time that kernel k took. */
+typedef struct Stamps {
+  int n;                                                  /* number of stamps of a run: kernels plus one */
   double *at;                                             /* run after run, its stamps in ms */
   size_t room;                                            /* number of runs that fit; later ones overwrite from the start; 0:
                                                              all runs fit */
   Spans *spans;                                           /* timeline of the last run of the latest worker_block() */
-  const int *kernel;                                      /* by launch, its kernel, where a device takes the times; NULL: on a
-                                                             CPU */
+  const int *kernel;                                      /* by launch, the number of its kernel, if a device takes the times;
+                                                             NULL: a CPU takes them */
   size_t launches;                                        /* number of launches */
 } Stamps;
 /* Starts a child that opens the shared object `so` of the bundle in dir. threads: number of threads of a run. in: its inputs.
@@ -641,8 +653,8 @@ typedef struct Life { int first, last; } Life;            /* first and last kern
 Life *buffer_lives(const Plan *p);                        /* by buffer of the plan */
 
 /* ---- timing.c: the time of each kernel ---- */
-/* kernel: its number. ms: median time. gflops, gbs: 10^9 operations and bytes per second. roof: the least time that the machine's
- * peak rates allow, divided by the median time. least: ms of the fastest run, which other processes disturbed least */
+/* kernel: number of the kernel. ms: median time. gflops, gbs: 10^9 operations and bytes per second. roof: the least time that the
+ * machine's peak rates allow, divided by the median time. least: ms of the fastest run, which other processes disturbed least */
 typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof, least; } KernelTime;
 enum { TIMING_EXTRA = 20 };                               /* runs that a caller may add: the stamps have room for them */
 typedef struct Timing {
@@ -683,10 +695,11 @@ DType rounding_type(const Options *o, DType output);      /* the type in which a
                                                              --precision and --weights */
 /* By output: a tensor with the variance of each element's rounding error, in a run on the inputs `in`. NULL: not known */
 Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in);
-/* The largest error of an element that is taken for rounding: 4 times the largest error in `rounded`. `rounded` has the values
- * of an evaluation that rounds after each op. */
+/* A bound: smaller errors of an element are taken for rounding. It is 4 times the largest error in `rounded`, which has the
+ * values of an evaluation that rounds after each op. */
 double rounding_cost(const Tensor *rounded, const Tensor *exact);
-double rounding_cap(const Tensor *want, double fallback);  /* largest error that a variance may excuse; at least `fallback` */
+double rounding_cap(const Tensor *want, double fallback);  /* the most that rounding_room may give: an eighth of the largest
+                                                              element of `want`, or `fallback` if that is greater */
 /* the error of an element that its variance excuses: 8 standard deviations, at most cap */
 double rounding_room(const Tensor *variance, int64_t element, double cap);
 /* out: for each output a tensor of f32 with the absolute tolerance of each element. want: the expected outputs. from_data: they
@@ -708,7 +721,7 @@ bool metric_falls(int m);                                 /* whether less is bet
  * else the greatest. */
 typedef struct RequireParts { size_t metric_n, output_n; const char *output; bool least; double limit; } RequireParts;
 bool requirement_parse(const char *text, RequireParts *r); /* false: the text is not of this form */
-bool metric_known(const Options *o, const char *name, size_t n); /* whether it is built in, or given with --metric */
+bool metric_known(const Options *o, const char *name, size_t n); /* whether a metric has this name, built in or of --metric */
 void metric_choices(const Options *o, Arena *a, Texts *words); /* adds the names of all metrics that metric_known accepts */
 /* Computes all built-in metrics of an output over `runs` runs. got, want, d: for run r, the output's value, its reference and
  * their Diff have the index r * stride. */
@@ -754,13 +767,13 @@ typedef struct Function {
   int state, next;
 } Function;
 typedef struct FunctionCall { size_t from, to; } FunctionCall; /* indices of functions */
-/* recursive, unbounded: callgraph_bound met a recursion, or a frame without a bound. follow: its argument */
+/* recursive, unbounded: callgraph_bound met a recursion, or a frame without a bound. follow: the argument of callgraph_bound */
 typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
 void callgraph_read(Ctx *c, CallGraph *g, const char *path); /* adds the functions of a file that gcc wrote (audited_object) */
 /* Reads a file of x86-64 assembly. Adds to Function.bytes the bytes that a function skips to align its frame. */
 void callgraph_read_code(Ctx *c, CallGraph *g, const char *path);
-/* Bytes of stack on the deepest call path from the function `entry`; -1: there is no such function. follow: a call by pointer may
- * reach each static function that is not called by name; else it reaches no function */
+/* Bytes of stack on the deepest call path from the function `entry`; -1: gcc compiled no such function. follow: a call by pointer
+ * counts as a call of each static function that is not called by name; else it counts as no call */
 int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
 bool is_indirect(const Function *f);                      /* whether f is gcc's stand-in for calls by pointer */
 void callgraph_free(CallGraph *g);
@@ -773,7 +786,7 @@ typedef struct Measures { double value[LIMIT_COUNT]; bool known[LIMIT_COUNT]; co
 /* Parses a text such as "latency=5ms,arena=1MB" into limits. tolerance: the values are percents. Returns NULL, or a message if
  * the text is wrong. */
 const char *limits_parse(Arena *a, const char *text, bool tolerance, Measures *limits);
-/* Reads the limits of --limit, and from the report of --baseline the old values and the name of its machine. false: neither
+/* Reads the limits of --limit, and from the report of --baseline the old values and the name of the machine. false: neither
  * option is given */
 bool limits_read(Ctx *c, const Options *o, Measures *limits, Measures *old, const char **machine);
 /* Whether the value of one quantity (LIMIT_) in m is within its limit, and within the tolerance above its old value */
@@ -782,7 +795,7 @@ bool limits_hold(Ctx *c, const Options *o, const Measures *m, const Measures *li
 void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, Checks *k);
 
 /* ---- compare.c ---- */
-/* For a run on the inputs `in` whose outputs are wrong: prints the nodes that may be the cause, the likeliest first. With --json
- * they go into the report. */
+/* Call it after a run on the inputs `in` whose outputs are wrong. Prints the nodes that may be the cause, the likeliest first.
+ * With --json it puts them into the report instead. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif

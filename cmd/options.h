@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* options.h: a row for every verb and every option. The parser, the help, the man page and the completions of shells are made
- * from these rows. A file that includes this one first defines the macros that it needs: VERB, GROUP or
- * OPTION.
+ * from these rows. To use them, a file defines the macros that it needs (VERB, GROUP or OPTION), and then
+ * includes options.h.
  *
  * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile; t tune, q quantize,
- * w report, a audit, x diff, d devices, o ops, s completions, and * all of them. A capital letter: the verb takes the option for
- * a bundle, too. If an option means something else to another verb, it has a second row for that verb.
+ * w report, a audit, x diff, d devices, o ops, s completions, and * all of them. A capital letter says that the verb takes
+ * the option for a bundle, too. If an option means something else to another verb, it has a second row for that verb.
  *
  * The field is a member of struct Options (cmd.h). The kind says which value the option takes:
  * - FLAG: none

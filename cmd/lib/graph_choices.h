@@ -13,11 +13,11 @@ typedef struct GraphAsk {  /* the request */
   int other;               /* another number of threads, with which the changes are timed as well; 0: none */
 } GraphAsk;
 struct GraphChoices {      /* the result */
-  const Decision *chosen;  /* the n decisions that are to differ from the cost model's */
+  const Decision *chosen;  /* n decisions: they replace those of the cost model */
   size_t n;
   int sides;               /* number of models that were built with changed decisions */
-  int tried, kept;         /* number of decisions that these models change, and of changes that were kept */
-  double with, without;    /* ms of a run with all of the best changes, and without them; with .threads of the request */
+  int tried, kept;         /* tried: number of decisions that could be changed; kept: number of those that stay changed */
+  double with, without;    /* ms of a run with all of the best changes, and without them, on GraphAsk.threads threads */
   Side side;               /* the model built with `chosen`; all zero: it was not built */
   const Plan *plan;        /* the plan of `side` */
 };

@@ -38,12 +38,12 @@ enum { STAGE_OPTIONS = 9 };
 extern const char *const stage_options[STAGE_OPTIONS]; /* the options that may stand below a stage */
 /* Parses the n bytes of text. path: the text's file, for messages and for the folder of its models. Fails with EX_BADMODEL. */
 Pipeline *pipeline_parse(Ctx *c, const char *text, size_t n, const char *path);
-void pipeline_print(const Pipeline *p, Sb *out);         /* text that reads back as the same pipeline */
+void pipeline_print(const Pipeline *p, Sb *out);         /* appends a text that reads back as p */
 void pipeline_free(Pipeline *p);                         /* frees the pipeline's tables; texts lie in c->model */
 int pipeline_stage(const Pipeline *p, const char *name); /* the stage's number; -1: there is no such stage */
 
 /* ---- pipeline_build.c ---- */
 typedef Graph *LoadModel(Ctx *c, const Options *o, const Feed *feed); /* loads the model of a stage, with the stage's options */
-/* The graph of the entry that --entry names, or else one graph with all entries (Graph.entries) */
+/* The graph of the entry that --entry names, or of the only entry. Otherwise one graph with all entries (Graph.entries) */
 Graph *pipeline_build(Ctx *c, const Options *o, Pipeline *p, LoadModel *load);
 #endif

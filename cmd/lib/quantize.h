@@ -7,8 +7,8 @@
 
 /* ---- samples.c ---- */
 typedef struct Samples { Texts calibrate, held_out; } Samples; /* paths of folders, one for each sample */
-Samples samples_find(Ctx *c, const Options *o); /* calibrate: those of --data. held_out: those of --holdout-data, or some
-                                                  of --data (--holdout says how many) */
+Samples samples_find(Ctx *c, const Options *o); /* calibrate: those of --data that are not held out. held_out: those of
+                                                  --holdout-data, or some of --data (--holdout), or none */
 typedef struct SampleShape { const GIO *in, *out; size_t nin, nout; } SampleShape; /* declared inputs and outputs of a model */
 /* Reads the inputs of the sample in `folder`, and its outputs if out is not NULL. Returns whether all outputs were read. Fails if
  * an input is missing. */
@@ -44,7 +44,7 @@ typedef struct HeldOut {
   const char *scratch;
   OnnxQuant *q;
   Texts folders;           /* paths of the held-out samples */
-  size_t layers, values;   /* numbers of layers, and of values that can be in 8 bits; each has a switch in the model below */
+  size_t layers, values;   /* numbers of layers, and of values that can be in 8 bits; each has a switch in `model` */
   QuantModel model;        /* the switched model: it computes each layer in 8 bits and in floats; inputs select one of the two */
   SampleShape shape;       /* inputs and outputs without the switches */
   /* sample after sample: inputs, reference outputs, outputs of the float model, and outputs of the latest measurement */
@@ -83,8 +83,8 @@ typedef struct LayerChoice {
 } LayerChoice;
 LayerChoice layers_open(Ctx *c, const Options *o, const OnnxQuant *q); /* the choice of --layers, else all layers in 8 bits */
 void layers_measure(Ctx *c, LayerChoice *k, HeldOut *h);      /* sets `alone` in each row, k->worst and k->all */
-/* Puts bad layers into floats until the drop is at most --max-drop. Then each returns to 8 bits if the drop allows it. Call
- * layers_measure first. */
+/* Puts the worst layers into floats, as many as it takes for a drop of at most --max-drop. Then each of them returns to 8 bits if
+ * the drop stays within that limit. Call layers_measure first. */
 void layers_search(Ctx *c, LayerChoice *k, HeldOut *h);
 /* Puts the n worst layers that are still in 8 bits into floats. false: now no layer is in 8 bits */
 bool layers_keep_more(LayerChoice *k, size_t n);

@@ -15,7 +15,7 @@ typedef struct Side {
   Reals *of_life;          /* for each kernel, then for whole runs: its time in ms in each life */
 } Side;
 
-struct Races {             /* the common data of all comparisons, and what they have cost */
+struct Races {             /* the common data of all comparisons, and estimates of their time */
   const Options *o;
   const char *scratch;
   const Target *target;    /* the machine, with the facts about it that are in the tuner's store */
@@ -25,12 +25,12 @@ struct Races {             /* the common data of all comparisons, and what they 
   double seconds;          /* run time of each side, divided among its lives. A life has at least two blocks of runs, so it may
                               take longer than its part */
   double begin, end;       /* times in ms by clock_ms: when the command began, and when it shall end */
-  double plan, build, life; /* estimates in seconds: to make a plan, to build the next side, for the shortest life of a side */
-  double whole;            /* seconds that the first build took; the others may have most kernels in common with it */
+  double plan, build, life; /* estimates in seconds: of making a plan, of building the next side, of a side's shortest life */
+  double whole;            /* seconds that the first build took; later builds may use most of its objects again */
   bool again;              /* a side was built before, so the next build can use its objects */
 };
-/* Number of lives that each side gets, from `least` to `most`. In each life of a side the other sides live as well, and their
- * runs alternate. end: time in ms by clock_ms. After `least` lives, no life begins that would probably end later. */
+/* Number of lives that each side gets, from `least` to `most`. All sides begin and end a life together, and blocks of their runs
+ * alternate. end: time in ms by clock_ms. After `least` lives, no life begins that would probably go on beyond `end`. */
 typedef struct Lives {
   int most, least;
   double end;
@@ -40,23 +40,24 @@ Side side_open(Ctx *c, Races *r, const Plan *p); /* writes the bundle of p and b
 void side_close(Side *x);                        /* ends the side's process and frees its memory */
 /* Drops earlier times of these n sides, and measures them anew with this number of threads */
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
-/* The same without dropping them: further lives, with the same number of threads */
+/* Measures n sides in further lives, whose times are added to the earlier ones. threads: as before */
 void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
 /* seconds that `lives` lives of each of n sides take, if Races.seconds is divided among `most` lives */
 double sides_seconds(const Races *r, int n, int lives, int most);
 double races_left(const Races *r);               /* seconds until r->end */
 /* with -v: prints on stderr the seconds since r->begin, and a text */
 void races_note(const Races *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A time of a kernel or of a run is the 10th percentile of its samples. */
+/* The time of a kernel is the 10th percentile of its samples. */
 bool side_stamped(const Side *x);                /* whether the times of x's kernels are known */
 double side_kernel_ms(const Side *x, size_t k);  /* ms of kernel k */
-double side_ms(const Side *x);                   /* ms of a run: the sum of its kernels' times, if these are known */
+double side_ms(const Side *x);                   /* ms of a run: the sum of its kernels' times, or else a percentile, too */
 size_t side_lives(const Side *x);                /* number of lives so far */
 double side_kernel_life_ms(const Side *x, size_t k, size_t life); /* ms of kernel k in the life with this number */
 double side_life_ms(const Side *x, size_t life); /* ms of a run in this life, as in side_ms */
-Paired sides_paired(const Side *without, const Side *with); /* compares the times of a run, life by life */
-/* Measures both anew. If the ratio is below `worth` and only its interval reaches `most`, further lives follow, at most twice as
- * many again, while there is time. */
+Paired sides_paired(const Side *without, const Side *with); /* compares times of a run: with / without, by life */
+/* Measures both sides anew, and returns the ratio of their times, with / without. If the ratio is below `worth`, but the upper
+ * end of its interval is not below `most`, up to lives.most further lives follow. This happens twice at most, and only before
+ * lives.end. */
 Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most);
 
 /* ---- side_build.c ---- */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle (docs/bundle.md). The text before this one defines three
- * constants. STEPS is the number of kernels plus one. LANES is the greatest number of threads recorded. SPANS is the greatest
- * number of spans of a thread. A span is the time in which a thread ran chunks of one kernel. The last run leaves its times in
- * tgc_steps and tgc_spans, in ms. */
+/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle (docs/bundle.md). tgc writes definitions of three constants before
+ * this text. STEPS is the number of kernels plus one. LANES is the greatest number of threads that are recorded. SPANS is the
+ * greatest number of spans of a thread that are recorded. A span is the time in which a thread ran chunks of one kernel. The last
+ * run leaves its times in tgc_steps and tgc_spans, in ms. */
 #include <time.h>
 
-double tgc_steps[STEPS]; /* by kernel, the time when it began; the last one: when the last kernel ended */
+/* tgc_steps[0]: when the run began. tgc_steps[k + 1]: tgc_steps[k] plus the time of kernel k */
+double tgc_steps[STEPS];
 struct {
   int lanes, n[LANES]; /* lanes: number of threads seen so far; n: number of recorded spans of each thread */
   struct {
@@ -29,9 +30,9 @@ static double tgc_all_spent(int k) { /* the same, for all threads together */
   return all;
 }
 
-/* The bundle calls this function before kernel k, and with k = STEPS - 1 behind the last kernel. Between the previous call and
- * this one, either one kernel ran, or the kernels of a group, or a branch skipped kernels. Each kernel that ran gets its share of
- * the time between the calls. A loop may run a kernel several times in one run of the model; its times are added up. */
+/* The bundle calls this function before kernel k, and with k = STEPS - 1 after the last kernel. Between the previous call and
+ * this call, one kernel ran, or all kernels of a group, or a branch skipped some kernels. Each kernel that ran gets its share of
+ * the time between the two calls. A loop may run a kernel several times in a run; the kernel's times are added up. */
 static void tgc_step(int k) {
   static int last;
   static double before, took[STEPS];

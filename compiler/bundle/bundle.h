@@ -65,11 +65,13 @@ typedef struct BundleFile {
 typedef struct Bundle { VEC(BundleFile) files; } Bundle;
 
 /* ---- identifiers.c ---- */
-bool bundle_name_ok(const char *s);            /* a C identifier of at most 40 characters, no keyword */
-/* A field name for each of the n values: the model's name if that makes a unique, harmless C identifier. Otherwise it is `kind`
- * and the value's number, such as "input_0". */
+/* Whether s is a C identifier of at most 40 characters that begins with a letter. Keywords, common macros and "tgcrt" are
+ * refused. */
+bool bundle_name_ok(const char *s);
+/* A field name for each of the n values: the value's name in the model, if it makes a unique, harmless C identifier. Otherwise
+ * the field name is `kind` and the value's number, such as "input_0". */
 const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind);
-const char *text_words(Ctx *c, const char *s); /* s for comments: other characters than [A-Za-z0-9_] become blanks */
+const char *text_words(Ctx *c, const char *s); /* s for comments: characters other than [A-Za-z0-9_] become one blank */
 /* The name of variant v's file, without its ending, and the prefix of the symbols in it: "net_x86_64_v4". net: the bundle's
  * name */
 const char *bundle_variant(const Plan *v, const char *net);
@@ -87,10 +89,10 @@ struct WordSet {
   const Word *fixed;       /* words with their texts */
   const MadeWord *made;    /* NULL: none */
   const Rendering *from;   /* the argument of `make` and `row` */
-  /* Returns the words of row i of the list (n characters) that a line "@each LIST" names. NULL: the list has no such row. The
-   * pointer `row` itself is NULL if this set has no lists. */
+  /* Returns the words of row i of a list. `list`: the list's name, of n characters, from a line "@each LIST". NULL: the list has
+   * no such row. The pointer `row` itself is NULL if this set has no lists. */
   const Word *(*row)(const Rendering *r, const char *list, size_t n, size_t i);
-  const WordSet *outer;    /* the set in which words and lists are looked up that this one lacks; NULL: none */
+  const WordSet *outer;    /* the set with the words that this set lacks, and with the lists if `row` is NULL; NULL: none */
 };
 /* Appends the template `name` of runtime_stub to out, with its words replaced */
 void template_fill(const char *name, const WordSet *words, Sb *out);
@@ -108,18 +110,19 @@ typedef struct CallPlace { int64_t slot, at; } CallPlace;
 typedef struct CallMoves {
   CallPlace by;            /* increments from iteration 0 to iteration 1 */
   bool turns;              /* the place alternates: odd iterations add by.at to the first place, even ones add nothing */
-  bool table, leaps;       /* table: byte offsets are not equidistant, so the code has a table of them; leaps: slots are not */
+  bool table, leaps;       /* table: byte offsets are irregular, so the code has a table of them; leaps: slots are irregular */
 } CallMoves;
 Repeats reroll_calls(const Plan *p);           /* finds the repeated calls of a plan; the caller frees the list (VEC_FREE) */
 const Repeat *repeat_of(const Repeats *s, size_t kernel); /* NULL: the kernel is called once */
 bool in_first_iteration(const Repeat *s, size_t kernel); /* the kernel runs in the first iteration, or outside of all repeats */
-/* Tables with a row for each call leave out all iterations of a loop but the first. repeats_folded: the loops among the repeats;
- * their `first` counts rows, not calls; the caller frees the list (VEC_FREE). has_row: the tables have a row for this kernel.
- * repeats NULL: they have a row for each kernel */
+/* Some tables have a row for each call. If the model loops, these tables have rows for the first iteration of the loop only.
+ * repeats_folded: the repeats that are such loops; their `first` counts rows, not calls; the caller frees the list (VEC_FREE).
+ * has_row: the tables have a row for this kernel. repeats NULL: the tables have a row for each kernel */
 Repeats repeats_folded(const Plan *p, const Repeats *all);
 bool has_row(const Plan *p, const Repeats *repeats, size_t kernel);
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer); /* buffer: index into Kernel.bufs, here and below */
-/* For a kernel of the first iteration of s. s NULL: the call does not repeat, so nothing moves */
+/* How the place of a buffer of a kernel changes. The kernel is in the first iteration of s. s NULL: its call does not repeat, so
+ * nothing moves */
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
 /* Whether the table of the buffer's byte offsets (CallMoves.table) needs 64 bits */
 bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
@@ -134,8 +137,8 @@ typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins;
 KernelOrigins *kernel_origins(const Plan *p);  /* an element for each kernel, in the model's arena */
 const char *kernels_text(const Plan *p, const Repeats *repeats); /* text of all kernels */
 /* Two lists with a number for each row (has_row); `type` stands before each number. chunks_text: number of tasks for threads. A
- * task is Kernel.chunks_per_task chunks, or one chunk if that is 0. The number 0: a variant's file lacks the kernel, so the
- * baseline's file has it. groups_text: Kernel.group_size */
+ * task is Kernel.chunks_per_task chunks, or one chunk if chunks_per_task is 0. A number of 0 tasks: the file of a variant lacks
+ * the kernel, and the baseline's file has it. groups_text: Kernel.group_size */
 const char *chunks_text(const Plan *p, const Repeats *repeats, const char *type);
 const char *groups_text(const Plan *p, const Repeats *repeats, const char *type);
 /* C code that turns `k`, the number of a call, into the number of the call's row */
@@ -146,12 +149,12 @@ typedef struct JobForm { /* how job_text makes its function */
   const char *linkage, *name;   /* linkage: "static " or ""; name: the function's name */
 } JobForm;
 /* Work in the units of NAME_run_step: 1000 operations or bytes moved, rounded up. works_text: a list with a number for each
- * kernel; a group's first kernel has the work of the group, the others have 0. work_whole: its sum. work_part: most work of one
- * task */
+ * kernel; a group's first kernel has the work of the group, the others have 0. work_whole: the sum of this list. work_part: most
+ * work of one task */
 const char *works_text(const Plan *p);
 int64_t work_whole(const Plan *p);
 int64_t work_part(const Plan *p);
-/* The function that runs some chunks of a kernel, which is given by its number */
+/* Text of the function that runs some chunks of a kernel. An argument of this function is the kernel's number. */
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 
 /* ---- kernel_names.c ---- */
@@ -230,20 +233,21 @@ struct Rendering {         /* data from which the texts of a bundle are made */
 void bundle_sbom(const Rendering *r, Bundle *b); /* sbom.c: adds sbom.cdx.json */
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
 const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes" for each source file */
-const char *options_line(const Rendering *r);  /* manifest.c: the manifest's options, for a comment */
+const char *options_line(const Rendering *r);  /* manifest.c: for a comment, options that have one value */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* all files, manifest.json last */
 void bundle_free(Bundle *b);
 
 /* ---- module.c: words in LLVM IR for net.ll.in and its parts ---- */
 const char *module_size(const Plan *p);        /* LLVM type of a size_t */
 const char *module_count(const Plan *p);       /* LLVM type of a chunk's number in kernels */
-/* Attribute that puts the function or constant `name` into a section of its own. Linkers drop it when nothing refers to it. The
- * text is "" if the object format has no such sections. begins: start of the section's name, ".text" or ".rodata" */
+/* Attribute that puts the function or constant `name` into a section of its own. Linkers drop a section to which nothing refers.
+ * The text is "" if the object format has no such sections. begins: start of the section's name, ".text" or ".rodata" */
 const char *module_section(const Plan *p, const char *begins, const char *name);
 const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */
 const char *module_nulls(const Rendering *r);  /* defines %null, which is true if a required pointer is NULL */
 const char *module_tables(const Rendering *r); /* tables of byte offsets, by iteration (CallMoves.table) */
-/* Computes from %kernel, the number of a kernel, its iteration %i and the number %call of the same call in iteration 0 */
+/* Statements that compute two numbers from %kernel, the number of a call: %i and %call. The first is the iteration of this call,
+ * and the second is the number of the corresponding call in iteration 0. */
 const char *module_iterations(const Rendering *r);
 /* Statements that compute %row, a row of the tables by call, from %kernel, the number of the call (rows_text for C) */
 const char *module_rows(const Plan *p, const Repeats *folded);
@@ -281,28 +285,29 @@ bool bindings_parse(const char *list, unsigned *bits, const char **wrong, int *n
 bool binding_named(unsigned bits, const char *word);   /* the bits contain this binding */
 /* The first binding in `bits` with which a bundle cannot have this name; NULL: none */
 const Binding *binding_refuses(unsigned bits, const char *name);
-/* Words of row i of the list "input", "output", "state" or "size" (ranges of sizes), for templates. NULL: there is no such row. */
+/* Words of row i of a list, for templates. `list`: its name, of n characters: "input", "output", "state" or "size" (ranges of
+ * sizes). NULL: there is no such row. */
 const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i);
 
 /* ---- size_texts.c: words of templates for dimensions with a range of sizes. Such a dimension is a symbol (ir.h) ---- */
 const char **size_fields(const IR *ir);       /* names of the symbols as C fields */
-const char *size_names(const Rendering *r);   /* these, between commas: "batch, length" */
+const char *size_names(const Rendering *r);   /* these names, with commas: "batch, length" */
 const char *size_strings(const Rendering *r); /* the same names, each as a string literal */
-const char *size_members(const Rendering *r); /* as members of a structure: "s->batch, s->length" */
+const char *size_members(const Rendering *r); /* the names as members of a structure: "s->batch, s->length" */
 const char *size_sets(const Rendering *r);    /* C statements that set these members to the sizes of the run */
 const char *size_macros(const Rendering *r);  /* macros NET_NAME_LOW, NET_NAME_HIGH and, if it is above 1, NET_NAME_STEP */
 const char *size_bounds(const Rendering *r);  /* by symbol: a row of its least size, greatest size and step */
-bool size_appends(const Symbols *all);        /* a symbol counts the elements of states */
-const char *size_appended(const Rendering *r); /* by symbol, how many elements a run appends to such states */
+bool size_appends(const Symbols *all);        /* whether a symbol counts the elements of states */
+const char *size_appended(const Rendering *r); /* by symbol: elements that a run appends to these states, or 0 */
 const char *size_rows(const Rendering *r);    /* rows of tgcrt_size, one for each size that kernels ask for */
-const char *size_table(const Rendering *r);   /* number of rows of size_rows */
+const char *size_table(const Rendering *r);   /* number of rows of size_rows, at least 1 */
 const char *size_count(const Rendering *r);   /* number of symbols, at least 1 */
 int size_extents(const Rendering *r);         /* number of rows of size_extent_rows */
 const char *size_extent_rows(const Rendering *r); /* rows of tgcrt_extent: extents that follow from sizes by a formula */
-/* size_inputs, size_outputs: a row for each value, with a number for each axis. It is 0 if the axis has a constant extent, else 1
- * + the number of its symbol or of its row in size_extent_rows. size_axes: length of such a row */
+/* size_inputs, size_outputs: a row for each value, with a number for each axis. The number is 0 if the axis has a constant
+ * extent, else the extent's number plus 1. Extents are numbered from 0: first the symbols, then the rows of size_extent_rows. */
 int size_most_axes(const Graph *g);           /* the most axes of a value, at least 1 */
-const char *size_axes(const Rendering *r);    /* the same number */
+const char *size_axes(const Rendering *r);    /* size_most_axes as text: the length of a row of these */
 const char *size_inputs(const Rendering *r);
 const char *size_outputs(const Rendering *r);
 /* Appends columns to v's row in check.c.in: the product of the extents that are no symbols; then, for each symbol, the number of
@@ -325,8 +330,7 @@ const char *text_null_checks(Ctx *c, const Graph *g, const char **in, const char
 const char *text_assign(Ctx *c, const Graph *g, const char **in, const char **out, const char *const name[4]);
 
 /* ---- entry_functions.c: functions that run one entry ---- */
-/* Words of row i of a template's list (n characters): of entry i if the list is "entry", else those of value_row. NULL: there is
- * no such row. */
+/* As value_row, but also for the list "entry", whose row i has the words of entry i. NULL: there is no such row. */
 const Word *bundle_row(const Rendering *r, const char *list, size_t n, size_t i);
 const char *entries_promise(const Rendering *r); /* text about the entries, for the digest of the interface; "" without entries */
 void entry_kernels(const Plan *p, size_t entry, size_t *first, size_t *end); /* the entry has kernels *first to *end - 1 */
