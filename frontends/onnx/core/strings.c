@@ -191,8 +191,8 @@ static Ref bytes_moved(Build *b, const Numbered *s, Ref r, int steps) {
   case OP_WHERE: /* the index and the condition are the same for all bytes of a string */
     for (int a = 0; a < rank; a++) arg[a] = node(ir, x->src[x->op == OP_GATHER])->dims[a];
     arg[rank] = 1;
-    if (x->op == OP_WHERE) return g_where(ir, g_reshape(ir, x->src[0], rank + 1, arg), src[1], src[2]);
-    return g_gather(ir, src[0], g_reshape(ir, x->src[1], rank + 1, arg), (int)gather_axis(x));
+    if (x->op == OP_WHERE) return g_where(ir, g_reshape(ir, where_cond(x), rank + 1, arg), src[1], src[2]);
+    return g_gather(ir, src[0], g_reshape(ir, gather_index(x), rank + 1, arg), (int)gather_axis(x));
   default: return 0;
   }
 }

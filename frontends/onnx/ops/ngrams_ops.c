@@ -100,7 +100,8 @@ static Ref with_grams(Build *b, const Counted *all, int64_t rows, int64_t width)
   bool *taken = ARENA_NEW(&b->c->model, bool, all->n);
   int64_t *gram = ARENA_NEW(&b->c->model, int64_t, width);
   double *w = ARENA_NEW(&b->c->model, double, width);
-  Ref found = stored(b, pad_axes(ir, cat_all(b, all->lengths, all->found, 1), 1, 1, &lo, &hi, c_int(ir, DT_I32, 0)));
+  Ref found = pad_axes(ir, cat_all(b, all->lengths, all->found, 1), 1, 1, &lo, &hi, c_int(ir, DT_I32, 0));
+  if (node(ir, found)->varies) found = stored(b, found); /* constants stay constants */
   for (bool first = true; next_grams(all, width, taken, gram); first = false) {
     spend(b, 1);
     for (int64_t k = 0; k < width; k++) w[k] = gram[k] < all->n ? all->weight[gram[k]] : 0;
