@@ -11,8 +11,8 @@ typedef struct Placed {
   Ref now;                             /* the node that replaces `was` */
   const Node *was;                     /* the replaced node, as the front end built it */
   Ref *src;                            /* the sources of `was`, as nodes of the graph for the greatest sizes */
-  int begin[MAX_RANK];                 /* for a SHRINK: by axis, number of the extent (IR.extents) at which it begins in a run;
-                                          -1: it begins where `was` does */
+  int begin[MAX_RANK];                 /* for a SHRINK, by axis: the row of IR.extents whose value in a run is the begin; -1: the
+                                          begin is that of `was` */
 } Placed;
 typedef VEC(Placed) Placeds;
 

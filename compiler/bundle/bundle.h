@@ -29,7 +29,7 @@ typedef struct Package {
   const char *word;        /* value of the option --package */
   bool bare;               /* its programs run without an operating system, even if the target has one */
   WeightsMode weights;     /* form of the weights without --embed-weights */
-  const char *stays;       /* templates of Backend.files that the package keeps, separated by blanks */
+  const char *stays;       /* files of Backend.files that the package keeps, by template or by name, separated by blanks */
   const char *files[9];    /* further files: a template, the file's name, the next template, its name, ...; NULL ends the list */
   const char *next;        /* the user's next command, or what to do next; % stands for the bundle's folder */
 } Package;

@@ -2,9 +2,10 @@
 /* packages.h: a row for each kind of package. A package is a bundle with the files of another build system in place of its
  * Makefile. The words of --package, and their completions, come from these rows. The columns of PACKAGE are:
  *   - the option's word
- *   - true: programs run without an operating system; false: with one
+ *   - true: programs run without an operating system, even if the target has one; false: the target decides
  *   - the form of the weights without --embed-weights
- *   - the templates in the backend's list of files that stay in the package; sources, the header and the licence always stay
+ *   - which files of Backend.files the package keeps, by template or by name. The header, the licence, and all files that are not
+ *     made from templates always stay
  *   - templates of further files, each followed by the file's name; % is the bundle's name
  *   - the user's next step: a command, or an instruction in words; % is the bundle's folder */
 /* clang-format off */

@@ -5,7 +5,7 @@
 #define TGC_INTERP_THREADS_H
 #include "../target/launch.h"
 
-/* Faults of a launch. A report names the op, the buffer and element, and the threads. */
+/* Faults of a launch. A report names ops and threads, and for an access its buffer and element. */
 typedef enum {
   FAULT_RACE,              /* threads of a block access an element, one of them stores, and no barrier orders them */
   FAULT_BLOCKS,            /* threads of two blocks access an element, and one of them stores */
@@ -27,7 +27,8 @@ typedef struct Traffic {
 
 typedef struct LaunchReport {
   int64_t fault[FAULT_KINDS]; /* number of faults of each kind */
-  Sb text;                 /* for the first fault of each kind, op and buffer: a line about it, and a line for each op involved */
+  Sb text;                 /* for the first fault of each kind, op and buffer, and for the first barrier that some threads miss: a line
+                              about it, and a line for each op involved */
   VEC(Traffic) traffic;    /* one for each access, in program order */
   int64_t steps;           /* micro-ops run by all threads */
   bool sampled;            /* the launch exceeds the limit: of each part, only the first block, the last one and up to eight

@@ -28,7 +28,8 @@ typedef struct DecisionSource {
 void decisions_from(Decisions *d, DecisionSource *s); /* sets the source; NULL: none */
 void decisions_begin(Decisions *d);                  /* starts a compilation: forgets earlier questions and decisions made */
 const Decision *decisions_given(const Decisions *d, size_t *n); /* the *n given decisions */
-const Decision *decisions_made(const Decisions *d, size_t *n); /* the *n decisions made, in this order */
+const Decision *decisions_made(const Decisions *d, size_t *n); /* the *n decisions made, in the order in which they
+                                                                  were made */
 
 /* A question of a pass, with the given answer. If IR.decisions is NULL, nothing is given and nothing is recorded. */
 typedef struct Question {
