@@ -27,8 +27,8 @@ typedef struct Traffic {
 
 typedef struct LaunchReport {
   int64_t fault[FAULT_KINDS]; /* number of faults of each kind */
-  Sb text;                 /* a line about the first fault of each kind, op and buffer, and about the first barrier that some threads
-                              miss. Behind it, a line for each op involved */
+  Sb text;                 /* a line about the first fault of each kind, op and buffer, and about the first barrier that some
+                              threads miss. Behind it, a line for each op involved */
   VEC(Traffic) traffic;    /* one for each access, in program order */
   int64_t steps;           /* micro-ops run by all threads */
   bool sampled;            /* the launch exceeds the limit: of each part, only the first block, the last one and up to eight
