@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* contraction.c: finds sums of products, whatever movement is around them.
  *
- * A REDUCE(ADD) of a product gets a range for each axis of the product. The ranges are pushed through views down to the bases
+ * A REDUCE(ADD) of a product gets a range for each axis of its operand. The ranges are pushed through views down to the bases
  * of the two factors. If each index is a sum of ranges times constants, the ranges' occurrences tell everything, like the
  * letters of an einsum. A range of both factors and the result is a batch axis. A range of a single factor is a row or column
  * axis. A summed range of both factors is the inner axis. Two ranges on one axis of a factor, one kept and one summed, are a

@@ -5,10 +5,10 @@
 #define TGC_CONTRACTION_H
 #include "../ir/ir.h"
 
-typedef struct CRange {    /* an axis of the product with an extent above 1 */
+typedef struct CRange {    /* an axis of the REDUCE's operand with an extent above 1 */
   Ref range;               /* a RANGE for the indices in Contraction.at */
   int64_t extent;
-  int axis;                /* number of the axis in the product, and in the REDUCE */
+  int axis;                /* number of the axis in the REDUCE and its operand */
   bool summed;             /* the REDUCE sums along the axis */
   bool in[2];              /* in[f]: factor f depends on the range */
 } CRange;
@@ -32,11 +32,12 @@ typedef struct Contraction {
   CWindow window[MAX_RANK];
 } Contraction;
 
-bool contraction_find(IR *ir, Ref r, Contraction *c); /* false: r is no sum of products, or a factor's index is not affine */
+/* false: r is no sum of products of two different values, the index of the product is not affine, or an axis is empty */
+bool contraction_find(IR *ir, Ref r, Contraction *c);
 /* Both bases must be conversions from bytes. Each is replaced by the bytes, or by the value from which views make them.
  * False: a base is no such conversion; c is then no longer valid */
 bool contraction_of_bytes(IR *ir, Contraction *c);
-/* The range that is itself the index of axis a of factor f's base, and has its extent: an index into c->range; -1: none */
+/* Index in c->range of the range that alone is the index of axis a of factor f's base, with the extent of this axis; -1: none */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
 /* The row-major index into factor f's base is *begin plus the sum of coef[i] * range i, in elements */
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h: a launch on a device. It is a device program, or the part of one between two barriers that are outside of all blocks.
- * It has numbers of blocks and threads. */
+/* launch.h: a launch on a device: a device program with its number of blocks and its number of threads. Barriers outside of all
+ * loops divide a program into several launches. */
 #ifndef TGC_LAUNCH_H
 #define TGC_LAUNCH_H
 #include "target.h"
@@ -32,7 +32,7 @@ static inline int64_t shared_bytes(DType d, int64_t elems) { return (elems * dt_
 /* Elements of shared memory that a block needs for the op SPILL, by which a warp writes a matrix of a matrix unit. Each warp has
  * room for one matrix. *d: the type of the elements */
 int64_t launch_scratch(const IR *ir, const Refs *prog, int64_t threads, DType *d);
-/* The launches of a device program in their order; barriers outside of all blocks separate them */
+/* The launches of a device program in their order. Barriers outside of all loops separate them. */
 typedef VEC(Launch) Launches;
 void launches_of(const IR *ir, const Ref *list, size_t n, Launches *out);
 void launches_free(Launches *l);

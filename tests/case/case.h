@@ -33,8 +33,8 @@ typedef struct Case {
   int ndata;
   uint64_t seed;           /* seed of random inputs */
   int hard;                /* the first `hard` inputs have NaN and infinities among their random elements */
-  bool steady;             /* the outputs are continuous functions of the inputs. Otherwise an error is excused if small
-                              changes of the inputs change the result by a similar amount */
+  bool steady;             /* the outputs are continuous functions of the inputs, so only rounding errors are excused. Otherwise
+                              errors are excused, too, if small changes of the inputs change the result as much */
   bool strict;             /* compile with fp32-strict */
   bool llvm;               /* run the code that LLVM makes */
   int c;                   /* number of machines, from the first on, for which the C compiler's code runs, too */
@@ -44,8 +44,8 @@ typedef struct Case {
   const DimValue *dims;    /* LoadOptions.dims */
   int ndims;
   const struct Tunables *tunables; /* NULL: the defaults */
-  int skip;                /* number of plans to skip, counted over all machines, since a child died at the last one of them */
-  double most;             /* most operations of an interpreter; 0: 50 million */
+  int skip;                /* number of plans to skip, counted over all machines: a child died while it ran the last of these plans */
+  double most;             /* limit of the operations of an interpreter; 0: 50 million. Errors have four times as many */
   /* A check of the exact outputs, for graphs whose results the caller knows. It is called once; NULL: no such check */
   void (*judge)(struct Case *k, const Tensor *in, const Tensor *exact);
   void *arg;               /* data of the caller's functions */
@@ -69,7 +69,8 @@ uint64_t next_random(uint64_t *state);           /* the next number of a random 
 
 typedef struct Cases {
   int64_t first, end, step; /* numbers of the cases: first, first + step, ..., all below end */
-  /* Called in a child process: runs case number i without its first `skip` plans, and appends the case's line to `line` */
+  /* Called in a child process: runs case number i without its first `skip` plans, and appends the case's line, without its ID, to
+   * `line` */
   void (*run)(struct Cases *s, int64_t i, int skip, Sb *line);
   const char *(*label)(struct Cases *s, int64_t i);  /* the label of a case whose child died */
   int seconds;             /* most CPU time of a case */
