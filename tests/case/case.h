@@ -44,7 +44,7 @@ typedef struct Case {
   const DimValue *dims;    /* LoadOptions.dims */
   int ndims;
   const struct Tunables *tunables; /* NULL: the defaults */
-  int skip;                /* number of plans to skip, counted over all machines: a child died while it ran the last of these plans */
+  int skip;                /* number of plans to skip, counted over all machines: a child died while it ran the last of these */
   double most;             /* limit of the operations of an interpreter; 0: 50 million. Errors have four times as many */
   /* A check of the exact outputs, for graphs whose results the caller knows. It is called once; NULL: no such check */
   void (*judge)(struct Case *k, const Tensor *in, const Tensor *exact);
