@@ -13,5 +13,6 @@ void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times
 /* Least bytes of a lane: 2 if there is a sum of halves below root that the target adds as halves; otherwise 4. Model.lane_bytes
  * is 8 if the nest computes with elements of 8 bytes */
 int lane_bytes(const IR *ir, Ref root, const Target *t);
-int widest_datum(const IR *ir, Ref r);                      /* bytes of the widest element loaded below r, except for indices */
+/* Bytes of the widest element loaded below r, except for indices, gates and conditions */
+int widest_datum(const IR *ir, Ref r);
 #endif

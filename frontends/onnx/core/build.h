@@ -88,7 +88,8 @@ typedef struct Notes { Ref *p; size_t n; } Notes; /* n values */
  * of entries that the data gives. room: entries that a bundle's output shows; further ones are cut off. */
 typedef struct Count { const char *name; Ref there, total; int64_t room; } Count;
 typedef struct Ragged {
-  int64_t most;         /* entries reserved for a ragged result, by --capacity; 0: the option is not given */
+  int64_t most;         /* entries that --capacity reserves for a ragged result; 0: the option is not given. Results of TopK and of
+                           loops may have other numbers of entries */
   int64_t wanted;       /* entries that such a result has as an output: the number that the option gives. If it is 1, `most` is 2
                            (ragged.c) */
   Count *counts;        /* n ragged results */
@@ -315,8 +316,9 @@ typedef enum { WILD_NONE, WILD_LOW, WILD_ONE } Wild; /* values that fit any exte
  * run whose input differs from them reports an index out of range. The check skips entries whose implied value is negative,
  * and input values that fit any extent (wild). implied NULL: nothing follows from the declared shape, and the function fails */
 const int64_t *implied_ints(Build *b, int k, const char *name, int *n, Wild wild, const int64_t *implied, int count);
-const int64_t *shape_ints(Build *b, int k, const char *name, int *n, Wild wild); /* implied: the declared shape of result 0 */
-const int64_t *extent_int(Build *b, int k, const char *name, int *n, int axis);  /* implied: its extent on this axis */
+/* implied_ints with the declared shape of result 0, and with the extent that is declared for result 0 on this axis */
+const int64_t *shape_ints(Build *b, int k, const char *name, int *n, Wild wild);
+const int64_t *extent_int(Build *b, int k, const char *name, int *n, int axis);
 
 /* ---- lists.c: sequences and optionals. Each tensor of a list that the model takes or gives is an input or output of the
  * graph ---- */
