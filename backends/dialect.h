@@ -30,7 +30,8 @@ typedef struct Dialect {
   const char *nearest;     /* function that rounds to a whole number, ties to even: "nearbyint" */
   const char *single;      /* suffix of math.h functions for floats: "f" or "" */
   /* ---- functions ---- */
-  const char *kernel;      /* words before the name of a kernel. If a driver starts the kernels, $k is the number of threads of a block */
+  const char *kernel;      /* words before the name of a kernel. If a driver starts the kernels, $k is the number of a block's
+                              threads */
   const char *helper;      /* words before the name of a helper */
   const char *global;      /* address space of buffers; "": the language has one address space */
   const char *restricted;  /* qualifier of pointers to memory that no other parameter points to */

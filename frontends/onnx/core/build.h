@@ -88,8 +88,8 @@ typedef struct Notes { Ref *p; size_t n; } Notes; /* n values */
  * of entries that the data gives. room: entries that a bundle's output shows; further ones are cut off. */
 typedef struct Count { const char *name; Ref there, total; int64_t room; } Count;
 typedef struct Ragged {
-  int64_t most;         /* entries that --capacity reserves for a ragged result; 0: the option is not given. Results of TopK and of
-                           loops may have other numbers of entries */
+  int64_t most;         /* entries that --capacity reserves for a ragged result; 0: the option is not given. Results of TopK
+                           and of loops may have other numbers of entries */
   int64_t wanted;       /* entries that such a result has as an output: the number that the option gives. If it is 1, `most` is 2
                            (ragged.c) */
   Count *counts;        /* n ragged results */
