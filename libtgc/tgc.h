@@ -7,16 +7,17 @@
  * nothing, and installs no signal handler.
  *
  * Functions that can fail return a status: TGC_OK or another number of the list below. Before a function returns a failure, it
- * calls the function set with tgc_listen with at least one error message. A tgc may be used again after a failure. Exceptions are
- * TGC_BUG and a lack of memory: then call tgc_free, which may leave some memory allocated.
+ * calls the function set with tgc_listen with at least one error message. Where outputs differ, only the report of tgc_verify may
+ * say so. A tgc may be used again after a failure. Exceptions are TGC_BUG and a lack of memory: then call tgc_free, which may
+ * leave some memory allocated.
  *
  * All texts end with a zero byte. They are UTF-8, except that names in a model may be other bytes. A pointer that a function
  * returns or fills in belongs to the tgc. It is valid until tgc_free. If the comment of the function names other calls, the
  * pointer is valid only until the next one of these calls.
  *
- * tgc_verify starts child processes and waits for them. So does tgc_compile if an option needs a C compiler or a linker (emit=so
- * and emit=wasm). Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new folder in
- * $TMPDIR. */
+ * tgc_verify starts child processes and waits for them. So does tgc_compile if it needs a compiler or a linker: for emit=so,
+ * emit=wasm and the images of GPUs. Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new
+ * folder in $TMPDIR. */
 #ifndef TGC_H
 #define TGC_H
 #include <stddef.h>
@@ -116,7 +117,7 @@ TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 /* Compiles the model for the same machine as tgc_compile. Builds a bundle with the C compiler and runs it in a child process.
  * Compares the bundle's outputs with those that the option `data` names, or else with those of the interpreter. Returns
  * TGC_FAILED if they differ. report: NULL, or the address of a pointer. *report gets the text that `tgc verify --json` prints,
- * valid until tgc_free; after failures other than TGC_FAILED it is NULL. The bundle of tgc_compile stays as it is. */
+ * valid until tgc_free. It is NULL after a failure before the bundle is built. The bundle of tgc_compile stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);
 
 #ifdef __cplusplus

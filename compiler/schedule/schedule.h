@@ -59,7 +59,8 @@ typedef struct Kernel {
   VEC(NestState) states;   /* current nests, from the step `schedule` to `programs` */
   int as;                  /* 1 + number of a kernel that differs only in its buffers. Steps skip this kernel until `reuse`, which
                               gives it the nests of that kernel. 0: none */
-  const Ref *buffers;      /* with `as`: BUFFERs of this kernel; buffers[i] replaces buffers[i] of the other kernel */
+  const Ref *buffers;      /* BUFFERs of this kernel, from the step `match`. If `as` is set, buffers[i] replaces buffers[i] of the
+                              other kernel */
   int nbuffers;
   int chunks;              /* number of chunks that threads may share; 1: one thread runs the kernel */
   int group_size;          /* number of kernels in the kernel group that starts here; 1: no group; 0: inside a group */
@@ -80,10 +81,11 @@ typedef struct Kernel {
   int limit;               /* 1 + the row of IR.sizes that says how many iterations a run needs; it may omit the others. 0: all */
   int until;               /* for a loop that may end early: 1 + buffer of a carried bool. The loop ends after an iteration in
                               which this bool was false. 0: the loop does not end early, or there is none */
-  int64_t rounds;          /* if `until` is set: most times that a run executes the two calls; plan_loop_calls sets it */
+  int64_t rounds;          /* if `until` is set: most times that a run repeats the pair of iterations that have calls
+                              (calls_of_loop); plan_loop_calls sets it */
   int when;                /* 0: the kernel always runs. Else it is on one side of a branch: 2 * buffer of the condition, + 1 for
                               the side `no` or + 2 for `yes`. The kernel that writes the condition has the branch's own `when` */
-  bool moves;              /* it computes nothing: it copies elements, or fills memory with a number */
+  bool moves;              /* it only moves elements: it copies, selects or converts them, or fills memory with a number */
   int entry;               /* number of the entry to which it belongs; the kernels of an entry are consecutive */
 } Kernel;
 
@@ -139,14 +141,16 @@ typedef struct LayoutPlan { /* from pass layout: all stored values, sources firs
 } LayoutPlan;
 
 typedef struct MemoryPlan { /* from pass memplan, in bytes */
-  int64_t arena_bytes;     /* size of the arena, states included; every offset is a multiple of 64 */
+  int64_t arena_bytes;     /* size of the arena, states included; offsets are multiples of 64, except those of slices of
+                              buffers (Buf.of) */
   int64_t arena_bound;     /* most bytes that are in use at a time: no memory plan can need less */
   VEC(StatePlace) states;  /* in the order of Graph.states */
   int64_t state_at, state_bytes; /* at the end of the arena: a cursor per state, then their memory */
   int64_t guard_at;        /* offset of the guard, a byte behind the states; only for Graph.guarded */
 } MemoryPlan;
 
-typedef struct WeightPlan { /* from the step pack; placed after the memory plan */
+typedef struct WeightPlan { /* The rows come from the steps `pack` and `panels`. Offsets and the blob are made when the memory
+                               plan is complete. */
   VEC(Packed) packed;      /* packed weights; nests that read a weight in the same order share a row */
   uint8_t *p;              /* the blob of weights: each is at Buf.offset, aligned to 64 bytes */
   int64_t bytes;

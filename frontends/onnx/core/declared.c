@@ -29,8 +29,8 @@ const int64_t *implied_ints(Build *b, int k, const char *name, int *n, Wild wild
     bad(b, "input '%s' has %lld elements, expected %d for the declared shape of the result", name,
         (long long)dims_elems(x->dims, x->rank), count);
   if (!b->wrong)
-    bad(b, "input '%s' depends on input '%s' of the graph; each run must check that it gives the declared shape, which "
-           "--no-index-status prevents",
+    bad(b, "input '%s' depends on input '%s' of the graph, so each run must check the declared shape; --no-index-status "
+           "forbids this check",
         name, input_behind(b, b->in[k]));
   warn_at(b->c, b->at, "input '%s' depends on input '%s' of the graph; the result has the shape that the model declares", name,
           input_behind(b, b->in[k]));
