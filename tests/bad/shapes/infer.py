@@ -37,7 +37,8 @@ def inferred(folder, constant_from, inputs, variant):
     found = []
     for value in result.graph.output:
         shape = value.type.tensor_type.shape if value.type.tensor_type.HasField("shape") else None
-        found.append([d.dim_value if d.HasField("dim_value") else None for d in shape.dim] if shape is not None else None)
+        of_strings = value.type.tensor_type.elem_type == onnx.TensorProto.STRING  # tgc adds an axis, for the bytes of each string
+        found.append([*(d.dim_value if d.HasField("dim_value") else None for d in shape.dim), *[None] * of_strings] if shape is not None else None)
     return found
 
 
