@@ -18,7 +18,8 @@ typedef struct DimRange {
 typedef struct LoadOptions {
   const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. For an open one,
                               further names are looked up in turn until one is found: the dim_param, "#input:axis", "#J:axis"
-                              for input number J, "all". Names with # give the shapes of the user's data files. */
+                              for input number J, "all". Entries whose names have # come from the shapes of
+                              the user's data files. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded: runs report no index out of range (--no-index-status) */
@@ -27,7 +28,7 @@ typedef struct LoadOptions {
   const char *command;     /* the user's command line, to which messages add options; NULL: unknown */
   const IoOptions *interface; /* changes of inputs and outputs; NULL: none */
   const char *part;        /* name of the file in the manifest's list of sources; NULL: the file is the model */
-  bool any_dims;           /* accept values of dimensions and constants that are for no input */
+  bool any_dims;           /* accept dimensions and constants of names that no input has */
   int64_t string_bytes;    /* bytes reserved for each string of an input; 0: STRING_BYTES */
   int64_t capacity;        /* rows reserved for results whose size depends on data; 0: no --capacity */
   const DimRange *ranges;  /* the entries of dims that have a range of sizes (sized.h) */
@@ -71,7 +72,7 @@ void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* appends 
 
 /* onnx/onnx_quantize.c: quantises a model of floats to 8 bits, by operators QuantizeLinear and DequantizeLinear. A layer is a
  * product or a sum that can be computed in 8 bits. */
-typedef struct OnnxQuant OnnxQuant;             /* an opened model; it lives in c->model until onnx_quant_close */
+typedef struct OnnxQuant OnnxQuant;             /* an opened model, in c->model; onnx_quant_close frees the rest of its memory */
 /* name: unique among the layers. op: the ONNX operator. weights: number of weights, 0 for a sum */
 typedef struct QuantLayer { const char *name, *op; int64_t weights; } QuantLayer;
 OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks);

@@ -25,7 +25,8 @@ enum { LINE_BYTES = 64, L1_SETS = 64, L2_WAYS = 8 };
 enum { ROW_VECTORS = 32 };
 
 typedef struct Target {
-  const char *isa;         /* "portable", "x86-64-v4+vnni", ...: only for the manifest and the build files */
+  const char *isa;         /* "portable", "x86-64-v4+vnni", ...: for --isa, messages, the manifest and build files. No
+                              pass decides by it */
   Arch arch;
   int pointer_bits;        /* a CPU's: 64 or 32; 0: unknown */
   uint32_t features;       /* FEAT_ bits: features beyond the architecture's baseline that code may use */
@@ -62,7 +63,7 @@ extern const Target targets[];                        /* .isa NULL ends it */
  * the CPU's other features. "+name" and "-name" add and remove features ("native-amx"). The result lives in arena `a`. NULL:
  * *why says what is wrong with the text. */
 const Target *target_find(Arena *a, const char *text, const char **why);
-/* The architecture of an LLVM triple, and the row for it without --isa; ARCH_ANY: unknown to tgc. */
+/* The architecture of an LLVM triple; ARCH_ANY: tgc does not know the triple. *isa: the row that is used if --isa is not given */
 Arch triple_arch(const char *triple, const char **isa);
 const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu); /* NULL: t's triple, any cpu */
 const Target *target_in_order(Arena *a, const Target *t); /* sets in_order; also, the C compiler may not fuse multiply-adds */
@@ -81,8 +82,8 @@ bool target_rounds(const Target *t, int lanes);
 /* t's registers have 32 bits, so indices are computed in 32 bits if their bounds allow it (lower/narrow.c). */
 bool target_counts_in_32(const Target *t);
 DType target_count(const Target *t);                  /* the type of chunk numbers in code for a CPU */
-/* t has an instruction that rounds a scalar of type `from` to the nearest integer, as i32. A few further instructions saturate
- * the integer to type `to`. */
+/* t has an instruction that rounds a scalar of type `from` to the nearest integer, as i32. to: i32 or a narrower integer; code
+ * saturates the i32 to the narrower type. */
 bool target_rounds_to_int(const Target *t, DType from, DType to);
 /* t has an instruction that rounds this number of floats to i32, for the C backend's helper `pack`, which makes bytes of them. */
 bool target_packs(const Target *t, int lanes);

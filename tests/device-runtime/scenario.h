@@ -13,7 +13,8 @@ static Model m;
 
 static void *caller_buffer(void);              /* makes a buffer of 64 bytes on the device of m, as a caller would */
 static void caller_release(void *buffer);
-static void check_caller(void);                /* fails if this thread's current context has changed, or a pool is open */
+static void check_caller(void);                /* fails if this thread's current context has changed (CUDA), or if a pool
+                                                   of autoreleased objects is open (Metal) */
 static int computes(void);                     /* whether the library runs kernels */
 
 static void find_driver(void) {
@@ -55,7 +56,7 @@ static int scenario(void *queue) {
   if (status) return status;
 #define STEP(name, call) step = name, status = call; check_caller(); if (status) goto end
   STEP("run", net_run_v(&m.ctx, m.in, m.out));
-  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* this run moves the window back */
+  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* at the end of its memory, the window moves to the start */
   STEP("get", net_state_get(&m.ctx, 1, total));
   STEP("put", net_state_put(&m.ctx, 0, total));
   STEP("save", net_state_save(&m.ctx, saved));
@@ -77,7 +78,7 @@ static int scenario(void *queue) {
   if (!status) status = net_sync(&m.ctx, 20);
   check_caller();
   const int called = driver->calls;
-  unused = status ? 0 : driver->fail_at; /* if no call has failed yet, one that the step close makes will fail */
+  unused = status ? 0 : driver->fail_at; /* if fail_at is set and no call has failed, one that net_close makes fails */
   driver->fail_at = 0;
   if (status) after = net_run_v(&m.ctx, m.in, m.out);
   for (int i = 0; i < 5; i++) caller_release(buffers[i]);
@@ -89,10 +90,10 @@ end:
   return status;
 }
 
-/* The expected effect if a driver's function fails whose name begins with `call`. steps: names of the steps for which the row
- * holds; NULL: all. memory: the status that the step must return if the error is a lack of memory. other: its status for other
- * errors. The status -1: the step must succeed. lost: 1: afterwards the device is lost. log: a part of the message; NULL: any
- * message */
+/* The effect that is expected if a function of the driver fails. The function's name begins with `call`. steps: names of the
+ * steps for which the row holds; NULL: all. memory: the status that the step must return if the error is a lack of memory.
+ * other: its status for other errors. The status -1: the step must succeed. lost: 1: afterwards the device is lost. log: a
+ * part of the message; NULL: any message */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
 static const Row *row_of(const Row *r, const char *call) { /* the first row that holds for the call in the current step */
@@ -130,7 +131,7 @@ static void each_call(void *queue, int live, const Row *rows, const int32_t erro
       const int want = closing ? -1 : e ? r->other : r->memory;
       const int harmless = !strcmp(r->call, may) && !status, told = !status || !r->log || strstr(m.log, r->log);
       check_caller();
-      if (closing && !strcmp(driver->failed, "cuCtxPushCurrent")) live = driver->live; /* the caller's context keeps one */
+      if (closing && !strcmp(driver->failed, "cuCtxPushCurrent")) live = driver->live; /* one object stays */
       if (!driver->failed || (status != (want < 0 ? 0 : want) && !harmless) || closed || driver->live != live || !told ||
           (after == TGCRT_LOST) != (status && r->lost && strcmp(step, "init"))) {
         fprintf(stderr, "call %d, %s, fails with %d: %s returns %d, %d expected; the next run %d, close %d, %d objects stay; ",
