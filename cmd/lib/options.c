@@ -586,6 +586,7 @@ int options_parse(Options *o, int argc, char **argv) {
 void options_free(Options *o) {
   VEC_FREE(&o->inputs);
   VEC_FREE(&o->dims);
+  VEC_FREE(&o->sizes);
   VEC_FREE(&o->states);
   VEC_FREE(&o->results);
   VEC_FREE(&o->settings);

@@ -224,6 +224,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
   const char **in, **out, **state; /* names of fields */
   int64_t arena;           /* host memory of a context, in bytes */
   Repeats repeats;         /* repeated calls of base */
+  Repeats folded;          /* repeats_folded of them; none: tables by call have a row for each call */
   Jumps jumps;             /* jumps of a run over or back to calls (schedule.h) */
   bool groups;             /* some kernels run in groups */
   DeviceTables device;     /* for a device bundle */

@@ -396,25 +396,13 @@ static const char *prelude_word(const Rendering *r) {
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 static const char *kernels_word(const Rendering *r) { return kernels_text(r->base, &r->repeats); }
-/* Bundles for several machines, steps and entries look up calls in more tables, and have a row for each call. */
-static const Repeats *table_repeats(const Rendering *r) {
-  const bool each = r->p->variants.n || r->o->stepped || r->p->g->entries.n;
-  return each ? NULL : &r->repeats;
-}
-/* The text that makes a call the number of its row; empty: each call has a row */
-static const char *rows_made(const Rendering *r, const char *(*text)(const Plan *p, const Repeats *folded)) {
-  Repeats folded = { 0 };
-  if (table_repeats(r)) folded = repeats_folded(r->p, &r->repeats);
-  const char *made = text(r->p, &folded);
-  VEC_FREE(&folded);
-  return made;
-}
-static const char *rows_word(const Rendering *r) { return rows_made(r, rows_text); }
-static const char *folded_word(const Rendering *r) { return word_if(*rows_word(r)); }
-static const char *row_word(const Rendering *r) { return *rows_word(r) ? "table_row(" : ""; }
-static const char *row_end(const Rendering *r) { return *rows_word(r) ? ")" : ""; }
-static const char *ir_rows_word(const Rendering *r) { return rows_made(r, module_rows); }
-static const char *ir_row_word(const Rendering *r) { return *rows_word(r) ? "%row" : "%kernel"; }
+static const Repeats *table_repeats(const Rendering *r) { return r->folded.n ? &r->repeats : NULL; }
+static const char *rows_word(const Rendering *r) { return rows_text(r->p, &r->folded); }
+static const char *folded_word(const Rendering *r) { return word_if(r->folded.n > 0); }
+static const char *row_word(const Rendering *r) { return r->folded.n ? "table_row(" : ""; }
+static const char *row_end(const Rendering *r) { return r->folded.n ? ")" : ""; }
+static const char *ir_rows_word(const Rendering *r) { return module_rows(r->p, &r->folded); }
+static const char *ir_row_word(const Rendering *r) { return r->folded.n ? "%row" : "%kernel"; }
 static const char *ir_nchunks(const Rendering *r) {
   size_t n = 1;
   for (size_t k = 0; k < r->p->kernels.n; k++) n += has_row(r->p, table_repeats(r), k);
@@ -602,6 +590,8 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   Rendering r = { .p = p, .base = base, .o = o, .NET = NET, .in = in, .out = out, .repeats = reroll_calls(base),
                   .state = bundle_fields(c, g->inputs.p + nin, (int)p->memory.states.n, "state"),
                   .groups = has_groups(p), .jumps = plan_jumps(p, o->backend->is_c && !o->stepped && !g->entries.n) };
+  const bool each = fat || o->stepped || g->entries.n; /* such bundles look up calls in more tables: a row for each call */
+  if (!each) r.folded = repeats_folded(p, &r.repeats);
   check_places(base, &r.repeats, p->weights.bytes);
   if (o->backend->device) r.device = device_tables(p);
   const int64_t arena = r.arena = bundle_arena(p, &r);
@@ -664,7 +654,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
     { "njumps", arena_printf(m, "%zu", r.jumps.n) },
     { "omits", word_if(omits_calls(&r)) },
-    { "kernels_here", !r.groups ? "1" : *rows_word(&r) ? "kernels_of[table_row(job.kernel)]" : "kernels_of[job.kernel]" },
+    { "kernels_here", !r.groups ? "1" : r.folded.n ? "kernels_of[table_row(job.kernel)]" : "kernels_of[job.kernel]" },
     { "guarded", word_if(g->guarded) },
     { "entries", word_if(g->entries.n) },
     { "stepped", word_if(o->stepped) },
@@ -737,6 +727,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
   add_files(&r, &(WordSet){ words, made_words, &r, bundle_row, NULL }, weights_file, b);
   bundle_sbom(&r, b);
   bundle_manifest(&r, b);
+  VEC_FREE(&r.folded);
   VEC_FREE(&r.repeats);
   VEC_FREE(&r.jumps);
   device_tables_free(&r.device);

@@ -164,6 +164,15 @@ bool keeps_order(const IR *ir, Ref red, const Target *t) {
   return t->in_order && dt_float((DType)x->dt) && (red_op(x) == OP_ADD || red_op(x) == OP_MUL);
 }
 
+int reductions_below(const IR *ir, Ref root) {
+  Refs all = { 0 };
+  int n = 0;
+  ir_toposort(ir, &root, 1, &all);
+  for (size_t i = 0; i < all.n; i++) n += node(ir, all.p[i])->op == OP_RED;
+  VEC_FREE(&all);
+  return n;
+}
+
 bool reduction_repeats(IR *ir, Ref root, Ref r) {
   Refs all = { 0 };
   bool any = false;

@@ -41,6 +41,7 @@ int range_place(const Refs *ranges, Ref r);             /* index; -1: not in the
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
 bool keeps_order(const IR *ir, Ref red, const Target *t); /* the terms of red must be taken in order */
 bool range_selects(IR *ir, Ref root, Ref r); /* r is short, and its value selects which of several values is computed */
+int reductions_below(const IR *ir, Ref root); /* number of reductions in the expression root, itself included */
 /* Whether a reduction below root does not depend on r, a range of the nest. The rest of a tile along r, which is a nest of its
  * own, would compute this reduction again. */
 bool reduction_repeats(IR *ir, Ref root, Ref r);

@@ -23,15 +23,6 @@ static Ref reduction_over(const IR *ir, Ref root, Ref r) {
   return found;
 }
 
-static int reductions(const IR *ir, Ref root) {
-  Refs all = { 0 };
-  int n = 0;
-  ir_toposort(ir, &root, 1, &all);
-  for (size_t i = 0; i < all.n; i++) n += node(ir, all.p[i])->op == OP_RED;
-  VEC_FREE(&all);
-  return n;
-}
-
 static Ref converted_load(const IR *ir, Ref r, DType from, DType to) {
   const Node *x = node(ir, r), *l = x->op == OP_CAST ? node(ir, operand(x)) : NULL;
   return l && x->dt == to && l->op == OP_LOAD && l->dt == from && !load_gate(l) ? operand(x) : 0;
@@ -82,7 +73,7 @@ const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Re
   if (more > extent) return "the range is too short";
   if (u->depth > 1 && isa_op_depth(u, (extent + more) / u->group) == 1)
     return "no depth of the instruction's tiles divides the range";
-  if (u->depth > 1 && reductions(ir, nest) > 1) return "the nest has another reduction";
+  if (u->depth > 1 && reductions_below(ir, nest) > 1) return "the nest has another reduction";
   if (more && (ix->vmax == INT64_MAX || ix->vmax + more >= buffer_of(ir, x)->elems || buf_ends_early(buffer_of(ir, x))))
     return "a group would read past the end of the operand";
   return NULL;

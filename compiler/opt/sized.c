@@ -167,19 +167,10 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
 }
 
 /* ---- values behind those that a run needs ---- */
-static bool has_sums(IR *ir, Ref nest) {
-  Refs all = { 0 };
-  bool any = false;
-  ir_toposort(ir, &nest, 1, &all);
-  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_RED;
-  VEC_FREE(&all);
-  return any;
-}
-
 /* Whether the last tile of rows may go on behind those that a run needs. With an even number of rows in memory and in a tile, it
  * ends with memory at the latest. */
 static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
-  return has_sums(ir, nest) && tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0 && may_go_on(ir, nest, r);
+  return reductions_below(ir, nest) && tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0 && may_go_on(ir, nest, r);
 }
 
 static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {

@@ -34,15 +34,6 @@ Ref unit_factor(const IR *ir, Ref factor, DType d) {
   return x->op == OP_CAST && node(ir, operand(x))->dt == d ? operand(x) : 0;
 }
 
-static bool has_reduction(const IR *ir, Ref r) {
-  Refs all = { 0 };
-  bool any = false;
-  ir_toposort(ir, &r, 1, &all);
-  for (size_t i = 0; i < all.n; i++) any |= node(ir, all.p[i])->op == OP_RED;
-  VEC_FREE(&all);
-  return any;
-}
-
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p) {
   Refs all = { 0 };
   int found = 0, around = 0;
@@ -60,7 +51,7 @@ const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p) {
   if (red_op(x) != OP_ADD || product->op != OP_MUL) return "the reduction with panels does not sum products";
   p->factor[0] = lhs(product);
   p->factor[1] = rhs(product);
-  return has_reduction(ir, red_value(x)) || around ? "the reduction with panels is inside or around another one" : NULL;
+  return reductions_below(ir, red_value(x)) || around ? "the reduction with panels is inside or around another one" : NULL;
 }
 
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p) {
