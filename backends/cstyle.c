@@ -382,7 +382,7 @@ void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int
   Kernel k = { 0 };
   Render w = { .ir = ir, .k = &k, .t = t, .l = b->dialect, .backend = b->name, .o = o };
   Ref x = node_make(ir, OP_BUFFER, d, lanes, 0, NULL, 1, &id, 0, NULL);
-  Ref body = libm_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL), b->supports(t, OP_SCALB, d, d, lanes));
+  Ref body = libm_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL), function_ops(b, t, lanes));
   CHECK(body);
   ir_toposort(ir, &body, 1, &k.prog);
   const Ref wrong = unspelled(&w);

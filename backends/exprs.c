@@ -634,6 +634,7 @@ void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   case OP_SHFLXOR: put_exchange(w, o, x); return;
   case OP_SCALB: put_op(w, o, "tgc_scalb_$S($a, $b)", x); return;
+  case OP_LOOKUP: put_op(w, o, "tgc_lookup_$S($a, $b)", x); return;
   case OP_DOT: put_dot(w, o, x); return;
   case OP_WMMA:
     sb_printf(o, "tgc_wmma_%s(%s, %s, %s)", intern_text(w->ir->ctx, (uint32_t)wmma_unit(x)), inside(w, x, 0), inside(w, x, 1),

@@ -7,6 +7,8 @@
  *   - length of the longest chain of dependent operations, in multiplications; three other instructions count as one
  *     multiplication
  *   - whether the last step is OP_SCALB
+ * BY_LOOKUP is a function for machines that have OP_LOOKUP for as many lanes. Its columns: the op, multiplications, other
+ * instructions, lookups, length of the longest chain.
  * If the machine has no instruction for OP_SCALB, function_cost adds 2 multiplications, 4 other instructions, and 1 to the chain.
  * tests/unit/program_time.c counts the same operations in the expressions of lower/libm.c. */
 /* clang-format off */
@@ -18,4 +20,7 @@ FUNCTION(TANH, 17, 12, 1, 18, false)
 FUNCTION(ERF,  20,  9, 0, 21, false)
 FUNCTION(SIN,  28, 76, 0, 23, false)
 FUNCTION(COS,  28, 76, 0, 23, false)
+#ifdef BY_LOOKUP
+BY_LOOKUP(ERF, 6,  7, 7, 9)
+#endif
 /* clang-format on */

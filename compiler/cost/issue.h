@@ -50,7 +50,7 @@ typedef struct Timer { /* the program whose time is computed, and what is known 
 static inline bool is_index(const Node *x) { return x->lanes == 1 && dt_int((DType)x->dt) && dt_bytes((DType)x->dt) >= 4; }
 
 /* ---- issue.c ---- */
-typedef struct FunctionCost { double multiply, other, divide, path; bool scaled; } FunctionCost; /* columns of functions.h */
+typedef struct FunctionCost { double multiply, other, divide, path; bool scaled; double lookups; } FunctionCost; /* functions.h */
 FunctionCost function_cost(const Timer *m, const Node *x); /* x is of class COST_FUNC. multiply 0: the C library computes it */
 /* Cycles from the start of node x, which is r, until its value can be used. packed: LoopTime.packed of r's loop */
 double latency_of(const Timer *m, Ref r, const Node *x, double packed);

@@ -26,7 +26,7 @@ static double instructions(const IR *ir, const Node *x, const Target *t) {
   case OP_STORE:
   case OP_LANE:
   case OP_PART: return rate(t, ALU, PARALLEL);
-  case OP_SHUFFLE: return rate(t, SHUFFLE, PARALLEL);
+  case OP_SHUFFLE: case OP_LOOKUP: return rate(t, SHUFFLE, PARALLEL);
   case OP_TILE:
   case OP_SPILL: return TILE_ROWS * rate(t, MMA_LOAD, PARALLEL) * rate(t, ISSUE, PARALLEL);
   case OP_MMA: return TILE_ROWS * rate(t, MMA_MULTIPLY, PARALLEL) * rate(t, ISSUE, PARALLEL);

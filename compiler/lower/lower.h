@@ -32,8 +32,10 @@ void kernel_bounds(Bounds *b, Kernel *k);   /* sets k->bounds, clamps unproved a
 void plan_bounds(Plan *p);                  /* kernel_bounds for all kernels */
 bool plan_in_bounds(const Plan *p, Sb *why); /* only checks; false: *why names the first access that is not proved */
 
-/* ---- libm.c: functions of the C library as arithmetic. scalb: the machine has SCALB for vectors of as many lanes as r ---- */
-Ref libm_expr(IR *ir, Ref r, bool scalb); /* 0: r is no function that this file expands */
+/* ---- libm.c: functions of the C library as arithmetic ---- */
+typedef struct FunctionOps { bool scalb, lookup; } FunctionOps; /* whether the machine has SCALB and LOOKUP for vectors of floats */
+FunctionOps function_ops(const Backend *b, const Target *t, int lanes);
+Ref libm_expr(IR *ir, Ref r, FunctionOps has); /* has: for as many lanes as r has. 0: r is no function that this file expands */
 bool libm_has(Op op, DType d);           /* whether libm_expr expands the function */
 
 /* ---- sum_chains.c: a sum that is unrolled completely may be divided into chains. Each term then waits only for the previous

@@ -91,6 +91,9 @@ bool target_packs(const Target *t, int lanes);
 bool target_adds_words(const Target *t, int lanes);
 /* t has an instruction that multiplies this number of lanes of type d by powers of two (SCALB). */
 bool target_scales(const Target *t, DType d, int lanes);
+/* t has an instruction that looks up this number of lanes of type d in a vector of 16 lanes (LOOKUP), and may use it. Results of
+ * functions differ in rounding from those without it, so in_order must not be set. */
+bool target_looks_up(const Target *t, DType d, int lanes);
 
 /* ---- device.c ---- */
 extern const Target device_targets[];                 /* .isa NULL ends it; each has .dev */
