@@ -189,6 +189,7 @@ static void count_uses(Render *w) {
       Use *u = &w->use[refmap_get(&w->at, x->src[s]) - 1];
       u->times++;
       u->products += x->op == OP_MUL || x->op == OP_MULACC;
+      u->shuffled |= x->op == OP_SHUFFLE;
       u->elsewhere |= u->block != w->use[i].block;
     }
     if (x->op == OP_LOOP) stack[++depth] = ++blocks;
@@ -300,7 +301,8 @@ static void put_value(Render *w, size_t at, Sb *e) {
   /* several terms of a loop use it, or of a sum without a loop */
   const bool shared = w->reducing ? u->times > 1 : u->products > 1 && !u->elsewhere;
   const int bytes = x->lanes * dt_bytes((DType)x->dt);
-  const bool keep = w->l->keep && x->op == OP_LOAD && bytes >= 16 && bytes <= w->t->vector_bytes && shared; /* worth a register */
+  const bool moved = x->op == OP_LOAD || (x->op == OP_BCAST && u->shuffled); /* else compilers spread it to half a vector again */
+  const bool keep = w->l->keep && moved && bytes >= 16 && bytes <= w->t->vector_bytes && shared; /* worth a register */
   char type[32];
   w->text[at] = arena_printf(&w->a, "v%zu", at);
   dialect_type(w->l, (DType)x->dt, x->lanes, type);

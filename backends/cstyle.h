@@ -11,7 +11,7 @@
 /* How a value of the program is used. block: number of the innermost loop body that computes it, 0 outside of all loops. times:
  * number of its uses. products: number of its uses as a factor of a MUL or MULACC. elsewhere: another loop body uses it. named:
  * it has a variable of its own, so its text is the variable's name. */
-typedef struct Use { uint32_t block, times, products; bool elsewhere, named; } Use;
+typedef struct Use { uint32_t block, times, products; bool elsewhere, named, shuffled; } Use;
 
 typedef struct Render {    /* the state while one kernel is printed */
   const IR *ir;

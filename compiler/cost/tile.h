@@ -72,6 +72,7 @@ bool tile_copies(const Model *m, const Tile *t);            /* for some operand 
  * adjacent. */
 bool lies_beside(const Access *a, int v, int i, int64_t n);
 bool model_spreads(const Model *m, int v); /* in the main reduction, runs of several lanes along range v read the same element */
+bool cuts_rows(const Model *m, const Tile *t); /* lanes run along two rows (nest/join_rows.c), of which tiles leave a rest */
 bool walks_outermost(const Model *m, int v); /* the loop of range v should be outermost, if v is the range in lanes */
 /* Number of values in a block of the range in lanes. The loop over blocks stands outside of the others. 0: no blocks pay */
 int lane_block(const Model *m, const Tile *t);

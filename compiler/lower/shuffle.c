@@ -381,6 +381,32 @@ static Ref shuffle_nest(IR *ir, Ref nest) {
   return shuffle_stores(ir, shuffle_loads(ir, nest_close(ir, &n)));
 }
 
-static void shuffle_state(Plan *p, NestState *s) { s->nest = shuffle_nest(p->ir, s->nest); }
+/* A vector with one value in its first lanes and another one behind them becomes a choice from two vectors, each of one value.
+ * Products that need one of the values in all lanes share its vector. */
+static Ref two_values(IR *ir, Ref r, void *arg) {
+  const Node *x = node(ir, r);
+  const Ref end[2] = { vec_lane(x, 0), vec_lane(x, x->lanes - 1) };
+  int64_t lane[MAX_LANES];
+  Ref all[2];
+  int first = 0;
+  (void)arg;
+  if (x->dt != DT_F32 || x->lanes < 4 || x->lanes > MAX_LANES || end[0] == end[1] || node(ir, end[0])->op != OP_LOAD ||
+      node(ir, end[1])->op != OP_LOAD)
+    return 0;
+  while (first < x->lanes && vec_lane(x, first) == end[0]) first++;
+  for (int i = 0; i < x->lanes; i++) {
+    if (i >= first && vec_lane(x, i) != end[1]) return 0;
+    lane[i] = i < first ? i : x->lanes + i;
+  }
+  const int lanes = x->lanes;
+  for (int k = 0; k < 2; k++) all[k] = make(ir, OP_BCAST, DT_F32, lanes, 1, &end[k], 0, NULL);
+  return shuffle(ir, all[0], all[1], lanes, lane);
+}
+
+static void shuffle_state(Plan *p, NestState *s) {
+  static const Rule rules[] = { { OP_VEC, "two values", two_values }, { OP_NONE, NULL, NULL } };
+  s->nest = shuffle_nest(p->ir, s->nest);
+  ir_rewrite(p->ir, rules, NULL, &s->nest, 1, NULL);
+}
 
 void step_shuffle(Plan *p, Kernel *k) { each_state(p, k, shuffle_state); }

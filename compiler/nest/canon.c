@@ -369,7 +369,7 @@ void step_even(Plan *p, Kernel *k) {
 void step_canon(Plan *p, Kernel *k) {
   for (size_t i = 0; i < k->nests.n; i++) {
     p->ir->origin = node(p->ir, k->nests.p[i].nest)->origin;
-    k->nests.p[i].nest = canon_nest(p->ir, k->nests.p[i].nest);
+    k->nests.p[i].nest = join_rows(p->ir, canon_nest(p->ir, k->nests.p[i].nest), p->in->target);
   }
 }
 

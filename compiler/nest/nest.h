@@ -63,6 +63,9 @@ Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at`
 /* ---- canon.c ---- */
 int nest_batch(IR *ir, const Nest *n);      /* number of outer ranges that index batches of matrix products */
 
+/* ---- join_rows.c ---- */
+Ref join_rows(IR *ir, Ref nest, const Target *t); /* the nest, in which two rows of a product may be one */
+
 /* ---- floordivs.c: makes an index affine. Each quotient of a range by a constant becomes a range of its own, if the quotient is
  * never negative ---- */
 /* n quotients: the new range step[i] stands for term[i], the quotient of range[i] */

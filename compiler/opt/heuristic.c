@@ -49,6 +49,7 @@ static void consider(const Model *m, Tile t, Finds *finds) {
     consider(m, s, finds);
   }
   if (m->t->vector_regs && cost_registers(m, &t) > model_registers(m)) return;
+  if (cuts_rows(m, &t)) return;
   if (m->ops * t.up * t.uq * t.terms > most_copied(m, &t)) return;
   keep_find(finds, t, tile_cycles(m, t) * (t.stage ? tunable(m->ir->ctx, stage_gain) : 1));
 }
