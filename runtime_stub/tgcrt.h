@@ -25,7 +25,7 @@ extern "C" {
 enum {
   TGCRT_OK = 0,
   TGCRT_ARGUMENT = 1, /* a pointer is null */
-  TGCRT_ARENA = 2,    /* the arena is too small or not aligned to TGCRT_ALIGN */
+  TGCRT_ARENA = 2,    /* the arena is too small or not aligned to TGCRT_ALIGN; or the memory for a pool is too small */
   TGCRT_WEIGHTS = 3,  /* the weights do not have the model's size, or are not aligned to TGCRT_ALIGN */
   TGCRT_UNREADY = 4,  /* NAME_init of this model has not initialised the context */
   TGCRT_INDEX = 5,    /* a value used as an index was out of range and has been clamped */

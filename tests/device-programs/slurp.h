@@ -13,8 +13,8 @@ static inline char *slurp(Arena *a, const char *path) {
   if (!in) return NULL;
   for (size_t n; (n = fread(part, 1, sizeof part, in));) sb_put(&text, part, n);
   fclose(in);
-  char *s = arena_dup(a, text.p, text.n + 1);
-  s[text.n] = 0;
+  sb_put(&text, "", 1);
+  char *s = arena_dup(a, text.p, text.n);
   sb_free(&text);
   return s;
 }
