@@ -40,7 +40,8 @@ static void tgc_step(int k) {
   const int end = k > last ? k : last + 1;
   double all = 0;
   for (int j = last; k && j < end; j++) all += tgc_all_spent(j);
-  for (int j = last; k && j < end; j++) took[j] += (now - before) * (end == last + 1 ? 1 : tgc_all_spent(j) / all);
+  /* without recorded spans, because there were too many, the kernels of a group share the time equally */
+  for (int j = last; k && j < end; j++) took[j] += (now - before) * (all > 0 ? tgc_all_spent(j) / all : 1.0 / (end - last));
   for (int i = 0; i < LANES; i++) {
     if (!k) tgc_spans.n[i] = 0;
     for (int j = k ? last : 0; j < (k ? end : STEPS); j++) tgc_spent[i][j] = 0;
