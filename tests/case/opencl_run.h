@@ -64,18 +64,18 @@ static size_t opencl_name(const char *at) { /* length of the name or number that
   return strspn(at, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* Whether a name of n bytes is one that other graphs use, too: tgc_... is a helper, kN or kN_M a kernel */
+/* Whether a name of n bytes is one that other graphs use, too: tgc_... is a helper; kN, kN_M, kN_wE and kN_M_wE are kernels */
 static bool opencl_is_shared(const char *name, size_t n) {
   if (n > 4 && !memcmp(name, "tgc_", 4)) return true;
-  return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_") >= n - 1;
+  return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_w") >= n - 1;
 }
 
 static void opencl_put_text(OpenclBatch *b, const char *text) {
   for (const char *at = text; *at;) {
     const size_t n = opencl_name(at);
     const bool shared = opencl_is_shared(at, n);
+    if (shared) sb_printf(&b->text, "g%zu_", b->graphs); /* in front: the runtime reads the end of a kernel's name */
     sb_put(&b->text, at, n ? n : 1);
-    if (shared) sb_printf(&b->text, "_g%zu", b->graphs);
     at += n ? n : 1;
   }
 }
@@ -97,7 +97,7 @@ static void opencl_put_tables(OpenclBatch *b, const Plan *p, const DeviceTables 
   if (p->weights.bytes) sb_put(&b->weights, (const char *)p->weights.p, (size_t)p->weights.bytes);
   while (b->weights.n < end) sb_put(&b->weights, "", 1);
   for (size_t i = 0; i < t->functions.n; i++)
-    VEC_PUSH(&b->functions, arena_printf(&b->c->model, "%s_g%zu", t->functions.p[i], b->graphs));
+    VEC_PUSH(&b->functions, arena_printf(&b->c->model, "g%zu_%s", b->graphs, t->functions.p[i]));
   for (size_t i = 0; i < t->launches.n; i++) {
     tgcrt_launch l = t->launches.p[i];
     l.function += functions, l.first += places;

@@ -16,12 +16,12 @@ static float as_float(uint32_t bits) { /* the float that has these bits */
 
 /* want: the exact result. Two cases of overflow have a finite error. If `want` rounds to an infinity, the infinity of its sign
  * has the error 0, and the greatest float of its sign the error 1. If `want` is beyond the greatest float but does not round to
- * infinity, infinity has the error 1. */
+ * infinity, the infinity of its sign has the error 1. */
 static double error_in_ulp(float got, double want) {
   if (isnan(want)) return isnan(got) ? 0 : INFINITY;
   if (isnan(got)) return INFINITY;
   if (isinf((float)want)) return (got < 0) != (want < 0) || fabsf(got) < 0x1.fffffep127f ? INFINITY : !isinf(got);
-  if (isinf(got)) return fabs(want) > 0x1.fffffep127 ? 1 : INFINITY;
+  if (isinf(got)) return fabs(want) > 0x1.fffffep127 && (got < 0) == (want < 0) ? 1 : INFINITY;
   if (want == 0) return got == 0 && !signbit(got) == !signbit(want) ? 0 : INFINITY;
   int e = ilogb(want);
   return fabs((double)got - want) / ldexp(1, (e < -126 ? -126 : e) - 23);

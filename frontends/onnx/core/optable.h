@@ -465,6 +465,7 @@ OPROW("", "Xor",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op
 OPROW("ai.onnx.ml", "ZipMap",     1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "classlabels_int64s:I classlabels_strings:S", op_zip_map, 0)
 /* clang-format on */
 #undef OLD
+#undef RECURRENT
 #undef BROADCAST
 #undef SLIDE
 #undef CONV
