@@ -115,7 +115,6 @@ typedef struct Node {
   uint8_t op;              /* Op */
   uint8_t dt;              /* DType of an element */
   uint8_t rank;            /* graph level: number of dimensions */
-  uint8_t flags;           /* for the pass that runs; 0 between passes */
   uint16_t lanes;          /* 1: scalar; program level only */
   uint16_t nsrc, narg;
   bool varies;             /* graph level: is or depends on a PARAM, a SIZE or an op of loops */
