@@ -4,7 +4,8 @@
  * functions are in cmd/lib; headings name their files. The following holds for all functions:
  *
  * - c is the context of a compilation. A function that fails calls fail(), which sets an exit code, EX_..., and does not return.
- * - Texts and other results live in c->model, the context's arena, and are freed with it. Comments name the exceptions.
+ * - Results that a function allocates, such as texts, live in c->model, the context's arena, and are freed with the arena.
+ *   Comments name the exceptions.
  * - o holds the options of the command line. scratch is the path of a folder for temporary files. */
 #ifndef TGC_CMD_H
 #define TGC_CMD_H
@@ -20,8 +21,8 @@
 #include <sys/types.h>
 
 enum { SCHEMA_VERSION = 1 };   /* version of the layout of the reports that --json prints */
-/* The default --isa of all verbs depends on the architecture of this machine, not on its CPU. So equal commands give equal bytes
- * on all machines of an architecture. */
+/* The default --isa for CPUs depends on the architecture of this machine, not on its CPU. So equal commands give equal bytes on
+ * all machines of an architecture. */
 #if defined __x86_64__
 #define DEFAULT_ISA "x86-64-v3"
 #elif defined __aarch64__
@@ -38,13 +39,13 @@ typedef enum {
 } Verb;
 
 typedef Words Texts;           /* a list of texts; VEC_FREE frees it */
-/* The options of a command. Each row of options.h names the field that holds its option's value. Zero, false or NULL: the option
- * was not given, and has no default. */
+/* The options of a command. Each row of options.h names the field that holds its option's value. If an option is not given and
+ * has no default, its field is 0, false, NULL or an empty list. */
 typedef struct Options {
   Verb verb;
   uint64_t given[3];           /* a bit for each row of options.h: the option was given */
   char *const *words;           /* the command line, with the program first */
-  const char *model, *other;   /* the arguments that are no options: a model or a bundle; other: the second one */
+  const char *model, *other;   /* model: the first argument that is no option, such as a model or a bundle; other: the second */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
@@ -92,7 +93,7 @@ double duration(const char *text);                        /* "90", "90s", "1.5m"
 int verb_compile(Ctx *c, const Options *o);
 int verb_run(Ctx *c, const Options *o);
 int verb_verify(Ctx *c, const Options *o);
-int verify_model(Ctx *c, const Options *o, json_t **report); /* the same without printing; the caller releases *report */
+int verify_model(Ctx *c, const Options *o, json_t **report); /* `verify` for one size; the caller prints and releases *report */
 int verb_inspect(Ctx *c, const Options *o);
 int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
@@ -107,7 +108,7 @@ int verb_ops(Ctx *c, const Options *o);
 int verb_completions(Ctx *c, const Options *o);
 
 /* ---- option_rows.c: the rows of options.h ---- */
-typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* the value that an option takes; options.h explains them */
+typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* kinds of values of options; options.h explains the kinds */
 typedef enum {
 #define GROUP(name, title) GROUP_##name,
 #include "options.h"
@@ -118,7 +119,7 @@ typedef struct OptionRow {
   const char *name, *arg;                                 /* name without "--"; arg: the value as the help names it, or NULL */
   Kind kind;
   size_t field;                                           /* offset of the option's field in Options */
-  const char *verbs;                                      /* letters of the verbs that take it, as options.h lists them */
+  const char *verbs;                                      /* letters of the verbs that take the option; options.h lists them */
   Group group;                                            /* heading in the help under which the option stands */
   const char *help;
 } OptionRow;
@@ -130,9 +131,10 @@ bool option_of(const OptionRow *r, Verb v);               /* whether the verb ta
 bool option_of_bundle(const OptionRow *r, Verb v);        /* whether the verb takes the option for a bundle, too */
 
 /* ---- choices.c ---- */
-/* Adds to `words` the words that the option takes as its value, for options such as --backend and --isa that have such words */
+/* Adds the values of an option such as --backend or --isa to `words`. option: its name without "--". Nothing is added for options
+ * whose values are free. */
 void option_choices(Arena *a, const char *option, Texts *words);
-/* "; did you mean ...?" for the option's word that is most like `word`, or "" */
+/* "; did you mean 'X'?", where X is the option's value that is most like `word`; "": no value is like it */
 const char *choice_near(Arena *a, const char *option, const char *word);
 
 /* ---- help.c ---- */
@@ -149,8 +151,8 @@ int terminal_room(const Options *o);                      /* columns for a line 
 const char *bytes_text(Ctx *c, int64_t bytes);            /* "12.3 MiB": powers of 1024 */
 const char *time_text(Ctx *c, double ms);                 /* "12.3 µs" */
 const char *count_text(Ctx *c, double n, const char *unit); /* "1.23 Mflop": powers of 1000 */
-/* A table: rows of cells. format has a sign for each column: '<' aligns it on the left, '>' on the right. headed: the first row
- * has the names of the columns. The last column is cut at the width of a terminal, unless --wide is given. */
+/* A table: rows of cells. format has a sign for each column: '<' aligns the column on the left, '>' on the right. headed: the
+ * first row has the names of the columns. Texts are cut to fit the width of a terminal, unless --wide is given. */
 typedef struct Table { Ctx *c; const Options *o; const char *format; bool headed; VEC(const char *) cells, under; } Table;
 void table_row(Table *t, ...);                            /* adds a row: one text per column; the texts must outlive the table */
 void table_under(Table *t, const char *text);             /* adds a line below the latest row, from the second column on */
@@ -158,14 +160,15 @@ void table_print(Table *t);                               /* prints the table on
 void table_free(Table *t);
 void print_cut(const Options *o, const char *line);       /* prints a line on stdout, cut at terminal_room columns */
 /* Prints the words of s on stdout, in lines of at most `width` columns; width 0: in one line. at: the column of the terminal's
- * cursor. The first word is printed at column `left`, or at `at` if `at` is larger; at -1: at column 0. Further lines begin at
- * column `left`. A tab becomes a blank; other control characters become '?'. */
+ * cursor. The first word is printed at column `left`, or at column `at` if `at` is larger. If `at` is -1, the first word is
+ * printed at column 0. Further lines begin at column `left`. A tab becomes a blank; other control characters become '?'. */
 void print_words(const char *s, int left, int at, int width);
 /* Prints the lines of s on stdout. A line longer than the terminal's width continues at column `left` of the next one. */
 void print_lines(const char *s, int left);
 bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
-/* Rewrites the progress line. stage: the text that says what is being done; NULL: the line is cleared. share: the part of the
- * work that is done, 0 to 1, from which the time left is estimated; negative: not known. seconds: time so far */
+/* Rewrites the progress line, if terminal_has_progress. stage: the text that says what is being done; NULL: the line is cleared.
+ * share: the part of the work that is done, 0 to 1; the time left is estimated from it. Negative: the part is not known. seconds:
+ * time so far */
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
 
 /* ---- progress.c ---- */
@@ -182,7 +185,7 @@ int tunables_list(Ctx *c, const Options *o);              /* prints the report o
 struct CpuFacts;
 const struct CpuFacts *machine_given(Ctx *c, const Options *o);  /* the CPU that --machine names; NULL: the option is not given */
 const struct CpuFacts *machine_stored(Ctx *c, const Options *o); /* this CPU's facts in the tuner's store; NULL: there are none */
-/* The same for reports, which show the facts in the store even if --no-tune-store is given */
+/* The same, even if --no-tune-store is given */
 const struct CpuFacts *machine_measured(Ctx *c, const Options *o);
 const char *machine_line(Ctx *c, const struct CpuFacts *f);      /* f as text on one line, which --machine takes; f NULL: NULL */
 int machine_print(const Options *o, const struct CpuFacts *f);   /* prints f on stdout; returns an exit code */
@@ -195,35 +198,39 @@ typedef struct Floor {
   double ms;               /* the longer one of these two times */
   double multiply_adds, bytes; /* number of products; bytes of weights, inputs and states */
 } Floor;
-/* run: the sizes of the run. Returns NULL if the floor is not known: on a device, without facts of the CPU, and for other sizes
- * than the greatest ones */
+/* run: the sizes of the run. Returns NULL for a device, without facts of the CPU, and for a run without work. Also returns NULL
+ * if a size is not the greatest of its range. */
 const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, const int64_t *run);
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU; its facts go to the tuner's store, too */
-/* If neither --isa nor --machine is given, and this CPU differs from DEFAULT_ISA, prints a line on stderr that says so. The verb
- * `run` prints the line only if this CPU lacks features of DEFAULT_ISA. */
+/* Compares DEFAULT_ISA with this CPU, if the code is for DEFAULT_ISA because no option chose a machine. If this CPU lacks
+ * features or has further ones, prints a line on stderr that names them. For the verb `run`, only features that this CPU lacks
+ * count. */
 void machine_tell_default(Ctx *c, const Options *o);
-/* For verbs that time code: calls machine_tell_default. Measures this CPU if --isa=native needs its facts and the store lacks
- * them */
+/* For verbs that time code: calls machine_tell_default. Then measures this CPU if --isa=native needs the facts of this CPU and
+ * the store lacks the facts */
 void machine_prepare(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
 typedef struct Interface Interface;
-/* The machine that --isa names; without --isa, the one of --machine, of --target or of the backend; else DEFAULT_ISA */
+/* The machine that --isa names; without --isa, the machine of --machine, else of --target, else of the backend or of --emit=wasm,
+ * else DEFAULT_ISA */
 const Target *target_of(Ctx *c, const Options *o);
 /* The first backend that makes the form of code of --emit; without --emit the backend of --backend, or the first one. Sets *emit
  * to the form. NULL: there is no such backend. */
 const Backend *backend_of(const Options *o, Emit *emit);
-Groups groups_named(const char *s);                       /* s: a value of --kernel-groups, or NULL; GROUPS_COUNT: no such word */
+Groups groups_named(const char *s);                       /* s: a value of --kernel-groups; NULL: the default. Returns
+                                                             GROUPS_COUNT if s is no such value */
 unsigned bindings_of(const Options *o);                   /* --bindings as bits of bundle.h; options_check has checked it */
-bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
-/* ---- changes.c: the changes: options --from to --convert, which change a model's inputs and outputs ---- */
+bool keeps_denormals(const Options *o);                   /* by --denormals; without it, whether --precision is fp32-strict */
+/* ---- changes.c: the changes, which are the options that change a model's inputs and outputs: --from, --const, --rename,
+ * --prologue, --epilogue and --convert ---- */
 enum { CHANGES = 6 };                                     /* number of these options */
 Texts *change_texts(Options *o, int i);                   /* the values of option number i, 0 to CHANGES - 1 */
 Setting *changes_of(Ctx *c, const Options *o, int *n);    /* the *n changes that were given, each with its value */
-const char *first_change(const Options *o);               /* name of the first of them; NULL: none was given */
+const char *first_change(const Options *o);               /* name of the first change that was given; NULL: none was given */
 void changes_resume(Ctx *c, Options *o, const Setting *s, size_t n); /* sets the changes of o from a dump's n settings */
 const IoOptions *io_options(Ctx *c, const Options *o);    /* the changes as front ends take them; NULL: none was given */
 /* ---- load.c ---- */
@@ -234,42 +241,44 @@ Graph *load_graph(Ctx *c, const Options *o, const Feed *feed);
 /* ---- model.c: compiles a graph ---- */
 /* A text that names the target and the options of a compilation. The store keeps decisions under this text. */
 const char *decisions_wanted(Ctx *c, const Options *o, const Target *t);
-/* Compiles g for t. If --stop-after is given, returns NULL, and *stopped holds the text to print. */
+/* Compiles g for t. If --stop-after is given, returns NULL, and *stopped holds the text to print. stopped NULL: no text is
+ * made */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
-/* As plan_of. from: a dump from which the compilation continues; NULL: it starts from g. to: if it is NULL, *stopped is a text
- * for people only. Else *stopped is a dump that can be read back, and the bytes of long weights are appended to to->blob. The
- * caller writes them to a file, which the dump calls to->blobname. to->sample: sample inputs and exact outputs, which the dump
- * records, or NULL */
+/* As plan_of. from: a dump from which the compilation continues; NULL: the compilation starts from g. If `to` is NULL, *stopped
+ * is a text for people only. Else *stopped is a dump that can be read back, and the bytes of long weights are appended to
+ * to->blob. The caller writes these bytes to a file, which the dump calls to->blobname. to->sample: sample inputs and exact
+ * outputs, which the dump records, or NULL */
 typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } DumpTo;
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
 /* ---- sizes.c: the sizes of dimensions for which --dim gives a range. A Symbol is such a dimension with its range. Symbols is
- * the list of them for a whole model, and arguments of this type are called `all`. Each run has a size for each Symbol; `run` is
+ * the list of all Symbols of a model, and arguments of this type are called `all`. Each run has a size for each Symbol; `run` is
  * the array of these sizes. ---- */
-enum { SIZES_OF_DIM = 4096 };                          /* greatest end of a range; it is limited since front ends try each size */
-/* Parses a range such as "1:512:8@128" into s. Returns NULL, or a message if it is wrong. */
+enum { SIZES_OF_DIM = 4096 };                          /* greatest end of a range; front ends try each size of a range */
+/* Parses a range such as "1:512:8@128" into s, whose name stays NULL. Returns NULL, or a message if the text is wrong. */
 const char *parse_range(const char *value, Symbol *s);
 const char *first_range(const Options *o);             /* value of the first --dim that gives a range; NULL: none does */
 Symbols ranges_of_dims(Ctx *c, const Options *o);      /* all ranges that --dim gives */
-int runs_of_size(const char *text);                    /* number of runs that a value of --size asks for; 0: it is wrong */
-/* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call, except for the verb
- * `verify` of a model with a range. It makes usual_runs, unless --data, --input, --outputs or --json is given. Returns the last
+int runs_of_size(const char *text);                    /* number of runs that a value of --size asks for; 0: the value is wrong */
+/* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call. Exception: if --dim
+ * has a range, the verb `verify` makes usual_runs, if none of --data, --input, --outputs and --json is given. Returns the last
  * exit code that is not 0; 0 if all are 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
 /* Adds runs to the list, as values of --size. In one run all sizes are the least of their ranges, in others the middle, typical
- * or greatest ones. With several ranges there is one more run for each range: its size is the least, and the others are the
- * greatest. */
+ * or greatest ones. With several ranges there is one more run for each range: its size is the least, and all other sizes are the
+ * greatest. Where the least number of elements of states is 0, one step of the range is taken as the least. */
 void usual_runs(Ctx *c, const Symbols *all, Texts *runs);
-/* Gets the sizes that Options.run_size gives; the others become -1. Fails if run_size is given and there is no range. Returns
- * whether there is a range. */
+/* Gets the sizes that Options.run_size gives; all other elements of run, an array of SYMBOLS_MOST, become -1. Fails if run_size
+ * does not fit the ranges. Returns whether there is a range. */
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
 /* Sets each size that is -1: to the least one of its range if the size counts the elements of states, else to the greatest one.
- * Fails if another size is not one of its range. Returns the sizes as text; NULL: there is no range */
+ * Fails if a size is not one of its range. Returns the sizes as text; NULL: there is no range */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
-/* Sets the extents that depend on sizes (GIO.open) in n values. extents: how each extent follows from sizes; the first `symbols`
- * extents are the sizes themselves. extents NULL: each extent in GIO.open is a size */
+/* Sets the dimensions of n values that depend on the sizes `run`: those that GIO.open marks. extents: how each extent follows
+ * from sizes; the first `symbols` extents are the sizes themselves. extents NULL: all marked dimensions are sizes */
 void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int64_t *run);
-const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run);       /* a copy of n values with these extents */
+/* A copy of n values for a run of these sizes. Each dimension that GIO.open marks is a size. */
+const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run);
 Options one_size(Ctx *c, const Options *o, const Symbols *all, const int64_t *run); /* o with sizes in place of the ranges */
 
 /* ---- interpret.c ---- */
@@ -291,12 +300,12 @@ json_t *json_number(double v);                            /* v as a number; JSON
 json_t *json_report(const char *verb, const char *model); /* an object with the fields that every report has */
 void json_print(json_t *j);                               /* prints j on stdout and releases it */
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1,3,224,224]" */
-const char *strings_text(Ctx *c, int rank, const int64_t *dims); /* "string[2,3]": without the last extent, of bytes */
+const char *strings_text(Ctx *c, int rank, const int64_t *dims); /* "string[2,3]"; the last of dims, the bytes, is left out */
 const char *string_text(Ctx *c, const Tensor *t, int64_t i);  /* string i of t in quotes, for people; long ones are cut */
-void print_name(const char *s);                           /* prints s on stdout, escaped, since names may have any bytes */
+void print_name(const char *s);                           /* prints s on stdout; control characters become '?' */
 
 /* ---- resume.c: dumps ---- */
-/* Reads the dump o->model, and sets the options of o with which the dump was made */
+/* Reads the dump o->model. Sets o to the options with which the dump was made. Fails if an option in o contradicts the dump. */
 Resumed *resume_read(Ctx *c, Options *o);
 /* The *n options that a dump records. lock: path of the lock file in use; NULL: none */
 const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char *lock, int *n);
@@ -311,29 +320,30 @@ typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } 
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
 typedef struct Races Races;                                     /* lib/sides.h */
-/* choices: decisions that all compared bundles share. choices->side is the bundle built with them; from now on it belongs to the
- * Validation. *result gets the times. The Validation lives in c->model; validate_close frees the rest. */
+/* choices: decisions that all compared bundles share. choices->side, the bundle built with these decisions, belongs to the
+ * Validation from now on. validate_model fills in *result. The Validation lives in c->model; validate_close frees the rest. */
 Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Validated *result);
-/* Seconds that validate_model will take; call it after validate_survey. least: with the fewest repetitions of measurements */
+/* Seconds that validate_model will take. The function needs the times that validate_survey measured. least: with the fewest
+ * repetitions of measurements */
 double validate_seconds(const Validation *s, bool least);
 bool validate_needed(const Validation *s);                      /* whether schedules were found, or runs use several threads */
-/* Runs the model. Tells the tuner how much longer each nest takes there than the roofline allows (Goal.slack in tune.h). Returns
- * an exit code. */
+/* Runs the model. Tells the tuner how much longer each nest takes in the model than the roofline allows (Goal.slack in tune.h).
+ * Returns an exit code. */
 int validate_survey(Ctx *c, Validation *s);
-/* Decides for each nest (Goal) whether it keeps the schedule found: only if the whole model is faster with it. Returns an exit
- * code. */
+/* Decides for each nest (Goal) whether the nest keeps the schedule that was found for it. The whole model must be faster with the
+ * schedules that are kept. Returns an exit code. */
 int validate_model(Ctx *c, Validation *s);
 void validate_close(Validation *s);
 
 /* ---- error.c: the error that a precision causes, on sample inputs ---- */
-/* Fills in s before the compilation: makes inputs from the data and the seed, and computes the exact outputs in the interpreter.
- * false: this would take more operations than the budget of error.c, or g has several entries */
+/* Must be called before g is compiled. Makes the inputs of s from the data and the seed, and computes their exact outputs in the
+ * interpreter. false: this would take more operations than the budget of error.c, or g has several entries */
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
 /* The errors of the compiled graph, by output; NULL: this would exceed the same budget */
 const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s);
 OutputError output_error(const Tensor *got, const Tensor *want);        /* the error of one output; want: the reference */
 void error_print_one(const char *output, const OutputError *e);         /* a line on stdout for the output of that name */
-void error_print(const Plan *p, const OutputError *e);                  /* the same for all outputs; e NULL: says why not */
+void error_print(const Plan *p, const OutputError *e);                  /* the same for all outputs; e NULL: prints the reason */
 
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);                             /* the graph as a JSON report has it; the caller releases it */
@@ -342,22 +352,22 @@ void print_interface(Ctx *c, const Options *o, const Graph *g); /* inputs, outpu
  * compiled functions; NULL: these are not printed */
 void print_kernels(const Options *o, const Plan *p, const json_t *kernels);
 
-/* ---- data.c: tensors from and to files; all of it lives in c->model ---- */
+/* ---- data.c: tensors from and to files; the data of tensors live in c->model ---- */
 typedef struct NamedTensor {
   const char *name;            /* name of the input or output; NULL: not known */
-  int number;                  /* place among the inputs or outputs, from 0, if it has no name; -1: not known */
+  int number;                  /* place among the inputs or outputs, from 0; -1: not known */
   const char *file;            /* the file of the tensor, for messages */
   Tensor t;
   bool given;                  /* comes from --input */
   bool named;                  /* an archive holds it under the name of an input or output */
   bool raw;                    /* plain bytes; the model gives type and shape */
 } NamedTensor;
-/* A sequence or an optional among the inputs. name: NULL if the data does not name it; then place is its place among the inputs.
- * n: number of its tensors; -1: an optional without an element */
+/* A sequence or an optional among the inputs. name: NULL if the data has no name for it. place: its place among the inputs, from
+ * 0; -1: not known. n: number of its tensors; -1: an optional without an element */
 typedef struct GivenList { const char *name; int place, n; } GivenList;
 struct Feed { VEC(NamedTensor) inputs, outputs; VEC(GivenList) lists; }; /* the data that the user gives for one run */
-/* Gets the sizes of the run: from --size, else from the shapes of the data, else the greatest ones. in: the n inputs of the
- * model. Returns the sizes as text; NULL: the model has no ranges */
+/* Gets the sizes of the run: from --size, else from the shapes of the data, else as sizes_complete sets them. in: the n inputs of
+ * the model. Returns the sizes as text; NULL: the model has no ranges */
 const char *feed_size(Ctx *c, const Options *o, const Symbols *all, const Feed *f, const GIO *in, size_t n, int64_t *run);
 void feed_read(Ctx *c, const Options *o, Feed *f);        /* reads --input, and the first step of --data; feed_free frees f */
 typedef struct Steps {         /* the data of --steps runs, one after another */
@@ -377,7 +387,7 @@ int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Ten
 /* Gets the expected values of the n outputs that `want` declares, in this order. Fails if some are missing. false: the data has
  * no outputs at all */
 bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out);
-/* Writes a file in this format: "npy", "pb" or "raw". name: the tensor's name, for "pb" */
+/* Writes t to a file. format: "npy", "pb" or "raw". name: the tensor's name, for "pb" */
 void tensor_save(Ctx *c, const char *path, const char *format, const char *name, const Tensor *t);
 double tensor_at(const Tensor *t, int64_t i);             /* value of element i; small types such as float8 are decoded */
 Tensor tensor_like(const GIO *v);                         /* a tensor with the type and the shape of v, without data */
@@ -388,7 +398,8 @@ json_t *tensor_json(const char *name, const Tensor *t);   /* the same for a JSON
 /* Adds the folders test_data_set_0, test_data_set_1, ... in --data, by number. If there are none, adds --data itself, or NULL
  * without --data */
 void find_sets(Ctx *c, const Options *o, Texts *sets);
-/* Fills in a feed that has the shapes of a bundle's inputs but no data. It fixes the dynamic dimensions of the bundle's model. */
+/* Fills in a feed with the shapes of a bundle's inputs, without data. load_graph takes the sizes of dynamic dimensions from the
+ * feed. */
 void feed_shapes(const Interface *f, Feed *feed);
 const char *ort_script(Ctx *c, const char *name);         /* the script `name` of cmd/probe for ONNX Runtime, for python -c */
 const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions as these scripts read them: "f32:1,3" */
@@ -399,26 +410,28 @@ void ort_references(Ctx *c, const Options *o, const char *model, const char *scr
 /* ---- npy.c: NumPy's files ---- */
 Tensor npy_parse(Ctx *c, const char *what, Bytes b);      /* reads the bytes of an .npy file, which messages call `what` */
 void npy_write(const Tensor *t, Sb *out);                 /* appends the bytes of an .npy file to out */
-/* reads the bytes of an .npz archive, and calls `each` for each of its arrays */
+/* Reads the bytes of an .npz archive, and calls `each` for each of its arrays. name: of the array, without ".npy" */
 void npz_parse(Ctx *c, const char *path, Bytes b, void (*each)(Ctx *c, void *arg, const char *name, Tensor t), void *arg);
 
 /* ---- state_args.c: --state, and the states of runs of several steps ---- */
 static inline size_t steps_of(const Options *o) { return o->steps ? (size_t)o->steps : 1; }
-void apply_states(Ctx *c, const Options *o, Graph *g);    /* makes inputs and outputs of g the states that --state names */
-/* in: the inputs of the graph, then the states, of one run. Sets the states to their first values */
+void apply_states(Ctx *c, const Options *o, Graph *g);    /* turns the inputs and outputs of g that --state names into states */
+/* in: the inputs of one run, then the states. Sets the states to their first values */
 void state_first(Ctx *c, const Graph *g, Tensor *in);
-/* out: the outputs of a run, then the states after it. in: the inputs of the next run, then its states. Sets each state of `in`
- * to the one of `out`; if a state has an axis, to the last elements along this axis */
+/* out: the outputs of a run, then the states after this run. in: the inputs of the next run, then its states. Sets each state of
+ * `in` to the state of `out`. If a state has an axis, only its last elements along this axis are taken. */
 void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in);
 
 /* ---- process.c: the scratch folder and child processes ---- */
 char *scratch_new(Ctx *c);                                /* makes a private folder; its path lives in c->model; may fail with
                                                              EX_NOWRITE */
 void scratch_remove(const char *dir);                     /* removes the folder with its files */
-/* Calls fork(). The child has a process group of its own and dies with its parent. */
+/* Calls fork(), and returns as fork() does; fails in place of returning -1. The child has a process group of its own and dies
+ * with its parent. */
 pid_t child_start(Ctx *c);
-int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage); /* the child's wait status; stage: text for the
-                                                                           progress line */
+/* Waits for the child, and returns its wait status. stage: text for the progress line. An interrupt of tgc kills the child, and
+ * the function fails. */
+int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage);
 /* Fails with the exit code that fits the wait status of a dead child. The text `what` is the message's subject: "the compiled
  * model" */
 _Noreturn void child_died(Ctx *c, int status, const char *what);
@@ -444,25 +457,28 @@ struct Interface {                                        /* facts that a caller
                                                              not set */
   RunSizes sizes;                                         /* the sizes of the bundle's runs; `inputs` and `outputs` have them */
   bool states;                                            /* the bundle has states, which the runtime advances */
-  const char *part;                                       /* name of the entry whose inputs and outputs are listed; NULL: those
-                                                             of the whole bundle are */
-  const char *run;                                        /* end of the run function's name: "_run_v", "_run_step_v" */
+  const char *part;                                       /* name of the entry whose inputs and outputs are listed; NULL: the
+                                                             whole bundle's are listed */
+  const char *run;                                        /* end of the run function's name: "_run_v", or "_run_ENTRY_v" if
+                                                             `part` is set */
   Texts sources;                                          /* sources for the C compiler, without `variants`, tgcrt.c and
                                                              tgcrt_pool.c */
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
                                                              need */
 };
-/* Reads manifest.json of the bundle in dir. Fails with EX_NOINPUT_ or EX_BADMODEL. */
+/* Reads manifest.json of the bundle in dir. --entry and --size choose an entry and the sizes. Fails if the manifest is no good,
+ * or if one of these options or --device does not fit the bundle. */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
 void interface_at(Interface *f, const int64_t *run); /* sets f->sizes, and the extents that depend on them */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);                    /* whether the path is a folder, since only bundles are folders */
 /* Fails if the weights file differs from the digest in the manifest. Embedded weights are not checked. */
 void weights_check(Ctx *c, const char *dir, const Interface *f);
-json_t *manifest_read(Ctx *c, const char *dir);      /* fails unless manifest.json is JSON; the caller releases the result */
+json_t *manifest_read(Ctx *c, const char *dir);      /* fails if manifest.json is not JSON; the caller releases the result */
 /* Warns about each file that differs from the manifest. */
 void files_compare(Ctx *c, const char *dir);
-/* Says how the first file differs from the manifest, and sets *code to the exit code for that; NULL: no file differs. */
+/* Returns a text about the first file that differs from the manifest, and sets *code to the exit code for it; NULL: no file
+ * differs. */
 const char *files_changed(Ctx *c, const char *dir, int *code);
 
 /* ---- bundle_build.c: builds bundles on this machine ---- */
@@ -480,13 +496,13 @@ int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *co
 
 /* Compiles a source of a bundle into the object file `out`. more: the last arguments of the compiler, with the source */
 void object_build(Ctx *c, const Options *o, const char *scratch, const char *out, const Interface *f, const Texts *more);
-/* Builds the bundle in dir as a shared object, and returns its path. hooks: path of a header for TGC_HOOKS (docs/bundle.md), or
- * NULL */
+/* Builds the bundle in dir as a shared object, and returns the object's path. hooks: path of a header for TGC_HOOKS
+ * (docs/bundle.md), or NULL */
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
 /* Builds the test program check.c of the bundle in dir as a static program, and returns its path. */
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
-/* Runs such a program by an emulator. argv: the command, with the emulator first. makes: path of the file that the program
- * writes. Returns 0, or else an exit code, and *why gets the reason. */
+/* Runs a program of example_build in an emulator. argv: the command, with the emulator first. makes: path of the file that the
+ * program writes. Returns 0, or else an exit code, and *why gets the reason. */
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
 /* Compiles the file `source` of the bundle in dir, and returns the path of the object file. In the same folder gcc writes further
@@ -499,14 +515,14 @@ const char *audited_object(Ctx *c, const Options *o, const char *dir, const char
 int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why);
 /* Lets Graphviz draw the graph in the file `from` as SVG into the file `to`. Returns as symbols_list does. */
 int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why);
-/* Links the bytes of an object file into a shared library named soname, or (module) into a module of WebAssembly. arg is a
- * Linking. Fails with EX_MISSING if no linker is installed. */
+/* Links the bytes of an object file into a shared library named soname. If `module` is true, links them into a module of
+ * WebAssembly instead. arg: a Linking. Fails with EX_MISSING if no linker is installed. */
 typedef struct Linking { const Options *o; const char *scratch, *soname; bool module; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
-/* A function for Compiling.run (target/backend.h). arg is a Linking. Runs the command argv: in it "<" stands for a file with the
- * text, and ">" for the file that the command makes. *made gets the bytes of this file. Returns as symbols_list does; EX_BUG: the
- * compiler refuses the text */
+/* A function for Compiling.run (target/backend.h). arg: a Linking. Runs the command argv. The word "<" of argv stands for a file
+ * with the text, and ">" for the file that the command makes. *made gets the bytes of this file. Returns as symbols_list does;
+ * EX_BUG: the compiler refuses the text */
 int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
 
 /* Compiles the plan's kernels for a device. Returns the list of kernels as a manifest has it; the caller releases it. */
@@ -525,7 +541,7 @@ const char *compiler_for(Ctx *c, const Target *t);
 Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: unknown to tgc */
 const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* predict.c: facts of the CPU for which times are predicted */
 const ProgramTime *predict_ms(Ctx *c, const Plan *p);     /* predict.c: by kernel, predicted ms on one core */
-json_t *predicted_json(const ProgramTime *ms);            /* predict.c: one kernel's prediction, which the caller frees */
+json_t *predicted_json(const ProgramTime *ms);            /* predict.c: one kernel's prediction; the caller releases it */
 void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if t is foreign, so nothing can be timed */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */
@@ -535,22 +551,24 @@ json_t *drivers_json(Ctx *c, const Options *o, json_t **why);
 void drivers_print(Ctx *c, const Options *o, const json_t *list, const json_t *why); /* prints both on stdout */
 
 /* ---- emulate.c ---- */
-/* Like bundle_execute, but runs a bundle for another architecture in an emulator. Fails with EX_MISSING if there is none. */
+/* Like bundle_execute, but runs a bundle for another architecture in an emulator. Fails with EX_MISSING if no emulator is
+ * installed, if `steps` is above 1, or if f is for one entry. */
 void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Arch arch, size_t steps,
                     const Tensor *in, Tensor *out);
 
 /* ---- execute.c: runs bundles on this machine ---- */
 /* Builds the bundle in dir and runs it `steps` times in a child process. After each `per` runs the states get their first values
  * again. in: run after run, `stride` tensors, of which the first ones are the inputs. out: run after run, the outputs; their data
- * live in c->model. Returns a status of tgcrt.h. Fails if the compiler fails or the child dies. */
+ * live in c->model. Returns a status of tgcrt.h. Fails if the compiler fails, the child dies, or the bundle cannot be loaded. A
+ * bundle for another architecture runs by bundle_emulate. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
 /* bytes of a value v, rounded up to a multiple of TGCRT_ALIGN */
 static inline size_t value_room(const GIO *v) { return ((size_t)gio_bytes(v) + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN; }
 /* Whether the status is a warning: the run has written all outputs, but an index was clamped, or rows were cut off */
 static inline bool run_is_complete(int status) { return status == TGCRT_INDEX || status == TGCRT_CAPACITY; }
-/* Fails with a message about a run that returned this status, neither TGCRT_OK nor one of run_is_complete. Status -1: the text
- * `why` says what went wrong. */
+/* Fails with a message about a failed run or load. status: an error of tgcrt.h, or -1: only the text `why` says what went wrong.
+ * why: further words, or "" */
 _Noreturn void model_failed(Ctx *c, int status, const char *why);
 /* Writes the plan's bundle into scratch and runs it. The other arguments are those of bundle_execute, with a stride of all inputs
  * and states of the graph. */
@@ -564,9 +582,9 @@ typedef struct Loaded {
   int (*run)(void *ctx, const void *const *in, void *const *out); /* returns a status of tgcrt.h */
   int (*set_sizes)(void *ctx, const int64_t *sizes);      /* NULL: a bundle for one size */
   const int64_t *again; /* the sizes to set before each run that is measured, since states grow; NULL: none are set */
-  double map_ms, init_ms;                                 /* ms to map the weights, and ms in NAME_init */
+  double map_ms, init_ms;                                 /* ms to map the weights, and ms to open the device and in NAME_init */
 } Loaded;
-int model_again(const Loaded *m, const void *const *in, void *const *out); /* a run that is measured */
+int model_again(const Loaded *m, const void *const *in, void *const *out); /* sets `again`, then runs; returns a status */
 /* Loads the shared object `so` of the bundle in dir. threads: number of threads that share a run; 0 and 1: the calling thread
  * only. Returns a status of tgcrt.h, or -1, and then `why` has the reason. */
 int model_open(const char *dir, const char *so, const Interface *f, int threads, Loaded *m, char why[252]);
@@ -578,43 +596,43 @@ typedef struct Worker {                                   /* such a child proces
   int to, from;                                           /* pipes. to: for the parent's request lines; from: for the child's
                                                              answer lines */
   const char *what;                                       /* name of the child's program, for messages */
-  Reals ready;                                            /* the numbers that begin the child's first line */
-  const char *version;                                    /* the text after these numbers */
+  Reals ready;                                            /* the numbers of the child's first line */
+  const char *version;                                    /* the text after these numbers, for worker_program */
 } Worker;
-/* The timeline of a run, as cmd/probe/hooks.h records it: which thread ran which chunk of which kernel, and when */
-enum { LANES = 64, SPANS = 4096 };                        /* threads, and spans of a thread, that are recorded; others are not */
-typedef struct Span { double begin, end; int kernel; } Span; /* begin, end: ms. A thread ran chunks of the kernel between them */
+/* The timeline of a run, as cmd/probe/hooks.h records it: when each thread ran chunks of which kernel */
+enum { LANES = 64, SPANS = 4096 };                        /* most threads, and most Spans of a thread, that are recorded */
+typedef struct Span { double begin, end; int kernel; } Span; /* from `begin` to `end`, in ms, a thread ran chunks of the kernel */
 typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans; /* lanes: threads; n: spans of each thread */
 /* Times of runs. Stamp 0 of a run is the time of its begin. Stamp k + 1 is stamp k plus the time that kernel k took. */
 typedef struct Stamps {
   int n;                                                  /* number of stamps of a run: kernels plus one */
   double *at;                                             /* run after run, its stamps in ms */
-  size_t room;                                            /* number of runs that fit; later ones overwrite from the start; 0:
-                                                             all runs fit */
+  size_t room;                                            /* number of runs that fit; later runs overwrite the first ones; 0: all
+                                                             runs fit */
   Spans *spans;                                           /* timeline of the last run of the latest worker_block() */
   const int *kernel;                                      /* by launch, the number of its kernel, if a device takes the times;
                                                              NULL: a CPU takes them */
   size_t launches;                                        /* number of launches */
 } Stamps;
-/* Starts a child that opens the shared object `so` of the bundle in dir. threads: number of threads of a run. in: its inputs.
- * stamps: shared memory in which the runs leave their stamps, or NULL. w->ready gets four numbers: the ms to map the weights, the
- * ms of NAME_init and of the first run, and the bytes of code. */
+/* Starts a child that opens the shared object `so` of the bundle in dir. threads: number of threads of a run. in: the inputs of a
+ * run. stamps: shared memory in which the runs leave their stamps, or NULL. w->ready gets four numbers: Loaded.map_ms and
+ * init_ms, the ms of the first run, and the bytes of code. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps);
 /* How a block runs. rate: runs per second; 0: one run begins when the one before ends. cold: the caches are emptied before each
- * run. cpus: for each CPU, whether it may run the model; none: all may. If rate or cold is set, a block yields two numbers for
- * each run, in ms: how long it took, and how late it began. */
+ * run. cpus: for each CPU, whether it may run the model; if none is set, all may. If rate or cold is set, a block yields two
+ * numbers for each run: how many ms the run took, and how many ms late it began. */
 enum { PACE_CPUS = 1024 };
 typedef struct Pace { double rate; bool cold, cpus[PACE_CPUS]; } Pace;
 bool pace_cpus(const char *text, Pace *p);                /* sets p->cpus from a text such as "0,2-3"; false: not of this form */
-/* the same as worker_model, with this pace; NULL: none */
+/* The same as worker_model, with this pace; NULL: each run begins when the one before ends */
 void worker_paced(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps, const Pace *pace);
 const int *kernel_of_launches(const Plan *p, size_t *n);  /* the kernel of each of the *n launches of a plan for a device */
 /* Writes a header for TGC_HOOKS that records stamps, and returns its path. steps: stamps of a run */
 const char *hooks_write(Ctx *c, const char *scratch, int steps);
-/* Starts a program in place of the child of worker_model; it reads and writes such lines as that child. Messages call it by
- * the text `what`. argv: its command, with NULL at the end */
+/* Starts another program as the child. The program reads and writes the same lines as the child of worker_model. Messages call
+ * the program by the text `what`. argv: the program's command, with NULL at the end */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
 /* Requests a block of runs. First the child warms up: it makes at least one run, for at least 2 ms. Then it times runs, until
  * `runs` of them are done or `seconds` have passed, whichever is earlier. Appends their times in ms to `times`. */
@@ -625,7 +643,7 @@ void worker_end(Worker *w);                               /* kills the child and
 typedef struct Load { double at, busy, own; } Load;
 Load load_now(Worker *const *own, int n);                 /* own: the n workers that count as own */
 double load_foreign(const Load *from, const Load *to);    /* number of CPUs that other processes used between two Loads */
-double quantile(Reals *sorted, double q);                 /* q: 0 to 1; 0.5 is the median */
+double quantile(Reals *sorted, double q);                 /* q: 0 to 1; 0.5 is the median. NAN: there are no numbers */
 void reals_sort(Reals *r);                                /* ascending */
 /* Builds a shared object for t in scratch from the text `head`, followed by the file NAME.c of cmd/probe. Returns its path.
  * flags: further flags of the compiler */
@@ -673,7 +691,7 @@ typedef struct Timing {
 /* Builds the bundle in dir and times its kernels on the inputs `in`, for --runs runs or --seconds. */
 void timing_run(Ctx *c, const Options *o, Timing *t, const char *dir, const char *scratch, const Tensor *in);
 const double *stamps_of(const Timing *t, size_t run);     /* the stamps of the run with this number */
-void timing_end(Timing *t);                               /* ends the worker and frees t */
+void timing_end(Timing *t);                               /* ends the worker and frees t->f */
 
 /* ---- compare.c ---- */
 typedef struct Diff {
@@ -695,15 +713,15 @@ DType rounding_type(const Options *o, DType output);      /* the type in which a
                                                              --precision and --weights */
 /* By output: a tensor with the variance of each element's rounding error, in a run on the inputs `in`. NULL: not known */
 Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in);
-/* A bound: smaller errors of an element are taken for rounding. It is 4 times the largest error in `rounded`, which has the
- * values of an evaluation that rounds after each op. */
+/* A bound: an element's error below it is taken for rounding. The bound is 4 times the largest error in `rounded`. rounded: the
+ * values of an evaluation that rounds after each op */
 double rounding_cost(const Tensor *rounded, const Tensor *exact);
 double rounding_cap(const Tensor *want, double fallback);  /* the most that rounding_room may give: an eighth of the largest
                                                               element of `want`, or `fallback` if that is greater */
-/* the error of an element that its variance excuses: 8 standard deviations, at most cap */
+/* The error that an element may have because of its variance: 8 standard deviations, at most cap */
 double rounding_room(const Tensor *variance, int64_t element, double cap);
-/* out: for each output a tensor of f32 with the absolute tolerance of each element. want: the expected outputs. from_data: they
- * come from the user's data, so they are not exact. The function compiles g. */
+/* out: for each output a tensor of f32 with the absolute tolerance of each element. want: the expected outputs. from_data: `want`
+ * comes from the user's data, so it is not exact. */
 void rounding_tolerances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in, const Tensor *want,
                          bool from_data, Tensor *out);
 /* Raises the tolerances `out` where a precision, or weights in few bits, cause larger errors. An evaluation of the compiled graph
@@ -748,7 +766,7 @@ void xml_text(Sb *s, const char *text);
 typedef struct NodeEdge { uint32_t from, to; } NodeEdge;
 typedef VEC(NodeEdge) NodeEdges;
 void node_edges(const Graph *g, NodeEdges *out);          /* call it before passes change g; VEC_FREE frees out */
-/* Appends the drawing to out. ms: by kernel its time in ms, or NULL. nodes: also draws the model's nodes */
+/* Appends the drawing to out. ms: the time of each kernel in ms, or NULL. nodes: also draws the model's nodes */
 void dot_print(const Plan *p, const NodeEdges *edges, const double *ms, bool nodes, Sb *out);
 
 /* ---- plots.c: drawings as SVG, appended to s ---- */
