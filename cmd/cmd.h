@@ -621,7 +621,7 @@ void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Inte
                   const Stamps *stamps);
 /* How a block runs. rate: runs per second; 0: one run begins when the one before ends. cold: the caches are emptied before each
  * run. cpus: for each CPU, whether it may run the model; if none is set, all may. If rate or cold is set, a block yields two
- * numbers for each run: how many ms the run took, and how many ms late it began. */
+ * numbers for each run: its ms, and how many ms late it began. */
 enum { PACE_CPUS = 1024 };
 typedef struct Pace { double rate; bool cold, cpus[PACE_CPUS]; } Pace;
 bool pace_cpus(const char *text, Pace *p);                /* sets p->cpus from a text such as "0,2-3"; false: not of this form */

@@ -3,8 +3,8 @@
  * from these rows. A file that uses rows first defines one or several of the macros VERB, GROUP and OPTION. Then it includes
  * options.h.
  *
- * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile, t tune, q quantize, w
- * report, a audit, x diff, d devices, o ops, s completions. A star stands for all verbs. A capital letter says that the verb
+ * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile; t tune, q quantize,
+ * w report, a audit, x diff, d devices, o ops, s completions. A star stands for all verbs. A capital letter says that the verb
  * takes the option for a bundle, too. If an option means something else to another verb, the option has a second row for that
  * verb.
  *

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt.h: the runtime that all bundles share: status codes, element types, functions that map a weights file, and a pool of
- * threads. C99, usable from C++. A program with several bundles needs one tgcrt.c, and one tgcrt_pool.c if they use its threads.
- * NAME stands for the name of a bundle. Names of the bundle's functions begin with it, as in net_run. Sizes are in bytes.
+ * threads. C99, usable from C++. A program with several bundles needs one tgcrt.c. It needs one tgcrt_pool.c if it starts a pool.
+ * NAME stands for the name of a bundle. The bundle's functions have names such as NAME_run. Sizes are in bytes.
  * Functions of type int return a status, unless their comment says otherwise. */
 #ifndef TGCRT_H
 #define TGCRT_H
 #include <stddef.h>
 #include <stdint.h>
-/* A compiler for a machine without an operating system defines none of these: then there are no files and no threads. */
+/* TGCRT_FREESTANDING leaves out files and threads. It is set if the compiler defines no macro of an operating system. */
 #if !defined TGCRT_FREESTANDING && !defined __unix__ && !defined __APPLE__ && !defined _WIN32 && !defined __wasi__
 #define TGCRT_FREESTANDING
 #endif
@@ -70,7 +70,8 @@ enum {
 
 /* Writes the SHA-256 (FIPS 180-4) of the data to hex, as 64 hexadecimal digits in lower case and a zero byte. */
 void tgcrt_sha256(const void *data, size_t bytes, char hex[65]);
-int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex); /* TGCRT_DIGEST if the data's SHA-256 is not hex */
+/* Returns TGCRT_DIGEST if the data have another SHA-256 than `hex`, which has 64 digits in lower case. */
+int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex);
 #ifdef TGCRT_DEBUG
 /* The same for bundles whose code LLVM made. Such a bundle calls this function if the program has it. */
 int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex);
@@ -94,11 +95,11 @@ enum {
   TGCRT_CPU_DSP = 1L << 20,       /* 32-bit Arm: instructions that multiply the two 16-bit parts of a register */
   TGCRT_CPU_RVV = 1L << 24,       /* riscv64: V 1.0 */
   TGCRT_CPU_SIMD128 = 1L << 25,   /* WebAssembly */
-  TGCRT_CPU_KNOWN = 1L << 30      /* set if the other bits are known. Without an operating system, only x86-64 knows them */
+  TGCRT_CPU_KNOWN = 1L << 30      /* set if the other bits are known: on x86-64, and with Linux on aarch64 and riscv64 */
 };
 uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
-/* TGCRT_CPU if one of the wanted features is known to be missing. Compile all of tgcrt.c for the baseline of the architecture, so
- * that this check runs on every CPU. */
+/* TGCRT_CPU if one of the wanted features is known to be missing; else TGCRT_OK. For AMX, it also asks Linux for permission to
+ * use the tiles. Compile all of tgcrt.c for the baseline of the architecture, so that this check runs on every CPU. */
 int tgcrt_cpu_check(uint32_t wanted);
 
 /* A state: a value that a model keeps from one run to the next. The memory of all states begins with a cursor for each of them, a
@@ -120,8 +121,8 @@ int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const voi
 int tgcrt_state_get(const tgcrt_state *t, size_t n, const unsigned char *s, size_t k, void *value);
 int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, const void *value);
 
-/* Maps a regular file of exactly this many bytes into memory. *data gets its address, which is valid until tgcrt_unmap. These
- * functions need an operating system; -DTGCRT_FREESTANDING leaves them out. */
+/* Maps a regular file of exactly this many bytes into memory. *data gets the address of the bytes, which is valid until
+ * tgcrt_unmap. Outside of Windows, a symbolic link is refused. */
 #ifndef TGCRT_FREESTANDING
 int tgcrt_map(const char *path, size_t bytes, const void **data);
 /* The same for a file in the folder of the running program, or else in the current folder. An absolute path is taken as it is. */
@@ -143,16 +144,18 @@ typedef struct tgcrt_executor {
 /* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are threads - 1 workers and the thread
  * that calls NAME_run. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until it is stopped.
  * Contexts may share a pool. If the pool is busy with another run, a run uses the calling thread only; so does a run that is
- * started from a task of this pool. -DTGCRT_SINGLE leaves pools out. */
+ * started from a task of this pool. The macro TGCRT_SINGLE leaves pools out. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
 typedef struct tgcrt_pool tgcrt_pool;
 typedef struct tgcrt_pool_options {
   int threads;     /* number of threads, with the calling one; at least 1 */
   int spin_us;     /* microseconds that an idle worker looks for work before it sleeps; 0: 200; < 0: it sleeps at once */
-  const int *cpus; /* by thread, the number of its CPU; entry 0, for the calling thread, is ignored. NULL: any CPUs */
+  const int *cpus; /* cpus[i]: number of the CPU for worker i, 1 to threads - 1; cpus[0] is not read. NULL: any CPUs. Only
+                      Linux and Windows follow the numbers */
 } tgcrt_pool_options;
 
+/* Starts a pool in `memory`, which need not be aligned. Returns TGCRT_ARENA if `bytes` is too small. */
 int tgcrt_pool_start(tgcrt_pool **pool, void *memory, size_t bytes, const tgcrt_pool_options *options);
 /* Ends the workers. Do not call it during a run. After fork() the child process has no workers, and its runs use none. */
 void tgcrt_pool_stop(tgcrt_pool *pool);
