@@ -38,10 +38,10 @@ typedef struct Dialect {
   const char *local;       /* storage class of a kernel's own memory */
   const char *loop;        /* head of a loop: variable $0 of type $T runs from $a to $b - 1. The loop's body follows in braces */
   /* ---- kernels that a driver starts, with many threads each; all fields are NULL if the language has no such kernels ---- */
-  /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in it. pointer: a statement that
-   * makes a pointer to the buffer's first element; NULL: the parameter b$k is that pointer. In both, $0 is the field
-   * `restricted`, or "" if other parameters may point to the same memory. In `parameter`, $a is the number of buffers before
-   * this one */
+  /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in this memory. pointer: a statement
+   * that makes a pointer to the buffer's first element; NULL: the parameter b$k is that pointer. In these two forms, $0 is the
+   * field `restricted`, or "" if other parameters may point to the same memory. In `parameter`, $a is the number of buffers
+   * before buffer $k */
   const char *parameter, *pointer;
   const char *places;      /* parameters behind those of the buffers, which the forms `block` and `thread` use; NULL: none */
   const char *block, *thread; /* number of the block, and of the thread in its block, in dimension $k */
@@ -53,7 +53,7 @@ typedef struct Dialect {
   const char *barrier;     /* statement at which the threads of a block wait for each other */
   bool parts_wait;         /* print further barriers between a launch's parts where a part has barriers, for PoCL (places.c) */
   const char *exchange;    /* the value of $a in the thread of the warp whose number is this thread's number XOR $k */
-  const char *warp_kernel; /* is used in place of `kernel` if threads of a warp exchange values. $k: threads of a warp */
+  const char *warp_kernel; /* takes the place of `kernel` if threads of a warp exchange values. $k: threads of a warp */
   /* ---- vectors ---- */
   const char *load, *store; /* loads or stores a vector at address $0; $c is the value to store */
   const char *load_aligned, *store_aligned; /* the same at an address that is aligned for the vector; NULL: use load and store */
@@ -81,14 +81,14 @@ typedef struct Dialect {
 /* ---- exprs.c ---- */
 /* The type of a value with `lanes` lanes of d: "float", or "f32x8". The text lies in buf. */
 const char *dialect_type(const Dialect *l, DType d, int lanes, char buf[32]);
-/* the suffix of functions' names for such a value: "f32" or "f32x8", in buf */
+/* The suffix of names of functions for a value with `lanes` lanes of d: "f32" or "f32x8". The text lies in buf. */
 const char *type_suffix(DType d, int lanes, char buf[32]);
 /* Prints the replacement of a word that all forms may have. s: the text behind the word's $. d, lanes: type of the form's result.
  * Returns the text behind the word. */
 const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int lanes);
 
 /* ---- cstyle.c ---- */
-/* appends the text of kernel k of p to o: the function Backend.kernel of all languages like C */
+/* Appends the text of kernel k of p to o. It is the function Backend.kernel of all languages like C. */
 void clike_kernel(const Plan *p, int k, const Target *t, Sb *o);
 /* Appends to o the function for an op of one argument that compiler/lower/libm.c writes as arithmetic, such as tgc_exp_f32x8. */
 void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int lanes, Sb *o);

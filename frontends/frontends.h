@@ -16,14 +16,14 @@ typedef struct DimRange {
 } DimRange;
 
 typedef struct LoadOptions {
-  const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. For an open one,
-                              further names are looked up in turn until one is found: the dim_param, "#input:axis", "#J:axis"
-                              for input number J, "all". Entries whose names have # come from the shapes of
-                              the user's data files. */
+  const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. For an open
+                              dimension, further names are looked up in turn until one of them is here: the dim_param,
+                              "#input:axis", "#J:axis" for input number J, "all". Names with # come from the shapes of the user's
+                              data files. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded: runs report no index out of range (--no-index-status) */
-  const char *const *results; /* names of the outputs, which replace the model's own */
+  const char *const *results; /* names of values that become the outputs, in place of the model's own outputs */
   int nresults;
   const char *command;     /* the user's command line, to which messages add options; NULL: unknown */
   const IoOptions *interface; /* changes of inputs and outputs; NULL: none */
@@ -64,8 +64,8 @@ Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 Tensor onnx_tensor_load(Ctx *c, const char *path);
 /* The same for data of a run: types of fewer than eight bits and float8 become the types that a bundle's net_run takes */
 Tensor onnx_data_load(Ctx *c, const char *path);
-/* Reads a file with a sequence or an optional. out: its n tensors; n -1: an optional without an element. False: the file has a
- * tensor */
+/* Reads a file with a sequence or an optional. out: its n tensors; n -1: an optional without an element. Returns false if the
+ * file has a tensor */
 typedef struct DataList { Tensor *p; int n; } DataList;
 bool onnx_list_load(Ctx *c, const char *path, DataList *out);
 void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* appends t to out as a TensorProto with this name */
@@ -79,14 +79,14 @@ OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks);
 /* Returns the number of values that may be stored in 8 bits, and sets *names to their names. Calibration must observe the range
  * of each. */
 size_t onnx_quant_values(const OnnxQuant *q, const char *const **names);
-/* returns the number of layers, at least one, and sets *rows to the layers in the order of the model */
+/* Returns the number of layers, at least one, and sets *rows to the layers in the order of the model. */
 size_t onnx_quant_layers(const OnnxQuant *q, const QuantLayer **rows);
 void onnx_quant_observe(OnnxQuant *q, Sb *out); /* writes the model with the values of onnx_quant_values as its outputs */
 /* Writes the quantised model. range: least and greatest number in each value of onnx_quant_values, in this order. in8: for each
  * layer, whether it is computed in 8 bits; else it stays in floats. Returns the number of values in 8 bits. */
 size_t onnx_quant_write(OnnxQuant *q, const float (*range)[2], const bool *in8, Sb *out);
-/* Writes the switched model, which computes each layer in 8 bits and in floats. It has a further input, a switch, for each layer
- * and for each value; the switch selects 8 bits or floats. The outputs are those of the quantised model, except that sums may be
+/* Writes the switched model, which computes each layer in 8 bits and in floats. For each layer and for each value, the model has
+ * one more input, a switch, which selects 8 bits or floats. The outputs are those of the quantised model, except that sums may be
  * added in another order. */
 void onnx_quant_switched(OnnxQuant *q, const float (*range)[2], Sb *out);
 void onnx_quant_switches(const OnnxQuant *q, const bool *in8, bool *out); /* out: the values of the switches for the choice in8 */

@@ -6,7 +6,7 @@
 #include "../compiler/graph/graph.h"
 #include "frontends.h"
 
-/* A replaced node. In the model it was a CAT or a SHRINK in which the places of elements depend on the sizes of the run. */
+/* A replaced node: in the model, a CAT or a SHRINK in which the places of elements depend on the sizes of the run */
 typedef struct Placed {
   Ref now;                             /* the node that replaces `was` */
   const Node *was;                     /* the replaced node, as the front end built it */

@@ -8,11 +8,11 @@
 #include "tgc.h"
 
 struct tgc {
-  Ctx *c;                  /* &own, or (guest) the context of the program tgc */
+  Ctx *c;                  /* &own; if `guest` is true, the context of the program tgc */
   Ctx own;
   Arena texts;             /* owns the values of options, until tgc_free */
   Options set;             /* options that were set. The session owns the lists in them, unless `guest` is true */
-  Options o;               /* copy of `set`; if the model is a dump, the dump changes some options in it */
+  Options o;               /* copy of `set`; if the model is a dump, with the options of the dump */
   bool guest;              /* the session belongs to the program tgc, and messages are printed as usual */
   bool loaded, used;       /* loaded: g is a graph; used: g was compiled, which may have changed it */
   bool stale;              /* options were set since the model was loaded */
@@ -37,7 +37,8 @@ struct tgc {
 void session_over(tgc *t, Ctx *c, const Options *o); /* opens a session of the program, with this context and these options */
 void session_end(tgc *t);                            /* frees the memory of a session of the program */
 /* Steps of tgc_compile */
-/* Computes the exact outputs, if the error of a precision is to be measured. It may call fail(), which the caller must catch. */
+/* Fills in `sample` if the error of a precision is to be measured: by the interpreter, or from the dump. May call fail(), so the
+ * caller needs ctx_try. */
 void session_sample(tgc *t);
 int session_plan(tgc *t);                            /* compiles the graph; returns a status of tgc.h */
 #endif

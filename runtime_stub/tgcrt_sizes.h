@@ -9,9 +9,9 @@
 /* How a number of iterations follows from n, the value that an extent has in this run. A loop has n * times values; the comments
  * below call this number `all`. The rules TILES to START divide the values into tiles of `tile` values each. If a rest is left
  * over, the rest and the last tile become two lower tiles. Their heights, which are numbers of values, are nearly equal. The
- * first one has (rest + tile + 1) / 2 values. If that is `tile`, it counts as a full tile. Without any full tile, the rest is the
- * only lower tile. The rules FULL to FIRST do the same with few heights: 1, 2, 3, 4 and even numbers. With these rules the last
- * tiles may extend beyond the loop's values. */
+ * first lower tile has (rest + tile + 1) / 2 values; a tile of `tile` values counts as a full tile. If `all` is less than `tile`,
+ * the rest is the only lower tile. The rules FULL to FIRST do the same with few heights: 1, 2, 3, 4 and even numbers. With these
+ * rules the last tiles may extend beyond the loop's values. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of tiles of `tile` values */
@@ -22,7 +22,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_BEGIN, /* all / tile * tile */
   TGCRT_SIZE_PARTS, /* all % tile / height */
   TGCRT_SIZE_COVER, /* all % tile / height, rounded up */
-  TGCRT_SIZE_FULL,  /* as TILES, LOWER, ANY and START, with few heights */
+  TGCRT_SIZE_FULL,  /* FULL, LOW, SOME and FIRST: as TILES, LOWER, ANY and START, with few heights */
   TGCRT_SIZE_LOW,
   TGCRT_SIZE_SOME,
   TGCRT_SIZE_FIRST,
@@ -30,7 +30,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* n is the value, in this run, of extent number `of`. */
+/* A number of iterations: the rule and its numbers. of: number of the extent whose value in a run is n */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;
@@ -38,7 +38,7 @@ typedef struct tgcrt_size {
   int32_t of;
 } tgcrt_size;
 
-/* The heights of the two tiles for the last `last` values, which are less than two tiles; the second may be 0 */
+/* The heights of the two tiles for the last `last` values, fewer than 2 * tile; height[1] may be 0. few: with few heights */
 static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int few, int64_t height[2]) {
   const int64_t half = (last + 1) / 2;
   height[0] = last < tile ? last : half;
@@ -74,10 +74,10 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   }
 }
 
-/* An extent that follows from another one, extent number `of`. An example is the extent of a convolution's output. If the other
- * extent is x, this one is (x * times + plus) / over, but at least 0 and at most `most`. The first numbers of extents stand for
- * the sizes that the caller sets; these have no tgcrt_extent. by: 0, or 1 + the number of a third extent. If there is a
- * third extent, the caller of tgcrt_extent_of multiplies the result by it. */
+/* An extent that follows from extent number `of`, as the extent of a convolution's output does. If extent `of` is x, the result
+ * is (x * times + plus) / over, but at least 0 and at most `most`. The first numbers of extents stand for the sizes that the
+ * caller sets; these have no tgcrt_extent. by: 0, or 1 + the number of a further extent, by which the caller of tgcrt_extent_of
+ * multiplies the result. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {

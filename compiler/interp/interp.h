@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* interp.h: an interpreter, the executable definition of the IR. It is exact, and prefers clarity to speed. Tests compare results
- * with its results. Constant folding uses it, too. */
+/* interp.h: an interpreter, which defines what the IR means. Tests compare results with its results, and constant folding uses
+ * it. */
 #ifndef TGC_INTERP_H
 #define TGC_INTERP_H
 #include "../ir/ir.h"
@@ -14,19 +14,17 @@
 bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs, Arena *a, bool with_double,
                   int64_t steps, Tensor *results);
 
-/* Value of a node that is the same in every run, as a Tensor in ir->ctx->model. The caller memoises it. False if r is not
- * constant (Node.varies), or if the budget limits.fold_steps or limits.fold is exceeded. */
+/* Value of a node that is the same in every run, as a Tensor in ir->ctx->model. Each call computes the value again. False if r is
+ * not constant (Node.varies), or if the budget limits.fold_steps or limits.fold is exceeded. */
 bool interp_const(IR *ir, Ref r, Tensor *out);
 
-/* One scalar operation; operands and result are bits as a CONST node holds them. It is the only definition of every EXPR op,
- * shared by folding, both interpreters and the tests. */
+/* One scalar operation, for all EXPR ops; operands and result are bits as a CONST node holds them. */
 int64_t interp_scalar(Op op, DType result, DType operand, const int64_t *x);
 /* The same for ops on floats. Operands are doubles, and the result is rounded to d; compares give 0 or 1. */
 double interp_float(Op op, DType d, const double *x);
 double round_to_type(DType d, double v); /* floats only */
 
-/* Runs a linear program over memory: mem[i] is the storage of buffer i of ir->bufs. This defines the program level. An access
- * outside its buffer is a BUG. */
+/* Runs a linear program over memory: mem[i] is the storage of buffer i of ir->bufs. An access outside of its buffer is a BUG. */
 void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem);
 /* Runs one thread's part of the program. A loop over a `thread` range of extent e takes the values from begin * e / chunks to
  * before end * e / chunks. shift: by buffer, the element from which indices count (pass rebase); NULL: the first one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* interp_threads.h: the executable definition of device programs. It also finds races between the threads of a launch, and
- * counts the cost of their accesses. */
+/* interp_threads.h: an interpreter of device programs, which defines what these programs mean. It also finds races between the
+ * threads of a launch, and counts the memory traffic of their accesses. */
 #ifndef TGC_INTERP_THREADS_H
 #define TGC_INTERP_THREADS_H
 #include "../target/launch.h"
@@ -28,7 +28,7 @@ typedef struct Traffic {
 typedef struct LaunchReport {
   int64_t fault[FAULT_KINDS]; /* number of faults of each kind */
   Sb text;                 /* a line about the first fault of each kind, op and buffer, and about the first barrier that some
-                              threads miss. Behind it, a line for each op involved */
+                              threads miss. Behind each such line, a line for each op involved */
   VEC(Traffic) traffic;    /* one for each access, in program order */
   int64_t steps;           /* micro-ops run by all threads */
   bool sampled;            /* the launch exceeds the limit: of each part, only the first block, the last one and up to eight
@@ -39,14 +39,14 @@ typedef struct LaunchReport {
 void launch_report_free(LaunchReport *r);
 int64_t launch_faults(const LaunchReport *r);          /* sum over all kinds */
 
-/* Order in which blocks, warps of a block and threads of a warp run. Threads of a warp run in lockstep: those at the same
- * micro-op run it one after another before any goes on. With a warp of 1, each thread runs up to the next barrier, or
- * the next exchange with its device warp (SHFLXOR, WMMA). */
+/* Order in which blocks, warps of a block and threads of a warp run. warp: number of threads of a warp. Threads of a warp run in
+ * lockstep: all threads at the same micro-op run it, one after another, before any of them goes on. If `warp` is 1, each thread
+ * runs up to the next barrier, or to the next exchange with its device warp (SHFLXOR, WMMA). */
 typedef enum { ORDER_ASCENDING, ORDER_DESCENDING, ORDER_SHUFFLED } OrderKind;
 typedef struct ThreadOrder { OrderKind kind; uint64_t seed; int warp; } ThreadOrder;
 
-/* Runs a launch. mem[i] is the storage of buffer i of ir->bufs; shared and local buffers get theirs here. most: limit of
- * micro-ops, above which the launch is sampled; 0: no limit. Adds to the report. */
+/* Runs a launch. mem[i] is the storage of buffer i of ir->bufs; the function itself allocates shared and local buffers. most:
+ * limit of micro-ops, above which the launch is sampled; 0: no limit. Adds to the report. */
 void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
                    LaunchReport *r);
 

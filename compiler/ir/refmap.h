@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* refmap.h: a hash map from Ref to Ref, for walks that visit few nodes of a large IR. An array with an element for each Ref
- * would cost more than such a walk. A zeroed map is empty. No key may be 0. A value of 0 reads as absent. */
+/* refmap.h: a hash map from Ref to Ref, for walks that visit few nodes of a large IR. A zeroed map is empty. No key may be 0. A
+ * value of 0 reads as absent. */
 #ifndef TGC_REFMAP_H
 #define TGC_REFMAP_H
 #include "ir.h"
@@ -12,8 +12,8 @@ typedef struct RefMap { RefPair *p; uint32_t cap, n; } RefMap; /* open addressin
 
 static inline void refmap_free(RefMap *m) { free(m->p); }
 
-/* Refs that differ only in their two lowest bits hash to neighbouring slots. Walks often go from a node to a neighbour, whose
- * slot is then in the same cache line. */
+/* Refs that differ only in their two lowest bits hash to neighbouring slots. So the slots of neighbouring nodes, which walks
+ * often visit one after another, are in one cache line. */
 static inline RefPair *refmap_slot(const RefMap *m, Ref key) {
   uint32_t i = ((uint32_t)(((key >> 2) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) << 2 | (key & 3)) & (m->cap - 1);
   while (m->p[i].key && m->p[i].key != key) i = (i + 1) & (m->cap - 1);

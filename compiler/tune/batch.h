@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* batch.h: internals of the tuner's batches. A batch is a child process with some candidates of a task; each candidate is a
- * schedule, which becomes a kernel of the batch's plan. candidate_lower.c makes programs of the kernels and prices them.
- * candidate_build.c makes code. race.c times it, candidate_verify.c compares its results, and batch.c controls the steps. For
- * devices, candidate_device.c makes the code and runs it, and candidate_images.c compiles it for drivers that take no text. A
- * batch talks to the tuner by lines on its standard output. */
+/* batch.h: internals of the tuner's batches. A batch is a child process with some candidates of a task. Each candidate is a
+ * schedule, which becomes a kernel of the batch's plan. candidate_lower.c makes programs of the kernels, and prices the programs.
+ * candidate_build.c makes code. race.c times the code, candidate_verify.c compares results, and batch.c controls the steps. For
+ * devices, candidate_device.c makes and runs the code. Some drivers take no text; for these, candidate_images.c compiles the
+ * code. A batch talks to the tuner by lines on its standard output. */
 #ifndef TGC_BATCH_H
 #define TGC_BATCH_H
 #include "../target/device_driver.h"
@@ -15,8 +15,8 @@ typedef struct Given {
   const char *opts;
   PlanInputs in;
 } Given; /* a source that gives each nest the schedule `opts`, and the inputs of a plan that uses it */
-/* Microseconds of a run with the data in the caches (warm) and after a flush (cold). With Task.state, both are the time with the
- * data in that state. spread: as in Trial */
+/* Microseconds of a run with the data in the caches (warm) and after a flush (cold). If Task.state is set, both are the time with
+ * the data in that state. spread: as in Trial */
 typedef struct Time { double warm, cold, spread; } Time;
 
 typedef struct Batch {
@@ -50,8 +50,8 @@ double program_cycles(const Lab *b, const Refs *prog, const CacheState *state);
 
 /* ---- candidate_build.c ---- */
 void read_headers(Lab *lab);       /* precompiles headers such as immintrin.h, once enough files have included them */
-/* Call it in the tuner before it forks. Lab.screen compiles the incumbent, unless it is too long, and all batches inherit the
- * code. */
+/* For the tuner, before it forks. Lab.screen compiles the incumbent, so that all batches inherit the code. Batches compile a long
+ * incumbent themselves. */
 void ready_incumbent(Lab *lab, const Task *t);
 const Ready *find_ready(const Batch *b); /* the incumbent's entry in Lab.ready; NULL: there is none */
 /* Appends kernels first to first + n - 1 as C. For kernel first + I there is also a function cI that calls the kernel. The
@@ -60,7 +60,7 @@ void write_source(Batch *b, int first, int n, Sb *out);
 /* Compiles all candidates that Lab.built does not have. Reports those that the compiler refuses, and marks them as bad. */
 void build_all(Batch *b);
 bool take_built(Batch *b, const char *line); /* in the tuner: notes a line that build_all sent; false: another line */
-void load_libraries(Batch *b);     /* call it in the process that runs the code */
+void load_libraries(Batch *b);     /* for the process that runs the code: sets b->run */
 
 /* ---- job_nest.c ---- */
 void job_put(Batch *b, int number); /* writes files for nest `number` of a job to the lab's scratch folder */
@@ -96,22 +96,22 @@ void device_build(Batch *b);       /* the work before the race: compiles images,
 /* Most seconds that the driver may take to make a program, or to run a kernel for the first time. incumbent: the program
  * or kernel is the incumbent's, which may take longer */
 double driver_limit(const Batch *b, bool incumbent);
-/* Call it if the driver refuses the program of all candidates. Reports candidates that the driver refuses even alone, and marks
- * them as bad. If the driver takes each candidate alone, half of the candidates are left out. */
+/* To be called if the driver refuses the program of all candidates. Reports candidates that the driver refuses even alone, and
+ * marks these as bad. If the driver refuses no single candidate, half of the candidates are left out. */
 void device_refused(Batch *b, const char *why);
 void device_pass_on(const char *line); /* if the line says that the device or the compiler is gone: tells the tuner, and
                                           ends this process */
-void device_ask(const Batch *b);   /* if the device is gone: tells the tuner, which ends the search, and ends this process */
+void device_ask(const Batch *b);   /* if the device is gone: tells the tuner, and ends this process */
 void *device_compare_open(Batch *b); /* a session for comparing two candidates; it ends with the process */
-/* Runs a kernel in such a session on random inputs. For each buffer i that kernel 0 writes, mem[i] gets the contents of buffer i.
- * seed, hard: as in fill */
+/* Runs a kernel on random inputs. session: from device_compare_open. For each buffer i that kernel 0 writes, mem[i] gets the
+ * contents of buffer i. seed, hard: as in fill */
 void device_outputs(Batch *b, void *session, int kernel, int seed, bool hard, void **mem);
 
 /* ---- candidate_images.c ---- */
 typedef VEC(tgcrt_image) NetImages; /* images as the runtime takes them */
 /* The order for Backend.images to compile a text of candidates; file: the text's name in messages */
 ImageOrder candidate_order(const Lab *lab, const char *file, Bytes text);
-/* Appends the images of a text to out. Call it in a child, because the process ends if there is no compiler. Returns NULL, or why
- * there are no images */
+/* Appends the images of a text to *out. Only for a child: the process ends if there is no compiler. Returns NULL, or the reason
+ * why there are no images */
 const char *candidate_images(const Lab *lab, const char *text, NetImages *out);
 #endif

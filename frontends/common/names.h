@@ -4,7 +4,7 @@
 #define TGC_NAMES_H
 #include "../../compiler/support/support.h"
 
-typedef struct Names { VEC(const char *) p; } Names; /* heap; freed by the owner with VEC_FREE */
+typedef struct Names { VEC(const char *) p; } Names; /* the caller frees the list: VEC_FREE(&names.p) */
 
 void names_add(Ctx *c, Names *n, const char *name);
 const char *names_text(Ctx *c, const Names *n); /* " 'a', 'b' and 3 more", or " none" */

@@ -4,12 +4,12 @@
 #define TGC_REGEX_H
 #include "../../compiler/support/support.h"
 
-enum { DFA_STATES = 4096 }; /* most states of an automaton; rule: a state fits in 16 bits */
+enum { DFA_STATES = 4096 }; /* most states of an automaton; the number of a state must fit in 16 bits */
 
 typedef struct Dfa {
   int states, classes;   /* numbers of states, and of classes of bytes */
   uint8_t class_of[256]; /* by byte: its class; bytes of one class lead to the same states */
-  const uint16_t *next;  /* [state * classes + class]: the next state. State 0 is the first */
+  const uint16_t *next;  /* next[state * classes + class]: the next state. The automaton begins in state 0 */
   const bool *accepts;   /* by state: a text that ends in this state matches as a whole */
 } Dfa;
 

@@ -17,9 +17,10 @@ typedef enum {
   COUNT_INTERPRETED,       /* plans whose programs give the graph's results in the interpreter */
   COUNT_LARGE,             /* plans that would take the interpreter too long, or too much memory */
   COUNT_TEXTS,             /* bundles that were rendered as text */
-  COUNT_LLVM,              /* plans whose code LLVM made. It ran here, on memory between two pages that no access may touch */
+  COUNT_LLVM,              /* plans whose code LLVM made. The code ran here, on memory between two pages that no access may
+                              touch */
   COUNT_OBJECTS,           /* object files that LLVM made for machines whose code cannot run here */
-  COUNT_C,                 /* plans whose code the C compiler made. It ran in the same way */
+  COUNT_C,                 /* plans whose code the C compiler made. The code ran as that of COUNT_LLVM */
   COUNT_REFUSED,           /* models that tgc does not take */
   COUNTS
 } Count;
@@ -45,12 +46,13 @@ typedef struct Case {
   int ndims;
   const struct Tunables *tunables; /* NULL: the defaults */
   int skip;                /* number of plans to skip, counted over all machines: a child died while it ran the last of these */
-  double most;             /* limit of the operations of an interpreter; 0: 50 million. Errors have four times as many */
-  /* A check of the exact outputs, for graphs whose results the caller knows. It is called once; NULL: no such check */
+  double most;             /* most operations of an evaluation in the interpreter; 0: 50 million. An evaluation that looks for the
+                              cause of errors may take four times as many */
+  /* A check of the exact outputs, for graphs whose results the caller knows. case_run calls it once. NULL: no such check */
   void (*judge)(struct Case *k, const Tensor *in, const Tensor *exact);
   void *arg;               /* data of the caller's functions */
-  /* The only backend to use; NULL: those for CPUs of the list `backends`. If it is set, `run` runs a plan on the inputs, and
-   * writes the outputs to the memory at `out`. Then no bundle is rendered. */
+  /* The only backend to use; NULL: the backends for CPUs of the list `backends`. If `backend` is set, `run` runs a plan on the
+   * inputs, and writes the outputs to the memory at `out`. Then no bundle is rendered. */
   const Backend *backend;
   void (*run)(struct Case *k, const Plan *p, const Tensor *in, void *const *out);
   /* set by case_run */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pb.h: internal to the reading half of the ONNX front end (wire/): protobuf messages and their memory. A message here is a
- * protobuf message, such as a node, and not a text for the user, unless the comment says so. */
+/* pb.h: internal to the reading half of the ONNX front end (wire/): protobuf messages and their memory. Here, a message is a
+ * protobuf message, such as a node. A text for the user is called a message to the user. */
 #ifndef TGC_ONNX_PB_H
 #define TGC_ONNX_PB_H
 #include "../../common/external.h"
@@ -10,15 +10,15 @@
 
 /* ---- wire.c: turns bytes into checked messages ---- */
 
-/* Fails if the file looks like one of another format: an archive, a web page, another kind of model. */
+/* Fails if the file seems to have another format: an archive, a web page, another kind of model. */
 void wire_guess(Ctx *c, const char *path);
 
 /* The bytes of a file, in c->model. A large file is mapped. */
 Bytes wire_read(Ctx *c, const char *path);
 
-/* Unpacks the message of this type in b. Before that, it scans b and fails if the nesting or the memory exceeds its limit.
- * Allocations below PB_LARGE bytes come from scratch. Larger ones, mostly weights, come from c->model, so that they outlive the
- * reading. notes: the raw data of large tensors are not copied; wire_noted finds them in b. */
+/* Unpacks the message of this type in b. First scans b, and fails if the nesting or the memory would exceed its limit.
+ * Allocations below PB_LARGE bytes come from scratch. Larger allocations, mostly weights, come from c->model. notes: the raw data
+ * of large tensors are not copied; wire_noted finds these data in b. */
 enum { PB_LARGE = 4096 }; /* bytes */
 ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, Bytes b, bool notes);
 Bytes wire_noted(Bytes b, const Onnx__TensorProto *p); /* the raw data of p, which was unpacked from b with `notes` */
