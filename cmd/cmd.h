@@ -184,9 +184,9 @@ int tunables_list(Ctx *c, const Options *o);              /* prints the report o
 /* ---- machine.c: the facts of the CPU for which the cost model computes costs ---- */
 struct CpuFacts;
 const struct CpuFacts *machine_given(Ctx *c, const Options *o);  /* the CPU that --machine names; NULL: the option is not given */
-const struct CpuFacts *machine_stored(Ctx *c, const Options *o); /* this CPU's facts in the tuner's store; NULL: there are none */
-/* The same, even if --no-tune-store is given */
-const struct CpuFacts *machine_measured(Ctx *c, const Options *o);
+/* This CPU's facts in the tuner's store. NULL: the store has none, or --no-tune-store is given */
+const struct CpuFacts *machine_stored(Ctx *c, const Options *o);
+const struct CpuFacts *machine_measured(Ctx *c, const Options *o); /* the same, whether --no-tune-store is given or not */
 const char *machine_line(Ctx *c, const struct CpuFacts *f);      /* f as text on one line, which --machine takes; f NULL: NULL */
 int machine_print(const Options *o, const struct CpuFacts *f);   /* prints f on stdout; returns an exit code */
 
@@ -310,12 +310,12 @@ Resumed *resume_read(Ctx *c, Options *o);
 /* The *n options that a dump records. lock: path of the lock file in use; NULL: none */
 const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char *lock, int *n);
 
-/* ---- validate.c: runs the whole model, to see where time goes and to test the tuner's schedules in it ---- */
+/* ---- validate.c: runs the whole model, to see where time goes and to test the tuner's schedules in the model ---- */
 /* Times with one number of threads; threads 0: not measured. untuned, tuned: ms of a run without and with the schedules. low,
  * high: ends of the confidence interval of tuned / untuned */
 typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
-/* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of those that keep it.
- * at: times with the requested number of threads; other: times with another number */
+/* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests that keep the
+ * schedule found. at: times with the requested number of threads; other: times with another number of threads */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
@@ -343,7 +343,7 @@ bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sa
 const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s);
 OutputError output_error(const Tensor *got, const Tensor *want);        /* the error of one output; want: the reference */
 void error_print_one(const char *output, const OutputError *e);         /* a line on stdout for the output of that name */
-void error_print(const Plan *p, const OutputError *e);                  /* the same for all outputs; e NULL: prints the reason */
+void error_print(const Plan *p, const OutputError *e);  /* the same for all outputs; e NULL: says why the errors are not known */
 
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);                             /* the graph as a JSON report has it; the caller releases it */
@@ -381,8 +381,8 @@ typedef struct Steps {         /* the data of --steps runs, one after another */
  * each later step for which --data has no folder. Returns the number of inputs made from the seed. */
 int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s);
 void feed_free(Feed *f);
-/* Makes a tensor for each of the n inputs that `want` declares. Inputs that the feed lacks are made from the seed. Returns the
- * number of inputs made so. */
+/* Makes a tensor for each of the n inputs that `want` declares. Inputs that the feed lacks are made from the seed; returns their
+ * number. */
 int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out);
 /* Gets the expected values of the n outputs that `want` declares, in this order. Fails if some are missing. false: the data has
  * no outputs at all */
@@ -453,9 +453,10 @@ struct Interface {                                        /* facts that a caller
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
   Symbols symbols;                                        /* the ranges of sizes that the bundle serves */
-  Extents extents;                                        /* these sizes, then the extents that follow from them; Extent.at is
-                                                             not set */
-  RunSizes sizes;                                         /* the sizes of the bundle's runs; `inputs` and `outputs` have them */
+  Extents extents;                                        /* the sizes of `symbols`, then the extents that follow from them;
+                                                             Extent.at is not set */
+  RunSizes sizes;                                         /* the sizes of the runs, by symbol. The shapes of `inputs` and
+                                                             `outputs` are those for these sizes */
   bool states;                                            /* the bundle has states, which the runtime advances */
   const char *part;                                       /* name of the entry whose inputs and outputs are listed; NULL: the
                                                              whole bundle's are listed */
@@ -575,7 +576,7 @@ _Noreturn void model_failed(Ctx *c, int status, const char *why);
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, size_t per, const Tensor *in,
                  Tensor *out);
 
-/* A built bundle loaded into this process. Use it in a child process only, since loaded code may crash. */
+/* A built bundle loaded into this process. Only child processes load bundles, since the loaded code may crash. */
 typedef struct Loaded {
   void *so;                                               /* handle of dlopen */
   void *ctx;                                              /* the bundle's NAME_ctx, on the heap */
@@ -635,7 +636,7 @@ const char *hooks_write(Ctx *c, const char *scratch, int steps);
  * the program by the text `what`. argv: the program's command, with NULL at the end */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
 /* Requests a block of runs. First the child warms up: it makes at least one run, for at least 2 ms. Then it times runs, until
- * `runs` of them are done or `seconds` have passed, whichever is earlier. Appends their times in ms to `times`. */
+ * `runs` runs are done or `seconds` have passed, whichever is earlier. Appends the times of these runs in ms to `times`. */
 void worker_block(Ctx *c, Worker *w, double seconds, int64_t runs, Reals *times);
 void worker_end(Worker *w);                               /* kills the child and frees w */
 /* CPU time, by which one sees whether other processes disturbed a measurement. All in seconds. at: the clock. busy: time used by
@@ -656,7 +657,7 @@ Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t
 
 /* ---- layers.c: the kernels of a plan or a bundle, for reports ---- */
 typedef struct Layer {                                    /* one kernel */
-  int64_t flops, read, written;                           /* operations on floats; bytes read and written */
+  int64_t flops, read, written;                           /* arithmetic operations; bytes read and written */
   const char *schedule;
   const char *const *nodes;                               /* "node 17 'conv1' (Conv, opset 11)" */
   size_t nnodes, launches;                                /* launches: on a device */
@@ -671,8 +672,9 @@ typedef struct Life { int first, last; } Life;            /* first and last kern
 Life *buffer_lives(const Plan *p);                        /* by buffer of the plan */
 
 /* ---- timing.c: the time of each kernel ---- */
-/* kernel: number of the kernel. ms: median time. gflops, gbs: 10^9 operations and bytes per second. roof: the least time that the
- * machine's peak rates allow, divided by the median time. least: ms of the fastest run, which other processes disturbed least */
+/* kernel: number of the kernel. ms: its median time. gflops, gbs: 10^9 operations and bytes per second. roof: the least time that
+ * the machine's peak rates allow, divided by the median time; 0: the peak rates are not known. least: ms of the kernel in the run
+ * in which it was fastest */
 typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof, least; } KernelTime;
 enum { TIMING_EXTRA = 20 };                               /* runs that a caller may add: the stamps have room for them */
 typedef struct Timing {
@@ -695,12 +697,12 @@ void timing_end(Timing *t);                               /* ends the worker and
 
 /* ---- compare.c ---- */
 typedef struct Diff {
-  int64_t bad;                 /* number of elements whose difference exceeds their tolerance, atol + rtol * |expected|; number of
-                                  strings that differ */
+  int64_t bad;                 /* number of elements whose difference exceeds their tolerance, atol + rtol * |expected|; for
+                                  strings, number of strings that differ */
   int64_t worst;               /* index of the element with the greatest ratio of difference to tolerance, or of the first
                                   string that differs; -1: all are equal */
   double max_ulp;              /* largest difference, in units in the last place; for integers, the plain difference */
-  double max_rel, max_abs;     /* largest difference relative to the expected value (if that exceeds atol), and absolute */
+  double max_rel, max_abs;     /* largest difference: relative to expected values whose magnitude exceeds atol; absolute */
 } Diff;
 Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double atol);
 /* The largest absolute error of the reference data `want` against the exact result. Infinity if rounding in a deep network does
@@ -713,7 +715,7 @@ DType rounding_type(const Options *o, DType output);      /* the type in which a
                                                              --precision and --weights */
 /* By output: a tensor with the variance of each element's rounding error, in a run on the inputs `in`. NULL: not known */
 Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in);
-/* A bound: an element's error below it is taken for rounding. The bound is 4 times the largest error in `rounded`. rounded: the
+/* A bound: smaller errors of an element are taken for rounding. The bound is 4 times the largest error in `rounded`. rounded: the
  * values of an evaluation that rounds after each op */
 double rounding_cost(const Tensor *rounded, const Tensor *exact);
 double rounding_cap(const Tensor *want, double fallback);  /* the most that rounding_room may give: an eighth of the largest
@@ -765,7 +767,7 @@ void xml_text(Sb *s, const char *text);
  * nodes. */
 typedef struct NodeEdge { uint32_t from, to; } NodeEdge;
 typedef VEC(NodeEdge) NodeEdges;
-void node_edges(const Graph *g, NodeEdges *out);          /* call it before passes change g; VEC_FREE frees out */
+void node_edges(const Graph *g, NodeEdges *out);          /* to be called before passes change g; VEC_FREE frees *out */
 /* Appends the drawing to out. ms: the time of each kernel in ms, or NULL. nodes: also draws the model's nodes */
 void dot_print(const Plan *p, const NodeEdges *edges, const double *ms, bool nodes, Sb *out);
 
@@ -775,7 +777,7 @@ void plot_memory(Ctx *c, const Plan *p, Sb *s);           /* the places of buffe
 
 /* ---- callgraph.c: the calls between functions and their bytes of stack, as gcc writes them ---- */
 /* bytes: bytes of the function's own frame; -1: not known. deepest: bytes of all frames on the call path that begins with the
- * function and needs the most stack. next: index of the function that it calls on this path; -1: none. assumed: bytes that audit
+ * function and needs the most stack. next: index of the next function on this path; -1: none. assumed: bytes that audit
  * assumes for a function of another file. aligned: the part of bytes that aligns the frame. unbounded: the frame has no bound.
  * reached: a run may reach the function. state, for callgraph.c: 0 not visited, 1 on the current path, 2 done */
 typedef struct Function {
@@ -813,7 +815,7 @@ bool limits_hold(Ctx *c, const Options *o, const Measures *m, const Measures *li
 void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, Checks *k);
 
 /* ---- compare.c ---- */
-/* Call it after a run on the inputs `in` whose outputs are wrong. Prints the nodes that may be the cause, the likeliest first.
- * With --json it puts them into the report instead. */
+/* For a run on the inputs `in` whose outputs are wrong: prints the nodes that may be the cause, the likeliest first. With --json,
+ * the nodes go into the report instead. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif

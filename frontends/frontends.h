@@ -17,9 +17,8 @@ typedef struct DimRange {
 
 typedef struct LoadOptions {
   const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. For an open
-                              dimension, further names are looked up in turn until one of them is here: the dim_param,
-                              "#input:axis", "#J:axis" for input number J, "all". Names with # come from the shapes of the user's
-                              data files. */
+                              dimension, the first of these names that is in `dims` counts, too: the dim_param, "#input:axis",
+                              "#J:axis" for input number J, "all". Names with # come from the shapes of the user's data files. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded: runs report no index out of range (--no-index-status) */

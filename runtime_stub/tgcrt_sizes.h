@@ -30,7 +30,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* A number of iterations: the rule and its numbers. of: number of the extent whose value in a run is n */
+/* A number of iterations: the rule and the numbers for the rule. n is the value of extent number `of` in a run. */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;

@@ -15,7 +15,7 @@ typedef struct tune_packed { /* a buffer that has a weight's elements in the ord
 } tune_packed;
 
 typedef struct tune_buffer {
-  char type;                 /* of the elements: b bool, i signed integers, u unsigned integers, f floats */
+  char type;                 /* type of the elements: b bool, i signed integers, u unsigned integers, f floats */
   uint8_t bytes, exponent;   /* bytes of an element; bits of a float's exponent */
   uint8_t weight, written;   /* weight: 1 if the buffer holds a weight; written: 1 if the nest writes the buffer */
   int64_t elems;             /* number of elements */

@@ -7,7 +7,7 @@
 #include "../nest/nest.h"
 #include "../target/matrix_units.h"
 
-/* The opts of one range. They split it into a loop, copies of its body, and lanes. */
+/* The opts of one range. They split the range into a loop, copies of the loop's body, and lanes. */
 typedef struct Opt {
   Ref range;
   int unroll;              /* copies of the body in the innermost loop; 1: none but the body itself */
@@ -21,7 +21,7 @@ typedef struct Opt {
  * only a loop over blocks of `block` values. */
 typedef struct Move { Ref range; int block; } Move;
 enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* most values of a range in one tile; most chunks of a kernel */
-enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* most levels of nested schedules in a text; most schedules in it */
+enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* most levels of nested schedules in a text; most schedules in a text */
 enum { SPLIT_MOST = 1 << 24 }; /* most parts of the sums of a nest */
 enum { MAX_MOVES = 8, MAX_PEELED = 4, MAX_PARTS = 24 }; /* lengths of arrays in Opts */
 typedef struct Opts {      /* a schedule */
@@ -33,22 +33,23 @@ typedef struct Opts {      /* a schedule */
   Ref peeled[MAX_PEELED];  /* PEEL: ranges cut into borders and an interior; the other opts apply to the interior */
   Ref staged;              /* STAGE: operands are copied in panels, one for each tile of this range; 0: none */
   Ref split;               /* SPLIT, on a device: range of a reduction whose parts are summed by different blocks; 0: none */
-  int sum_parts;           /* number of these parts; if `split` is set, `part` has one schedule, for the nest that adds them */
+  int sum_parts;           /* if `split` is set: number of parts of a sum. Then `part` has one schedule: of the nest that adds the
+                              parts */
   int depth;               /* on a device: terms of a panel, which one round of the reduction over `staged` sums; else 0 */
   Ref grouped;             /* range whose values an instruction takes in groups; its Opt splits groups, not values; 0: none */
-  const struct IsaOp *isa_op; /* this instruction (dot_ops.h); NULL: none */
+  const struct IsaOp *isa_op; /* the instruction that takes the values of `grouped` (dot_ops.h); NULL: none */
   const MatrixUnit *unit;  /* MMA, on a device: the unit that multiplies panels; NULL: each thread does */
-  Ref side[2];             /* with `unit`: the ranges of the nest that are the rows and the columns of its matrices */
+  Ref side[2];             /* if `unit` is set: the ranges of the nest that are the rows and the columns of the unit's matrices */
   int threads;             /* THREADS: number of chunks of the kernel; 0: the cost model decides */
   int nparts, nborders;    /* schedules in `part`, 0 until they are chosen; the first nborders of them are for borders */
-  const char *part[MAX_PARTS]; /* a schedule for each remnant, as text; it names ranges by places in the remnant's nest */
+  const char *part[MAX_PARTS]; /* a schedule for each remnant, as text with the names of the remnant's ranges */
 } Opts;
 
 /* A nest that a schedule leaves beside its tiles: a border of a peeled range, or the rest of a tile or block. */
 typedef struct Remnant {
   Ref nest;
-  bool border, own;        /* own: its schedule is chosen separately; else it follows from the main nest's schedule */
-  Opts opts;               /* its schedule, unless `own` is set */
+  bool border, own;        /* own: the remnant's schedule is chosen separately; else it follows from the main nest's schedule */
+  Opts opts;               /* if `own` is false: the schedule that follows */
 } Remnant;
 typedef VEC(Remnant) Remnants;
 
@@ -86,8 +87,8 @@ void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends th
 Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, and puts the loops in order */
 
 /* ---- device_opts.c: schedules for devices ---- */
-const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* why an opt other than STAGE is illegal, or
-                                                                                 NULL */
+/* Why opts of o are illegal, other than STAGE, which stage_shared_refuses checks; NULL: they are legal */
+const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o);
 /* For a nest with its opts applied: which limit of the device the nest exceeds, or NULL. panels: bytes of the nest's panels */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
 /* Splits the range of o into blocks or a loop, copies, threads, lanes, and matrices with a side of `side` values. Gates skip
@@ -97,8 +98,8 @@ bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* for o->unit: the loo
 /* Moves the loops over sides of the unit's matrices inside of the others, and adds a range for the threads of a warp. If u is
  * NULL, nothing changes. turned: as unit_turned says */
 Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
-Ref device_order(IR *ir, Ref nest);                 /* moves loops over blocks outermost, then those over threads; each sum of a
-                                                       group becomes the sum of its threads' sums */
+/* Moves loops over blocks outermost, and loops over threads next. Each sum of a group becomes the sum of its threads' sums. */
+Ref device_order(IR *ir, Ref nest);
 
 /* The threads of a block, for a nest over blocks and threads. The threads of a group compute one result of a reduction together.
  * A group may consist of the threads of those ranges of the nest on which the result does not depend. Or it has the threads of

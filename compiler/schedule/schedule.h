@@ -23,8 +23,8 @@ typedef struct NestState {
   Ref nest;
   int depth;               /* 0: the nest comes from a canonical nest. Else it was cut from the last nest before it in the list
                               that has a smaller depth */
-  struct Opts *opts;       /* opt/opts.h: opts still to be applied; in the model's arena */
-  int kept;                /* number of outer ranges that no opt moves inwards */
+  struct Opts *opts;       /* opt/opts.h: opts still to be applied; in ir->ctx->model */
+  int kept;                /* number of outermost ranges that stay outermost when opts order the loops */
   Ref panel[3];            /* the parts into which tiles split the range Opts.staged: [0] loop, [1] copies, [2] lanes; 0: none */
   const struct MatrixUnit *unit; /* on a device: the unit that multiplies matrices. Their ranges have the kind RK_FRAG. NULL:
                                     none */
@@ -40,8 +40,8 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). Accesses that neither
- * `by_ranges` nor `clamped` counts were proved by bounds of nodes, or by intervals and linear inequalities. */
+/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). The remaining accesses - by_ranges -
+ * clamped accesses were proved by bounds of nodes, or by intervals and linear inequalities. */
 typedef struct KernelBounds {
   int64_t accesses;        /* all accesses */
   int64_t by_ranges;       /* proved by halving the ranges of loops */
@@ -126,8 +126,8 @@ void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c:
 void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes k's elements to out */
 bool packed_fits(const IR *ir, const Packed *k); /* whether all elements of k lie in its tensor, and k is not too large */
 
-/* Which kernels become kernel groups. FASTER: those for which the cost model predicts a gain. ALL: all that can be a
- * group, for tests. */
+/* Which kernels become kernel groups. FASTER: kernels for which the cost model predicts a gain. ALL: all kernels that can be in a
+ * group */
 typedef enum { GROUPS_FASTER, GROUPS_NONE, GROUPS_ALL, GROUPS_COUNT } Groups;
 extern const char *const groups_name[GROUPS_COUNT]; /* group/group.c */
 
@@ -154,7 +154,7 @@ typedef struct MemoryPlan { /* from pass memplan, in bytes */
                               of buffers (Buf.of) */
   int64_t arena_bound;     /* most bytes that are in use at a time: no memory plan can need less */
   VEC(StatePlace) states;  /* in the order of Graph.states */
-  int64_t state_at, state_bytes; /* at the end of the arena: a cursor per state, then their memory */
+  int64_t state_at, state_bytes; /* at the end of the arena: a cursor for each state, then the memory of the states */
   int64_t guard_at;        /* offset of the guard, a byte behind the states; only for Graph.guarded */
 } MemoryPlan;
 
