@@ -65,8 +65,8 @@ void put_packed(Writer *w);
 void put_kernels(Writer *w);
 void put_memory(Writer *w);
 
-/* ---- plan_read.c: most functions read the rest of a line whose first word is in their name: read_state follows the word
- * `state`. read_place and read_buffer_key read attributes. end_kernel verifies the last kernel that was read ---- */
+/* ---- plan_read.c: most functions read the rest of a line whose first word was read; a table of plan_text.c has these words.
+ * read_place and read_buffer_key read attributes. end_kernel verifies the last kernel that was read ---- */
 /* A name of n characters that is used before the line that defines it. owner: an index in Reader.placed; at: offset of the field
  * in the Place of placed.p[owner] */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;

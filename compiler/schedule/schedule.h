@@ -177,14 +177,15 @@ typedef struct Plan {
   Graph *g;
   IR *ir;
   LayoutPlan layouts;
-  VEC(Kernel) kernels;       /* in execution order; filled by pass kernels, the steps and render */
+  VEC(Kernel) kernels;       /* in execution order; the passes and steps from `kernels` to `render` fill in their fields */
   struct Affinity *affinity; /* group/affinity.c; only while kernels are lowered, else NULL */
   MemoryPlan memory;
   WeightPlan weights;
-  VEC(struct Plan *) variants; /* plans for further machines (lower/variants.c): the last has all kernels, others only those that
-                                  take most of the time */
+  VEC(struct Plan *) variants; /* plans for further machines (lower/variants.c). The last one has all kernels. The others have
+                                  only the kernels that take most of the time */
   struct Plan *whole;          /* if the graph is one of several entries: the joined plans of earlier entries; else NULL */
-  struct Plan *base;           /* the plan of which this is a variant, and whose buffers it uses; NULL: not a variant */
+  struct Plan *base;           /* for a variant: the plan from which it was made, and whose buffers it uses; NULL: not a
+                                  variant */
 } Plan;
 
 /* An option of the command line that changes what passes do. Dumps record it as it was given. */

@@ -57,8 +57,8 @@ void vec_grow(void **p, size_t *cap, size_t need, size_t elem); /* room for `nee
 void vec_sort(void *p, size_t n, size_t elem, int (*compare)(const void *, const void *));
 void vec_free(void **p);
 
-/* ---- growable text: n bytes and a NUL. The functions below append to it. p is NULL before the first of these calls. The text is
- * on the heap; sb_free frees it ---- */
+/* ---- growable text: n bytes and a NUL. p is NULL before the first call of sb_printf, sb_put or sb_puts, which append. The text
+ * is on the heap; sb_free frees it ---- */
 typedef struct Sb { char *p; size_t n, cap; } Sb;
 void sb_printf(Sb *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sb_put(Sb *s, const char *bytes, size_t n);
@@ -69,7 +69,7 @@ bool starts_with(const char *s, const char *word);
 int utf8_length(const char *s);                        /* bytes of the character at s; 0: invalid (RFC 3629) */
 
 typedef struct Ctx Ctx;
-/* ---- interned strings: equal texts have equal ids. The id of "", also of a NULL pointer with length 0, is 0 ---- */
+/* ---- interned strings: equal texts have equal ids. The id of "" is 0. s may be NULL if n is 0 ---- */
 typedef struct Interner Interner;
 uint32_t intern(Ctx *c, const char *s, size_t n);
 const char *intern_text(const Ctx *c, uint32_t id);
@@ -79,9 +79,9 @@ int word_index(const char *const *words, int n, const char *s); /* index of s in
 const char *nearest_name(const char *word, const char *const *names, size_t n); /* NULL: none is near */
 const char *did_you_mean(Arena *a, const char *word, const char *const *names, size_t n); /* "; did you mean 'NAME'?", or "" */
 
-/* ---- sizes: all products of model-supplied numbers go through these; overflow saturates ---- */
-size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses it */
-bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* false on overflow */
+/* ---- checked sizes: products of numbers that come from a model are computed by these functions ---- */
+size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses SIZE_MAX bytes */
+bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* false on overflow; the same for i64_add */
 bool i64_add(int64_t a, int64_t b, int64_t *out);
 int64_t i64_gcd(int64_t a, int64_t b);                 /* greatest common divisor, which must be below 2^63; 0 if a and b are 0 */
 static inline int64_t i64_floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); } /* m > 0 */
@@ -175,8 +175,8 @@ _Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute
 #define CHECK(x) ((x) ? (void)0 : BUG("%s", #x))
 
 /* ---- files (file.c) ---- */
-/* The contents of a regular file, in the model's arena. Fails with EX_BADMODEL if the file has more than `limit` bytes (0: no
- * limit), and with EX_NOINPUT_ if it cannot be read. Does not block on a pipe. */
+/* The contents of a regular file, in c->model. Fails with EX_BADMODEL if the file has more than `limit` bytes (0: no limit).
+ * Fails with EX_NOINPUT_ if the file is not a regular file, or cannot be read. */
 Bytes file_read(Ctx *c, const char *path, size_t limit);
 Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* a read-only mapping, which ctx_free unmaps; if c->copies, a copy */
 /* Fails if a mapped file has become shorter; must be called before results are published. */
@@ -185,7 +185,7 @@ void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* writes and calls fsync(). Returns 0, or -1 and sets errno */
 int file_write_briefly(const char *path, const void *p, size_t n); /* the same without fsync(), for files of a scratch folder */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
-/* Fails if file_replace could not write the file. Writes nothing. Long work calls it before it begins. */
+/* Fails if file_replace could not write the file, but writes nothing itself. For use before long work. */
 void file_expect(Ctx *c, const char *path);
 void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* as file_put, but an old file stays until the new one is
                                                                          complete; a device is written directly */

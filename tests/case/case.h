@@ -46,8 +46,8 @@ typedef struct Case {
   int ndims;
   const struct Tunables *tunables; /* NULL: the defaults */
   int skip;                /* number of plans to skip, counted over all machines: a child died while it ran the last of these */
-  double most;             /* most operations of an evaluation in the interpreter; 0: 50 million. An evaluation that looks for the
-                              cause of errors may take four times as many */
+  double most;             /* most operations of an evaluation in the interpreter; 0: 50 million. An evaluation that estimates
+                              rounding errors may take four times as many */
   /* A check of the exact outputs, for graphs whose results the caller knows. case_run calls it once. NULL: no such check */
   void (*judge)(struct Case *k, const Tensor *in, const Tensor *exact);
   void *arg;               /* data of the caller's functions */
@@ -58,14 +58,14 @@ typedef struct Case {
   /* set by case_run */
   int64_t count[COUNTS];
   int ran;                 /* plans for which Case.run gave the right outputs */
-  Sb failed;               /* a line for each failure; empty: there is none */
+  Sb failed;               /* all failures, on one line; empty: there is none */
   Sb refused;              /* why the model is refused, on one line */
   struct Reference *ref;   /* set while case_run runs */
 } Case;
 
 void case_run(Case *k);
 void case_free(Case *k);                         /* frees the texts of the result */
-void case_fail(Case *k, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* adds a line to Case.failed */
+void case_fail(Case *k, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* adds a failure to Case.failed */
 double tensor_value(const Tensor *t, int64_t i); /* element i */
 uint64_t next_random(uint64_t *state);           /* the next number of a random sequence */
 
