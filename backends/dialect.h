@@ -25,7 +25,7 @@ typedef struct Dialect {
   const char *truth;       /* type of a single bool in a register, 0 or 1. A vector of bools has lanes of 32 bits, 0 or -1 */
   const char *vector;      /* name of a vector type, for each type of element in registers; only $D, $E and $N are replaced */
   /* ---- constants; $a stands for the constant's digits ---- */
-  const char *i64, *u64;   /* i64: constants of that type beyond 32 bits; u64: all constants of that type */
+  const char *i64, *u64;   /* i64: constants of type i64 that exceed 32 bits; u64: all constants of type u64 */
   const char *least32, *least64; /* constants for the least i32 and the least i64 */
   const char *nearest;     /* function that rounds to a whole number, ties to even: "nearbyint" */
   const char *single;      /* suffix of math.h functions for floats: "f" or "" */
@@ -51,7 +51,7 @@ typedef struct Dialect {
    * loops over the terms of a sum; unroll[1]: before other loops, which copy. NULL: no line */
   const char *unroll[2];
   const char *barrier;     /* statement at which the threads of a block wait for each other */
-  bool parts_wait;         /* print further barriers between a launch's parts where a part has barriers, for PoCL (places.c) */
+  bool parts_wait;         /* print further barriers around the parts of a launch that have barriers, for PoCL (places.c) */
   const char *exchange;    /* the value of $a in the thread of the warp whose number is this thread's number XOR $k */
   const char *warp_kernel; /* takes the place of `kernel` if threads of a warp exchange values. $k: threads of a warp */
   /* ---- vectors ---- */

@@ -16,8 +16,8 @@ typedef struct DimRange {
 } DimRange;
 
 typedef struct LoadOptions {
-  const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. For an open
-                              dimension, the first of these names that is in `dims` counts, too: the dim_param, "#input:axis",
+  const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. An open
+                              dimension may have further names, which are looked up in this order: the dim_param, "#input:axis",
                               "#J:axis" for input number J, "all". Names with # come from the shapes of the user's data files. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
@@ -47,7 +47,7 @@ typedef struct OpForm {    /* an operator of a format, and the first and last ve
 } OpForm;
 
 typedef struct Frontend {
-  const char *name, *suffix; /* suffix: of the paths of its files, such as ".tg" */
+  const char *name, *suffix; /* suffix: how the path of a file of this format ends, such as ".tg" */
   Graph *(*load)(Ctx *c, const char *path, const LoadOptions *o);
   /* Gets operator number i of the list, which is sorted by name; operators that tgc does not read come last. Returns false if i
    * is beyond the list. NULL: the format has no versions of operators. */
@@ -74,7 +74,7 @@ void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* appends 
 typedef struct OnnxQuant OnnxQuant;             /* an opened model, in c->model; onnx_quant_close frees the rest of its memory */
 /* name: unique among the layers. op: the ONNX operator. weights: number of weights, 0 for a sum */
 typedef struct QuantLayer { const char *name, *op; int64_t weights; } QuantLayer;
-OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks);
+OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks); /* fails if the model has no layer */
 /* Returns the number of values that may be stored in 8 bits, and sets *names to their names. Calibration must observe the range
  * of each. */
 size_t onnx_quant_values(const OnnxQuant *q, const char *const **names);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session.h: a session is a struct tgc, the state of one compilation. The functions of tgc.h fill it in step by step. The
- * program tgc uses sessions, too. Its command, such as `compile`, opens a session with the program's context and options. Then
- * the command calls the functions of tgc.h, and prints what the session contains. */
+ * program tgc uses sessions, too. Its commands, such as `compile`, open a session with the program's context and options. Then
+ * they call the functions of tgc.h, and print what the session contains. */
 #ifndef TGC_SESSION_H
 #define TGC_SESSION_H
 #include "../cmd/cmd.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* growth.h: passes may use more memory to save time. A pass may know a faster form of a layer, which takes more memory. It
+/* growth.h: passes may use more memory to save time. A pass may know a faster form of a layer, which takes more memory. The pass
  * describes the form as a Growth and asks growth_allowed. If the pass then chooses the form, it calls growth_granted. The answer
  * of growth_allowed depends on --optimize, and on forms that driver.c has withdrawn. driver.c withdraws some of the granted forms
  * if the result exceeds --max-arena or --max-weights. Then driver.c compiles again: the next attempt. */
@@ -13,7 +13,7 @@ typedef enum Optimize { /* names in --optimize */
   OPTIMIZE_SPEED,          /* the arena and the weights may grow */
   OPTIMIZE_SIZE,           /* the arena may grow */
   OPTIMIZE_RAM,            /* the weights may grow */
-  OPTIMIZE_SMALL,          /* neither may grow */
+  OPTIMIZE_SMALL,          /* neither the arena nor the weights may grow */
   OPTIMIZE_COUNT
 } Optimize;
 extern const char *const optimize_name[OPTIMIZE_COUNT]; /* NULL for OPTIMIZE_AUTO */
@@ -37,11 +37,12 @@ typedef struct MemoryGoal {
 
 bool growth_allowed(const IR *ir, const Growth *g); /* whether the pass may choose this form */
 void growth_granted(const IR *ir, const Growth *g); /* records that the pass chose this form */
-/* Withdraws some of the granted forms. weights: bytes by which the weights must shrink; 0 or less: they may stay. Forms that save
- * the fewest cycles per byte go first, until their bytes suffice. arena: above 0 if the arena must shrink. Then all forms go that
- * add at least half as much as the form that adds most. WITHDRAW_SIZE: a withdrawn form must now add fewer bytes than before to
- * the memory that must shrink. WITHDRAW_LAYER: a withdrawn form must add nothing to this memory. WITHDRAW_ALL: in addition, no
- * form of any layer may add to this memory. Returns false if no granted form adds to this memory. */
+/* Withdraws some of the granted forms. weights: bytes by which the weights must shrink; 0 or less: the weights may stay. Forms
+ * that save the fewest cycles per byte go first, until the bytes of the withdrawn forms suffice. arena: above 0 if the arena must
+ * shrink. Then all forms go that add at least half as much as the form that adds most. WITHDRAW_SIZE: a withdrawn form must now
+ * add fewer bytes than before to the memory that must shrink. WITHDRAW_LAYER: a withdrawn form must add nothing to this memory.
+ * WITHDRAW_ALL: in addition, no form of any layer may add to this memory. Returns false if no granted form adds to this
+ * memory. */
 typedef enum { WITHDRAW_SIZE, WITHDRAW_LAYER, WITHDRAW_ALL } Withdrawal;
 bool growth_withdraw(MemoryGoal *m, double weights, double arena, Withdrawal how);
 void growth_free(MemoryGoal *m);

@@ -7,8 +7,9 @@
 
 /* Faults of a launch. A report names ops and threads, and for an access its buffer and element. */
 typedef enum {
-  FAULT_RACE,              /* threads of a block access an element, one of them stores, and no barrier orders them */
-  FAULT_BLOCKS,            /* threads of two blocks access an element, and one of them stores */
+  FAULT_RACE,              /* two threads of a block access an element, one access is a store, and no barrier orders the
+                              accesses */
+  FAULT_BLOCKS,            /* threads of two blocks access an element, and one access is a store */
   FAULT_DIVERGENT,         /* threads of a block wait at different barriers or in different iterations of a loop, or some have
                               ended */
   FAULT_UNWRITTEN,         /* a load of shared memory that the block has not written */

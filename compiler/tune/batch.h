@@ -57,7 +57,7 @@ const Ready *find_ready(const Batch *b); /* the incumbent's entry in Lab.ready; 
 /* Appends kernels first to first + n - 1 as C. For kernel first + I there is also a function cI that calls the kernel. The
  * functions cI have the type RunFn, and a table lists them. */
 void write_source(Batch *b, int first, int n, Sb *out);
-/* Compiles all candidates that Lab.built does not have. Reports those that the compiler refuses, and marks them as bad. */
+/* Compiles all candidates that Lab.built lacks. Reports candidates that the compiler refuses, and marks these as bad. */
 void build_all(Batch *b);
 bool take_built(Batch *b, const char *line); /* in the tuner: notes a line that build_all sent; false: another line */
 void load_libraries(Batch *b);     /* for the process that runs the code: sets b->run */
@@ -75,7 +75,7 @@ typedef struct Placed { /* a buffer of a candidate */
   void *p;
   int64_t bytes;
   MemoryLevel level;       /* the level of cache or memory in which a run is to find it */
-  bool written;            /* other kernels write it */
+  bool written;            /* other kernels write the buffer */
 } Placed;
 int64_t caches_other(const Target *t); /* bytes of further memory that caches_place accesses */
 /* Accesses n buffers and the further memory `other`, so that each buffer is then in its level */
@@ -86,7 +86,7 @@ void caches_place(const Target *t, void *other, const Placed *x, int n);
 typedef struct Course {
   void *(*begin)(Batch *b);
   double (*once)(void *self, int kernel, int repeat); /* seconds of a run: the mean of `repeat` runs, on a device the least */
-  void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold); /* the same, warm and cold (Time) */
+  void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold); /* seconds of a run, as in Time */
 } Course;
 void race_all(Batch *b, bool quick); /* times candidates that are not bad; reports crashes and hangs; quick: for the screen */
 
