@@ -98,23 +98,26 @@ enum {
   TGCRT_CPU_KNOWN = 1L << 30      /* set if the other bits are known: on x86-64, and with Linux on aarch64 and riscv64 */
 };
 uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
-/* TGCRT_CPU if one of the wanted features is known to be missing; else TGCRT_OK. For AMX, it also asks Linux for permission to
- * use the tiles. Compile all of tgcrt.c for the baseline of the architecture, so that this check runs on every CPU. */
+/* TGCRT_CPU if one of the wanted features is known to be missing; else TGCRT_OK. For AMX, the function also asks Linux for
+ * permission to use the tiles; TGCRT_CPU if Linux refuses. Compile all of tgcrt.c for the baseline of the architecture, so that
+ * this check runs on every CPU. */
 int tgcrt_cpu_check(uint32_t wanted);
 
-/* A state: a value that a model keeps from one run to the next. The memory of all states begins with a cursor for each of them, a
- * uint64_t. A state consists of blocks: `outer` is their number, and `block` the size of each. The first block begins `at` bytes
- * from the beginning of that memory. In each block, the state's value is the `keep` bytes from cursor * step on. Each run adds 1
- * to the cursor. When the cursor reaches `slots`, it becomes 0. Some states are windows, to which each run appends entries. When
- * the cursor of a window becomes 0, the window's value is copied to the beginning of each block. */
+/* A state: a value that a model keeps from one run to the next. The memory of all states begins with a uint64_t for each state,
+ * its cursor. A state consists of blocks: `outer` is the number of blocks, and `block` the size of a block. The first block
+ * begins `at` bytes from the beginning of the memory of all states. In each block, the state's value is the `keep` bytes from
+ * cursor * step on. Each run adds 1 to the cursor. When the cursor reaches `slots`, it becomes 0. Some states are windows, to
+ * which each run appends entries. When the cursor of a window becomes 0, the window's value is copied to the beginning of each
+ * block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
   size_t init;        /* offset in the weights of the value before the first run; (size_t)-1: zeros */
 } tgcrt_state;
 
-/* The bundle's own functions call these, after they have checked their arguments. t: the n states of the model; s: the memory of
- * all states; k: number of one state. `reset` sets all states to their first values. `advance` moves all cursors after a run.
- * `load` sets all states to `saved`, a copy of s. `get` copies the value of state k to `value`, and `put` sets it to `value`. */
+/* The bundle's own functions call these functions, after they have checked their arguments. t: the n states of the model; s: the
+ * memory of all states; k: number of one state. `reset` sets all states to their first values. `advance` moves all cursors after
+ * a run. `load` sets all states to `saved`, a copy of s. `get` copies the value of state k to `value`, and `put` sets the value
+ * of state k to `value`. */
 void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights);
 void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s);
 int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes);

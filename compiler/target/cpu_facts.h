@@ -30,8 +30,8 @@ void cpu_assume(CpuFacts *f, const Target *t);                  /* fills in unkn
 const CpuFacts *cpu_facts_of(const Target *t, CpuFacts *assumed); /* t->facts; if NULL, *assumed, filled in by the rules */
 bool fact_is_size(Fact f);                                      /* the fact is the size of a cache, which is not rounded */
 double two_digits(double v);                                    /* rounded to two significant digits */
-/* cpu_print writes the facts as text, one a line. cpu_parse reads such a text, and assumes facts that the text lacks. NULL:
- * *why says what is wrong. */
+/* cpu_print writes the facts as text, one fact a line. cpu_parse reads such a text, and fills in facts that the text lacks by
+ * their rules. If cpu_parse returns NULL, *why says what is wrong. */
 void cpu_print(const CpuFacts *f, Sb *out);
 const CpuFacts *cpu_parse(Arena *a, const char *text, const char **why);
 /* A copy of t whose `facts` are f, and whose cache sizes are those in f. cost/cpu_rates.c computes rates from facts. */

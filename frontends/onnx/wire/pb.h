@@ -13,7 +13,7 @@
 /* Fails if the file seems to have another format: an archive, a web page, another kind of model. */
 void wire_guess(Ctx *c, const char *path);
 
-/* The bytes of a file, in c->model. A large file is mapped. */
+/* The bytes of a file, in c->model; a large file is mapped. Records the file as the model's file (source_add). */
 Bytes wire_read(Ctx *c, const char *path);
 
 /* Unpacks the message of this type in b. First scans b, and fails if the nesting or the memory would exceed its limit.
