@@ -291,7 +291,7 @@ void interpret(Ctx *c, const Options *o, const Graph *g, size_t steps, bool exac
 bool interpret_once(Ctx *c, const Options *o, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
 
 /* ---- interpret_device.c ---- */
-/* Makes `steps` runs of a plan for a device in the interpreter of programs. in and out are those of plan_execute. Returns an
+/* Makes `steps` runs of a plan for a device in the interpreter of programs. in, out: as for plan_execute. Returns an
  * array with a report for each launch that has a fault; the caller releases it. */
 json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, const Tensor *in, Tensor *out);
 
@@ -301,7 +301,7 @@ json_t *json_report(const char *verb, const char *model); /* an object with the 
 void json_print(json_t *j);                               /* prints j on stdout and releases it */
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1,3,224,224]" */
 const char *strings_text(Ctx *c, int rank, const int64_t *dims); /* "string[2,3]"; the last of dims, the bytes, is left out */
-const char *string_text(Ctx *c, const Tensor *t, int64_t i);  /* string i of t in quotes, for people; long ones are cut */
+const char *string_text(Ctx *c, const Tensor *t, int64_t i);  /* string i of t in quotes, for people; long strings are cut */
 void print_name(const char *s);                           /* prints s on stdout; control characters become '?' */
 
 /* ---- resume.c: dumps ---- */
@@ -490,7 +490,7 @@ const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratc
  * machine is to blame. */
 const char *shared_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const char *name, const char *cflags,
                           const Target *t, const Texts *more);
-/* Tries the compiler on a few lines of plain C for t. compiler NULL: the one that the variable CC names, or else cc. kind:
+/* Tries the compiler on a few lines of plain C for t. compiler NULL: the compiler that the variable CC names, or else cc. kind:
  * options for the kind of output, such as "-c -fPIC". Returns 0, or else an exit code, and *why gets the reason. */
 int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *kind, const char *cflags,
                    const Target *t, const char **why);
@@ -516,8 +516,8 @@ const char *audited_object(Ctx *c, const Options *o, const char *dir, const char
 int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why);
 /* Lets Graphviz draw the graph in the file `from` as SVG into the file `to`. Returns as symbols_list does. */
 int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why);
-/* Links the bytes of an object file into a shared library named soname. If `module` is true, links them into a module of
- * WebAssembly instead. arg: a Linking. Fails with EX_MISSING if no linker is installed. */
+/* Links the bytes of an object file into a shared library named soname. If `module` is true, the result is a module
+ * of WebAssembly instead. arg: a Linking. Fails with EX_MISSING if no linker is installed. */
 typedef struct Linking { const Options *o; const char *scratch, *soname; bool module; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
@@ -592,7 +592,7 @@ int model_open(const char *dir, const char *so, const Interface *f, int threads,
 
 /* ---- measure.c: child processes that time something on request ---- */
 typedef VEC(double) Reals;                                /* a list of numbers; VEC_FREE frees it */
-typedef struct Worker {                                   /* such a child process */
+typedef struct Worker {                                   /* a child process that times something */
   pid_t pid;
   int to, from;                                           /* pipes. to: for the parent's request lines; from: for the child's
                                                              answer lines */
@@ -666,7 +666,7 @@ typedef struct Layers { Layer *p; size_t n; bool loops; } Layers; /* loops: a lo
 Layers layers_of_plan(const Plan *p);
 Layers layers_of_manifest(Ctx *c, const json_t *manifest);
 const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* the first `most` nodes of the kernel as one text */
-json_t *layer_nodes_json(const Layer *l);                 /* all of them as a JSON array; the caller releases it */
+json_t *layer_nodes_json(const Layer *l);                 /* all its nodes as a JSON array; the caller releases it */
 
 typedef struct Life { int first, last; } Life;            /* first and last kernel that access a buffer; -1: none does */
 Life *buffer_lives(const Plan *p);                        /* by buffer of the plan */
@@ -706,7 +706,7 @@ typedef struct Diff {
 } Diff;
 Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double atol);
 /* The largest absolute error of the reference data `want` against the exact result. Infinity if rounding in a deep network does
- * not explain it (f32: above 5e-5 of the largest element). precision: the type in which the reference was computed. */
+ * not explain the error (f32: above 5e-5 of the largest element). precision: the type in which the reference was computed. */
 double reference_error(const Tensor *want, const Tensor *exact, DType precision);
 
 /* ---- rounding.c: by how much roundings may move an output ---- */
@@ -763,8 +763,8 @@ void checks_free(Checks *k);
 void xml_text(Sb *s, const char *text);
 
 /* ---- dot.c: a plan as text for Graphviz ---- */
-/* Node `to` of the model reads a value that node `from` computes. Both are indices into IR.origins, the list of the model's
- * nodes. */
+/* Node `to` of the model reads a value that node `from` computes. from, to: indices into IR.origins, the list of the model's
+ * nodes */
 typedef struct NodeEdge { uint32_t from, to; } NodeEdge;
 typedef VEC(NodeEdge) NodeEdges;
 void node_edges(const Graph *g, NodeEdges *out);          /* to be called before passes change g; VEC_FREE frees *out */

@@ -7,7 +7,8 @@
 #define TGCRT_H
 #include <stddef.h>
 #include <stdint.h>
-/* TGCRT_FREESTANDING leaves out files and threads. It is set if the compiler defines no macro of an operating system. */
+/* TGCRT_FREESTANDING leaves out files and threads. The next lines define it if the compiler has no macro of an operating
+ * system. */
 #if !defined TGCRT_FREESTANDING && !defined __unix__ && !defined __APPLE__ && !defined _WIN32 && !defined __wasi__
 #define TGCRT_FREESTANDING
 #endif
@@ -30,10 +31,10 @@ enum {
   TGCRT_UNREADY = 4,  /* NAME_init of this model has not initialised the context */
   TGCRT_INDEX = 5,    /* a value used as an index was out of range and has been clamped */
   TGCRT_FILE = 6,     /* a file cannot be read, or is not what was expected */
-  TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions the model was compiled for */
+  TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions that the model was compiled for */
   TGCRT_STATE = 8,    /* no state has that number, or the saved state is not of this model */
   TGCRT_THREADS = 9,  /* a thread cannot be started */
-  TGCRT_DIGEST = 10,  /* the weights have another SHA-256 than those that the model was compiled with */
+  TGCRT_DIGEST = 10,  /* by their SHA-256, the weights are not those that the model was compiled with */
   /* the next six come from bundles for devices only (tgcrt_device.h) */
   TGCRT_DRIVER = 11,  /* the driver's library is missing, or lacks a needed function */
   TGCRT_DEVICE = 12,  /* there is no such device, or it lacks what the model needs */
@@ -42,7 +43,7 @@ enum {
   TGCRT_LOST = 15,    /* the device or its queue failed: the context is unusable until NAME_close and NAME_init */
   TGCRT_BUSY = 16,    /* the time limit has passed, but the device still works */
   TGCRT_SIZE = 17,    /* a size is outside of the range that the model was compiled for */
-  TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for; the outputs have the first ones */
+  TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for; the outputs have the first rows */
 };
 #define TGCRT_ALIGN 64 /* alignment of the arena and of the weights, in bytes */
 /* The next address behind p that is a multiple of TGCRT_ALIGN. So the memory at p must be TGCRT_ALIGN bytes larger than
@@ -144,8 +145,8 @@ typedef struct tgcrt_executor {
   void *self;
 } tgcrt_executor;
 
-/* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are threads - 1 workers and the thread
- * that calls NAME_run. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until it is stopped.
+/* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are the thread that calls NAME_run and
+ * `threads` - 1 workers. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until it is stopped.
  * Contexts may share a pool. If the pool is busy with another run, a run uses the calling thread only; so does a run that is
  * started from a task of this pool. The macro TGCRT_SINGLE leaves pools out. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE

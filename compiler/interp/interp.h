@@ -6,11 +6,11 @@
 #include "../ir/ir.h"
 
 /* Evaluates outputs[0..n) of a graph. inputs[slot] are dense tensors of the PARAMs' types and shapes. Results are dense and
- * allocated in the arena `a`. Large views, such as the im2col of a convolution, are never materialized.
- * with_double: f32, f16 and bf16 are computed and kept in double, and rounded once at the end (the accurate reference).
- * Otherwise each op rounds to its type, but reductions of floats accumulate in double and round once. A product that only a
- * REDUCE(ADD) uses is summed unrounded, as a multiply-add does. IR.half_steps changes this for sums of halves.
- * steps: greatest number of scalar evaluations, 0: no limit. False if it is exceeded. */
+ * allocated in the arena `a`. Large views, such as the im2col of a convolution, are never materialized. with_double: f32, f16 and
+ * bf16 are computed and kept in double, and rounded once at the end (the accurate reference). Otherwise each op rounds to its
+ * type, but reductions of floats accumulate in double and round once. A product that only a REDUCE(ADD) uses is summed unrounded,
+ * as a multiply-add does. If IR.half_steps is set, a sum of halves is rounded to a half after each product. steps: greatest
+ * number of scalar evaluations, 0: no limit. Returns false if the limit is exceeded. */
 bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs, Arena *a, bool with_double,
                   int64_t steps, Tensor *results);
 

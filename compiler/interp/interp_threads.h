@@ -51,8 +51,8 @@ typedef struct ThreadOrder { OrderKind kind; uint64_t seed; int warp; } ThreadOr
 void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
                    LaunchReport *r);
 
-/* Traffic of a launch, all blocks together. It is extrapolated from some blocks of each part, and a few iterations of their
- * loops. Values are not computed: an index that depends on loaded data counts as 0. */
+/* Traffic of a launch, all blocks together. The traffic is extrapolated from some blocks of each part, and from a few iterations
+ * of the loops. Values are not computed: an index that depends on loaded data counts as 0. */
 typedef struct LaunchTraffic {
   int warp;                /* threads per request; 32 if the device does not say */
   double requests, sectors, bytes;   /* global memory; bytes: size of the sectors */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dot_ops.h: reductions by dot-product and matrix instructions (target/isa_ops.h). Such an instruction has a sum for each pair of
- * a row of operand x and a lane of operand y. To this sum it adds the products of the row's and the lane's elements. A group is
- * the contiguous elements of a row or lane that the instruction multiplies at a time. OP_DOT takes one row and one group; OP_MMA
- * takes tiles of rows and groups. */
+ * a row of operand x and a lane of operand y. The instruction adds the products of the row's and the lane's elements to this sum.
+ * A group is the contiguous elements of a row or lane that the instruction multiplies at a time. OP_DOT takes one row and one
+ * group; OP_MMA takes tiles of rows and groups. */
 #ifndef TGC_DOT_OPS_H
 #define TGC_DOT_OPS_H
 #include "../target/isa_ops.h"
@@ -10,7 +10,8 @@
 
 /* NULL if the instruction can compute the reduction over r, taking values of r in groups; otherwise the reason why not */
 const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref r);
-const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* best one without tiles, and its range; NULL: none */
+const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* the best instruction without tiles, and its range; NULL:
+                                                                          none */
 /* Returns the RED over r; load[0], load[1]: its loads of x and y. isa_op_refuses must have accepted r. */
 Ref isa_op_operands(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref load[2]);
 

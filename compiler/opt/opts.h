@@ -128,7 +128,7 @@ Opts device_opts(IR *ir, Ref nest, const Target *t);
 int device_best(IR *ir, Ref nest, const Target *t, int room, Opts *out);
 
 /* ---- peel.c ---- */
-const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* why r may not be peeled; NULL: it may be */
+const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* why r may not be peeled; NULL: r may be peeled */
 /* Returns the interior, and changes o to name the interior's ranges. Appends the nests of the borders to `borders` */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);
 void peel_state(Plan *p, Kernel *k, size_t at);             /* replaces k->states.p[at] by the interior, with borders behind it */

@@ -21,8 +21,8 @@ typedef struct NestSchedule {
  * list. */
 typedef struct NestState {
   Ref nest;
-  int depth;               /* 0: the nest comes from a canonical nest. Else it was cut from the last nest before it in the list
-                              that has a smaller depth */
+  int depth;               /* 0: the nest comes from a canonical nest. Else it was cut from an earlier nest of the list: the last
+                              one with a smaller depth */
   struct Opts *opts;       /* opt/opts.h: opts still to be applied; in ir->ctx->model */
   int kept;                /* number of outermost ranges that stay outermost when opts order the loops */
   Ref panel[3];            /* the parts into which tiles split the range Opts.staged: [0] loop, [1] copies, [2] lanes; 0: none */
@@ -60,8 +60,8 @@ typedef struct Kernel {
   const char *schedule;    /* text of all opts, nest after nest */
   VEC(NestSchedule) nests; /* canonical nests; they get their schedules in the step `schedule` */
   VEC(NestState) states;   /* current nests, from the step `schedule` to `programs` */
-  int as;                  /* 1 + number of an earlier kernel; this kernel differs from it only in its buffers. Steps skip this
-                              kernel until the step `reuse` copies the earlier kernel's nests. 0: none */
+  int as;                  /* 1 + number of an earlier kernel that has the same nests on other buffers. Steps skip this kernel
+                              until the step `reuse` copies the earlier kernel's nests. 0: none */
   const Ref *buffers;      /* BUFFERs of this kernel, from the step `match`. If `as` is set, buffers[i] replaces buffers[i] of the
                               earlier kernel */
   int nbuffers;
@@ -98,7 +98,7 @@ typedef struct Kernel {
 
 /* A weight packed for a kernel into buffer `buf`. tensor: index in IR.tensors. The index of an element of the buffer has the
  * digits digit[0..n) in the mixed radix extent[]. If closed + the sum of digit[i] * gate[i] >= 0, the element is 0 (padding).
- * Else the element is that of the tensor at base + the sum of digit[i] * coef[i]. */
+ * Else it is the tensor's element number base + the sum of digit[i] * coef[i]. */
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
 /* Memory of a state: `outer` blocks of `block` bytes. In each block, the `keep` bytes from cursor * step on are the state's
@@ -229,10 +229,10 @@ static inline int64_t calls_of_loop(const Kernel *k) { return k->until ? 2 : k->
  * of a run. */
 void plan_loop_calls(Plan *p);
 /* A jump from call `at` to call `to` (jumps.c). A run that comes to call `at` reads the byte at offset `flag` of the arena. If
- * `zero` is true, the run jumps if the byte is 0; else it jumps if the byte is not 0. most: 0 if the jump leads forward. If the
- * jump leads back, the calls that it repeats run at most this often, the first time included. next: number of the jump to look at
- * after this jump was taken. by: if not 0, the jump stands at call `at` + by * the size in row `flag` of IR.sizes. There each run
- * jumps, without reading a byte. */
+ * `zero` is true, the run jumps if the byte is 0; else the run jumps if the byte is not 0. most: 0 if the jump leads forward. If
+ * the jump leads back, the calls that it repeats run at most this often, the first time included. next: number of the jump to
+ * look at after this jump was taken. by: if not 0, the jump stands at call `at` + by * the size in row `flag` of IR.sizes. There
+ * each run jumps, without reading a byte. */
 typedef struct Jump { size_t at, to, next, by; bool zero; int64_t flag, most; } Jump;
 typedef VEC(Jump) Jumps;
 /* The jumps of a plan after plan_loop_calls, in the order of `at`. A run looks at the jumps of one call one after another. The

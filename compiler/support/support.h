@@ -42,7 +42,7 @@ const char *count_noun(Arena *a, int64_t n, const char *noun); /* "1 kernel", "2
 void arena_free(Arena *a);                            /* frees all memory of the arena, which can then be used again */
 #define ARENA_NEW(a, T, n) ((T *)arena_alloc((a), size_mul(sizeof(T), (size_t)(n))))
 
-/* As malloc, calloc and realloc. If memory is lacking, they call out_of_memory and do not return. */
+/* As malloc, calloc and realloc. If memory is lacking, these functions call out_of_memory and do not return. */
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t n, size_t bytes); /* zeroed */
 void *xrealloc(void *p, size_t bytes);
@@ -134,7 +134,7 @@ struct Ctx {
   bool over_progress;   /* err is a terminal: each message first erases the progress line */
   bool colored;         /* messages to err have colours */
   Interner *warned;     /* the warnings so far: each is printed once */
-  /* Called often during long work, unless it is NULL. stage: the current part of the work, or "". share: how much of the work is
+  /* Called often during long work; may be NULL. stage: the current part of the work, or "". share: how much of the work is
    * done, 0 to 1; negative: not known */
   void (*progress)(void *arg, const char *stage, double share);
   void *progress_arg;
@@ -159,7 +159,8 @@ int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
 
 /* Messages begin in lower case and end without full stop. They first say what is wrong, and quote names. Control characters are
  * escaped here, so callers may print strings of the model. A warning that was given before is not printed again. */
-/* Prints a message that is no error. A warning is about the input; a note is not. If c->quiet is set, both are dropped. */
+/* Prints a message that is no error. A warning is about the input; a note is not. If c->quiet is set, warnings and notes
+ * are dropped. */
 void note(Ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Writes a message as a record: a line of JSON. fmt: the format that the text was made from. code: an exit code, or a value of
  * this enum */

@@ -30,7 +30,7 @@ void cpu_assume(CpuFacts *f, const Target *t);                  /* fills in unkn
 const CpuFacts *cpu_facts_of(const Target *t, CpuFacts *assumed); /* t->facts; if NULL, *assumed, filled in by the rules */
 bool fact_is_size(Fact f);                                      /* the fact is the size of a cache, which is not rounded */
 double two_digits(double v);                                    /* rounded to two significant digits */
-/* cpu_print writes the facts as text, one fact a line. cpu_parse reads such a text, and fills in facts that the text lacks by
+/* cpu_print writes the facts as text, one fact a line. cpu_parse reads such a text; missing facts follow from
  * their rules. If cpu_parse returns NULL, *why says what is wrong. */
 void cpu_print(const CpuFacts *f, Sb *out);
 const CpuFacts *cpu_parse(Arena *a, const char *text, const char **why);

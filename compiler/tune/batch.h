@@ -86,7 +86,7 @@ void caches_place(const Target *t, void *other, const Placed *x, int n);
 typedef struct Course {
   void *(*begin)(Batch *b);
   double (*once)(void *self, int kernel, int repeat); /* seconds of a run: the mean of `repeat` runs, on a device the least */
-  void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold); /* seconds of a run, as in Time */
+  void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold); /* seconds of a warm and of a cold run */
 } Course;
 void race_all(Batch *b, bool quick); /* times candidates that are not bad; reports crashes and hangs; quick: for the screen */
 

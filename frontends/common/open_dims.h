@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open_dims.h: open dimensions of inputs: those to which neither the model nor the user gives a size. */
+/* open_dims.h: open dimensions, which are dimensions of inputs without a size from the model or from the user. */
 #ifndef TGC_OPEN_DIMS_H
 #define TGC_OPEN_DIMS_H
 #include "../../compiler/ir/ir.h"
@@ -19,8 +19,9 @@ void open_dims_add(Ctx *c, OpenDims *d, Pos at, const char *name, bool has_name,
 /* Fails with EX_BADMODEL. The message has a command line that sets all open dimensions. command: the user's command line, or
  * NULL */
 _Noreturn void open_dims_refuse(Ctx *c, const OpenDims *d, const char *command);
-/* Does nothing if no dimension is open. If the open ones can only be the batch, warns that the batch becomes 1; else calls
- * open_dims_refuse. The batch is axis 0 of every input of floats. It has no name, or one name that does not suggest a length.
+/* Does nothing if no dimension is open. If the open dimensions can only be the batch, warns that the batch becomes 1; else calls
+ * open_dims_refuse. The batch is axis 0 of every input of floats. These axes have no names, or all have one name, which must not
+ * suggest a length.
  * floats: the number of the model's inputs of floats */
 void open_dims_settle(Ctx *c, const OpenDims *d, int floats, const char *command);
 #endif

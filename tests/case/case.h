@@ -79,8 +79,8 @@ typedef struct Cases {
   int64_t memory;          /* most bytes of a child; 0: no limit */
   void *arg;
 } Cases;
-/* Runs the cases. For each it prints a line "ID status label|counts|text". status: ok, fail or refused. counts: the numbers of
- * Case.count. text: Case.failed or Case.refused. Returns false if a case failed. */
+/* Runs the cases, and prints a line "ID status label|counts|text" for each case. status: ok, fail or refused. counts: the numbers
+ * of Case.count. text: Case.failed or Case.refused. Returns false if a case failed. */
 bool cases_run(Cases *s);
 void case_report(const Case *k, const char *label, Sb *line); /* appends the part of a case's line that follows its ID */
 #endif

@@ -29,7 +29,7 @@ static Places places_of(const Plan *p) {
   return m;
 }
 
-/* writes argument i of a call of kernel k: a pointer to its buffer i */
+/* writes argument i of a call of kernel k: a pointer to the kernel's buffer i */
 static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *o) {
   const Dialect *l = p->in->backend->dialect;
   const Kernel *x = &p->kernels.p[k];

@@ -49,5 +49,5 @@ template <class... A, size_t... I> static void apply(void (*f)(A...), void **p, 
 template <class... A> static void apply(void (*f)(A...), void **p) { apply(f, p, std::index_sequence_for<A...>{}); }
 template <class... A> static constexpr size_t count(void (*)(A...)) { return sizeof...(A); }
 } // namespace shim
-/* the ShimKernel for kernel k. barriers: 1 if it has barriers or shuffles */
+/* the ShimKernel for kernel k. barriers: 1 if the kernel has barriers or shuffles */
 #define SHIM_KERNEL(k, barriers) { #k, [](void **p) { shim::apply(k, p); }, shim::count(k), barriers }
