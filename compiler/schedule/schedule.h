@@ -97,8 +97,8 @@ typedef struct Kernel {
 } Kernel;
 
 /* A weight packed for a kernel into buffer `buf`. tensor: index in IR.tensors. The index of an element of the buffer has the
- * digits digit[0..n) in the mixed radix extent[]. If closed + the sum of digit[i] * gate[i] >= 0, the element is 0 (padding).
- * Else it is the tensor's element number base + the sum of digit[i] * coef[i]. */
+ * digits digit[0..n) in the mixed radix extent[], the lowest digit last. If closed + the sum of digit[i] * gate[i] >= 0, the
+ * element is 0 (padding). Else it is the tensor's element number base + the sum of digit[i] * coef[i]. */
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
 /* Memory of a state: `outer` blocks of `block` bytes. In each block, the `keep` bytes from cursor * step on are the state's

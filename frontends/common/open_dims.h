@@ -21,7 +21,6 @@ void open_dims_add(Ctx *c, OpenDims *d, Pos at, const char *name, bool has_name,
 _Noreturn void open_dims_refuse(Ctx *c, const OpenDims *d, const char *command);
 /* Does nothing if no dimension is open. If the open dimensions can only be the batch, warns that the batch becomes 1; else calls
  * open_dims_refuse. The batch is axis 0 of every input of floats. These axes have no names, or all have one name, which must not
- * suggest a length.
- * floats: the number of the model's inputs of floats */
+ * suggest a length. floats: the number of the model's inputs of floats */
 void open_dims_settle(Ctx *c, const OpenDims *d, int floats, const char *command);
 #endif
