@@ -5,7 +5,7 @@
  * Most fields of the table are forms. A form is text in which these words are replaced:
  *   $T  the type of the result      $E  type of an element      $H  the type with half the lanes    $S  suffix of names: f32x8
  *   $U  unsigned integers of the width of $T    $I  signed integers of that width     $F  float element of that width
- *   $B  number of bits of an element    $N  number of lanes     $P  2 * $N   $Q  4 * $N    $L  numbers of the lanes: 0, 1, 2
+ *   $B  number of bits of an element    $N  number of lanes     $P  2 * $N   $Q  4 * $N    $L  numbers of the lanes: 0, 1, ...
  *   $D  the IR's name of an element's type     $M(sqrt)  the name in math.h of this function for the type: sqrtf for float
  *   $(i64)  the type with this name in the IR
  * Forms of expressions, but not of helpers, also have these:

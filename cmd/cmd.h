@@ -45,7 +45,8 @@ typedef struct Options {
   Verb verb;
   uint64_t given[3];           /* a bit for each row of options.h: the option was given */
   char *const *words;           /* the command line, with the program first */
-  const char *model, *other;   /* model: the first argument that is no option, such as a model or a bundle; other: the second */
+  const char *model, *other;   /* the words behind the verb that are no options. model: the first word, such as a model
+                                  or a bundle; other: the second word */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
@@ -204,12 +205,12 @@ const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, cons
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU; its facts go to the tuner's store, too */
-/* Compares DEFAULT_ISA with this CPU, if the code is for DEFAULT_ISA because no option chose a machine. If this CPU lacks
- * features or has further ones, prints a line on stderr that names them. For the verb `run`, only features that this CPU lacks
- * count. */
+/* For code that is for DEFAULT_ISA because no option chose a machine: compares DEFAULT_ISA with this CPU. If this CPU lacks
+ * features of DEFAULT_ISA, prints a line on stderr that names them. If this CPU lacks none but has further features, prints a
+ * line that names these, except for the verb `run`. With -q, prints nothing. */
 void machine_tell_default(Ctx *c, const Options *o);
-/* For verbs that time code: calls machine_tell_default. Then measures this CPU if --isa=native needs the facts of this CPU and
- * the store lacks the facts */
+/* For verbs that time code: calls machine_tell_default. Then, with --isa=native, measures this CPU if the store lacks the CPU's
+ * facts. Does not measure if --machine or --no-tune-store is given */
 void machine_prepare(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
@@ -261,8 +262,8 @@ const char *first_range(const Options *o);             /* value of the first --d
 Symbols ranges_of_dims(Ctx *c, const Options *o);      /* all ranges that --dim gives */
 int runs_of_size(const char *text);                    /* number of runs that a value of --size asks for; 0: the value is wrong */
 /* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call. Exception: if --dim
- * has a range, the verb `verify` makes usual_runs, if none of --data, --input, --outputs and --json is given. Returns the last
- * exit code that is not 0; 0 if all are 0. */
+ * has a range, the verb `verify` makes usual_runs, if none of --data, --input, --outputs and --json is given. Fails if there are
+ * several runs and --json is given. Returns the last exit code that is not 0; 0 if all are 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
 /* Adds runs to the list, as values of --size. In one run all sizes are the least of their ranges, in others the middle, typical
  * or greatest ones. With several ranges there is one more run for each range: its size is the least, and all other sizes are the
@@ -470,7 +471,7 @@ struct Interface {                                        /* facts that a caller
 /* Reads manifest.json of the bundle in dir. --entry and --size choose an entry and the sizes. Fails if the manifest is no good,
  * or if one of these options or --device does not fit the bundle. */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
-void interface_at(Interface *f, const int64_t *run); /* sets f->sizes, and the extents that depend on them */
+void interface_at(Interface *f, const int64_t *run); /* sets f->sizes to `run`, and the shapes of f->inputs and f->outputs */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);                    /* whether the path is a folder, since only bundles are folders */
 /* Fails if the weights file differs from the digest in the manifest. Embedded weights are not checked. */
@@ -539,7 +540,7 @@ bool is_foreign(const Target *t);                         /* whether t has anoth
 /* The cross compiler to use for t. NULL if t is not foreign or the variable CC is set: then use the compiler that CC names, or
  * else cc. Fails with EX_MISSING if a cross compiler is needed and none is installed. */
 const char *compiler_for(Ctx *c, const Target *t);
-Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: unknown to tgc */
+Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: not known */
 const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* predict.c: facts of the CPU for which times are predicted */
 const ProgramTime *predict_ms(Ctx *c, const Plan *p);     /* predict.c: by kernel, predicted ms on one core */
 json_t *predicted_json(const ProgramTime *ms);            /* predict.c: one kernel's prediction; the caller releases it */
@@ -553,7 +554,7 @@ void drivers_print(Ctx *c, const Options *o, const json_t *list, const json_t *w
 
 /* ---- emulate.c ---- */
 /* Like bundle_execute, but runs a bundle for another architecture in an emulator. Fails with EX_MISSING if no emulator is
- * installed, if `steps` is above 1, or if f is for one entry. */
+ * installed, or for a machine without an operating system. Fails, too, if `steps` is above 1 or f is for one entry. */
 void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Arch arch, size_t steps,
                     const Tensor *in, Tensor *out);
 
@@ -583,7 +584,8 @@ typedef struct Loaded {
   int (*run)(void *ctx, const void *const *in, void *const *out); /* returns a status of tgcrt.h */
   int (*set_sizes)(void *ctx, const int64_t *sizes);      /* NULL: a bundle for one size */
   const int64_t *again; /* the sizes to set before each run that is measured, since states grow; NULL: none are set */
-  double map_ms, init_ms;                                 /* ms to map the weights, and ms to open the device and in NAME_init */
+  double map_ms, init_ms;                                 /* map_ms: ms to map the weights. init_ms: ms to open the device, to run
+                                                             NAME_init and to set sizes */
 } Loaded;
 int model_again(const Loaded *m, const void *const *in, void *const *out); /* sets `again`, then runs; returns a status */
 /* Loads the shared object `so` of the bundle in dir. threads: number of threads that share a run; 0 and 1: the calling thread
@@ -662,7 +664,8 @@ typedef struct Layer {                                    /* one kernel */
   const char *const *nodes;                               /* "node 17 'conv1' (Conv, opset 11)" */
   size_t nnodes, launches;                                /* launches: on a device */
 } Layer;
-typedef struct Layers { Layer *p; size_t n; bool loops; } Layers; /* loops: a loop of the model runs some kernels several times */
+/* loops: a loop of the model runs some kernels several times; only layers_of_manifest sets `loops` */
+typedef struct Layers { Layer *p; size_t n; bool loops; } Layers;
 Layers layers_of_plan(const Plan *p);
 Layers layers_of_manifest(Ctx *c, const json_t *manifest);
 const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* the first `most` nodes of the kernel as one text */
@@ -690,7 +693,8 @@ typedef struct Timing {
   double total, foreign;                                  /* total: median ms of a run; foreign: as load_foreign gives it */
   Peak peak;                                              /* 0: not known */
 } Timing;
-/* Builds the bundle in dir and times its kernels on the inputs `in`, for --runs runs or --seconds. */
+/* Builds the bundle in dir and times its kernels on the inputs `in`. Makes --runs runs. Without --runs, makes as many runs as fit
+ * in --seconds, but at most 1000. */
 void timing_run(Ctx *c, const Options *o, Timing *t, const char *dir, const char *scratch, const Tensor *in);
 const double *stamps_of(const Timing *t, size_t run);     /* the stamps of the run with this number */
 void timing_end(Timing *t);                               /* ends the worker and frees t->f */
@@ -789,7 +793,7 @@ typedef struct Function {
 typedef struct FunctionCall { size_t from, to; } FunctionCall; /* indices of functions */
 /* recursive, unbounded: callgraph_bound met a recursion, or a frame without a bound. follow: the argument of callgraph_bound */
 typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
-void callgraph_read(Ctx *c, CallGraph *g, const char *path); /* adds the functions of a file that gcc wrote (audited_object) */
+void callgraph_read(Ctx *c, CallGraph *g, const char *path); /* adds functions and calls from a file of gcc (audited_object) */
 /* Reads a file of x86-64 assembly. Adds to Function.bytes the bytes that a function skips to align its frame. */
 void callgraph_read_code(Ctx *c, CallGraph *g, const char *path);
 /* Bytes of stack on the deepest call path from the function `entry`; -1: gcc compiled no such function. follow: a call by pointer
@@ -811,11 +815,11 @@ const char *limits_parse(Arena *a, const char *text, bool tolerance, Measures *l
 bool limits_read(Ctx *c, const Options *o, Measures *limits, Measures *old, const char **machine);
 /* Whether the value of one quantity (LIMIT_) in m is within its limit, and within the tolerance above its old value */
 bool limits_hold(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, int quantity);
-/* Adds a check for each limit, and for each old value */
+/* Adds a check for each limit, and for each old value whose quantity is known in m. Fails if a limit's quantity is not known */
 void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, Checks *k);
 
 /* ---- compare.c ---- */
-/* For a run on the inputs `in` whose outputs are wrong: prints the nodes that may be the cause, the likeliest first. With --json,
- * the nodes go into the report instead. */
+/* For a run on the inputs `in` whose outputs are wrong: adds the nodes that may be the cause to the report, the likeliest first.
+ * Without --json, also prints these nodes. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif

@@ -12,9 +12,9 @@
  * - FLAG: none
  * - TEXT: a text; if the option is repeated, the last value counts
  * - LIST: a text; if the option is repeated, all values count
- * - SIZE: an integer, which may end with k, M or G for powers of 1024
+ * - SIZE: an integer of at least 0, which may end with k, M or G for powers of 1024
  * - COUNT: a SIZE of at least 1
- * - REAL: a real number
+ * - REAL: a real number of at least 0
  * - MAYBE: a text behind '=', or nothing, which stands for "yes"
  *
  * In the help, a value in parentheses is the default. */

@@ -18,7 +18,8 @@ typedef struct DimRange {
 typedef struct LoadOptions {
   const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. An open
                               dimension may have further names, which are looked up in this order: the dim_param, "#input:axis",
-                              "#J:axis" for input number J, "all". Names with # come from the shapes of the user's data files. */
+                              "#J:axis" for input number J, "all". Names with # come from the shapes of the user's data files.
+                              Before "all", the names with # of other dimensions with the same dim_param are looked up. */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded: runs report no index out of range (--no-index-status) */
@@ -88,6 +89,7 @@ size_t onnx_quant_write(OnnxQuant *q, const float (*range)[2], const bool *in8, 
  * one more input, a switch, which selects 8 bits or floats. The outputs are those of the quantised model, except that sums may be
  * added in another order. */
 void onnx_quant_switched(OnnxQuant *q, const float (*range)[2], Sb *out);
-void onnx_quant_switches(const OnnxQuant *q, const bool *in8, bool *out); /* out: the values of the switches for the choice in8 */
+/* out: the switches for the choice in8, first those of the layers, then those of the values */
+void onnx_quant_switches(const OnnxQuant *q, const bool *in8, bool *out);
 void onnx_quant_close(OnnxQuant *q);            /* frees the memory that is not in c->model */
 #endif

@@ -107,9 +107,9 @@ int tgcrt_cpu_check(uint32_t wanted);
 /* A state: a value that a model keeps from one run to the next. The memory of all states begins with a uint64_t for each state,
  * its cursor. A state consists of blocks: `outer` is the number of blocks, and `block` the size of a block. The first block
  * begins `at` bytes from the beginning of the memory of all states. In each block, the state's value is the `keep` bytes from
- * cursor * step on. Each run adds 1 to the cursor. When the cursor reaches `slots`, it becomes 0. Some states are windows, to
- * which each run appends entries. When the cursor of a window becomes 0, the window's value is copied to the beginning of each
- * block. */
+ * cursor * step on. Some states are windows, to which each run appends elements. A run adds 1 to the cursor; a run that appends
+ * n * step bytes to each block of a window adds n. If the cursor has reached or passed `slots`, it becomes 0. Before that, the
+ * value of a window with step < block is copied to the beginning of each block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
   size_t init;        /* offset in the weights of the value before the first run; (size_t)-1: zeros */

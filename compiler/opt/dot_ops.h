@@ -24,7 +24,7 @@ bool tile_opts(IR *ir, Ref nest, const Target *t, const IsaOp *other, Opts *o);
 const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o);
 
 /* Replaces r by *rest * u->group + a range of kind RK_DOT. If u->depth is above 1, (*rest * depth + a range of kind RK_DEPTH)
- * takes the place of *rest. Missing values of the last group are multiplied by 0. */
+ * takes the place of *rest, with the depth that isa_op_depth gives. Missing values of the last group are multiplied by 0. */
 Ref isa_op_group(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref *rest);
 Ref isa_op_apply(IR *ir, Ref nest, Opts *o);        /* applies isa_op_group to o->grouped */
 #endif

@@ -83,11 +83,11 @@ Ref sized_sum(IR *ir, Ref root, const Opt *o);
 void sized_check(IR *ir, Ref nest);                /* fails if a run would reach past memory of the caller */
 
 /* ---- opts.c ---- */
-void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends the remnants that o leaves to `parts` */
+void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends to `parts` the remnants that o leaves */
 Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, and puts the loops in order */
 
 /* ---- device_opts.c: schedules for devices ---- */
-/* Why opts of o are illegal, other than STAGE, which stage_shared_refuses checks; NULL: they are legal */
+/* Why the opts of o are illegal; NULL: they are legal. Does not check STAGE, for which there is stage_shared_refuses */
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o);
 /* For a nest with its opts applied: which limit of the device the nest exceeds, or NULL. panels: bytes of the nest's panels */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);

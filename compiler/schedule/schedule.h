@@ -26,8 +26,8 @@ typedef struct NestState {
   struct Opts *opts;       /* opt/opts.h: opts still to be applied; in ir->ctx->model */
   int kept;                /* number of outermost ranges that stay outermost when opts order the loops */
   Ref panel[3];            /* the parts into which tiles split the range Opts.staged: [0] loop, [1] copies, [2] lanes; 0: none */
-  const struct MatrixUnit *unit; /* on a device: the unit that multiplies matrices. Their ranges have the kind RK_FRAG. NULL:
-                                    none */
+  const struct MatrixUnit *unit; /* on a device: the unit that multiplies matrices. Ranges over a matrix have the kind
+                                    RK_FRAG. NULL: no unit does */
   int panel_depth;         /* on a device: terms of the reduction over panel[0] that one panel holds; 0: no panel */
 } NestState;
 
@@ -40,8 +40,8 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). The remaining accesses - by_ranges -
- * clamped accesses were proved by bounds of nodes, or by intervals and linear inequalities. */
+/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). Accesses that neither `by_ranges` nor
+ * `clamped` counts were proved by bounds of nodes, or by intervals and linear inequalities. */
 typedef struct KernelBounds {
   int64_t accesses;        /* all accesses */
   int64_t by_ranges;       /* proved by halving the ranges of loops */
@@ -102,9 +102,9 @@ typedef struct Kernel {
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
 /* Memory of a state: `outer` blocks of `block` bytes. In each block, the `keep` bytes from cursor * step on are the state's
- * value. A run adds 1 to the cursor. If the cursor reaches `slots`, it becomes 0. Then, in each block of a window, the `keep`
- * bytes from slots * step on move to the start of the block. A run of an entry that appends more than `step` bytes adds more than
- * 1 to the cursor. A state that is no window has one slot, or two slots that runs use by turns. */
+ * value. A run adds 1 to the cursor; a run of an entry that appends n * step bytes to each block of a window adds n. If the
+ * cursor has reached or passed `slots`, it becomes 0. Before that, the value of a window with step < block moves to the start of
+ * each block. A state that is no window has one slot, or two slots that runs use by turns. */
 typedef struct StatePlace {
   int64_t at;              /* offset from MemoryPlan.state_at */
   int64_t outer, block, keep, step, slots;
@@ -181,8 +181,8 @@ typedef struct Plan {
   struct Affinity *affinity; /* group/affinity.c; only while kernels are lowered, else NULL */
   MemoryPlan memory;
   WeightPlan weights;
-  VEC(struct Plan *) variants; /* plans for further machines (lower/variants.c). The last one has all kernels. The others have
-                                  only the kernels that take most of the time */
+  VEC(struct Plan *) variants; /* plans for further machines (lower/variants.c), with as many kernels as this plan. In all
+                                  variants but the last one, kernels that take little of the time have no nests */
   struct Plan *whole;          /* if the graph is one of several entries: the joined plans of earlier entries; else NULL */
   struct Plan *base;           /* for a variant: the plan from which it was made, and whose buffers it uses; NULL: not a
                                   variant */

@@ -14,7 +14,7 @@ typedef struct Given {
   ScheduleSource source;
   const char *opts;
   PlanInputs in;
-} Given; /* a source that gives each nest the schedule `opts`, and the inputs of a plan that uses it */
+} Given; /* a source that gives each nest the schedule `opts`, and the inputs of a plan that uses this source */
 /* Microseconds of a run with the data in the caches (warm) and after a flush (cold). If Task.state is set, both are the time with
  * the data in that state. spread: as in Trial */
 typedef struct Time { double warm, cold, spread; } Time;

@@ -7,6 +7,6 @@
 typedef struct Names { VEC(const char *) p; } Names; /* the caller frees the list: VEC_FREE(&names.p) */
 
 void names_add(Ctx *c, Names *n, const char *name);
-const char *names_text(Ctx *c, const Names *n); /* " 'a', 'b' and 3 more", or " none" */
+const char *names_text(Ctx *c, const Names *n); /* " 'a', 'b'", or " none". After 12 names, the text ends with " and N more" */
 const char *names_near(Ctx *c, const Names *n, const char *word); /* "; did you mean 'a'?" if a name is similar to word, or "" */
 #endif

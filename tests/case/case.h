@@ -30,7 +30,7 @@ typedef struct Case {
   /* set by the caller */
   const char *path;        /* the model's file */
   const char *const *isa;  /* names of machines; NULL ends the list */
-  const char *const *data; /* files of the inputs, as onnx_tensor_load takes them; NULL: the input is random */
+  const char *const *data; /* by input: its file, as onnx_data_load takes it; NULL: the input is random */
   int ndata;
   uint64_t seed;           /* seed of random inputs */
   int hard;                /* the first `hard` inputs have NaN and infinities among their random elements */
@@ -48,7 +48,7 @@ typedef struct Case {
   int skip;                /* number of plans to skip, counted over all machines: a child died while it ran the last of these */
   double most;             /* most operations of an evaluation in the interpreter; 0: 50 million. An evaluation that estimates
                               rounding errors may take four times as many */
-  /* A check of the exact outputs, for graphs whose results the caller knows. case_run calls it once. NULL: no such check */
+  /* A check of the exact outputs, for graphs whose results the caller knows. case_run calls it at most once. NULL: no check */
   void (*judge)(struct Case *k, const Tensor *in, const Tensor *exact);
   void *arg;               /* data of the caller's functions */
   /* The only backend to use; NULL: the backends for CPUs of the list `backends`. If `backend` is set, `run` runs a plan on the
@@ -80,7 +80,8 @@ typedef struct Cases {
   void *arg;
 } Cases;
 /* Runs the cases, and prints a line "ID status label|counts|text" for each case. status: ok, fail or refused. counts: the numbers
- * of Case.count. text: Case.failed or Case.refused. Returns false if a case failed. */
+ * of Case.count. text: Case.failed or Case.refused. If a child dies, prints a line for the plan that it ran, and starts another
+ * child behind this plan. Returns false if a case failed. */
 bool cases_run(Cases *s);
 void case_report(const Case *k, const char *label, Sb *line); /* appends the part of a case's line that follows its ID */
 #endif

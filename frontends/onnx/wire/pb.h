@@ -21,7 +21,8 @@ Bytes wire_read(Ctx *c, const char *path);
  * of large tensors are not copied; wire_noted finds these data in b. */
 enum { PB_LARGE = 4096 }; /* bytes */
 ProtobufCMessage *wire_unpack(Ctx *c, Arena *scratch, const ProtobufCMessageDescriptor *type, Bytes b, bool notes);
-Bytes wire_noted(Bytes b, const Onnx__TensorProto *p); /* the raw data of p, which was unpacked from b with `notes` */
+/* The raw data of p in b, from which p was unpacked with `notes`. n 0: no data of p were left out */
+Bytes wire_noted(Bytes b, const Onnx__TensorProto *p);
 
 /* Whether the n bytes at p are UTF-8 without NUL */
 bool wire_is_text(const uint8_t *p, size_t n);
