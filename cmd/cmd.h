@@ -262,8 +262,8 @@ const char *first_range(const Options *o);             /* value of the first --d
 Symbols ranges_of_dims(Ctx *c, const Options *o);      /* all ranges that --dim gives */
 int runs_of_size(const char *text);                    /* number of runs that a value of --size asks for; 0: the value is wrong */
 /* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call. Exception: if --dim
- * has a range, the verb `verify` makes usual_runs, if none of --data, --input, --outputs and --json is given. Fails if there are
- * several runs and --json is given. Returns the last exit code that is not 0; 0 if all are 0. */
+ * has a range, the verb `verify` makes the runs of usual_runs, but not with --data, --input, --outputs or --json. Fails with
+ * --json if there are several runs. Returns the last exit code that is not 0; 0 if all are 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
 /* Adds runs to the list, as values of --size. In one run all sizes are the least of their ranges, in others the middle, typical
  * or greatest ones. With several ranges there is one more run for each range: its size is the least, and all other sizes are the
@@ -613,8 +613,8 @@ typedef struct Stamps {
   size_t room;                                            /* number of runs that fit; later runs overwrite the first ones; 0: all
                                                              runs fit */
   Spans *spans;                                           /* timeline of the last run of the latest worker_block() */
-  const int *kernel;                                      /* by launch, the number of its kernel, if a device takes the times;
-                                                             NULL: a CPU takes them */
+  const int *kernel;                                      /* by launch, the number of its kernel, if the driver of a device
+                                                             measures the times; NULL: the bundle's code measures them */
   size_t launches;                                        /* number of launches */
 } Stamps;
 /* Starts a child that opens the shared object `so` of the bundle in dir. threads: number of threads of a run. in: the inputs of a

@@ -86,7 +86,7 @@ typedef struct Kernel {
   int limit;               /* 1 + the row of IR.sizes that says how many iterations a run needs. A run may omit the others. 0: a
                               run needs all */
   int until;               /* for a loop that may end early: 1 + buffer of a carried bool. The loop ends after an iteration that
-                              sets this bool to false. 0: the loop does not end early, or there is none */
+                              sets this bool to false. 0: no loop, or a loop that does not end early */
   int64_t rounds;          /* if `until` is set: most times that a run executes the pair of iterations that have calls
                               (calls_of_loop); plan_loop_calls sets `rounds` */
   int when;                /* 0: the kernel always runs. Else it is on one side of a branch: 2 * buffer of the condition, + 1 for
