@@ -8,9 +8,10 @@
  * that a change of the machine's speed affects all of them. The first candidate is the incumbent, the best schedule so far. Slow
  * candidates leave the race; the incumbent never leaves.
  *
- * A sample has a warm time, with the data in the caches, and a cold time, after the caches were flushed. If the tuner knows the
- * level of cache or memory where a run of the model finds the data, both times are equal: the data are put there first. The time
- * of a candidate is the mean of its typical warm time and its typical cold time (race_typical). */
+ * A sample has a warm time, with the data in the caches, and a cold time, after the caches were flushed. The tuner may know the
+ * level of cache or memory where a run of the model finds the data. Then the data are brought to that level before each run, and
+ * warm and cold time are equal. The time of a candidate is the mean of its typical warm time and its typical cold time
+ * (race_typical). */
 #ifndef TUNE_RACE_H
 #define TUNE_RACE_H
 #include <math.h>
@@ -40,8 +41,7 @@ typedef struct Race {
   double sample;           /* seconds of a warm sample: it has as many runs as fit, at least one */
   void *self;              /* passed to the functions below. Their argument `kernel` is the number of a candidate */
   double (*once)(void *self, int kernel, int repeat); /* makes `repeat` runs; returns the mean seconds of a run */
-  /* takes a sample. *warm: mean seconds of a run, over `repeat` runs with warm caches. *cold: seconds of a run with cold
-   * caches */
+  /* takes a sample. *warm: mean seconds of `repeat` runs with warm caches. *cold: seconds of a run with cold caches */
   void (*take)(void *self, int kernel, int repeat, double *warm, double *cold);
 } Race;
 
@@ -120,10 +120,10 @@ static void race_turns(Race *r, double behind) {
   for (int i = 1; i < r->n; i++) r->m[i].out |= r->m[i].runs && race_score(&r->m[i]) > behind * lead;
 }
 
-/* Runs the race. Then calls `tell` with a line "time" for each candidate that took part, in the order of their times before
- * the last rounds, and with a line "end". A line "time" has the candidate's number, its warm and its cold time in
- * microseconds, and the spread of its warm times. order: room for r->n pointers. behind[i]: after round i, candidates that are
- * slower by this factor than the best leave the race. */
+/* Runs the race. Then calls `tell` with a line "time" for each candidate that took part, in the order of their times before the
+ * last rounds. The line has the candidate's number, its warm and its cold time in microseconds, and the spread of its warm times.
+ * A line "end" follows. order: room for r->n pointers. behind[i]: factor by which a candidate may be slower than the best after
+ * round i; slower candidates leave the race. */
 static void race_run(Race *r, Meter **order) {
   static const double behind[RACE_ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
   Meter *m = r->m;

@@ -38,7 +38,7 @@ typedef struct Parser {
   IR *ir;
   Graph *g; /* graph level only */
   const TextHooks *hooks;
-  const char *path; /* of the text, for origins; NULL: none */
+  const char *path; /* name of the text, for origins; NULL: none */
   Level level; /* L_GRAPH, L_KERNEL or L_PROG */
   const char *text, *at, *end; /* start of the text; position of the reader; end of the text */
   int line;              /* line number for origins. Messages get line and column from scan_pos */

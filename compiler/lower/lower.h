@@ -61,8 +61,7 @@ bool multiplies_words(const IR *ir, const Target *t, const Node *x);
 Products program_products(const IR *ir, const Ref *list, size_t n);
 Products plan_products(const Plan *p);
 
-/* ---- plan_time.c: predicts the time of each kernel on one core with the facts f. out: room for an element for each kernel
- * ---- */
+/* ---- plan_time.c: predicts the time of each kernel on one core with the facts f. out: an element for each kernel ---- */
 void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
 
 /* ---- blocks_apart.c ---- */
@@ -97,8 +96,8 @@ bool plan_functions_equal(const Plan *p); /* whether kernels with the same Kerne
 void variants_make(Plan *p);
 const PlanInputs *variant_inputs(const Plan *p, const Target *t); /* a copy of p->in for the target t, in the model's arena */
 
-/* ---- tile_registers.c: assigns the tile registers of AMX to the tiles of a nest, and makes the operand of the instruction that
- * sets the shapes of the registers ---- */
+/* ---- tile_registers.c: assigns the tile registers of AMX to the tiles of a nest. Makes the operand of the instruction that sets
+ * the registers' shapes ---- */
 enum { MAX_TILES = 64 };                           /* most ACCs and TILEs of a nest */
 typedef struct TileSet {
   int n, values;             /* n: number of registers used; values: number of elements of `value` and `reg` */
@@ -113,8 +112,7 @@ int tile_register(const TileSet *t, Ref value);     /* the register of this valu
 Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC of the sum to which the product is added */
 const IsaOp *tile_isa_op(const IR *ir, const Node *mma); /* the instruction that computes the product */
 
-/* ---- shared_packing.c: entries of one bundle share packed weights. p->whole has the kernels and weights of earlier entries
- * ---- */
+/* ---- shared_packing.c: entries of one bundle share packed weights. p->whole has kernels and weights of earlier entries ---- */
 /* Finds a weight with the same bytes as `tensor` that an earlier entry has packed, and sets *order to its packed order.
  * Returns the index in this order of the element at `index`. 0: there is no such weight, or lanes would not read adjacent
  * elements */
