@@ -38,8 +38,8 @@ void samples_run(Ctx *c, const Options *o, const SampleRuns *r, const char *stag
 
 /* ---- held_out.c: choices of layers, measured on held-out samples ---- */
 /* The result of a measurement. metric: the metric of --metric, for the worst output. drop: by how much `metric` is worse than the
- * metric of the float model. error: the greatest relative error of an output. A relative error is the root mean square of the
- * difference from the float model's output, divided by the root mean square of the float model's output. */
+ * metric of the float model. error: the greatest error of an output, relative to the float model: the root mean square of the
+ * difference, divided by the root mean square of the float model's output. */
 typedef struct Score { double metric, drop, error; } Score;
 typedef struct HeldOut {
   const Options *o;

@@ -29,7 +29,7 @@ typedef struct Launch {
 } Launch;
 /* Bytes of shared memory for a buffer, rounded up to a multiple of 16 */
 static inline int64_t shared_bytes(DType d, int64_t elems) { return (elems * dt_bytes(d) + 15) & ~(int64_t)15; }
-/* Elements of shared memory that a block of this many threads needs for the op SPILL, by which a warp writes a matrix of a matrix
+/* Elements of shared memory that a block of this many threads needs for SPILL. With this op, a warp writes a matrix of a matrix
  * unit. Each warp has room for one matrix. *d becomes the type of the elements. 0: prog has no SPILL */
 int64_t launch_scratch(const IR *ir, const Refs *prog, int64_t threads, DType *d);
 typedef VEC(Launch) Launches;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* matrix_units.h: matrix units of devices as data. The threads of a warp together multiply a matrix a (m x k) by a matrix b
- * (k x n), and add the product to a matrix c of sums (m x n). Each thread holds some elements of each matrix, its fragment.
+/* matrix_units.h: matrix units of devices as data. The threads of a warp together multiply a matrix a by a matrix b, and add the
+ * product to a matrix c of sums. a is m x k, b is k x n, and c is m x n. Each thread holds some elements of each matrix, its
+ * fragment.
  *
  * m, n and k are powers of two. So a list of bits says which thread holds which element. "k1 k2 m0 m1 m2" lists the bits of a
  * thread's number in its warp, the lowest bit first. Here the two lowest bits of the thread's number are bits 1 and 2 of the
@@ -25,7 +26,7 @@ typedef struct MatrixUnit {
   int products;            /* number of products that the unit computes while each thread of the warp would do one multiply-add;
                               equal to `threads`: the unit is no faster than the threads */
   int capability;          /* CUDA: the least compute capability that has the unit, 80 for 8.0; 0: another interface */
-  FragmentOrder order[MATRICES]; /* of a, b and c */
+  FragmentOrder order[MATRICES]; /* by matrix */
 } MatrixUnit;
 extern const MatrixUnit matrix_unit_table[];                    /* .name NULL ends the table */
 const MatrixUnit *matrix_unit_named(const char *s, size_t n);   /* s: n characters; NULL: there is no such unit */
