@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cstyle.h: for the files that print a function: exprs.c prints the function's expressions, cstyle.c its statements, and places.c
- * its loops over blocks and threads. */
+/* cstyle.h: shared by the files that print a function. exprs.c prints the function's expressions, cstyle.c its statements, and
+ * places.c its loops over blocks and threads. */
 #ifndef TGC_CSTYLE_H
 #define TGC_CSTYLE_H
 #include "dialect.h"
@@ -69,7 +69,8 @@ const char *put_program(Render *w);
 void find_places(Render *w);            /* sets w->part and w->parts; to be called before the program is printed */
 void open_place(Render *w, Ref range);  /* begins the loop over blocks or threads that has this range */
 void close_place(Render *w, size_t at); /* ends a loop over blocks or threads. at: position of the loop's END in the program */
-/* A number in dimension 0, 1 or 2 of the launch, as text. block true: number of the block; false: of the thread in its block */
+/* block true: the number of the block, as text; false: the number of the thread in its block. dimension: 0, 1 or 2 of the
+ * launch */
 const char *id_text(Render *w, bool block, int dimension);
 
 /* ---- exprs.c: statements, and forms of dialect.h ---- */

@@ -31,7 +31,7 @@
 
 /* ---- the operating system ----
  * library_find stores the address of a function in *function, a pointer to a function; NULL: the library has no such function.
- * exchange sets *p to `value` and returns the old value; it is atomic.
+ * exchange atomically sets *p to `value`, and returns the old value.
  * pages_take returns n bytes of zeros. NULL: n is 0, or memory is exhausted.
  * pages_give frees the n bytes that pages_take(n) returned; p may be NULL. */
 #ifdef _WIN32
@@ -93,22 +93,23 @@ static void *first_library(const char *const *names, size_t n) {
 typedef struct Core { /* the part of a session that this file uses */
   tgcrt_device device;
   uint64_t *cursors;     /* by number of a state: the state's cursor (tgcrt_state) for the next run */
-  unsigned char *guards; /* copies of the guard (tgcrt_net.guard_at), one for each of TGCRT_DEVICE_RUNS runs; `runs` are in use */
+  unsigned char *guards; /* guards (tgcrt_net.guard_at) of TGCRT_DEVICE_RUNS runs, a byte each; the first `runs` are in use */
   int runs;              /* number of runs enqueued since the queue was last known to be empty */
   int pending;           /* 1: some enqueued commands may not be done yet */
   int staged;            /* 1: a run that may not be done yet uses memory of which the session has only one copy */
   int clamped;           /* OR of the guards of the runs that have ended since the last sync */
   int lost;              /* 1: the device has failed */
-  uint64_t ask_us;       /* a wait asks the driver without a pause for this many microseconds; then the wait sleeps in between */
+  uint64_t ask_us;       /* a wait asks the driver without a pause for this many microseconds; then it sleeps between questions */
 } Core;
 
 /* ---- the work of an interface ----
  * An int32_t is a result of the driver, and 0 means success. An int is a status. Sizes and offsets (at, row, bytes) are in bytes.
  * A row is consecutive bytes, such as a block of a state (tgcrt_state). "Enqueues": the command may run after the return. */
-/* result 0: returns TGCRT_OK. Other results: logs that `function` failed, and returns the status that fits the result. `other` is
- * the status for results without one of their own. */
+/* result 0: returns TGCRT_OK. Other results: logs that `function` failed, and returns the status for this result. other: the
+ * status for all results that have no special status */
 static int refused(const tgcrt_device *d, int32_t result, const char *function, int other);
-/* Opens the device with this name and completes *d. name NULL: the caller's objects in *d, or the default device */
+/* Opens the device that the caller's objects in *d determine, and makes the missing objects. Without such objects, opens the
+ * device with this name; name NULL: the default device */
 static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts); /* facts of device `number` */
 static int32_t enter(Core *s), leave(Core *s);          /* a public function calls enter first, and leave last */
@@ -129,8 +130,8 @@ static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *c
 /* Sets the buffers that the next launches access. in and out NULL: the session's own buffers */
 static int32_t bind(Core *s, const tgcrt_net *net, void *const *in, void *const *out);
 static int32_t feed(Core *s, const tgcrt_net *net, const void *const *in); /* enqueues copies of the inputs to the device */
-/* Enqueues all launches. events: NULL, or an array with an element for each launch. With the elements, the runtime file finds the
- * time of each launch. */
+/* Enqueues all launches. events: NULL, or an array with an element for each launch. From the elements, the runtime file computes
+ * the time of each launch. */
 static int32_t launch_all(Core *s, const tgcrt_net *net, uint64_t *events);
 static int32_t read_guard(Core *s, const tgcrt_net *net, unsigned char *guard); /* enqueues a copy of the guard to *guard */
 static int32_t fetch(Core *s, const tgcrt_net *net, void *const *out); /* enqueues copies of the outputs to the host */
@@ -164,8 +165,8 @@ static int is_wanted(const char *wanted, unsigned long number, const char *name)
 /* n rounded up to a multiple of 64, and at least 64 */
 static size_t buffer_bytes(size_t n) { return (n + 63) / 64 * 64 + (n ? 0 : 64); }
 
-/* Whether the model needs more memory than the device has. most: the most bytes of one buffer; all: bytes of the device's memory.
- * A number that is 0 is not known. */
+/* Whether the model needs more memory than the device has. most: the most bytes of one buffer; 0: unknown. all: bytes of the
+ * device's memory; 0: unknown */
 static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
   uint64_t largest = 0, sum = 0;
   size_t i;
@@ -230,16 +231,16 @@ static int lose(Core *s, int32_t result, const char *function) {
   return refused(&s->device, result, function, TGCRT_LOST);
 }
 
-static int mark(Core *s) { /* call it after commands were enqueued */
+static int mark(Core *s) { /* to be called after commands were enqueued */
   const int32_t result = mark_end(s);
   if (!result) s->pending = 1;
   return lose(s, result, "the queue");
 }
 
-/* Waits for the commands before the last call of mark, at most ms milliseconds. TGCRT_BUSY: some are not done. At first the
- * function asks the driver without a pause. A sleep would take at least 60 microseconds, which is long beside a GPU's run.
- * After ask_us, the function sleeps between its questions, because asking takes time from a device that is a CPU. A sleep takes a
- * sixteenth of the time that has passed, at most 1 ms. */
+/* Waits for the commands before the last call of mark, at most ms milliseconds. TGCRT_BUSY: some of them are not done. For ask_us
+ * microseconds the function asks the driver without a pause, because a sleep takes at least 60 microseconds. Then the function
+ * sleeps between its questions, because asking takes time from a device that is a CPU. A sleep takes a sixteenth of the time that
+ * has passed, at most 1 ms. */
 static int wait_for_end(Core *s, int64_t ms) {
   const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
   int32_t result;

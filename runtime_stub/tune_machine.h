@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU or the system reports them. They are a part of the name
- * of a machine in the tuner's store. tgc and the programs that `tgc tune --job` writes include this file, so the names are
- * equal. */
+/* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU or the system reports them. The tuner's store names a
+ * machine by these facts, among others. tgc and the programs that `tgc tune --job` writes include this file, so that they name a
+ * machine alike. */
 #ifndef TUNE_MACHINE_H
 #define TUNE_MACHINE_H
 #include <stdint.h>
@@ -12,8 +12,8 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* Sets level[1], level[2] and level[3] to the bytes of the data cache of the first, second and third level. A cache that the
- * machine does not report leaves its element unchanged, or sets it to 0 or less. */
+/* Sets level[1], level[2] and level[3] to the bytes of the data cache of the first, second and third level. If the machine does
+ * not report a cache, its element stays unchanged, or becomes 0 or less. */
 static inline void machine_caches(int64_t level[4]) {
   enum { DATA = 1, UNIFIED = 3 }; /* kinds of a cache */
   const unsigned intel = 4, amd = 0x8000001d; /* CPUID leaves; both have the same format */

@@ -38,22 +38,22 @@ void samples_run(Ctx *c, const Options *o, const SampleRuns *r, const char *stag
 
 /* ---- held_out.c: choices of layers, measured on held-out samples ---- */
 /* The result of a measurement. metric: the metric of --metric, for the worst output. drop: by how much `metric` is worse than the
- * metric of the float model. error: the greatest error of an output, relative to the float model: the root mean square of the
- * difference, divided by the root mean square of the float model's output. */
+ * metric of the float model. error: the greatest relative error of an output. The relative error is the root mean square of the
+ * difference from the float model's output, divided by the root mean square of that output. */
 typedef struct Score { double metric, drop, error; } Score;
 typedef struct HeldOut {
   const Options *o;
   const char *scratch;
   OnnxQuant *q;
   Texts folders;           /* paths of the held-out samples */
-  size_t layers, values;   /* number of layers; number of values that can be in 8 bits. Each of both has a switch in `model` */
-  /* the switched model: computes each layer both in 8 bits and in floats. Its further inputs, the switches, select the results */
+  size_t layers, values;   /* number of layers; number of values that can be in 8 bits. All of them have a switch in `model` */
+  /* The switched model computes each layer both in 8 bits and in floats. Further inputs, the switches, select the results. */
   QuantModel model;
   SampleShape shape;       /* the inputs, without the switches, and the outputs */
   /* For each sample: inputs, reference outputs, outputs of the float model, and outputs of the latest measurement */
   Tensor *in, *want, *floats, *got;
   void **out;              /* memory of got, shared with children */
-  bool from_data;          /* the samples have the reference outputs. False: they are the outputs of the float model */
+  bool from_data;          /* the reference outputs come from the samples; false: from the float model */
   int metric;              /* METRIC_ of cmd.h; METRIC_COUNT: the command of --metric */
   const char *output;      /* name of the only output that counts; NULL: all outputs count */
   double best;             /* metric of the float model */
@@ -63,8 +63,7 @@ typedef struct HeldOut {
 void held_out_open(Ctx *c, HeldOut *h, const float (*range)[2]);
 /* Measures a choice of layers by the switched model. in8: for each layer, whether the layer is in 8 bits */
 Score held_out_score(Ctx *c, HeldOut *h, const bool *in8);
-/* Builds and measures a quantised model. model: the bytes of the ONNX file. number: for the folder's name, a new one in each
- * call */
+/* Builds and measures a quantised model. model: the bytes of the ONNX file. number: a different number in each call */
 Score held_out_model(Ctx *c, HeldOut *h, const Sb *model, int number);
 void held_out_close(HeldOut *h);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle (docs/bundle.md). A span is the time in which a thread ran
  * chunks of one kernel. tgc writes definitions of three constants before this text. STEPS is the number of kernels plus one.
- * LANES is the most threads that are recorded. SPANS is the most spans of a thread that are recorded. After a run, tgc_steps
- * and tgc_spans have its times, in ms. */
+ * LANES is the greatest number of threads that are recorded. SPANS is the greatest number of spans that are recorded for a
+ * thread. After a run, tgc_steps and tgc_spans have the times of this run, in ms. */
 #include <time.h>
 
 /* tgc_steps[0]: the time at which the run began. tgc_steps[k + 1]: tgc_steps[k] plus the time that kernel k took */
@@ -31,9 +31,9 @@ static double tgc_all_spent(int k) { /* ms that all threads together spent in ke
 }
 
 /* The bundle calls this function before kernel k, and with k = STEPS - 1 after the last kernel. Since the previous call, one
- * kernel ran, or all kernels of a group, or a branch skipped some kernels. The time since the previous call is divided among
- * the kernels that ran, by the times that threads spent in them. If a loop runs a kernel several times, the kernel's times are
- * added up. */
+ * kernel ran, or all kernels of a group ran, or a branch skipped some kernels. The time since the previous call is divided among
+ * the kernels that ran, by the times that threads spent in these kernels. If a loop runs a kernel several times, the kernel's
+ * times are added up. */
 static void tgc_step(int k) {
   static int last;
   static double before, took[STEPS];

@@ -9,7 +9,7 @@
 #include "../ir/refmap.h"
 
 /* The ports of a core. For MULTIPLY, VECTOR (all arithmetic), MOVE (between lanes), LOAD and STORE, Issue.at counts vectors. For
- * DIVIDE it counts quotients, for MATRIX cycles of a matrix unit, and for START the micro-ops that the core starts. */
+ * DIVIDE, Issue.at counts quotients; for MATRIX, cycles of a matrix unit; for START, the micro-ops that the core starts. */
 typedef enum Port {
   PORT_MULTIPLY, PORT_VECTOR, PORT_MOVE, PORT_LOAD, PORT_STORE, PORT_DIVIDE, PORT_MATRIX, PORT_START, PORTS
 } Port;
@@ -25,8 +25,8 @@ typedef struct LoopTime {
   double spilled;          /* number of vectors of other values for which no register is left */
   double first, each;      /* cycles of the first iteration, and of each further iteration */
   Places items;            /* the loop's nodes, and the beginnings of the loops directly inside of this loop */
-  Places needs, sets;      /* needs: nodes outside of this loop that it or its inner loops read. sets: variables from outside of this
-                              loop that it or its inner loops change */
+  Places needs, sets;      /* needs: outer nodes that this loop or its inner loops read. sets: outer variables that this loop or
+                              its inner loops change */
 } LoopTime;
 
 typedef struct Timer { /* the program whose time is computed, and what is known about it so far */
@@ -35,7 +35,7 @@ typedef struct Timer { /* the program whose time is computed, and what is known 
   const Walks *w;
   const Target *t;
   const CpuFacts *f;
-  double lanes, bytes;     /* of the widest vector: number of floats, number of bytes */
+  double lanes, bytes;     /* number of floats, and number of bytes, of the widest vector */
   double rate[PORTS];      /* units of Issue.at per cycle */
   VEC(LoopTime) loop;      /* numbered as Walks.loops */
   RefMap place;            /* maps a node to its last place in the program so far, plus 1 */
@@ -51,7 +51,8 @@ static inline bool is_index(const Node *x) { return x->lanes == 1 && dt_int((DTy
 
 /* ---- issue.c ---- */
 typedef struct FunctionCost { double multiply, other, divide, path; bool scaled; } FunctionCost; /* columns of functions.h */
-FunctionCost function_cost(const Timer *m, const Node *x); /* x: a node of class COST_FUNC. multiply 0: the C library computes x */
+/* x: a node of class COST_FUNC. multiply 0: the C library computes x */
+FunctionCost function_cost(const Timer *m, const Node *x);
 /* Cycles from the start of node x until its value can be used. r: the Ref of x. packed: LoopTime.packed of r's loop */
 double latency_of(const Timer *m, Ref r, const Node *x, double packed);
 /* The functions below compute fields of each LoopTime, and of the Timer. */

@@ -36,7 +36,7 @@ void walks_read(const IR *ir, const Refs *prog, Walks *w); /* fills in *w */
 void walks_free(Walks *w);
 /* Writes the distinct constants of x to at[], in ascending order. Returns their number */
 int walk_bases(const Walk *x, double at[WALK_COPIES]);
-/* The outermost loop that contains `loop`, or is `loop`. Number 0, the program, counts only for loop 0 */
+/* The outermost loop that contains `loop`, or `loop` itself if no loop contains it. Number 0, the program, is no such loop */
 int walk_outermost(const Walks *w, int loop);
 /* Distinct bytes, in whole cache lines, that x accesses while `loop` runs. body: only in one iteration of `loop` */
 double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* parse.h: internal to the reader of the text form (docs/text-format.md). scan.c and parse.c scan a line into operands, arguments
- * and a type. parse.c checks these parts against the op's row in ops.h. For graphs, parse_graph.c checks them against the rules
- * of the functions that build graphs. Errors in the text fail with EX_BADMODEL. */
+ * and a type. parse.c checks these parts against the op's row in ops.h. For graphs, parse_graph.c checks the parts against the
+ * rules of the functions that build graphs. Errors in the text fail with EX_BADMODEL. */
 #ifndef TGC_PARSE_H
 #define TGC_PARSE_H
 #include "ir.h"
@@ -44,10 +44,10 @@ typedef struct Parser {
   int line;              /* line number for origins. Messages get line and column from scan_pos */
   Pos seen;              /* line and column of seen_at */
   const char *seen_at;   /* position of the last call of scan_pos; the next call counts lines and columns from here */
-  bool has_from;         /* a "from" was read, or the text is a dump. Otherwise the origin of a node is its line */
+  bool has_from;         /* a "from" was read, or the text is a dump. False: the origin of a node is the node's line */
   uint32_t from;         /* the origin that the last "from" gives */
   VEC(Ref) symbol;       /* by interned name: the node with this name; 0: none */
-  VEC(uint8_t) taken;    /* by interned name: bit 1: the name of an input of the model; bit 2: the name of an output */
+  VEC(uint8_t) taken;    /* by interned name: 1: an input of the model has the name; 2: an output has it; 3: both have it */
   VEC(Operand) operands; /* operands of the line */
   VEC(int64_t) nums;     /* integers in the lists of the line */
   Refs src;              /* operands of the line as nodes; a literal is a CONST */
@@ -104,7 +104,7 @@ bool scan_is_literal(const char *s, size_t n);   /* whether the word is inf, nan
 int64_t scan_bits(Parser *p, const char *s, size_t n, DType d); /* bits of the literal as type d */
 int64_t scan_integer(Parser *p, const char *what); /* reads an integer, which messages call `what` */
 const char *scan_string(Parser *p);              /* reads "..." with \" \\ \n \t \xHH; the text is in c->model. NULL: no string */
-int scan_hex_digit(char ch);                     /* value of a hex digit; -1: ch is none */
+int scan_hex_digit(char ch);                     /* value of a hex digit; -1: ch is no hex digit */
 bool scan_type(Parser *p, Type *t, bool symbols); /* reads a type; false: there is none. symbols: dimensions may have names */
 bool scan_dims_fit(DType d, int rank, const int64_t *dims); /* whether 64 bits can count the tensor's bytes */
 
@@ -114,16 +114,16 @@ Ref parse_lookup(Parser *p, const char *s, size_t n);         /* the node with t
 void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r this name, which no node may have yet */
 void parse_arity(Parser *p, const char *at, Op op);           /* fails if the line has too few or too many operands */
 /* Fills v with the line's arguments in the form of Node.arg, and returns the number of values. v must have room for 2 * MAX_RANK
- * values; in kernels and programs, for the lanes of a shuffle, too. */
+ * values. In kernels and programs, v must also have room for a value for each lane of a shuffle. */
 int parse_args(Parser *p, const char *at, Op op, int64_t *v);
 /* The type of literals that are LIT_RESULT or LIT_PEER (ops.h); DT_NONE: the line gives none */
 DType parse_shared_type(Parser *p, Op op);
 /* Returns operand i as a node, after a check of its type. A literal becomes a CONST. shared: the result of parse_shared_type */
 Ref parse_operand(Parser *p, Op op, size_t i, DType shared);
 
-/* parse_leave_graph hides the names of the graph; later lines may define them again, such as for buffers. parse_scope does the
- * same, and begins a kernel or a program. The names of a kernel or program are valid until the next call of parse_scope. list:
- * the reader appends the nodes of a program to this list */
+/* parse_leave_graph hides the names of the graph. Later lines may give these names to other nodes, such as buffers. parse_scope
+ * does the same, and begins a kernel or a program. The names of a kernel or program are valid until the next call of parse_scope.
+ * list: the reader appends the nodes of a program to this list */
 void parse_leave_graph(Parser *p);
 void parse_scope(Parser *p, Level level, Refs *list);
 Ref parse_graph_name(Parser *p, const char *s, size_t n); /* the graph's node with this name, even if the name is hidden */

@@ -13,8 +13,8 @@ typedef struct Printer {
   uint32_t *number;        /* by Ref: number in the node's name */
   uint32_t count[128];     /* number of names given so far, by letter */
   Origin from;             /* the origin that the last "from" has given */
-  bool table;              /* true: "from" gives the row of an origin in the text's table of origins. False: "from" gives the origin
-                              itself, and an origin that is only a line of the model's text counts as none */
+  bool table;              /* true: "from" gives the row of an origin in the text's table. False: "from" gives the origin itself,
+                              and an origin that is only a line of the model's text counts as none */
   uint32_t row;            /* if `table` is set: the row that the last "from" has given */
   void (*attributes)(const struct Printer *p, Ref r, void *arg); /* writes attributes at the end of a graph's line; may be NULL */
   bool (*attributed)(Ref r, void *arg); /* whether r has attributes, and so needs a line of its own; may be NULL */
@@ -29,7 +29,7 @@ void put_list(Sb *out, const int64_t *v, int n); /* "[1,2]" */
 
 void print_header(const char *level, const char *name, Sb *out); /* name: name of the graph; NULL or "": none */
 /* Writes all lines of a graph, without the header. blob: NULL, or receives the bytes of long weights; blobname: file name of the
- * blob. Without a blob, the text has the elements of all weights. Names stay defined. */
+ * blob. Without a blob, the text has the elements of all weights. The names of nodes stay defined for later lines. */
 void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname);
 /* Writes the line of a weight, without the line end. number: number in the weight's name; blob, blobname: as in print_graph */
 void print_weight(Printer *p, uint32_t number, const Tensor *t, Sb *blob, const char *blobname);

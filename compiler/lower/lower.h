@@ -36,7 +36,8 @@ void plan_bounds(Plan *p);                  /* kernel_bounds for all kernels */
 bool plan_in_bounds(const Plan *p, Sb *why); /* whether all accesses are proved; false: *why names the first that is not */
 
 /* ---- libm.c: functions of the C library as arithmetic ---- */
-/* Returns arithmetic for the function r; 0: libm_has is false. scalb: the machine has SCALB for vectors of as many lanes as r */
+/* Returns arithmetic for the node r; 0: libm_has is false for r. scalb: the machine has SCALB for vectors of as many lanes as
+ * r */
 Ref libm_expr(IR *ir, Ref r, bool scalb);
 bool libm_has(Op op, DType d);           /* whether libm_expr expands this op on values of this type */
 
@@ -70,8 +71,8 @@ void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
  * and reason if the result is false */
 bool blocks_apart(const IR *ir, const Launch *l, void *const *mem, int64_t most, Sb *why);
 
-/* ---- rebase.c: moves the pointers that a kernel gets to the first elements that it accesses, if that makes functions of kernels
- * equal. A pointer to the arena or the weights moves to the last aligned address up to that element ---- */
+/* ---- rebase.c: moves pointers to buffers that kernels get, if that makes the functions of kernels equal. A pointer moves to the
+ * first element that the kernel accesses. In the arena and the weights, it moves to the last aligned address up to there ---- */
 enum { REBASE_ALIGN = 64 }; /* bytes: alignment that backends assume for pointers to the arena and the weights */
 void plan_rebase(Plan *p);
 

@@ -35,7 +35,7 @@ int64_t launch_scratch(const IR *ir, const Refs *prog, int64_t threads, DType *d
 typedef VEC(Launch) Launches;
 void launches_of(const IR *ir, const Ref *list, size_t n, Launches *out); /* appends the launches of a program of n ops */
 void launches_free(Launches *l);
-Launch launch_of(const IR *ir, Refs prog);  /* makes a launch of ops between such barriers; the launch owns prog */
+Launch launch_of(const IR *ir, Refs prog);  /* prog: all ops of one launch; the result owns prog */
 static inline int64_t launch_blocks(const Launch *l) { return l->grid[0] * l->grid[1] * l->grid[2]; }
 static inline int64_t launch_threads(const Launch *l) { return l->block[0] * l->block[1] * l->block[2]; }
 /* Whether the device can run the launch. If not, appends the reason to `why`, unless `why` is NULL */

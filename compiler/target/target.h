@@ -63,8 +63,8 @@ extern const Target targets[];                        /* .isa NULL ends the list
  * features, as in "native-amx". "fat" has Target.variants. The result lives in arena `a`. NULL: *why says what is wrong with
  * the text. */
 const Target *target_find(Arena *a, const char *text, const char **why);
-/* The architecture of an LLVM triple. *isa: the row of targets to use without --isa. ARCH_ANY: tgc does not know the triple, and
- * *isa stays as it is */
+/* The architecture of an LLVM triple. *isa: receives the name of the target to use without --isa. ARCH_ANY: tgc does not know the
+ * triple, and *isa stays unchanged */
 Arch triple_arch(const char *triple, const char **isa);
 /* target_tuned, target_in_order and target_flushing return a changed copy of t in arena `a`. target_tuned sets triple and cpu.
  * triple NULL: t's triple stays; cpu NULL: any CPU. target_in_order sets in_order, and flags by which the C compiler does not
@@ -108,7 +108,7 @@ const Target *device_target(const char *isa);         /* NULL: there is no devic
 const Target *device_named(Arena *a, const Target *row, const char *more, const char **why);
 const Target *device_with(Arena *a, const Target *row, uint32_t set);
 /* Whether code converts halves by instructions of the device. Such instructions may flush denormals, so the result is false
- * without t->flushes. Then integer arithmetic converts halves. */
+ * without t->flushes. False: code converts halves by integer arithmetic */
 bool target_converts_halves(const Target *t);
 /* Whether the CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: in vectors of any number of
  * lanes */

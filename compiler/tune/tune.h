@@ -31,7 +31,7 @@ typedef struct LockLine {
 typedef struct Lock {
   ScheduleSource source;   /* first member: a Lock is a ScheduleSource */
   const char *path;
-  int version;             /* version of the form of the file that was read */
+  int version;             /* version of the file's format */
   VEC(LockLine) lines;     /* sorted by key, until lock_complete appends lines */
   Decisions *decisions;    /* given by the file, and made by passes; lock_write writes those that were made. NULL: none */
   const Decision *chosen;  /* further decisions for lock_write */
@@ -61,17 +61,17 @@ Place place_here(Ctx *c, const Backend *b, const char *device);
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
 
-/* The place of decisions at p: p with the text `wanted`, which has the target and the options. Keys of nodes do not depend on the
- * target and the options, so the place must have them. */
+/* The place p for decisions: p's text and the text `wanted`, which has the target and the options. The keys of decisions do not
+ * depend on the target and the options. */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
-/* The place of times at p with the data in this state (CacheState.text) */
+/* The place p for times with the data in this state (CacheState.text) */
 Place place_with(Ctx *c, const Place *p, const char *state);
 const char *cpu_identity(Arena *a);                  /* this CPU in words: name, features and sizes of caches; the text is in a */
 
 /* ---- paired.c ---- */
 /* A ratio is the time with a change, divided by the time without the change. A pair is one process with the change and one
- * without. ratio: geometric mean of the ratios of n pairs; n 0: it is 1. low, high: ends of the 90 % confidence interval of the
- * mean, by Student's distribution of the logarithms. n 0 or 1: low is 0, and high is infinite. */
+ * without. ratio: geometric mean of the ratios of n pairs; 1 if n is 0. low, high: ends of the 90 % confidence interval of the
+ * mean, by Student's distribution of the logarithms; 0 and infinity if n is 0 or 1. */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
 Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural logarithm of the ratio of each pair */
 
@@ -96,7 +96,7 @@ typedef struct CacheState {
   const char *text;        /* "inputs L2 L3, weights memory, results L2": the levels of two inputs, the weights and the results */
 } CacheState;
 /* Returns level[kernel][i] for the i-th buffer of Kernel.bufs: the smallest cache of t that has the buffer when the kernel
- * begins. Needs a plan after memplan. The arrays are in the plan's arena. */
+ * begins, or LEVEL_MEMORY. The plan must have passed memplan. The arrays are in the memory of the model. */
 MemoryLevel **cache_levels(const Plan *p, const Target *t);
 /* Adds a use of the nest, in this kernel. level: the kernel's row of cache_levels */
 void cache_state_see(CacheState *s, const Plan *p, int kernel, Ref nest, const MemoryLevel *level);
@@ -140,7 +140,7 @@ typedef struct Trial {     /* a schedule of a nest that was tried */
   double spread;           /* interquartile range of the warm times, divided by their median; not stored */
   const char *why;         /* if failed: the reason */
   bool varied;             /* neighbours of the schedule were tried in this session */
-  bool rejected;           /* in this session: it did not win in the whole model, or its results were wrong or not compared */
+  bool rejected;           /* in this session, the schedule lost in the whole model, or its results were wrong or not compared */
 } Trial;
 typedef VEC(Trial) Trials;
 /* The best schedule of a nest. beam: width of the search that found it; 0: the search is not finished */
@@ -163,8 +163,8 @@ bool store_commit(Store *s);                         /* false: the rows are only
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* calls `each` for all trials and winners, sorted by key, then by place */
-/* The store as a source of schedules. The source calls place_find once, because a call takes long: when the store has a winner at
- * any place for the nest in question. */
+/* The store as a source of schedules. The source calls place_find at most once, because a call takes long. The call comes with
+ * the first question about a nest for which the store has a winner at any place. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- store_decision.c: decisions of passes that were measured in whole models ---- */
@@ -178,7 +178,7 @@ DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *
 
 /* ---- log.c: the store as text ---- */
 void store_export(Store *s, Sb *out);
-/* Adds the rows of a file with a text of store_export, and warns of wrong lines. Fails with EX_BADMODEL if it is no such file */
+/* Adds the rows of a file that has a text of store_export, and warns of wrong lines. Fails with EX_BADMODEL for any other file */
 void store_import(Store *s, Ctx *c, const char *path);
 
 /* ---- neighbours.c ---- */
@@ -205,7 +205,7 @@ int child_end(Child *k);                             /* kills the child's proces
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* in the child: sends a line to the parent */
 const char *why_ended(Ctx *c, int status);           /* the child's wait status in words */
 void child_limits(int cpu_seconds, int64_t memory);  /* limits this process; memory: bytes, 0: no new limit */
-/* The leader of a process group calls this function. Its signals then end the group when the leader's parent dies. */
+/* To be called in the leader of a process group. Afterwards the group ends when the leader's parent dies. */
 void child_signals(void);
 
 /* ---- batch.c ---- */
@@ -287,8 +287,8 @@ double nest_cycles(const Lab *b, Ref nest, const char *opts); /* estimated from 
 
 /* ---- candidate_verify.c ---- */
 /* Compares the results of a schedule with those of the empty schedule, on random inputs and on hard inputs (infinities, NaN,
- * denormals and the like). NULL: the results agree up to rounding. Otherwise returns the difference, or why there is none to
- * show. *late: the comparison was interrupted, or there was not enough time */
+ * denormals and the like). NULL: the results agree up to rounding. Otherwise returns the difference in words, or why the
+ * comparison failed. *late: the comparison was interrupted, or there was not enough time */
 const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts, bool *late);
 
 /* ---- search.c ---- */

@@ -10,7 +10,7 @@
 enum { NUMBERS_MOST = 16 }; /* most numbers after a key such as mean=, and most channels of a picture */
 typedef struct Numbers { double v[NUMBERS_MOST]; int n; } Numbers; /* the n numbers after a key; n 0: the key is not given */
 
-/* Words that may follow the form. Each enum is a group, from which at most one word may be given; 0: no word is given */
+/* Words that may follow the form. At most one word of each enum may be given; 0: no word is given */
 typedef enum { LAYOUT_NONE, LAYOUT_NHWC, LAYOUT_NCHW } Layout;
 typedef enum { ORDER_NONE, ORDER_RGB, ORDER_BGR, ORDER_RGBA, ORDER_BGRA, ORDER_GRAY } Order;
 typedef enum { MATRIX_NONE, MATRIX_601, MATRIX_709 } Matrix;
@@ -22,19 +22,19 @@ typedef struct Spec {      /* a parsed option */
   Ctx *c;
   const char *what;        /* the whole option, for messages */
   const Form *form;
-  int layout, order, matrix, range, sampling; /* by group: the word that is given, or 0 */
-  int yuv6, replicate, round, model_nhwc, model_bgr; /* words of no group; 1: the word is given */
+  int layout, order, matrix, range, sampling; /* for each enum: the word that is given, or 0 */
+  int yuv6, replicate, round, model_nhwc, model_bgr; /* further words; 1: the word is given */
   Numbers mean, std, size, fill, axis, k, threshold, high, scale, zero; /* keys */
 } Spec;
 
-/* Builds a form for the model's input or output v, as the graph g. Adds inputs to g, and returns the converted value, which the
- * caller adds as an output. 0: the function has added the outputs to g itself. */
+/* Builds the conversion for the model's input or output v in the empty graph g. Adds the inputs of g. Returns the converted
+ * value, which the caller makes the output of g. 0: the function has added the outputs itself. */
 typedef Ref ConvertFn(const Spec *s, Graph *g, const GIO *v);
 struct Form {
   const char *name;
   DType dt;                /* element type of the new input, or of the new output */
   double mean, std;        /* defaults of these keys */
-  int groups;              /* the groups of words and keys that the form takes, as bits */
+  int groups;              /* bits of convert.c: the words and keys that the form takes */
   ConvertFn *build;
   /* Where U and V (chroma) lie. TWO: in one plane of pairs. THREE: in two planes. PACKED: with Y (brightness), four bytes for two
    * pixels. NONE: the form has no chroma */
@@ -47,9 +47,9 @@ struct Form {
 #define refuse(s, ...) refuse_at((s)->c, (s)->what, __VA_ARGS__)
 _Noreturn void refuse_at(Ctx *c, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The numbers n of the key `key` as a value of type f32 that broadcasts with x: one number for all elements of x, or one
- * number for each channel. axis: the axis of x along which the channels lie; -1: x has no channels. otherwise: the number to
- * take if the key is not given. Fails if the number of numbers does not fit */
+/* The numbers n of the key `key` as a value of type f32 that broadcasts with x. There is one number for all elements of x, or one
+ * number for each channel. Fails if there is another number of numbers. axis: the axis of x along which the channels lie; -1: x
+ * has no channels. otherwise: the number to take if the key is not given */
 Ref along(const Spec *s, IR *ir, const Numbers *n, double otherwise, const char *key, Ref x, int axis);
 /* (x - mean) * (1 / std), where mean and std are as in `along` */
 Ref normalised(const Spec *s, IR *ir, Ref x, int axis);

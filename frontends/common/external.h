@@ -16,7 +16,7 @@ typedef struct External {
   Bytes self;                   /* bytes of the model file, valid until the compilation ends */
   bool warned;                  /* a warning about unknown keys was printed */
   VEC(ExternalFile) files;      /* the opened files; the owner of the struct frees them by VEC_FREE */
-  size_t file_bytes, used;      /* file_bytes: bytes of all opened files; used: bytes of all tensors in them */
+  size_t file_bytes, used;      /* file_bytes: bytes of all opened files; used: bytes of all tensors in these files */
 } External;
 
 /* Opens the file at `location`, a relative path from the model's directory to a file in or below it. Opens each file once.

@@ -43,7 +43,7 @@ static char *stacks;
 static jmp_buf scheduler;
 static int current, nthreads; /* current: number of the thread that runs; nthreads: threads of a block */
 static bool fibrous;          /* the kernel has barriers or shuffles, so its threads are fibers */
-static void (*call)(void **); /* the kernel; the argument is params */
+static void (*call)(void **); /* the kernel, which is called with params */
 static void **params;
 static char why[200];         /* the first fault; "": none so far */
 

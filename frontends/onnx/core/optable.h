@@ -8,8 +8,8 @@
  * - builder, and its argument
  *
  * Rows are sorted by name, then by domain, then by opset version. A search bisects them by name (row_find in builder.c). Most
- * builders of old forms are adapters (adapt.c). An adapter turns a node of an old form into a node of the newest form, or into
- * the operator that replaced the old one. A file defines the macro OPROW before it includes this file.
+ * builders of old forms are adapters (adapt.c). An adapter turns a node of an old form into a node of the newest form, or of
+ * another operator that replaced this operator. A file defines the macro OPROW before it includes this file.
  *
  * The macros below are lists of attributes that several rows have in common. */
 #define OLD "consumed_inputs:I"
