@@ -34,7 +34,7 @@ typedef struct Render {    /* the state while one kernel is printed */
   size_t spilled;          /* on a device: position of the last SPILL, which stores a matrix tile */
   LaunchPart part;         /* the current part of the launch */
   bool parts;              /* the launch has several parts */
-  const bool *aligned;     /* by buffer of the kernel: whether its address is known to be aligned for any vector; NULL: none is */
+  const bool *aligned;     /* by buffer of the kernel: whether the address is aligned for any vector; NULL: nothing is known */
   int64_t blocks;          /* number of blocks of the launch's earlier parts */
   Arena a;                 /* owns the texts */
 } Render;

@@ -114,15 +114,15 @@ static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts); /* facts of device `number` */
 static int32_t enter(Core *s), leave(Core *s);          /* a public function calls enter first, and leave last */
 static int32_t mark_end(Core *s);                       /* notes the last command that was enqueued, for `ask` */
-static int32_t ask(Core *s, int *done);                 /* sets *done to 1 if that command is done */
+static int32_t ask(Core *s, int *done);                 /* sets *done to 1 if the command that mark_end has noted is done */
 static int32_t fill_zeros(Core *s, size_t at, size_t n); /* enqueues zeros for n bytes of work memory */
 /* Enqueues a copy of t->outer rows of `bytes` bytes to work memory, where a row begins every t->block bytes. from_weights 1: the
  * source is the weights; 0: the source is work memory. In the source, a row begins every from_row bytes. Source and destination
  * do not overlap. */
 static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
                          size_t bytes);
-/* read_rows copies `rows` rows of `bytes` bytes from work memory to p; write_rows copies them from p. In work memory, a row
- * begins every `row` bytes. Both return when the copy is done. */
+/* read_rows copies `rows` rows of `bytes` bytes from work memory to p, and write_rows copies rows from p to work memory. In work
+ * memory, a row begins every `row` bytes; at p, rows have no gaps. The functions return when the copy is done. */
 static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p);
 static int write_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, const void *p);
 /* TGCRT_ARGUMENT: a buffer of the caller is not on the device, or is too small */

@@ -17,7 +17,7 @@ typedef struct Issue { double at[PORTS]; } Issue;
 
 typedef VEC(int) Places;   /* a place is the index of a node in the program, Timer.prog */
 typedef struct LoopTime {
-  Issue issue;             /* work of one iteration; overlap.c adds the work of the loops inside of it */
+  Issue issue;             /* work of one iteration; overlap.c adds the work of the loops inside of this loop */
   double packed;           /* scalar iterations that the C compiler turns into one iteration on vectors; 1: no vectorisation */
   double turns;            /* iterations that remain after this vectorisation */
   double sums, stored;     /* number of vectors with variables that the loop changes. sums: vectors meant for registers. stored:
@@ -47,6 +47,7 @@ typedef struct Timer { /* the program whose time is computed, and what is known 
   double *starts, *ready;  /* by place. starts: micro-ops of the node; ready: the first cycle in which its value can be used */
 } Timer;
 
+/* Whether x counts as arithmetic on indices: a scalar integer of 32 bits or more */
 static inline bool is_index(const Node *x) { return x->lanes == 1 && dt_int((DType)x->dt) && dt_bytes((DType)x->dt) >= 4; }
 
 /* ---- issue.c ---- */

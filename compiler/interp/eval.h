@@ -4,9 +4,9 @@
  *
  * A tape computes one value for each point of an iteration space. The axes of the space are the axes of the tree's root. Most
  * movement ops only change the indices of loads. A pad also selects between its source and the fill, and a concatenation is
- * stored first. Coordinates of nodes are affine in the tape's variables. The axes of the space are variables. Below a reshape
- * that cuts across axes, and below a gather, coordinates are not affine in the axes. The tape computes such coordinates first,
- * as further variables, which are called dynamic. */
+ * stored first. Coordinates of nodes are affine in the variables of the tape, which include the axes of the space. Below a
+ * reshape that cuts across axes, and below a gather, coordinates are not affine in the axes. The tape computes these coordinates
+ * first, as further variables, which are called dynamic. */
 #ifndef TGC_EVAL_H
 #define TGC_EVAL_H
 #include "interp.h"
@@ -63,7 +63,7 @@ typedef struct Sweep { int n, axis[MAX_RANK]; } Sweep; /* the n axes along which
 typedef struct Eval Eval;
 /* the storage of r; NULL: r has no storage yet, so r is a node of the tree */
 const Value *eval_value(const Eval *e, Ref r);
-DType eval_type(const Eval *e, DType d); /* type in which floats of type d are computed and kept */
+DType eval_type(const Eval *e, DType d); /* type in which values of type d are computed and kept */
 IR *eval_ir(const Eval *e);
 
 /* The most splits of an index that a reshape from `in` to `out` needs. Each split needs two dynamic variables. */
@@ -73,7 +73,7 @@ void tape_open(Tape *t, int rank, const int64_t *dims); /* dims: extents of the 
 /* Adds instructions that compute the element of r at the coordinates at[0] to at[rank of r - 1], and returns its register. root:
  * computes r even if r has storage. Other nodes with storage are loaded. */
 int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root);
-void tape_identity(const Tape *t, Affine *at); /* coordinates that equal the axes of the space */
+void tape_identity(const Tape *t, Affine *at); /* sets at[] to the axes of the space, one for each */
 /* Joins neighbouring axes of the space if all indices can be computed from the joined axis. An axis of the mask `keep` is never
  * joined with another axis outside of the mask. Allocates the registers. To be called when the tree is complete. */
 void tape_ready(Tape *t, uint32_t keep);

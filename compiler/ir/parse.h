@@ -63,8 +63,8 @@ typedef struct Parser {
   VEC(Ref) graph;        /* by interned name: values of the graph, which kernels cannot name */
 } Parser;
 
-/* A dump holds all decisions of the passes (compiler/plan_text.c). Its nodes are read as they are: no constructor simplifies
- * them, and the verifier checks each line. */
+/* The reader of a dump. A dump has all decisions of the passes (compiler/plan_text.c). Nodes of a dump are read as they are
+ * written: no constructor simplifies a node, and the verifier checks each line. */
 typedef struct PlanReader {
   void *arg;
   /* Reads a line that begins with this word of n characters. n 0: the end of the text. False: there is no such statement */
@@ -80,7 +80,7 @@ static inline bool is_digit(char ch) { return ch >= '0' && ch <= '9'; }
 /* whether a word may begin with ch */
 static inline bool is_start(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_'; }
 
-/* ---- scan.c: characters and tokens from p->at on; preceding blanks and comments are skipped ---- */
+/* ---- scan.c: characters and tokens from p->at on. Spaces, tabs and comments before them are skipped ---- */
 
 /* Fails with a message about the position `at` */
 _Noreturn void scan_bad(Parser *p, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -92,13 +92,13 @@ void scan_characters(Parser *p);                 /* fails unless the text is UTF
 char scan_peek(Parser *p);                       /* the next character; a newline at the end of the text */
 char scan_peek_far(Parser *p);                   /* the same, but also skips line ends, for texts in braces; 0 at the end of the
                                                     text */
-bool scan_accept(Parser *p, char ch);            /* skips ch if it is the next character; false: another one is */
+bool scan_accept(Parser *p, char ch);            /* skips ch if it is the next character; false: another character is next */
 /* skips ch; fails if another character is next. where: words for the message, such as "after the list" */
 void scan_expect(Parser *p, char ch, const char *where);
 const char *scan_found(Parser *p);               /* describes the word or character at p->at, for messages */
 void scan_end_line(Parser *p);                   /* skips the end of the line; fails if the line does not end here */
 
-size_t scan_word(Parser *p, const char **s);     /* reads a name or a keyword; returns its length; 0: there is none */
+size_t scan_word(Parser *p, const char **s);     /* reads a name or a keyword, *s; returns its length; 0: there is none */
 size_t scan_literal(Parser *p, const char **s);  /* the same for a literal */
 bool scan_is_literal(const char *s, size_t n);   /* whether the word is inf, nan, true or false */
 int64_t scan_bits(Parser *p, const char *s, size_t n, DType d); /* bits of the literal as type d */

@@ -20,9 +20,10 @@ Ref prefetch_nest(IR *ir, Ref nest, const Target *t, const char **given, Sb *mad
  * halving the ranges of loops until intervals prove each part */
 typedef enum { PROOF_NONE, PROOF_ALGEBRA, PROOF_RANGES } Proof;
 typedef struct Bounds Bounds;
-Bounds *bounds_open(const Plan *p);         /* the caller closes it */
+Bounds *bounds_open(const Plan *p);         /* the caller closes the result by bounds_close */
 void bounds_close(Bounds *b);
-Proof bounds_of(Bounds *b, Ref access);     /* access: a LOAD, STORE, TILE or PART of a program, with its gate */
+/* How an access is proved. access: a LOAD, STORE, TILE or PART of the kernel of the last bounds_note */
+Proof bounds_of(Bounds *b, Ref access);
 /* Prepares proofs about k and later kernels: notes the bounds of the integers that k stores to buffers, and Kernel.shift of k.
  * To be called for each kernel, in order of execution. */
 void bounds_note(Bounds *b, const Kernel *k);
@@ -36,20 +37,19 @@ void plan_bounds(Plan *p);                  /* kernel_bounds for all kernels */
 bool plan_in_bounds(const Plan *p, Sb *why); /* whether all accesses are proved; false: *why names the first that is not */
 
 /* ---- libm.c: functions of the C library as arithmetic ---- */
-/* Returns arithmetic for the node r; 0: libm_has is false for r. scalb: the machine has SCALB for vectors of as many lanes as
- * r */
+/* Returns arithmetic for the node r; 0: libm_has is false for r. scalb: the machine has SCALB for vectors of r's length */
 Ref libm_expr(IR *ir, Ref r, bool scalb);
 bool libm_has(Op op, DType d);           /* whether libm_expr expands this op on values of this type */
 
 /* ---- sum_chains.c: a sum that is unrolled completely may be divided into chains. A term waits only for the previous term of its
  * chain ---- */
-int sum_chains(IR *ir, Ref nest, const Target *t); /* best number of chains for the nest's sum; 1: it stays whole */
+int sum_chains(IR *ir, Ref nest, const Target *t); /* best number of chains for the nest's sum; 1: the sum stays whole */
 
 /* ---- linearize.c ---- */
 void kernel_buffers(const IR *ir, Kernel *k); /* sets .bufs, .written and .locals of k, in the order of k's accesses */
-typedef struct Shared Shared;                  /* values that the nests of a program share: they are computed once, outside
+typedef struct Shared Shared;                  /* values that the nests of a program share. A program computes them once, outside
                                                   of all loops */
-Shared *shared_open(int warp); /* warp: threads that exchange values without memory; 0: none do */
+Shared *shared_open(int warp); /* warp: number of threads that exchange values without memory; 0: no threads do */
 void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* appends the nest's micro-ops to prog */
 
@@ -57,7 +57,7 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* appends the n
  * shared memory. matrix: how many the matrix units of a device do ---- */
 typedef struct Products { double all, staged, matrix; } Products;
 /* legalize.c: whether an instruction of t that adds up products of pairs of words (16 bits) can compute x, a MUL or MULACC of
- * i32. Each factor must fit into one word, and one factor must not be negative, so that its upper word is 0. */
+ * i32. Each factor must fit into one word. One factor must not be negative, so that the upper word of this factor is 0. */
 bool multiplies_words(const IR *ir, const Target *t, const Node *x);
 Products program_products(const IR *ir, const Ref *list, size_t n);
 Products plan_products(const Plan *p);
@@ -71,8 +71,8 @@ void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
  * and reason if the result is false */
 bool blocks_apart(const IR *ir, const Launch *l, void *const *mem, int64_t most, Sb *why);
 
-/* ---- rebase.c: moves pointers to buffers that kernels get, if that makes the functions of kernels equal. A pointer moves to the
- * first element that the kernel accesses. In the arena and the weights, it moves to the last aligned address up to there ---- */
+/* ---- rebase.c: moves the pointers to buffers that kernels get, if that makes the functions of kernels equal. A pointer moves to
+ * the first element that the kernel accesses. In the arena and the weights, the address is a multiple of REBASE_ALIGN ---- */
 enum { REBASE_ALIGN = 64 }; /* bytes: alignment that backends assume for pointers to the arena and the weights */
 void plan_rebase(Plan *p);
 

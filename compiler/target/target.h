@@ -29,7 +29,7 @@ typedef struct Target {
   Arch arch;
   int pointer_bits;        /* bits of a CPU's pointer: 64 or 32; 0: unknown */
   uint32_t features;       /* FEAT_ bits: features beyond the architecture's baseline that code may use */
-  int vector_bytes;        /* widest vector that makes code faster; 0: scalar code only */
+  int vector_bytes;        /* bytes of the widest vector that makes code faster; 0: scalar code only */
   int vector_regs;         /* architectural vector registers, or float registers if there are no vectors; 0: unknown */
   int int_regs;            /* integer registers that a compiler may use; 0: the number of registers limits nothing */
   bool fma;                /* multiply-add is one instruction */
@@ -46,13 +46,13 @@ typedef struct Target {
   const struct CpuFacts *facts; /* cpu_facts.h: the CPU for which costs are predicted; NULL: none was chosen */
   const Device *dev;       /* device.h; NULL: a CPU */
   bool in_order;           /* request, not fact: sums of floats add term by term, in the same order on all machines */
-  bool flushes;            /* request, not fact: results may have 0 for denormals, so instructions that flush them may be used */
+  bool flushes;            /* request, not fact: results may have 0 for denormals, so code may use instructions that flush */
   /* The machines of one bundle: the one with most features first, the baseline last, then NULL. Schedules are made for the
    * Target that has the list. NULL: the bundle is for this machine only */
   const struct Target *const *variants;
 } Target;
 
-/* A row of features.h. bit: FEAT_id; needs: FEAT_ bits of features that this one needs */
+/* A row of features.h. bit: FEAT_id; needs: FEAT_ bits of the features that this feature needs */
 typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm, *macros; } Feature;
 extern const Feature features[];                      /* .name NULL ends the list. A feature comes after those that it needs */
 extern const int feature_count;

@@ -2,7 +2,6 @@
 /* tune.h: schedules that were measured: lock files, the tuner and its store. A candidate is a schedule that the tuner tries
  * for a nest. The incumbent is the candidate with which the others are compared: the best schedule of the nest so far.
  *
- *
  * machine_key.c names the place for which measurements hold: machine and compiler, or device and driver. cache_state.c finds
  * the cache in which a nest meets its data in a run of the model. store.c keeps measurements. neighbours.c varies a schedule.
  * batch.c lowers, compiles and times many candidates in child processes, which sandbox.c starts. batch.h lists the other files
@@ -21,10 +20,10 @@ bool key_ok(const char *s, size_t n);                /* whether the n characters
 /* ---- lock.c: a text file of schedules next to a model ---- */
 typedef struct LockLine {
   char key[65];
-  const char *opts;        /* as text */
-  double micros;           /* microseconds, measured on the machine where the schedule was found */
-  bool partial;            /* the search was not finished */
-  bool model;              /* chosen by the cost model, not measured */
+  const char *opts;        /* the schedule as text */
+  double micros;           /* microseconds of the nest, measured on the machine where the schedule was found */
+  bool partial;            /* the search for the schedule was not finished */
+  bool model;              /* the cost model chose the schedule, without a measurement */
   const char *note;        /* origin of the schedule, in words */
   bool used;               /* the compilation has asked for the schedule of this key */
 } LockLine;
@@ -79,14 +78,14 @@ Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural l
 /* path: the store's file; NULL: there is none. cpu: the result of cpu_identity. text: facts, as cpu_print writes them.
  * store_machine returns the text in c->model; NULL: there are no facts about this CPU. */
 const char *store_machine(Ctx *c, const char *path, const char *cpu);
-bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* false: it cannot be written */
+bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* false: the store cannot be written */
 
 /* ---- cache_state.c: where a nest finds its data in a run of the whole model ---- */
 typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
 extern const char *const cache_level_name[LEVELS];
 typedef struct DataSeen {   /* a buffer of a nest; a model may use the nest several times */
   int buf;                 /* number of the buffer in the first use of the nest */
-  bool written;            /* the nest stores to it */
+  bool written;            /* the nest stores to the buffer */
   int at[LEVELS];          /* by level: number of uses of the nest that find the buffer at this level */
   MemoryLevel level;       /* the median of these levels, after cache_state_close */
 } DataSeen;
@@ -113,15 +112,15 @@ typedef struct Tool {
   const char *scratch;     /* folder for the tool's temporary files; NULL: the tool's default */
   const char *makes;       /* file that the tool must make; NULL: none */
   double seconds;          /* time limit, after which all processes of the tool are killed */
-  int64_t memory;          /* bytes; 0: no limit */
+  int64_t memory;          /* limit of memory, in bytes; 0: no limit */
   /* Called several times a second; NULL: no calls. second: the number of elapsed seconds in the first call after each full
    * second, else 0. A result other than 0 ends the tool. */
   int (*tick)(void *arg, int64_t second);
   void *tick_arg;
 } Tool;
 typedef struct ToolEnd {
-  int error;               /* errno if the tool could not run; 0: it ran */
-  bool exec;               /* exec failed */
+  int error;               /* errno if the tool could not run; 0: the tool ran */
+  bool exec;               /* the tool could not run because exec failed */
   bool late;               /* the time limit was exceeded */
   int interrupted;         /* the result of tick that ended the tool; 0: tick did not end it */
   int status;              /* the tool's wait status, if error, late and interrupted are 0 */
@@ -143,11 +142,11 @@ typedef struct Trial {     /* a schedule of a nest that was tried */
   bool rejected;           /* in this session, the schedule lost in the whole model, or its results were wrong or not compared */
 } Trial;
 typedef VEC(Trial) Trials;
-/* The best schedule of a nest. beam: width of the search that found it; 0: the search is not finished */
+/* The best schedule of a nest. beam: width of the search that found the schedule; 0: the search is not finished */
 typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner;
 typedef struct Store Store;
 /* create true: opens the store for writing. If the file cannot be written, or path is NULL, warns and keeps rows in memory.
- * create false: opens the store for reading. NULL: there is no file, or the file cannot be used */
+ * create false: opens the store for reading. Returns NULL if there is no file, or the file cannot be used */
 Store *store_open(Ctx *c, const char *path, bool create);
 const char *store_path(Ctx *c, const char *given);   /* `given`, or the usual path of the store's file; NULL: no home is known */
 void store_close(Store *s);
@@ -171,7 +170,7 @@ ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 /* Returns the stored decision of this pass about the node or kernel with this key, in c->model. NULL: none is stored, or s is
  * NULL */
 const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, const char *key);
-bool store_put_decision(Store *s, const Place *p, const Decision *d); /* false: it cannot be written */
+bool store_put_decision(Store *s, const Place *p, const Decision *d); /* false: the store cannot be written */
 /* The store as a source of decisions. NULL: s is NULL, the store has no decisions, or b has a driver. The source calls place_find
  * at the first question of a pass. wanted: as in place_for */
 DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *wanted);
@@ -192,7 +191,7 @@ void device_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpt
 /* ---- sandbox.c ---- */
 typedef struct Child {
   pid_t pid;               /* 0: none */
-  int to, from;            /* pipes to its standard input and from its output; -1: closed */
+  int to, from;            /* pipes to the child's standard input, and from its standard output; -1: closed */
   Sb in;                   /* output that was read, and that child_line has not returned yet */
 } Child;
 /* Starts a child process, which dies with its parent. Returns true in the child, where standard input and output are the pipes.
@@ -238,8 +237,8 @@ typedef struct Task {       /* candidates to try for one nest. Batches run side 
 } Task;
 typedef struct Built {     /* a candidate or a reference that was compiled in this session */
   const char *key, *opts;
-  const char *lib;         /* path of the library with its code */
-  int at;                  /* index of its function in the library's table */
+  const char *lib;         /* path of the library with the code */
+  int at;                  /* index of the function in the library's table */
   bool reference;          /* a reference, with whose results those of candidates are compared */
 } Built;
 typedef struct Ready {     /* an incumbent that the screen has compiled in the tuner's process; batches inherit its code */
@@ -257,7 +256,7 @@ typedef struct Lab {       /* state that all batches share */
   const char *archs;       /* architectures of the device's images; NULL: the target's */
   Compiling compiler;      /* compiles images if the backend's compiler library is missing */
   bool short_of_memory;    /* the device had too little memory for at least one candidate */
-  const char *gone;        /* why the search cannot go on: no device or no compiler any more; NULL: it can */
+  const char *gone;        /* why the search cannot go on: no device or no compiler any more; NULL: the search can go on */
   const Backend *screen;   /* the screen, which compiles inside of the process; NULL: none */
   const char *scratch;     /* folder for files of batches */
   int jobs, keep;          /* jobs: most processes at a time. keep: most candidates of a batch to compile, cheapest first */
@@ -283,7 +282,8 @@ bool lab_run(Lab *b, Task *t);                   /* tries the task's candidates;
 bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */
-double nest_cycles(const Lab *b, Ref nest, const char *opts); /* estimated from the micro-ops of the nest's program */
+/* Cycles of a nest with this schedule, as estimated from the micro-ops of the nest's program */
+double nest_cycles(const Lab *b, Ref nest, const char *opts);
 
 /* ---- candidate_verify.c ---- */
 /* Compares the results of a schedule with those of the empty schedule, on random inputs and on hard inputs (infinities, NaN,
@@ -297,12 +297,12 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
   char key[65];
   int count;               /* number of times that a run of the model runs the nest */
   CacheState state;        /* where the nest's data are in a run of the model */
-  Place place, screened_place; /* places of the nest's rows in the store; they include the state */
-  size_t ignored;          /* number of trials in the store whose place has no state, as an older tgc has written them */
+  Place place, screened_place; /* places of rows in the store, for `trials` and for `screened`. The places include the state */
+  size_t ignored;          /* number of the nest's trials in the store whose place has no state; an older tgc has written them */
   Trials trials;           /* with the compiler's code */
   Trials screened;         /* with the screen's code. All times are scaled by one factor, so that the incumbent has its time with
                               the compiler's code */
-  const char *base, *best; /* schedules: that of the heuristic, and the best one known */
+  const char *base, *best; /* base: the heuristic's schedule; best: the best schedule known */
   const char *proven;      /* the schedule that last won in the whole model, or else the best before this search */
   const char *runner_up;   /* a schedule about as fast as the best, for a test in the whole model; NULL: there is none */
   const char *elsewhere;   /* the winner without a state, if the store has no winner for this state of the data; NULL: none */
@@ -313,11 +313,11 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
   bool begun;              /* the heuristic's best schedules were tried in this session */
   int stale;               /* generations without progress */
   VEC(const char *) dropped; /* schedules dropped without being timed, mostly for their estimated cost */
-  bool measured;           /* `best` was measured with the compiler's code; else its time is an estimate */
-  double screen_us;        /* the incumbent's microseconds with the screen's code; 0 after it was measured with the compiler's */
+  bool measured;           /* `best` was measured with the compiler's code. False: best_us is an estimate */
+  double screen_us;        /* the incumbent's microseconds with the screen's code; 0 if `measured` is true */
   bool verified;           /* results of `best` were compared in this session, or need no comparison */
   bool done, dirty;        /* done: the search is finished; dirty: `best` or `done` has changed since the winner was stored */
-  bool taken;              /* tune_take has returned it */
+  bool taken;              /* tune_take has returned this goal */
   int64_t tried;           /* candidates in this session */
   double worked;           /* CPU seconds that all processes have spent on these candidates */
 } Goal;
@@ -340,8 +340,8 @@ typedef struct Tuner {
   void *progress_arg;      /* the argument `arg` of all three */
 } Tuner;
 void tune_goals(Tuner *t, const Plan *p);            /* fills in t->goals: the nests of p, with their rows of the store */
-void tune_slack(Tuner *t, const Plan *p, const double *us); /* sets Goal.slack; us: microseconds of slack, by kernel */
-bool tune_run(Tuner *t);                             /* false: interrupted */
+void tune_slack(Tuner *t, const Plan *p, const double *us); /* sets Goal.slack; us: microseconds of slack of each kernel */
+bool tune_run(Tuner *t);                             /* searches until all goals are done or time is up; false: interrupted */
 /* Chooses the goal that can gain most, among the goals that are neither done nor taken. Fills *task with candidates of the goal;
  * the caller frees task->cand. NULL: there is no goal, or the search is over */
 Goal *tune_take(Tuner *t, Task *task);

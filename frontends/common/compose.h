@@ -14,7 +14,7 @@ Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what
  * else a new input after the inputs of g. Fails if no output fits. Messages call `last` by the text `what`. */
 Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
 /* Copies into `to` the nodes that the outputs of `from` need. in[i]: the node of `to` that takes the place of input i of `from`.
- * out[i]: receives the copy of output i. part: a name put before the origin of each copied node, as in "eyes: node 17"; NULL: no
+ * out[i]: receives the copy of output i. part: a name for the origins of the copied nodes, as "eyes" in "eyes: node 17"; NULL: no
  * name */
 void graph_graft(Graph *to, const Graph *from, const char *part, const Ref *in, Ref *out);
 Graph *graph_new(Ctx *c, const char *name);              /* a graph without nodes, in c->model */

@@ -13,9 +13,9 @@ typedef struct IoOptions {
   const ConstInput *consts;
   size_t nconsts;
   TextList froms;           /* names of values that become inputs */
-  TextList renames;         /* OLD=NEW */
+  TextList renames;         /* texts OLD=NEW */
   TextList prologues, epilogues; /* paths of .tg files */
-  TextList converts;        /* NAME=FORM,... as convert.c reads it */
+  TextList converts;        /* texts NAME=FORM,... (convert.h) */
 } IoOptions;
 
 /* In all functions below, f may be NULL: there are no options. */
