@@ -99,7 +99,8 @@ typedef struct Core { /* the part of a session that this file uses */
   int staged;            /* 1: a run that may not be done yet uses memory of which the session has only one copy */
   int clamped;           /* OR of the guards of the runs that have ended since the last sync */
   int lost;              /* 1: the device has failed */
-  uint64_t ask_us;       /* a wait asks the driver without a pause for this many microseconds; then it sleeps between questions */
+  uint64_t ask_us;       /* for this many microseconds, a wait asks the driver without a pause. Then the wait sleeps between
+                            questions */
 } Core;
 
 /* ---- the work of an interface ----
@@ -108,7 +109,7 @@ typedef struct Core { /* the part of a session that this file uses */
 /* result 0: returns TGCRT_OK. Other results: logs that `function` failed, and returns the status for this result. other: the
  * status for all results that have no special status */
 static int refused(const tgcrt_device *d, int32_t result, const char *function, int other);
-/* Opens the device that the caller's objects in *d determine, and makes the missing objects. Without such objects, opens the
+/* Opens the device that the caller's objects in *d determine, and makes the missing objects. Without these objects, opens the
  * device with this name; name NULL: the default device */
 static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts); /* facts of device `number` */

@@ -13,7 +13,7 @@
 #include <cpuid.h>
 
 /* Sets level[1], level[2] and level[3] to the bytes of the data cache of the first, second and third level. If the machine does
- * not report a cache, its element stays unchanged, or becomes 0 or less. */
+ * not report a cache, the element of its level stays unchanged, or becomes 0 or less. */
 static inline void machine_caches(int64_t level[4]) {
   enum { DATA = 1, UNIFIED = 3 }; /* kinds of a cache */
   const unsigned intel = 4, amd = 0x8000001d; /* CPUID leaves; both have the same format */

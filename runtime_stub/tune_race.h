@@ -33,13 +33,13 @@ typedef struct Race {
   int n;                   /* number of candidates; the first is the incumbent */
   const bool *bad;         /* by candidate: true if the candidate does not take part */
   Meter *m;                /* by candidate; zeros before the race */
-  int rounds, finals;      /* number of rounds for all candidates, and of last rounds for the best ones */
+  int rounds, finals;      /* rounds: number of rounds for all candidates; finals: number of last rounds for the best candidates */
   int finalists;           /* number of best candidates that run in the last rounds, beside the incumbent */
   double worth;            /* the last rounds take place if the best time is below worth * the incumbent's time; 0: always */
   double close;            /* after a round, candidates slower than close * the best time leave the race; 0: no such limit */
   double hopeless;         /* at the start, candidates slower than hopeless * the best time so far leave the race */
-  double sample;           /* seconds of a warm sample: it has as many runs as fit, at least one */
-  void *self;              /* passed to the functions below. Their argument `kernel` is the number of a candidate */
+  double sample;           /* seconds of a warm sample, which has as many runs as fit, at least one */
+  void *self;              /* passed to the functions below. The argument `kernel` is the number of a candidate */
   double (*once)(void *self, int kernel, int repeat); /* makes `repeat` runs; returns the mean seconds of a run */
   /* takes a sample. *warm: mean seconds of `repeat` runs with warm caches. *cold: seconds of a run with cold caches */
   void (*take)(void *self, int kernel, int repeat, double *warm, double *cold);

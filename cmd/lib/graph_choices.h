@@ -16,8 +16,8 @@ struct GraphChoices {      /* the result */
   const Decision *chosen;  /* n decisions that replace those of the cost model */
   size_t n;
   int sides;               /* number of models that were built with changed decisions */
-  int tried, kept;         /* tried: number of decisions that could be changed; kept: number of those that stay changed */
-  double with, without;    /* ms of a run with the changes that are kept, and without changes, on GraphAsk.threads threads */
+  int tried, kept;         /* tried: number of decisions that could be changed; kept: number of decisions that stay changed */
+  double with, without;    /* ms of a run with all of the best changes, and without changes, on GraphAsk.threads threads */
   Side side;               /* the model built with `chosen`; zeros: this model was not built */
   const Plan *plan;        /* the plan of `side` */
 };

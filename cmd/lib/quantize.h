@@ -46,7 +46,7 @@ typedef struct HeldOut {
   const char *scratch;
   OnnxQuant *q;
   Texts folders;           /* paths of the held-out samples */
-  size_t layers, values;   /* number of layers; number of values that can be in 8 bits. All of them have a switch in `model` */
+  size_t layers, values;   /* number of layers; number of values that can be in 8 bits. Each has a switch in `model` */
   /* The switched model computes each layer both in 8 bits and in floats. Further inputs, the switches, select the results. */
   QuantModel model;
   SampleShape shape;       /* the inputs, without the switches, and the outputs */

@@ -21,7 +21,7 @@ typedef struct LoopTime {
   double packed;           /* scalar iterations that the C compiler turns into one iteration on vectors; 1: no vectorisation */
   double turns;            /* iterations that remain after this vectorisation */
   double sums, stored;     /* number of vectors with variables that the loop changes. sums: vectors meant for registers. stored:
-                              vectors that the C compiler keeps in memory, plus those of `sums` that get no register */
+                              vectors that the C compiler keeps in memory, plus the vectors of `sums` that get no register */
   double spilled;          /* number of vectors of other values for which no register is left */
   double first, each;      /* cycles of the first iteration, and of each further iteration */
   Places items;            /* the loop's nodes, and the beginnings of the loops directly inside of this loop */

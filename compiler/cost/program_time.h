@@ -15,7 +15,7 @@ typedef struct WalkTerm { int loop; double coef, count; } WalkTerm;
 /* An index: the constant `base` plus the sum of n terms. data: the index also depends on loaded values, or has more than
  * WALK_TERMS terms */
 typedef struct WalkIndex { int n; bool data; double base; WalkTerm term[WALK_TERMS]; } WalkIndex;
-/* The loads of one loop from one buffer, or the stores of one loop to one buffer, whose indices differ only in their constants */
+/* Accesses of one loop to one buffer, all loads or all stores, whose indices differ only in their constants */
 typedef struct Walk {
   int buf, loop, bytes;     /* number of the buffer; number of the loop; bytes of an element */
   bool store;               /* the accesses are stores */
@@ -36,7 +36,7 @@ void walks_read(const IR *ir, const Refs *prog, Walks *w); /* fills in *w */
 void walks_free(Walks *w);
 /* Writes the distinct constants of x to at[], in ascending order. Returns their number */
 int walk_bases(const Walk *x, double at[WALK_COPIES]);
-/* The outermost loop that contains `loop`, or `loop` itself if no loop contains it. Number 0, the program, is no such loop */
+/* The outermost loop that contains `loop`, or `loop` itself if no loop contains it. The program, number 0, counts as no loop */
 int walk_outermost(const Walks *w, int loop);
 /* Distinct bytes, in whole cache lines, that x accesses while `loop` runs. body: only in one iteration of `loop` */
 double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body);

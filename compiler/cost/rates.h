@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rates.h: prices that the cost model uses. RATE(id, unit, gloss) describes a price. CALLER(id, gloss) is a part of the compiler
  * that uses prices. VALUE(rate, caller, value, source) is the value that a caller uses for a price; callers may use different
- * values. The unit "instructions" is the time of a multiply-add of a vector. Cycles are those of one core. A file defines the
+ * values. The unit "instructions" is the time of a multiply-add of a vector. Cycles are cycles of one core. A file defines the
  * macros that it needs before it includes this file. Undefined macros expand to nothing.
  *
  * Words in sources: "ranked": with this value the model ranks tiles as timings did. Tiles were timed alone and in networks, on

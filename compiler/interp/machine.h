@@ -31,7 +31,8 @@ struct Machine {
   void *(*touch)(Machine *m, const Step *s, int64_t id, int64_t at, bool store);
 };
 
-/* Makes the steps of a list of n nodes, and m->v with the values of the constants. The caller has set m->ir */
+/* Makes the steps of a list of n nodes, and m->v with the values of the constants. m->ir must be set, and the lists must be
+ * empty. */
 void machine_open(Machine *m, const Ref *list, size_t n);
 void machine_close(Machine *m);
 /* The values of source k of the step, lane after lane */

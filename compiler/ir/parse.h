@@ -80,7 +80,7 @@ static inline bool is_digit(char ch) { return ch >= '0' && ch <= '9'; }
 /* whether a word may begin with ch */
 static inline bool is_start(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_'; }
 
-/* ---- scan.c: characters and tokens from p->at on. Spaces, tabs and comments before them are skipped ---- */
+/* ---- scan.c: characters and tokens from p->at on. Spaces, tabs and comments before a token are skipped ---- */
 
 /* Fails with a message about the position `at` */
 _Noreturn void scan_bad(Parser *p, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

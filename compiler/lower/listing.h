@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.h: builds lists of micro-ops. A leaf, or a value that lowering adds, is listed before its first use. The next use
- * after a barrier lists the leaf or value again. So does the next use after the end of the loop in which the leaf or value was
- * listed. */
+/* listing.h: builds lists of micro-ops. A leaf is a node without sources. A leaf, or a value that lowering adds, is listed before
+ * its first use. The next use after a barrier lists the leaf or value again. So does the next use after the end of the loop in
+ * which the leaf or value was listed. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"

@@ -47,14 +47,14 @@ int sum_chains(IR *ir, Ref nest, const Target *t); /* best number of chains for 
 
 /* ---- linearize.c ---- */
 void kernel_buffers(const IR *ir, Kernel *k); /* sets .bufs, .written and .locals of k, in the order of k's accesses */
-typedef struct Shared Shared;                  /* values that the nests of a program share. A program computes them once, outside
+typedef struct Shared Shared;                  /* values that the nests of a program share. A program computes each once, outside
                                                   of all loops */
 Shared *shared_open(int warp); /* warp: number of threads that exchange values without memory; 0: no threads do */
 void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* appends the nest's micro-ops to prog */
 
-/* ---- products.c: counts the multiply-adds of a program in all threads. all: their number. staged: how many take a factor from
- * shared memory. matrix: how many the matrix units of a device do ---- */
+/* ---- products.c: counts the multiply-adds of a program in all threads. all: how many there are. staged: how many take a factor
+ * from shared memory. matrix: how many the matrix units of a device do ---- */
 typedef struct Products { double all, staged, matrix; } Products;
 /* legalize.c: whether an instruction of t that adds up products of pairs of words (16 bits) can compute x, a MUL or MULACC of
  * i32. Each factor must fit into one word. One factor must not be negative, so that the upper word of this factor is 0. */
@@ -86,7 +86,7 @@ bool buf_has_rows(const Buf *b);
 Ref caller_rows(IR *ir, Ref nest);
 bool kernel_sized(const IR *ir, const Kernel *k);   /* whether k's program asks for sizes of the run */
 
-/* Appends the launches of a kernel, in order, for a target with a Device. The caller frees them by launches_free */
+/* Appends the launches of a kernel, in order, for a target with a Device. The caller frees *out by launches_free */
 void kernel_launches(const Plan *p, const Kernel *k, Launches *out);
 
 /* ---- merge_functions.c ---- */

@@ -2,9 +2,9 @@
 /* device.h: facts about machines that a driver controls. The driver takes kernels as text or compiled, and lists of launches.
  * Like a Target, a Device is a row of facts; the compiler never decides by a device's name.
  *
- * There are two kinds of such machines. On a GPU, many threads run a program (docs/ir.md, "Device programs"). On a CPU behind a
- * driver, a block is a single thread, which may use vectors. A program for a CPU behind a driver has the form of programs for a
- * CPU without a driver, and each block runs one chunk. */
+ * A machine behind a driver is a GPU or a CPU. On a GPU, many threads run a program (docs/ir.md, "Device programs"). On a CPU
+ * behind a driver, a block is a single thread, which may use vectors. A program for a CPU behind a driver has the form of
+ * programs for a CPU without a driver, and each block runs one chunk. */
 #ifndef TGC_DEVICE_H
 #define TGC_DEVICE_H
 #include "../../runtime_stub/tgcrt_device.h"
@@ -39,7 +39,7 @@ typedef struct Device {
   const char *matrix_units; /* names of MatrixUnits, separated by spaces, better units first; NULL: none */
   int load_bytes;          /* bytes of a thread's widest vector load or store; 0: single elements only */
   int sums, sums_long;     /* most sums that a thread computes at a time; sums_long: for sums with many terms */
-  int registers;           /* 32-bit registers of a unit, which its threads share; 0: unknown */
+  int registers;           /* number of 32-bit registers that the threads of a unit share; 0: unknown */
   DeviceCosts costs;       /* zeros if max_threads is 1 */
   bool shared_is_fast;     /* shared memory is faster than a cache. False: copies to shared memory gain nothing */
   uint32_t features;       /* DEVF_ bits: features that code may use beyond the interface's minimum */

@@ -38,7 +38,7 @@ void launches_free(Launches *l);
 Launch launch_of(const IR *ir, Refs prog);  /* prog: all ops of one launch; the result owns prog */
 static inline int64_t launch_blocks(const Launch *l) { return l->grid[0] * l->grid[1] * l->grid[2]; }
 static inline int64_t launch_threads(const Launch *l) { return l->block[0] * l->block[1] * l->block[2]; }
-/* Whether the device can run the launch. If not, appends the reason to `why`, unless `why` is NULL */
+/* Whether the device can run the launch. False: the function appends the reason to `why`, unless `why` is NULL */
 bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why);
 
 /* Size of the largest group of adjacent threads of a warp that exchange values among themselves (SHFLXOR); 0: none */

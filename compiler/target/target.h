@@ -54,7 +54,7 @@ typedef struct Target {
 
 /* A row of features.h. bit: FEAT_id; needs: FEAT_ bits of the features that this feature needs */
 typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm, *macros; } Feature;
-extern const Feature features[];                      /* .name NULL ends the list. A feature comes after those that it needs */
+extern const Feature features[];                      /* .name NULL ends the list. A feature follows the features that it needs */
 extern const int feature_count;
 extern const Target targets[];                        /* .isa NULL ends the list */
 

@@ -32,7 +32,8 @@ typedef struct Lock {
   const char *path;
   int version;             /* version of the file's format */
   VEC(LockLine) lines;     /* sorted by key, until lock_complete appends lines */
-  Decisions *decisions;    /* given by the file, and made by passes; lock_write writes those that were made. NULL: none */
+  Decisions *decisions;    /* decisions that the file gives, and decisions that passes made. lock_write writes only those of
+                              passes. NULL: none */
   const Decision *chosen;  /* further decisions for lock_write */
   size_t nchosen;
 } Lock;
@@ -46,7 +47,7 @@ void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts lines; writes all 
 /* ---- machine_key.c ---- */
 /* The place for which times hold: machine and compiler, or device and driver. text: the place in words; id: digest of the text */
 typedef struct Place { const char *text; char id[65]; } Place;
-#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable that names the default device; bundles called net read it, too */
+#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable that names the default device, as for a bundle called net */
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* appends the words between spaces, tabs and newlines; s may be NULL */
 void compiler_words(Ctx *c, Words *out);             /* appends the words of the environment variable CC, or "cc" */
@@ -58,7 +59,7 @@ Place place_here(Ctx *c, const Backend *b, const char *device);
 /* Finds the place of a device that can run the plan. archs: architectures of the plan's images; NULL: the target's. device: as in
  * place_find. Returns 0, or EX_MISSING and in *why the reason. */
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
-const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
+const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: the device answers */
 
 /* The place p for decisions: p's text and the text `wanted`, which has the target and the options. The keys of decisions do not
  * depend on the target and the options. */
@@ -127,8 +128,8 @@ typedef struct ToolEnd {
 } ToolEnd;
 ToolEnd tool_run(const Tool *t);
 /* The exit code that follows from *e, which is no interruption; 0: success. Other codes: *why has the tool's name and the reason.
- * EX_MISSING: no tool works. EX_NOWRITE: a file cannot be written. EX_RETRY: memory or time was too short. EX_BUG: the tool
- * works, and refuses its input. */
+ * EX_MISSING: no tool works. EX_NOWRITE: a file cannot be written. EX_RETRY: memory, time or another resource was too short.
+ * EX_BUG: the tool works, and refuses its input. */
 int tool_judge(Ctx *c, const Tool *t, const ToolEnd *e, const char **why);
 
 /* ---- store.c: measurements in an SQLite file ---- */
@@ -239,7 +240,7 @@ typedef struct Built {     /* a candidate or a reference that was compiled in th
   const char *key, *opts;
   const char *lib;         /* path of the library with the code */
   int at;                  /* index of the function in the library's table */
-  bool reference;          /* a reference, with whose results those of candidates are compared */
+  bool reference;          /* true: the code is a reference for comparisons; false: it is a candidate's code */
 } Built;
 typedef struct Ready {     /* an incumbent that the screen has compiled in the tuner's process; batches inherit its code */
   const char *key, *opts;
@@ -271,7 +272,7 @@ typedef struct Lab {       /* state that all batches share */
   void *interrupted_arg;
   int batches;             /* number of batches so far, for names of files */
   const char *header;      /* precompiled header, which includes headers such as immintrin.h; NULL: none yet */
-  int wanted_header;       /* number of files that included such headers before the precompiled header was made */
+  int wanted_header;       /* number of files that included headers such as immintrin.h before `header` was made */
   VEC(Built) built;        /* candidates and references whose code later batches use again */
   VEC(Ready) ready;        /* incumbents that the screen has compiled */
   double spent[SPENT_KINDS]; /* CPU seconds of all processes */
@@ -286,7 +287,7 @@ bool lab_write(Lab *b, Task *t);
 double nest_cycles(const Lab *b, Ref nest, const char *opts);
 
 /* ---- candidate_verify.c ---- */
-/* Compares the results of a schedule with those of the empty schedule, on random inputs and on hard inputs (infinities, NaN,
+/* Compares the results of a schedule and of the empty schedule, on random inputs and on hard inputs (infinities, NaN,
  * denormals and the like). NULL: the results agree up to rounding. Otherwise returns the difference in words, or why the
  * comparison failed. *late: the comparison was interrupted, or there was not enough time */
 const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts, bool *late);
@@ -298,7 +299,7 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
   int count;               /* number of times that a run of the model runs the nest */
   CacheState state;        /* where the nest's data are in a run of the model */
   Place place, screened_place; /* places of rows in the store, for `trials` and for `screened`. The places include the state */
-  size_t ignored;          /* number of the nest's trials in the store whose place has no state; an older tgc has written them */
+  size_t ignored;          /* number of the nest's trials in the store whose place has no state; they come from an older tgc */
   Trials trials;           /* with the compiler's code */
   Trials screened;         /* with the screen's code. All times are scaled by one factor, so that the incumbent has its time with
                               the compiler's code */
@@ -347,7 +348,7 @@ bool tune_run(Tuner *t);                             /* searches until all goals
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
 /* Finds each nest's runner-up: the fastest trial other than the best and the heuristic's schedule. A nest has no runner-up if
- * that trial takes much longer than the best, or if its results are not those of the empty schedule. */
+ * that trial takes much longer than the best, or if its results differ from the results of the empty schedule. */
 void tune_runners_up(Tuner *t);
 /* Makes `opts` the best schedule of g, also in the store. opts: the schedule that won in the whole model, or an earlier best */
 void goal_validated(Tuner *t, Goal *g, const char *opts);

@@ -39,7 +39,7 @@ struct Form {
   /* Where U and V (chroma) lie. TWO: in one plane of pairs. THREE: in two planes. PACKED: with Y (brightness), four bytes for two
    * pixels. NONE: the form has no chroma */
   enum { PLANES_NONE, PLANES_TWO, PLANES_THREE, PLANES_PACKED } planes;
-  int u, v, y;             /* u, v: places of U and V in a pair, or in the four bytes. y: place of the first Y in the four bytes */
+  int u, v, y;             /* u, v: places of U and V in a pair or in the four bytes; y: place of the first Y in the four bytes */
 };
 
 /* ---- convert_values.c ---- */

@@ -11,7 +11,7 @@ typedef struct ExternalFile {
 } ExternalFile;
 
 typedef struct External {
-  const char *model;            /* path of the model. The files are in its directory, or below. NULL: external data is refused */
+  const char *model;            /* path of the model. The files are in the model's directory, or below. NULL: files are refused */
   bool allow_hardlinks;         /* the option --allow-hardlinks: files may have more than one hard link */
   Bytes self;                   /* bytes of the model file, valid until the compilation ends */
   bool warned;                  /* a warning about unknown keys was printed */

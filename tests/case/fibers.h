@@ -141,7 +141,7 @@ template <class T> static T exchanged(T mine, int lane, int line) {
   wait(WARP, line);
   int from = warp + lane;
   if (lane < 0 || lane >= LANES || from >= nthreads) from = me;
-  const unsigned ahead = fibers[from].shuffles - turn; /* 2: it already waits at the next shuffle, which uses the other slot */
+  const unsigned ahead = fibers[from].shuffles - turn; /* 2: thread `from` waits at the next shuffle, with the other slot */
   if (ahead != 1 && ahead != 2) fault("a shuffle of a lane that is not there", line);
   memcpy(&mine, &fibers[from].given[turn % 2], sizeof mine);
   return mine;

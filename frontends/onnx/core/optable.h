@@ -4,10 +4,10 @@
  * - domain ("" is ai.onnx) and name of the operator
  * - first and last opset version of the form; the last version is OPSET_NOW if the newest opset still has the form
  * - least and greatest number of inputs, then of outputs; build.h defines ANY and SOME
- * - types of the inputs, and attributes; OpRow in build.h explains their letters
+ * - types of the inputs, and attributes; OpRow in build.h explains the letters
  * - builder, and its argument
  *
- * Rows are sorted by name, then by domain, then by opset version. A search bisects them by name (row_find in builder.c). Most
+ * Rows are sorted by name, then by domain, then by opset version. A search bisects the rows by name (row_find in builder.c). Most
  * builders of old forms are adapters (adapt.c). An adapter turns a node of an old form into a node of the newest form, or of
  * another operator that replaced this operator. A file defines the macro OPROW before it includes this file.
  *
