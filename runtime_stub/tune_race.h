@@ -33,7 +33,7 @@ typedef struct Race {
   int n;                   /* number of candidates; the first is the incumbent */
   const bool *bad;         /* by candidate: true if the candidate does not take part */
   Meter *m;                /* by candidate; zeros before the race */
-  int rounds, finals;      /* rounds: number of rounds for all candidates; finals: number of last rounds for the best candidates */
+  int rounds, finals;      /* rounds: number of rounds for all candidates; finals: number of last rounds for the best ones */
   int finalists;           /* number of best candidates that run in the last rounds, beside the incumbent */
   double worth;            /* the last rounds take place if the best time is below worth * the incumbent's time; 0: always */
   double close;            /* after a round, candidates slower than close * the best time leave the race; 0: no such limit */

@@ -59,7 +59,7 @@ Place place_here(Ctx *c, const Backend *b, const char *device);
 /* Finds the place of a device that can run the plan. archs: architectures of the plan's images; NULL: the target's. device: as in
  * place_find. Returns 0, or EX_MISSING and in *why the reason. */
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
-const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: the device answers */
+const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device gives no answer; NULL: it answers */
 
 /* The place p for decisions: p's text and the text `wanted`, which has the target and the options. The keys of decisions do not
  * depend on the target and the options. */
@@ -347,8 +347,8 @@ bool tune_run(Tuner *t);                             /* searches until all goals
  * the caller frees task->cand. NULL: there is no goal, or the search is over */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
-/* Finds each nest's runner-up: the fastest trial other than the best and the heuristic's schedule. A nest has no runner-up if
- * that trial takes much longer than the best, or if its results differ from the results of the empty schedule. */
+/* Finds each nest's runner-up: the fastest trial other than the best and the heuristic's schedule. A trial is no runner-up if it
+ * takes much longer than the best, or if its results differ from those of the empty schedule. */
 void tune_runners_up(Tuner *t);
 /* Makes `opts` the best schedule of g, also in the store. opts: the schedule that won in the whole model, or an earlier best */
 void goal_validated(Tuner *t, Goal *g, const char *opts);
