@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* parts.h: files of helpers, which consist of parts: helpers.c.in, scalars.c.in, helpers.ll.in. A backend writes only the parts
  * that kernels mention. A part begins with a line such as "@text", "@scalar max", "@vector max" or "@function div". A line that
- * begins with "@ " is a remark, and ends the part before it. */
+ * begins with "@ ", or is "@", is a remark, and ends the part before it. */
 #ifndef TGC_PARTS_H
 #define TGC_PARTS_H
 #include "backends.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt_session.h: the code that the runtime files tgcrt_opencl.c, tgcrt_cuda.c and tgcrt_metal.c share. This code calls the
- * operating system, compares names of devices and waits with a time limit. It also has the public functions for runs and states.
+ * operating system, compares names of devices and waits with a time limit. It also has the public functions that open a device,
+ * report facts about it, run the model, wait for runs, and access states.
  * A session is the data that a runtime file keeps for a context, from NAME_init to NAME_close.
  *
  * Only the runtime files include this file. Before the #include, a runtime file defines the macro API(name), which makes the
- * names of public functions. After the #include, the runtime file defines the functions that are declared under "the work of an
- * interface", and a struct for its sessions. The struct's first member is a Core. */
+ * names of public functions. An interface is OpenCL, CUDA or Metal. After the #include, the runtime file defines the functions
+ * that are declared under "the work of an interface", and a struct for its sessions. The struct's first member is a Core. */
 #ifndef TGCRT_SESSION_H
 #define TGCRT_SESSION_H
 #ifndef _WIN32
@@ -30,7 +31,7 @@
 #endif
 
 /* ---- the operating system ----
- * library_find stores the address of a function in *function, a pointer to a function; NULL: the library has no such function.
+ * library_find sets *function, a pointer to a function, to the address of the function `name`; NULL: the library has none.
  * exchange atomically sets *p to `value`, and returns the old value.
  * pages_take returns n bytes of zeros. NULL: n is 0, or memory is exhausted.
  * pages_give frees the n bytes that pages_take(n) returned; p may be NULL. */
@@ -109,7 +110,7 @@ typedef struct Core { /* the part of a session that this file uses */
 /* result 0: returns TGCRT_OK. Other results: logs that `function` failed, and returns the status for this result. other: the
  * status for all results that have no special status */
 static int refused(const tgcrt_device *d, int32_t result, const char *function, int other);
-/* Opens the device that the caller's objects in *d determine, and makes the missing objects. Without these objects, opens the
+/* Opens the device that the caller's objects in *d determine, and makes the missing objects. If *d has no objects, opens the
  * device with this name; name NULL: the default device */
 static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts); /* facts of device `number` */
@@ -341,7 +342,8 @@ static int32_t advance(Core *s, const tgcrt_net *net) { /* moves all cursors, af
 }
 
 /* ---- runs ---- */
-/* n: number of values; bytes: the size of each. TGCRT_ARGUMENT: the pointer to a value is NULL, and its size is not 0 */
+/* n: number of values; bytes: the size of each. TGCRT_ARGUMENT: p is NULL and n is not 0, or the pointer to a value is NULL and
+ * the value's size is not 0 */
 static int check_values(const size_t *bytes, size_t n, const void *const *p) {
   size_t i;
   if (n && !p) return TGCRT_ARGUMENT;
@@ -372,8 +374,8 @@ static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
   return result;
 }
 
-/* The same for a run on values of the host. The copies of the inputs to the device come first, and the copies of the outputs to
- * the host come last. */
+/* Enqueues a run on values of the host. The commands of `enqueue` come between copies of the inputs to the device and copies of
+ * the outputs to the host. */
 static int enqueue_values(Core *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *events) {
   int32_t result = bind(s, net, NULL, NULL);
   if (!result) result = feed(s, net, in);

@@ -35,7 +35,8 @@ typedef struct Race {
   Meter *m;                /* by candidate; zeros before the race */
   int rounds, finals;      /* rounds: number of rounds for all candidates; finals: number of last rounds for the best ones */
   int finalists;           /* number of best candidates that run in the last rounds, beside the incumbent */
-  double worth;            /* the last rounds take place if the best time is below worth * the incumbent's time; 0: always */
+  double worth;            /* the last rounds take place if the best time is below worth * the incumbent's time. They also take
+                              place if `worth` is 0, or the incumbent is bad */
   double close;            /* after a round, candidates slower than close * the best time leave the race; 0: no such limit */
   double hopeless;         /* at the start, candidates slower than hopeless * the best time so far leave the race */
   double sample;           /* seconds of a warm sample, which has as many runs as fit, at least one */

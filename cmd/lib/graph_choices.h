@@ -5,7 +5,7 @@
 #include "sides.h"
 
 typedef struct GraphAsk {  /* the request */
-  Races *r;
+  Races *r;                /* common data of all comparisons (sides.h) */
   Store *store;            /* the tuner's store. Decisions in the store are taken and not tried again; new decisions are added */
   Place place;             /* the place (tune.h) for which the store keeps these decisions */
   double end;              /* the time at which building and measuring must end, in ms by clock_ms */
@@ -15,9 +15,10 @@ typedef struct GraphAsk {  /* the request */
 struct GraphChoices {      /* the result */
   const Decision *chosen;  /* n decisions that replace those of the cost model */
   size_t n;
-  int sides;               /* number of models that were built with changed decisions */
+  int sides;               /* number of models that were built to try decisions */
   int tried, kept;         /* tried: number of decisions that could be changed; kept: number of decisions that stay changed */
-  double with, without;    /* ms of a run with all of the best changes, and without changes, on GraphAsk.threads threads */
+  double with, without;    /* ms of a run with all of the best changes, and without changes, on GraphAsk.threads threads; not set
+                              if the changes are not faster */
   Side side;               /* the model built with `chosen`; zeros: this model was not built */
   const Plan *plan;        /* the plan of `side` */
 };

@@ -46,7 +46,8 @@ typedef struct HeldOut {
   const char *scratch;
   OnnxQuant *q;
   Texts folders;           /* paths of the held-out samples */
-  size_t layers, values;   /* number of layers; number of values that can be in 8 bits. Each has a switch in `model` */
+  size_t layers, values;   /* number of layers; number of values that can be in 8 bits. Each layer and each of these values has a
+                              switch in `model` */
   /* The switched model computes each layer both in 8 bits and in floats. Further inputs, the switches, select the results. */
   QuantModel model;
   SampleShape shape;       /* the inputs, without the switches, and the outputs */
@@ -59,7 +60,8 @@ typedef struct HeldOut {
   double best;             /* metric of the float model */
 } HeldOut;
 /* Builds the switched model, and runs it with all layers in floats. The caller has set o, scratch, q and folders. range: as in
- * onnx_quant_write. Fails with EX_USAGE_ if the metric of the float model is not finite */
+ * onnx_quant_write. Fails with EX_USAGE_ if --metric names no output of the model, or the metric of the float model is not
+ * finite */
 void held_out_open(Ctx *c, HeldOut *h, const float (*range)[2]);
 /* Measures a choice of layers by the switched model. in8: for each layer, whether the layer is in 8 bits */
 Score held_out_score(Ctx *c, HeldOut *h, const bool *in8);
@@ -94,7 +96,7 @@ void layers_search(Ctx *c, LayerChoice *k, HeldOut *h);
  * layers_measure. */
 bool layers_keep_more(LayerChoice *k, size_t n);
 size_t layers_kept(const LayerChoice *k);                     /* number of layers in floats */
-void layers_save(Ctx *c, const LayerChoice *k, const char *path); /* the file of --save-layers */
-void layers_print(Ctx *c, const Options *o, const LayerChoice *k); /* a table, on stdout */
+void layers_save(Ctx *c, const LayerChoice *k, const char *path); /* writes the file of --save-layers */
+void layers_print(Ctx *c, const Options *o, const LayerChoice *k); /* prints a table on stdout, the worst layer first */
 json_t *layers_json(const LayerChoice *k);                    /* the same for --json; the caller owns the result */
 #endif

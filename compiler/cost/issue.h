@@ -44,7 +44,8 @@ typedef struct Timer { /* the program whose time is computed, and what is known 
   Places operands, from;
   /* Sets of nodes. summed: scalar sums in a variable. halved: vector variables of 64 bytes or more that an OP_HRED reads */
   RefMap summed, halved;
-  double *starts, *ready;  /* by place. starts: micro-ops of the node; ready: the first cycle in which its value can be used */
+  double *starts, *ready;  /* by place. starts: micro-ops of the node; ready: the first cycle in which the node's value can be
+                              used */
 } Timer;
 
 /* Whether x counts as arithmetic on indices: a scalar integer of 32 bits or more */
@@ -56,12 +57,13 @@ typedef struct FunctionCost { double multiply, other, divide, path; bool scaled;
 FunctionCost function_cost(const Timer *m, const Node *x);
 /* Cycles from the start of node x until its value can be used. r: the Ref of x. packed: LoopTime.packed of r's loop */
 double latency_of(const Timer *m, Ref r, const Node *x, double packed);
-/* The functions below compute fields of each LoopTime, and of the Timer. */
-void issue_read(Timer *m); /* needs: packed    gives: issue, sums, stored, spilled, starts */
+/* The functions issue_read, packed_read and overlap_cycles compute fields of each LoopTime, and of the Timer. */
+void issue_read(Timer *m); /* needs: packed, summed    gives: issue, sums, stored, spilled, halved, starts */
 
 /* ---- packed.c ---- */
-void packed_read(Timer *m); /* gives: packed, turns */
+void packed_read(Timer *m); /* gives: packed, turns, summed */
 
 /* ---- overlap.c ---- */
-double overlap_cycles(Timer *m); /* needs: all fields above    gives: first, each, ready. Returns the program's cycles */
+/* needs: what packed_read and issue_read give    gives: all further fields. Returns the program's cycles */
+double overlap_cycles(Timer *m);
 #endif

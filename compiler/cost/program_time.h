@@ -52,8 +52,8 @@ typedef struct Residence {
   void (*touch)(void *arg, int buf, double bytes);
   void *arg;
 } Residence;
-/* Times in cycles. issue: the program's time if all data were in the first-level cache. memory: the time to move data from and to
- * memory beyond that cache. total: the program's time, in which both overlap partly */
+/* Times in cycles. issue: the program's time if all data were in the first-level cache. memory: the time to move data
+ * between that cache and the levels beyond it. total: the program's time, in which these two times overlap partly */
 typedef struct ProgramTime { double issue, memory, total; } ProgramTime;
 ProgramTime program_time(const IR *ir, const Refs *prog, const Target *t, const CpuFacts *f, const Residence *r);
 #endif

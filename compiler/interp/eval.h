@@ -13,7 +13,7 @@
 
 enum {
   BLOCK = 512,           /* points evaluated together */
-  TREE = 48,             /* most nodes of a tree plus the dynamic variables that these nodes may need; bounds recursion */
+  TREE = 48,             /* limit of the sum: nodes of a tree plus dynamic variables that they may need; bounds recursion */
   MAX_VARS = MAX_RANK + TREE
 };
 
@@ -70,12 +70,13 @@ IR *eval_ir(const Eval *e);
 int tape_splits(const Node *out, const Node *in);
 
 void tape_open(Tape *t, int rank, const int64_t *dims); /* dims: extents of the space */
-/* Adds instructions that compute the element of r at the coordinates at[0] to at[rank of r - 1], and returns its register. root:
+/* Adds instructions that compute the element of r at the coordinates at[0] to at[rank of r - 1], and returns the number of its
+ * register. root:
  * computes r even if r has storage. Other nodes with storage are loaded. */
 int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root);
-void tape_identity(const Tape *t, Affine *at); /* sets at[] to the axes of the space, one for each */
+void tape_identity(const Tape *t, Affine *at); /* sets at[i] to axis i of the space */
 /* Joins neighbouring axes of the space if all indices can be computed from the joined axis. An axis of the mask `keep` is never
- * joined with another axis outside of the mask. Allocates the registers. To be called when the tree is complete. */
+ * joined with an axis outside of the mask. Allocates the registers. To be called when the tree is complete. */
 void tape_ready(Tape *t, uint32_t keep);
 void tape_close(Tape *t);
 Sweep tape_axes(const Tape *t, uint32_t mask);         /* the axes of the mask whose extent is not 1 */

@@ -88,7 +88,7 @@ Pos scan_pos(Parser *p, const char *at);         /* line and column of a positio
 const char *scan_dims_text(Parser *p, int rank, const int64_t *dims); /* "[2,3]" */
 const char *scan_dims_of(Parser *p, Ref r);      /* the same for the shape of r */
 
-void scan_characters(Parser *p);                 /* fails unless the text is UTF-8 without characters that mislead readers */
+void scan_characters(Parser *p);                 /* fails if the text is not UTF-8, or has control or invisible characters */
 char scan_peek(Parser *p);                       /* the next character; a newline at the end of the text */
 char scan_peek_far(Parser *p);                   /* the same, but also skips line ends, for texts in braces; 0 at the end of the
                                                     text */
@@ -98,7 +98,7 @@ void scan_expect(Parser *p, char ch, const char *where);
 const char *scan_found(Parser *p);               /* describes the word or character at p->at, for messages */
 void scan_end_line(Parser *p);                   /* skips the end of the line; fails if the line does not end here */
 
-size_t scan_word(Parser *p, const char **s);     /* reads a name or a keyword, *s; returns its length; 0: there is none */
+size_t scan_word(Parser *p, const char **s);     /* sets *s to a name or a keyword; returns the word's length; 0: no word */
 size_t scan_literal(Parser *p, const char **s);  /* the same for a literal */
 bool scan_is_literal(const char *s, size_t n);   /* whether the word is inf, nan, true or false */
 int64_t scan_bits(Parser *p, const char *s, size_t n, DType d); /* bits of the literal as type d */
@@ -114,7 +114,7 @@ Ref parse_lookup(Parser *p, const char *s, size_t n);         /* the node with t
 void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r this name, which no node may have yet */
 void parse_arity(Parser *p, const char *at, Op op);           /* fails if the line has too few or too many operands */
 /* Fills v with the line's arguments in the form of Node.arg, and returns the number of values. v must have room for 2 * MAX_RANK
- * values. In kernels and programs, v must also have room for a value for each lane of a shuffle. */
+ * values. In kernels and programs, v must have room for 64 values, because a shuffle has a value for each of at most 64 lanes. */
 int parse_args(Parser *p, const char *at, Op op, int64_t *v);
 /* The type of literals that are LIT_RESULT or LIT_PEER (ops.h); DT_NONE: the line gives none */
 DType parse_shared_type(Parser *p, Op op);
@@ -126,7 +126,8 @@ Ref parse_operand(Parser *p, Op op, size_t i, DType shared);
  * list: the reader appends the nodes of a program to this list */
 void parse_leave_graph(Parser *p);
 void parse_scope(Parser *p, Level level, Refs *list);
-Ref parse_graph_name(Parser *p, const char *s, size_t n); /* the graph's node with this name, even if the name is hidden */
+/* The graph's node with this name, even if the name is hidden. Fails if there is none */
+Ref parse_graph_name(Parser *p, const char *s, size_t n);
 /* Reads a graph as ir_parse_graph_with does. plan NULL: the text is no dump. Otherwise `plan` reads the statements of the dump
  * that are not IR. */
 Graph *parse_plan(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks, const PlanReader *plan);
@@ -136,7 +137,7 @@ Graph *parse_plan(Ctx *c, const char *text, size_t n, const char *path, const Te
 Ref parse_exact_op(Parser *p, const char *at, Op op); /* makes the node as the line says, with the line's type and shape */
 
 Ref parse_graph_op(Parser *p, const char *at, Op op); /* makes the node by the op's builder, which computes type and shape */
-/* Read the rest of a line of an input, a weight, an output or the guard. name: the n characters before the '=' */
+/* These functions read the rest of a line of an input, a weight, an output or the guard. name: the n characters before the '=' */
 void parse_input(Parser *p, const char *name, size_t n);
 void parse_weight(Parser *p, const char *name, size_t n);
 void parse_output(Parser *p);

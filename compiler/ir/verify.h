@@ -10,7 +10,7 @@ _Noreturn void verify_broken(const IR *ir, Ref r, const char *what);
 /* Fails unless cond holds. The text `what` is the rule in words. The caller has variables ir and r; the rule is about node r */
 #define NEED(cond, what) ((cond) ? (void)0 : verify_broken(ir, r, what))
 
-/* Checks the further rules of device programs, and of programs for one thread. The program obeys all other rules. blocks: it has
- * loops over blocks or threads */
+/* Checks the rules that hold only for device programs (blocks true), or only for other programs (blocks false). The caller has
+ * checked the rules of all programs. blocks: the program has loops over blocks or threads of a block */
 void verify_device(const IR *ir, const Ref *list, size_t n, bool blocks);
 #endif

@@ -10,10 +10,10 @@ typedef struct Listing {
   const IR *ir;
   Refs *out;               /* the list */
   Refs visible;            /* values that listing_once has added in loops that have not ended; 0 marks the start of a loop */
-  RefMap place;            /* by node: 1 + its index in `visible`; outdated if `visible` has another node there */
+  RefMap place;            /* by node: 1 + the node's index in `visible`; outdated if `visible` has another node there */
 } Listing;
 
-/* Appends r, unless r is in the list and can be used here */
+/* Appends r if `visible` does not have r */
 static inline void listing_once(Listing *l, Ref r) {
   const size_t at = refmap_get(&l->place, r);
   if (at && at <= l->visible.n && l->visible.p[at - 1] == r) return;
@@ -28,7 +28,7 @@ static inline void listing_forget(Listing *l) {
     if (l->visible.p[i]) l->visible.p[i] = UINT32_MAX;
 }
 
-/* Appends a micro-op of the program itself, such as LOOP, END or BARRIER */
+/* Appends a micro-op, even if it was listed before. An END or a BARRIER takes values out of `visible` */
 static inline void listing_put(Listing *l, Ref r) {
   const Op op = (Op)node(l->ir, r)->op;
   if (op == OP_END)

@@ -22,7 +22,7 @@ typedef enum { PROOF_NONE, PROOF_ALGEBRA, PROOF_RANGES } Proof;
 typedef struct Bounds Bounds;
 Bounds *bounds_open(const Plan *p);         /* the caller closes the result by bounds_close */
 void bounds_close(Bounds *b);
-/* How an access is proved. access: a LOAD, STORE, TILE or PART of the kernel of the last bounds_note */
+/* How an access is proved. access: a LOAD, STORE, TILE or PART of the kernel for which bounds_note was called last */
 Proof bounds_of(Bounds *b, Ref access);
 /* Prepares proofs about k and later kernels: notes the bounds of the integers that k stores to buffers, and Kernel.shift of k.
  * To be called for each kernel, in order of execution. */
@@ -67,8 +67,8 @@ void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
 
 /* ---- blocks_apart.c ---- */
 /* Whether it is proved that no block of a launch accesses an element of global memory that another block stores to. mem[i]:
- * address of buffer i, which the function does not read. most: the most elements to look at. why: NULL, or receives op, buffer
- * and reason if the result is false */
+ * address of buffer i; the function does not read the buffer. most: the most elements to look at; the result is false if the
+ * proof needs more. why: NULL, or receives op, buffer and reason if the result is false */
 bool blocks_apart(const IR *ir, const Launch *l, void *const *mem, int64_t most, Sb *why);
 
 /* ---- rebase.c: moves the pointers to buffers that kernels get, if that makes the functions of kernels equal. A pointer moves to
@@ -104,7 +104,7 @@ typedef struct TileSet {
   int n, values;             /* n: number of registers used; values: number of elements of `value` and `reg` */
   Ref value[MAX_TILES];      /* ACCs and TILEs of the nest */
   int reg[MAX_TILES];        /* register of each value */
-  size_t until[TILE_REGISTERS]; /* by register: index in prog of the last op that uses the value; SIZE_MAX: the value is a sum */
+  size_t until[TILE_REGISTERS]; /* by register: index in prog of the last op that uses its value; SIZE_MAX: the value is a sum */
   uint8_t config[64];        /* byte 0: palette; byte 16 + 2 i: bytes of a row of register i; byte 48 + i: rows of register i */
 } TileSet;
 /* Fills in *out for the nest whose TILES is prog[0], up to the next TILES or the n-th op */
@@ -114,8 +114,8 @@ Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC of the sum to whi
 const IsaOp *tile_isa_op(const IR *ir, const Node *mma); /* the instruction that computes the product */
 
 /* ---- shared_packing.c: entries of one bundle share packed weights. p->whole has kernels and weights of earlier entries ---- */
-/* Finds a weight with the same bytes as `tensor` that an earlier entry has packed, and sets *order to its packed order.
- * Returns the index in this order of the element at `index`. 0: there is no such weight, or lanes would not read adjacent
+/* Finds a weight with the same bytes as `tensor` that an earlier entry has packed, and sets *order to this weight's packed order.
+ * Returns the index in *order of the element at `index`. 0: there is no such weight, or lanes would not read adjacent
  * elements */
 Ref shared_order(Plan *p, int64_t tensor, Ref index, Packed *order);
 /* Whether an earlier entry reads a weight with the same bytes without packing it, and the lanes of a load at `index` read

@@ -29,7 +29,7 @@ typedef struct Device {
   int64_t max_grid[3];     /* most blocks of a launch, by dimension, x first */
   int64_t shared_bytes;    /* most bytes of shared memory of a block */
   int shared_banks;        /* banks of shared memory, BANK_BYTES wide, that one request can access in parallel; 1: no banks */
-  int segment;             /* bytes of global memory that one transaction moves; its address is a multiple of `segment` */
+  int segment;             /* bytes of global memory that one transaction moves; their address is a multiple of `segment` */
   int max_args;            /* most buffers of one launch */
   int units, unit_threads; /* units: number of units (multiprocessors), which run blocks in parallel. unit_threads: threads that a
                               unit needs to hide the latency of memory */
@@ -43,8 +43,8 @@ typedef struct Device {
   DeviceCosts costs;       /* zeros if max_threads is 1 */
   bool shared_is_fast;     /* shared memory is faster than a cache. False: copies to shared memory gain nothing */
   uint32_t features;       /* DEVF_ bits: features that code may use beyond the interface's minimum */
-  /* DEVF_ bits that --isa can add; none for CUDA and Metal so far. SUBGROUPS is among them only if the warp's size is known, and
-   * INT_DOT only if panels can be copied to shared memory */
+  /* DEVF_ bits that --isa can add; none for CUDA and Metal so far. A CPU behind a driver can have neither SUBGROUPS nor
+   * INT_DOT */
   uint32_t may_have;
   bool no_f64;             /* no device of this kind has doubles */
 } Device;

@@ -44,6 +44,7 @@ bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why);
 /* Size of the largest group of adjacent threads of a warp that exchange values among themselves (SHFLXOR); 0: none */
 int launch_exchange(const IR *ir, const Refs *prog);
 
-/* By buffer: 1 if the program loads from the buffer, 2 if the program stores to it, 3 for both. The caller frees the array */
+/* By buffer: 1 if the program loads from the buffer, 2 if the program stores to it, 3 for both, 0 for neither. The caller frees
+ * the array */
 uint8_t *buffer_uses(const IR *ir, const Ref *list, size_t n);
 #endif

@@ -8,8 +8,8 @@
  * element's place along k. In the same way, "k0 m3 k3" lists the bits of the element's number in the fragment.
  *
  * For some units no document says which thread holds which element. Such a unit reads whole matrices from shared memory, and
- * writes whole matrices to shared memory (OP_TILE, OP_MMA, OP_SPILL). The unit's row has no lists for a and b. The list for c
- * says which elements of the result a thread reads back from shared memory. */
+ * writes whole matrices to shared memory (OP_TILE, OP_MMA, OP_SPILL). The unit's row has no lists for a and b. The lists for c
+ * say which elements of the result a thread reads back from shared memory. */
 #ifndef TGC_MATRIX_UNITS_H
 #define TGC_MATRIX_UNITS_H
 #include "../ir/ir.h"

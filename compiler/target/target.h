@@ -16,8 +16,8 @@ enum { /* bits of features; bundles use the same values */
 #undef FEATURE
 };
 
-/* Caches of all machines so far. LINE_BYTES: bytes of a cache line. L1_SETS: sets of the first level. A way of the first level
- * has LINE_BYTES * L1_SETS bytes, as many as a page. L2_WAYS: least number of ways of the second level. */
+/* Facts about caches, which hold for all machines so far. LINE_BYTES: bytes of a cache line. L1_SETS: sets of the first level. A
+ * way of the first level has LINE_BYTES * L1_SETS bytes, as many as a page. L2_WAYS: least number of ways of the second level. */
 enum { LINE_BYTES = 64, L1_SETS = 64, L2_WAYS = 8 };
 
 /* Most vectors of results that a kernel keeps in variables from its reductions to its stores. Variables that get no register are
@@ -110,8 +110,8 @@ const Target *device_with(Arena *a, const Target *row, uint32_t set);
 /* Whether code converts halves by instructions of the device. Such instructions may flush denormals, so the result is false
  * without t->flushes. False: code converts halves by integer arithmetic */
 bool target_converts_halves(const Target *t);
-/* Whether the CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: in vectors of any number of
- * lanes */
+/* Whether the CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: whether some number of lanes is
+ * possible */
 bool target_sums_halves(const Target *t, int lanes);
 bool target_has_threads(const Target *t);             /* whether many threads run a program (docs/ir.md, "Device programs") */
 void device_facts(const Device *d, Sb *o);            /* the device's part of target_facts */
@@ -120,6 +120,6 @@ void device_facts(const Device *d, Sb *o);            /* the device's part of ta
 Arch host_arch(void);                                 /* ARCH_ANY: tgc has no rows for this machine */
 uint32_t host_features(void);                         /* FEAT_ bits that the CPU and the operating system have */
 /* Sets the cache sizes of t to this CPU's, and t->cores to the number of CPUs that this process may use. Numbers that are not
- * known stay. */
+ * known stay unchanged. */
 void host_sizes(Target *t);
 #endif

@@ -2,8 +2,8 @@
 /* tune.h: schedules that were measured: lock files, the tuner and its store. A candidate is a schedule that the tuner tries
  * for a nest. The incumbent is the candidate with which the others are compared: the best schedule of the nest so far.
  *
- * machine_key.c names the place for which measurements hold: machine and compiler, or device and driver. cache_state.c finds
- * the cache in which a nest meets its data in a run of the model. store.c keeps measurements. neighbours.c varies a schedule.
+ * machine_key.c names the place for which measurements hold: machine and compiler, or device and driver. cache_state.c tells
+ * in which cache a nest finds its data in a run of the model. store.c keeps measurements. neighbours.c varies a schedule.
  * batch.c lowers, compiles and times many candidates in child processes, which sandbox.c starts. batch.h lists the other files
  * of batches. search.c is the beam search over candidates. job.c writes candidates for another machine, and import.c reads the
  * measurements of that machine. */
@@ -21,7 +21,7 @@ bool key_ok(const char *s, size_t n);                /* whether the n characters
 typedef struct LockLine {
   char key[65];
   const char *opts;        /* the schedule as text */
-  double micros;           /* microseconds of the nest, measured on the machine where the schedule was found */
+  double micros;           /* microseconds of the nest, on the machine where the schedule was found; 0: not measured */
   bool partial;            /* the search for the schedule was not finished */
   bool model;              /* the cost model chose the schedule, without a measurement */
   const char *note;        /* origin of the schedule, in words */
@@ -37,7 +37,7 @@ typedef struct Lock {
   const Decision *chosen;  /* further decisions for lock_write */
   size_t nchosen;
 } Lock;
-Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; lives in c->model */
+Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; result in c->model */
 void lock_report(Ctx *c, const Lock *l);             /* warns of schedules and decisions that this compilation did not use */
 /* Gives each nest of the plan a line with the nest's complete schedule. If the schedule came from the lock file, the line
  * keeps its time and its note. */
@@ -54,17 +54,17 @@ void compiler_words(Ctx *c, Words *out);             /* appends the words of the
 /* The place of this machine, or of a device if b has a driver. device: the device's number, or a part of its name; NULL: the
  * default device. False: no compiler works, or no such device answers */
 bool place_find(Ctx *c, const Backend *b, const char *device, Place *p);
-/* The same, but fails with EX_MISSING, or with the code of tool_judge for the compiler */
+/* The same, but returns the place. Fails with EX_MISSING, EX_NOWRITE or EX_RETRY if there is none */
 Place place_here(Ctx *c, const Backend *b, const char *device);
 /* Finds the place of a device that can run the plan. archs: architectures of the plan's images; NULL: the target's. device: as in
  * place_find. Returns 0, or EX_MISSING and in *why the reason. */
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device gives no answer; NULL: it answers */
 
-/* The place p for decisions: p's text and the text `wanted`, which has the target and the options. The keys of decisions do not
- * depend on the target and the options. */
+/* Returns the place for decisions. Its text is the text of p, then `wanted`, which has the target and the options. The keys of
+ * decisions do not depend on the target and the options. */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
-/* The place p for times with the data in this state (CacheState.text) */
+/* Returns the place for times with the data in a state. Its text is the text of p, then `state` (CacheState.text) */
 Place place_with(Ctx *c, const Place *p, const char *state);
 const char *cpu_identity(Arena *a);                  /* this CPU in words: name, features and sizes of caches; the text is in a */
 
@@ -127,9 +127,9 @@ typedef struct ToolEnd {
   int status;              /* the tool's wait status, if error, late and interrupted are 0 */
 } ToolEnd;
 ToolEnd tool_run(const Tool *t);
-/* The exit code that follows from *e, which is no interruption; 0: success. Other codes: *why has the tool's name and the reason.
- * EX_MISSING: no tool works. EX_NOWRITE: a file cannot be written. EX_RETRY: memory, time or another resource was too short.
- * EX_BUG: the tool works, and refuses its input. */
+/* The exit code that follows from *e; 0: success. e->interrupted must be 0. Other codes: *why has the tool's name and the reason.
+ * EX_MISSING: the tool is missing, or does not work. EX_NOWRITE: a file cannot be written. EX_RETRY: memory, time or another
+ * resource was too short. EX_BUG: the tool works, and refuses its input. */
 int tool_judge(Ctx *c, const Tool *t, const ToolEnd *e, const char **why);
 
 /* ---- store.c: measurements in an SQLite file ---- */
@@ -139,15 +139,15 @@ typedef struct Trial {     /* a schedule of a nest that was tried */
   double warm, cold;       /* microseconds, unless failed */
   double spread;           /* interquartile range of the warm times, divided by their median; not stored */
   const char *why;         /* if failed: the reason */
-  bool varied;             /* neighbours of the schedule were tried in this session */
+  bool varied;             /* a generation of this session has found no new neighbour of the schedule */
   bool rejected;           /* in this session, the schedule lost in the whole model, or its results were wrong or not compared */
 } Trial;
 typedef VEC(Trial) Trials;
 /* The best schedule of a nest. beam: width of the search that found the schedule; 0: the search is not finished */
 typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner;
 typedef struct Store Store;
-/* create true: opens the store for writing. If the file cannot be written, or path is NULL, warns and keeps rows in memory.
- * create false: opens the store for reading. Returns NULL if there is no file, or the file cannot be used */
+/* create true: opens the store for writing, and renames a file that is no store. If the file cannot be written, or path is NULL,
+ * warns and keeps rows in memory. create false: opens the store for reading; NULL: there is no file, or it cannot be used */
 Store *store_open(Ctx *c, const char *path, bool create);
 const char *store_path(Ctx *c, const char *given);   /* `given`, or the usual path of the store's file; NULL: no home is known */
 void store_close(Store *s);
@@ -178,7 +178,8 @@ DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *
 
 /* ---- log.c: the store as text ---- */
 void store_export(Store *s, Sb *out);
-/* Adds the rows of a file that has a text of store_export, and warns of wrong lines. Fails with EX_BADMODEL for any other file */
+/* Adds the rows of a file that has a text of store_export, and warns of wrong lines. A winner replaces only a slower one. Fails
+ * with EX_BADMODEL for any other file */
 void store_import(Store *s, Ctx *c, const char *path);
 
 /* ---- neighbours.c ---- */
@@ -198,8 +199,8 @@ typedef struct Child {
 /* Starts a child process, which dies with its parent. Returns true in the child, where standard input and output are the pipes.
  * Returns false in the parent. log: file for the child's standard error. Fails with EX_RETRY */
 bool child_begin(Ctx *c, Child *k, const char *log);
-/* Sets *line to the next line of the child's output, without the newline. False: no line came within `seconds`, or the output has
- * ended, which *ended tells */
+/* Sets *line to the next line of the child's output, without the newline. False: no line came. *ended true: the output has ended;
+ * *ended false: the `seconds` have passed */
 bool child_line(Child *k, double seconds, Sb *line, bool *ended);
 int child_end(Child *k);                             /* kills the child's process group, and returns the child's wait status */
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* in the child: sends a line to the parent */
@@ -224,7 +225,7 @@ enum { SCREENED_KEEP = 2 }; /* most candidates of a task that go to the compiler
 /* place: index of a candidate in Task.cand; 0: there is none. relative: the candidate's time divided by the incumbent's, both
  * with the screen's code */
 typedef struct Quick { int place; double relative; } Quick;
-typedef struct Task {       /* candidates to try for one nest. Batches run side by side, and share the candidates */
+typedef struct Task {       /* candidates to try for one nest. Batches run side by side, each with some of the candidates */
   Ref nest;
   const char *key;
   VEC(Candidate) cand;     /* the first one is the incumbent */
@@ -301,8 +302,8 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
   Place place, screened_place; /* places of rows in the store, for `trials` and for `screened`. The places include the state */
   size_t ignored;          /* number of the nest's trials in the store whose place has no state; they come from an older tgc */
   Trials trials;           /* with the compiler's code */
-  Trials screened;         /* with the screen's code. All times are scaled by one factor, so that the incumbent has its time with
-                              the compiler's code */
+  Trials screened;         /* with the screen's code. If `measured` is true, all times are scaled by one factor, so that the
+                              incumbent has its time with the compiler's code */
   const char *base, *best; /* base: the heuristic's schedule; best: the best schedule known */
   const char *proven;      /* the schedule that last won in the whole model, or else the best before this search */
   const char *runner_up;   /* a schedule about as fast as the best, for a test in the whole model; NULL: there is none */
@@ -312,7 +313,7 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
   double best_warm, best_cold; /* times of `best`, in microseconds */
   double cycles;           /* estimated cycles of `base` */
   bool begun;              /* the heuristic's best schedules were tried in this session */
-  int stale;               /* generations without progress */
+  int stale;               /* consecutive generations without progress */
   VEC(const char *) dropped; /* schedules dropped without being timed, mostly for their estimated cost */
   bool measured;           /* `best` was measured with the compiler's code. False: best_us is an estimate */
   double screen_us;        /* the incumbent's microseconds with the screen's code; 0 if `measured` is true */
@@ -320,7 +321,7 @@ typedef struct Goal {       /* a nest whose schedule the tuner searches for, and
   bool done, dirty;        /* done: the search is finished; dirty: `best` or `done` has changed since the winner was stored */
   bool taken;              /* tune_take has returned this goal */
   int64_t tried;           /* candidates in this session */
-  double worked;           /* CPU seconds that all processes have spent on these candidates */
+  double worked;           /* CPU seconds that all processes have spent on the candidates in this session */
 } Goal;
 typedef struct Tuner {
   Lab lab;
@@ -333,8 +334,8 @@ typedef struct Tuner {
   VEC(Goal) goals;
   bool compared;           /* a job has compared the results of the trials */
   int64_t tried, failed, left_out; /* candidates in this session: all, failed, timed with the screen's code only */
-  /* Callbacks, which may be NULL. progress: called after each generation. acknowledged: trial x is in the store. wrong: a
-   * schedule gives wrong results, which is a bug of tgc */
+  /* Callbacks, which may be NULL. progress: called after each generation. acknowledged: called when trial x is in the store;
+   * screened: x was timed with the screen's code. wrong: called if a schedule gives wrong results, which is a bug of tgc */
   void (*progress)(void *arg, const struct Tuner *t);
   void (*acknowledged)(void *arg, const Goal *g, const Trial *x, bool screened);
   void (*wrong)(void *arg, const Goal *g, const char *opts, const char *why);
@@ -342,7 +343,8 @@ typedef struct Tuner {
 } Tuner;
 void tune_goals(Tuner *t, const Plan *p);            /* fills in t->goals: the nests of p, with their rows of the store */
 void tune_slack(Tuner *t, const Plan *p, const double *us); /* sets Goal.slack; us: microseconds of slack of each kernel */
-bool tune_run(Tuner *t);                             /* searches until all goals are done or time is up; false: interrupted */
+/* Searches until all goals are done, time is up, the limit t->trials is reached, or Lab.gone is set. False: interrupted */
+bool tune_run(Tuner *t);
 /* Chooses the goal that can gain most, among the goals that are neither done nor taken. Fills *task with candidates of the goal;
  * the caller frees task->cand. NULL: there is no goal, or the search is over */
 Goal *tune_take(Tuner *t, Task *task);
@@ -369,7 +371,7 @@ typedef struct Imported {
   Place place;             /* place of the last imported row; text NULL: none was imported */
   int64_t trials, failed, wrong; /* trials: imported rows of measured trials; failed: of failed trials; wrong: lines left out */
 } Imported;
-/* Adds to the store each row of the log whose nest is in the plan and whose schedule is legal. Warns of other lines. Fails with
- * EX_BADMODEL if the file is no log */
+/* Adds to the store each row of the log whose nest is in the plan and whose schedule is legal. The row's place must be for this
+ * backend and version of tgc. Warns of other lines. Fails with EX_BADMODEL if the file is no log */
 Imported job_import(Ctx *c, Store *s, const Plan *p, const char *path);
 #endif

@@ -6,12 +6,12 @@
 #include "../../compiler/ir/ir.h"
 
 /* Joins `first` and g: an output of `first` replaces the input of g with the same name. In the result, the inputs of `first`
- * stand in place of the first replaced input, and the other outputs of `first` follow the outputs of g. Fails if no name fits.
- * Messages call `first` by the text `what`. */
+ * stand in place of the first replaced input, and the other outputs of `first` follow the outputs of g. Fails if no name fits,
+ * if types differ, or if two inputs or two outputs would have one name. Messages call `first` by the text `what`. */
 Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what);
 /* Joins g and `last`: an output of g becomes the input of `last` with the same name. In the result, the outputs of `last`
- * stand in place of the first output that `last` reads. Any other input of `last` is the input of g with the same name, or
- * else a new input after the inputs of g. Fails if no output fits. Messages call `last` by the text `what`. */
+ * replace the outputs that `last` reads, at the place of the first of these. Any other input of `last` is the input of g with the
+ * same name, or else a new input after the inputs of g. Fails as graph_before does. Messages call `last` by the text `what`. */
 Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
 /* Copies into `to` the nodes that the outputs of `from` need. in[i]: the node of `to` that takes the place of input i of `from`.
  * out[i]: receives the copy of output i. part: a name for the origins of the copied nodes, as "eyes" in "eyes: node 17"; NULL: no

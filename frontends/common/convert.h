@@ -39,17 +39,19 @@ struct Form {
   /* Where U and V (chroma) lie. TWO: in one plane of pairs. THREE: in two planes. PACKED: with Y (brightness), four bytes for two
    * pixels. NONE: the form has no chroma */
   enum { PLANES_NONE, PLANES_TWO, PLANES_THREE, PLANES_PACKED } planes;
-  int u, v, y;             /* u, v: places of U and V in a pair or in the four bytes; y: place of the first Y in the four bytes */
+  /* TWO: u and v are the places of U and V in a pair. PACKED: u, v and y are the places of U, V and the first Y in the four
+   * bytes */
+  int u, v, y;
 };
 
 /* ---- convert_values.c ---- */
-/* Fail with EX_USAGE_. The message is the whole option, `what`, followed by the text of fmt. */
+/* refuse and refuse_at fail with EX_USAGE_. The message is the whole option, `what`, followed by the text of fmt. */
 #define refuse(s, ...) refuse_at((s)->c, (s)->what, __VA_ARGS__)
 _Noreturn void refuse_at(Ctx *c, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The numbers n of the key `key` as a value of type f32 that broadcasts with x. There is one number for all elements of x, or one
- * number for each channel. Fails if there is another number of numbers. axis: the axis of x along which the channels lie; -1: x
- * has no channels. otherwise: the number to take if the key is not given */
+/* The numbers `n` of the key named `key`, as a value of type f32 that broadcasts with x. `n` must have one number for all
+ * elements of x, or one for each channel; else the function fails. axis: the axis of x along which the channels lie; -1: x has no
+ * channels. otherwise: the number to take if the key is not given */
 Ref along(const Spec *s, IR *ir, const Numbers *n, double otherwise, const char *key, Ref x, int axis);
 /* (x - mean) * (1 / std), where mean and std are as in `along` */
 Ref normalised(const Spec *s, IR *ir, Ref x, int axis);

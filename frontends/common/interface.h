@@ -33,8 +33,8 @@ Graph *consts_bind(Ctx *c, const IoOptions *f, Graph *g);
  * and frees g. If nothing is added, returns g. */
 Graph *interface_apply(Ctx *c, const IoOptions *f, Graph *g, Graph *(*load)(Ctx *c, const char *path));
 
-/* convert.c: return the graph that --convert describes: a graph before the input, or after the output. spec: the option without
- * NAME=; whole: the whole option, for messages */
+/* convert.c: convert_input returns the graph before the input that --convert describes, and convert_output the graph after the
+ * output. spec: the option without NAME=; whole: the whole option, for messages */
 Graph *convert_input(Ctx *c, const GIO *input, const char *spec, const char *whole);
 Graph *convert_output(Ctx *c, const GIO *output, const char *spec, const char *whole);
 #endif

@@ -91,7 +91,7 @@ static void resume(int i) { /* runs fiber i until it waits or has ended */
 }
 
 /* Whether the n threads from `first` on may go on: each thread waits in this state, or has ended, and at least one waits. Threads
- * that wait at different lines are a fault. */
+ * that wait at different lines are a fault. If the state is BLOCK, threads that have ended are a fault, too. */
 static bool complete(int first, int n, State state) {
   int waiting = 0, ended = 0, line = 0;
   for (int i = first; i < first + n; i++) {

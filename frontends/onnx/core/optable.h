@@ -9,7 +9,7 @@
  *
  * Rows are sorted by name, then by domain, then by opset version. A search bisects the rows by name (row_find in builder.c). Most
  * builders of old forms are adapters (adapt.c). An adapter turns a node of an old form into a node of the newest form, or of
- * another operator that replaced this operator. A file defines the macro OPROW before it includes this file.
+ * the operator that replaced the node's operator. A file defines the macro OPROW before it includes this file.
  *
  * The macros below are lists of attributes that several rows have in common. */
 #define OLD "consumed_inputs:I"
