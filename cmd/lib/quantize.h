@@ -12,8 +12,8 @@ typedef struct Samples { Texts calibrate, held_out; } Samples; /* paths of folde
  * given, else none. calibrate: the other samples of --data */
 Samples samples_find(Ctx *c, const Options *o);
 typedef struct SampleShape { const GIO *in, *out; size_t nin, nout; } SampleShape; /* declared inputs and outputs of a model */
-/* Reads the inputs of the sample in `folder` into in[], and the outputs into out[], unless out is NULL. Returns whether all
- * outputs were read. Fails if an input is missing. */
+/* Reads the inputs of the sample in `folder` into in[], and the outputs into out[]. False: out is NULL, or the sample has no
+ * outputs. Fails if an input is missing, or if the sample has only some of the outputs. */
 bool sample_read(Ctx *c, const Options *o, const char *folder, const SampleShape *shape, Tensor *in, Tensor *out);
 
 typedef struct QuantModel { /* an ONNX model, built for this machine */

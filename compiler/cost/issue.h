@@ -64,6 +64,7 @@ void issue_read(Timer *m); /* needs: packed, summed    gives: issue, sums, store
 void packed_read(Timer *m); /* gives: packed, turns, summed */
 
 /* ---- overlap.c ---- */
-/* needs: what packed_read and issue_read give    gives: all further fields. Returns the program's cycles */
+/* needs: what packed_read and issue_read give    gives: all other fields of LoopTime, place, operands, from, ready. Returns the
+ * program's cycles */
 double overlap_cycles(Timer *m);
 #endif

@@ -13,7 +13,7 @@
 
 enum {
   BLOCK = 512,           /* points evaluated together */
-  TREE = 48,             /* limit of the sum: nodes of a tree plus dynamic variables that they may need; bounds recursion */
+  TREE = 48,             /* most nodes of a tree; a dynamic variable that a node may need counts as a node. Bounds recursion */
   MAX_VARS = MAX_RANK + TREE
 };
 
@@ -28,7 +28,7 @@ typedef struct Affine {  /* c + the sum of k[i] * variable i */
 } Affine;
 
 typedef struct Value {   /* storage of a node */
-  DType dt;              /* type in the storage; f64 for all floats when the tree is evaluated in double */
+  DType dt;              /* type in the storage. For trees that are evaluated in double: f64 for floats that the trees compute */
   int64_t elems;
   const void *data;      /* NULL: all elements equal splat */
   int64_t splat;         /* bits of type dt */
@@ -70,9 +70,8 @@ IR *eval_ir(const Eval *e);
 int tape_splits(const Node *out, const Node *in);
 
 void tape_open(Tape *t, int rank, const int64_t *dims); /* dims: extents of the space */
-/* Adds instructions that compute the element of r at the coordinates at[0] to at[rank of r - 1], and returns the number of its
- * register. root:
- * computes r even if r has storage. Other nodes with storage are loaded. */
+/* Adds instructions that compute the element of r at the coordinates at[0] to at[rank of r - 1]. Returns the number of the
+ * register that receives the element. root: computes r even if r has storage. Other nodes with storage are loaded. */
 int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root);
 void tape_identity(const Tape *t, Affine *at); /* sets at[i] to axis i of the space */
 /* Joins neighbouring axes of the space if all indices can be computed from the joined axis. An axis of the mask `keep` is never

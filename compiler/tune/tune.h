@@ -146,8 +146,9 @@ typedef VEC(Trial) Trials;
 /* The best schedule of a nest. beam: width of the search that found the schedule; 0: the search is not finished */
 typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner;
 typedef struct Store Store;
-/* create true: opens the store for writing, and renames a file that is no store. If the file cannot be written, or path is NULL,
- * warns and keeps rows in memory. create false: opens the store for reading; NULL: there is no file, or it cannot be used */
+/* create true: opens the store for writing. A file that is damaged or no store gets another name first. If the file cannot be
+ * written, or path is NULL, warns and keeps rows in memory. create false: opens the store for reading; NULL: there is no file, or
+ * it cannot be used */
 Store *store_open(Ctx *c, const char *path, bool create);
 const char *store_path(Ctx *c, const char *given);   /* `given`, or the usual path of the store's file; NULL: no home is known */
 void store_close(Store *s);
