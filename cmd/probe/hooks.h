@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle (docs/bundle.md). tgc writes definitions of three constants before
- * this text. STEPS is the number of kernels plus one. LANES is the greatest number of threads that are recorded. SPANS is the
- * greatest number of spans of a thread that are recorded. A span is the time in which a thread ran chunks of one kernel. The last
- * run leaves its times in tgc_steps and tgc_spans, in ms. */
+/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle (docs/bundle.md). A span is the time in which a thread ran
+ * chunks of one kernel. tgc writes definitions of three constants before this text. STEPS is the number of kernels plus one.
+ * LANES is the greatest number of threads that are recorded. SPANS is the greatest number of spans that are recorded for a
+ * thread. After a run, tgc_steps and tgc_spans have the times of this run, in ms. */
 #include <time.h>
 
-/* tgc_steps[0]: when the run began. tgc_steps[k + 1]: tgc_steps[k] plus the time of kernel k */
+/* tgc_steps[0]: the time at which the run began. tgc_steps[k + 1]: tgc_steps[k] plus the time that kernel k took */
 double tgc_steps[STEPS];
 struct {
-  int lanes, n[LANES]; /* lanes: number of threads seen so far; n: number of recorded spans of each thread */
+  int lanes, n[LANES]; /* lanes: number of threads seen so far, may exceed LANES; n: number of recorded spans of each thread */
   struct {
     double begin, end;
     int kernel;
   } span[LANES][SPANS];
 } tgc_spans;
-static __thread int tgc_lane = -1; /* this thread's index in tgc_spans; -1: it has none yet */
+static __thread int tgc_lane = -1; /* this thread's index in tgc_spans; -1: not set yet */
 
 static double tgc_clock(void) { /* ms */
   struct timespec t;
@@ -24,15 +24,16 @@ static double tgc_clock(void) { /* ms */
 
 static double tgc_spent[LANES][STEPS]; /* ms that each thread spent in each kernel since the previous tgc_step */
 
-static double tgc_all_spent(int k) { /* the same, for all threads together */
+static double tgc_all_spent(int k) { /* ms that all threads together spent in kernel k since the previous tgc_step */
   double all = 0;
   for (int i = 0; i < LANES; i++) all += tgc_spent[i][k];
   return all;
 }
 
-/* The bundle calls this function before kernel k, and with k = STEPS - 1 after the last kernel. Between the previous call and
- * this call, one kernel ran, or all kernels of a group, or a branch skipped some kernels. Each kernel that ran gets its share of
- * the time between the two calls. A loop may run a kernel several times in a run; the kernel's times are added up. */
+/* The bundle calls this function before kernel k, and with k = STEPS - 1 after the last kernel. Since the previous call, one
+ * kernel ran, or all kernels of a group ran, or a branch skipped some kernels. The time since the previous call is divided among
+ * the kernels that ran, by the times that threads spent in these kernels. If a loop runs a kernel several times, the kernel's
+ * times are added up. */
 static void tgc_step(int k) {
   static int last;
   static double before, took[STEPS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tunables.h: thresholds, limits and budgets, a row each: TUNABLE(type, name, value, least, most, unit, reason). Prices are in
- * rates.h. Array dimensions, and numbers fixed by a file format or an instruction set, are constants where they are used. No
- * value makes a result wrong. The columns `least` and `most` limit the value, and so compile time and memory. */
+/* tunables.h: thresholds, limits and budgets, a row each: TUNABLE(type, name, value, least, most, unit, reason). `value` is the
+ * default; --tunable sets another value. The columns `least` and `most` limit the value, and so compile time and memory. No value
+ * makes a result wrong. Prices are in rates.h. A file defines the macro TUNABLE before it includes this file. */
 /* clang-format off */
 /* ---- graph ---- */
 TUNABLE(double, winograd_gain, 0.9, 0, 10, "share of the direct sum's cycles", "Winograd tiles must take less; a smaller gain is within the error of the cost model")

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* outputs.h: compares outputs with expected ones, for several test programs. */
+/* outputs.h: compares outputs with expected outputs, for several test programs. */
 #ifndef TGC_TESTS_OUTPUTS_H
 #define TGC_TESTS_OUTPUTS_H
 #include "../../compiler/schedule/schedule.h"
 #include <math.h>
 
-/* Element i of a tensor that has the type of t and the elements at `data`. data NULL: all elements are t->splat */
+/* Element i of a tensor with the type of t and the elements at `data`. data NULL: all elements are t->splat */
 static inline double output_element(const Tensor *t, const void *data, int64_t i) {
   Tensor at = *t;
   at.data = data;
   return bits_to_double(t->dt, tensor_bits(&at, i));
 }
 
-/* Index of the first element in which the values at `got` differ from want; -1: there is none. Floats may differ by
- * part * M + room, where M is the largest finite magnitude in want, or `least` if that is larger. */
+/* Index of the first element in which the values at `got` differ from want; -1: there is none. NaNs are equal. Floats may
+ * differ by part * M + room. M is the largest finite magnitude in want, or `least` if `least` is larger. */
 static inline int64_t outputs_far(const Tensor *want, const void *got, double part, double least, double room) {
   double most = least;
   for (int64_t i = 0; i < want->elems; i++) {

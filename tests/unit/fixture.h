@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fixture.h: gives each unit test an IR of its own, to which cmocka's `state` points. */
+/* fixture.h: the setup and teardown functions that give each unit test an IR of its own. *state of cmocka points to the IR. */
 #ifndef TGC_TEST_FIXTURE_H
 #define TGC_TEST_FIXTURE_H
 #include "../../compiler/ir/ir.h"

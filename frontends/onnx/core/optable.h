@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* optable.h: the ONNX operators that tgc reads. An operator has a row for each of its forms, which differ in inputs or
- * attributes. The columns are:
+/* optable.h: the ONNX operators that tgc reads. An operator has a row for each of its forms. Forms of an operator are valid in
+ * different opset versions, and differ in inputs or attributes. The columns are:
  * - domain ("" is ai.onnx) and name of the operator
- * - first and last opset version of the form; OPSET_NOW is the last version of a form that is still valid
+ * - first and last opset version of the form; the last version is OPSET_NOW if the newest opset still has the form
  * - least and greatest number of inputs, then of outputs; build.h defines ANY and SOME
- * - types of the inputs, and attributes; OpRow in build.h explains their letters
+ * - types of the inputs, and attributes; OpRow in build.h explains the letters
  * - builder, and its argument
  *
- * Rows are sorted by name, domain and opset, since row_find bisects them. Most builders of old forms are adapters (adapt.c). An
- * adapter turns the node into the newest form of the operator, or into the operator that replaced it. OPROW must be defined
- * before this file is included.
+ * Rows are sorted by name, then by domain, then by opset version. A search bisects the rows by name (row_find in builder.c). Most
+ * builders of old forms are adapters (adapt.c). An adapter turns a node of an old form into a node of the newest form, or of
+ * the operator that replaced the node's operator. A file defines the macro OPROW before it includes this file.
  *
- * The macros below are attributes that several rows have in common. */
+ * The macros below are lists of attributes that several rows have in common. */
 #define OLD "consumed_inputs:I"
 #define BROADCAST "axis:i broadcast:i=0 consumed_inputs:I"
 #define SLIDE "auto_pad:s{NOTSET|SAME_UPPER|SAME_LOWER|VALID}=NOTSET strides:I>=1 dilations:I>=1 pads:I "
