@@ -423,8 +423,8 @@ bool is_live(const IR *ir, Ref r);
 bool is_held(const IR *ir, Ref r);
 const char *g_iterate_refuses(const IR *ir, Ref iterate); /* NULL: `iterate` ends a correct loop; otherwise why not */
 /* Below the roots, replaces each loop of fewer than `least` iterations by copies of the loop's body. True: a loop was replaced.
- * Two kinds of loops stay: a loop of more than EARLY_COPIES iterations that may end early (`ends` of g_iterate), and, if `least`
- * is below INT64_MAX, a loop with a loop_extent. */
+ * A loop that may end early (`ends` of g_iterate) stays if it has more than EARLY_COPIES iterations. A loop with a loop_extent
+ * stays if `least` is below INT64_MAX. */
 enum { EARLY_COPIES = 64 };
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
 /* Moves the nodes of each body to the place before the body's ITERATE */
@@ -477,8 +477,8 @@ static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->ra
 /* A state: memory that the bundle keeps from run to run. The graph has an input and an output for the state. */
 typedef struct GState {
   int axis;                /* -1: the output of a run is the input of the next run. Otherwise the state is a window along this
-                              axis: the output is the input with `taken` elements appended, and the next input is the output's
-                              last elements, as many as the input has */
+                              axis. The output is the input with `taken` elements appended. The input of the next run has the
+                              output's last elements, as many as the input has */
   int64_t taken, capacity; /* capacity: extent of the memory along axis */
   int64_t step, most;      /* step: elements by which the window moves at a time; most: greatest number that a run appends. Both
                               equal `taken` if all entries of a bundle append the same number */
@@ -592,7 +592,7 @@ bool op_is_movement(Op op);                    /* op makes a view: any movement 
 Ref view_base(const IR *ir, Ref r);            /* the first node from r downwards that is no view */
 /* r, rebuilt with `other` in place of `base`. A chain of first sources leads from r to base */
 Ref view_over(IR *ir, Ref r, Ref base, Ref other);
-/* Element idx[0], idx[1], ... of `view` is an element of its source. `at` gets the indices of this element in the source */
+/* The element of `view` with the indices idx is an element of the view's source. `at` gets the indices of this element there */
 void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 
 /* ---- text form (literal.c, print.c, scan.c, parse.c, parse_graph.c; grammar in docs/text-format.md). Reading a printed text
