@@ -176,9 +176,9 @@ typedef struct Extent {
   int64_t shared;          /* greatest common divisor of the values in `at` */
 } Extent;
 typedef VEC(Extent) Extents;
-/* A run needs the elements of a value that satisfy all n conditions. Element number i, in row-major order, satisfies the
- * condition `is` if i / is.inner % is.extent is below the value that row is.of of IR.extents has in the run. n 0: a run needs all
- * elements; n NEED_NOTHING: a run needs none. */
+/* A run needs the elements of a value that satisfy all n conditions. Element number i, in row-major order, satisfies a condition
+ * if i / inner % extent is below the value of row `of` of IR.extents in the run. n 0: a run needs all elements; n NEED_NOTHING: a
+ * run needs none. */
 enum { NEEDED_MOST = 6, NEED_NOTHING = -1 };
 typedef struct Need { int64_t inner, extent; int of; } Need;
 typedef struct Needed { int n; Need is[NEEDED_MOST]; } Needed;
@@ -200,9 +200,9 @@ typedef struct Buf {
   BufKind kind;
   DType dt;
   int64_t elems;           /* size of the memory, in elements */
-  int64_t slot;            /* number of the input, output or state; of a weight: row of IR.tensors */
+  int64_t slot;            /* number of the input, output or state; for a weight: row of IR.tensors */
   int64_t offset;          /* bytes from the start of the arena, the blob of weights or the state; -1: not placed */
-  int packed;              /* of a weight: 1 + row of WeightPlan.packed; 0: the tensor itself */
+  int packed;              /* for a weight: 1 + row of WeightPlan.packed; 0: the tensor itself */
   int of;                  /* 1 + row of the buffer of kind ARENA in whose memory this buffer lies, as a slice or a carried value
                               of a loop; 0: this buffer has memory of its own */
   int64_t at, step;        /* if `of` is set. at: elements from the start of that memory to this buffer in iteration 0 of the
@@ -362,8 +362,8 @@ Ref g_expand(IR *ir, Ref x, int rank, const int64_t *dims);  /* broadcast_to of 
 Ref g_permute(IR *ir, Ref x, const int64_t *perm); /* axis a of the result is axis perm[a] of x */
 Ref g_shrink(IR *ir, Ref x, const int64_t *begin, const int64_t *step, const int64_t *dims); /* to shape dims; step NULL: all 1 */
 Ref g_flip(IR *ir, Ref x, uint32_t axes);      /* reverses the axes of a mask of bits, by a SHRINK with steps of -1 */
-/* Splits `axis` into an axis of extent out, at the same place, and a new last axis of extent k. Element (.., o, .., t) of the
- * result is element (.., o * stride + t * dilation, ..) of x, which must exist. */
+/* Splits `axis` into an axis of extent out, at the same place, and a new last axis of extent k. The result's element
+ * (.., o, .., t) is x's element (.., o * stride + t * dilation, ..), which must exist */
 Ref g_window(IR *ir, Ref x, int axis, int64_t out, int64_t k, int64_t stride, int64_t dilation);
 /* amounts >= 0, by axis; fill: of rank 0 and x's type */
 Ref g_pad(IR *ir, Ref x, const int64_t *lo, const int64_t *hi, Ref fill);
