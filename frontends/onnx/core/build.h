@@ -351,7 +351,7 @@ Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN counts as th
  * type of x has at most 32 bits */
 Ref order_keys(Build *b, Ref x);
 /* For each element of `value`: an i64, the number of entries in the same row of `sorted` that are at most this element. Rows lie
- * along the last axis; those of `sorted` ascend */
+ * along the last axis; rows of `sorted` ascend */
 Ref entries_up_to(Build *b, Ref sorted, Ref value);
 /* flags: bool[rows, n]. Returns i64[rows, k]: element j of a row is the index of the row's true flag number j, counted from 0; n
  * if there is none. *total gets the number of true flags of each row, i64[rows, 1]; total may be NULL */
