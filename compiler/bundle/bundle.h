@@ -111,7 +111,8 @@ typedef struct CallPlace { int64_t slot, at; } CallPlace;
 /* How a buffer's place changes from one iteration to the next */
 typedef struct CallMoves {
   CallPlace by;            /* increments from iteration 0 to iteration 1 */
-  bool turns;              /* the offset alternates: odd iterations add by.at to the offset of iteration 0, even iterations add 0 */
+  bool turns;              /* the offset alternates: odd iterations add by.at to the offset of iteration 0, even iterations do
+                              not */
   bool table, leaps;       /* table: offsets are irregular, so the code has a table of offsets; leaps: slots are irregular */
 } CallMoves;
 Repeats reroll_calls(const Plan *p);           /* finds the repeated calls of a plan; the caller frees the list (VEC_FREE) */
@@ -152,8 +153,8 @@ typedef struct JobForm { /* how job_text makes its function */
   const char *linkage, *name;   /* linkage: "static " or ""; name: the function's name */
 } JobForm;
 /* Work in the units of NAME_run_step. A unit is 1000 operations or bytes moved; the work of a kernel is rounded up. works_text: a
- * list with a number for each kernel. The first kernel of a kernel group has the work of the group, and each further kernel has 0.
- * work_whole: the sum of this list. work_part: most work of one task */
+ * list with a number for each kernel. The first kernel of a kernel group has the work of the group, and each further kernel of
+ * the group has 0. work_whole: the sum of this list. work_part: most work of one task */
 const char *works_text(const Plan *p);
 int64_t work_whole(const Plan *p);
 int64_t work_part(const Plan *p);
@@ -251,8 +252,8 @@ const char *module_section(const Plan *p, const char *begins, const char *name);
 const char *module_states(const Plan *p, const char *size); /* rows of tgcrt_state */
 const char *module_nulls(const Rendering *r);  /* defines %null, which is true if a required pointer is NULL */
 const char *module_tables(const Rendering *r); /* tables of byte offsets, by iteration (CallMoves.table) */
-/* Statements that compute %i and %call from %kernel, the number of a call. %i: the iteration of this call. %call: the number of
- * the corresponding call in iteration 0. */
+/* Statements that compute %i and %call from %kernel, the number of a call. They set %i to the iteration of this call, and %call
+ * to the number of the corresponding call in iteration 0. */
 const char *module_iterations(const Rendering *r);
 /* Statements that compute %row, a row of the tables by call, from %kernel, the number of the call (rows_text for C) */
 const char *module_rows(const Plan *p, const Repeats *folded);
