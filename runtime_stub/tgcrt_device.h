@@ -172,7 +172,7 @@ int tgcrt_cuda_state_put(const tgcrt_net *net, void *m, size_t k, const void *va
 int tgcrt_cuda_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
 int tgcrt_cuda_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
 
-/* ---- Metal: tgcrt_metal.c. It opens the system's libraries when it is first used. The functions do the same as for OpenCL ---- */
+/* ---- Metal: tgcrt_metal.c. It opens the system's libraries at the first use. The functions do the same as for OpenCL. ---- */
 
 int tgcrt_metal_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
 int tgcrt_metal_describe(const tgcrt_device *open, tgcrt_device_facts *facts); /* the same for an open device */

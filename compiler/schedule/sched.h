@@ -9,11 +9,12 @@
 #include "../graph/graph.h"
 #include "schedule.h"
 
-/* Placement of a stored value: the element at indices idx[] is element offset + the sum of idx[a] * stride[a] of the buffer. */
+/* Placement of a stored value. In the buffer, the element with indices idx[] is element number offset + the sum of
+ * idx[a] * stride[a]. */
 typedef struct Place {
   bool materialized;             /* materialize.c: the value has memory */
-  bool select;             /* materialize.c: a CAT of parts with extent 1. One nest computes the values of all parts,
-                              and selects one of them for each element */
+  bool select;             /* materialize.c: a CAT of parts with extent 1. A single nest computes the values of all parts, and
+                              selects the value of one part for each element */
   bool reads_halo;         /* materialize.c: a PAD that is read from its source's memory, whose halo is the padding */
   bool has_halo;
   Ref inside;              /* the CAT into which this value is written; 0: none */
@@ -22,7 +23,7 @@ typedef struct Place {
   int inner;               /* the axis that is innermost in memory; -1: row-major order */
   int buf;                 /* index into IR.bufs; -1: none */
   int64_t offset;          /* elements */
-  int64_t lo[MAX_RANK], hi[MAX_RANK]; /* by axis: elements of the halo before its begin and after its end */
+  int64_t lo[MAX_RANK], hi[MAX_RANK]; /* by axis: elements of the halo before and behind the value */
   Ref fill;                /* the CONST that the halo holds */
   int64_t stride[MAX_RANK]; /* elements */
 } Place;
@@ -51,6 +52,6 @@ void sched_states(Plan *p);                 /* needs: kernels with final buffers
 bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may write buffer out into the memory of
                                                                          buffer in */
 void sched_memplan(Plan *p);                /* needs: kernels with final buffers; gives: offsets, arena_bytes */
-bool memplan_check(const Plan *p, Sb *why); /* checks anew that no two buffers in use overlap, except where a kernel
-                                               computes in place; false: *why tells */
+bool memplan_check(const Plan *p, Sb *why); /* whether no two buffers in use overlap, except where a kernel computes in
+                                               place; false: *why gets the reason */
 #endif

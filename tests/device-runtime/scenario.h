@@ -90,10 +90,10 @@ end:
   return status;
 }
 
-/* The effect that is expected if a function of the driver fails. call: start of the function's name. steps: names of the steps for
- * which the row holds; NULL: all steps. memory: the status that the step must return if the error is a lack of memory. other: the
- * status for other errors. The status -1 means that the step must succeed. lost: 1 if the device is lost afterwards. log: a part
- * of the message; NULL: any message */
+/* The effect that is expected if a function of the driver fails. call: start of the function's name. steps: names of the steps
+ * for which the row holds; NULL: all steps. memory: the status that the step must return if the error is a lack of memory. other:
+ * the status for other errors. The status -1 means that the step must succeed. lost: 1 if the device is lost afterwards. log: a
+ * part of the message; NULL: any message */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
 static const Row *row_of(const Row *r, const char *call) { /* the first row that holds for the call in the current step */

@@ -5,8 +5,8 @@
  * In the records, a value is a number (OnnxId) and not a name, so scopes and shadowing are settled. Files of external data are
  * read. Calls of the model's own functions are replaced by the functions' nodes (inlining). Nodes are in topological order. Every
  * tensor is a Tensor. The reader guarantees:
- *   - Each value has exactly one definition: a graph input, an initializer or one node output. An input may also have an
- *     initializer, its default; the reader makes it a constant.
+ *   - Each value has exactly one definition: a graph input, an initializer or one node output. An input with an initializer, its
+ *     default value, is a constant and no input of the records.
  *   - Every input of a node and every output of a graph is defined, earlier in the order or in an enclosing graph.
  *   - Attribute values have the kind they declare. Names of attributes are unique within a node. Strings are UTF-8 without NUL.
  *   - Inputs of the main graph are tensors of a type that tgc supports, with rank <= MAX_RANK, or sequences and optionals of such
@@ -16,9 +16,9 @@
 #define TGC_ONNX_H
 #include "../../frontends.h"
 
-enum { OPSET_NOW = 28 };      /* newest opset of ai.onnx that tgc reads; rule: optable.h has rows up to it */
+enum { OPSET_NOW = 28 };      /* newest opset of ai.onnx that tgc reads; optable.h must have the rows up to this opset */
 
-enum { USER_RANK = 8 };       /* largest rank of a value of the model; rule: less than MAX_RANK, since builders add axes */
+enum { USER_RANK = 8 };       /* largest rank of a value of the model; less than MAX_RANK, since builders add axes */
 
 typedef uint32_t OnnxId;      /* index into OnnxModel.values; 0: an omitted optional input or output */
 
@@ -40,7 +40,7 @@ typedef struct OnnxType {     /* as declared; ON_NOTYPE: nothing is declared */
 
 typedef struct OnnxValue {
   const char *name;           /* as in the model, for messages and manifests; not unique after inlining */
-  const Tensor *init;         /* value of a constant; NULL: the value is computed, or it is an input */
+  const Tensor *init;         /* value of a constant; NULL: the value is computed, or is an input */
   OnnxType type;              /* from value_info, graph inputs and outputs */
 } OnnxValue;
 
@@ -90,14 +90,14 @@ typedef struct OnnxImport { const char *domain; int64_t version; } OnnxImport;
 typedef struct OnnxModel {
   int64_t ir_version;
   uint32_t nimports;
-  const OnnxImport *imports;  /* opset versions that the model imports; each node has the one of its domain */
+  const OnnxImport *imports;  /* opset versions that the model imports */
   VEC(OnnxValue) values;      /* by OnnxId; [0] is not used. On the heap */
   OnnxGraph graph;
 } OnnxModel;
 
 /* ---- read.c ---- */
-/* Reads the file into records. Fails with EX_BADMODEL or EX_NOINPUT_. The caller frees m->values, also after a failure; the rest
- * lies in c->model. */
+/* Reads the file into records. Fails with EX_BADMODEL or EX_NOINPUT_. The caller frees m->values, also after a failure; all other
+ * records lie in c->model. */
 void onnx_read(Ctx *c, const char *path, const LoadOptions *o, OnnxModel *m);
 static inline Pos onnx_pos(const OnnxNode *n) { return (Pos){ .node = n->text }; } /* position for messages */
 const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name); /* attr.c; NULL: the node has no such attribute */
@@ -105,13 +105,13 @@ const char *onnx_type_name(int elem);          /* name of a TensorProto.DataType
 
 /* ---- cut.c ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);           /* removes nodes and inputs that no output needs */
-/* Turns values into inputs of the model: the results of nodes that `froms` names. types: a graph whose outputs of the same names
- * have their types and shapes; NULL: the model declares them. If it does not declare all of them, returns false and changes
- * nothing. */
+/* Turns results of nodes into inputs of the model: the results that `froms` names. types: a graph whose outputs of the same names
+ * have the types and shapes of the new inputs. NULL: the types and shapes are as the model declares them. False: the model does
+ * not declare all of them, and nothing is changed. */
 bool onnx_start(Ctx *c, OnnxModel *m, const TextList *froms, const Graph *types);
 
 /* ---- onnx.c ---- */
-/* Turns the records into a graph. Gives dimensions with names their values. If operators are not supported, it reports all of
- * them before it fails. */
+/* Turns the records into a graph. The options give dimensions without values their values. If operators are not supported, the
+ * function reports all of them before it fails. */
 Graph *onnx_build(Ctx *c, OnnxModel *m, const LoadOptions *o);
 #endif
