@@ -72,8 +72,8 @@ bool tile_copies(const Model *m, const Tile *t);            /* copying a panel o
 bool lies_beside(const Access *a, int v, int i, int64_t n);
 bool model_spreads(const Model *m, int v); /* in the main reduction, runs of several lanes along range v read the same element */
 bool walks_outermost(const Model *m, int v); /* the loop of range v should be outermost, if v is the range in lanes */
-/* Number of values in a block of the range in lanes, where the loop over blocks stands outside of all other loops. 0: blocks would
- * save no time */
+/* Number of values in a block of the range in lanes, if the loop over blocks stands outside of all other loops. 0: blocks save no
+ * time */
 int lane_block(const Model *m, const Tile *t);
 double access_cost(const Access *a, const Target *t, int v, int lanes); /* instructions to load or store a vector along range v */
 
@@ -84,8 +84,8 @@ double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
  * lanes, for which n counts vectors that do not overlap; -1: none. */
 double access_elements(const Model *m, const Access *a, const int64_t *n, int apart);
 
-/* ---- vectors whose lanes are `stride` elements apart. For each lane the tile accesses `beside` adjacent elements, beginning with
- * the lane's own element ---- */
+/* ---- vectors whose lanes are `stride` elements apart. For each lane the tile accesses `beside` adjacent elements; the first of
+ * them is the lane's own element ---- */
 /* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: bytes of a part of a vector.
  * In most instruction sets one instruction only shuffles within such parts. */
 enum { SHUFFLE_STRIDE = 8, SHUFFLE_BLOCK = 16 };

@@ -34,8 +34,8 @@ typedef struct Contraction {
 
 /* False: r is no sum of products of two different values, the index of the product is not affine, or an axis is empty */
 bool contraction_find(IR *ir, Ref r, Contraction *c);
-/* Replaces bases that are casts of bytes to integers: by the bytes, or by the value from which views make the bytes. False: a base
- * is no such cast, and c is no longer valid */
+/* Replaces both bases, which must be casts of bytes to integers: by the bytes, or by the value from which views make the bytes.
+ * False: a base is no such cast, and c is no longer valid */
 bool contraction_of_bytes(IR *ir, Contraction *c);
 /* The row i of c->range such that c->at[f][a] is this range itself, and the range has the extent of axis a; -1: there is none */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);

@@ -16,7 +16,7 @@ bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t
 /* Axis of a reshape x that has the same entries as axis a of the source `from`; -1: none */
 int reshape_axis(const Node *x, const Node *from, int a);
 
-/* weights_to_half.c: the f32 weight w, stored in the half type d and cast back to f32; 0: an element would become infinite */
+/* weights_to_half.c: the f32 weight w, stored in the half type d and cast back to f32; 0: a finite element would overflow */
 Ref half_weight(IR *ir, Ref w, DType d);
 
 /* quantize_weights.c: recognises factor f of a sum of products as quantised constants: bytes that are widened, moved, and given
