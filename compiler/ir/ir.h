@@ -3,7 +3,7 @@
  * over ranges, and linear programs. ops.h says which op belongs to which level.
  *
  * Nodes are immutable and hash-consed: equal op, type, lanes, sources, arguments and shape give the same Ref. So nodes are equal
- * if their Refs are equal, and common subexpressions are shared. A node keeps the origin for which it was first made, so that
+ * if their Refs are equal, and common subexpressions are shared. A node keeps the origin with which it was first made, so that
  * messages can name the node or the line of the user's model. */
 #ifndef TGC_IR_H
 #define TGC_IR_H
@@ -24,7 +24,7 @@ typedef struct DTypeInfo {
   const char *text;   /* "f32": in dumps and .tg */
   const char *ctype;  /* storage in generated C */
   int bits;
-  char cls;           /* 'b' 'i' 'u' 'f' */
+  char cls;           /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float */
   int onnx;           /* TensorProto.DataType */
 } DTypeInfo;
 extern const DTypeInfo dtype_info[DT_COUNT];
@@ -98,7 +98,7 @@ typedef enum {             /* how a range is executed; docs/ir.md */
   RK_VEC,                  /* lanes of vectors */
   RK_THREAD,               /* a loop that threads share */
   RK_DOT, RK_ROW, RK_DEPTH, /* for dot-product and matrix instructions. DOT: values that the instruction takes as a group; ROW:
-                               rows of its tile; DEPTH: groups along the depth of its tile */
+                               rows of a tile; DEPTH: groups along the depth of a tile */
   RK_SERIAL,               /* a loop whose iterations keep their order */
   RK_GRID, RK_LOCAL,       /* device programs: blocks of a launch; threads of a block */
   RK_GROUP,                /* threads of a block, each with a part of a reduction */
@@ -187,14 +187,14 @@ typedef struct Needed { int n; Need is[NEEDED_MOST]; } Needed;
 typedef enum {
   BUF_INPUT, BUF_OUTPUT,   /* memory of the caller */
   BUF_WEIGHT, BUF_ARENA,   /* part of the blob of weights; an intermediate value in the arena */
-  BUF_STATE, BUF_NEXT,     /* a state before a run, and after it */
+  BUF_STATE, BUF_NEXT,     /* a state before a run, and after the run */
   BUF_GUARD,               /* the output that Graph.guarded adds */
   BUF_LOCAL,               /* memory on the stack of a call; in a device program, memory of one thread */
   BUF_SHARED,              /* device programs: memory of a block of threads, which all of these threads access */
   BUF_KINDS
 } BufKind;
 extern const char *const buf_kind_name[BUF_KINDS];
-/* The kernel's function makes buffers of this kind itself, so they are no parameters of the function */
+/* Buffers of this kind belong to a kernel's function, and are no parameters of the function */
 static inline bool buf_is_own(BufKind k) { return k == BUF_LOCAL || k == BUF_SHARED; }
 typedef struct Buf {
   BufKind kind;
@@ -203,8 +203,8 @@ typedef struct Buf {
   int64_t slot;            /* number of the input, output or state; for a weight: row of IR.tensors */
   int64_t offset;          /* bytes from the start of the arena, the blob of weights or the state; -1: not placed */
   int packed;              /* for a weight: 1 + row of WeightPlan.packed; 0: the tensor itself */
-  int of;                  /* 1 + row of the buffer of kind ARENA in whose memory this buffer lies, as a slice or a carried value
-                              of a loop; 0: this buffer has memory of its own */
+  int of;                  /* 1 + row of IR.bufs: the buffer of kind ARENA in whose memory this buffer lies, as a slice or a
+                              carried value of a loop; 0: this buffer has memory of its own */
   int64_t at, step;        /* if `of` is set. at: elements from the start of that memory to this buffer in iteration 0 of the
                               loop. step: elements by which each further iteration moves this buffer */
   Needed needed;           /* the elements that a run needs */
@@ -238,7 +238,7 @@ typedef struct IR {
   VEC(tgcrt_size) sizes;   /* numbers that follow from a run's extents, such as numbers of iterations; SIZE and RANGE name rows */
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
-  int64_t next_range;      /* number of the next range, or of the next accumulator and the like of a program */
+  int64_t next_range;      /* number of the next RANGE, or of the next op with an id in a program, such as ACC */
   bool half_steps;         /* sums of products of halves are rounded to a half after each product is added, as on the target; the
                               products are exact (half_sums.c) */
   bool in_loop;            /* a front end is building the body of a loop */
@@ -257,9 +257,9 @@ IR *ir_new(Ctx *c);                /* in the model's arena (Ctx.model), which al
 void ir_free(IR *ir);              /* frees the tables, which are outside of the arena */
 static inline const Node *node(const IR *ir, Ref r) { return &ir->chunk[r >> 12][r & 4095]; }
 
-/* Accessors for arguments and operands, named as in ops.h: range_extent(x), pad_lo(x, axis), load_buffer(x), red_range(x, i).
- * load_gate(x) is 0 if the LOAD has no gate, and so for all operands with a ? in ops.h. With -DTGC_CHECK_ARGS it is a BUG to pass
- * a node of another op. */
+/* Accessors for arguments and operands, named as in ops.h: range_extent(x), pad_lo(x, axis), load_buffer(x), red_range(x, i). For
+ * an operand that may be absent, such as the gate of a LOAD, the accessor gives 0 if the node lacks the operand. With
+ * -DTGC_CHECK_ARGS it is a BUG to pass a node of another op. */
 static inline const int64_t *args_of(const Node *x, Op op) {
 #ifdef TGC_CHECK_ARGS
   CHECK(x->op == op);
@@ -322,8 +322,8 @@ bool nodes_alike(const Node *x, const Node *y);               /* graph level: x 
 int64_t dims_elems(const int64_t *dims, int rank);            /* product; INT64_MAX on overflow */
 /* r is a CONST, or a view or BCAST of a CONST. *bits gets the value of the CONST; bits may be NULL */
 bool node_is_const(const IR *ir, Ref r, int64_t *bits);
-bool node_widens(const IR *ir, const Node *x);                /* x is a CAST of integers to a wider type that has all values */
-bool node_is_exact(const IR *ir, const Node *x);              /* x: an ADD, SUB or MUL. It is of integers and cannot wrap */
+bool node_widens(const IR *ir, const Node *x);                /* x is a CAST of integers to a wider type that keeps all values */
+bool node_is_exact(const IR *ir, const Node *x);              /* x, an ADD, SUB or MUL, is of integers and cannot wrap */
 /* Least and greatest value of an integer or bool type. False for floats and 64-bit types, which get the bounds of int64_t. */
 bool dt_bounds(DType d, int64_t *lo, int64_t *hi);
 /* Bits as CONST keeps them: truncated, then sign- or zero-extended; a bool is 0 or 1 */
@@ -374,9 +374,9 @@ Ref g_gather(IR *ir, Ref x, Ref index, int axis);
 /* 1: all elements of index are known to lie in [0, extent). 0: not known. -1: an element is known to lie outside, and *wrong gets
  * this element */
 int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
-/* x, changed by updates in order: each combines, by op, with the element at position `index` along axis, or replaces this element
- * if op is OP_NONE. An index out of range changes nothing. Along axis, index and updates are broadcast to each other; along the
- * other axes, both are broadcast to x. */
+/* x, changed by updates in order: each update combines, by op, with the element at position `index` along axis, or replaces this
+ * element if op is OP_NONE. An index out of range changes nothing. Along axis, index and updates are broadcast to each other;
+ * along the other axes, both are broadcast to x. */
 Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis);
 /* Goes through search trees (WALK in ops.h). src holds the operands data, feature, split, next and start. data: a matrix of
  * floats. feature, split and next: an element for each position in the trees. start: an element for each tree. BUG if
@@ -386,8 +386,8 @@ const char *g_walk_refuses(const IR *ir, const Ref src[5], int64_t steps); /* wh
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* axes: a mask of bits; reduced axes stay, with extent 1 */
 
 typedef VEC(Ref) Refs;
-/* ---- loops (loops.c). A loop has a number, and makes at least one iteration. The loop's body are all nodes that depend on a
- * SLICE or a CARRIED with the loop's number, up to the loop's ITERATE. A body has no loop inside. ---- */
+/* ---- loops (loops.c). A loop has a number, and makes at least one iteration. The body of a loop consists of all nodes that
+ * depend on a SLICE or a CARRIED with the loop's number, up to the loop's ITERATE. A body has no loop inside. ---- */
 enum { GRAPH_LOOPS = 250 }; /* most loops of a graph */
 /* op_is_of_loops: ops of loops and branches, which place values in memory, row-major. op_is_gathering: ITERATE and BRANCH, which
  * gather such values and have no memory of their own. */
@@ -396,7 +396,7 @@ static inline bool op_is_of_loops(Op op) {
   return op == OP_STORED || op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_RESULT || op == OP_ARM ||
          op == OP_CHOSEN || op_is_gathering(op);
 }
-/* 1 + number of the loop whose iterations compute x; 0: none. A CARRIED gives 0, because its kernel runs before the loop, and
+/* 1 + number of the loop whose iterations compute x; 0: none. A CARRIED gives 0, because its kernel runs before the loop and
  * stores the first value */
 static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->loop; }
 /* loop: number of the loop. place: number of a carried value in its loop. ops.h describes the ops */
@@ -535,10 +535,10 @@ void ir_set_symbols(IR *ir, const Symbols *symbols);
 int extent_make(IR *ir, Extent e);
 int extent_product(IR *ir, int a, int b); /* adds the product of two extents, for the shape of an output; returns its row */
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
-static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of its sizes */
+static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of sizes of s */
 /* As extent_in_run, but by the formulas, without Extent.at. `all` has the extents; the first `symbols` rows are the symbols */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
-const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula of its symbol: "(n+1)/2" */
+const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula with names of symbols: "(n+1)/2" */
 /* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. The result has, for
  * each row of IR.extents, the row's number in this table. The number is 0, too, for rows that the table lacks. *count: rows of
  * the table after the symbols */
@@ -559,8 +559,8 @@ void greatest_sizes(const Symbols *s, int64_t *run);
  * this axis, or `to` is full */
 bool needed_add(IR *ir, Needed *to, Need is);
 void needed_only(IR *ir, Needed *to, Need is);       /* replaces the condition of `to` for this axis by `is`, or adds `is` */
-/* The elements that one of two users needs. If a and b have conditions for the same axis, and one of these is weaker in all runs,
- * the result has the weaker condition. No n is NEED_NOTHING */
+/* The elements that at least one of two users needs. If a and b have conditions for the same axis, and one of the two is weaker in
+ * all runs, the result has the weaker condition. Neither a nor b is NEED_NOTHING */
 Needed needed_both(const IR *ir, const Needed *a, const Needed *b);
 bool needed_same(const Needed *a, const Needed *b);
 static inline bool gio_is_open(const GIO *v) {
@@ -568,7 +568,7 @@ static inline bool gio_is_open(const GIO *v) {
     if (v->open[a]) return true;
   return false;
 }
-/* A RANGE of this extent that in a run ends, perhaps earlier, at the value of row `number` of IR.sizes */
+/* A RANGE of this extent that may end earlier in a run: at the value of row `number` of IR.sizes */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
 Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of `range` */
 Ref ix_const(IR *ir, int64_t v);
@@ -605,7 +605,7 @@ void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out);
 /* The line that ir_print_program prints for list[at], without indent; nothing if list[at] has no line of its own */
 void ir_print_op(const IR *ir, const Ref *list, size_t n, size_t at, Sb *out);
 
-typedef struct TextHooks { /* callbacks for references in a graph's text; NULL: such a reference is an error */
+typedef struct TextHooks { /* callbacks for references in a graph's text. A callback NULL: such a reference is an error */
   void *arg;
   /* Returns bytes of a weight file. file: as named in the text, relative to the directory of the text. sha256: the expected
    * digest; NULL: none. at: position for messages */
