@@ -27,10 +27,10 @@ typedef struct OutputError { double max, rms, largest; } OutputError;
 /* A bundle with the files of another build system; packages.h has a row for each */
 typedef struct Package {
   const char *word;        /* value of the option --package */
-  bool bare;               /* its programs run without an operating system, even if the target has one */
+  bool bare;               /* programs run without an operating system, even if the target has one */
   WeightsMode weights;     /* form of the weights without --embed-weights */
   const char *stays;       /* templates of Backend.files that the package keeps, by template or by file name, separated by blanks.
-                              The header and the license stay in any case */
+                              The header and the licence stay in any case */
   const char *files[9];    /* further files: a template, the file's name, the next template, its name, ...; NULL ends the list */
   const char *next;        /* the user's next command, or what to do next; % stands for the bundle's folder */
 } Package;
@@ -58,7 +58,7 @@ typedef struct BundleOptions {
 } BundleOptions;
 
 typedef struct BundleFile {
-  const char *name;        /* a file name; in a package it may have folders */
+  const char *name;        /* a file name, which may have folders if the bundle is a package */
   const void *p;           /* valid as long as the plan */
   size_t n;
   const char *sha256;      /* digest as text; NULL: not computed yet */
@@ -162,8 +162,8 @@ int64_t work_part(const Plan *p);
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 
 /* ---- kernel_names.c ---- */
-/* By kernel: the name of its function, such as "k3_conv_relu_hwc": the kernel's number, the model's operators, and the order of
- * axes in memory. NULL for a kernel that calls another kernel's function */
+/* By kernel: the name of the kernel's function, such as "k3"; in C also the model's operators and the order of axes in memory:
+ * "k3_conv_relu_hwc". NULL for a kernel that calls another kernel's function */
 const char **kernel_functions(const Plan *p, const KernelOrigins *from);
 const Layout **kernel_layouts(const Plan *p);  /* by kernel: layout of the stored value; NULL: no layout, or several */
 /* Appends the text of a comment about kernel k: the stored value with its layout l, the work, and the opts of the first nest. l
@@ -266,7 +266,7 @@ const char *module_sizes(const Rendering *r);  /* module_sizes.c: functions of s
 const char *module_messages(const Rendering *r); /* the function tgcrt_strerror and its texts */
 
 /* ---- archive.c ---- */
-/* Appends a static library with one member, `object`, which defines n symbols. member: its name, which ends in '/' */
+/* Appends a static library with one member, `object`, which defines n symbols. member: name of the member, which ends in '/' */
 void archive_put(Sb *out, const char *member, const char *const *symbols, int n, Bytes object);
 
 /* ---- values.c: inputs, outputs and states as data, for callers that do not read the header ---- */
@@ -301,8 +301,8 @@ const char *size_names(const Rendering *r);   /* these names, with commas: "batc
 const char *size_strings(const Rendering *r); /* the same names, each as a string literal */
 const char *size_members(const Rendering *r); /* the names as members of a structure: "s->batch, s->length" */
 const char *size_sets(const Rendering *r);    /* C statements that set these members to the sizes of the run */
-const char *size_macros(const Rendering *r);  /* macros NET_NAME_LOW, NET_NAME_HIGH and, if it is above 1, NET_NAME_STEP */
-const char *size_bounds(const Rendering *r);  /* by symbol: a row of its least size, greatest size and step */
+const char *size_macros(const Rendering *r);  /* macros NET_NAME_LOW, NET_NAME_HIGH and, for a step above 1, NET_NAME_STEP */
+const char *size_bounds(const Rendering *r);  /* by symbol: a row of least size, greatest size and step */
 bool size_appends(const Symbols *all);        /* whether a symbol counts the elements of states */
 const char *size_appended(const Rendering *r); /* by symbol: Symbol.appended */
 const char *size_rows(const Rendering *r);    /* rows of tgcrt_size, one for each size that kernels ask for */
@@ -327,7 +327,7 @@ void text_dims(Sb *s, const GIO *v, const Symbols *symbols); /* "f32[4,8]" */
 const char *text_holds(Ctx *c, const GIO *v);
 /* Fields of a structure: a pointer for each of the n values, called name[i]. is_const: pointers to const */
 const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbols *symbols);
-/* Appends macros with the values' shapes. NAME: the bundle's name in capitals; kind: "INPUT" or "OUTPUT" */
+/* Appends macros with the values' shapes. NAME: start of the macros' names; kind: "INPUT" or "OUTPUT" */
 void text_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n);
 /* Statements in C that return TGCRT_ARGUMENT if the pointer to an input or output is NULL; values without elements need no
  * pointer. in, out: names of fields */

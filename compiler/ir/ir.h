@@ -386,8 +386,8 @@ const char *g_walk_refuses(const IR *ir, const Ref src[5], int64_t steps); /* wh
 Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* axes: a mask of bits; reduced axes stay, with extent 1 */
 
 typedef VEC(Ref) Refs;
-/* ---- loops (loops.c). A loop has a number, and makes at least one iteration. The body of a loop consists of all nodes that
- * depend on a SLICE or a CARRIED with the loop's number, up to the loop's ITERATE. A body has no loop inside. ---- */
+/* ---- loops (loops.c). A loop has a number, and makes at least one iteration. The body consists of all nodes that depend on a
+ * SLICE or a CARRIED with this number, up to the ITERATE of the loop. A body has no loop inside. ---- */
 enum { GRAPH_LOOPS = 250 }; /* most loops of a graph */
 /* op_is_of_loops: ops of loops and branches, which place values in memory, row-major. op_is_gathering: ITERATE and BRANCH, which
  * gather such values and have no memory of their own. */
@@ -559,8 +559,8 @@ void greatest_sizes(const Symbols *s, int64_t *run);
  * this axis, or `to` is full */
 bool needed_add(IR *ir, Needed *to, Need is);
 void needed_only(IR *ir, Needed *to, Need is);       /* replaces the condition of `to` for this axis by `is`, or adds `is` */
-/* The elements that at least one of two users needs. If a and b have conditions for the same axis, and one of the two is weaker in
- * all runs, the result has the weaker condition. Neither a nor b is NEED_NOTHING */
+/* The elements that at least one of two users needs. If a and b have conditions for the same axis, the result has the condition
+ * that is weaker in all runs, if there is one. Neither a nor b is NEED_NOTHING */
 Needed needed_both(const IR *ir, const Needed *a, const Needed *b);
 bool needed_same(const Needed *a, const Needed *b);
 static inline bool gio_is_open(const GIO *v) {

@@ -119,8 +119,8 @@ struct Build {        /* the state of a builder */
   Ref *out;           /* by output: the result, which the builder sets; 0: the builder does not support this output */
   AttrVal attr[MAX_ATTRS];
   int nattr;          /* number of attributes in attr */
-  int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: its type is a DType */
-  int result_narrow;  /* SmallType.onnx of the builder's first result */
+  int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: the type of the value is a DType */
+  int result_narrow;  /* SmallType.onnx of the builder's first result; 0: the type of this result is a DType */
   Ref *value;         /* by OnnxId: the value's graph node or List; 0: not built yet. A value that a body defines has the graph
                          node of the current copy of the body */
   int64_t *unrolled;  /* nodes counted so far; --max-unroll limits the sum of this count and of nodes_made (budget.c) */
@@ -154,7 +154,7 @@ void *grown(Build *b, void *p, size_t n, size_t size);
 Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o);
 /* Makes b->row the newest form of op in ai.onnx. Attributes of equal names and kinds keep their values */
 void become(Build *b, const char *op);
-void build_newest(Build *b);                    /* builds the ONNX node by the newest form of its operator's name in ai.onnx */
+void build_newest(Build *b);                    /* builds the ONNX node after become(b, b->row->name) */
 /* The result of the operator op of ai.onnx for nin inputs. n attributes are given; other attributes have their defaults. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
 /* The same for an operator with nout results, which go to `out` */
@@ -184,15 +184,15 @@ static inline bool word_is(const char *p, size_t len, const char *word) { return
 bool attr_set(const Build *b, const char *name); /* given by the ONNX node or by a default */
 int64_t attr_int(const Build *b, const char *name); /* 0 if not set */
 double attr_float(const Build *b, const char *name); /* 0 if not set */
-bool attr_is(const Build *b, const char *name, const char *value); /* the attribute is the string `value` */
-const int64_t *attr_ints(const Build *b, const char *name, int *n); /* its *n ints; NULL: not set */
+bool attr_is(const Build *b, const char *name, const char *value); /* the attribute is set to the string `value` */
+const int64_t *attr_ints(const Build *b, const char *name, int *n); /* the *n ints of the attribute; NULL: not set */
 AttrVal *attr_find(Build *b, const char *name); /* the attribute, which may not be set */
 void set_string(Build *b, const char *name, const char *value); /* sets an attribute of kind string */
 static inline const Node *in_node(const Build *b, int k) { return node(b->ir, b->in[k]); }
 static inline DType in_dt(const Build *b, int k) { return (DType)in_node(b, k)->dt; }
 static inline bool has_in(const Build *b, int k) { return k >= 0 && k < b->nin && b->in[k]; }
 
-int in_narrow(const Build *b, int k);           /* SmallType.onnx of input k, or 0 */
+int in_narrow(const Build *b, int k);           /* SmallType.onnx of input k; 0: the type of input k is a DType */
 Ref scalar_in(Build *b, int k);                 /* input k as a value of rank 0; fails unless it has one element */
 
 /* ---- inputs that must be constant. name: the input's name in the operator's documentation, for messages. const_ints and
@@ -221,7 +221,7 @@ static inline Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, c
 static inline Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
   return g_floats(b->ir, d, rank, dims, v);
 }
-Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or least integer */
+Ref type_limit(IR *ir, DType d, bool high);     /* high: the greatest value of type d, infinity for a float; else the least */
 Ref bitcast(Build *b, Ref x, DType d);          /* the bits of x as type d, which is as wide */
 Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, clamped into 0..extent - 1; extent > 0 */
 Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* concatenates n > 0 values; overwrites xs */
@@ -246,7 +246,7 @@ static inline Ref clamped(Build *b, Ref x, double lo, double hi) { return at_mos
 static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 
 /* ---- small_values.c: values of the small types of small_types.c, such as float8. A value is kept in the type SmallType.kept.
- * saturate: numbers beyond the range of the type become its greatest or least number, not NaN or infinity ---- */
+ * saturate: numbers beyond the range of the type become the greatest or least number of the type, not NaN or infinity ---- */
 Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate); /* x as values of type t: floats round, integers wrap */
 Ref narrow_range(Build *b, const SmallType *t, Ref x); /* x clamped to the range of t, an integer type */
 Ref narrowed_power(Build *b, Ref x, bool saturate); /* x rounded to float8e8m0, as the attribute round_mode of a Cast says */
@@ -258,13 +258,13 @@ Ref narrow_to_bytes(Build *b, const SmallType *t, Ref x); /* the codes of the va
 Ref strings_ended(Build *b, Ref bytes);         /* the rows, with zeros in all places behind the first zero */
 Ref string_lengths(Build *b, Ref x);            /* bytes of each string: i64, with extent 1 along the last axis */
 Ref strings_wide(Build *b, Ref x, int64_t width); /* x with zeros behind each row, up to at least this width in bytes */
-/* A constant of n strings: u8[n, width]. The width is that of the longest string, at least 1 byte */
+/* A constant of n strings: u8[n, width]. width: bytes of the longest string, at least 1 */
 Ref string_table(Build *b, const Bytes *s, int64_t n);
 /* Strings of the table u8[n, width], n > 0, by their indices: i64 of any shape */
 Ref strings_taken(Build *b, Ref table, Ref index);
 Ref strings_equal(Build *b, Ref x, Ref y);      /* a bool for each pair of strings, after the shapes are broadcast */
-/* For each string of x: the index of the first string in `keys` u8[n, width] that equals it; n if there is none. i64 of the shape
- * of x, without the last axis */
+/* For each string of x: the index of the first equal string in `keys` u8[n, width]; n if there is none. i64 of the shape of x,
+ * without the last axis */
 Ref string_places(Build *b, Ref x, Ref keys);
 static inline int64_t string_width(const Build *b, Ref x) { return node(b->ir, x)->dims[node(b->ir, x)->rank - 1]; }
 bool strings_move(const OpRow *row);            /* the operator moves elements, so it takes strings */
@@ -302,10 +302,10 @@ int64_t need_capacity(const Build *b);          /* Ragged.most; fails if --capac
  * the row is valid */
 Ref counted_rows(Build *b, Ref total);
 void nonzero_of_data(Build *b);                 /* builds NonZero */
-void compress_by_data(Build *b, Ref from, int axis); /* builds Compress; from: its input */
+void compress_by_data(Build *b, Ref from, int axis); /* builds Compress; from: the data to compress along the axis */
 
 /* ---- ragged.c ---- */
-/* Records that the ONNX node's first result is ragged. The arguments are the fields of its Count. */
+/* Records that the ONNX node's first result is ragged. there, total, room: as in Count */
 void add_count(Build *b, Ref there, Ref total, int64_t room);
 void add_count_of(Build *b, uint32_t out, Ref there, Ref total, int64_t room); /* the same for result `out`, which has a name */
 void note_overflow(Build *b, Ref over);         /* a run where `over` is true returns TGCRT_CAPACITY */
@@ -342,7 +342,7 @@ typedef struct ListInput { OnnxId id; const OnnxId *element; int64_t n; } ListIn
 typedef struct ListInputs { ListInput *p; size_t n; } ListInputs;
 /* Replaces sequences and optionals among the model's inputs by inputs for their tensors */
 ListInputs lists_expand(Build *b, const LoadOptions *o);
-/* Makes the replaced sequences and optionals; before, the inputs for their tensors must have values */
+/* Makes the sequences and optionals that lists_expand replaced. The inputs for their tensors must have values in b->value */
 void lists_join(Build *b, const ListInputs *l);
 
 /* ---- sort_ops.c ---- */
@@ -375,7 +375,7 @@ void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to);
 
 /* ---- matmul_ops.c ---- */
 Ref matmul(Build *b, Ref a, Ref w);             /* a[.., m, k] times w[.., k, n]; vectors are treated as in NumPy */
-Ref turned(Build *b, Ref x, const char *flag);  /* x, with its last two axes swapped if the attribute `flag` is not 0 */
+Ref turned(Build *b, Ref x, const char *flag);  /* x; with the last two axes swapped if the attribute `flag` is not 0 */
 
 /* ---- quant_ops.c ---- */
 /* The product of the matrices x and w. x has floats, which are first quantised to 8 bits; the range of x gives the scale. w has
