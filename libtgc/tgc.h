@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tgc.h: libtgc, the compiler as a library. It reads a model from a file and makes a bundle, in memory or in a folder.
- * docs/libtgc.md is its manual, with an example.
+ * docs/libtgc.md is the manual, with an example.
  *
- * A tgc is one compilation: its options, its model, its bundle. Several may exist at the same time. Different threads may use
- * different tgcs at the same time, but only one thread may use a tgc at a time. The library never ends the process, prints
+ * A tgc is one compilation, with options, a model and a bundle. Several tgcs may exist at the same time. Different threads may
+ * use different tgcs at the same time, but only one thread may use a tgc at a time. The library never ends the process, prints
  * nothing, and installs no signal handler.
  *
  * Functions that can fail return a status: TGC_OK or another number of the list below. Before a function returns a failure, it
@@ -15,9 +15,9 @@
  * returns or fills in belongs to the tgc. The pointer is valid until tgc_free or, if the function's comment names other calls,
  * until the next such call.
  *
- * tgc_verify starts child processes and waits for them. So does tgc_compile if it needs a compiler or a linker: for emit=so,
- * emit=wasm and the images of GPUs. Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new
- * folder in $TMPDIR. */
+ * tgc_verify starts child processes and waits for them. tgc_compile does the same if it needs a compiler or a linker: for
+ * emit=so, emit=wasm and the images of GPUs. Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are
+ * in a new folder in $TMPDIR. */
 #ifndef TGC_H
 #define TGC_H
 #include <stddef.h>

@@ -74,7 +74,7 @@ bool split_faster(Precision p, const Target *t);
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* Stores weights in half precision, if p asks for this. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
-bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and they are faster than sums of floats */
+bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and t computes these faster than sums of floats */
 /* If half_sums(p, t) holds, splits sums of products with weights into short parts. Each part is summed in halves, and the parts
  * are added in f32. */
 bool graph_half_sums(Graph *g, Precision p, const Target *t);
@@ -85,7 +85,7 @@ bool graph_winograd(Graph *g, Precision p, const Target *t); /* convolutions by 
 /* Splits convolutions so that no part has taps that meet only padding, where that is less work. */
 bool graph_padding_split(Graph *g, const Target *t);
 /* variance.c: for each of n roots, makes a node out[i] that computes the variance of the rounding error of each element. The node
- * has type f32 and the root's shape. The caller evaluates it in double, where squares neither overflow nor underflow. product:
- * relative error of products in sums, besides the rounding to their type. False: the variance is not known. */
+ * has type f32 and the root's shape. The caller evaluates the node in double, where squares neither overflow nor underflow.
+ * product: relative error of products in sums, besides the rounding to their type. False: the variance is not known. */
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);
 #endif

@@ -374,8 +374,8 @@ Ref g_gather(IR *ir, Ref x, Ref index, int axis);
 /* 1: all elements of index are known to lie in [0, extent). 0: not known. -1: an element is known to lie outside, and *wrong gets
  * this element */
 int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
-/* x, changed by updates in order: each update combines, by op, with the element at position `index` along axis, or replaces this
- * element if op is OP_NONE. An index out of range changes nothing. Along axis, index and updates are broadcast to each other;
+/* x, changed by updates in order. Each update combines, by op, with the element at position `index` along axis; with OP_NONE, the
+ * update replaces this element. An index out of range changes nothing. Along axis, index and updates are broadcast to each other;
  * along the other axes, both are broadcast to x. */
 Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis);
 /* Goes through search trees (WALK in ops.h). src holds the operands data, feature, split, next and start. data: a matrix of

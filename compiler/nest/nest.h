@@ -32,8 +32,8 @@ typedef struct TermsPart { Ref at, by[3], only; int n; } TermsPart;
  * range that `at` of each piece uses, and over which the combined results are reduced at the end; 0: there is no such range */
 Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n, Ref lanes);
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* all RANGEs below root, in node_order */
-void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* ranges of the nest, then those of its reductions; schedules name
-                                                           ranges by this order */
+void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* ranges of the nest, then ranges of the nest's reductions; schedules
+                                                           name ranges by their places in this list */
 int range_place(const Refs *ranges, Ref r);             /* index of r in the list; -1: the list lacks r */
 /* A number by which to sort ranges: loops of the nest first, then loops of reductions, then copies, then tiles and lanes. all:
  * every node of the nest */

@@ -8,7 +8,8 @@
  *   - Each value has exactly one definition: a graph input, an initializer or one node output. An input with an initializer, its
  *     default value, is a constant and no input of the records.
  *   - Every input of a node and every output of a graph is defined, earlier in the order or in an enclosing graph.
- *   - Attribute values have the kind they declare. Names of attributes are unique within a node. Strings are UTF-8 without NUL.
+ *   - Each attribute has a value of the declared kind. Names of attributes are unique within a node. Strings are UTF-8 without
+ *     NUL.
  *   - Inputs of the main graph are tensors of a type that tgc supports, with rank <= MAX_RANK, or sequences and optionals of such
  *     tensors.
  * The building half checks that operators exist, and that their inputs and attributes make sense. */
@@ -24,7 +25,7 @@ typedef uint32_t OnnxId;      /* index into OnnxModel.values; 0: an omitted opti
 
 typedef struct OnnxDim {
   int64_t value;              /* >= 0; -1: not fixed */
-  const char *param;          /* dim_param when not fixed; NULL: the model gives neither a value nor a name */
+  const char *param;          /* dim_param of a dimension that is not fixed; NULL: the model gives no name */
   int64_t negative;           /* the value that the model gives, if it is negative; else 0 */
 } OnnxDim;
 
@@ -54,7 +55,7 @@ typedef struct OnnxGraph OnnxGraph;
 typedef struct OnnxAttr {
   const char *name;
   OnnxAttrKind kind;
-  size_t n;                   /* number of entries; 1 unless kind is a list */
+  size_t n;                   /* number of entries; 1 if kind is no list */
   union {                     /* a single value is an array of one: AT_FLOAT and AT_FLOATS use floats, and so on */
     const float *floats;
     const int64_t *ints;
