@@ -13,6 +13,6 @@ typedef struct Request {
 } Request;
 void request_begin(Request *q, bool shared);
 void request_add(Request *q, int64_t at, int bytes); /* element `at`, of this size, of a buffer that begins at a segment */
-void request_end(Request *q, Traffic *t);            /* adds the request and its cost to t, unless no element was added */
+void request_end(Request *q, Traffic *t);            /* adds the request and its cost to t, if elements were added to q */
 void request_free(Request *q);
 #endif

@@ -23,10 +23,10 @@ Ref nest_close(IR *ir, const Nest *n);      /* the NEST of this store and these 
 bool opens_range(const IR *ir, Ref r, Ref range); /* r, a NEST or a RED, has `range` in its own list of ranges */
 /* root with range r replaced by expr, an expression of the n ranges by[]. Lists of ranges get by[] in place of r. */
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
-/* root with r restricted to [begin, end): *part + begin replaces r, where *part is a new range, or 0 if end is begin + 1 */
+/* root with r restricted to [begin, end): *part + begin replaces r. *part: a new range; if end is begin + 1, the constant 0 */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
-/* Some terms of a reduction over a range. at: the terms' values of the range, an expression of the n ranges by[]. only: a
- * condition, so that only terms for which it is true count; 0: all these terms count. */
+/* Some terms of a reduction over a range. at: the value of the range for each term, an expression of the n ranges by[]. only: a
+ * condition that terms must satisfy to count; 0: all these terms count. */
 typedef struct TermsPart { Ref at, by[3], only; int n; } TermsPart;
 /* Replaces every reduction over r below root by n reductions, each over one piece of r, and combines their results. lanes: a
  * range that `at` of each piece uses, and over which the combined results are reduced at the end; 0: there is no such range */
@@ -56,7 +56,7 @@ bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nes
  * accesses to it must have gates. No index may be loaded from memory for these values, since their contents are undefined. root
  * must have no REPEAT and no serial range. */
 bool may_go_on(IR *ir, Ref root, Ref r);
-/* In a run, the gate is true only if `entry` is below the value of row is->of of IR.extents */
+/* True: in each run, the gate holds only if `entry` is below the value of row is->of of IR.extents */
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is);
 Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most) */
 
