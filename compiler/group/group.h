@@ -37,8 +37,8 @@ int64_t affinity_span(IR *ir, Ref index, Ref range);
 void affinity_end(Plan *p); /* frees p->affinity; then nothing is known about p's buffers */
 /* Share of a buffer that a read with this span would copy to the cache of a second thread; -1: not known */
 double affinity_reading(const Plan *p, int64_t buf, int64_t span);
-/* Share of a buffer, stored with this span, that a later kernel would copy to the cache of a second thread. Assumption: each later
- * kernel shares the loop with which it copies least. The result is the greatest share that one of them copies; -1: not known */
+/* Share of a buffer, stored with this span, that a later kernel would copy to the cache of a second thread. Each later kernel is
+ * assumed to share the loop with which it copies least. The result is the greatest such share; -1: not known */
 double affinity_storing(const Plan *p, int64_t buf, int64_t span);
 /* Records an access to a buffer with this span. store: a store; else a read */
 void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span);

@@ -18,7 +18,7 @@ typedef struct Place {
   bool reads_halo;         /* materialize.c: a PAD that is read from its source's memory, whose halo is the padding */
   bool has_halo;
   Ref inside;              /* the CAT into which this value is written; 0: none */
-  int64_t inside_at;       /* begin of this part on the CAT's axis */
+  int64_t inside_at;       /* begin of this value on the CAT's axis */
   int state;               /* 1 + number of the state whose window this CAT is; 0: none */
   int inner;               /* the axis that is innermost in memory; -1: row-major order */
   int buf;                 /* index into IR.bufs; -1: none */
@@ -49,8 +49,8 @@ void sched_layouts(Sched *s);               /* needs: buffers, offsets, strides;
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
 BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot); /* kind of the buffer of output i (layout.c) */
 void sched_states(Plan *p);                 /* needs: kernels with final buffers; gives: states updated in place */
-bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may write buffer out into the memory of
-                                                                         buffer in */
+bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may write buffer `out` into the memory of
+                                                                         buffer `in` */
 void sched_memplan(Plan *p);                /* needs: kernels with final buffers; gives: offsets, arena_bytes */
 bool memplan_check(const Plan *p, Sb *why); /* whether no two buffers in use overlap, except where a kernel computes in
                                                place; false: *why gets the reason */
