@@ -11,8 +11,9 @@ Archs cuda_archs(Ctx *c, const ImageOrder *order); /* the architectures that --a
 /* Appends the options for arithmetic that NVIDIA's compilers take, separated by blanks */
 void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out);
 /* Backend.images for CUDA: adds a cubin for each of cuda_archs, and PTX for the least one. Without NVRTC, clang makes the PTX,
- * and there are no cubins. EMIT_ASM: only the PTX. EMIT_LIB: a fatbin of all images, if possible. EMIT_TEXT: a fatbin without
- * bytes, which the bundle's own build makes. Returns NULL, or why the compiler refuses the text. */
+ * and there are no cubins; for EMIT_OBJ, the function then fails. EMIT_ASM: only the PTX. EMIT_LIB: one fatbin in place of all
+ * images, if nvFatbin is installed. EMIT_TEXT: a fatbin without bytes, which the bundle's own build makes. Returns NULL, or why
+ * the compiler refuses the text. */
 const char *cuda_images(Ctx *c, const ImageOrder *order, Images *out);
 const char *cuda_version(Ctx *c); /* "NVRTC 13.0", or the name of the compiler that tgc uses without NVRTC */
 

@@ -132,8 +132,8 @@ int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); 
 #define TGCRT_OPENCL_BYTES(launches, inputs, outputs, states) \
   ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
 
-/* The functions below are for a bundle's functions of the same names, such as NAME_open and NAME_init (docs/devices.md). The
- * bundle's functions check their arguments first. m: the context's memory on the host. in, out: a pointer for each input and each
+/* A bundle's functions, such as NAME_open and NAME_init (docs/devices.md), check their arguments and then call the functions
+ * below, whose names have the same endings. m: the context's memory on the host. in, out: a pointer for each input and each
  * output, to data on the host; for run_on, a buffer on the device for each. ms: limit of the wait in milliseconds; below 0:
  * wait_ms. nanoseconds: gets the time of each launch. k: number of a state. bytes: size of `saved`. */
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */

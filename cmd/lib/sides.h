@@ -55,9 +55,10 @@ double side_ms(const Side *x);                   /* ms of a run: the sum of the 
 size_t side_lives(const Side *x);                /* number of lives so far */
 double side_kernel_life_ms(const Side *x, size_t k, size_t life); /* ms of kernel k in the life with this number */
 double side_life_ms(const Side *x, size_t life); /* ms of a run in this life, as in side_ms */
-Paired sides_paired(const Side *without, const Side *with); /* the ratio side_life_ms of `with` / `without`, over all lives */
-/* Measures both sides with sides_measure, and returns sides_paired. If the ratio is below `worth`, but the upper end of its
- * interval is not below `most`, up to lives.most further lives follow. This happens twice at most, and only before lives.end. */
+Paired sides_paired(const Side *without, const Side *with); /* ratio of side_life_ms, of `with` to `without`, over all lives */
+/* Measures both sides with sides_measure, and returns sides_paired. If the ratio is below `worth`, but the upper end of the
+ * ratio's interval is not below `most`, up to lives.most further lives follow. This happens twice at most, and only before
+ * lives.end. */
 Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most);
 
 /* ---- side_build.c ---- */

@@ -74,8 +74,8 @@ bool bundle_name_ok(const char *s);
 const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind);
 /* s for comments: one blank replaces each run of characters other than [A-Za-z0-9_]. There are no blanks at the ends */
 const char *text_words(Ctx *c, const char *s);
-/* The file name of variant v without its ending, such as "net_x86_64_v4". The symbols in this file have it as their prefix. net:
- * the bundle's name */
+/* The file name of variant v without its ending, such as "net_x86_64_v4". The symbols in this file begin with the same text.
+ * net: the bundle's name */
 const char *bundle_variant(const Plan *v, const char *net);
 
 /* ---- template.c ---- */
@@ -125,8 +125,8 @@ bool in_first_iteration(const Repeat *s, size_t kernel);
 Repeats repeats_folded(const Plan *p, const Repeats *all);
 bool has_row(const Plan *p, const Repeats *repeats, size_t kernel);
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer); /* buffer: index into Kernel.bufs, here and below */
-/* How the place of a buffer of a kernel changes. s: the repeat that calls the kernel, in the first iteration. s NULL: no repeat
- * calls the kernel, so the place does not change */
+/* How the place of a buffer of a kernel changes. kernel: must be of a first iteration. s: the repeat that calls the
+ * kernel. s NULL: no repeat calls the kernel, so the place does not change */
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
 /* Whether the table of the buffer's byte offsets (CallMoves.table) needs 64 bits */
 bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
@@ -141,8 +141,8 @@ typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins;
 KernelOrigins *kernel_origins(const Plan *p);  /* an element for each kernel, in the model's arena */
 const char *kernels_text(const Plan *p, const Repeats *repeats); /* text of all kernels */
 /* Two lists with a number for each row (has_row); `type` stands before each number. chunks_text: number of tasks for threads. A
- * task is Kernel.chunks_per_task chunks, or one chunk if chunks_per_task is 0. The number is 0 if the file of a variant lacks the
- * kernel, because it uses the baseline's. groups_text: Kernel.group_size */
+ * task is Kernel.chunks_per_task chunks, or one chunk if chunks_per_task is 0. The number is 0 for a kernel that a variant takes
+ * from the baseline. groups_text: Kernel.group_size */
 const char *chunks_text(const Plan *p, const Repeats *repeats, const char *type);
 const char *groups_text(const Plan *p, const Repeats *repeats, const char *type);
 /* C code that turns `k`, the number of a call, into the number of the call's row */
@@ -158,7 +158,8 @@ typedef struct JobForm { /* how job_text makes its function */
 const char *works_text(const Plan *p);
 int64_t work_whole(const Plan *p);
 int64_t work_part(const Plan *p);
-/* Text of the function that runs some chunks of a kernel. An argument of this function is the kernel's number. */
+/* Text of the struct Job, and of the function that runs some chunks of a kernel. The function gets a Job, which has the kernel's
+ * number. */
 const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 
 /* ---- kernel_names.c ---- */

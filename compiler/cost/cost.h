@@ -49,7 +49,8 @@ const Target *target_for_cpu(Arena *a, const Target *t, const struct CpuFacts *f
 double op_instructions(const Target *t, Caller by, Op op); /* instructions for a vector; 0 for the classes COST_NONE and COST_MEM:
                                                               constants, loads, stores and the like */
 double multiply_adds(const Target *t, Caller by);          /* multiply-adds of floats that start per cycle: instructions per cycle
-                                                              times lanes of a vector, but at most the rate FMA_WIDEST */
+                                                              times lanes of a vector; without AMX at most the rate FMA_WIDEST, if
+                                                              the caller has that rate */
 /* bytes_time: the time of a product of two bytes that is added to other products, relative to a multiply-add of floats.
  * words_time: the same for words of 16 bits; 0: the target cannot add up products of words, or has a matrix unit for bytes */
 double bytes_time(const Target *t);

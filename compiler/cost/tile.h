@@ -72,13 +72,13 @@ bool tile_copies(const Model *m, const Tile *t);            /* copying a panel o
 bool lies_beside(const Access *a, int v, int i, int64_t n);
 bool model_spreads(const Model *m, int v); /* in the main reduction, runs of several lanes along range v read the same element */
 bool walks_outermost(const Model *m, int v); /* the loop of range v should be outermost, if v is the range in lanes */
-/* Number of values in a block of the range in lanes, if the loop over blocks stands outside of all other loops. 0: blocks save no
- * time */
+/* Number of values in a block of the range in lanes. The loop over the blocks is to stand outside of all other loops. 0: blocks
+ * save no time */
 int lane_block(const Model *m, const Tile *t);
 double access_cost(const Access *a, const Target *t, int v, int lanes); /* instructions to load or store a vector along range v */
 
-/* Number of distinct values of a * i + b * j for 0 <= i < n, 0 <= j < k. If neither of a and b divides the other: n * k, an upper
- * bound */
+/* Number of distinct values of a * i + b * j for 0 <= i < n, 0 <= j < k. If a or b is 0, or neither divides the other: n * k, an
+ * upper bound */
 double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
 /* Number of distinct elements that an access reads for n[i] values of each range i; windows may overlap. apart: the range in
  * lanes, for which n counts vectors that do not overlap; -1: none. */

@@ -59,7 +59,7 @@ bool graph_simplify(Graph *g, bool merge);
  * rounded; NULL: a CPU */
 bool graph_promote_half(Graph *g, bool every, const Device *dev);
 bool graph_half_factors(Graph *g, const Device *dev); /* factors for matrix units of dev are stored as halves, padding included */
-/* Values that depend only on constants become tensors; weights for matrix units of dev, which may be NULL, stay halves. */
+/* Values that depend only on constants become tensors; weights for matrix units of dev stay halves. dev may be NULL */
 bool graph_fold(Graph *g, const Device *dev);
 bool graph_sink_concat(Graph *g);    /* movement of a concatenation becomes movement of its parts */
 bool graph_merge_gemms(Graph *g);    /* sums of products that share a factor become one sum of products */

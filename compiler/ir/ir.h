@@ -2,9 +2,9 @@
 /* ir.h: the intermediate representation. One kind of node serves three levels: graphs of tensors, kernels of scalar expressions
  * over ranges, and linear programs. ops.h says which op belongs to which level.
  *
- * Nodes are immutable and hash-consed: equal op, type, lanes, sources, arguments and shape give the same Ref. So nodes are equal
- * if their Refs are equal, and common subexpressions are shared. A node keeps the origin with which it was first made, so that
- * messages can name the node or the line of the user's model. */
+ * Nodes are immutable and hash-consed: equal op, type, lanes, sources, arguments and shape give the same Ref. So two nodes are
+ * equal exactly if their Refs are equal, and common subexpressions are shared. A node keeps the origin with which it was first
+ * made, so that messages can name the node or the line of the user's model. */
 #ifndef TGC_IR_H
 #define TGC_IR_H
 #include "../../runtime_stub/tgcrt_sizes.h"
@@ -243,9 +243,9 @@ typedef struct IR {
                               products are exact (half_sums.c) */
   bool in_loop;            /* a front end is building the body of a loop */
   int loops;               /* number of the next loop; at most GRAPH_LOOPS */
-  unsigned short *loop_extent; /* by loop: 1 + the row of `extents` with the number of iterations that a run makes. Further
-                                  iterations change no carried value, and a run may omit them. 0: a run makes all iterations.
-                                  NULL: a run makes all iterations of all loops */
+  unsigned short *loop_extent; /* by loop: 1 + the row of `extents` with the number of iterations that a run needs. Further
+                                  iterations change no carried value, and a run may omit them. 0: a run needs all iterations.
+                                  NULL: a run needs all iterations of all loops */
   int64_t branches;        /* number of the next branch */
   struct Decisions *decisions; /* decisions of the passes (decisions.h); NULL: they are not recorded */
   struct MemoryGoal *memory; /* whether passes may use more memory to gain speed (cost/growth.h); NULL: they may */
@@ -284,8 +284,8 @@ static inline Ref operand_if_any(const Node *x, Op op, int i) {
 #include "accessors.h"
 
 /* The accessors below are for nodes that may have one of several ops. */
-/* BUG if operand i has another name in ops.h. A single operand also counts as "data". name NULL: BUG if x does not have exactly
- * two operands, without names */
+/* BUG if operand i has another name in ops.h. A single operand also counts as "data". name NULL: x must have exactly two
+ * operands, both without names; otherwise BUG */
 void check_operand(const Node *x, int i, const char *name);
 static inline Ref operand_named(const Node *x, int i, const char *name) {
 #ifdef TGC_CHECK_ARGS
@@ -414,9 +414,9 @@ Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yield
  * NULL, or why this is impossible */
 const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at); /* the result of yield number `at`, counted from 0 */
-/* The row of IR.extents with the number of iterations that a run makes of the loop; -1: a run makes all iterations */
+/* The row of IR.extents with the number of iterations of the loop that a run needs; -1: a run needs all iterations */
 static inline int loop_extent(const IR *ir, int64_t loop) { return ir->loop_extent ? ir->loop_extent[loop] - 1 : -1; }
-/* For a loop with a loop_extent. g_live: a bool that is true in the iterations that the run makes. is_live: r is such a bool.
+/* For a loop with a loop_extent. g_live: a bool that is true in the iterations that the run needs. is_live: r is such a bool.
  * is_held: r is WHERE(live, next, before), where live is such a bool and before is a CARRIED */
 Ref g_live(IR *ir, int loop, int64_t trips);
 bool is_live(const IR *ir, Ref r);
@@ -496,7 +496,7 @@ typedef struct GEntry {
 struct Graph {
   IR *ir;
   const char *name;
-  VEC(GIO) inputs;         /* inputs.p[i].ref is PARAM slot i; it may be unused */
+  VEC(GIO) inputs;         /* inputs.p[i].ref is PARAM slot i; a PARAM may have no users */
   VEC(GIO) outputs;
   VEC(GState) states;      /* the last states.n inputs are the states, in order; so are the last outputs before the guard */
   bool grows;              /* the last state counts the elements appended to the windows, which are the states with axis >= 0 */
@@ -528,9 +528,9 @@ Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new nu
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for extent 1 */
 /* sizes.c. Below, `extent` is a row of IR.extents, `number` is a row of IR.sizes, and `run` holds the size of each symbol in a
  * run. ir_set_symbols: sets the symbols of a model, and drops all extents. extent_make: the row of an extent, added if absent.
- * extent_in_run: the extent's value in a run. size_number: the row of s, added if absent. size_value: a SIZE of this row.
- * greatest_size: the row's greatest value in any run. size_in_run: the row's value in a run. size_is_allowed: whether the symbol
- * has this size. greatest_sizes: sets run to the greatest sizes */
+ * extent_in_run: the value in a run of an extent that is no product. size_number: the row of s, added if absent. size_value: a
+ * SIZE of this row. greatest_size: the row's greatest value in any run. size_in_run: the row's value in a run. size_is_allowed:
+ * whether the symbol has this size. greatest_sizes: sets run to the greatest sizes */
 void ir_set_symbols(IR *ir, const Symbols *symbols);
 int extent_make(IR *ir, Extent e);
 int extent_product(IR *ir, int a, int b); /* adds the product of two extents, for the shape of an output; returns its row */
@@ -540,8 +540,8 @@ static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) 
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
 const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula with names of symbols: "(n+1)/2" */
 /* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. The result has, for
- * each row of IR.extents, the row's number in this table. The number is 0, too, for rows that the table lacks. *count: rows of
- * the table after the symbols */
+ * each row of IR.extents, the row's number in this table. Rows that the table lacks get the number 0. *count: rows of the table
+ * after the symbols */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
 /* Least and greatest value of the index r in a run; false: not known. A size of 0 in `run` stands for all sizes of the symbol.
  * iota: only the first `iota` elements of each IOTA below r count; 0: all elements count */
@@ -605,7 +605,7 @@ void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out);
 /* The line that ir_print_program prints for list[at], without indent; nothing if list[at] has no line of its own */
 void ir_print_op(const IR *ir, const Ref *list, size_t n, size_t at, Sb *out);
 
-typedef struct TextHooks { /* callbacks for references in a graph's text. A callback NULL: such a reference is an error */
+typedef struct TextHooks { /* callbacks for references in a graph's text. If a callback is NULL, references of its kind are errors */
   void *arg;
   /* Returns bytes of a weight file. file: as named in the text, relative to the directory of the text. sha256: the expected
    * digest; NULL: none. at: position for messages */
@@ -619,7 +619,8 @@ Ref ir_parse_kernel(IR *ir, const char *text, size_t n);      /* the SINK */
 void ir_parse_program(IR *ir, const char *text, size_t n, Refs *out);
 
 /* The same graph in a new IR that has only the nodes below the outputs. Nodes are numbered in the order in which the graph's
- * text lists them, and origins in the order of Origin.index. So graphs with the same text get equal Refs. */
+ * text lists them, and origins in the order of Origin.index. So graphs with the same text get equal Refs. States, entries and
+ * symbols are not copied. */
 Graph *ir_compact(const Graph *g);
 
 /* The type of a literal as source i of an op. NONE: no literal may stand there. RESULT: the result's type. PEER: the type of
@@ -629,8 +630,8 @@ LiteralType literal_type(Op op, int i);
 void literal_put(Sb *out, DType d, int64_t bits);             /* shortest text that reads back to the same bits */
 const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits); /* NULL, or the error, such as "is out of range" */
 
-/* ---- verifier (ir_verify.c). If a rule of ops.h is broken, it reports a BUG at the node's position; while tgc reads a dump, it
- * reports an error of the user ---- */
+/* ---- verifier (ir_verify.c). If a rule of ops.h is broken, the verifier reports a BUG at the node's position; while tgc reads a
+ * dump, the verifier reports an error of the user ---- */
 void ir_verify_graph(const Graph *g);
 void ir_verify_graph_node(const Graph *g, Ref r);
 void ir_verify_kernel(const IR *ir, Ref sink);
@@ -649,7 +650,7 @@ bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* all nodes belo
  * made use it. */
 struct RefMap;
 bool ir_rewrite_users(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits, struct RefMap *users);
-/* Fills `only`: it maps each node of `order` (sources first) to the node's only reader, or to 0 if the node has several readers
- * or is a root */
+/* Fills `only`: it maps each node of `order` (sources first) to the node's only reader. `only` has 0 for a root, and for a node
+ * that is an operand more than once */
 void ir_only_users(const IR *ir, const Refs *order, const Refs *roots, struct RefMap *only);
 #endif

@@ -53,8 +53,8 @@ const Needed *nest_needed(const IR *ir, Ref nest); /* the elements of the stored
 Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values);
 bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nest, or has a limit */
 /* Whether root may also be computed for values of r that a run does not need. The caller's memory may end before these values, so
- * accesses to it must have gates. No index may be loaded from memory for these values, since their contents are undefined. root
- * must have no REPEAT and no serial range. */
+ * accesses to it must have gates. No index may be loaded at a place that depends on r, since memory behind the needed values
+ * is undefined. root must have no REPEAT and no serial range. */
 bool may_go_on(IR *ir, Ref root, Ref r);
 /* True: in each run, the gate holds only if `entry` is below the value of row is->of of IR.extents */
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is);

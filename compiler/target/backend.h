@@ -72,11 +72,11 @@ typedef enum {
   FILE_TEMPLATE,           /* a template of runtime_stub, filled in */
   FILE_CODE,               /* the code, in the requested form */
   FILE_VARIANTS,           /* a file with kernels for each further machine */
-  FILE_IMAGES,             /* the code, compiled by the backend's `images`, and a file that embeds it; no file without `images` */
+  FILE_IMAGES,             /* the files that the backend's `images` makes, and a file that embeds them; none without `images` */
   FILE_RUNTIME,            /* tgcrt_DEVICE.c of runtime_stub, named by the backend's `device` */
   FILE_SCRIPT,             /* the backend's `script`, filled in */
   FILE_BINDINGS,           /* a file for each language of --bindings, with the bundle's interface */
-  FILE_WEIGHTS,            /* the weights, and a file that embeds them; no file if the code contains them */
+  FILE_WEIGHTS,            /* the weights, or a file that embeds them, or both; no file if the code contains the weights */
 } FileKind;
 /* Which bundles have a file. HOSTED: bundles for an operating system. BARE: bundles for machines without one */
 typedef enum { ANYWHERE, HOSTED, BARE } FilePlace;

@@ -139,7 +139,7 @@ static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, voi
   bundle_free(&files);
 }
 
-/* Runs all graphs of the batch. Afterwards `why` is "" if they ran */
+/* Runs all graphs of the batch. Afterwards `why` is "" if the graphs ran */
 static void opencl_run(const OpenclBatch *b, char *why) {
   const char *text = b->text.p ? b->text.p : "";
   const tgcrt_net net = {

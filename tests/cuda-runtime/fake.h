@@ -19,7 +19,7 @@ typedef struct Fake {
   uint64_t memory;               /* bytes of a device's memory */
   const char *name;              /* name of the devices */
   const char *no_function;       /* name of a function that the library lacks; NULL: the library has all functions */
-  unsigned char guard;           /* the guard of each run, if the library runs no kernels: a copy of one byte yields this byte */
+  unsigned char guard;           /* if the library runs no kernels: each copy of a single byte, as of a guard, yields this byte */
   /* read by tests */
   int calls, live;               /* number of calls so far; number of objects that exist */
   int launches, replays;         /* numbers of launches, and of runs of a recorded graph */

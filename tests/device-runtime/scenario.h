@@ -116,7 +116,7 @@ static void second_run(void *queue) {
 
 /* Repeats the scenario for each call of the driver and each of three errors, so that the call fails with the error. errors[0] is
  * a lack of memory. live: number of the driver's objects that exist before and after the scenario. may: Row.call of the functions
- * whose failure the bundle may not notice */
+ * whose failure the bundle is free to ignore */
 static void each_call(void *queue, int live, const Row *rows, const int32_t errors[3], const char *may) {
   int calls;
   defaults();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* error.h: the error of a float in units in the last place (ULP) of the exact result. The error is infinite if only the float or
- * only the exact result is a NaN or an infinity. The error is also infinite if the exact result is 0 and the float is not a zero
- * of the same sign. */
+/* error.h: the error of a float in units in the last place (ULP) of the exact result. The error is infinite in three cases. Only
+ * the float or only the exact result is a NaN. Only one of them is an infinity, except for the overflows that error_in_ulp
+ * describes. The exact result is 0, and the float is not a zero of the same sign. */
 #ifndef TESTS_ULP_ERROR_H
 #define TESTS_ULP_ERROR_H
 #include <math.h>

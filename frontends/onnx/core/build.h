@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-  ANY = 1 << 30,    /* in a row: any number of inputs or outputs */
+  ANY = 1 << 30,    /* in a row: any number of inputs, of which none may be omitted; or any number of outputs */
   SOME = ANY - 1,   /* in a row: any number of inputs, of which some may be omitted */
   MAX_ATTRS = 24,   /* most attributes of an operator of optable.h */
   FOLD_ELEMS = 4096 /* constants of integers or bools with at most so many elements are evaluated as soon as they are built */
@@ -21,9 +21,9 @@ typedef void (*BuildFn)(Build *b);
 
 /* One form of one operator. A form is valid in the opset versions `since` to `until` of the operator's domain.
  * types: a letter for the type of each input; the last letter holds for all further inputs. f: float. i: integer. u: u8. n:
- *   number. b: bool. a: any type. z: string. s: sequence. q: a tensor of any type, a sequence or an optional. ^: the type of the
- *   previous input that is not omitted. =: the type of the first input. w: a float. If the first letter is w and the first input
- *   is f16 or bf16, the driver widens all inputs to f32 for the builder, and rounds the results once.
+ *   number. b: bool. a: a tensor of any type. z: string. s: sequence. q: a tensor of any type, a sequence or an optional. ^: the
+ *   type of the previous input that is not omitted. =: the type of the first input. w: a float. If the first letter is w and the
+ *   first input is f16 or bf16, the driver widens all inputs to f32 for the builder, and rounds the results once.
  * attrs: a word name:kind for each attribute. Kinds are i int, f float, s string, t tensor, g graph, y type, I ints, F floats,
  *   S strings. A limit may follow: >=N for an int or for each of several ints, {A|B} for a string. At the end, ! says that the
  *   attribute is required, and =V gives the default value V. */
@@ -47,7 +47,7 @@ typedef struct OpTable {
   const BuildFn *take_strings; /* builders that accept strings; NULL ends the list */
 } OpTable;
 
-typedef struct AttrVal { /* the value of an attribute; `kind` says which of the fields from `i` on has the value */
+typedef struct AttrVal { /* the value of an attribute; `kind` says which of the fields from `i` on has the value (y: none) */
   const char *name;   /* the name in the row's attrs, of `len` bytes; no NUL follows */
   size_t len;
   char kind;          /* as in OpRow.attrs */
@@ -101,8 +101,8 @@ typedef struct Ragged {
 #define LIST_TAG 0x80000000u /* this bit is set in a Ref that stands for a List */
 static inline bool is_list(Ref r) { return r & LIST_TAG; }
 
-/* The result of ZipMap is a table. If the columns of the table have strings as labels, the graph gets the labels as a further
- * output. table: the table's name. name: the further output's name. r: the labels */
+/* The result of ZipMap is a table, whose columns have labels. If the labels are strings and the table is an output, the graph
+ * gets the labels as a further output. table: the table's name. name: the further output's name. r: the labels */
 typedef struct Keys { const char *table, *name; Ref r; } Keys;
 typedef struct KeyList { Keys *p; size_t n; } KeyList;
 
@@ -132,8 +132,8 @@ struct Build {        /* the state of a builder */
   KeyList *keys;      /* labels of all ZipMaps so far */
   bool *beyond;       /* set if a body fails because of a limit of tgc, although the model is valid */
   Notes *wrong;       /* bools of rank 0: a run in which one of the bools is true had an index out of range. NULL: not recorded */
-  bool declared_count; /* the declared shapes count: the model gives all extents of its inputs, the user has changed none, and
-                          --capacity is not given */
+  bool declared_count; /* builders may use declared shapes: the model gives all extents of its inputs, the user has changed
+                          none, and --capacity is not given */
   bool sized;         /* the graph is for a range of sizes: its form must not depend on extents (frontends/sized.c) */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body that may come after the loop's end. In such a copy even
                          constant indices may be out of range */
@@ -141,13 +141,14 @@ struct Build {        /* the state of a builder */
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
-/* results.c: returns the array p of n elements, of `size` bytes each, with room for one more element. The array is in the model's
- * arena. All of its elements must have been added one by one by this function. */
+/* results.c: returns the array p of n elements, of `size` bytes each, with room for one more element. The array may have moved,
+ * and is in the model's arena. The caller must call this function before it adds an element, also for the first one, when n is
+ * 0. */
 void *grown(Build *b, void *p, size_t n, size_t size);
 
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
 /* Call too_much for a model that is valid but exceeds a limit of tgc. For a node in a side of an If, `bad` makes tgc drop the
- * side and assume that it never runs; `too_much` makes tgc refuse the model. */
+ * side and assume that the side never runs; `too_much` makes tgc refuse the model. */
 #define too_much(b, ...) (*(b)->beyond = true, bad(b, __VA_ARGS__))
 
 /* ---- builder.c: builds one ONNX node after the other ---- */
@@ -155,7 +156,7 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
 /* Makes b->row the newest form of op in ai.onnx. Attributes of equal names and kinds keep their values */
 void become(Build *b, const char *op);
 void build_newest(Build *b);                    /* builds the ONNX node after become(b, b->row->name) */
-/* The result of the operator op of ai.onnx for nin inputs. n attributes are given; other attributes have their defaults. */
+/* The first result of the operator op of ai.onnx for nin inputs. n attributes are given; other attributes have their defaults. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
 /* The same for an operator with nout results, which go to `out` */
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
@@ -174,7 +175,7 @@ int64_t nodes_made(const Build *b);
 /* ---- loops of the graph, of `trips` iterations ----
  * loop_begin: begins a loop and returns its number. -1: the builder must copy the body for each iteration, because there are few
  * iterations, another loop is being built, or a limit is reached. loop_spend: calls spend for the calls of the loop's kernels in
- * all iterations; a call counts less than a copied node. loop_end: ends the loop; loop_spend comes before. */
+ * all iterations; a call counts less than a copied node. loop_end: ends the loop. */
 int loop_begin(Build *b, int64_t trips);
 void loop_end(Build *b);
 void loop_spend(Build *b, int64_t trips);
@@ -186,7 +187,7 @@ int64_t attr_int(const Build *b, const char *name); /* 0 if not set */
 double attr_float(const Build *b, const char *name); /* 0 if not set */
 bool attr_is(const Build *b, const char *name, const char *value); /* the attribute is set to the string `value` */
 const int64_t *attr_ints(const Build *b, const char *name, int *n); /* the *n ints of the attribute; NULL: not set */
-AttrVal *attr_find(Build *b, const char *name); /* the attribute, which may not be set */
+AttrVal *attr_find(Build *b, const char *name); /* the attribute, whether set or not */
 void set_string(Build *b, const char *name, const char *value); /* sets an attribute of kind string */
 static inline const Node *in_node(const Build *b, int k) { return node(b->ir, b->in[k]); }
 static inline DType in_dt(const Build *b, int k) { return (DType)in_node(b, k)->dt; }
@@ -197,7 +198,7 @@ Ref scalar_in(Build *b, int k);                 /* input k as a value of rank 0;
 
 /* ---- inputs that must be constant. name: the input's name in the operator's documentation, for messages. const_ints and
  * const_floats fail if input k is not constant, or has more than 16 * FOLD_ELEMS elements ---- */
-bool const_tensor(Build *b, Ref r, Tensor *t);  /* *t gets the value of r; false: r depends on an input of the graph */
+bool const_tensor(Build *b, Ref r, Tensor *t);  /* *t gets r's value; false: r depends on an input, a loop or a branch */
 const int64_t *const_ints(Build *b, int k, const char *name, int *n); /* the *n elements of input k, as integers */
 const double *const_floats(Build *b, int k, const char *name, int *n); /* the *n elements of input k, as floats */
 const char *input_behind(const Build *b, Ref r); /* the name of an input of the graph on which r depends; "" if there is none */
@@ -221,7 +222,7 @@ static inline Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, c
 static inline Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
   return g_floats(b->ir, d, rank, dims, v);
 }
-Ref type_limit(IR *ir, DType d, bool high);     /* high: the greatest value of type d, infinity for a float; else the least */
+Ref type_limit(IR *ir, DType d, bool high);     /* the least value of type d, or (high) the greatest; infinities for floats */
 Ref bitcast(Build *b, Ref x, DType d);          /* the bits of x as type d, which is as wide */
 Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, clamped into 0..extent - 1; extent > 0 */
 Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* concatenates n > 0 values; overwrites xs */
@@ -247,14 +248,14 @@ static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DTy
 
 /* ---- small_values.c: values of the small types of small_types.c, such as float8. A value is kept in the type SmallType.kept.
  * saturate: numbers beyond the range of the type become the greatest or least number of the type, not NaN or infinity ---- */
-Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate); /* x as values of type t: floats round, integers wrap */
+Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate); /* x as type t: floats round; integers wrap, also with saturate */
 Ref narrow_range(Build *b, const SmallType *t, Ref x); /* x clamped to the range of t, an integer type */
 Ref narrowed_power(Build *b, Ref x, bool saturate); /* x rounded to float8e8m0, as the attribute round_mode of a Cast says */
 Ref narrow_from_bytes(Build *b, const SmallType *t, Ref bytes); /* the values whose codes are in `bytes`, one element a byte */
 Ref narrow_to_bytes(Build *b, const SmallType *t, Ref x); /* the codes of the values x, one element a byte */
 
 /* ---- strings.c: a tensor of strings is a tensor of bytes with one more axis, the last. Each row along this axis is a string:
- * the string's bytes, and then zeros. A string without zeros fills its row. ---- */
+ * the string's bytes, and then zeros. A string may be as long as its row; then no zeros follow. ---- */
 Ref strings_ended(Build *b, Ref bytes);         /* the rows, with zeros in all places behind the first zero */
 Ref string_lengths(Build *b, Ref x);            /* bytes of each string: i64, with extent 1 along the last axis */
 Ref strings_wide(Build *b, Ref x, int64_t width); /* x with zeros behind each row, up to at least this width in bytes */
@@ -267,9 +268,8 @@ Ref strings_equal(Build *b, Ref x, Ref y);      /* a bool for each pair of strin
  * without the last axis */
 Ref string_places(Build *b, Ref x, Ref keys);
 static inline int64_t string_width(const Build *b, Ref x) { return node(b->ir, x)->dims[node(b->ir, x)->rank - 1]; }
-bool strings_move(const OpRow *row);            /* the operator moves elements, so it takes strings */
-/* Builds an ONNX node that moves strings. False: nothing is built, since the operator does not move elements, or no input has
- * strings */
+bool strings_move(const OpRow *row);            /* the operator only moves or counts elements, so it takes strings */
+/* Builds an ONNX node with strings among its inputs, if strings_move is true for the operator. False: nothing is built */
 bool build_strings(Build *b);
 
 /* ---- numeral_ops.c ---- */
@@ -286,8 +286,8 @@ Ref moved_channels(Build *b, Ref x, bool to_front); /* to_front: moves the last 
 Ref cumulative(Build *b, Op op, Ref x, int axis, bool exclusive, bool reverse);
 
 /* ---- gather_ops.c ---- */
-/* The index as i64, counted from 0. A negative index counts from the end. Fails if a constant index is out of range; otherwise
- * Build.wrong records whether an index is out of range in a run. */
+/* The index as i64, counted from 0. A negative index counts from the end. Fails if the axis is empty, or if a constant index is
+ * out of range; otherwise Build.wrong records whether an index is out of range in a run. */
 Ref wrap_index(Build *b, Ref index, int64_t extent);
 /* The elements of `old`, except where 0 <= `at` < n: there, the element of `rows` whose index along the axis is `at`. rows has
  * n > 0 elements along the axis; `at` is i64; `old` may have rank 0. */
@@ -296,7 +296,7 @@ size_t wrong_noted(const Build *b);             /* number of values in Build.wro
 /* Makes the values number `from` to `to` - 1 of Build.wrong count only if the bool `cond` equals `value` */
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);
 
-/* ---- capacity_ops.c: operators whose result size depends on data; the results have as many rows as --capacity says ---- */
+/* ---- capacity_ops.c: operators whose result size depends on data; the results have Ragged.most rows ---- */
 int64_t need_capacity(const Build *b);          /* Ragged.most; fails if --capacity is not given */
 /* Records that the first `total` rows of the ONNX node's first result are valid. Returns bool[Ragged.most]: for each row, whether
  * the row is valid */
@@ -317,12 +317,13 @@ Ref checked_ragged(Build *b, Ref r);
 
 /* ---- declared.c: inputs that decide the shape of a result, such as the input `shape` of Reshape, but are not constant ---- */
 bool is_known(Build *b, int k);                   /* whether input k is constant */
-/* The shape that the model declares for result number `out`; NULL: the model does not declare all of it */
+/* The shape that the model declares for result number `out`; NULL: not all of it is declared, or Build.declared_count is false */
 const int64_t *declared_dims(Build *b, int out, int *rank);
 typedef enum { WILD_NONE, WILD_LOW, WILD_ONE } Wild; /* values that fit any extent: no value; values up to 0; the value 1 */
 /* If input k is constant: the same as const_ints. Otherwise the `count` values `implied`, which follow from the declared shape. A
  * run whose input differs from them reports an index out of range. This check skips entries whose implied value is negative, and
- * input values that fit any extent (wild). Fails if implied is NULL and input k is not constant */
+ * input values that fit any extent (wild). If input k is not constant, the function fails in these cases: implied is NULL, the
+ * input does not have `count` elements, or Build.wrong is NULL */
 const int64_t *implied_ints(Build *b, int k, const char *name, int *n, Wild wild, const int64_t *implied, int count);
 /* shape_ints: implied_ints, where `implied` is the declared shape of result 0. extent_int: implied_ints, where `implied` is the
  * declared extent of result 0 on this axis */
@@ -347,7 +348,7 @@ void lists_join(Build *b, const ListInputs *l);
 
 /* ---- sort_ops.c ---- */
 Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN counts as the greatest value */
-/* For each element of x, an i64 in the range of int32_t. These keys have the order of the elements, with NaN as the greatest. The
+/* For each element of x a key: an i64 in the range of int32_t. Keys have the order of the elements, with NaN as the greatest. The
  * type of x has at most 32 bits */
 Ref order_keys(Build *b, Ref x);
 /* For each element of `value`: an i64, the number of entries in the same row of `sorted` that are at most this element. Rows lie

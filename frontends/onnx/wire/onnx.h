@@ -10,8 +10,8 @@
  *   - Every input of a node and every output of a graph is defined, earlier in the order or in an enclosing graph.
  *   - Each attribute has a value of the declared kind. Names of attributes are unique within a node. Strings are UTF-8 without
  *     NUL.
- *   - Inputs of the main graph are tensors of a type that tgc supports, with rank <= MAX_RANK, or sequences and optionals of such
- *     tensors.
+ *   - Inputs of the main graph are tensors of a type that tgc supports, with a shape of at most MAX_RANK axes. An input may also
+ *     be a sequence or an optional of such tensors, except strings. These tensors may lack a shape.
  * The building half checks that operators exist, and that their inputs and attributes make sense. */
 #ifndef TGC_ONNX_H
 #define TGC_ONNX_H
@@ -33,7 +33,7 @@ typedef enum { ON_NOTYPE, ON_TENSOR, ON_SEQUENCE, ON_MAP, ON_OPTIONAL, ON_SPARSE
 typedef struct OnnxType {     /* as declared; ON_NOTYPE: nothing is declared */
   OnnxTypeKind kind;
   OnnxTypeKind inside;        /* contents of a sequence or an optional: ON_TENSOR, or ON_SEQUENCE of tensors. The other fields
-                                 then describe these tensors. ON_NOTYPE: neither a sequence nor an optional */
+                                 then describe these tensors. ON_NOTYPE: other contents, or no sequence and no optional */
   int elem;                   /* TensorProto.DataType of ON_TENSOR and ON_SPARSE; 0: not given */
   int rank;                   /* -1: no shape is given */
   const OnnxDim *dims;        /* rank entries */
@@ -56,13 +56,14 @@ typedef struct OnnxAttr {
   const char *name;
   OnnxAttrKind kind;
   size_t n;                   /* number of entries; 1 if kind is no list */
-  union {                     /* a single value is an array of one: AT_FLOAT and AT_FLOATS use floats, and so on */
+  union {                     /* a single value is an array of one: AT_FLOAT and AT_FLOATS use floats, and so on. Sparse tensors
+                                 have no member, since no builder takes them */
     const float *floats;
     const int64_t *ints;
     const Bytes *strings;     /* NUL-terminated, UTF-8 */
     const Tensor *tensors;
     OnnxGraph *const *graphs;
-    const OnnxType *types;    /* sparse tensors have no member of the union, since no builder takes them */
+    const OnnxType *types;
   } u;
 } OnnxAttr;
 
@@ -97,18 +98,18 @@ typedef struct OnnxModel {
 } OnnxModel;
 
 /* ---- read.c ---- */
-/* Reads the file into records. Fails with EX_BADMODEL or EX_NOINPUT_. The caller frees m->values, also after a failure; all other
- * records lie in c->model. */
+/* Reads the file into records. Fails with EX_BADMODEL, with EX_NOINPUT_, or with EX_USAGE_ if the options name a result that the
+ * model lacks. The caller frees m->values, also after a failure; all other records lie in c->model. */
 void onnx_read(Ctx *c, const char *path, const LoadOptions *o, OnnxModel *m);
 static inline Pos onnx_pos(const OnnxNode *n) { return (Pos){ .node = n->text }; } /* position for messages */
 const OnnxAttr *onnx_attr(const OnnxNode *n, const char *name); /* attr.c; NULL: the node has no such attribute */
 const char *onnx_type_name(int elem);          /* name of a TensorProto.DataType, such as "float16"; NULL: no such type */
 
 /* ---- cut.c ---- */
-void onnx_cut(Ctx *c, OnnxModel *m);           /* removes nodes and inputs that no output needs */
+void onnx_cut(Ctx *c, OnnxModel *m);           /* removes nodes, results of nodes, and inputs that no output needs */
 /* Turns results of nodes into inputs of the model: the results that `froms` names. types: a graph whose outputs of the same names
  * have the types and shapes of the new inputs. NULL: the types and shapes are as the model declares them. False: the model does
- * not declare all of them, and nothing is changed. */
+ * not declare all of them, and nothing is changed. Fails if no node of the main graph gives one of the results. */
 bool onnx_start(Ctx *c, OnnxModel *m, const TextList *froms, const Graph *types);
 
 /* ---- onnx.c ---- */
