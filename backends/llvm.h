@@ -25,7 +25,8 @@ bool llvm_available(void);                                   /* whether LLVM 19 
  * bytes. Fails with EX_MISSING if LLVM is not installed. */
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly);
 
-/* Compiles n bytes of text, LLVM IR, for this process and loads the code. The caller frees the result with llvm_jit_free. */
+/* Compiles n bytes of text, LLVM IR, for this process and loads the code. Fails with EX_MISSING if LLVM is not installed. The
+ * caller frees the result with llvm_jit_free. */
 typedef struct LoadedCode LoadedCode;
 LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, OptLevel opt_level);
 void *llvm_jit_symbol(LoadedCode *j, const char *name);      /* address of the function with this name */

@@ -17,7 +17,8 @@ extern "C" {
 typedef struct tgcrt_device {
   /* Names the device. A number counts the devices of all platforms from 0. Any other text is a part of the device's name, without
    * regard to case. NULL or "": the environment variable NAME_DEVICE names the device in the same way, where NAME is the bundle's
-   * name in capitals. Without the variable, the first GPU is used, or else the first device. */
+   * name in capitals. Without the variable, the first GPU is used, or else the first device; with Metal, the
+   * system's default device. */
   const char *name;
   /* Objects of the caller to use; NULL: NAME_open makes them.
    * - OpenCL: a cl_context, cl_device_id and cl_command_queue. The queue must run commands in order. A queue determines the

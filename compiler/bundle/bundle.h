@@ -125,8 +125,8 @@ bool in_first_iteration(const Repeat *s, size_t kernel);
 Repeats repeats_folded(const Plan *p, const Repeats *all);
 bool has_row(const Plan *p, const Repeats *repeats, size_t kernel);
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer); /* buffer: index into Kernel.bufs, here and below */
-/* How the place of a buffer of a kernel changes. kernel: must be of a first iteration. s: the repeat that calls the
- * kernel. s NULL: no repeat calls the kernel, so the place does not change */
+/* How the place of a buffer of a kernel changes. s: the repeat that calls the kernel. The kernel must belong to
+ * the first iteration of s. s NULL: no repeat calls the kernel, so the place does not change */
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
 /* Whether the table of the buffer's byte offsets (CallMoves.table) needs 64 bits */
 bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);

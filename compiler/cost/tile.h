@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tile.h: register tiles of a nest, and their price (tile.c). A register tile is the set of elements that a nest
  * computes at the same time. If they are sums, all of them are in registers until they are complete. The main reduction is the
- * reduction that costs most; its loops are innermost. */
+ * reduction with the most terms; its loops are innermost. */
 #ifndef TGC_TILE_H
 #define TGC_TILE_H
 #include "cost.h"
@@ -30,15 +30,15 @@ typedef struct Access {            /* a load or store of the nest */
 typedef struct Model {             /* facts of a nest that decide the prices of its tiles */
   IR *ir;
   const Target *t;
-  int n;                       /* number of ranges: the nest's, then the main reduction's */
+  int n;                       /* number of ranges: the nest's, then the main reduction's, without kinds THREAD, SERIAL and DOT */
   int nout;                    /* number of the nest's ranges */
   Ref range[MAX_RANGES];
   int64_t extent[MAX_RANGES];
   VEC(Access) access;
   double ops;                  /* vector instructions of the innermost body for one element and one term, without loads */
   double cold;                 /* vector instructions outside of the body, per execution of the body */
-  /* Executions of the body per element of the nest: terms of the main reduction, divided by the number of elements that use the
-   * same sum. */
+  /* Executions of the body per element of the nest: terms of the main reduction, divided by `group` and by the number of elements
+   * that use the same sum. */
   double steps;
   Ref red;                     /* the main reduction; 0: the nest has none */
   bool ordered;                /* the terms of red must be taken in order */

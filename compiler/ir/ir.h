@@ -600,12 +600,12 @@ void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 void ir_print_graph(const Graph *g, Sb *out);                 /* weights in the text */
 /* Weights of more than a few elements go to blob, each aligned to 64 bytes. The text calls the file blobname. */
 void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname);
-void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out); /* kernel level; roots are SINKs */
+void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out); /* kernel level; roots are SINKs or NESTs */
 void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out);
 /* The line that ir_print_program prints for list[at], without indent; nothing if list[at] has no line of its own */
 void ir_print_op(const IR *ir, const Ref *list, size_t n, size_t at, Sb *out);
 
-typedef struct TextHooks { /* callbacks for references in a graph's text. If a callback is NULL, references of its kind are errors */
+typedef struct TextHooks { /* callbacks for references in a graph's text. A reference whose callback is NULL is an error */
   void *arg;
   /* Returns bytes of a weight file. file: as named in the text, relative to the directory of the text. sha256: the expected
    * digest; NULL: none. at: position for messages */

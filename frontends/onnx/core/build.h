@@ -248,7 +248,7 @@ static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DTy
 
 /* ---- small_values.c: values of the small types of small_types.c, such as float8. A value is kept in the type SmallType.kept.
  * saturate: numbers beyond the range of the type become the greatest or least number of the type, not NaN or infinity ---- */
-Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate); /* x as type t: floats round; integers wrap, also with saturate */
+Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate); /* x as type t: floats round; integers wrap in any case */
 Ref narrow_range(Build *b, const SmallType *t, Ref x); /* x clamped to the range of t, an integer type */
 Ref narrowed_power(Build *b, Ref x, bool saturate); /* x rounded to float8e8m0, as the attribute round_mode of a Cast says */
 Ref narrow_from_bytes(Build *b, const SmallType *t, Ref bytes); /* the values whose codes are in `bytes`, one element a byte */
@@ -363,7 +363,7 @@ Ref softmax(Build *b, Ref x, int axis, bool log); /* log: the logarithm of the s
 
 /* Normalise x over the last axis. The epsilon is an attribute of the ONNX node. bias 0: none */
 Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);
-Ref rms_norm(Build *b, Ref x, Ref scale);
+Ref rms_norm(Build *b, Ref x, Ref scale);       /* the result has the type of `scale` */
 
 /* ---- window_ops.c ---- */
 /* The convolution of x [batch, channels, spatial axes..] with weights [maps, channels / groups, kernel axes..]. The ONNX node
