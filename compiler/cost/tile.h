@@ -37,8 +37,8 @@ typedef struct Model {             /* facts of a nest that decide the prices of 
   VEC(Access) access;
   double ops;                  /* vector instructions of the innermost body for one element and one term, without loads */
   double cold;                 /* vector instructions outside of the body, per execution of the body */
-  /* Executions of the body per element of the nest: terms of the main reduction, divided by `group` and by the number of elements
-   * that use the same sum. */
+  /* Executions of the body per element of the nest. This is the number of terms of the main reduction, divided by `group`, and by
+   * the number of elements that use the same sum. */
   double steps;
   Ref red;                     /* the main reduction; 0: the nest has none */
   bool ordered;                /* the terms of red must be taken in order */

@@ -32,7 +32,7 @@ DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
 DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
 
 /* A type of ONNX that DType lacks (small_types.c). A tensor of strings has one more axis, for the bytes of a string. A string
- * ends at its first zero byte. Each byte is an element of type ONNX_STRING. */
+ * ends at its first zero byte, or at the end of this axis. Each byte is an element of type ONNX_STRING. */
 enum { ONNX_STRING = 8 };
 typedef struct SmallType {
   const char *name;           /* the name in ONNX, such as "float8e4m3fn" */
@@ -405,7 +405,7 @@ Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse);
 Ref g_carried(IR *ir, int loop, int place, Ref init);
 /* x: the next value of the CARRIED with this loop and place */
 Ref g_yield(IR *ir, int loop, int place, Ref x);
-/* x: the slice that an iteration gives of a result; `axis`: the result's axis of `trips` such slices */
+/* x: one iteration's slice of a result. axis: the axis of the result along which the slices of all `trips` iterations lie */
 Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
 /* The end of a loop with n yields. ends: 1 + number of a yield of a bool; 0: there is no such yield. Once this bool is false,
  * further iterations change nothing, and a run may omit them. */
@@ -536,7 +536,8 @@ int extent_make(IR *ir, Extent e);
 int extent_product(IR *ir, int a, int b); /* adds the product of two extents, for the shape of an output; returns its row */
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
 static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of sizes of s */
-/* As extent_in_run, but by the formulas, without Extent.at. `all` has the extents; the first `symbols` rows are the symbols */
+/* As extent_in_run, but by the formulas, without Extent.at, and also for products. `all` has the extents; the first `symbols`
+ * rows are the symbols */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
 const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula with names of symbols: "(n+1)/2" */
 /* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. The result has, for

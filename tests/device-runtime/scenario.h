@@ -78,7 +78,7 @@ static int scenario(void *queue) {
   if (!status) status = net_sync(&m.ctx, 20);
   check_caller();
   const int called = driver->calls;
-  unused = status ? 0 : driver->fail_at; /* if fail_at is set and no call has failed, a call that net_close makes fails */
+  unused = status ? 0 : driver->fail_at; /* if no call has failed so far, one of the calls by net_close is to fail */
   driver->fail_at = 0;
   if (status) after = net_run_v(&m.ctx, m.in, m.out);
   for (int i = 0; i < 5; i++) caller_release(buffers[i]);
