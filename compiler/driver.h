@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* driver.h: the table of passes and steps, for the command line; and functions that read dumps. compile_graph can go on from a
- * dump. */
+/* driver.h: the table of passes and steps, for the command line, and functions that read dumps. */
 #ifndef TGC_DRIVER_H
 #define TGC_DRIVER_H
 #include "ir/refmap.h"
@@ -27,16 +26,16 @@ typedef struct KernelStep {
 } KernelStep;
 extern const KernelStep step_table[STEP_COUNT];
 extern const char *const scope_name[], *const kind_name[];
-/* Runs one step on all kernels, or on the plan. It skips steps for other targets, and kernels that the variant lacks. Steps for
- * nests also skip kernels that get the nests of another kernel (Kernel.as). begin, end: shares of the compilation, from 0 to 1,
- * that are done before and after the step, for ctx_progress */
+/* Runs one step on all kernels, or on the plan, if the step serves the plan's target. Kernels that the variant lacks are skipped.
+ * A step for nests also skips kernels that get the nests of another kernel (Kernel.as). begin, end: shares of the compilation,
+ * from 0 to 1, that are done before and after the step, for ctx_progress */
 void step_run(Plan *p, const KernelStep *s, double begin, double end);
-bool step_serves(const Plan *p, const KernelStep *s); /* whether the plan's target is one that the step serves */
+bool step_serves(const Plan *p, const KernelStep *s); /* whether the step serves the plan's target */
 void kernel_lower(Plan *p, int k);          /* runs all steps but those of SCOPE_PLAN on kernel k alone: from Kernel.sink to
                                                Kernel.prog */
 void steps_end(Plan *p);                    /* frees data that steps hand to each other */
-/* Calls ir_wrong unless k's nests are well-formed and the opts of a nest name only its ranges. known: the nests verified before,
- * which are not verified again */
+/* Calls ir_wrong if a nest of k is malformed, or if opts of a nest name a range that the nest lacks. known: the nests verified
+ * before, which are skipped */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
 void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests and the opts still to be applied */
 
@@ -49,14 +48,14 @@ typedef struct PassInfo {
 /* passes.c */
 int pass_count(void);
 PassInfo pass_info(int i);
-int pass_named(const char *name); /* pass_count(): no such pass */
+int pass_named(const char *name); /* number of the pass or step; pass_count(): there is none with this name */
 
 /* plan_text.c: reads a dump that --stop-after wrote, for CompileOptions.resumed. Fails with EX_BADMODEL, line, column and
  * caret. */
 Resumed *plan_read(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks);
-const char *resumed_after(const Resumed *r);                /* last pass that ran */
-const char *resumed_setting(const Resumed *r, const char *name); /* value of an option when the dump was written; NULL: it was
-                                                                    not given */
+const char *resumed_after(const Resumed *r);                /* last pass that ran before the dump was written */
+const char *resumed_setting(const Resumed *r, const char *name); /* value of an option when the dump was written; NULL: the
+                                                                    option was not given */
 const Setting *resumed_settings(const Resumed *r, size_t *n); /* all n options given when the dump was written */
 Graph *resumed_graph(const Resumed *r);
 bool resumed_sample(const Resumed *r, Sample *s);           /* false: the dump has no sample */

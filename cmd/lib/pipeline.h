@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pipeline.h: a pipeline, which a .tgp text describes (docs/pipelines.md): models that are compiled into one bundle, and the
- * entries by which a program runs them. Each model with its options is a stage. A Pos is a line and column of the text. */
+/* pipeline.h: pipelines. A .tgp text (docs/pipelines.md) describes models that are compiled into one bundle, and the entries by
+ * which a program runs the models. A stage is a model with options. A Pos is a line and column of the text. */
 #ifndef TGC_PIPELINE_H
 #define TGC_PIPELINE_H
 #include "../cmd.h"
@@ -23,7 +23,7 @@ typedef struct PipeState {
   Pos at;
 } PipeState;
 typedef struct PipeValue { const char *name; PipeEnds ends; Pos at; } PipeValue; /* an input or an output of the pipeline */
-typedef struct PipeEntry { const char *name; VEC(int) stages; Pos at; } PipeEntry; /* stages: their numbers, in execution order */
+typedef struct PipeEntry { const char *name; VEC(int) stages; Pos at; } PipeEntry; /* stages: numbers, in execution order */
 typedef struct Pipeline {
   const char *path;
   VEC(PipeStage) stages;

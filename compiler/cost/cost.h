@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cost.h: the only place that knows how many cycles something takes. It answers four questions. How long does an op take? How
  * long do bytes take, given the working set? How long does parallel work take? How much time do memory and arithmetic take
- * together? Answers use the rates of rates.h. A caller is a part of the compiler that asks; each has a column there. */
+ * together? Answers use the rates of rates.h. A caller is a part of the compiler that asks; each caller has values of its own. */
 #ifndef TGC_COST_H
 #define TGC_COST_H
 #include "../target/target.h"
@@ -24,7 +24,7 @@ enum { /* one constant per value, so that asking for a rate that the caller lack
   RATE_VALUES
 };
 
-typedef struct Rates { double at[RATE_COUNT][CALLER_COUNT]; } Rates; /* 0 where the caller does not use the rate */
+typedef struct Rates { double at[RATE_COUNT][CALLER_COUNT]; } Rates; /* 0: the caller does not use the rate */
 
 typedef struct RateInfo { const char *name, *unit, *gloss; } RateInfo;
 typedef struct RateValue { Rate rate; Caller caller; double value; const char *source; } RateValue;
@@ -41,30 +41,31 @@ bool rate_asked(Rate r, Caller by);                  /* the caller has a value o
 double rate_for(const Target *t, Rate r, Caller by); /* only where rate_asked is true */
 
 /* ---- cpu_rates.c ---- */
-/* t with the facts f and the rates that follow from them. Rates in `set` that differ from rates_default are the user's, and the
- * result keeps them. */
+/* t with the facts f, and with rates that follow from these facts. Rates in `set` that differ from rates_default are the user's;
+ * the result keeps them. */
 const Target *target_for_cpu(Arena *a, const Target *t, const struct CpuFacts *f, const Rates *set);
 
 /* ---- op_cost.c: the time of an op ---- */
 double op_instructions(const Target *t, Caller by, Op op); /* instructions for a vector; 0 for the classes COST_NONE and COST_MEM:
                                                               constants, loads, stores and the like */
-double multiply_adds(const Target *t, Caller by);          /* multiply-adds of single floats that start per cycle: instructions
-                                                              per cycle times the lanes of a vector; FMA_WIDEST may limit it */
+double multiply_adds(const Target *t, Caller by);          /* multiply-adds of floats that start per cycle: instructions per cycle
+                                                              times lanes of a vector; without AMX at most the rate FMA_WIDEST, if
+                                                              the caller has that rate */
 /* bytes_time: the time of a product of two bytes that is added to other products, relative to a multiply-add of floats.
  * words_time: the same for words of 16 bits; 0: the target cannot add up products of words, or has a matrix unit for bytes */
 double bytes_time(const Target *t);
 double words_time(const Target *t);
-/* number of products of bf16 in the time of one product of floats, with the best instruction; 0: no instruction */
+/* Number of products of bf16 in the time of one product of floats, with the best instruction; 0: there is no instruction */
 double bf16_rate(const Target *t);
 double halves_rate(const Target *t); /* as bf16_rate, for products of halves that are added as halves */
 
 /* ---- memory.c: the time of bytes ---- */
 bool stays(const Target *t, Caller by, int level, double bytes); /* data of `bytes` bytes, read once, is still in the cache
                                                                     of this level (1 or 2) when it is read again */
-double memory_rate(const Target *t, Caller by, double set);      /* bytes per cycle where a working set of `set` bytes is
-                                                                    walked repeatedly */
-double memory_cycles(const Target *t, Caller by, double bytes, double set); /* cycles for `bytes` bytes at that memory_rate */
-/* Cycles of memory and arithmetic together: the longer of both times hides a part of the shorter one */
+double memory_rate(const Target *t, Caller by, double set);      /* bytes per cycle if a working set of `set` bytes is read
+                                                                    again and again */
+double memory_cycles(const Target *t, Caller by, double bytes, double set); /* cycles for `bytes` bytes at this memory_rate */
+/* Cycles of memory and arithmetic together: the longer one of the two times hides a part of the shorter one */
 double overlapped(const Target *t, Caller by, double memory, double arithmetic);
 
 /* ---- parallel.c: the time of parallel work ---- */

@@ -6,8 +6,8 @@
  *   - quotients
  *   - length of the longest chain of dependent operations, in multiplications; three other instructions count as one
  *     multiplication
- *   - whether the last step is OP_SCALB
- * If the machine has no instruction for OP_SCALB, function_cost adds 2 multiplications, 4 other instructions, and 1 to the chain.
+ *   - whether the last step is OP_SCALB. For a machine without an instruction for OP_SCALB, function_cost (issue.c) then adds 2
+ *     multiplications, 4 other instructions, and 1 to the chain.
  * tests/unit/program_time.c counts the same operations in the expressions of lower/libm.c. */
 /* clang-format off */
 FUNCTION(EXP,   9,  5, 0, 12, true)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* contraction.h: the structure of a sum of products, which is a REDUCE(ADD) of a MUL, perhaps with views between them. The MUL is
+/* contraction.h: the structure of a sum of products: a REDUCE(ADD) of a MUL, perhaps with views between the two. The MUL is
  * called the product. */
 #ifndef TGC_CONTRACTION_H
 #define TGC_CONTRACTION_H
@@ -32,16 +32,16 @@ typedef struct Contraction {
   CWindow window[MAX_RANK];
 } Contraction;
 
-/* false: r is no sum of products of two different values, the index of the product is not affine, or an axis is empty */
+/* False: r is no sum of products of two different values, the index of the product is not affine, or an axis is empty */
 bool contraction_find(IR *ir, Ref r, Contraction *c);
-/* Both bases must be conversions from bytes. Each is replaced by the bytes, or by the value from which views make them.
- * False: a base is no such conversion; c is then no longer valid */
+/* Replaces both bases, which must be casts of bytes to integers: by the bytes, or by the value from which views make the bytes.
+ * False: a base is no such cast, and c is no longer valid */
 bool contraction_of_bytes(IR *ir, Contraction *c);
-/* Index in c->range of the range that alone is the index of axis a of factor f's base, with the extent of this axis; -1: none */
+/* The row i of c->range such that c->at[f][a] is this range itself, and the range has the extent of axis a; -1: there is none */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
-/* The row-major index into factor f's base is *begin plus the sum of coef[i] * range i, in elements */
+/* The row-major index into factor f's base is *begin plus the sum of coef[i] * c->range[i], in elements */
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);
-/* whether c is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
+/* Whether c is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
 bool contraction_batched(const Contraction *c);
 /* Whether an instruction that adds two products at a time can pair the terms. For this, both factors must depend on a summed
  * range with an even extent of at least 8. This range must not be the tap of a window of factor f; it may be the tap of a

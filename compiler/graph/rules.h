@@ -9,15 +9,14 @@ Ref splat(IR *ir, const Node *x, int64_t bits); /* a tensor of x's type and shap
 static inline bool is_constant(const IR *ir, Ref r) { return !node(ir, r)->varies; } /* depends on constants only */
 
 /* Maps a part of a tensor through a reshape. `part` has, for each axis of `from`, the whole extent or 1; `out` gets the same for
- * the axes of `to`. False: the reshape joins axes of the whole extent with axes of 1. With `widen`, such axes get the whole
- * extent instead, in `part` and `out`. Extents are not 0. */
+ * the axes of `to`. False: the reshape joins axes of the whole extent with axes of extent 1. With `widen`, these axes get the
+ * whole extent instead, in `part` and `out`. No extent is 0. */
 bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, int64_t *part, int64_t *out, bool widen);
 
-/* Axis of a reshape x that has the same entries as axis a of its source `from`; -1: none */
+/* Axis of a reshape x that has the same entries as axis a of the source `from`; -1: none */
 int reshape_axis(const Node *x, const Node *from, int a);
 
-/* weights_to_half.c: the f32 weight w, stored in the two-byte type d and cast back to f32; 0: a finite element would become
- * infinite */
+/* weights_to_half.c: the f32 weight w, stored in the half type d and cast back to f32; 0: a finite element would overflow */
 Ref half_weight(IR *ir, Ref w, DType d);
 
 /* quantize_weights.c: recognises factor f of a sum of products as quantised constants: bytes that are widened, moved, and given
@@ -44,7 +43,7 @@ Ref rule_window(IR *ir, Ref r, void *users);
 Ref rule_pad(IR *ir, Ref r, void *users);
 Ref rule_cat(IR *ir, Ref r, void *users);
 Ref rule_gather(IR *ir, Ref r, void *users);
-Ref rule_slice_of_iteration(IR *ir, Ref r, void *users); /* the part of rule_gather for an index that counts iterations */
+Ref rule_slice_of_iteration(IR *ir, Ref r, void *users); /* rule_gather, only for an index that counts iterations */
 Ref rule_reduce(IR *ir, Ref r, void *users);
 Ref rule_reduce_windows(IR *ir, Ref r, void *users);
 Ref rule_hoist_expand(IR *ir, Ref r, void *users);

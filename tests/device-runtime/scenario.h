@@ -2,13 +2,13 @@
 /* scenario.h: a scenario calls all functions of a bundle for a device, one after another, on a library that takes the place of
  * the driver. The scenario is repeated, and each time another call of the driver fails.
  *
- * The including file must include the fake.h of its folder above this #include, and define LIBRARY, the name of the library.
- * Below the #include, the file must define the functions that are only declared here, and a table of Rows. */
+ * A test that includes this file must include the fake.h of its own folder before, and define LIBRARY, the name of the library.
+ * Behind the #include, the test must define the functions that are only declared here, and a table of Rows. */
 #include "model.h"
 #include <pthread.h>
 
-static Fake *driver;           /* the library's variable `fake` */
-static void (*defaults)(void); /* its function fake_defaults */
+static Fake *driver;           /* the variable `fake` of the library */
+static void (*defaults)(void); /* the function fake_defaults of the library */
 static Model m;
 
 static void *caller_buffer(void);              /* makes a buffer of 64 bytes on the device of m, as a caller would */
@@ -33,11 +33,11 @@ static const tgcrt_device *asked(void) { /* the device to open, with a log and a
 }
 
 /* ---- one call fails ---- */
-static const char *step; /* the step, that is the function of the bundle, at which the scenario ended */
+static const char *step; /* name of the function of the bundle that the scenario called last, without the prefix: "init" */
 static int after;        /* the status of another run, made after the failure */
 
-/* Calls all functions of the bundle, one after another, until one fails. queue: the caller's queue, or NULL. Returns the status
- * of the last one. */
+/* Calls all functions of the bundle, one after another, until a call fails. queue: the caller's queue; NULL: none. Returns the
+ * status of the last call. */
 static int scenario(void *queue) {
   unsigned char saved[NET_STATE_BYTES];
   float total[N];
@@ -64,7 +64,7 @@ static int scenario(void *queue) {
   STEP("reset", net_state_reset(&m.ctx));
   STEP("profile", net_profile(&m.ctx, m.in, m.out, times));
   for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] == 500);
-  int32_t unused = driver->fail_at; /* the test itself makes the next calls of the driver, and none of them is to fail */
+  int32_t unused = driver->fail_at; /* the test itself makes the next calls of the driver, and these must succeed */
   void *buffers[5], *in[3] = { NULL, NULL, NULL };
   driver->fail_at = 0;
   const int calls = driver->calls;
@@ -78,7 +78,7 @@ static int scenario(void *queue) {
   if (!status) status = net_sync(&m.ctx, 20);
   check_caller();
   const int called = driver->calls;
-  unused = status ? 0 : driver->fail_at; /* if fail_at is set and no call has failed, one that net_close makes fails */
+  unused = status ? 0 : driver->fail_at; /* if no call has failed so far, one of the calls by net_close is to fail */
   driver->fail_at = 0;
   if (status) after = net_run_v(&m.ctx, m.in, m.out);
   for (int i = 0; i < 5; i++) caller_release(buffers[i]);
@@ -90,9 +90,9 @@ end:
   return status;
 }
 
-/* The effect that is expected if a function of the driver fails. The function's name begins with `call`. steps: names of the
- * steps for which the row holds; NULL: all. memory: the status that the step must return if the error is a lack of memory.
- * other: its status for other errors. The status -1: the step must succeed. lost: 1: afterwards the device is lost. log: a
+/* The effect that is expected if a function of the driver fails. call: start of the function's name. steps: names of the steps
+ * for which the row holds; NULL: all steps. memory: the status that the step must return if the error is a lack of memory. other:
+ * the status for other errors. The status -1 means that the step must succeed. lost: 1 if the device is lost afterwards. log: a
  * part of the message; NULL: any message */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
@@ -101,7 +101,7 @@ static const Row *row_of(const Row *r, const char *call) { /* the first row that
   return r;
 }
 
-/* Checks that a context that is opened anew works. */
+/* Checks that a new context works. */
 static void second_run(void *queue) {
   tgcrt_device d = *asked();
   defaults();
@@ -114,9 +114,9 @@ static void second_run(void *queue) {
   check_caller();
 }
 
-/* Repeats the scenario for each call of the driver and each of three errors: in a repetition, this call fails with this error.
- * errors[0] is a lack of memory. live: number of the driver's objects that exist before and after the scenario. may: a function
- * of the driver whose failure may go unnoticed */
+/* Repeats the scenario for each call of the driver and each of three errors, so that the call fails with the error. errors[0] is
+ * a lack of memory. live: number of the driver's objects that exist before and after the scenario. may: Row.call of the functions
+ * whose failure the bundle is free to ignore */
 static void each_call(void *queue, int live, const Row *rows, const int32_t errors[3], const char *may) {
   int calls;
   defaults();
@@ -158,7 +158,7 @@ static int opened(const char *name) { /* opens the device of this name, makes a 
   return status;
 }
 
-/* Checks that after a run has lost the device every function returns TGCRT_LOST, and that the context can be closed. */
+/* For a context whose device a run has lost: checks that each function returns TGCRT_LOST, and that the context can be closed. */
 static void check_lost(void) {
   float total[N];
   uint64_t times[NET_LAUNCHES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* error.h: the error of a float in units in the last place (ULP) of the exact result. The error is infinite if only one of the
- * two, the float or the exact result, is a NaN or an infinity. It is also infinite if the exact result is 0 and the float is not
- * a zero of the same sign. */
+/* error.h: the error of a float in units in the last place (ULP) of the exact result. The error is infinite in three cases. Only
+ * the float or only the exact result is a NaN. Only one of them is an infinity, except for the overflows that error_in_ulp
+ * describes. The exact result is 0, and the float is not a zero of the same sign. */
 #ifndef TESTS_ULP_ERROR_H
 #define TESTS_ULP_ERROR_H
 #include <math.h>
@@ -14,9 +14,9 @@ static float as_float(uint32_t bits) { /* the float that has these bits */
   return f;
 }
 
-/* want: the exact result. Two cases of overflow have a finite error. If `want` rounds to an infinity, the infinity of its sign
- * has the error 0, and the greatest float of its sign the error 1. If `want` is beyond the greatest float but does not round to
- * infinity, infinity has the error 1. */
+/* want: the exact result. Overflows have a finite error. If `want` rounds to an infinity, this infinity has the error 0, and the
+ * greatest float of the same sign has the error 1. If `want` is beyond the greatest float but does not round to an infinity, an
+ * infinity has the error 1. */
 static double error_in_ulp(float got, double want) {
   if (isnan(want)) return isnan(got) ? 0 : INFINITY;
   if (isnan(got)) return INFINITY;

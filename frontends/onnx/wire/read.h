@@ -16,10 +16,10 @@ typedef struct Imports { /* opset versions by domain, for the model or for one f
 /* ---- bodies: the graphs in attributes of an If, Loop or Scan ---- */
 
 typedef struct Body {
-  NodeProto **nodes;       /* its n nodes */
+  NodeProto **nodes;       /* the n nodes of the body */
   size_t n;
-  const GraphProto *graph;
-  bool entered;            /* the bodies inside of this one are already on the stack above it */
+  const GraphProto *graph; /* NULL: the nodes are a function's or the main graph's */
+  bool entered;            /* the bodies inside of this body have been pushed onto the stack */
 } Body;
 typedef VEC(Body) Bodies;  /* a stack of the bodies that are still to be visited; on the heap */
 
@@ -56,17 +56,17 @@ typedef struct Functions {
 /* Reads n opset imports. where: the model or the function that has them, for messages to the user */
 Imports read_imports(Ctx *c, size_t n, Onnx__OperatorSetIdProto *const *p, const char *where);
 
-/* Fills in f from the functions of the model. Fails if functions call each other in a cycle or too deeply, or if inlining makes
- * too many nodes. */
+/* Fills in f from the functions of the model. The caller sets f->c and f->scratch before. Fails if a function is defined twice,
+ * if functions call each other in a cycle or too deeply, or if inlining makes too many nodes. */
 void functions_read(Functions *f, const Onnx__ModelProto *model);
 void functions_free(Functions *f);
-Function *function_of(const Functions *f, const NodeProto *call); /* the function that a node calls; NULL: it calls none */
+Function *function_of(const Functions *f, const NodeProto *call); /* the function that a node calls; NULL: no function */
 Size inlined_size(Functions *f, NodeProto **nodes, size_t n);     /* the size of a list of n nodes */
 
 /* ---- order.c ---- */
 
-/* Sorts n elements topologically. Element i needs the elements need[start[i]] to need[start[i + 1] - 1]. Writes the new order of
- * the numbers 0 to n - 1 to `order`: each element follows those that it needs. If the old order is such an order, it stays.
- * Returns 0. If there is a cycle, writes its elements to `order` and returns their number. */
+/* Sorts n elements topologically. Element i needs the elements need[start[i]] to need[start[i + 1] - 1]. Writes the numbers 0 to
+ * n - 1 to `order`, so that each element follows the elements that it needs, and returns 0. If the order 0, 1, ... already does
+ * this, `order` gets that order. If there is a cycle, writes the elements of the cycle to `order` and returns their number. */
 uint32_t order_by_need(Arena *scratch, uint32_t n, const uint32_t *start, const uint32_t *need, uint32_t *order);
 #endif
