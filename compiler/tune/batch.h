@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* batch.h: internals of the tuner's batches. A batch is a child process with some candidates of a task. Each candidate is a
- * schedule, which becomes a kernel of the batch's plan. candidate_lower.c makes programs of the kernels, and prices the programs.
+/* batch.h: internals of the tuner's batches. A batch is a child process with some candidates of a task. A task (tune.h)
+ * is one nest and the candidates to try for it. Each candidate is a schedule, which becomes a kernel of the batch's plan. candidate_lower.c makes programs of the kernels, and prices the programs.
  * candidate_build.c makes code. race.c times the code, candidate_verify.c compares results, and batch.c controls the steps. For
  * devices, candidate_device.c makes and runs the code. Some drivers take no text; for these, candidate_images.c compiles the
  * code. A batch talks to the tuner by lines on its standard output. */
@@ -14,13 +14,13 @@ typedef struct Given {
   ScheduleSource source;
   const char *opts;
   PlanInputs in;
-} Given; /* a source that gives each nest the schedule `opts`, and the inputs of a plan that uses this source */
+} Given; /* source: gives each nest the schedule `opts`. in: the inputs of a plan that uses this source */
 /* Microseconds of a run with the data in the caches (warm) and after a flush (cold). If Task.state is set, both are the time with
  * the data in that state. spread: as in Trial */
 typedef struct Time { double warm, cold, spread; } Time;
 
 typedef struct Batch {
-  Lab *lab;
+  Lab *lab;                /* the state that all batches share (tune.h) */
   const Task *task;
   VEC(int) which;          /* the batch's candidates, by index in Task.cand; the first is the incumbent */
   const char *stem;        /* start of the names of the batch's files */
@@ -45,7 +45,7 @@ static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[
 /* ---- candidate_lower.c ---- */
 void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p); /* makes an empty plan for candidates */
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts); /* adds the nest with this schedule, lowered to a program */
-/* Estimated cycles of a program. state: where its data are; NULL: in the near caches */
+/* Estimated cycles of a program. state: where its data are; NULL: all data were accessed just before */
 double program_cycles(const Lab *b, const Refs *prog, const CacheState *state);
 
 /* ---- candidate_build.c ---- */

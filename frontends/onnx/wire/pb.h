@@ -33,7 +33,7 @@ size_t wire_budget(const Ctx *c, size_t file_bytes);
 /* ---- tensor.c ---- */
 
 /* The tensor t in row-major order. A small tensor is copied to c->model, aligned to its element. The raw data of a large tensor
- * may stay in the bytes of its file (x->self is the model file), at any alignment. coded: each element of a small type, such as
+ * may stay in x->self, the bytes of the model file, at any alignment. coded: each element of a small type, such as
  * float8 or int4, stays its code, in one byte; else each element becomes its value. at: position for messages to the user */
 Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *t, bool coded, Pos at);
 
