@@ -41,7 +41,7 @@ typedef struct Dialect {
   /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in this memory. pointer: a statement
    * that makes a pointer to the buffer's first element; NULL: the parameter b$k is that pointer. In these two forms, $0 is the
    * field `restricted`, or "" if other parameters may point to the same memory. In `parameter`, $a is the number of buffers
-   * before buffer $k */
+   * whose parameters stand before */
   const char *parameter, *pointer;
   const char *places;      /* parameters behind those of the buffers, which the forms `block` and `thread` use; NULL: none */
   const char *block, *thread; /* number of the block, and of the thread in its block, in dimension $k */

@@ -9,8 +9,8 @@
 
 /* The contents of a dump that was read. The struct is in the memory of the model. */
 struct Resumed {
-  const char *after;       /* name of the last pass that ran */
-  int pass;                /* index of this pass in passes.h */
+  const char *after;       /* name of the last pass or step that ran */
+  int pass;                /* index of this pass or step in passes.h */
   Graph *g;
   Plan *plan;              /* without the fields that come from CompileOptions */
   Place *place;            /* places (sched.h) of nplace nodes, by Ref; NULL: the dump was written before materialize */
