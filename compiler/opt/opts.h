@@ -45,8 +45,8 @@ typedef struct Opts {      /* a schedule */
   const char *part[MAX_PARTS]; /* a schedule for each remnant, as text with the names of the remnant's ranges */
 } Opts;
 
-/* A nest that a schedule leaves beside its tiles: a border of a peeled range, or the rest of a tile or block. With SPLIT, the only
- * remnant is the nest that adds the parts. */
+/* A nest that a schedule leaves beside its tiles: a border of a peeled range, or the rest of a tile or block. With SPLIT, the
+ * only remnant is the nest that adds the parts. */
 typedef struct Remnant {
   Ref nest;
   bool border, own;        /* own: the remnant's schedule is chosen separately; else it follows from the main nest's schedule */

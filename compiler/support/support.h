@@ -121,7 +121,7 @@ struct Ctx {
   FoldBudget fold;
   jmp_buf *trap;        /* where fail() jumps; set by ctx_try. NULL: fail() ends the program */
   int code;             /* exit code given to fail() */
-  int errors;           /* diagnostics of level error so far */
+  int errors;           /* number of errors, counted by error_at */
   int warnings;
   bool quiet, verbose;
   bool records;         /* messages are lines of JSON (docs/schema/message.schema.json) */
