@@ -724,7 +724,8 @@ Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double a
 double reference_error(const Tensor *want, const Tensor *exact, DType precision);
 
 /* ---- rounding.c: by how much roundings may move an output ---- */
-Graph *graph_copy(Ctx *c, const Graph *g);                /* compiling changes lists of a graph; a copy has lists of its own */
+Graph *graph_copy(Ctx *c, const Graph *g);                /* compiling changes a graph; the copy has its own lists of
+                                                             inputs, outputs and entries */
 DType rounding_type(const Options *o, DType output);      /* the type whose roundings an output of type `output` may
                                                              have, by --precision and --weights */
 /* By output: a tensor with the variance of each element's rounding error, in a run on the inputs `in`. NULL: not known */

@@ -7,7 +7,7 @@
 
 #define MOST_ELEMS ((int64_t)1 << 50) /* most elements of a buffer or a tensor in a dump */
 
-/* The contents of a dump that was read. The struct is in the memory of the model. */
+/* The contents of a dump that was read. The struct lives in the arena Ctx.model. */
 struct Resumed {
   const char *after;       /* name of the last pass or step that ran */
   int pass;                /* index of this pass or step in passes.h */
