@@ -41,7 +41,7 @@ typedef struct Dialect {
   /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in this memory. pointer: a statement
    * that makes a pointer to the buffer's first element; NULL: the parameter b$k is that pointer. In these two forms, $0 is the
    * field `restricted`, or "" if other parameters may point to the same memory. In `parameter`, $a is the number of buffers
-   * before buffer $k */
+   * whose parameters stand before */
   const char *parameter, *pointer;
   const char *places;      /* parameters behind those of the buffers, which the forms `block` and `thread` use; NULL: none */
   const char *block, *thread; /* number of the block, and of the thread in its block, in dimension $k */
@@ -70,7 +70,7 @@ typedef struct Dialect {
   const char *bits;        /* the same bits as another type */
   const char *pick[2];     /* a shuffle: text before and behind the numbers of the lanes; NULL: `list` is printed, lane by lane */
   /* ---- hints; NULL: none ---- */
-  const char *fence;       /* ends each iteration of a reduction, so that the C compiler keeps no operands for the next one */
+  const char *fence;       /* ends the iterations of some reductions, so that the C compiler keeps no operand for the next one */
   const char *keep;        /* asks the C compiler to load vector $0 once and keep it in a register */
   const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the first-level cache, 2 for the second-level one */
   /* ---- helpers: files of parts (parts.h). All dialects share the helpers of scalars.c.in ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd.h: the tgc program. options.h has a row for every verb and option. options.c parses the command line by these rows, and
- * help.c prints the help and the manual page from them. Each verb, such as `tgc run`, has a file in cmd/verbs. The other
- * functions are in cmd/lib; headings name their files. The following holds for all functions:
+ * help.c prints the help and the manual page from them. Each verb, such as `tgc run`, has a file in cmd/verbs, except `verify`
+ * (cmd/lib/verify.c). Headings name the files of the other functions. These files are in cmd/lib, except inspect.c in cmd/verbs.
+ * The following holds for all functions:
  *
  * - c is the context of a compilation. A function that fails calls fail(), which sets an exit code, EX_..., and does not return.
  * - Results that a function allocates, such as texts, live in c->model, the context's arena, and are freed with the arena.
@@ -52,7 +53,8 @@ typedef struct Options {
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all entries */
-  const char *run_size;         /* set by over_sizes: the sizes of the run to make, "3" or "batch=2,seq=17"; NULL: not given */
+  const char *run_size;         /* no option, but set by verbs: the sizes of the run to make, "3" or "batch=2,seq=17"; NULL: not
+                                   known */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance, *cpus, *csv;
   const char *holdout_data, *metric, *layers, *save_layers; /* options of quantize */
@@ -156,13 +158,15 @@ const char *count_text(Ctx *c, double n, const char *unit); /* "1.23 Mflop": pow
  * first row has the names of the columns. Texts are cut to fit the width of a terminal, unless --wide is given. */
 typedef struct Table { Ctx *c; const Options *o; const char *format; bool headed; VEC(const char *) cells, under; } Table;
 void table_row(Table *t, ...);                            /* adds a row: one text per column; the texts must outlive the table */
-void table_under(Table *t, const char *text);             /* adds a line below the latest row, from the second column on */
+void table_under(Table *t, const char *text);             /* adds a line below the latest row, from the second column on; `text`
+                                                             must outlive the table */
 void table_print(Table *t);                               /* prints the table on stdout and frees it */
 void table_free(Table *t);
 void print_cut(const Options *o, const char *line);       /* prints a line on stdout, cut at terminal_room columns */
-/* Prints the words of s on stdout, in lines of at most `width` columns; width 0: in one line. at: the column of the terminal's
- * cursor. The first word is printed at column `left`, or at column `at` if `at` is larger. If `at` is -1, the first word is
- * printed at column 0. Further lines begin at column `left`. A tab becomes a blank; other control characters become '?'. */
+/* Prints the words of s on stdout, in lines of at most `width` columns; width 0: in one line. A longer word stays whole. at: the
+ * column of the terminal's cursor. The first word is printed at column `left`, or at column `at` if `at` is larger. If `at` is
+ * -1, the first word is printed at column 0. Further lines begin at column `left`. A tab becomes a blank; other control
+ * characters become '?'. */
 void print_words(const char *s, int left, int at, int width);
 /* Prints the lines of s on stdout. A line longer than the terminal's width continues at column `left` of the next one. */
 void print_lines(const char *s, int left);
@@ -200,7 +204,7 @@ typedef struct Floor {
   double multiply_adds, bytes; /* number of products; bytes of weights, inputs and states */
 } Floor;
 /* run: the sizes of the run. Returns NULL for a device, without facts of the CPU, and for a run without work. Also returns NULL
- * if a size is not the greatest of its range. */
+ * if a size is neither 0 nor the greatest of its range. */
 const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, const int64_t *run);
 
 /* ---- machine_measure.c ---- */
@@ -237,7 +241,8 @@ const IoOptions *io_options(Ctx *c, const Options *o);    /* the changes as fron
 /* ---- load.c ---- */
 bool is_pipeline(const char *path);                       /* whether the path is that of a .tgp text */
 const char *pipeline_text(Ctx *c, const Options *o);      /* the text that pipeline_print writes for the pipeline o->model */
-/* Loads the model. feed: data of the user, whose shapes fix dynamic dimensions; NULL: there is none */
+/* Loads the model or the pipeline o->model. feed: the user's data, whose shapes may fix dynamic dimensions of a model; NULL:
+ * there is none */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed);
 /* ---- model.c: compiles a graph ---- */
 /* A text that names the target and the options of a compilation. The store keeps decisions under this text. */
@@ -270,7 +275,7 @@ int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
  * greatest. Where the least number of elements of states is 0, one step of the range is taken as the least. */
 void usual_runs(Ctx *c, const Symbols *all, Texts *runs);
 /* Gets the sizes that Options.run_size gives; all other elements of run, an array of SYMBOLS_MOST, become -1. Fails if run_size
- * does not fit the ranges. Returns whether there is a range. */
+ * is given without ranges, names a dimension without a range, or lacks a needed name. Returns whether there is a range. */
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
 /* Sets each size that is -1: to the least one of its range if the size counts the elements of states, else to the greatest one.
  * Fails if a size is not one of its range. Returns the sizes as text; NULL: there is no range */
@@ -315,8 +320,8 @@ const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char
 /* Times with one number of threads; threads 0: not measured. untuned, tuned: ms of a run without and with the schedules. low,
  * high: ends of the confidence interval of tuned / untuned */
 typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
-/* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests that keep the
- * schedule found. at: times with the requested number of threads; other: times with another number of threads */
+/* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests that end with
+ * another schedule than Goal.base. at: times with the requested number of threads; other: times with another number of threads */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
@@ -437,7 +442,8 @@ int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage);
  * model" */
 _Noreturn void child_died(Ctx *c, int status, const char *what);
 int interrupt_pending(void);                              /* the pending signal that asks the program to end; 0: none */
-void *shared_memory(Ctx *c, size_t n);                    /* n bytes of zeros, shared with children that are started later */
+void *shared_memory(Ctx *c, size_t n);                    /* n bytes of zeros, shared with children that are started later;
+                                                             munmap frees them */
 double clock_ms(void);                                    /* ms of a monotonic clock */
 
 /* ---- interface.c: reads a bundle's manifest ---- */
@@ -468,8 +474,9 @@ struct Interface {                                        /* facts that a caller
   Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
                                                              need */
 };
-/* Reads manifest.json of the bundle in dir. --entry and --size choose an entry and the sizes. Fails if the manifest is no good,
- * or if one of these options or --device does not fit the bundle. */
+/* Reads manifest.json of the bundle in dir. The sizes are those of Options.run_size, and those that sizes_complete adds.
+ * --entry chooses an entry if dir is o->model. Fails if the manifest is no good, or if the sizes, --entry or --device do not fit
+ * the bundle. */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
 void interface_at(Interface *f, const int64_t *run); /* sets f->sizes to `run`, and the shapes of f->inputs and f->outputs */
 void interface_free(Interface *f);
@@ -544,7 +551,7 @@ Arch elf_arch(const char *path);                          /* architecture of an 
 const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* predict.c: facts of the CPU for which times are predicted */
 const ProgramTime *predict_ms(Ctx *c, const Plan *p);     /* predict.c: by kernel, predicted ms on one core */
 json_t *predicted_json(const ProgramTime *ms);            /* predict.c: one kernel's prediction; the caller releases it */
-void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if t is foreign, so nothing can be timed */
+void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if t is foreign, whose code cannot be timed */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */
 /* A list of devices. *why gets messages, such as the reason why the driver of an interface (OpenCL, CUDA) shows no devices. The
@@ -561,8 +568,9 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
 /* ---- execute.c: runs bundles on this machine ---- */
 /* Builds the bundle in dir and runs it `steps` times in a child process. After each `per` runs the states get their first values
  * again. in: run after run, `stride` tensors, of which the first ones are the inputs. out: run after run, the outputs; their data
- * live in c->model. Returns a status of tgcrt.h. Fails if the compiler fails, the child dies, or the bundle cannot be loaded. A
- * bundle for another architecture runs by bundle_emulate. */
+ * live in c->model. Returns a status of tgcrt.h. Fails if the compiler fails, the child dies, or the bundle cannot be loaded.
+ * Also fails if a run returns TGCRT_DRIVER or a later status, except TGCRT_CAPACITY. A bundle for another architecture runs by
+ * bundle_emulate. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
 /* bytes of a value v, rounded up to a multiple of TGCRT_ALIGN */
@@ -606,7 +614,8 @@ typedef struct Worker {                                   /* a child process tha
 enum { LANES = 64, SPANS = 4096 };                        /* most threads, and most Spans of a thread, that are recorded */
 typedef struct Span { double begin, end; int kernel; } Span; /* from `begin` to `end`, in ms, a thread ran chunks of the kernel */
 typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans; /* lanes: threads; n: spans of each thread */
-/* Times of runs. Stamp 0 of a run is the time of its begin. Stamp k + 1 is stamp k plus the time that kernel k took. */
+/* Times of runs. Stamp 0 of a run is the time at which the run began; on a device it is 0. Stamp k + 1 is stamp k plus the time
+ * that kernel k took. */
 typedef struct Stamps {
   int n;                                                  /* number of stamps of a run: kernels plus one */
   double *at;                                             /* run after run, its stamps in ms */
@@ -652,9 +661,10 @@ void reals_sort(Reals *r);                                /* ascending */
  * flags: further flags of the compiler */
 const char *probe_build(Ctx *c, const Options *o, const char *scratch, const char *name, const char *head, const Target *t,
                         const Texts *flags);
-/* gflops: peak rate of multiply-adds in registers, two operations each. read_gbs: GB/s when `bytes` bytes are read again and
+/* gflops: peak rate of multiply-adds in registers, two operations each. read_gbs: GB/s when the same memory is read again and
  * again. Both are rates of all threads together. */
 typedef struct Peak { double gflops, read_gbs; } Peak;
+/* bytes: size of the memory that is read for Peak.read_gbs */
 Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t, int threads, int64_t bytes);
 
 /* ---- layers.c: the kernels of a plan or a bundle, for reports ---- */
@@ -694,7 +704,7 @@ typedef struct Timing {
   Peak peak;                                              /* 0: not known */
 } Timing;
 /* Builds the bundle in dir and times its kernels on the inputs `in`. Makes --runs runs. Without --runs, makes as many runs as fit
- * in --seconds, but at most 1000. */
+ * in --seconds, but at most 1000. Makes fewer runs if their stamps would be more than about 8 million. */
 void timing_run(Ctx *c, const Options *o, Timing *t, const char *dir, const char *scratch, const Tensor *in);
 const double *stamps_of(const Timing *t, size_t run);     /* the stamps of the run with this number */
 void timing_end(Timing *t);                               /* ends the worker and frees t->f */
@@ -714,20 +724,21 @@ Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double a
 double reference_error(const Tensor *want, const Tensor *exact, DType precision);
 
 /* ---- rounding.c: by how much roundings may move an output ---- */
-Graph *graph_copy(Ctx *c, const Graph *g);                /* compiling changes lists of a graph; a copy has lists of its own */
-DType rounding_type(const Options *o, DType output);      /* the type in which an output of type `output` is computed, by
-                                                             --precision and --weights */
+Graph *graph_copy(Ctx *c, const Graph *g);                /* compiling changes a graph; the copy has its own lists of
+                                                             inputs, outputs and entries */
+DType rounding_type(const Options *o, DType output);      /* the type whose roundings an output of type `output` may
+                                                             have, by --precision and --weights */
 /* By output: a tensor with the variance of each element's rounding error, in a run on the inputs `in`. NULL: not known */
 Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in);
 /* A bound: smaller errors of an element are taken for rounding. The bound is 4 times the largest error in `rounded`. rounded: the
  * values of an evaluation that rounds after each op */
 double rounding_cost(const Tensor *rounded, const Tensor *exact);
 double rounding_cap(const Tensor *want, double fallback);  /* the most that rounding_room may give: an eighth of the largest
-                                                              element of `want`, or `fallback` if that is greater */
+                                                              magnitude in `want`, but at least `fallback` */
 /* The error that an element may have because of its variance: 8 standard deviations, at most cap */
 double rounding_room(const Tensor *variance, int64_t element, double cap);
 /* out: for each output a tensor of f32 with the absolute tolerance of each element. want: the expected outputs. from_data: `want`
- * comes from the user's data, so it is not exact. */
+ * comes from the user's data, so `want` is not exact. */
 void rounding_tolerances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in, const Tensor *want,
                          bool from_data, Tensor *out);
 /* Raises the tolerances `out` where a precision, or weights in few bits, cause larger errors. An evaluation of the compiled graph
@@ -794,7 +805,7 @@ typedef struct FunctionCall { size_t from, to; } FunctionCall; /* indices of fun
 /* recursive, unbounded: callgraph_bound met a recursion, or a frame without a bound. follow: the argument of callgraph_bound */
 typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
 void callgraph_read(Ctx *c, CallGraph *g, const char *path); /* adds functions and calls from a file of gcc (audited_object) */
-/* Reads a file of x86-64 assembly. Adds to Function.bytes the bytes that a function skips to align its frame. */
+/* Reads a file of x86-64 assembly. Adds to Function.bytes the most bytes that a function may skip to align its frame. */
 void callgraph_read_code(Ctx *c, CallGraph *g, const char *path);
 /* Bytes of stack on the deepest call path from the function `entry`; -1: gcc compiled no such function. follow: a call by pointer
  * counts as a call of each static function that is not called by name; else it counts as no call */

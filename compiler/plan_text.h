@@ -7,10 +7,10 @@
 
 #define MOST_ELEMS ((int64_t)1 << 50) /* most elements of a buffer or a tensor in a dump */
 
-/* The contents of a dump that was read. The struct is in the memory of the model. */
+/* The contents of a dump that was read. The struct lives in the arena Ctx.model. */
 struct Resumed {
-  const char *after;       /* name of the last pass that ran */
-  int pass;                /* index of this pass in passes.h */
+  const char *after;       /* name of the last pass or step that ran */
+  int pass;                /* index of this pass or step in passes.h */
   Graph *g;
   Plan *plan;              /* without the fields that come from CompileOptions */
   Place *place;            /* places (sched.h) of nplace nodes, by Ref; NULL: the dump was written before materialize */

@@ -19,7 +19,8 @@ typedef struct LoadOptions {
   const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. An open
                               dimension may have further names, which are looked up in this order: the dim_param, "#input:axis",
                               "#J:axis" for input number J, "all". Names with # come from the shapes of the user's data files.
-                              Before "all", the names with # of other dimensions with the same dim_param are looked up. */
+                              Before "all", the names with # of other dimensions with the same dim_param are looked up.
+                              Names with #list: are for sequences and optionals (onnx/core/lists.c). */
   int ndims;
   bool allow_hardlinks;    /* accept external data files with more than one hard link */
   bool unguarded;          /* do not set Graph.guarded: runs report no index out of range (--no-index-status) */
@@ -36,8 +37,8 @@ typedef struct LoadOptions {
 } LoadOptions;
 
 /* Each function reads a whole model and returns its graph, allocated in c->model. It fails through fail(), with EX_BADMODEL
- * (invalid, unsupported, over a limit) or EX_NOINPUT_. A batch without a size becomes 1, with a warning. Other dimensions without
- * a size are refused (common/open_dims.h). */
+ * (invalid, unsupported, over a limit), EX_NOINPUT_, or EX_USAGE_ (an option does not fit the model). A batch without a size
+ * becomes 1, with a warning. Other dimensions without a size are refused (common/open_dims.h). */
 Graph *onnx_load(Ctx *c, const char *path, const LoadOptions *o);
 Graph *text_load(Ctx *c, const char *path, const LoadOptions *o);
 
@@ -62,7 +63,8 @@ Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 
 /* Reads a file with an ONNX TensorProto, such as input_0.pb. The tensor lives in c->model; strings are refused. */
 Tensor onnx_tensor_load(Ctx *c, const char *path);
-/* The same for data of a run: types of fewer than eight bits and float8 become the types that a bundle's net_run takes */
+/* The same for data of a run, but in the types that a bundle's net_run takes. Types of fewer than eight bits and float8 become
+ * bytes. Strings are not refused, and become rows of bytes. */
 Tensor onnx_data_load(Ctx *c, const char *path);
 /* Reads a file with a sequence or an optional. out: its n tensors; n -1: an optional without an element. Returns false if the
  * file has a tensor */

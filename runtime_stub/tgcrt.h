@@ -25,7 +25,7 @@ extern "C" {
 /* The status codes. The numbers never change; new ones are added at the end. */
 enum {
   TGCRT_OK = 0,
-  TGCRT_ARGUMENT = 1, /* a pointer is null */
+  TGCRT_ARGUMENT = 1, /* a pointer is null, or a number is out of range */
   TGCRT_ARENA = 2,    /* the arena is too small or not aligned to TGCRT_ALIGN */
   TGCRT_WEIGHTS = 3,  /* the weights do not have the model's size, or are not aligned to TGCRT_ALIGN */
   TGCRT_UNREADY = 4,  /* NAME_init of this model has not initialised the context */
@@ -96,7 +96,8 @@ enum {
   TGCRT_CPU_DSP = 1L << 20,       /* 32-bit Arm: instructions that multiply the two 16-bit parts of a register */
   TGCRT_CPU_RVV = 1L << 24,       /* riscv64: V 1.0 */
   TGCRT_CPU_SIMD128 = 1L << 25,   /* WebAssembly */
-  TGCRT_CPU_KNOWN = 1L << 30      /* set if the other bits are known: on x86-64, and with Linux on aarch64 and riscv64 */
+  TGCRT_CPU_KNOWN = 1L << 30      /* set if the other bits are known: with GCC or Clang on x86-64, and with Linux on
+                                     aarch64 and riscv64 */
 };
 uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
 /* TGCRT_CPU if one of the wanted features is known to be missing; else TGCRT_OK. For AMX, the function also asks Linux for

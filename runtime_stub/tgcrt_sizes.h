@@ -38,7 +38,8 @@ typedef struct tgcrt_size {
   int32_t of;
 } tgcrt_size;
 
-/* The heights of the two tiles for the last `last` values, fewer than 2 * tile; height[1] may be 0. few: with few heights */
+/* The heights of the two tiles for the last `last` values; `last` is less than 2 * tile. height[1] may be 0. few: with few
+ * heights */
 static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int few, int64_t height[2]) {
   const int64_t half = (last + 1) / 2;
   height[0] = last < tile ? last : half;
@@ -76,8 +77,8 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
 
 /* An extent that follows from extent number `of`, as the extent of a convolution's output does. If extent `of` is x, the result
  * is (x * times + plus) / over, but at least 0 and at most `most`. The first numbers of extents stand for the sizes that the
- * caller sets; these have no tgcrt_extent. by: 0, or 1 + the number of a further extent, by which the caller of tgcrt_extent_of
- * multiplies the result. */
+ * caller sets; these sizes have no tgcrt_extent. by: 0, or 1 + the number of a further extent, by which the caller of
+ * tgcrt_extent_of multiplies the result. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {

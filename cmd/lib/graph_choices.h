@@ -17,8 +17,8 @@ struct GraphChoices {      /* the result */
   size_t n;
   int sides;               /* number of models that were built to try decisions */
   int tried, kept;         /* tried: number of decisions that could be changed; kept: number of decisions that stay changed */
-  double with, without;    /* ms of a run with all of the best changes, and without changes, on GraphAsk.threads threads; not set
-                              if the changes are not faster */
+  double with, without;    /* if `kept` is not 0: ms of a run with all of the best changes, and without changes, on
+                              GraphAsk.threads threads */
   Side side;               /* the model built with `chosen`; zeros: this model was not built */
   const Plan *plan;        /* the plan of `side` */
 };

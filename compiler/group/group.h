@@ -16,8 +16,8 @@ typedef struct Addresses {
 /* True: it is proved that no address of a in one chunk equals an address of b in another chunk. */
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
-/* Whether `shares` shares are enough for all threads, and balanced among them. A share is consecutive chunks that a thread takes
- * at a time. */
+/* Whether this number of shares is enough for all threads, not too large, and balanced among the threads. A share is consecutive
+ * chunks that a thread takes at a time. */
 static inline bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
   const int64_t wanted = t->cores > 1 ? 2 * t->cores : u->group_shares_wanted; /* cores 1: not known */
   return shares >= wanted && shares <= u->group_shares_most && (shares % 2 == 0 || shares >= u->group_shares_odd);
@@ -26,7 +26,7 @@ static inline bool shares_even(const Tunables *u, const Target *t, int64_t share
 /* ---- strips.c ---- */
 void strips_join(Plan *p); /* joins kernels that convert the caller's inputs with the kernels that read the converted values */
 
-/* ---- affinity.c: in which thread's cache values are. The span of a shared loop is its number of iterations, times the elements
+/* ---- affinity.c: in which thread's cache values are. The span of a shared loop is the number of iterations, times the elements
  * by which an iteration moves an index. A buffer consists of stretches as long as the span, and threads divide each stretch in
  * the same way. SPAN_NONE: each thread accesses the whole buffer. SPAN_ONE: a single thread accesses the buffer ---- */
 typedef struct Affinity Affinity;

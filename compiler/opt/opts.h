@@ -45,7 +45,8 @@ typedef struct Opts {      /* a schedule */
   const char *part[MAX_PARTS]; /* a schedule for each remnant, as text with the names of the remnant's ranges */
 } Opts;
 
-/* A nest that a schedule leaves beside its tiles: a border of a peeled range, or the rest of a tile or block. */
+/* A nest that a schedule leaves beside its tiles: a border of a peeled range, or the rest of a tile or block. With SPLIT, the
+ * only remnant is the nest that adds the parts. */
 typedef struct Remnant {
   Ref nest;
   bool border, own;        /* own: the remnant's schedule is chosen separately; else it follows from the main nest's schedule */
@@ -78,16 +79,17 @@ void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized rang
 /* Gives limits to the nest's sized ranges, and adds nests for the rests of their tiles to `parts`. Returns the nest of the tiles,
  * and changes o to name its ranges. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
-/* Splits each reduction over o->range, which has a limit, into reductions over whole tiles, vectors and single terms. */
+/* Splits each reduction over o->range, which has a limit, into a reduction over whole tiles and reductions over the rest. */
 Ref sized_sum(IR *ir, Ref root, const Opt *o);
-void sized_check(IR *ir, Ref nest);                /* fails if a run would reach past memory of the caller */
+void sized_check(IR *ir, Ref nest);                /* fails if a run might reach past memory of the caller */
 
 /* ---- opts.c ---- */
 void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends to `parts` the remnants that o leaves */
 Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, and puts the loops in order */
 
 /* ---- device_opts.c: schedules for devices ---- */
-/* Why the opts of o are illegal; NULL: they are legal. Does not check STAGE, for which there is stage_shared_refuses */
+/* Why the opts of o are illegal; NULL: they are legal. Does not check STAGE and SPLIT, for which there are stage_shared_refuses
+ * and split_refuses */
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o);
 /* For a nest with its opts applied: which limit of the device the nest exceeds, or NULL. panels: bytes of the nest's panels */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
@@ -148,8 +150,8 @@ Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
  * thread's copies read */
 int staged_vector(int64_t copies);
 /* Pitch of a panel: number of elements from one term to the next. Neighbouring threads may store the same element of consecutive
- * terms. With this pitch the threads access different banks. width: elements of a term. depth: terms of the panel. beside:
- * elements of a vector (4, 2 or 1). The pitch keeps vectors aligned. */
+ * terms. With this pitch the threads access different banks, if there are enough. width: elements of a term. depth: terms of the
+ * panel. beside: elements of a vector (4, 2 or 1). The pitch keeps vectors aligned. */
 int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside);
 typedef struct StagedSum { /* a sum of products whose factors may be in panels */
   Ref red;
@@ -159,8 +161,8 @@ typedef struct StagedSum { /* a sum of products whose factors may be in panels *
 /* Finds the reduction over range r. NULL: the reduction is a sum of products, which *p describes; otherwise why it is not */
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p);
 enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
-/* Whether the device has an instruction that sums four products, and both factors are 8-bit integers. The instruction is used
- * only if both factors are in panels. */
+/* Whether the device has an instruction that sums four products, and both factors are 8-bit integers that are converted to i32.
+ * The instruction is used only if both factors are in panels. */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 /* The factor as a value of type d: the factor itself, or the value from which it is converted; 0: neither has type d */
 Ref unit_factor(const IR *ir, Ref factor, DType d);
@@ -171,7 +173,8 @@ Ref main_load(IR *ir, Ref factor);          /* the load whose index has the most
 /* Why the reduction over o->staged may not run in rounds of o->depth terms; NULL: it may. Adds the shared memory for the panels
  * to *bytes */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
-/* Applies STAGE to a nest over threads and copies. range: Opts.staged; u: the unit that multiplies the panels, or NULL */
+/* Applies STAGE to a nest over threads and copies. range: Opts.staged; depth: Opts.depth; u: the unit that multiplies the panels,
+ * or NULL */
 Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const MatrixUnit *u);
 
 /* ---- heuristic.c: schedules by the analytic model of cost/tile.c ---- */

@@ -154,7 +154,7 @@ typedef struct MemoryPlan { /* from pass memplan, in bytes */
                               of buffers (Buf.of) */
   int64_t arena_bound;     /* most bytes that are in use at a time: no memory plan can need less */
   VEC(StatePlace) states;  /* in the order of Graph.states */
-  int64_t state_at, state_bytes; /* at the end of the arena: a cursor for each state, then the memory of the states */
+  int64_t state_at, state_bytes; /* behind the intermediate values: a cursor for each state, then the memory of the states */
   int64_t guard_at;        /* offset of the guard, a byte behind the states; only for Graph.guarded */
 } MemoryPlan;
 

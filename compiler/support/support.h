@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* support.h: the base of every folder: arenas, vectors, interned strings, checked sizes, diagnostics, files. Nothing here knows
- * about models. All state is in a Ctx, except for the state of signal handlers and each thread's Ctx of ctx_enter. */
+/* support.h: the base of every folder: arenas, vectors, interned strings, checked sizes, diagnostics, files. All state is in a
+ * Ctx, except for the state of signal handlers and each thread's Ctx of ctx_enter. */
 #ifndef TGC_SUPPORT_H
 #define TGC_SUPPORT_H
 #include <setjmp.h>
@@ -121,7 +121,7 @@ struct Ctx {
   FoldBudget fold;
   jmp_buf *trap;        /* where fail() jumps; set by ctx_try. NULL: fail() ends the program */
   int code;             /* exit code given to fail() */
-  int errors;           /* diagnostics of level error so far */
+  int errors;           /* number of errors, counted by error_at */
   int warnings;
   bool quiet, verbose;
   bool records;         /* messages are lines of JSON (docs/schema/message.schema.json) */
@@ -186,7 +186,8 @@ void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* writes and calls fsync(). Returns 0, or -1 and sets errno */
 int file_write_briefly(const char *path, const void *p, size_t n); /* the same without fsync(), for files of a scratch folder */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
-/* Fails if file_replace could not write the file, but writes nothing itself. For use before long work. */
+/* Fails if path is a folder, or if no file can be made in the folder of path. Writes nothing. For use before long work, at whose
+ * end file_replace writes the file. */
 void file_expect(Ctx *c, const char *path);
 void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* as file_put, but an old file stays until the new one is
                                                                          complete; a device is written directly */

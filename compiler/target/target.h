@@ -72,7 +72,7 @@ Arch triple_arch(const char *triple, const char **isa);
 const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu);
 const Target *target_in_order(Arena *a, const Target *t);
 const Target *target_flushing(Arena *a, const Target *t);
-void target_facts(const Target *t, Sb *o);            /* appends all facts that schedules may depend on, without a line end */
+void target_facts(const Target *t, Sb *o);            /* appends facts on which schedules depend, as text without a line end */
 /* Appends lines of C that stop compilation with a message if the compiler's flags are for another machine, or break the
  * arithmetic of IEEE 754. file: name of the C file, for the message */
 void target_guard(const Target *t, const char *file, Sb *o);

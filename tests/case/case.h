@@ -40,7 +40,7 @@ typedef struct Case {
   bool llvm;               /* run the code that LLVM makes */
   int c;                   /* number of machines, from the first on, for which the C compiler's code runs, too */
   const char *save;        /* prefix of files for inputs and outputs, as PREFIX.input_0.pb; NULL: none are written */
-  const char *scratch;     /* a folder for the C compiler's files */
+  const char *scratch;     /* a folder for the C compiler's files; NULL: the C compiler is not used */
   int64_t capacity;        /* LoadOptions.capacity */
   const DimValue *dims;    /* LoadOptions.dims */
   int ndims;

@@ -45,9 +45,9 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
   sb_puts(o, ")");
 }
 
-/* Writes a kernel call0, call1, ... for one call. The kernel runs all chunks of the plan's kernel `first`, or of the kernel group
- * that begins with `first`, one after another. kernel: the words before the written kernel's name. memory: the declaration of the
- * parameter m, the buffer */
+/* Writes a kernel for one call. Its name is `call` and the number `first`, such as call0. The kernel runs all chunks of the
+ * plan's kernel `first`, or of the kernel group that begins with `first`, one after another. kernel: the words before the written
+ * kernel's name. memory: the declaration of the parameter m, the buffer */
 static void put_call(const Plan *p, const Places *m, size_t first, const char *kernel, const char *memory, Sb *o) {
   const Kernel *k = &p->kernels.p[first];
   sb_printf(o, "%scall%zu(%s) {\n  for (long c = 0; c < %d; c++) {\n", kernel, first, memory, k->chunks);

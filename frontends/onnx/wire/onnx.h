@@ -12,7 +12,8 @@
  *     NUL.
  *   - Inputs of the main graph are tensors of a type that tgc supports, with a shape of at most MAX_RANK axes. An input may also
  *     be a sequence or an optional of such tensors, except strings. These tensors may lack a shape.
- * The building half checks that operators exist, and that their inputs and attributes make sense. */
+ * The building half checks that operators exist, and that their inputs and attributes make sense. The building half also
+ * refuses values with more than USER_RANK axes. */
 #ifndef TGC_ONNX_H
 #define TGC_ONNX_H
 #include "../../frontends.h"
