@@ -23,7 +23,8 @@ typedef struct Dialect {
   /* ---- types ---- */
   const char *type[DT_COUNT]; /* type of an element in memory, such as "float"; f16 and bf16 are stored as integers */
   const char *truth;       /* type of a single bool in a register, 0 or 1. A vector of bools has lanes of 32 bits, 0 or -1 */
-  const char *vector;      /* name of a vector type, for each type of element in registers; only $D, $E and $N are replaced */
+  const char *vector;      /* name of a vector type. $D and $E: the type of a lane in a register. Only $D, $E and
+                              $N are replaced */
   /* ---- constants; $a stands for the constant's digits ---- */
   const char *i64, *u64;   /* i64: constants of type i64 that exceed 32 bits; u64: all constants of type u64 */
   const char *least32, *least64; /* constants for the least i32 and the least i64 */
@@ -35,7 +36,7 @@ typedef struct Dialect {
   const char *helper;      /* words before the name of a helper */
   const char *global;      /* address space of buffers; "": the language has one address space */
   const char *restricted;  /* qualifier of pointers to memory that no other parameter points to */
-  const char *local;       /* storage class of a kernel's own memory */
+  const char *local;       /* words before a declaration of a kernel's own memory, such as an alignment */
   const char *loop;        /* head of a loop: variable $0 of type $T runs from $a to $b - 1. The loop's body follows in braces */
   /* ---- kernels that a driver starts, with many threads each; all fields are NULL if the language has no such kernels ---- */
   /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in this memory. pointer: a statement
@@ -52,7 +53,8 @@ typedef struct Dialect {
   const char *unroll[2];
   const char *barrier;     /* statement at which the threads of a block wait for each other */
   bool parts_wait;         /* print further barriers around the parts of a launch that have barriers, for PoCL (places.c) */
-  const char *exchange;    /* the value of $a in the thread of the warp whose number is this thread's number XOR $k */
+  const char *exchange;    /* the value of $a in another thread of this warp. The number of that thread is this
+                              thread's number XOR $k */
   const char *warp_kernel; /* takes the place of `kernel` if threads of a warp exchange values. $k: threads of a warp */
   /* ---- vectors ---- */
   const char *load, *store; /* loads or stores a vector at address $0; $c is the value to store */
@@ -88,7 +90,7 @@ const char *type_suffix(DType d, int lanes, char buf[32]);
 const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int lanes);
 
 /* ---- cstyle.c ---- */
-/* Appends the text of kernel k of p to o. It is the function Backend.kernel of all languages like C. */
+/* Appends the text of kernel k of p to o. It is Backend.kernel of the backend `c`. Backends for devices have clike_launches. */
 void clike_kernel(const Plan *p, int k, const Target *t, Sb *o);
 /* Appends to o the function for an op of one argument that compiler/lower/libm.c writes as arithmetic, such as tgc_exp_f32x8. */
 void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int lanes, Sb *o);

@@ -17,7 +17,7 @@ typedef enum Optimize { /* names in --optimize */
   OPTIMIZE_COUNT
 } Optimize;
 extern const char *const optimize_name[OPTIMIZE_COUNT]; /* NULL for OPTIMIZE_AUTO */
-Optimize optimize_named(const char *s);                 /* OPTIMIZE_COUNT: there is no such word; NULL: OPTIMIZE_AUTO */
+Optimize optimize_named(const char *s);                 /* OPTIMIZE_COUNT: there is no such word. s NULL: returns OPTIMIZE_AUTO */
 Optimize optimize_for(Optimize wish, const Target *t);  /* the wish, or for OPTIMIZE_AUTO the choice for t */
 
 typedef struct Growth {

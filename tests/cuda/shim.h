@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shim.h: defines the words of CUDA that kernels use, so that kernels run on the CPU. shim.py compiles this file, a bundle's
- * net.cu and a table of its kernels to a library. Threads of the kernels are fibers (../case/fibers.h). */
+ * net.cu and a table of its kernels to a library. If a kernel has barriers or shuffles, its threads are
+ * fibers (../case/fibers.h). */
 #include "../case/fibers.h"
 #include <math.h>
 #undef INT32_MAX
