@@ -2,8 +2,9 @@
 /* batch.h: internals of the tuner's batches. A batch is a child process with some candidates of a task. A task (tune.h) is one
  * nest and the candidates to try for it. Each candidate is a schedule, which becomes a kernel of the batch's plan.
  * candidate_lower.c makes programs of the kernels, and prices the programs. candidate_build.c makes code. race.c times the code,
- * candidate_verify.c compares results, and batch.c controls the steps. For devices, candidate_device.c makes and runs the code. Some drivers take no text; for these, candidate_images.c compiles the
- * code. A batch talks to the tuner by lines on its standard output. */
+ * candidate_verify.c compares results, and batch.c controls the steps. For devices, candidate_device.c makes and runs the code. Some
+ * drivers take no text; for these, candidate_images.c compiles the code. A batch talks to the tuner by lines on its standard
+ * output. */
 #ifndef TGC_BATCH_H
 #define TGC_BATCH_H
 #include "../target/device_driver.h"
