@@ -204,7 +204,7 @@ typedef struct Floor {
   double multiply_adds, bytes; /* number of products; bytes of weights, inputs and states */
 } Floor;
 /* run: the sizes of the run. Returns NULL for a device, without facts of the CPU, and for a run without work. Also returns NULL
- * if a size is neither 0 nor the greatest of its range. */
+ * if a size is less than the greatest of its range. */
 const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, const int64_t *run);
 
 /* ---- machine_measure.c ---- */
