@@ -16,8 +16,8 @@ extern "C" {
 typedef struct tgcrt_device {
   /* Names the device. A number is the device's number: the devices of all platforms are counted, from 0. Any other text is a part
    * of the device's name, in capital or small letters. If `name` is NULL or "", the environment variable NAME_DEVICE names the
-   * device in the same way; in this word, NAME is in capitals. If the variable is not set, the first GPU is used or, if there is
-   * no GPU, the first device. With Metal, the system's default device is used. */
+   * device in the same way; in this word, NAME is in capitals. Without such a text, the first GPU is used or, if there is no
+   * GPU, the first device. With Metal, the system's default device is used. */
   const char *name;
   /* Objects of the caller to use; NULL: NAME_open makes them.
    * - OpenCL: a cl_context, cl_device_id and cl_command_queue. The queue must run commands in order. A queue determines the
@@ -139,10 +139,10 @@ int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); 
   ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
 
 /* A bundle's functions, such as NAME_open and NAME_init (docs/devices.md), check their arguments. Then each of them calls the
- * function below whose name ends in the same way. open: as tgcrt_opencl_open has filled it in. m: the context's memory on the host.
- * in, out: for each input and each output, a pointer to its data on the host; for run_on, a buffer on the device. ms: most
- * milliseconds to wait; below 0: wait_ms. nanoseconds: gets the time of each launch. k: number of a state. bytes: size of the
- * memory `saved`. */
+ * function below whose name ends in the same way. open: the device, filled in by tgcrt_opencl_open. m: the context's memory on
+ * the host. in, out: for each input and each output, a pointer to its data on the host; for run_on, a buffer on the device. ms:
+ * most milliseconds to wait; below 0: wait_ms. nanoseconds: gets the time of each launch. k: number of a state. bytes: size of
+ * the memory `saved`. */
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
 int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);

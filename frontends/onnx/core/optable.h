@@ -8,8 +8,8 @@
  * - the builder, which is the function that makes the nodes of the graph, and an argument for the builder
  *
  * Rows are sorted by name, then by domain, then by opset version. For most old forms, the builder is an adapter (adapt.c). An
- * adapter turns the ONNX node into a node of the operator's newest form or, if ONNX has replaced the operator by another operator,
- * into a node of that other operator. A file defines the macro OPROW before it includes this file.
+ * adapter turns the ONNX node into a node of the operator's newest form. If ONNX has replaced the operator by another one, the
+ * adapter makes a node of that other operator. A file defines the macro OPROW before it includes this file.
  *
  * The macros below are lists of attributes that several rows have in common. */
 #define OLD "consumed_inputs:I"
