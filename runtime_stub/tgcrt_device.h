@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_device.h: the runtime of bundles whose kernels run on a device, through OpenCL, CUDA or Metal (the interface). It has a
- * struct by which a caller names the device, and tables by which a bundle describes its model. C99, usable from C++. All bundles
- * for one interface share one runtime file in a program: tgcrt_opencl.c, tgcrt_cuda.c or tgcrt_metal.c. A block is a group of
- * threads that share memory (work-group). A launch starts a grid of blocks. Functions that return int return a status of tgcrt.h,
- * such as TGCRT_OK. */
+/* tgcrt_device.h: the runtime of bundles whose kernels run on a device. The interface to the device is OpenCL, CUDA or Metal.
+ * C99, usable from C++. In a program, all bundles for one interface share one runtime file: tgcrt_opencl.c, tgcrt_cuda.c or
+ * tgcrt_metal.c. A block is a group of threads that share memory (work-group). A launch starts a grid of blocks. Functions that
+ * return int return a status of tgcrt.h, such as TGCRT_OK. NAME stands for the name of a bundle, as in tgcrt.h. */
 #ifndef TGCRT_DEVICE_H
 #define TGCRT_DEVICE_H
 #include "tgcrt.h"
@@ -13,38 +12,40 @@ extern "C" {
 
 /* ---- for callers ---- */
 
-/* The device to use, for NAME_open. A field that is 0 or NULL has its default. */
+/* Says which device NAME_open opens, and how. A field that is 0 or NULL has its default. */
 typedef struct tgcrt_device {
-  /* Names the device. A number counts the devices of all platforms from 0. Any other text is a part of the device's name, without
-   * regard to case. NULL or "": the environment variable NAME_DEVICE names the device in the same way, where NAME is the bundle's
-   * name in capitals. Without the variable, the first GPU is used, or else the first device; with Metal, the
-   * system's default device. */
+  /* Names the device. A number is the device's number: the devices of all platforms are counted, from 0. Any other text is a part
+   * of the device's name, in capital or small letters. If `name` is NULL or "", the environment variable NAME_DEVICE names the
+   * device in the same way; in this word, NAME is in capitals. Without such a text, the first GPU is used or, if there is no
+   * GPU, the first device. With Metal, the system's default device is used. */
   const char *name;
   /* Objects of the caller to use; NULL: NAME_open makes them.
    * - OpenCL: a cl_context, cl_device_id and cl_command_queue. The queue must run commands in order. A queue determines the
    *   context and the device. If only the context is given, the context's first device is used. If any of the three is given,
    *   `name` is ignored.
-   * - CUDA: a CUcontext, and a CUstream as the queue. A stream determines the context, and a context determines the device.
-   *   Without both, `name` decides, and the device's primary context is used. `device` is ignored.
+   * - CUDA: a CUcontext, and a CUstream as the queue. A stream determines the context, and a context determines the device. If
+   *   neither is given, `name` decides, and the device's primary context is used. `device` is ignored.
    * - Metal: an id<MTLDevice>, and an id<MTLCommandQueue> as the queue. A queue determines the device. There is no context. */
   void *context, *device, *queue;
   /* OpenCL: path of a file that keeps the compiled kernels; NULL: each NAME_init compiles them. Metal: path of a library that the
-   * bundle's build.sh has made; the file is only read. CUDA ignores this field. The text must stay valid until NAME_init ends. */
+   * bundle's build.sh has made; the library is only read. CUDA ignores this field. The path must stay valid until NAME_init
+   * ends. */
   const char *cache;
-  /* Called with log_arg and a message if a function fails, and with the log of the driver's compiler if it refuses the kernels.
-   * NULL: no messages */
+  /* Called with log_arg and a message if a function fails. Also called with the log of the driver's compiler, if that
+   * compiler refuses the kernels. NULL: messages are dropped */
   void (*log)(void *arg, const char *text);
   void *log_arg;
   int64_t wait_ms;   /* most milliseconds that a function such as NAME_run waits for the device; 0: 60000 */
-  /* Whether all launches are recorded, so that a run is one command, if the driver can do that. 1: yes. -1: no. 0: no for OpenCL,
-   * yes for CUDA. Metal ignores this field. With OpenCL, launches of models whose states move are never recorded. */
+  /* 1: all launches are recorded, so that a run is one command, if the driver can do that. -1: launches are not recorded. 0: as
+   * -1 with OpenCL, as 1 with CUDA. Metal ignores this field. With OpenCL, launches of a model whose states move are never
+   * recorded. */
   int replay;
   int own; /* private: which of the objects NAME_open has made */
 } tgcrt_device;
 
 enum { TGCRT_DEVICE_RUNS = 64 }; /* most runs of a context that have begun but have not ended */
 
-/* Facts that a driver reports about a device. A fact is 0 or "" if the driver does not report it */
+/* Facts that a driver reports about a device. Facts that the driver does not report are 0 or "" */
 typedef struct tgcrt_device_facts {
   char name[256], driver[256], version[256];
   int is_gpu, is_cpu;    /* 1 or 0 */
@@ -71,8 +72,10 @@ enum { /* the memory that contains a buffer */
   TGCRT_PLACE_WEIGHTS = 1,
   TGCRT_PLACE_INPUT = 2,
   TGCRT_PLACE_OUTPUT = 3,
-  TGCRT_PLACE_STATE = 4, /* a state's value, in work memory. `at`: the place for cursor 0; the place moves with the cursor */
-  TGCRT_PLACE_NEXT = 5   /* a state has two places in work memory: the place that does not hold the current value */
+  TGCRT_PLACE_STATE = 4, /* a state's value, in work memory. If tgcrt_state.slots is above 1, the state's cursor times
+                            tgcrt_state.step is added to the offset */
+  TGCRT_PLACE_NEXT = 5   /* work memory for the value that a state has after the run. The state alternates between two places, and
+                            this is the place that does not hold the current value */
 };
 
 typedef struct tgcrt_place { /* the place of a buffer that a launch accesses */
@@ -81,10 +84,10 @@ typedef struct tgcrt_place { /* the place of a buffer that a launch accesses */
   uint64_t at;     /* offset in the memory, in bytes */
 } tgcrt_place;
 
-/* A launch runs one function. For each of its buffers, a function of OpenCL has two parameters: the memory, and an offset in
- * bytes. A function of CUDA or Metal has one parameter for each buffer: the buffer's address. */
+/* A launch runs one function. The function's parameters are the buffers of the launch. With OpenCL, a buffer has two parameters:
+ * the memory, and an offset in bytes. With CUDA or Metal, a buffer has one parameter: the buffer's address. */
 typedef struct tgcrt_launch {
-  uint32_t function, first, n; /* index of the function; its n buffers are places[first] to places[first + n - 1] */
+  uint32_t function, first, n; /* index of the function; the n buffers are places[first] to places[first + n - 1] */
   uint32_t grid[3], block[3];  /* number of blocks, and of threads of a block, in each dimension; none is 0 */
 } tgcrt_launch;
 
@@ -97,7 +100,7 @@ typedef struct tgcrt_image {   /* compiled kernels, for CUDA */
 } tgcrt_image;
 
 typedef struct tgcrt_net {       /* a model */
-  const char *variable;          /* name of the environment variable: "NET_DEVICE" */
+  const char *variable;          /* name of the environment variable that names the device: "NET_DEVICE" */
   const char *const *text;       /* source of the kernels, in ntext pieces */
   size_t ntext;
   const char *options;           /* options for the driver's compiler */
@@ -110,33 +113,36 @@ typedef struct tgcrt_net {       /* a model */
   size_t weight_bytes;
   const size_t *input_bytes, *output_bytes; /* bytes of each input, and of each output */
   size_t ninputs, noutputs;
-  const tgcrt_state *states;     /* in work memory, from state_at on: unused room for the cursors, then the states */
+  const tgcrt_state *states;     /* nstates states. The memory of all states begins at offset state_at of work memory. The cursors
+                                    in this memory are unused, because the host keeps the cursors */
   size_t nstates, state_at;
-  size_t guard_at;               /* offset of the guard, a byte of work memory; (size_t)-1: there is none. A run sets bit 0 if it
-                                    has clamped an index, and bit 1 if a result had too many rows */
-  uint32_t needs;                /* TGCRT_NEEDS_ bits */
+  size_t guard_at;               /* offset of the guard, a byte of work memory; (size_t)-1: there is no guard. A run sets bit 0 if
+                                    it has clamped an index, and bit 1 if a result had too many rows */
+  uint32_t needs;                /* abilities that the kernels need: TGCRT_NEEDS_ bits */
   uint32_t max_block;            /* threads of the largest block */
   uint32_t shared_bytes;         /* most bytes of shared memory of a block */
   const tgcrt_image *images;     /* CUDA: nimages images, of which the runtime chooses one. A net with images has no text */
   size_t nimages;
 } tgcrt_net;
 
-/* ---- OpenCL 1.2: tgcrt_opencl.c. It opens the driver's library when it is first used; programs are not linked with it. ---- */
+/* ---- OpenCL 1.2: tgcrt_opencl.c. The first call opens the driver's library; programs are not linked with that library. ---- */
 
-/* Fills in *facts about the device with this number, counted as in tgcrt_device.name. Returns TGCRT_DEVICE if there is no such
+/* Fills in *facts for the device with this number, counted as in tgcrt_device.name. Returns TGCRT_DEVICE if there is no such
  * device. log, log_arg: as in tgcrt_device */
 int tgcrt_opencl_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
 
-int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); /* the same for an open device */
+int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); /* fills in *facts for an open device */
 
-/* Bytes of a context's memory on the host, NAME_ARENA_BYTES; the memory must be aligned to TGCRT_ALIGN */
+/* Bytes of a context's memory on the host (NAME_ARENA_BYTES), for a model with these numbers of launches, inputs, outputs and
+ * states. The memory must be aligned to TGCRT_ALIGN */
 #define TGCRT_OPENCL_BYTES(launches, inputs, outputs, states) \
   ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
 
-/* A bundle's functions, such as NAME_open and NAME_init (docs/devices.md), check their arguments and then call the functions
- * below, whose names have the same endings. m: the context's memory on the host. in, out: a pointer for each input and each
- * output, to data on the host; for run_on, a buffer on the device for each. ms: limit of the wait in milliseconds; below 0:
- * wait_ms. nanoseconds: gets the time of each launch. k: number of a state. bytes: size of `saved`. */
+/* A bundle's functions, such as NAME_open and NAME_init (docs/devices.md), check their arguments. Then each of them calls the
+ * function below whose name ends in the same way. open: the device, filled in by tgcrt_opencl_open. m: the context's memory on
+ * the host. in, out: for each input and each output, a pointer to its data on the host; for run_on, a buffer on the device. ms:
+ * most milliseconds to wait; below 0: wait_ms. nanoseconds: gets the time of each launch. k: number of a state. bytes: size of
+ * the memory `saved`. */
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
 int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
@@ -144,7 +150,7 @@ int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *co
 int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms);
 int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
 /* Runs only n launches in order, from launch `first` on. The launches read the values that the device's memory already holds: no
- * input is copied, and no state moves. The time of a launch begins at the end of the launch before it. */
+ * input is copied, and no state moves. With OpenCL and CUDA, a launch's time includes the pause after the launch before it. */
 int tgcrt_opencl_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
 int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or it failed */
 int tgcrt_opencl_state_reset(const tgcrt_net *net, void *m);
@@ -153,7 +159,7 @@ int tgcrt_opencl_state_put(const tgcrt_net *net, void *m, size_t k, const void *
 int tgcrt_opencl_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
 int tgcrt_opencl_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
 
-/* ---- CUDA: tgcrt_cuda.c. It opens the driver's library when it is first used. The functions do the same as for OpenCL. ---- */
+/* ---- CUDA: tgcrt_cuda.c. The first call opens the driver's library. The functions do the same as for OpenCL. ---- */
 
 int tgcrt_cuda_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
 int tgcrt_cuda_describe(const tgcrt_device *open, tgcrt_device_facts *facts);
@@ -173,10 +179,10 @@ int tgcrt_cuda_state_put(const tgcrt_net *net, void *m, size_t k, const void *va
 int tgcrt_cuda_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
 int tgcrt_cuda_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
 
-/* ---- Metal: tgcrt_metal.c. It opens the system's libraries at the first use. The functions do the same as for OpenCL. ---- */
+/* ---- Metal: tgcrt_metal.c. The first call opens the system's libraries. The functions do the same as for OpenCL. ---- */
 
 int tgcrt_metal_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
-int tgcrt_metal_describe(const tgcrt_device *open, tgcrt_device_facts *facts); /* the same for an open device */
+int tgcrt_metal_describe(const tgcrt_device *open, tgcrt_device_facts *facts);
 #define TGCRT_METAL_BYTES(launches, inputs, outputs, states) \
   ((2048 + 8 * ((launches) + (inputs) + 2 * (outputs) + (states)) + 63) / 64 * 64)
 int tgcrt_metal_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */

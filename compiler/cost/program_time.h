@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* program_time.h: predicts the time of a program on one core of a CPU, from the program's micro-ops and the CPU's facts. A place
- * is an index in the program. */
+/* program_time.h: predicts the time of a program on one core of a CPU, from the program's micro-ops and the CPU's facts. */
 #ifndef TGC_PROGRAM_TIME_H
 #define TGC_PROGRAM_TIME_H
 #include "cost.h"
 #include "../target/cpu_facts.h"
 
 /* ---- walks.c: the memory that a program accesses, loop by loop ---- */
-/* WALK_TERMS: most terms of an index. WALK_COPIES: most constants that a Walk keeps. CACHE_LEVELS: levels of cache */
+/* WALK_TERMS: most terms of an index. WALK_COPIES: most constants that a Walk keeps. CACHE_LEVELS: number of cache levels */
 enum { WALK_TERMS = 10, WALK_COPIES = 64, CACHE_LEVELS = 3 };
-/* A term of an index. While loop number `loop` runs, the term takes the values 0, coef, .. (count - 1) * coef. If the index
- * divides the loop's range, several terms have the same loop. */
+/* A term of an index. While loop number `loop` runs, the term takes the values 0, coef, .. (count - 1) * coef. Several terms may
+ * name the same loop, for instance a term for a quotient and a term for a remainder of the loop's range. */
 typedef struct WalkTerm { int loop; double coef, count; } WalkTerm;
-/* An index: the constant `base` plus the sum of n terms. data: the index also depends on loaded values, or has more than
- * WALK_TERMS terms */
+/* An index: the constant `base` plus the sum of n terms. data: the index has further terms that are not known, such as loaded
+ * values */
 typedef struct WalkIndex { int n; bool data; double base; WalkTerm term[WALK_TERMS]; } WalkIndex;
-/* Accesses of one loop to one buffer, all loads or all stores, whose indices differ only in their constants */
+/* Accesses of one loop to one buffer. All are loads, or all are stores. Their indices differ only in the constants */
 typedef struct Walk {
   int buf, loop, bytes;     /* number of the buffer; number of the loop; bytes of an element */
   bool store;               /* the accesses are stores */
@@ -24,29 +23,31 @@ typedef struct Walk {
   int n;                    /* number of constants in `base` */
   double base[WALK_COPIES]; /* the constants of the indices, in elements; at most WALK_COPIES of them */
 } Walk;
-/* A loop. Loop number 0 stands for the whole program, and has the parent -1. parent: number of the loop around this loop. trips:
- * number of iterations. touched: bytes that one iteration accesses */
+/* A loop. parent: number of the loop around this loop. trips: number of iterations. touched: bytes that one iteration accesses.
+ * Loop number 0 stands for the whole program; its parent is -1 */
 typedef struct LoopWalked { int parent; double trips, touched; } LoopWalked;
 typedef struct Walks {
   VEC(LoopWalked) loops;    /* in the order in which they begin */
   VEC(Walk) list;
-  int *loop_of;             /* by place: number of the innermost loop around this place */
+  int *loop_of;             /* by index of a micro-op in the program: number of the innermost loop around this micro-op */
 } Walks;
 void walks_read(const IR *ir, const Refs *prog, Walks *w); /* fills in *w */
 void walks_free(Walks *w);
 /* Writes the distinct constants of x to at[], in ascending order. Returns their number */
 int walk_bases(const Walk *x, double at[WALK_COPIES]);
-/* The outermost loop that contains `loop`, or `loop` itself if no loop contains it. The program, number 0, counts as no loop */
+/* Returns the outermost loop around `loop`, or `loop` itself if no loop is around it. Number 0, the program, counts as no loop */
 int walk_outermost(const Walks *w, int loop);
-/* Distinct bytes, in whole cache lines, that x accesses while `loop` runs. body: only in one iteration of `loop` */
+/* Returns how many distinct bytes, in whole cache lines, x accesses while `loop` runs. body: counts only one iteration of
+ * `loop` */
 double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body);
-/* Bytes that a cache of `bytes` bytes does not have when x accesses them. known: the cache had x's buffer before the loops
- * around x began */
+/* Returns how many bytes of x's accesses miss in a cache of `bytes` bytes. known: the cache held x's buffer before the outermost
+ * loop around x began */
 double walk_missed(const IR *ir, const Walks *w, const Walk *x, double bytes, bool known);
 
 /* ---- program_time.c ---- */
-/* Callbacks about the contents of the caches. since: returns the bytes accessed since the last access to the buffer, plus the
- * buffer's bytes. touch: notes that the program accesses `bytes` bytes of the buffer */
+/* Callbacks about the contents of the caches. since: returns the number of bytes that a cache must hold to hold buffer number
+ * `buf` still. These are the bytes accessed since the last access to the buffer, plus the buffer's bytes. touch: notes that the
+ * program accesses `bytes` bytes of the buffer */
 typedef struct Residence {
   double (*since)(void *arg, int buf);
   void (*touch)(void *arg, int buf, double bytes);

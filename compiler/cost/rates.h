@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* rates.h: prices that the cost model uses. RATE(id, unit, gloss) describes a price. CALLER(id, gloss) is a part of the compiler
- * that uses prices. VALUE(rate, caller, value, source) is the value that a caller uses for a price; callers may use different
- * values. The unit "instructions" is the time of a multiply-add of a vector. Cycles are cycles of one core. A file defines the
- * macros that it needs before it includes this file. Undefined macros expand to nothing.
+ * that uses prices. VALUE(rate, caller, value, source) is the value that a caller uses for a price. Callers may use different
+ * values for one price. `source` says where the value comes from. The unit "instructions" is the time of a multiply-add of a
+ * vector. Cycles are cycles of one core. A file defines the macros that it needs before it includes this file. Undefined macros
+ * expand to nothing.
  *
- * Words in sources: "ranked": with this value the model ranks tiles as timings did. Tiles were timed alone and in networks, on
- * one core of a Zen 4 with AVX-512, and on one core of a machine with AVX2. A ranked value is no fact of a machine.
- * "counted": the number of instructions in generated code. "assumed": not measured. "as the tiles": the value of the caller
- * TILE. */
+ * Words of the column `source`:
+ * - "ranked": with this value, the model orders register tiles (tile.h) by time as measurements did. The tiles were timed alone
+ *   and in networks, on one core of a Zen 4 with AVX-512, and on one core of a machine with AVX2. Such a value does not describe
+ *   any machine.
+ * - "counted": the number of instructions in generated code.
+ * - "assumed": not measured.
+ * - "as the tiles": the value of the caller TILE. */
 #ifndef CALLER
 #define CALLER(id, gloss)
 #endif

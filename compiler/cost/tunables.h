@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tunables.h: thresholds, limits and budgets, a row each: TUNABLE(type, name, value, least, most, unit, reason). `value` is the
- * default; --tunable sets another value. The columns `least` and `most` limit the value, and so compile time and memory. No value
+/* tunables.h: a table of thresholds, limits and budgets. A row is TUNABLE(type, name, value, least, most, unit, reason). `value`
+ * is the default. --tunable sets another value, from `least` to `most`. These limits also bound compile time and memory. No value
  * makes a result wrong. Prices are in rates.h. A file defines the macro TUNABLE before it includes this file. */
 /* clang-format off */
 /* ---- graph ---- */

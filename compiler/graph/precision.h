@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* precision.h: precision of float arithmetic. Columns of PRECISION: id, word of --precision, its meaning. */
+/* precision.h: precision of float arithmetic. Columns of PRECISION: id, word of --precision, meaning of the word. */
 #ifndef PRECISION
 #ifndef TGC_PRECISION_H
 #define TGC_PRECISION_H
@@ -9,7 +9,7 @@ typedef enum Precision {
   PREC_COUNT
 } Precision;
 extern const char *const precision_name[PREC_COUNT];
-Precision precision_named(const char *s); /* PREC_COUNT: no such precision */
+Precision precision_named(const char *s); /* returns PREC_COUNT if there is no such word */
 #endif
 #else
 PRECISION(FP32, "fp32",

@@ -5,11 +5,11 @@
  * - first and last opset version of the form; the last version is OPSET_NOW if the newest opset still has the form
  * - least and greatest number of inputs, then of outputs; build.h defines ANY and SOME
  * - types of the inputs, and attributes; OpRow in build.h explains the letters
- * - builder, and its argument
+ * - the builder, which is the function that makes the nodes of the graph, and an argument for the builder
  *
- * Rows are sorted by name, then by domain, then by opset version. A search bisects the rows by name (row_find in builder.c). Most
- * builders of old forms are adapters (adapt.c). An adapter turns a node of an old form into a node of the newest form, or of
- * the operator that replaced the node's operator. A file defines the macro OPROW before it includes this file.
+ * Rows are sorted by name, then by domain, then by opset version. For most old forms, the builder is an adapter (adapt.c). An
+ * adapter turns the ONNX node into a node of the operator's newest form. If ONNX has replaced the operator by another one, the
+ * adapter makes a node of that other operator. A file defines the macro OPROW before it includes this file.
  *
  * The macros below are lists of attributes that several rows have in common. */
 #define OLD "consumed_inputs:I"
