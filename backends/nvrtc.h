@@ -12,10 +12,10 @@ Archs cuda_archs(Ctx *c, const ImageOrder *order); /* the architectures of --arc
 void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out);
 /* Backend.images (target/backend.h) for CUDA. Adds a cubin for each architecture of cuda_archs, and PTX for the least one.
  * Without NVRTC, clang makes the PTX, and there are no cubins. Some values of order->emit change this:
- *   EMIT_TEXT  only an empty fatbin, because the bundle's own build makes the fatbin
- *   EMIT_ASM   only the PTX
- *   EMIT_OBJ   without NVRTC, the function fails
- *   EMIT_LIB   if nvFatbin is installed, one fatbin that contains these images, in place of them
+ *   EMIT_TEXT  only an empty fatbin, because the bundle's own build makes the fatbin.
+ *   EMIT_ASM   only the PTX.
+ *   EMIT_OBJ   without NVRTC, the function fails.
+ *   EMIT_LIB   if nvFatbin is installed, a fatbin that contains these images, in place of them.
  * Returns NULL, or the reason why the compiler refuses the text. */
 const char *cuda_images(Ctx *c, const ImageOrder *order, Images *out);
 const char *cuda_version(Ctx *c); /* "NVRTC 13.0"; without NVRTC, the name of the clang that tgc uses */
