@@ -8,7 +8,7 @@
 #include "../compiler/lower/lower.h"
 #include "../compiler/target/launch.h"
 
-/* How a value of the program is used. A block here is the body of a loop without the loops in it, or, as block 0, the code
+/* How a value of the program is used. Here, a block is the body of a loop, without the loops inside of it. Block 0 is the code
  * outside of all loops. block: number of the block that computes the value. times: number of uses. products: number of uses as an
  * operand of a MUL or MULACC. elsewhere: another block uses the value. named: a variable holds the value, and the value's text is
  * the name of this variable. */
@@ -21,9 +21,9 @@ typedef struct Render {    /* the state while one kernel is printed */
   const Dialect *l;        /* the language */
   const char *backend;     /* the backend's name, for messages */
   Sb *o;                   /* receives the kernel's text */
-  char **text;             /* by position in the program: text of the value there, without outer parentheses */
+  char **text;             /* by position in the program: text of the value at this position, without outer parentheses */
   char *prec;              /* by position in the program: precedence of this text: ATOM, PRODUCT, SUM or LOOSE */
-  Use *use;                /* by position in the program: uses of the value there */
+  Use *use;                /* by position in the program: uses of the value at this position */
   RefMap at;               /* by node: 1 + the latest position of the node in the program. A range has a position in each
                               nest that uses the range */
   int nloops, naccs;       /* numbers of loops and of accumulators printed so far */
@@ -51,13 +51,14 @@ static inline const char *arg(Render *w, const Node *x, int k) { return arg_as(w
 /* the text of operand k of x, for a place between commas or brackets */
 static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); }
 
-/* The helper `pack` computes a rounding of floats (ROUND) and casts of its result. Returns the ROUND if x is the last such cast,
- * else NULL. */
+/* The helper `pack` rounds floats and casts the results to integers of 8 bits. If this helper computes the cast x, returns the
+ * node that rounds (ROUND), else NULL. */
 const Node *packed_rounding(const Render *w, const Node *x);
 void put_expr(Render *w, Sb *o, const Node *x); /* appends the text of x to o */
 /* e: the text of x. Removes the outer parentheses if one pair encloses all of the text. Returns the precedence of the result. */
 int unwrap(Sb *e, const Node *x);
-/* The text of a op b. a and b are texts of values with `lanes` lanes of type d. op: ADD, MUL, MAX or MIN */
+/* The text of a combination of two values by op, which is ADD, MUL, MAX or MIN. a, b: texts of the values, which have `lanes`
+ * lanes of type d */
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b);
 /* The text of one lane of a vector of type d. vector: the name of the vector; lane: the lane's number, from 0 */
 const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);

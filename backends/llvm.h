@@ -12,7 +12,7 @@ Text llvm_type(const char *element, int lanes);              /* "<8 x float>"; f
 Text llvm_value(DType d, int lanes);                         /* the type in registers of a value with `lanes` lanes of type d */
 Text llvm_suffix(DType d, int lanes);                        /* the end of an intrinsic's name for this type: "f32" or "v8f32" */
 const char *llvm_libm(Op op);                                /* name of op's libm function on doubles; NULL: op has none */
-/* Appends a module with p's kernels and with functions c0, c1 and so on, as Backend.load (target/backend.h) promises them */
+/* Appends a module with p's kernels, and with the functions c0, c1 and so on that target/backend.h describes at Backend.load */
 void llvm_kernels(const Plan *p, const Target *t, Sb *out);
 
 /* ---- llvm_prelude.c ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* parts.h: reads files that consist of parts: helpers.c.in, scalars.c.in and helpers.ll.in. Most parts are helper functions. A
- * backend prints only the parts that kernels need. A part begins with a heading: a line such as "@text", "@scalar max",
- * "@vector max" or "@function div". A line "@", or a line that begins with "@ ", is a remark. Remarks are in no part. */
+ * backend prints only the parts that kernels need. A part begins with a heading: a line such as "@text", "@scalar max", "@vector
+ * max" or "@function div". A line "@", or a line that begins with "@ ", is a remark. A remark ends the part before it. */
 #ifndef TGC_PARTS_H
 #define TGC_PARTS_H
 #include "backends.h"
