@@ -38,9 +38,8 @@ void samples_run(Ctx *c, const Options *o, const SampleRuns *r, const char *stag
 
 /* ---- held_out.c: choices of layers, measured on held-out samples ---- */
 /* The result of measuring a model on the held-out samples. metric: the value of the metric of --metric for the worst output.
- * drop: by how much `metric` is worse than for the float model. error: the greatest relative error of an output. Let r be the
- * root mean square of an output of the float model, and d the root mean square of the difference from this output. Then the
- * relative error is d / r. */
+ * drop: by how much `metric` is worse than for the float model. error: the greatest relative error of an output. The relative
+ * error is rms(difference from the float model's output) / rms(the float model's output), where rms is the root mean square. */
 typedef struct Score { double metric, drop, error; } Score;
 typedef struct HeldOut {
   const Options *o;

@@ -262,8 +262,8 @@ const char *module_section(const Plan *p, const char *begins, const char *name);
 const char *module_states(const Plan *p, const char *size); /* rows of the type tgcrt_state. size: module_size */
 const char *module_nulls(const Rendering *r);  /* instructions that set %null to true if a required pointer is NULL */
 const char *module_tables(const Rendering *r); /* the tables of byte offsets (CallMoves.table) */
-/* Instructions that compute two values from %kernel, the number of a kernel: %i, the iteration of the kernel's call, and %call,
- * the number of the kernel with the corresponding call in iteration 0 */
+/* Instructions that set %i and %call for the kernel with the number %kernel. %i becomes the iteration that has the kernel's call.
+ * The kernel with the number %call has the corresponding call in iteration 0. */
 const char *module_iterations(const Rendering *r);
 /* Instructions that compute %row, the number of a row, from %kernel, the number of a kernel, as rows_text does in C */
 const char *module_rows(const Plan *p, const Repeats *folded);
