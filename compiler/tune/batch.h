@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* batch.h: internals of the tuner's batches. A batch is a child process that tries some candidates of a task. A task (tune.h) is
- * a nest with candidates, which are schedules to try for the nest. The batch's plan has a kernel for each candidate.
+ * a nest with candidates: schedules to try for this nest. The batch's plan has a kernel for each candidate.
  * candidate_lower.c makes programs of the kernels, and estimates the time of the programs. candidate_build.c makes code. race.c
  * times the code, candidate_verify.c compares results, and batch.c controls the steps. For devices, candidate_device.c makes and
  * runs the code. Some drivers take no text; for these, candidate_images.c compiles the code. A batch talks to the tuner by lines
@@ -29,12 +29,12 @@ typedef struct Batch {
   Child child;
   double best;             /* seconds of the fastest run so far */
   Given given;
-  /* The plan has a kernel for each candidate that is tried now. `libs` lists paths of compiled libraries. All other arrays are by
-   * number of a kernel in the plan. */
+  /* The plan has a kernel for each candidate that is tried now. All arrays below, except for libs, have an element for each
+   * kernel of the plan. */
   Plan plan;
   VEC(int) kept;           /* index of the kernel's candidate in `which` */
   VEC(RunFn) run;          /* the candidate's function, in the process that times it */
-  VEC(const char *) libs;
+  VEC(const char *) libs;  /* paths of compiled libraries */
   VEC(int) lib_of, at_in;  /* lib_of: index of the candidate's library in libs; at_in: index of the candidate's function
                               in the table of this library */
   bool *bad;               /* the candidate failed, and will not run again */
@@ -84,7 +84,7 @@ typedef struct Placed { /* a buffer of a candidate */
                               weights */
 } Placed;
 int64_t caches_other(const Target *t); /* size in bytes of `other` in caches_place */
-/* Brings each of n buffers to its level. other: a memory of caches_other bytes, whose accesses displace data from caches */
+/* Brings each of n buffers to its level. other: a memory of caches_other bytes. Accesses to it displace data from caches */
 void caches_place(const Target *t, void *other, const Placed *x, int n);
 
 /* ---- race.c ---- */

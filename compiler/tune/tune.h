@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tune.h: the tuner, which searches for fast schedules by measurements, its store of measurements, and lock files. A candidate is
- * a schedule that the tuner tries for a nest. The incumbent is the candidate with which the tuner compares the others: the best
- * schedule of the nest so far.
+/* tune.h: the tuner, its store, and lock files. The tuner searches for fast schedules by measurements, and keeps the measurements
+ * in its store. A lock file has the schedules and decisions of one model. A candidate is a schedule that the tuner tries for a
+ * nest. The incumbent is the candidate with which the tuner compares the others: the best schedule of the nest so far.
  *
  * machine_key.c names the place for which measurements hold: machine and compiler, or device and driver. cache_state.c tells
  * in which cache a nest finds its data in a run of the model. store.c keeps measurements. neighbours.c varies a schedule.
@@ -19,7 +19,7 @@ double tune_work(void);                              /* CPU seconds of this proc
 bool key_ok(const char *s, size_t n);                /* whether n is 64, and the n characters at s are hex digits in lower case */
 
 /* ---- lock.c: a text file of schedules next to a model ---- */
-typedef struct LockLine {
+typedef struct LockLine {  /* the schedule of the nest with this key */
   char key[65];
   const char *opts;        /* the schedule as text */
   double micros;           /* microseconds of the nest with this schedule, on the machine that measured it; 0: not measured */
@@ -49,7 +49,7 @@ void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts the lines and writ
 /* ---- machine_key.c ---- */
 /* The place for which times hold: machine and compiler, or device and driver. text: the place in words; id: digest of the text */
 typedef struct Place { const char *text; char id[65]; } Place;
-#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable that names the default device, as for a bundle called net */
+#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable with the default device, also for a bundle called net */
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* appends the words between spaces, tabs and newlines; s may be NULL */
 void compiler_words(Ctx *c, Words *out);             /* appends the words of the environment variable CC, or "cc" */
@@ -303,9 +303,10 @@ bool lab_write(Lab *b, Task *t);
 double nest_cycles(const Lab *b, Ref nest, const char *opts);
 
 /* ---- candidate_verify.c ---- */
-/* Compares the results of a schedule with the results of the empty schedule, on random inputs and on hard inputs (infinities,
- * NaN, denormals and the like). Returns NULL if the results agree up to rounding. Otherwise returns the difference in words, or
- * the reason why there was no comparison. Sets *late to true if the comparison was interrupted, or there was not enough time. */
+/* Compares the results of a schedule with the results of the empty schedule, on random inputs and on hard inputs. Hard inputs
+ * have infinities, NaN, denormals and the like. Returns NULL if the results agree up to rounding. Otherwise returns the
+ * difference in words, or the reason why there was no comparison. Sets *late to true if the comparison was interrupted, or there
+ * was not enough time. */
 const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts, bool *late);
 
 /* ---- search.c ---- */
@@ -318,8 +319,8 @@ typedef struct Goal {       /* the search for the schedule of one nest */
   size_t ignored;          /* number of trials of the nest that the search ignores, because their place has no state. An older tgc
                               has stored them */
   Trials trials;           /* with times of the compiler's code */
-  Trials screened;         /* with times of the screen's code. If `measured` is true, these times are multiplied by a factor that
-                              turns the incumbent's time with the screen's code into its time with the compiler's code */
+  Trials screened;         /* with times of the screen's code. If `measured` is true, the times are scaled to the speed of the
+                              compiler's code: they are multiplied by the ratio of the incumbent's two times */
   const char *base, *best; /* base: the heuristic's schedule; best: the best schedule known */
   const char *proven;      /* the schedule that last won in the whole model; if there is none, the best before this search */
   const char *runner_up;   /* a schedule about as fast as the best, for a test in the whole model; NULL: there is none */
