@@ -66,7 +66,7 @@ const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);
 /* Fails if the program has a type for which the language has no word. To be called before any text of the program is printed. */
 void check_spelled(const Render *w);
 /* Prints the values and statements of w->k's program. The caller has set w->ir, w->k, w->l, w->t and w->o. If the program ends
- * with a value, returns the value's text, which lies in w->a. */
+ * with a value, returns the value's text, which lies in w->a; else NULL. */
 const char *put_program(Render *w);
 
 /* ---- places.c: loops over blocks and threads ---- */

@@ -68,7 +68,7 @@ void held_out_open(Ctx *c, HeldOut *h, const float (*range)[2]);
 Score held_out_score(Ctx *c, HeldOut *h, const bool *in8);
 /* Builds and measures a quantised model. model: the bytes of the ONNX file. number: a different number in each call */
 Score held_out_model(Ctx *c, HeldOut *h, const Sb *model, int number);
-void held_out_close(HeldOut *h); /* frees the interface of h->model, the only memory that is not in c->model */
+void held_out_close(HeldOut *h); /* frees h->model.f; does nothing if held_out_open was not called */
 
 /* ---- quant_layers.c: which layers are in 8 bits ---- */
 /* Why a layer is kept in floats. KEPT_NOT: the layer is in 8 bits. KEPT_SEARCH: the search for --max-drop chose floats.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bundle.h: makes the files of a bundle from a plan, and writes them. Most texts come from templates: files of
- * runtime_stub, which tgc contains. docs/bundle.md describes a bundle. Returned texts live in the model's arena (Ctx.model). */
+/* bundle.h: makes the files of a bundle from a plan, and writes these files. Most texts come from templates: files of
+ * runtime_stub, embedded in tgc. docs/bundle.md describes a bundle. Returned texts live in the model's arena (Ctx.model). */
 #ifndef TGC_BUNDLE_H
 #define TGC_BUNDLE_H
 #include "../cost/tunable.h"
@@ -15,7 +15,7 @@ enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 4, BUNDLE_ABI
 
 typedef enum {
   WEIGHTS_FILE,            /* in a file NAME_weights.bin. The user's program loads this file */
-  WEIGHTS_INCBIN,          /* in the user's program, which contains this file by an assembler file of the bundle */
+  WEIGHTS_INCBIN,          /* in the user's program. An assembler file of the bundle includes NAME_weights.bin */
   WEIGHTS_ARRAY,           /* in the user's program, as a C array */
   WEIGHTS_OBJECT           /* in the object file, library or module that tgc writes */
 } WeightsMode; /* where the weights are */
@@ -42,8 +42,7 @@ typedef struct BundleOptions {
   WeightsMode weights;
   Emit emit;               /* form of the code */
   unsigned bindings;       /* bit i: the bundle has the file of bindings[i] */
-  Bytes (*link)(Ctx *c, void *arg, Bytes object); /* links an object file into a shared library (EMIT_SO) or a module
-                                                     (EMIT_WASM) */
+  Bytes (*link)(Ctx *c, void *arg, Bytes object); /* links an object file to a shared library (EMIT_SO) or a module (EMIT_WASM) */
   void *link_arg;          /* the argument `arg` of link */
   const char *archs;       /* architectures to compile for, as in --arch; NULL: the target's own */
   Compiling compiler;      /* makes images (files of compiled device kernels) if the library that usually makes them is missing;
@@ -72,7 +71,7 @@ typedef struct Bundle { VEC(BundleFile) files; } Bundle;
  * refused. */
 bool bundle_name_ok(const char *s);
 /* A name of a C field for each of the n values. The field name is made from the value's name in the model, if this gives an
- * identifier that is unique and not reserved. Otherwise it is `kind` and the value's number, such as "input_0". */
+ * identifier that is unique and not reserved. Otherwise the field name is `kind` and the value's number, such as "input_0". */
 const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind);
 /* A copy of s for comments. In the copy, a blank stands for each sequence of characters other than [A-Za-z0-9_]. The copy neither
  * begins nor ends with a blank. */

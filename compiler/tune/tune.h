@@ -65,7 +65,7 @@ const char *device_missing(Ctx *c, const Backend *b, const char *device); /* ret
                                                                              answers */
 
 /* Returns the place for decisions. The text of the result is the text of p, then `wanted`: the target and the options in words.
- * The place has them, because the keys of decisions do not depend on them. */
+ * Keys of decisions do not depend on the target and the options, so the place must. */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
 /* Returns the place for times with the data in a state. The text of the result is the text of p, then `state`
  * (CacheState.text). */
@@ -84,7 +84,8 @@ Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural l
 /* path: the store's file; NULL: there is no file. cpu: the result of cpu_identity. text: facts about this CPU, as cpu_print
  * writes them. store_machine returns this text in c->model, or NULL if the store has no facts about this CPU. */
 const char *store_machine(Ctx *c, const char *path, const char *cpu);
-bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* false: the store cannot be written */
+bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* returns false if the store cannot be
+                                                                                        written */
 
 /* ---- cache_state.c: where a nest finds its data in a run of the whole model ---- */
 typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
@@ -173,8 +174,8 @@ bool store_commit(Store *s);                         /* returns false if the row
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* calls `each` for all trials and winners, sorted by key, then by place */
-/* The store as a source of schedules. The source calls place_find only if it must, and only once, because a call takes long. It
- * must when it is asked about a nest for which the store has a winner at any place. */
+/* The store as a source of schedules. At the first question about a nest for which the store has a winner at any place, the
+ * source calls place_find. It never calls place_find again, because a call takes long. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- store_decision.c: decisions of passes that were measured in whole models ---- */
@@ -188,8 +189,8 @@ DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *
 
 /* ---- log.c: the store as text ---- */
 void store_export(Store *s, Sb *out);
-/* Adds the rows of a file that has a text of store_export, and warns of wrong lines. Keeps the stored winner of a nest if that is
- * as fast as the file's winner. Fails with EX_BADMODEL if the file has no such text. */
+/* Adds the rows of a file that has a text of store_export, and warns of wrong lines. Replaces a stored winner only by a faster
+ * winner. Fails with EX_BADMODEL if the file has no such text. */
 void store_import(Store *s, Ctx *c, const char *path);
 
 /* ---- neighbours.c ---- */
