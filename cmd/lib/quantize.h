@@ -46,11 +46,10 @@ typedef struct HeldOut {
   const char *scratch;     /* path of a folder for temporary files */
   OnnxQuant *q;            /* the model to quantise (frontends.h) */
   Texts folders;           /* paths of the held-out samples */
+  size_t layers, values;   /* number of layers; number of values that can be in 8 bits */
   /* The switched model, which computes each layer both in 8 bits and in floats. Further inputs, called switches, select which of
-   * the two results is used. */
+   * the two results is used: one switch for each layer, and one for each of these values. */
   QuantModel model;
-  size_t layers, values;   /* number of layers; number of values that can be in 8 bits. The switched model has a switch for each
-                              layer and for each of these values */
   SampleShape shape;       /* inputs of the switched model without the switches, and its outputs */
   /* For each sample: inputs, reference outputs, outputs of the float model, and outputs of the latest measurement */
   Tensor *in, *want, *floats, *got;
