@@ -41,8 +41,8 @@ typedef struct Dialect {
   /* ---- kernels that a driver starts, with many threads each; all fields are NULL if the language has no such kernels ---- */
   /* parameter: a kernel's parameters for buffer $k. If `pointer` is NULL, this is b$k, a pointer to the buffer's first element.
    * Else these are a pointer to memory and the buffer's offset in it, and `pointer` is a statement that makes b$k of the two.
-   * $0 in both forms: the field `restricted`, or "" if other parameters may point to the same memory. $a in `parameter`: the
-   * number of buffers whose parameters stand before */
+   * In both forms, $0 is the field `restricted`, or "" if other parameters may point to the same memory. In `parameter`, $a is
+   * the number of buffers whose parameters stand before */
   const char *parameter, *pointer;
   const char *places;      /* parameters behind those of the buffers, which the forms `block` and `thread` use; NULL: none */
   const char *block, *thread; /* number of the block, and of the thread in its block, in dimension $k */

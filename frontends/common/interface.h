@@ -6,8 +6,8 @@
 
 typedef struct TextList { const char *const *p; size_t n; } TextList; /* n texts */
 typedef struct ConstInput { /* from --const NAME=VALUE */
-  const char *name, *value; /* value: one number for all elements, or the numbers of all elements, separated by commas */
-  const Tensor *file;       /* the contents of @FILE; NULL: the field `value` is used */
+  const char *name, *value; /* value: a number for all elements, or a number for each element, separated by commas */
+  const Tensor *file;       /* the tensor in the file if VALUE is @FILE; else NULL */
 } ConstInput;
 typedef struct IoOptions {
   const ConstInput *consts;
@@ -18,23 +18,23 @@ typedef struct IoOptions {
   TextList converts;        /* texts NAME=FORM,... (convert.h) */
 } IoOptions;
 
-/* In all functions below, f may be NULL: there are no options. */
+/* In all functions below, f may be NULL if there are no options. */
 
-/* The constant k as a tensor of the input's type and shape. Fails if the constant does not fit. */
+/* Returns the constant k as a tensor with the input's type and shape. Fails if k does not fit this type and shape. */
 Tensor const_input(Ctx *c, const ConstInput *k, const GIO *input);
 const ConstInput *const_find(const IoOptions *f, const char *name); /* the constant for the input of this name; NULL: none */
 /* Fails if f has a constant for a name that none of the n inputs has. */
 void consts_check(Ctx *c, const IoOptions *f, const GIO *inputs, size_t n);
-/* For front ends that do not bind constants while they build a graph. Returns a graph with the constants in place of inputs, and
- * frees g. Without constants, returns g. */
+/* Returns a graph with constants in place of inputs, and frees g. Without constants, returns g. For front ends that do not use
+ * const_find while they build a graph. */
 Graph *consts_bind(Ctx *c, const IoOptions *f, Graph *g);
 
-/* Renames inputs and outputs of g, then adds prologues, epilogues and conversions. load: reads a .tg file. Returns the new graph,
- * and frees g. If nothing is added, returns g. */
+/* Renames inputs and outputs of g, then adds prologues, epilogues and conversions. load: a function that reads a .tg file.
+ * Returns the new graph, and frees g. If nothing is added, returns g. */
 Graph *interface_apply(Ctx *c, const IoOptions *f, Graph *g, Graph *(*load)(Ctx *c, const char *path));
 
-/* convert.c: convert_input returns the graph before the input that --convert describes, and convert_output the graph after the
- * output. spec: the option without NAME=; whole: the whole option, for messages */
+/* convert.c: each function returns a graph that --convert describes. convert_input: the graph computes the model's input.
+ * convert_output: the graph reads the model's output. spec: the option without NAME=; whole: the option as given, for messages */
 Graph *convert_input(Ctx *c, const GIO *input, const char *spec, const char *whole);
 Graph *convert_output(Ctx *c, const GIO *output, const char *spec, const char *whole);
 #endif
