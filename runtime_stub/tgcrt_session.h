@@ -122,9 +122,9 @@ static int32_t enter(Core *s), leave(Core *s);          /* a public function cal
 static int32_t mark_end(Core *s);                       /* notes the last command that was enqueued, for `ask` */
 static int32_t ask(Core *s, int *done);                 /* sets *done to 1 if the noted command is done or has failed */
 static int32_t fill_zeros(Core *s, size_t at, size_t n); /* enqueues a command that sets n bytes of work memory to 0 */
-/* Enqueues a copy of t->outer rows of `bytes` bytes. from_weights 1: the source is in the weights; 0: the source is in work memory.
- * The source begins at from_at, and a row begins every from_row bytes. The destination is in work memory and begins at to_at, and a
- * row begins every t->block bytes. Source and destination do not overlap. */
+/* Enqueues a copy of t->outer rows of `bytes` bytes. from_weights 1: the source is in the weights; 0: the source is in work
+ * memory. The source begins at from_at, with a row every from_row bytes. The destination is in work memory and begins at to_at,
+ * with a row every t->block bytes. Source and destination do not overlap. */
 static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
                          size_t bytes);
 /* read_rows copies `rows` rows of `bytes` bytes from work memory to p, and write_rows copies rows from p to work memory. In work

@@ -31,8 +31,8 @@ struct Machine {
   void *(*touch)(Machine *m, const Step *s, int64_t id, int64_t at, bool store);
 };
 
-/* Makes the steps of a list of n nodes. Allocates m->v, and stores the values of the constants there. m->ir must be set, and the
- * other fields that machine_open fills must be zero. */
+/* Makes the steps of a list of n nodes. Allocates m->v, and stores the values of the constants there. m->ir must be set, and
+ * step, from, place and places must be zero. */
 void machine_open(Machine *m, const Ref *list, size_t n);
 void machine_close(Machine *m);
 /* Returns the values of source k of step s, lane after lane. */

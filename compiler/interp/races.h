@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* races.h: internal to interp/: finds races, which are pairs of accesses by different threads in an order that no barrier fixes.
- * An epoch begins with a block, or at a barrier, and ends where the next epoch begins. */
+/* races.h: internal to interp/: finds races. In a race, two threads access one element, one of them stores, and no barrier
+ * orders the accesses. An epoch begins with a block, or at a barrier, and ends where the next epoch begins. */
 #ifndef TGC_RACES_H
 #define TGC_RACES_H
 #include "interp_threads.h"

@@ -22,7 +22,7 @@ typedef enum {
 
 typedef struct DTypeInfo {
   const char *text;   /* name in dumps and .tg texts, such as "f32" */
-  const char *ctype;  /* type of an element in the memory of generated C */
+  const char *ctype;  /* type of an element in generated C code */
   int bits;
   char cls;           /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float */
   int onnx;           /* TensorProto.DataType */
@@ -31,15 +31,15 @@ extern const DTypeInfo dtype_info[DT_COUNT];
 DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
 DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
 
-/* ONNX_STRING is the number of ONNX for strings. In the IR, a tensor of strings has one more axis, for the bytes of a string.
- * Each byte is an element. A string ends at its first zero byte, or at the end of this axis. */
+/* ONNX_STRING is the number of strings in TensorProto.DataType of ONNX. In the IR, a tensor of strings has one more axis, for the
+ * bytes of a string. Each byte is an element. A string ends at its first zero byte, or at the end of this axis. */
 enum { ONNX_STRING = 8 };
 /* A type of ONNX that DType lacks (small_types.c). A byte of a string is an element of the SmallType ONNX_STRING. */
 typedef struct SmallType {
   const char *name;           /* the name in ONNX, such as "float8e4m3fn" */
   int onnx;                   /* TensorProto.DataType */
   DType kept;                 /* the DType that values of this type have in graphs */
-  int bits, mantissa, least;  /* bits of an element; bits of the mantissa; exponent of the smallest normal number */
+  int bits, mantissa, least;  /* bits: of an element. mantissa: its bits. least: exponent of the smallest normal number */
   double greatest;            /* the greatest finite value */
   /* NONE: neither NaN nor infinities. NAN: NaN, but no infinities. INF: NaN and infinities. UNSIGNED: no infinities; NaN has the
    * bits that -0 has in other types. POWERS: each value is a positive power of two or NaN */
@@ -65,11 +65,11 @@ typedef enum {
   OP_COUNT
 } Op;
 
-typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* no op has level L_NEST: it is for dumps of nests */
+typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* L_NEST is for dumps of nests; no op has it */
 enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 }; /* bits of OpInfo.algebra, explained in ops.h */
 typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes; /* types of operands, explained in ops.h */
 /* Class by which an op is priced. ALU: one instruction of arithmetic. DIV: a division, a reciprocal or a root. MOD: a
- * remainder, or a quotient rounded down. FUNC: POW, and functions that lower/libm.c expands to arithmetic for f32. LIBM: a
+ * remainder, or a quotient rounded down. FUNC: POW, and functions of f32 that lower/libm.c turns into arithmetic. LIBM: a
  * function left to the C library. MEM: a load or a store. GATHER: a load whose index is computed from loaded data. PAD: the
  * comparisons of indices and the select of a pad. */
 typedef enum { COST_NONE, COST_ALU, COST_DIV, COST_MOD, COST_FUNC, COST_LIBM, COST_MEM, COST_GATHER, COST_PAD } CostClass;
@@ -111,8 +111,8 @@ typedef enum {             /* how a range is executed; docs/ir.md */
   RK_COUNT
 } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
-/* range_is_thread: whether each value of the range is a thread of a block. range_is_place: whether each value is a thread of a
- * block, or a block. */
+/* range_is_thread: whether threads of a block share the values of the range. range_is_place: whether threads of a block, or
+ * blocks, share the values of the range. */
 static inline bool range_is_thread(RangeKind k) { return k == RK_LOCAL || k == RK_GROUP; }
 static inline bool range_is_place(RangeKind k) { return k == RK_GRID || range_is_thread(k); }
 
@@ -129,13 +129,13 @@ typedef struct Node {
   uint32_t newest_range;   /* 1 + the greatest number of a RANGE among this node and all nodes below it; 0: there is no RANGE.
                               RANGEs with numbers below 0 do not count */
   const Ref *src;
-  const int64_t *arg;      /* interned; OpInfo.args gives their meaning */
+  const int64_t *arg;      /* the narg arguments, as OpInfo.args lists them; interned */
   const int64_t *dims;     /* graph level: the shape, one extent for each of the `rank` dimensions; interned; never NULL */
   int64_t vmin, vmax;      /* bounds of an integer or bool value; INT64_MIN/MAX: unknown */
 } Node;
 
 typedef struct Origin {    /* the place in the user's model that a node comes from */
-  const char *text;        /* "node 17 'conv1' (Conv, opset 11)" or "net.tg:12" */
+  const char *text;        /* such as "node 17 'conv1' (Conv, opset 11)" or "net.tg:12" */
   uint32_t index;          /* number by which origins are sorted: the node's position in the model, or the line */
   bool is_line;            /* the place is a line of a text; printed graphs leave such an origin out */
 } Origin;
@@ -172,8 +172,8 @@ typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
 /* An extent that may differ from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows
  * from the extent in row `of`. Let x be the value of row `of` in a run. Then the value of this extent in the run is 0 if
  * x * times + plus is negative, and min(most, (x * times + plus) / over) otherwise. If `by` is set, the extent is a product: its
- * value is multiplied by the value of row by - 1. A product has only the fields from `of` to `by`, and only shapes of outputs
- * contain products. */
+ * value is multiplied by the value of row by - 1. In a product, only the fields from `of` to `by` are set. Only shapes of
+ * outputs contain products. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
@@ -218,13 +218,13 @@ typedef struct Buf {
   int turn;                /* if `of` is set. 0: each iteration moves the buffer by `step`. 1, 2: the buffer alternates between
                               two places; the second place is `step` elements behind the first. With 1, odd iterations use the
                               second place; with 2, even iterations use the second place */
-  int64_t piece;           /* only in kernel groups, and in kernels that strips.c joined. There a thread takes
-                              Kernel.chunks_per_task chunks at a time. piece: bytes of this buffer for these chunks alone. 0: all
-                              chunks share the memory */
+  int64_t piece;           /* for kernel groups, and for kernels that strips.c joined. A thread takes Kernel.chunks_per_task
+                              chunks at a time, and these chunks have `piece` bytes of the buffer for themselves. 0: all chunks
+                              share the buffer */
   Ref value;               /* the graph node whose value the buffer holds, for --explain; 0: none */
 } Buf;
 
-/* Whether the buffer is memory of the caller that may be shorter in a run with less than the greatest sizes. */
+/* Whether the buffer is memory of the caller that may be shorter in runs with smaller sizes. */
 static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.n > 0; }
 
 /* In a run, the extent of `value` along `axis` is the value of row `extent` of IR.extents. Only the front end knows this; the
@@ -241,12 +241,13 @@ typedef struct IR {
   VEC(Origin) origins;
   Symbols symbols;
   Extents extents;         /* the extents that differ from run to run */
-  VEC(OpenAxis) opened;    /* extents of values that the front end knows */
+  VEC(OpenAxis) opened;    /* extents that only the front end knows */
   const int64_t *run;      /* by symbol: the size in the run that interp_graph evaluates; NULL: all have the greatest size */
-  VEC(tgcrt_size) sizes;   /* numbers that follow from a run's extents, such as numbers of iterations. SIZE and RANGE name rows */
+  VEC(tgcrt_size) sizes;   /* numbers that follow from a run's extents, such as numbers of iterations. SIZEs and RANGEs refer to
+                              rows */
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
-  int64_t next_range;      /* number of the next RANGE, or of the next op with an id in a program, such as ACC */
+  int64_t next_range;      /* number that the next RANGE gets, or another op with an id, such as ACC */
   bool half_steps;         /* a sum of products of halves is rounded to a half after each addition, as on the target. The products
                               are exact (half_sums.c) */
   bool in_loop;            /* a front end is building the body of a loop */
@@ -293,8 +294,8 @@ static inline Ref operand_if_any(const Node *x, Op op, int i) {
 #include "accessors.h"
 
 /* The accessors below are for nodes that may have one of several ops. */
-/* It is a BUG if x has no operand i with this name. An only operand may also be called "data". name NULL: it is a BUG if x does
- * not have exactly two operands, or if the operands have names in ops.h. */
+/* It is a BUG if x has no operand i with this name. The only operand of a node may also be called "data". name NULL: it is a
+ * BUG if x does not have exactly two operands, or if the operands have names in ops.h. */
 void check_operand(const Node *x, int i, const char *name);
 static inline Ref operand_named(const Node *x, int i, const char *name) {
 #ifdef TGC_CHECK_ARGS
@@ -416,14 +417,14 @@ static inline bool op_is_of_loops(Op op) {
 /* Returns 1 + the number of the loop whose iterations compute x, or 0 if there is no such loop. Returns 0 for a CARRIED, because
  * its kernel stores the first value, and runs before the loop. */
 static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->loop; }
-/* loop: number of the loop. place: number of a carried value in the loop. ops.h describes the ops. */
+/* loop: number of the loop. place: number of a carried value in the loop. reverse: the first iteration has the last slice along
+ * axis. ops.h describes the ops. */
 Ref g_stored(IR *ir, Ref x);
 Ref g_slice(IR *ir, int loop, Ref stored, int axis, bool reverse);
 Ref g_carried(IR *ir, int loop, int place, Ref init);
 /* x: the next value of the CARRIED with this loop and place */
 Ref g_yield(IR *ir, int loop, int place, Ref x);
-/* x: one iteration's slice of a result. axis: the axis of the result along which the slices of all `trips` iterations lie.
- * reverse: the first iteration gives the last slice */
+/* x: one iteration's slice of a result. axis: the axis of the result along which the slices of all `trips` iterations lie */
 Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
 /* The end of a loop with n yields. ends: 1 + index in yields of the yield of a bool; 0: there is no such yield. Once this bool is
  * false, further iterations change nothing, and a run may omit them. */
@@ -432,11 +433,11 @@ Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yield
  * Returns NULL, or the reason why this is impossible. */
 const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at); /* the result of yield number `at`, counted from 0 */
-/* Returns the row of IR.extents that holds the number of iterations that a run needs, or -1 if a run needs all iterations. */
+/* Returns the row of IR.extents with the number of iterations of the loop that a run needs; -1 if a run needs all iterations. */
 static inline int loop_extent(const IR *ir, int64_t loop) { return ir->loop_extent ? ir->loop_extent[loop] - 1 : -1; }
 /* These functions are for a loop with a loop_extent. g_live returns a bool that is true in the iterations that the run needs.
- * is_live: whether g_live has made r, or could have. is_held: whether r is WHERE(live, next, before); `live` is a bool of g_live,
- * or a view of it, and `before` is a CARRIED. */
+ * is_live: whether r has the form that g_live gives to this bool. is_held: whether r is WHERE(live, next, before); `live` is such
+ * a bool or a view of one, and `before` is a CARRIED. */
 Ref g_live(IR *ir, int loop, int64_t trips);
 bool is_live(const IR *ir, Ref r);
 bool is_held(const IR *ir, Ref r);
@@ -515,7 +516,7 @@ typedef struct GState {
 typedef struct GEntry {
   const char *name;        /* a C identifier */
   Graph *g;
-  int *input, *output, *state; /* by number in g of an input, output or state: its number in the whole graph */
+  int *input, *output, *state; /* input[i]: number in the whole graph of input i of g. output, state: likewise */
 } GEntry;
 struct Graph {
   IR *ir;
@@ -561,9 +562,9 @@ static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) 
  * first `symbols` rows are the symbols. */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
 const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula with names of symbols: "(n+1)/2" */
-/* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns an array with
- * the number in this table of each row of IR.extents; 0 for rows that the table lacks. Sets *count to the number of rows after
- * the symbols. */
+/* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns an array that
+ * maps each row of IR.extents to the row's number in this table, or to 0 if the table lacks the row. Sets *count to the number of
+ * rows after the symbols. */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
 /* Sets *least and *most to bounds of the index r in a run, and returns true. Returns false if no bounds are known. A size of 0
  * in `run` stands for all sizes of the symbol. iota: only the first `iota` elements of each IOTA below r count; 0: all elements
@@ -583,8 +584,8 @@ void greatest_sizes(const Symbols *s, int64_t *run); /* sets run[k] to the great
 bool needed_add(IR *ir, Needed *to, Need is);
 void needed_only(IR *ir, Needed *to, Need is);       /* replaces the condition of `to` for this axis by `is`, or adds `is` */
 /* One user of a value needs the elements of a, another user needs the elements of b. Returns conditions that all these elements
- * satisfy. For an axis with conditions in a and in b, this is the weaker condition, if one is weaker in all runs. Neither a nor b
- * may be NEED_NOTHING. */
+ * satisfy. For an axis with conditions in a and in b, the result has the weaker condition, if one of them is weaker in all runs.
+ * The result has no other conditions. Neither a nor b may be NEED_NOTHING. */
 Needed needed_both(const IR *ir, const Needed *a, const Needed *b);
 bool needed_same(const Needed *a, const Needed *b);  /* whether a and b have equal conditions */
 static inline bool gio_is_open(const GIO *v) {
@@ -624,13 +625,13 @@ void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 
 /* ---- text form (literal.c, print.c, scan.c, parse.c, parse_graph.c; grammar in docs/text-format.md). Reading a printed text
  * gives the same nodes in the same order ---- */
-void ir_print_graph(const Graph *g, Sb *out);                 /* the text has the elements of all weights */
-/* Appends the elements of long weights to blob, each weight aligned to 64 bytes. blobname: name that the text gives to the blob's
+void ir_print_graph(const Graph *g, Sb *out);                 /* with the elements of all weights */
+/* Prints the elements of long weights to blob, each weight aligned to 64 bytes. blobname: name that the text gives to the blob's
  * file */
 void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname);
 void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out); /* kernel level; roots are SINKs or NESTs */
 void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out);
-/* The line that ir_print_program prints for list[at], without indent; nothing if list[at] has no line of its own */
+/* Prints the line that ir_print_program prints for list[at], without indent. Prints nothing if list[at] has no such line. */
 void ir_print_op(const IR *ir, const Ref *list, size_t n, size_t at, Sb *out);
 
 typedef struct TextHooks { /* callbacks for references in a graph's text. If a callback is NULL, such a reference is an error */
@@ -646,9 +647,9 @@ Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path,
 Ref ir_parse_kernel(IR *ir, const char *text, size_t n);      /* returns the last SINK */
 void ir_parse_program(IR *ir, const char *text, size_t n, Refs *out); /* appends the nodes of the program to out */
 
-/* The same graph in a new IR that has only the nodes below the outputs. Nodes are numbered in the order in which the graph's
- * text lists them, and origins in the order of Origin.index. So graphs with the same text get equal Refs. States, entries and
- * symbols are not copied. */
+/* Returns the same graph in a new IR that has only the nodes below the outputs. Nodes are numbered in the order in which the
+ * graph's text lists them, and origins in the order of Origin.index. So graphs with the same text get equal Refs. States, entries
+ * and symbols are not copied. */
 Graph *ir_compact(const Graph *g);
 
 /* The type of a literal that is source i of an op. NONE: source i may be no literal. RESULT: the type of the result. PEER: the

@@ -58,8 +58,7 @@ typedef struct Parser {
   Ref sink;   /* kernel level: the last SINK; in a dump, the first SINK of the kernel */
   const struct PlanReader *plan; /* in a dump: reader of the statements that are not IR; NULL: the text is no dump */
   Pos *where;            /* in a dump: position of the current line, for the verifier */
-  bool scoped;           /* true: the reader is in a kernel or a program, and names that it defines end with the kernel or
-                            program */
+  bool scoped;           /* true: the reader is in a kernel or a program, and new names are valid until its end */
   VEC(uint32_t) local;   /* interned names that the current kernel or program defines */
   VEC(Ref) graph;        /* by interned name: nodes of the graph, after parse_leave_graph has hidden the names */
 } Parser;
@@ -76,7 +75,7 @@ typedef struct PlanReader {
   bool (*buffer_key)(Parser *p, Buf *b, const char *at, size_t n);
 } PlanReader;
 
-static inline int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; } /* how many of n characters messages quote */
+static inline int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; } /* how much of a name messages quote */
 static inline const char *dt_text(DType d) { return d ? dtype_info[d].text : "no value"; }
 static inline bool is_word(const char *s, size_t n, const char *w) { return strlen(w) == n && !memcmp(s, w, n); }
 static inline bool is_digit(char ch) { return ch >= '0' && ch <= '9'; }
@@ -128,7 +127,8 @@ int parse_args(Parser *p, const char *at, Op op, int64_t *v);
 /* Returns the type of the line's literals for which literal_type (ir.h) is LIT_RESULT or LIT_PEER, or DT_NONE if the line gives
  * no such type. */
 DType parse_shared_type(Parser *p, Op op);
-/* Returns operand i of the line as a node, and checks its type. A literal becomes a CONST. shared: result of parse_shared_type */
+/* Returns operand i of the line as a node; fails if the type is wrong. A literal becomes a CONST. shared: the result of
+ * parse_shared_type */
 Ref parse_operand(Parser *p, Op op, size_t i, DType shared);
 
 /* parse_leave_graph hides the names of the graph. Later lines may give these names to other nodes, such as buffers. parse_scope

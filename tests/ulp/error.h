@@ -15,8 +15,8 @@ static float as_float(uint32_t bits) { /* the float that has these bits */
 /* Returns the error of `got`. want: the exact result. Special cases:
  * - If `want` is a NaN, the error of a NaN is 0, and the error of all other floats is infinite.
  * - If `want` is 0, the error of a zero of the same sign is 0, and the error of all other floats is infinite.
- * - If `want` rounds to an infinity, the error of this infinity is 0, and the error of the greatest float of the same sign is 1. The
- *   error of all other floats is infinite.
+ * - If `want` rounds to an infinity, the error of this infinity is 0, and the error of the greatest float of the same sign is 1.
+ *   The error of all other floats is infinite.
  * - If `want` is beyond the greatest float, but rounds to the greatest float, the error of an infinity is 1.
  * Otherwise the error of NaNs and infinities is infinite. */
 static double error_in_ulp(float got, double want) {
