@@ -13,10 +13,10 @@
 #include <cpuid.h>
 
 /* Sets level[1], level[2] and level[3] to the bytes of the data cache of the first, second and third level. If the machine does
- * not report a cache, the element of its level stays unchanged, or becomes 0 or less. */
+ * not report the cache of a level, the element of this level stays unchanged, or becomes 0 or less. */
 static inline void machine_caches(int64_t level[4]) {
-  enum { DATA = 1, UNIFIED = 3 }; /* kinds of a cache */
-  const unsigned intel = 4, amd = 0x8000001d; /* CPUID leaves; both have the same format */
+  enum { DATA = 1, UNIFIED = 3 }; /* kinds of caches, as CPUID numbers them */
+  const unsigned intel = 4, amd = 0x8000001d; /* leaves of CPUID that describe caches, in one format */
   unsigned r[4] = { 0 }, leaf = intel;
   if (!__get_cpuid_count(intel, 0, &r[0], &r[1], &r[2], &r[3]) || !(r[0] & 31)) leaf = amd;
   for (unsigned i = 0; i < 16 && __get_cpuid_count(leaf, i, &r[0], &r[1], &r[2], &r[3]) && r[0] & 31; i++) {
@@ -35,7 +35,8 @@ static inline void machine_caches(int64_t level[4]) {
 static inline void machine_caches(int64_t level[4]) { (void)level; }
 #endif
 
-/* Writes the CPU's name, as the system reports it, to `name`, which has `room` bytes; "": the name is not known. */
+/* Writes the CPU's name, as the system reports it, to `name`, which has room for `room` bytes. Writes "" if the name is not
+ * known. */
 static inline void machine_cpu(char *name, size_t room) {
   char line[512];
   FILE *f = fopen("/proc/cpuinfo", "re");

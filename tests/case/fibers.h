@@ -27,7 +27,8 @@ struct ShimIndex { unsigned x, y, z; };
 static ShimIndex threadIdx, blockIdx, blockDim, gridDim;
 
 namespace shim {
-/* BLOCK: the fiber waits for the other threads of its block. WARP: the fiber waits for the other threads of its warp */
+/* BLOCK: the fiber waits at a barrier for all threads of the block. WARP: the fiber waits at a shuffle for all threads of the
+ * warp. */
 enum State { READY, BLOCK, WARP, ENDED };
 enum { MOST = 1024, STACK = 1 << 16, LANES = 32 }; /* most threads of a block; bytes of a fiber's stack; threads of a warp */
 struct Fiber {
@@ -36,12 +37,12 @@ struct Fiber {
   int line;           /* line of the barrier or shuffle at which the fiber waits */
   bool begun;         /* the fiber runs body() on its own stack */
   unsigned shuffles;  /* number of shuffles of the fiber so far */
-  uint64_t given[2];  /* the fiber's values for the last two shuffles: shuffle k is at k % 2 */
+  uint64_t given[2];  /* the values that the fiber gave to its last two shuffles; the value for shuffle number k is at k % 2 */
 };
 static Fiber fibers[MOST];
 static char *stacks;
 static jmp_buf scheduler;
-static int current, nthreads; /* current: number of the thread that runs; nthreads: threads of a block */
+static int current, nthreads; /* current: number of the thread that runs. nthreads: number of threads of a block */
 static bool fibrous;          /* the kernel has barriers or shuffles, so its threads are fibers */
 static void (*call)(void **); /* the kernel, which is called with params */
 static void **params;
@@ -58,7 +59,8 @@ static void fault(const char *what, int line) {
   if (!*why) snprintf(why, sizeof why, "%s, line %d of the kernels, block %u,%u,%u", what, line, blockIdx.x, blockIdx.y, blockIdx.z);
 }
 
-static void wait(State state, int line) { /* puts the current fiber into this state, at this line, and returns to run_block */
+/* Puts the current fiber into this state, at this line, and lets other fibers run. Returns when the fiber may go on. */
+static void wait(State state, int line) {
   Fiber &f = fibers[current];
   if (!fibrous) {
     fault("a barrier in a kernel that the shim took for one without", line);
@@ -90,8 +92,9 @@ static void resume(int i) { /* runs fiber i until it waits or has ended */
   setcontext(&c);
 }
 
-/* Whether the n threads from `first` on may go on: each thread waits in this state, or has ended, and at least one waits. Threads
- * that wait at different lines are a fault. If the state is BLOCK, threads that have ended are a fault, too. */
+/* Whether the n threads from `first` on may go on. They may if at least one thread waits in this state, and each of the others
+ * waits in this state or has ended. It is a fault if threads wait at different lines, or if the state is BLOCK and some threads
+ * have ended. */
 static bool complete(int first, int n, State state) {
   int waiting = 0, ended = 0, line = 0;
   for (int i = first; i < first + n; i++) {
@@ -129,8 +132,8 @@ static void run_block() {
     for (Fiber &f : fibers) f.begun = false;
 }
 
-/* A shuffle: gives the value `mine` of the current thread to the others of its warp. Returns the value of thread number `lane` of
- * the warp; if the warp has no such thread, returns `mine`. */
+/* A shuffle: gives the value `mine` of the current thread to the other threads of the warp. Returns the value of thread number
+ * `lane` of the warp, or `mine` if the warp has no such thread. */
 template <class T> static T exchanged(T mine, int lane, int line) {
   Fiber &f = fibers[current];
   const int me = current, warp = current / LANES * LANES;
@@ -155,8 +158,8 @@ typedef struct ShimKernel {
   size_t nparams;
   int barriers; /* 1: the kernel has barriers or shuffles */
 } ShimKernel;
-/* Runs a kernel. grid: number of blocks along x, y, z. block: number of threads of a block along x, y, z. params: addresses of
- * the kernel's parameters. Returns NULL, or a text that says what went wrong. */
+/* Runs a kernel. grid: number of blocks along x, y and z. block: number of threads of a block along x, y and z. params: addresses
+ * of the kernel's parameters. Returns NULL, or a text about the first fault. */
 static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const unsigned block[3], void **params) {
   gridDim = { grid[0], grid[1], grid[2] };
   blockDim = { block[0], block[1], block[2] };
@@ -172,8 +175,8 @@ static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const u
       }
   return *shim::why ? shim::why : NULL;
 }
-/* Defines shim_find, which returns NULL for an unknown name, and shim_launch, which calls shim_run. Arguments: a ShimKernel for
- * each kernel, by the shim's macro SHIM_KERNEL */
+/* Defines shim_find and shim_launch. shim_find returns the kernel with this name, or NULL. shim_launch calls shim_run. The
+ * arguments are a ShimKernel for each kernel, which the shim's macro SHIM_KERNEL makes. */
 #define SHIM_LIBRARY(...) \
   static const ShimKernel shim_kernels[] = { __VA_ARGS__ }; \
   extern "C" const ShimKernel *shim_find(const char *name) { \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host.h: tests the functions of a bundle for a device, on a device that runs kernels. fill.py makes the bundle's net.h. The
- * tests compare the results with the results of model.h, which computes the network on the host. */
+/* host.h: tests of the functions of a bundle for a device, with a device that really runs kernels. fill.py makes the bundle's
+ * net.h. The tests compare the device's results with the results of model.h, which computes the network on the host. */
 #include "model.h"
 #include <pthread.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fixture.h: the setup and teardown functions that give each unit test an IR of its own. *state of cmocka points to the IR. */
+/* fixture.h: functions that cmocka calls before and after each unit test, so that each test has an IR of its own. *state points
+ * to the IR. */
 #ifndef TGC_TEST_FIXTURE_H
 #define TGC_TEST_FIXTURE_H
 #include "../../compiler/ir/ir.h"
