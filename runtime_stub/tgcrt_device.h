@@ -16,8 +16,8 @@ extern "C" {
 typedef struct tgcrt_device {
   /* Names the device. A number is the device's number: the devices of all platforms are counted, from 0. Any other text is a part
    * of the device's name, in capital or small letters. If `name` is NULL or "", the environment variable NAME_DEVICE names the
-   * device in the same way; in this word, NAME is in capitals. Without such a text, the first GPU is used or, if there is no
-   * GPU, the first device. With Metal, the system's default device is used. */
+   * device in the same way; in this word, NAME is in capitals. Without such a text, OpenCL and CUDA use the first GPU or, if
+   * there is no GPU, the first device. Metal then uses the system's default device. */
   const char *name;
   /* Objects of the caller to use; NULL: NAME_open makes them.
    * - OpenCL: a cl_context, cl_device_id and cl_command_queue. The queue must run commands in order. A queue determines the
@@ -37,8 +37,8 @@ typedef struct tgcrt_device {
   void *log_arg;
   int64_t wait_ms;   /* most milliseconds that a function such as NAME_run waits for the device; 0: 60000 */
   /* 1: all launches are recorded, so that a run is one command, if the driver can do that. -1: launches are not recorded. 0: as
-   * -1 with OpenCL, as 1 with CUDA. Metal ignores this field. With OpenCL, launches of a model whose states move are never
-   * recorded. */
+   * -1 with OpenCL, as 1 with CUDA. Metal ignores this field. With OpenCL, launches are never
+   * recorded if a state has tgcrt_state.slots above 1, since the state's place changes from run to run. */
   int replay;
   int own; /* private: which of the objects NAME_open has made */
 } tgcrt_device;

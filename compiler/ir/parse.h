@@ -92,8 +92,8 @@ const char *scan_dims_of(Parser *p, Ref r);      /* the shape of r as text */
 
 void scan_characters(Parser *p);                 /* fails if the text is not UTF-8, or has control or invisible characters */
 char scan_peek(Parser *p);                       /* the next character; a newline at the end of the text */
-char scan_peek_far(Parser *p);                   /* the next character after any line ends, for texts in braces; 0 at the end of
-                                                    the text */
+char scan_peek_far(Parser *p);                   /* skips newlines and returns the next character, for texts in braces; 0 at the
+                                                    end of the text */
 bool scan_accept(Parser *p, char ch);            /* if the next character is ch, skips it and returns true */
 /* Skips ch; fails if another character is next. where: words for the message, such as "after the list" */
 void scan_expect(Parser *p, char ch, const char *where);

@@ -23,9 +23,10 @@ typedef struct Time { double warm, cold, spread; } Time;
 typedef struct Batch {
   Lab *lab;                /* the state that all batches share (tune.h) */
   const Task *task;
-  VEC(int) which;          /* the batch's candidates, by index in Task.cand; the first is the incumbent */
+  VEC(int) which;          /* the batch's candidates, by index in Task.cand. The first is the incumbent or, if `compares` is set,
+                              the reference */
   const char *stem;        /* start of the names of the batch's files */
-  bool compares;           /* the batch only compares the results of its two candidates; the first one is the reference */
+  bool compares;           /* the batch only compares the results of its two candidates */
   Child child;
   double best;             /* seconds of the fastest run so far */
   Given given;

@@ -93,8 +93,8 @@ static void resume(int i) { /* runs fiber i until it waits or has ended */
 }
 
 /* Whether the n threads from `first` on may go on. They may if at least one thread waits in this state, and each of the others
- * waits in this state or has ended. It is a fault if threads wait at different lines, or if the state is BLOCK and some threads
- * have ended. */
+ * waits in this state or has ended. It is a fault if threads wait at different lines. For the state BLOCK it is also a fault if they
+ * may go on and some threads have ended. */
 static bool complete(int first, int n, State state) {
   int waiting = 0, ended = 0, line = 0;
   for (int i = first; i < first + n; i++) {
