@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cstyle.h: shared by the files that print a function. exprs.c prints the function's expressions, cstyle.c its statements, and
- * places.c its loops over blocks and threads. */
+/* cstyle.h: shared by the files that print a function. exprs.c prints expressions, and single statements such as stores.
+ * cstyle.c prints all statements of a program in order. places.c prints loops over blocks and threads. */
 #ifndef TGC_CSTYLE_H
 #define TGC_CSTYLE_H
 #include "dialect.h"

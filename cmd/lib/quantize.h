@@ -48,7 +48,7 @@ typedef struct HeldOut {
   Texts folders;           /* paths of the held-out samples */
   size_t layers, values;   /* number of layers; number of values that can be in 8 bits */
   /* The switched model, which computes each layer both in 8 bits and in floats. Further inputs, called switches, select which of
-   * the two results is used: one switch for each layer, and one for each of these values. */
+   * the two results is used. There is a switch for each layer, and one for each value that can be in 8 bits. */
   QuantModel model;
   SampleShape shape;       /* inputs of the switched model without the switches, and its outputs */
   /* For each sample: inputs, reference outputs, outputs of the float model, and outputs of the latest measurement */

@@ -13,8 +13,8 @@ typedef struct Side {
   Stamps stamps;
   size_t stamped;          /* number of runs in the current life so far */
   Reals runs, *kernels;    /* times in ms. runs: of whole runs. kernels: for each kernel, its times in these runs */
-  Reals *of_life;          /* an element for each kernel, and a last one for whole runs: by life, the 10th percentile of
-                              the times in this life, in ms */
+  Reals *of_life;          /* an element for each kernel, then an element for whole runs. Each element has a number for
+                              each life: the 10th percentile of the times in this life, in ms */
 } Side;
 
 struct Races {             /* data that all comparisons share, and estimates of how long comparisons take */

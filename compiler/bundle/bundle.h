@@ -128,7 +128,8 @@ bool in_first_iteration(const Repeat *s, size_t kernel);
 /* The next two functions are about tables of the generated code that have a row for each kernel. If a Repeat is a loop of the
  * model, kernels of its second and later iterations have no rows. repeats_folded: returns the Repeats of `all` that are loops of
  * the model. In the result, Repeat.first is the number of a row. The caller frees the list (VEC_FREE). has_row: whether the
- * kernel has a row. If repeats is NULL, all kernels have rows. */
+ * kernel has a row. all, repeats: the result of reroll_calls. If `repeats` is NULL, each kernel
+ * has a row. */
 Repeats repeats_folded(const Plan *p, const Repeats *all);
 bool has_row(const Plan *p, const Repeats *repeats, size_t kernel);
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer); /* buffer: index into Kernel.bufs, here and below */
@@ -248,7 +249,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
 void bundle_sbom(const Rendering *r, Bundle *b); /* sbom.c: adds sbom.cdx.json */
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
 const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes" for each file of the model */
-const char *options_line(const Rendering *r);  /* manifest.c: the options that have a single value, for a comment */
+const char *options_line(const Rendering *r);  /* manifest.c: the options in manifest.json except the tunables, for a comment */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* adds all files to b, manifest.json last */
 void bundle_free(Bundle *b);
 
@@ -353,7 +354,8 @@ const char *text_assign(Ctx *c, const Graph *g, const char **in, const char **ou
 /* ---- entry_functions.c: functions that run one entry ---- */
 /* Function for WordSet.row. It has the list "entry", with a row for each entry, and the lists of value_row. */
 const Word *bundle_row(const Rendering *r, const char *list, size_t n, size_t i);
-const char *entries_promise(const Rendering *r); /* the part of the text behind Rendering.interface about entries */
+const char *entries_promise(const Rendering *r); /* Rendering.interface is the digest of a text. Returns the part
+                                                    of this text that is about entries; "" if there are none */
 /* Finds the kernels of the entry with number `entry`: kernels *first to *end - 1 */
 void entry_kernels(const Plan *p, size_t entry, size_t *first, size_t *end);
 

@@ -24,7 +24,7 @@ enum { /* a constant for each value. The macro rate() uses it, so rate() compile
   RATE_VALUES
 };
 
-typedef struct Rates { double at[RATE_COUNT][CALLER_COUNT]; } Rates; /* 0: the caller has no value of the rate */
+typedef struct Rates { double at[RATE_COUNT][CALLER_COUNT]; } Rates; /* 0 if the caller has no value of the rate */
 
 typedef struct RateInfo { const char *name, *unit, *gloss; } RateInfo;
 typedef struct RateValue { Rate rate; Caller caller; double value; const char *source; } RateValue;
@@ -41,8 +41,8 @@ bool rate_asked(Rate r, Caller by);                  /* whether the caller has a
 double rate_for(const Target *t, Rate r, Caller by); /* the value; rate_asked must be true */
 
 /* ---- cpu_rates.c ---- */
-/* A copy of t with the facts f, and with rates that follow from these facts. If a rate of `set` differs from rates_default, the
- * user has set it. The copy has such rates as in `set`. */
+/* A copy of t with the facts f, and with rates that follow from these facts. If rates of `set` differ from rates_default, the
+ * user has set them. The copy takes these rates from `set`. */
 const Target *target_for_cpu(Arena *a, const Target *t, const struct CpuFacts *f, const Rates *set);
 
 /* ---- op_cost.c: the time of an op ---- */

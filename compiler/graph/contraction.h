@@ -13,7 +13,7 @@ typedef struct CRange {    /* an axis of the REDUCE's operand with an extent abo
   bool in[2];              /* in[f]: factor f depends on the range */
 } CRange;
 
-/* An axis of a factor's base over which a window slides. The index along this axis is
+/* An axis of a factor's base (Contraction.base) over which a window slides. The index along this axis is
  * begin + range[out] * stride + range[tap] * dilation. Range `out` is an axis of the result, and range `tap` is summed. */
 typedef struct CWindow {
   int factor, axis;        /* number of the factor, 0 or 1; number of the axis of Contraction.base[factor] */

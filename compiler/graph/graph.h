@@ -60,8 +60,8 @@ Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
 void graph_loops(Graph *g, const Target *t, bool fixed);
 /* Each pass below returns whether it changed the graph. */
 bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values become integer sums */
-/* Rewrites the graph by a table of rules. All rules but that of power.c are exact. merge: also uses the rules of scale.c, which
- * change roundings */
+/* Rewrites the graph by a table of rules. The rule of power.c may change roundings. merge: also uses the rules of scale.c, which
+ * change roundings. All other rules are exact */
 bool graph_simplify(Graph *g, bool merge);
 /* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded to f16 or bf16, as the IR
  * defines. Otherwise values between ops stay unrounded. dev: the device of the target; NULL if the target is a CPU. Factors of
