@@ -180,7 +180,7 @@ TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "the 
 
 /* ---- predicted times ---- */
 TUNABLE(double, predict_exposed, 0.1, 0, 1, "part", "share of the shorter of memory and arithmetic that the longer does not hide; 0.1 gave the least error of predicted times on Zen 5")
-TUNABLE(double, predict_exposed_far, 0.4, 0, 1, "part", "as predict_exposed, for data from beyond the second level that was not prefetched; 1 by 1 convolutions lose this on Zen 5")
+TUNABLE(double, predict_exposed_far, 0.4, 0, 1, "part", "as predict_exposed, for data from beyond the second level that was not prefetched; fitted to 1 by 1 convolutions on Zen 5")
 TUNABLE(double, predict_l1, 0.8, 0, 1, "part", "share of the first-level cache in which data stays until it is read again")
 TUNABLE(double, predict_l2, 0.8, 0, 1, "part", "as predict_l1, for the second level")
 TUNABLE(double, predict_l3, 0.7, 0, 1, "part", "as predict_l1, for the third level, which other cores use, too")
@@ -191,7 +191,7 @@ TUNABLE(double, predict_library, 40, 0, 10000, "instructions", "cost of a functi
 TUNABLE(double, bench_block, 0.03, 0.001, 10, "seconds", "time of one competitor before the next has its turn")
 TUNABLE(double, bench_window, 0.5, 0.01, 100, "seconds", "window in which the load by other processes is judged")
 TUNABLE(double, bench_disturbed, 0.1, 0, 1000, "CPUs", "a window with more load by other processes is repeated")
-TUNABLE(int, bench_repeats, 6, 0, 1000, "windows", "most repetitions of disturbed windows in one measurement; further ones count at once")
+TUNABLE(int, bench_repeats, 6, 0, 1000, "windows", "most repetitions of disturbed windows in one measurement; then disturbed windows count as they are")
 TUNABLE(int, bench_runs_least, 10, 1, 1000000, "runs", "fewest runs of a competitor, however long they take")
 /* clang-format on */
 #undef TUNABLE
