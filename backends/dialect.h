@@ -13,7 +13,7 @@
  *   $M(sqrt)  the name of the function sqrt of math.h for the type: sqrtf for floats
  *   $(i64)    the dialect's name of the IR's type i64
  * All forms except those of helpers may also have these words:
- *   $0 $1 $2  operands 0, 1 and 2, in parentheses where necessary           $a $b $c  the same operands without parentheses
+ *   $0 $1 $2  operands 0, 1 and 2, in parentheses where necessary           $a $b $c  the same without outer parentheses
  *   $t        the type of operand 0     $s  this type in names of helpers
  *   $k $x     a number in decimal, and the same number in hexadecimal; the field says which number it is
  *   $d        the letter of dimension $k of a launch: x, y or z
@@ -49,7 +49,7 @@ typedef struct Dialect {
    * overlap this one. In `parameter`, $a is the number of buffers whose parameters come before */
   const char *parameter, *pointer;
   const char *places;      /* further parameters, after those of the buffers; `block` and `thread` read them. NULL: none */
-  const char *block, *thread; /* expressions: the number of this block in dimension $k, and of this thread in its block */
+  const char *block, *thread; /* expressions: number of this block, and of this thread in its block, in dimension $k */
   const char *shared;      /* storage class of shared memory */
   const char *aligned;     /* words after the declaration of a shared array, which align the array for any vector; NULL: none */
   /* Lines that ask the dialect's compiler to unroll a loop. They stand before innermost loops that access shared memory.
@@ -78,7 +78,7 @@ typedef struct Dialect {
   const char *pick[2];     /* a shuffle of vectors $a and $b: the texts before and after the numbers of the lanes. If pick[0] is
                               NULL, `list` is used */
   /* ---- statements that are hints; NULL: none ---- */
-  const char *fence;       /* at the end of each iteration of some reductions: the C compiler must load operands again */
+  const char *fence;       /* at the end of each iteration of some reductions: makes the C compiler load operands again */
   const char *keep;        /* asks the C compiler to load vector $0 once and keep it in a register */
   const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the first-level cache, 2 for the second-level one */
   /* ---- helpers, as texts in the format of parts.h. All dialects also have the helpers of scalars.c.in ---- */

@@ -682,7 +682,7 @@ Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t
 typedef struct Layer {                                    /* one kernel */
   int64_t flops, read, written;                           /* arithmetic operations; bytes read and written */
   const char *schedule;
-  const char *const *nodes;                               /* "node 17 'conv1' (Conv, opset 11)" */
+  const char *const *nodes;                               /* texts such as "node 17 'conv1' (Conv, opset 11)" */
   size_t nnodes, launches;                                /* launches: on a device, number of launches */
 } Layer;
 /* loops: a loop of the model runs some of the kernels several times; layers_of_plan does not set `loops` */

@@ -128,7 +128,8 @@ int tgcrt_state_get(const tgcrt_state *t, size_t n, const unsigned char *s, size
 int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, const void *value);
 
 /* Maps a regular file into memory, and sets *data to the address of the file's contents. The address is valid until tgcrt_unmap.
- * Returns TGCRT_FILE if the file does not have exactly `bytes` bytes. Except on Windows, a symbolic link is refused, too. */
+ * Returns TGCRT_FILE if the file does not have exactly `bytes` bytes. If `bytes` is 0, the size is not checked, and *data becomes
+ * null. Except on Windows, a symbolic link is refused, too. */
 #ifndef TGCRT_FREESTANDING
 int tgcrt_map(const char *path, size_t bytes, const void **data);
 /* Like tgcrt_map, but looks for the file in the folder of the running program, and then in the current folder. An absolute path

@@ -80,9 +80,9 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
 }
 
 /* An extent that follows from another extent, such as the extent of a convolution's output. If extent number `of` is x, the
- * result is (x * times + plus) / over, but at least 0 and at most `most`. The first numbers of extents stand for the sizes that
- * the caller sets; these sizes have no tgcrt_extent. If `by` is not 0, the caller of tgcrt_extent_of multiplies the result by
- * extent number by - 1. */
+ * result is (x * times + plus) / over, but at least 0 and at most `most`. The first extents are the sizes that the caller sets;
+ * these sizes have no tgcrt_extent. If `by` is not 0, the caller of tgcrt_extent_of multiplies the result by the extent with the
+ * number by - 1. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {

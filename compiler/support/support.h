@@ -83,7 +83,7 @@ const char *did_you_mean(Arena *a, const char *word, const char *const *names, s
 size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses SIZE_MAX bytes */
 bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* false on overflow; the same for i64_add */
 bool i64_add(int64_t a, int64_t b, int64_t *out);
-int64_t i64_gcd(int64_t a, int64_t b);                 /* greatest common divisor; 0 if a and b are 0. It must be below 2^63 */
+int64_t i64_gcd(int64_t a, int64_t b);                 /* greatest common divisor; 0 if a and b are 0. Excluded: 2^63 */
 static inline int64_t i64_floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); } /* m > 0 */
 
 /* ---- the context of one compilation ---- */
@@ -127,7 +127,7 @@ struct Ctx {
   bool records;         /* messages are lines of JSON (docs/schema/message.schema.json) */
   FILE *err;            /* diagnostics go here: stderr, unless a test redirects them */
   /* Receives warnings and errors; must not call fail(). If `say` is set, notes are dropped. If `records` is true, warnings and
-   * errors go to err nevertheless. NULL: all messages go to err */
+   * errors go to err instead. NULL: all messages go to err */
   void (*say)(void *arg, bool warning, Pos at, const char *text);
   void *say_arg;
   bool copies;          /* files are copied, not mapped: no handler of SIGBUS is installed */

@@ -69,8 +69,8 @@ const Target *target_find(Arena *a, const char *text, const char **why);
  * leaves *isa unchanged if tgc does not know the triple. */
 Arch triple_arch(const char *triple, const char **isa);
 /* target_tuned, target_in_order and target_flushing return a changed copy of t in arena `a`. target_tuned sets triple and cpu.
- * triple NULL: t's triple stays; cpu NULL: any CPU. target_in_order sets in_order, and changes cflags so
- * that the C compiler does not fuse multiply-adds. target_flushing sets flushes. */
+ * triple NULL: t's triple stays; cpu NULL: any CPU. target_in_order sets in_order, and changes cflags so that the C compiler does
+ * not fuse multiply-adds. target_flushing sets flushes. */
 const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu);
 const Target *target_in_order(Arena *a, const Target *t);
 const Target *target_flushing(Arena *a, const Target *t);
@@ -93,8 +93,8 @@ DType target_count(const Target *t);                  /* the type of chunk numbe
 /* Whether t has an instruction that rounds a scalar of type `from` to the nearest i32, for a conversion to type `to`. `to` is i32
  * or a narrower integer; for a narrower integer, code saturates the i32. */
 bool target_rounds_to_int(const Target *t, DType from, DType to);
-/* Whether t has an instruction that rounds this number of floats to i32. The C backend then has a helper
- * `pack`, which rounds floats to bytes. */
+/* Whether t has an instruction that rounds this number of floats to i32. The C backend then has a helper `pack`, which rounds
+ * floats to bytes. */
 bool target_packs(const Target *t, int lanes);
 /* Whether t has an instruction that multiplies words (16 bits) and adds the products of two neighbours. lanes: number of sums,
  * which are i32 */
@@ -113,7 +113,8 @@ const Target *device_with(Arena *a, const Target *row, uint32_t set);
 /* Whether code converts halves by instructions of a device. Since these instructions may flush denormals, the result is false if
  * t->flushes is false. For a device, false means that code converts halves by integer arithmetic. */
 bool target_converts_halves(const Target *t);
-/* Whether the CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: of any number of lanes */
+/* Whether the CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: whether there is such a number of
+ * lanes */
 bool target_sums_halves(const Target *t, int lanes);
 bool target_has_threads(const Target *t);             /* whether t is a device that runs a program in many threads */
 void device_facts(const Device *d, Sb *o);            /* the device's part of target_facts */
