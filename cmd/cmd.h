@@ -180,8 +180,8 @@ bool terminal_has_progress(const Options *o);             /* whether stderr can 
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
 
 /* ---- progress.c ---- */
-/* Begins work in this process. After one second, the progress line shows the text `what`, and how far the work is according to
- * c->progress. After a failure, work_end need not be called: the next work_begin, or the end of the program, calls work_end. */
+/* Begins work in this process. After one second, the progress line shows the text `what`, and the progress that c->progress
+ * reports. After a failure, work_end need not be called: the next work_begin, or the end of the program, calls work_end. */
 void work_begin(Ctx *c, const Options *o, const char *what);
 void work_end(Ctx *c);
 
@@ -224,8 +224,8 @@ void machine_prepare(Ctx *c, const Options *o);
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
 typedef struct Interface Interface;
-/* The target of a compilation. Its machine is that of the first option in this list that is given: --isa, --machine, --target,
- * --emit=wasm. If none is given, the backend chooses the machine. If the backend does not, the machine is DEFAULT_ISA. */
+/* The target of a compilation. The machine comes from the first of these options that is given: --isa, --machine, --target,
+ * --emit=wasm. If none is given, the machine is that of the backend, or DEFAULT_ISA if the backend has none. */
 const Target *target_of(Ctx *c, const Options *o);
 /* Returns the first backend that makes the form of code that --emit names. Without --emit, returns the backend that --backend
  * names; without --backend, returns the first backend. Sets *emit to the form of code. Returns NULL if no backend is found. */
@@ -361,8 +361,8 @@ void error_print(const Plan *p, const OutputError *e);  /* the same for all outp
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);                             /* the graph as a JSON report has it; the caller releases it */
 void print_interface(Ctx *c, const Options *o, const Graph *g); /* inputs, outputs and states, on stdout */
-/* Prints the text of --explain. kernels: the manifest's list of kernels. It has the registers and the local memory of compiled
- * functions, which are printed too; NULL: they are not printed */
+/* Prints the text of --explain. kernels: the manifest's list of kernels, from which the registers and the local memory of compiled
+ * functions are printed, too; NULL: these are not printed */
 void print_kernels(const Options *o, const Plan *p, const json_t *kernels);
 
 /* ---- data.c: tensors from and to files; the data of tensors live in c->model ---- */
@@ -412,7 +412,7 @@ json_t *tensor_json(const char *name, const Tensor *t);   /* the same for a JSON
 /* Adds the folders test_data_set_0, test_data_set_1, ... in the folder --data to `sets`, in the order of their numbers. If there
  * are none, adds the value of --data itself, or NULL if --data is not given. */
 void find_sets(Ctx *c, const Options *o, Texts *sets);
-/* Fills in a feed with the shapes of a bundle's inputs, without data, so that load_graph can set dynamic dimensions by them. */
+/* Fills in a feed with the shapes of a bundle's inputs, without data. load_graph sets dynamic dimensions by these shapes. */
 void feed_shapes(const Interface *f, Feed *feed);
 const char *ort_script(Ctx *c, const char *name);         /* text of the script `name` in cmd/probe, for python -c */
 const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions, as these scripts read them: "f32:1,3" */
