@@ -361,8 +361,8 @@ void error_print(const Plan *p, const OutputError *e);  /* the same for all outp
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);                             /* the graph as a JSON report has it; the caller releases it */
 void print_interface(Ctx *c, const Options *o, const Graph *g); /* inputs, outputs and states, on stdout */
-/* Prints the text of --explain. kernels: the manifest's list of kernels, from which the registers and the local memory of compiled
- * functions are printed, too; NULL: these are not printed */
+/* Prints the text of --explain. kernels: the manifest's list of kernels, from which the registers and the local memory of
+ * compiled functions are printed, too; NULL: these are not printed */
 void print_kernels(const Options *o, const Plan *p, const json_t *kernels);
 
 /* ---- data.c: tensors from and to files; the data of tensors live in c->model ---- */
