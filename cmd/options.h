@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* options.h: a row for every verb and every option. The parser, the help, the man page and the completions of shells are made
- * from these rows. A file that uses rows first defines one or several of the macros VERB, GROUP and OPTION. Then it includes
- * options.h.
+ * from these rows. A file that uses rows first defines one or several of the macros VERB, GROUP and OPTION. Then the
+ * file includes options.h.
  *
- * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile; t tune, q quantize,
- * w report, a audit, x diff, d devices, o ops, s completions. A star stands for all verbs. A capital letter says that the verb
- * takes the option for a bundle, too. If an option means something else to another verb, the option has a second row for that
- * verb.
+ * In the row of an option, `verbs` has a letter for each verb that takes the option. The letters are: c compile, r run, v verify,
+ * i inspect, k check, b bench, p profile; t tune, q quantize, w report, a audit, x diff, d devices, o ops, s completions. A star
+ * stands for all verbs. A capital letter says that the verb takes the option for a bundle, too. If an option means something else
+ * to another verb, the option has a second row for that verb.
  *
- * The field is the member of struct Options (cmd.h) that holds the option's value. The kind says which value the option takes:
+ * `field` is the member of struct Options (cmd.h) that holds the option's value. `kind` says which value the option takes:
  * - FLAG: none
  * - TEXT: a text; if the option is repeated, the last value counts
  * - LIST: a text; if the option is repeated, all values count
