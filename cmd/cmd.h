@@ -207,7 +207,7 @@ typedef struct Floor {
   double multiply_adds, bytes; /* multiply_adds: number of products; bytes: of weights, inputs and states */
 } Floor;
 /* The least time of a run of p. threads: number of threads that share the run; run: the sizes of the run. Returns NULL for a
- * device, for a run without work, and if the facts of the CPU are not known. Also returns NULL if a size is neither 0 nor the
+ * device, for a run without work, and if the facts of the CPU are not known. Also returns NULL if a size is less than the
  * greatest of its range. */
 const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, const int64_t *run);
 

@@ -186,8 +186,8 @@ void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* writes and calls fsync(). Returns 0, or -1 and sets errno */
 int file_write_briefly(const char *path, const void *p, size_t n); /* the same without fsync(), for files of a scratch folder */
 void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
-/* Fails if path is a folder, or if no file can be made in the folder of path. Writes nothing. To be called before long work, if
- * file_replace will write the file after the work. */
+/* Fails if path is a folder, a device that cannot be written, or a file whose folder cannot be written. Writes nothing. To be
+ * called before long work, if file_replace will write the file after the work. */
 void file_expect(Ctx *c, const char *path);
 void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* as file_put, but an old file stays until the new file is
                                                                          complete; a device is written directly */
