@@ -31,8 +31,8 @@ extern const DTypeInfo dtype_info[DT_COUNT];
 DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
 DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
 
-/* ONNX_STRING is the number of strings in TensorProto.DataType of ONNX. In the IR, a tensor of strings has one more axis, for the
- * bytes of a string. Each byte is an element. A string ends at its first zero byte, or at the end of this axis. */
+/* ONNX_STRING is the number of the type `string` in TensorProto.DataType of ONNX. In the IR, a tensor of strings has one more
+ * axis, for the bytes of a string. Each byte is an element. A string ends at its first zero byte, or at the end of this axis. */
 enum { ONNX_STRING = 8 };
 /* A type of ONNX that DType lacks (small_types.c). A byte of a string is an element of the SmallType ONNX_STRING. */
 typedef struct SmallType {
@@ -247,7 +247,7 @@ typedef struct IR {
                               rows */
   uint32_t origin;         /* origin of nodes made from now on */
   Pos building;            /* node of the model that a front end is building; .node NULL: none */
-  int64_t next_range;      /* number that the next RANGE gets, or another op with an id, such as ACC */
+  int64_t next_range;      /* the next free number for a RANGE, or for another op with an id, such as ACC */
   bool half_steps;         /* a sum of products of halves is rounded to a half after each addition, as on the target. The products
                               are exact (half_sums.c) */
   bool in_loop;            /* a front end is building the body of a loop */
@@ -294,7 +294,7 @@ static inline Ref operand_if_any(const Node *x, Op op, int i) {
 #include "accessors.h"
 
 /* The accessors below are for nodes that may have one of several ops. */
-/* It is a BUG if x has no operand i with this name. The only operand of a node may also be called "data". name NULL: it is a
+/* It is a BUG if x has no operand i with this name. If x has only one operand, the name "data" is right, too. name NULL: it is a
  * BUG if x does not have exactly two operands, or if the operands have names in ops.h. */
 void check_operand(const Node *x, int i, const char *name);
 static inline Ref operand_named(const Node *x, int i, const char *name) {
@@ -563,8 +563,8 @@ static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) 
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
 const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula with names of symbols: "(n+1)/2" */
 /* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns an array that
- * maps each row of IR.extents to the row's number in this table, or to 0 if the table lacks the row. Sets *count to the number of
- * rows after the symbols. */
+ * maps each row of IR.extents to the row's number in this table, counted from 0. Rows that the table lacks are mapped to 0, too.
+ * Sets *count to the number of rows after the symbols. */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
 /* Sets *least and *most to bounds of the index r in a run, and returns true. Returns false if no bounds are known. A size of 0
  * in `run` stands for all sizes of the symbol. iota: only the first `iota` elements of each IOTA below r count; 0: all elements
@@ -616,8 +616,8 @@ Ref ix_subst(IR *ir, Ref a, int n, const Ref *from, const Ref *to);
 /* ---- views (view.c): movement whose result has only elements of its source ---- */
 bool op_is_movement(Op op);                    /* whether op makes a view: any movement but PAD and CAT */
 Ref view_base(const IR *ir, Ref r);            /* the first node from r downwards that is no view */
-/* Returns r, rebuilt with `other` in place of `base`. base is r, the first source of r, the first source of this source, and so
- * on. */
+/* Returns r, rebuilt with `other` in place of `base`. base must be r itself, or a node that is reached from r by going from nodes
+ * to their first sources. */
 Ref view_over(IR *ir, Ref r, Ref base, Ref other);
 /* The element of `view` with the indices idx is an element of the view's source. Sets at to the indices of the element in the
  * source. */

@@ -31,7 +31,8 @@ void put_list(Sb *out, const int64_t *v, int n); /* writes the n integers as a l
 /* Writes the first line of a text. level: "graph", "kernel", "program" or "plan". name: name of the graph; NULL or "": none */
 void print_header(const char *level, const char *name, Sb *out);
 /* Writes all lines of a graph, without the header. Appends the bytes of long weights to blob. blobname: file name of the blob.
- * blob NULL: the text has the elements of all weights. Later lines, as of kernels in a dump, may use the names of nodes. */
+ * blob NULL: the text has the elements of all weights. Lines that follow, such as the kernels of a dump, may use the names of the
+ * graph's nodes. */
 void print_graph(Printer *p, const Graph *g, Sb *blob, const char *blobname);
 /* Writes the line of a weight, without the line end. number: the number in the weight's name. blob, blobname: as in
  * print_graph */
@@ -39,7 +40,8 @@ void print_weight(Printer *p, uint32_t number, const Tensor *t, Sb *blob, const 
 /* Writes the line of buffer `id`, without the line end. slot: the number to write as the slot, in place of Buf.slot */
 void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot);
 /* print_kernel writes lines for the n roots and the nodes below them. print_program writes lines for the n nodes of the list.
- * Before these lines, both functions write the lines of buffers; if p->table is true, the caller must have done this. */
+ * If p->table is false, both functions write the lines of buffers first. If p->table is true, the caller must have written the
+ * lines of buffers already. */
 void print_kernel(Printer *p, const Ref *roots, size_t n);
 void print_program(Printer *p, const Ref *list, size_t n);
 void print_end(Printer *p);                            /* ends a kernel or a program, so that the next one may use its names */

@@ -114,8 +114,8 @@ void device_pass_on(const char *line); /* tells the tuner and ends this process 
                                           does not answer any more */
 void device_ask(const Batch *b);   /* tells the tuner and ends this process if the device does not answer any more */
 void *device_compare_open(Batch *b); /* returns a session for comparing two candidates; it ends with the process */
-/* Runs a kernel on random inputs. session: the result of device_compare_open. For each buffer i that kernel 0 writes, copies the
- * contents to mem[i]. seed, hard: as in fill */
+/* Runs a kernel on random inputs. session: the result of device_compare_open. Kernel 0 is the reference's. For each buffer i that
+ * kernel 0 writes, sets mem[i] to a new copy of the contents after this run. seed, hard: as in fill */
 void device_outputs(Batch *b, void *session, int kernel, int seed, bool hard, void **mem);
 
 /* ---- candidate_images.c ---- */

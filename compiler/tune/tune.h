@@ -67,8 +67,8 @@ const char *device_missing(Ctx *c, const Backend *b, const char *device); /* ret
 /* Returns the place for decisions. The text of the result is the text of p, then `wanted`: the target and the options in words.
  * Keys of decisions do not depend on the target and the options, so the place must. */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
-/* Returns the place for times with the data in a state. The text of the result is the text of p, then `state`
- * (CacheState.text). */
+/* Returns the place for times that are measured with the data in a cache state. The text of the result is the text of p, then
+ * `state` (CacheState.text). */
 Place place_with(Ctx *c, const Place *p, const char *state);
 const char *cpu_identity(Arena *a);                  /* this CPU in words: name, features and sizes of caches; the text is in a */
 
@@ -316,7 +316,8 @@ typedef struct Goal {       /* the search for the schedule of one nest */
   char key[65];
   int count;               /* number of times that a run of the model runs the nest */
   CacheState state;        /* where the nest's data are in a run of the model */
-  Place place, screened_place; /* places in the store of `trials` and of `screened`. Their texts include the text of `state` */
+  Place place, screened_place; /* the places under which the store keeps `trials` and `screened`. If Tuner.stateful is set,
+                              their texts include the text of `state` */
   size_t ignored;          /* number of trials of the nest that the search ignores, because their place has no state. An older tgc
                               has stored them */
   Trials trials;           /* with times of the compiler's code */

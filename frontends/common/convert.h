@@ -27,8 +27,9 @@ typedef struct Spec {      /* a parsed option --convert */
   Numbers mean, std, size, fill, axis, k, threshold, high, scale, zero; /* the keys with these names */
 } Spec;
 
-/* Builds the conversion for the model's input or output v in the empty graph g, with the inputs of g. Returns the converted
- * value, and the caller makes this value the output of g. Returns 0 if the function has added the outputs of g itself. */
+/* Builds the conversion for the model's input or output v. g: an empty graph, to which the function adds inputs and nodes.
+ * Returns the converted value, and the caller makes this value the output of g. Returns 0 if the function has added the outputs
+ * of g itself. */
 typedef Ref ConvertFn(const Spec *s, Graph *g, const GIO *v);
 struct Form {
   const char *name;

@@ -84,9 +84,10 @@ typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes; /* n values */
 
-/* A ragged result has a fixed number of entries along axis 0. Only the first of these entries are valid. The number of valid
- * entries depends on the data of the run. name: the result's name. there: a bool for each entry, true if the entry is valid.
- * total: i64 of rank 0, the number of entries that the data give. room: most entries of a bundle's output. */
+/* A ragged result has a fixed number of entries along axis 0. The valid entries come first, and the others are not valid. The
+ * number of valid entries depends on the data of the run. name: the result's name. there: a bool for each entry, true if the
+ * entry is valid. total: i64 of rank 0, the number of entries that the data give. room: most entries that the result may have as
+ * an output of a bundle. */
 typedef struct Count { const char *name; Ref there, total; int64_t room; } Count;
 typedef struct Ragged {
   int64_t most;         /* number of entries of a ragged result in the graph: the value of --capacity, but at least 2; 0:
@@ -280,7 +281,8 @@ bool build_strings(Build *b);
 
 /* ---- numeral_ops.c ---- */
 Ref text_of_numbers(Build *b, Ref x);           /* integers, bools or floats as strings */
-Ref numbers_of_text(Build *b, Ref x, DType d);  /* strings as numbers. Other strings count as indices out of range */
+Ref numbers_of_text(Build *b, Ref x, DType d);  /* strings as numbers. A run reports an index out of range if a string
+                                                   does not begin with a number */
 
 /* ---- move_ops.c: pieces that other builders use ---- */
 static inline Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) { return g_take(b->ir, x, axis, index, n); }
@@ -300,7 +302,7 @@ Ref wrap_index(Build *b, Ref index, int64_t extent);
  * axis. Elsewhere, the result is the element of `old`. `at` is i64; `old` may have rank 0. */
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
 size_t wrong_noted(const Build *b);             /* number of values in Build.wrong */
-/* Values number `from` to `to` - 1 of Build.wrong only count from now on if the bool `cond` equals `value`. */
+/* From now on, values number `from` to `to` - 1 of Build.wrong count only if the bool `cond` equals `value`. */
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);
 
 /* ---- capacity_ops.c: operators with a result whose size depends on data. In the graph, this result has Ragged.most rows ---- */
