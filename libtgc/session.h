@@ -23,7 +23,7 @@ struct tgc {
   /* ---- from tgc_load ---- */
   Resumed *from;           /* the dump, if the model is one; else NULL */
   const Target *target;
-  Feed feed;               /* data of the options input and data */
+  Feed feed;               /* the tensors in the files that the options `input` and `data` name */
   Graph *g;
   /* ---- from session_sample ---- */
   Sample sample;           /* inputs, and the exact outputs for them */

@@ -7,10 +7,10 @@
  * nothing, and installs no signal handler.
  *
  * Functions of type int return a status, unless their comments say otherwise. A status is TGC_OK or another number of the list
- * below. Before a function returns a failure, it passes at least one error message to the function that tgc_listen has set.
- * TGC_FAILED may come without a message: the report of tgc_verify says which outputs differ. A tgc may be used again after a
- * failure, except after TGC_BUG and after a lack of memory. After these two, call tgc_free, which may leave some memory
- * allocated.
+ * below. Before a function returns a failure other than TGC_FAILED, it passes at least one error message to the function that
+ * tgc_listen has set. TGC_FAILED may come without a message: the report of tgc_verify says which outputs differ. A tgc may be
+ * used again after a failure, except after TGC_BUG and after a lack of memory. After these two, call tgc_free, which may leave
+ * some memory allocated.
  *
  * All texts end with a zero byte. They are UTF-8, except that names in a model may be other bytes. A pointer that a function
  * returns or fills in belongs to the tgc. The pointer is valid until tgc_free, unless the function's comment names an earlier

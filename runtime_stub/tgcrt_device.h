@@ -149,8 +149,9 @@ int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void 
 int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms);
 int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
-/* Runs only n launches in order, from launch `first` on. The launches read the values that the device's memory already holds: no
- * input is copied, and no state moves. With OpenCL and CUDA, a launch's time includes the pause after the launch before it. */
+/* Runs only n launches in order, from launch `first` on. nanoseconds[i] gets the time of launch first + i. The launches read the
+ * values that the device's memory already holds: no input is copied, and no state moves. With OpenCL and CUDA, a launch's time
+ * includes the pause after the launch before it. */
 int tgcrt_opencl_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
 int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or it failed */
 int tgcrt_opencl_state_reset(const tgcrt_net *net, void *m);

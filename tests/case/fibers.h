@@ -176,7 +176,8 @@ static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const u
   return *shim::why ? shim::why : NULL;
 }
 /* Defines shim_find and shim_launch. shim_find returns the kernel with this name, or NULL. shim_launch calls shim_run. The
- * arguments are a ShimKernel for each kernel, which the shim's macro SHIM_KERNEL makes. */
+ * arguments of SHIM_LIBRARY are initialisers of ShimKernels, one for each kernel. The shim's macro SHIM_KERNEL makes an
+ * initialiser. */
 #define SHIM_LIBRARY(...) \
   static const ShimKernel shim_kernels[] = { __VA_ARGS__ }; \
   extern "C" const ShimKernel *shim_find(const char *name) { \

@@ -33,7 +33,7 @@ static const tgcrt_device *asked(void) { /* the device to open, with a log and a
 }
 
 /* ---- one call fails ---- */
-static const char *step; /* the last step of the scenario: end of the name of the function that was called, such as "init" */
+static const char *step; /* name of the current step of the scenario, such as "init" for net_init, or "get" for net_state_get */
 static int after;        /* the status of another run, which the scenario makes after a failure */
 
 /* Calls all functions of the bundle, one after another, until a call fails. queue: the caller's queue; NULL: none. Returns the
@@ -145,7 +145,7 @@ static void each_call(void *queue, int live, const Row *rows, const int32_t erro
   printf("%d calls\n", calls);
 }
 
-static int opened(const char *name) { /* opens the device of this name, makes a run and closes it; returns the status */
+static int opened(const char *name) { /* opens the device of this name, makes a run, and closes the context; returns the status */
   tgcrt_device d = *asked();
   int status;
   model_prepare(&m);

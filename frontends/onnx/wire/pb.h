@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pb.h: internal to wire/, the half of the ONNX front end that reads files: protobuf messages and their memory. Here, a message
- * is a protobuf message, such as a node. A text for the user is called a message to the user. */
+/* pb.h: reads protobuf messages. This header is internal to wire/, the half of the ONNX front end that reads files. Here, a
+ * message is a protobuf message, such as a node. A text for the user is called a message to the user. */
 #ifndef TGC_ONNX_PB_H
 #define TGC_ONNX_PB_H
 #include "../../common/external.h"

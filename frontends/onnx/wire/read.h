@@ -28,8 +28,8 @@ void push_bodies(Bodies *to, const NodeProto *n); /* pushes the bodies of a node
 /* ---- functions.c: model-local functions ---- */
 
 typedef struct Size {      /* size of a list of nodes after functions are inlined */
-  int64_t flat, total;     /* flat: number of nodes without nodes in bodies. total: number of all nodes. INT64_MAX: this many
-                              or more */
+  int64_t flat, total;     /* flat: number of nodes outside of bodies. total: number of all nodes. INT64_MAX: this many or
+                              more */
   uint32_t depth;          /* greatest depth of nested calls */
 } Size;
 
@@ -40,7 +40,7 @@ typedef struct Function {
   Imports imports;
   AttrProto **defaults;    /* default values of the function's attributes */
   size_t ndefaults;
-  uint32_t next;           /* 1 + the index of the next function with this name; 0: there is none */
+  uint32_t next;           /* 1 + the index of the previous function with this name; 0: there is none */
   uint32_t *order;         /* indices of the function's nodes in topological order; NULL until the first call is inlined */
   Size size;               /* size of the nodes that replace a call. Size.depth includes this call */
 } Function;
@@ -51,7 +51,7 @@ typedef struct Functions {
   Function *p;
   uint32_t n;
   VEC(uint32_t) named;     /* by interned name: 1 + the index of the last function with this name; Function.next leads to the
-                              other ones. 0: there is none */
+                              earlier ones. 0: there is none */
   Bodies bodies;           /* for internal use by functions.c */
 } Functions;
 
