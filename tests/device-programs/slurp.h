@@ -5,7 +5,7 @@
 #include "../../compiler/support/support.h"
 #include <stdio.h>
 
-/* The text of the file at path. It lies in the arena and ends with a NUL. NULL: the file cannot be opened */
+/* The text of the file at path. The text lies in the arena and ends with a NUL. NULL: the file cannot be opened */
 static inline char *slurp(Arena *a, const char *path) {
   FILE *in = fopen(path, "r");
   Sb text = { 0 };
