@@ -12,7 +12,7 @@
  *   $N  the number of lanes             $P  2 * $N      $Q  4 * $N          $L  the numbers of the lanes: 0, 1, ...
  *   $M(sqrt)  the name of the function sqrt of math.h for the type: sqrtf for floats
  *   $(i64)    the dialect's name of the IR's type i64
- * All forms except those of helpers may also have these words:
+ * The text of a helper has no other words than these. The forms in the fields of the table may also have the following words:
  *   $0 $1 $2  operands 0, 1 and 2, in parentheses where necessary           $a $b $c  the same without outer parentheses
  *   $t        the type of operand 0     $s  this type in names of helpers
  *   $k $x     a number in decimal, and the same number in hexadecimal; the field says which number it is
@@ -91,8 +91,8 @@ typedef struct Dialect {
 const char *dialect_type(const Dialect *l, DType d, int lanes, char buf[32]);
 /* Returns the text for this type in names of helpers, such as "f32" or "f32x8". The text lies in buf. */
 const char *type_suffix(DType d, int lanes, char buf[32]);
-/* Appends to o what replaces a word that all forms may have. s: the text after the $ of the word. d, lanes: the type for which
- * the form is printed. Returns the text after the word. */
+/* Appends to o the replacement of a word. The word is one of those that all forms may have. s: the text after the $ of the word.
+ * d, lanes: the type for which the form is printed. Returns the text after the word. */
 const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int lanes);
 
 /* ---- cstyle.c ---- */

@@ -213,9 +213,9 @@ const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, cons
 
 /* ---- machine_measure.c ---- */
 const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU, and adds the facts to the tuner's store */
-/* Does nothing if an option chooses the machine, or if -q is given. Otherwise the code is for DEFAULT_ISA. Then the function
- * prints a line on stderr with the features of DEFAULT_ISA that this CPU lacks. If the CPU lacks none, the line has the CPU's
- * further features; for the verb `run`, there is no such line. */
+/* Does nothing if an option chooses the machine, if -q is given, or if DEFAULT_ISA is "portable". In all other cases, tgc
+ * compiles for DEFAULT_ISA, and this function prints a line on stderr with the features of DEFAULT_ISA that this CPU lacks. If
+ * the CPU lacks none, the line has the CPU's further features; for the verb `run`, there is no such line. */
 void machine_tell_default(Ctx *c, const Options *o);
 /* For verbs that time code: calls machine_tell_default. Then, with --isa=native, measures this CPU if the store lacks the CPU's
  * facts. Does not measure if --machine or --no-tune-store is given. */
@@ -286,8 +286,9 @@ bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
 /* Sets each size that is -1. A size that counts elements of states becomes the least of its range, any other size the greatest.
  * Fails if a size does not belong to its range. Returns the sizes as text; NULL if there is no range. */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
-/* Sets the dimensions of n values that GIO.open marks: these depend on the sizes `run`. extents: how each extent follows from
- * sizes; the first `symbols` extents are the sizes themselves. extents NULL: each marked dimension is a size */
+/* Sets the dimensions that GIO.open marks in n values. These dimensions depend on the sizes `run`. extents: how each
+ * extent follows from sizes; the first `symbols` extents are the sizes themselves. extents NULL: each marked dimension is a
+ * size */
 void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int64_t *run);
 /* A copy of n values for a run of these sizes. Each dimension that GIO.open marks is a size. */
 const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run);
@@ -432,8 +433,8 @@ void apply_states(Ctx *c, const Options *o, Graph *g);    /* turns the inputs an
 /* Sets the states in `in` to their first values. in: the inputs of one run, then the states */
 void state_first(Ctx *c, const Graph *g, Tensor *in);
 /* Sets each state in `in` to the same state in `out`. out: the outputs of a run, then the states after this run. in: the inputs
- * of the next run, then the states before the next run. If a state has an axis, `out` may have more elements along this axis; the
- * last ones are taken. */
+ * of the next run, then the states before the next run. If a state is a window, `out` may have more elements than `in` along
+ * the axis of the window; the last ones are taken. */
 void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in);
 
 /* ---- process.c: the scratch folder and child processes ---- */
@@ -700,7 +701,7 @@ Life *buffer_lives(const Plan *p);                        /* by buffer of the pl
  * roof: the least time that the machine's peak rates allow, divided by the median time; 0: the peak rates are not known. least:
  * the shortest time of the kernel in ms */
 typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof, least; } KernelTime;
-enum { TIMING_EXTRA = 20 };                               /* `stamps` has space for so many further runs of the caller */
+enum { TIMING_EXTRA = 20 };                               /* Timing.stamps has space for so many runs after timing_run */
 typedef struct Timing {
   /* set by the caller */
   Layers layers;
@@ -739,8 +740,8 @@ double reference_error(const Tensor *want, const Tensor *exact, DType precision)
 /* ---- rounding.c: by how much roundings may move an output ---- */
 Graph *graph_copy(Ctx *c, const Graph *g);                /* a copy that can be compiled while g stays as it is. The copy
                                                              has its own lists of inputs, outputs and entries */
-DType rounding_type(const Options *o, DType output);      /* an output of type `output` may have rounding errors of this
-                                                             type, by --precision and --weights */
+DType rounding_type(const Options *o, DType output);      /* the type whose roundings may cause errors in an output of type
+                                                             `output`, by --precision and --weights */
 /* Returns a tensor for each output, with the variance of each element's rounding error in a run on the inputs `in`. Returns NULL
  * if the variances are not known. */
 Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in);

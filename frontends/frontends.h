@@ -92,9 +92,10 @@ void onnx_quant_observe(OnnxQuant *q, Sb *out); /* appends the model to out, wit
 /* Appends the quantised model to out. range: the least and the greatest number in each value of onnx_quant_values, in the same
  * order. in8: for each layer, whether it is computed in 8 bits or in floats. Returns the number of values in 8 bits. */
 size_t onnx_quant_write(OnnxQuant *q, const float (*range)[2], const bool *in8, Sb *out);
-/* Appends the switched model to out. This model computes each layer in 8 bits and in floats. For each layer and for each value,
- * the model has a further input, a switch, which selects 8 bits or floats. The outputs are those of the quantised model, except
- * that sums may be added in another order. */
+/* Appends the switched model to out. This model computes each layer in 8 bits and in floats. For each layer, and for each value
+ * of onnx_quant_values, the model has a further input, a switch, which selects 8 bits or floats. With the switches of
+ * onnx_quant_switches for in8, the outputs are those of the model that onnx_quant_write makes for in8. Only the order in which
+ * sums are added may differ. */
 void onnx_quant_switched(OnnxQuant *q, const float (*range)[2], Sb *out);
 /* Fills in `out` with the switches for in8 (as in onnx_quant_write): first those of the layers, then those of the values. */
 void onnx_quant_switches(const OnnxQuant *q, const bool *in8, bool *out);

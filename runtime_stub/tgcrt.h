@@ -109,9 +109,10 @@ int tgcrt_cpu_check(uint32_t wanted);
  * which is a uint64_t. A state consists of `outer` blocks of `block` bytes each. The first block begins `at` bytes from the
  * beginning of the memory of all states. The value of the state is `keep` bytes of each block, from byte cursor * step on.
  *
- * A run adds 1 to the cursor of each state. Some states are windows: each run appends elements to a window. A run that appends n
- * times `step` bytes to each block of a window adds n to the window's cursor. A cursor that has reached or passed `slots` is set
- * to 0. If the state is a window with step < block, its value is first copied to the beginning of each block. */
+ * A run adds 1 to the cursor of each state. If a bundle has several entries, a run of an entry only adds to the cursors of the
+ * states that the entry changes. Some states are windows: runs append elements to a window. If a run of an entry appends n times
+ * `step` bytes to each block of a window, the run adds n to the window's cursor. A cursor that has reached or passed `slots` is
+ * set to 0. If the state is a window with step < block, its value is first copied to the beginning of each block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* bytes, except outer and slots */
   size_t init;        /* the value before the first run: its offset in the weights; (size_t)-1: zeros */

@@ -42,8 +42,8 @@ typedef struct tgcrt_size {
   int32_t of;
 } tgcrt_size;
 
-/* Computes the heights of the two tiles that have the last `last` values of a loop; `last` is less than 2 * tile. height[1]
- * becomes 0 if one tile is enough. few: 1 for the rules FULL to FIRST, else 0 */
+/* Computes the heights of the two tiles at the end of a loop. last: the number of values in these tiles, less than 2 * tile.
+ * height[1] becomes 0 if one tile is enough. few: 1 for the rules FULL to FIRST, else 0 */
 static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int few, int64_t height[2]) {
   const int64_t half = (last + 1) / 2;
   height[0] = last < tile ? last : half;

@@ -83,7 +83,7 @@ const char *did_you_mean(Arena *a, const char *word, const char *const *names, s
 size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses SIZE_MAX bytes */
 bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* false on overflow; the same for i64_add */
 bool i64_add(int64_t a, int64_t b, int64_t *out);
-int64_t i64_gcd(int64_t a, int64_t b);                 /* greatest common divisor; 0 if a and b are 0. Excluded: 2^63 */
+int64_t i64_gcd(int64_t a, int64_t b);                 /* greatest common divisor, 0 if a and b are 0; must be less than 2^63 */
 static inline int64_t i64_floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); } /* m > 0 */
 
 /* ---- the context of one compilation ---- */

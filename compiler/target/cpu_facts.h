@@ -17,7 +17,7 @@ extern const FactInfo fact_info[FACT_COUNT];
 
 extern const char fact_assumed[]; /* CpuFacts.source of each fact whose value comes from a rule */
 typedef struct CpuFacts {
-  const char *name, *isa;  /* isa: a name for target_find, of a target whose code runs on this CPU */
+  const char *name, *isa;  /* isa: name of a target (target_find) whose code runs on this CPU */
   double at[FACT_COUNT];          /* by fact: the value, in the fact's unit */
   const char *source[FACT_COUNT]; /* by fact: source of the value; NULL: not known yet */
 } CpuFacts;

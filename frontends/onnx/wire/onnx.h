@@ -110,10 +110,10 @@ const char *onnx_type_name(int elem);          /* name of a TensorProto.DataType
 
 /* ---- cut.c ---- */
 void onnx_cut(Ctx *c, OnnxModel *m);           /* removes all nodes, results of nodes and inputs that no output needs */
-/* Turns the results of nodes that `froms` names into inputs of the model. types: a graph with outputs of the same names, which
- * give the inputs their types and shapes. If `types` is NULL, the types and shapes are those that the model declares. If the
- * model does not declare all of these, returns false and changes nothing. Fails if a name in `froms` is not a result of a node of
- * the main graph. */
+/* Turns values into inputs of the model. `froms` has the names of these values. types: a graph with outputs of the same names,
+ * which give the inputs their types and shapes. If `types` is NULL, the types and shapes are those that the model declares. If
+ * the model does not declare all of these, returns false and changes nothing. Fails if a name in `froms` is not a result of a
+ * node of the main graph. */
 bool onnx_start(Ctx *c, OnnxModel *m, const TextList *froms, const Graph *types);
 
 /* ---- onnx.c ---- */
