@@ -102,8 +102,8 @@ typedef struct Kernel {
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
 /* Memory of a state: `outer` blocks of `block` bytes. In each block, the `keep` bytes from cursor * step on are the state's
- * value. A run adds 1 to the cursor; a run of an entry that appends n * step bytes to each block of a window adds n. If the
- * cursor has reached or passed `slots`, it becomes 0. Before that, the value of a window with step < block moves to the start of
+ * value. A run adds 1 to the cursor, unless it is a run of an entry that only reads the state. A run of an entry that
+ * appends n * step bytes to each block of a window adds n. If the cursor has reached or passed `slots`, it becomes 0. Before that, the value of a window with step < block moves to the start of
  * each block. A state that is no window has one slot, or two slots that runs use by turns. */
 typedef struct StatePlace {
   int64_t at;              /* offset from MemoryPlan.state_at */

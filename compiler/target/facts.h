@@ -13,7 +13,7 @@ FACT(WINDOW,       "window",        "instructions",  t->pointer_bits == 32 ? 4 :
 FACT(JUMP,         "jump",          "cycles",        t->pointer_bits == 32 ? 3 : 16, "time lost at the end of a loop that the core did not foresee")
 FACT(BF16,         "bf16",         "per cycle",     has_bf16(t) ? at(FMA) : 0, "multiply-adds of bf16 by dot instructions; 0: none")
 FACT(BF16_TILES,   "bf16_tiles",   "per cycle",     has_amx(t) ? 12 * at(FMA) : 0, "multiply-adds of bf16 by tiles that are loaded from the first level; 0: none")
-FACT(FP16,         "fp16",         "per cycle",     target_sums_halves(t, 0) ? 2 * at(FMA) : 0, "multiply-adds of halves that are added as halves, by one that is spread to all lanes; 0: none")
+FACT(FP16,         "fp16",         "per cycle",     target_sums_halves(t, 0) ? 2 * at(FMA) : 0, "multiply-adds of halves, with sums in halves and one factor spread to all lanes; 0: none")
 FACT(INT8,         "int8",         "per cycle",     has_int8(t) ? 4 * at(FMA) : at(FMA),
       "multiply-adds of bytes by the best instruction")
 FACT(DIVIDE,       "divide",       "per cycle",     at(FMA) / 10, "quotients of floats, with the widest vectors")
