@@ -59,7 +59,6 @@ static void verify_node(const IR *ir, Ref r) {
   const bool shorter = (x->op == OP_RANGE && x->narg == 3) || (x->op == OP_ITERATE && x->narg == 2); /* without the last one */
   NEED(shorter || x->narg == args_wanted(x, x->nsrc ? node(ir, x->src[0]) : NULL), "wrong number of arguments");
   NEED(x->lanes >= 1, "no lanes");
-  NEED(!x->flags, "flags left set");
   NEED(op->level > L_GRAPH || x->dt != DT_NONE, "no type");
   verify_types(ir, r);
 }
