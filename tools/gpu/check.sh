@@ -48,7 +48,9 @@ one() {
   return 1
 }
 
-example() { echo "$1/net_check --weights $1/net_weights.bin --check $1/net_check.bin"; }
+# of FOLDER FILE: the file, which a bundle for OpenCL may share with the one for CUDA
+of() { if [ -e "$1/$2" ]; then echo "$1/$2"; else echo "models/$(basename "$1")/$2"; fi; }
+example() { echo "$1/net_check --weights $(of "$1" net_weights.bin) --check $(of "$1" net_check.bin)"; }
 cd "$kit" || exit 1
 for folder in models/*/; do
   [ -d "$folder" ] && one "model $(basename "$folder")" 60 $(example "${folder%/}")

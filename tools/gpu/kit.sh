@@ -59,12 +59,19 @@ for row in $("$tgc" devices | sed -n 's/^\(cuda-sm_[0-9]*+mma\) .*/\1/p'); do
   bundle "$kit/rows/$row" "$root/tests/device-runtime/product.onnx" --backend=cuda --isa="$row" --arch="${arch%+mma}" || :
 done
 
+# share NAME: removes files of the bundle for OpenCL that the one for CUDA has too, so that more models fit; check.sh finds them there
+share() {
+  for file in net_weights.bin net_check.bin; do
+    if cmp -s "$kit/models/$1/$file" "$kit/opencl/$1/$file"; then rm "$kit/opencl/$1/$file"; fi
+  done
+}
+
 # model NAME FILE BYTES OPTION...
 model() {
   name=$1 file=$2 size=$3
   shift 3
   bundle "$kit/models/$name" "$file" --backend=cuda --arch="$archs" "$@" || return 0
-  [ "$size" -gt $small ] || bundle "$kit/opencl/$name" "$file" --backend=opencl "$@" || :
+  if [ "$size" -le $small ] && bundle "$kit/opencl/$name" "$file" --backend=opencl "$@"; then share "$name"; fi
   [ "$(du -sk "$kit" | cut -f 1)" -gt $most ] || return 0
   echo "gpu-kit: $name would make the folder larger than $((most / 1024)) MiB" >&2
   rm -rf "$kit/models/$name" "$kit/opencl/$name"
