@@ -34,6 +34,7 @@ typedef struct Render {    /* the state while one kernel is printed */
   size_t spilled;          /* on a device: position of the last SPILL, which stores a matrix tile */
   LaunchPart part;         /* the current part of the launch */
   bool parts;              /* the launch has several parts */
+  const char *sizes;       /* in a kernel that a driver starts: the name of the table of sizes; NULL: n, or there is none */
   const bool *aligned;     /* by buffer of the kernel: its address is known to be aligned for any vector; NULL: for no buffer */
   int64_t blocks;          /* number of blocks of the launch's earlier parts */
   Arena a;                 /* owns the texts */

@@ -118,6 +118,15 @@ typedef struct tgcrt_net {       /* a model */
   size_t nimages;
 } tgcrt_net;
 
+/* A model for ranges of sizes: the sizes that are set. It belongs to the context. */
+typedef struct tgcrt_run_sizes {
+  size_t at, n;              /* the table that kernels read: n numbers of 64 bits, in work memory from `at` on */
+  const int64_t *table;      /* the numbers */
+  const size_t *input_bytes, *output_bytes; /* bytes that a run accesses of each input and of each output */
+  size_t *fetched;           /* set by the runtime: bytes of each output that it copies to the host when a run is done */
+  int changed;               /* 1: the device does not have the numbers yet */
+} tgcrt_run_sizes;
+
 /* ---- OpenCL 1.2: tgcrt_opencl.c. It opens the driver's library when it is first used; programs are not linked with it. ---- */
 
 /* Fills in *facts about the device with this number, which counts as in tgcrt_device.name. Returns TGCRT_DEVICE if there is no
@@ -136,6 +145,8 @@ int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); 
  * receives the time of each launch. k: number of a state. bytes: size of `saved`. */
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+/* Tells the sizes of the runs to come. A context of such a model calls it before each run. */
+void tgcrt_opencl_sizes(void *m, tgcrt_run_sizes *sizes);
 int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
 int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms);
@@ -158,6 +169,7 @@ int tgcrt_cuda_describe(const tgcrt_device *open, tgcrt_device_facts *facts);
   ((1024 + 8 * (2 * (launches) + 3 * (inputs) + 4 * (outputs) + (states)) + 63) / 64 * 64)
 int tgcrt_cuda_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_cuda_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+void tgcrt_cuda_sizes(void *m, tgcrt_run_sizes *sizes);
 int tgcrt_cuda_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
 int tgcrt_cuda_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_cuda_sync(const tgcrt_net *net, void *m, int64_t ms);
@@ -178,6 +190,7 @@ int tgcrt_metal_describe(const tgcrt_device *open, tgcrt_device_facts *facts); /
   ((2048 + 8 * ((launches) + (inputs) + 2 * (outputs) + (states)) + 63) / 64 * 64)
 int tgcrt_metal_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_metal_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+void tgcrt_metal_sizes(void *m, tgcrt_run_sizes *sizes);
 int tgcrt_metal_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
 int tgcrt_metal_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_metal_sync(const tgcrt_net *net, void *m, int64_t ms);

@@ -96,6 +96,7 @@ typedef struct Core { /* the part of a session that this file uses */
   int staged;            /* a run that may not be done yet uses the session's only copy of some memory */
   int clamped;           /* OR of the guards of the runs that have ended since the last sync */
   int lost;              /* the device has failed */
+  tgcrt_run_sizes *sizes; /* of the next run; NULL: the model has one size */
   uint64_t ask_us;       /* for so many microseconds a wait asks the driver without a pause; then it sleeps between questions */
 } Core;
 
@@ -111,6 +112,8 @@ static int32_t enter(Core *s), leave(Core *s);          /* the first and the las
 static int32_t mark_end(Core *s);                       /* notes the last command that was enqueued, for `ask` */
 static int32_t ask(Core *s, int *done);                 /* sets *done to 1 if that command is done */
 static int32_t fill_zeros(Core *s, size_t at, size_t n); /* enqueues zeros for n bytes of work memory */
+/* enqueues a write of n numbers to work memory; the caller may change them after the return */
+static int32_t put_numbers(Core *s, size_t at, const int64_t *numbers, size_t n);
 /* Enqueues a copy of t->outer rows of `bytes` bytes to work memory, where a row begins every t->block bytes. The source is work
  * memory, or (from_weights) the weights. There, a row begins every from_row bytes. Source and destination do not overlap. */
 static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
@@ -330,6 +333,28 @@ static int32_t advance(Core *s, const tgcrt_net *net) { /* moves all cursors, af
   return result;
 }
 
+/* ---- sizes ---- */
+void API(sizes)(void *m, tgcrt_run_sizes *sizes) { ((Core *)m)->sizes = sizes; }
+
+/* bytes of each input and of each output in the next run */
+static const size_t *input_bytes(const Core *s, const tgcrt_net *net) { return s->sizes ? s->sizes->input_bytes : net->input_bytes; }
+static const size_t *output_bytes(const Core *s, const tgcrt_net *net) {
+  return s->sizes ? s->sizes->output_bytes : net->output_bytes;
+}
+
+static int32_t put_sizes(Core *s) { /* enqueues a write of the table, if the device has another one */
+  tgcrt_run_sizes *z = s->sizes;
+  const int32_t result = z && z->changed ? put_numbers(s, z->at, z->table, z->n) : 0;
+  if (z && !result) z->changed = 0;
+  return result;
+}
+
+/* Notes how many bytes of the outputs a run copies to the host. Later sizes do not change that. */
+static void note_fetched(Core *s, const tgcrt_net *net) {
+  if (s->sizes) memcpy(s->sizes->fetched, s->sizes->output_bytes, net->noutputs * sizeof *s->sizes->fetched);
+}
+static size_t fetched(const Core *s, const tgcrt_net *net, size_t i) { return s->sizes ? s->sizes->fetched[i] : net->output_bytes[i]; }
+
 /* ---- runs ---- */
 /* TGCRT_ARGUMENT if a pointer is missing. n, bytes: number of values, and bytes of each */
 static int check_values(const size_t *bytes, size_t n, const void *const *p) {
@@ -340,9 +365,9 @@ static int check_values(const size_t *bytes, size_t n, const void *const *p) {
   return TGCRT_OK;
 }
 
-static int check_all(const tgcrt_net *net, const void *const *in, void *const *out) {
-  const int status = check_values(net->input_bytes, net->ninputs, in);
-  return status ? status : check_values(net->output_bytes, net->noutputs, (const void *const *)out);
+static int check_all(const Core *s, const tgcrt_net *net, const void *const *in, void *const *out) {
+  const int status = check_values(input_bytes(s, net), net->ninputs, in);
+  return status ? status : check_values(output_bytes(s, net), net->noutputs, (const void *const *)out);
 }
 
 /* TGCRT_OK: another run may be enqueued. stages: this run uses the session's only copy of some memory (Core.staged). If an
@@ -354,7 +379,8 @@ static int admit(Core *s, int stages) {
 
 /* Enqueues all launches, the copies of windows, and the copy of the guard. events: as in launch_all */
 static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
-  int32_t result = launch_all(s, net, events);
+  int32_t result = put_sizes(s);
+  if (!result) result = launch_all(s, net, events);
   if (!result) result = advance(s, net);
   s->guards[s->runs] = 0;
   if (!result && net->guard_at != (size_t)-1) result = read_guard(s, net, &s->guards[s->runs]);
@@ -394,7 +420,7 @@ static int run_values(Core *s, const tgcrt_net *net, const void *const *in, void
 
 int API(run)(const tgcrt_net *net, void *m, const void *const *in, void *const *out) {
   Core *s = (Core *)m;
-  int status = check_all(net, in, out);
+  int status = check_all(s, net, in, out);
   if (!status) status = entered(s);
   return status ? status : left(s, run_values(s, net, in, out));
 }
@@ -411,7 +437,7 @@ static int run_buffers(Core *s, const tgcrt_net *net, void *const *in, void *con
 
 int API(run_on)(const tgcrt_net *net, void *m, void *const *in, void *const *out) {
   Core *s = (Core *)m;
-  int status = check_all(net, (const void *const *)in, out);
+  int status = check_all(s, net, (const void *const *)in, out);
   if (!status) status = entered(s);
   return status ? status : left(s, run_buffers(s, net, in, out));
 }

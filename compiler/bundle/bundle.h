@@ -198,6 +198,8 @@ typedef struct DeviceTables { /* rows as in tgcrt_device.h */
  * of a warp, if they exchange values without memory, else 0 */
 const char *device_function(Ctx *c, int code, size_t launch, int exchange);
 DeviceTables device_tables(const Plan *p);
+int64_t device_work(const Plan *p);           /* bytes of work memory: the arena, then the table of sizes */
+int64_t device_sizes_at(const Plan *p);       /* offset of that table; only of plans for ranges of sizes */
 void device_tables_free(DeviceTables *t);
 void note_needs(const Plan *p, const Launch *l, DeviceTables *t); /* adds a launch to t->needs and to the maxima */
 const char *device_launches(Ctx *c, const DeviceTables *t); /* rows in C */
@@ -302,6 +304,9 @@ bool size_appends(const Symbols *all);        /* whether a symbol counts the ele
 const char *size_appended(const Rendering *r); /* by symbol: elements that a run appends to these states, or 0 */
 const char *size_rows(const Rendering *r);    /* rows of tgcrt_size, one for each size that kernels ask for */
 const char *size_table(const Rendering *r);   /* number of rows of size_rows, at least 1 */
+int64_t size_rows_count(const IR *ir);        /* the same number */
+const char *size_functions(const Rendering *r);      /* functions that set sizes: sizes.c.in */
+const char *size_dims_functions(const Rendering *r); /* functions that tell shapes at the sizes that are set: dims.c.in */
 const char *size_count(const Rendering *r);   /* number of symbols, at least 1 */
 int size_extents(const Rendering *r);         /* number of rows of size_extent_rows */
 const char *size_extent_rows(const Rendering *r); /* rows of tgcrt_extent: extents that follow from sizes by a formula */

@@ -87,8 +87,10 @@ static Flat flatten(IR *ir, const Device *d, Ref nest, int64_t threads) {
     replaced++;
   }
   to.store = ix_subst(ir, n.store, replaced, from, by);
+  const Ref own = run_gate(ir, nest, false);
+  if (own) f.gate = ix_subst(ir, own, replaced, from, by);
   f.nest = nest_close(ir, &to);
-  if (rows * row * threads != values) f.gate = values ? ix_lt(ir, flat, ix_const(ir, values)) : c_bits(ir, DT_BOOL, 0);
+  if (rows * row * threads != values) f.gate = values ? ix_and(ir, ix_lt(ir, flat, ix_const(ir, values)), f.gate) : c_bits(ir, DT_BOOL, 0);
   return f;
 }
 
@@ -381,13 +383,19 @@ static void join_blocks(IR *ir, Part *p) {
   p->nest = block_threads(ir, device_order(ir, device_split(ir, p->nest, &more, 1)), &p->own);
 }
 
+/* A nest with blocks and threads. Blocks whose values no run of this size needs do nothing. */
+static Flat placed(IR *ir, const Part *p) {
+  Flat f = { .nest = place_nest(ir, p) };
+  const Nest n = nest_open(ir, f.nest);
+  for (int k = 0; k < n.n; k++)
+    if (range_is_thread(range_kind(node(ir, n.ranges[k])))) f.thread = n.ranges[k];
+  f.gate = run_gate(ir, f.nest, true);
+  return f;
+}
+
 static void put_part(Making *m, const Part *p, struct Shared *shared) {
   IR *ir = m->ir;
-  if (p->placed) {
-    linear_nest(ir, place_nest(ir, p), &m->prog, shared);
-    return;
-  }
-  const Flat f = flatten(ir, m->d, p->nest, p->threads);
+  const Flat f = p->placed ? placed(ir, p) : flatten(ir, m->d, p->nest, p->threads);
   const size_t first = m->prog.n;
   linear_nest(ir, f.nest, &m->prog, shared);
   if (f.gate) gate_threads(ir, &m->prog, first, &f);

@@ -20,8 +20,9 @@ enum { /* bits of features; bundles use the same values */
 /* Costs in instructions. The first four count instructions of a thread. copy: copying an element into a panel. request: a
  * thread's share of a request for a whole segment. barrier: a barrier of 256 threads. term: loop overhead for one term of a sum.
  * The last two count instructions that the threads of a unit could run meanwhile. memory: loading or storing an element in global
- * memory. launch: the start of a further launch. */
-typedef struct DeviceCosts { double copy, request, barrier, term, memory, launch; } DeviceCosts;
+ * memory. launch: the start of a further launch. doubt is a factor: sums in parts must be so many times as fast. It is above 1
+ * where their cost is only estimated. */
+typedef struct DeviceCosts { double copy, request, barrier, term, memory, launch, doubt; } DeviceCosts;
 
 typedef struct Device {
   int warp;                /* threads in lockstep, whose accesses are combined into one request; 1: each thread by itself */

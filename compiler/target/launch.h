@@ -45,6 +45,8 @@ bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why);
 /* Size of the largest group of adjacent threads of a warp that exchange values among themselves (SHFLXOR); 0: none */
 int launch_exchange(const IR *ir, const Refs *prog);
 
+bool program_sized(const IR *ir, const Refs *prog); /* it asks for sizes of the run */
+
 /* By buffer: 1 if the program loads from it, 2 if it stores to it, 3 for both. The caller frees it */
 uint8_t *buffer_uses(const IR *ir, const Ref *list, size_t n);
 #endif
