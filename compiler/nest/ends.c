@@ -96,12 +96,28 @@ static Ref part_of(const IR *ir, Ref gate, int k) {
   return k ? 0 : gate;
 }
 
-/* A part of the store's gate that compares an index of ranges with this size; 0: there is none. size 0: any size */
-static Ref part_with(const IR *ir, Ref store, Ref size, int *from) {
+/* The index that the condition asks to be below a size: index < size, or index < size + constant, which is index - constant < size.
+ * 0: it is another condition */
+static Ref below_a_size(IR *ir, Ref condition, Ref *size) {
+  const Node *x = node(ir, condition);
+  if (x->op != OP_CMPLT || !of_ranges(ir, lhs(x))) return 0;
+  const Node *most = node(ir, rhs(x));
+  int64_t more = 0;
+  const bool sum = most->op == OP_ADD && node_is_const(ir, rhs(most), &more);
+  *size = sum ? lhs(most) : rhs(x);
+  return node(ir, *size)->op == OP_SIZE ? ix_sub(ir, lhs(x), ix_const(ir, more)) : 0;
+}
+
+/* The next index, from part *from of the store's gate on, that must be below the size; 0: there is none. *size 0: any size, which
+ * it becomes */
+static Ref index_below(IR *ir, Ref store, Ref *size, int *from) {
   const Ref gate = store_gate(node(ir, store));
   for (Ref part; (part = part_of(ir, gate, *from)); ++*from) {
-    const Node *x = node(ir, part);
-    if (x->op == OP_CMPLT && node(ir, rhs(x))->op == OP_SIZE && (!size || rhs(x) == size) && of_ranges(ir, lhs(x))) return part;
+    Ref found = 0;
+    const Ref index = below_a_size(ir, part, &found);
+    if (!index || (*size && found != *size)) continue;
+    *size = found;
+    return index;
   }
   return 0;
 }
@@ -117,8 +133,7 @@ static Ref least_of_all(IR *ir, const Nest *n, const Refs *stores, Ref index, Re
   if (of_block) index = least_in_block(ir, n, index);
   for (size_t i = 1; i < stores->n && index; i++) {
     int from = 0;
-    const Ref part = part_with(ir, stores->p[i], size, &from);
-    const Ref own = part ? lhs(node(ir, part)) : 0;
+    const Ref own = index_below(ir, stores->p[i], &size, &from);
     index = least_of(ir, index, own && of_block ? least_in_block(ir, n, own) : own);
   }
   return index;
@@ -139,9 +154,11 @@ Ref run_gate(IR *ir, Ref nest, bool of_block) {
   Refs stores = { 0 };
   Ref gate = 0;
   if (ir->symbols.n) stores_of(ir, n.store, &stores);
-  int at = 0;
-  for (Ref part; stores.n && (part = part_with(ir, stores.p[0], 0, &at)); at++) {
-    const Ref size = rhs(node(ir, part)), index = least_of_all(ir, &n, &stores, lhs(node(ir, part)), size, of_block);
+  for (int at = 0; stores.n; at++) {
+    Ref size = 0;
+    const Ref first = index_below(ir, stores.p[0], &size, &at);
+    if (!first) break;
+    const Ref index = least_of_all(ir, &n, &stores, first, size, of_block);
     if (index && node(ir, index)->op != OP_CONST) gate = ix_and(ir, gate, ix_lt(ir, index, size));
   }
   VEC_FREE(&stores);
