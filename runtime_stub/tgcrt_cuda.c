@@ -390,7 +390,8 @@ static int32_t ask(Core *core, int *done) {
   if (result == CUDA_ERROR_NOT_READY) return 0;
   *done = 1;
   for (i = 0; i < s->net->noutputs && core->staged && !result; i++)
-    if (fetched(core, s->net, i)) memcpy(s->out[i], s->stage + (s->own[s->net->ninputs + i] - s->values), fetched(core, s->net, i));
+    if (fetched(core, s->net, i))
+      memcpy(s->out[i], s->stage + (s->own[s->net->ninputs + i] - s->values), fetched(core, s->net, i));
   core->staged = 0;
   return result;
 }

@@ -646,11 +646,11 @@ static int32_t fill_zeros(Core *s, size_t at, size_t n) {
 
 static int32_t put_numbers(Core *s, size_t at, const int64_t *numbers, size_t n) {
   const Session *session = (const Session *)s;
+  const size_t unit = sizeof *numbers;
   int32_t result = 0;
   size_t i;
   for (i = 0; i < n && !result; i++)
-    result = session->cl.clEnqueueFillBuffer(session->queue, session->work, &numbers[i], sizeof *numbers, at + i * sizeof *numbers,
-                                             sizeof *numbers, 0, NULL, NULL);
+    result = session->cl.clEnqueueFillBuffer(session->queue, session->work, &numbers[i], unit, at + i * unit, unit, 0, NULL, NULL);
   return result;
 }
 

@@ -337,7 +337,9 @@ static int32_t advance(Core *s, const tgcrt_net *net) { /* moves all cursors, af
 void API(sizes)(void *m, tgcrt_run_sizes *sizes) { ((Core *)m)->sizes = sizes; }
 
 /* bytes of each input and of each output in the next run */
-static const size_t *input_bytes(const Core *s, const tgcrt_net *net) { return s->sizes ? s->sizes->input_bytes : net->input_bytes; }
+static const size_t *input_bytes(const Core *s, const tgcrt_net *net) {
+  return s->sizes ? s->sizes->input_bytes : net->input_bytes;
+}
 static const size_t *output_bytes(const Core *s, const tgcrt_net *net) {
   return s->sizes ? s->sizes->output_bytes : net->output_bytes;
 }
@@ -353,7 +355,9 @@ static int32_t put_sizes(Core *s) { /* enqueues a write of the table, if the dev
 static void note_fetched(Core *s, const tgcrt_net *net) {
   if (s->sizes) memcpy(s->sizes->fetched, s->sizes->output_bytes, net->noutputs * sizeof *s->sizes->fetched);
 }
-static size_t fetched(const Core *s, const tgcrt_net *net, size_t i) { return s->sizes ? s->sizes->fetched[i] : net->output_bytes[i]; }
+static size_t fetched(const Core *s, const tgcrt_net *net, size_t i) { /* bytes of output i */
+  return s->sizes ? s->sizes->fetched[i] : net->output_bytes[i];
+}
 
 /* ---- runs ---- */
 /* TGCRT_ARGUMENT if a pointer is missing. n, bytes: number of values, and bytes of each */

@@ -69,7 +69,7 @@ static void sizes_of_run(const Plan *p, const Tensor *in, int64_t *run) {
 static Tensor output_of_run(const IR *ir, const GIO *v, const int64_t *run) {
   Tensor t = tensor_like(v);
   for (int a = 0; a < v->rank; a++)
-    if (v->open[a]) t.dims[a] = extent_in_run(ir, v->open[a] - 1, run);
+    if (v->open[a]) t.dims[a] = extent_of_formulas(&ir->extents, ir->symbols.n, v->open[a] - 1, run);
   t.elems = dims_elems(t.dims, t.rank);
   return t;
 }

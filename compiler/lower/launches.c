@@ -9,7 +9,8 @@
  *
  * Nests are parts of one launch, one flat grid, while none touches elements that another one stores. A nest that may do so
  * begins a new launch. All blocks of a launch have the size of the largest. A smaller block is filled by joining several
- * blocks, or by threads that store nothing.
+ * blocks, or by threads that store nothing. For a range of sizes the grid is that of the greatest ones. A block, or a flattened
+ * thread, whose values a run does not need does nothing (nest/ends.c).
  *
  * Threads of a launch do not interfere, for three reasons. Different values of a nest's ranges store at different places
  * (docs/ir.md). If several threads have the same value, the first one stores it. Nests that may interfere are in different
@@ -90,7 +91,8 @@ static Flat flatten(IR *ir, const Device *d, Ref nest, int64_t threads) {
   const Ref own = run_gate(ir, nest, false);
   if (own) f.gate = ix_subst(ir, own, replaced, from, by);
   f.nest = nest_close(ir, &to);
-  if (rows * row * threads != values) f.gate = values ? ix_and(ir, ix_lt(ir, flat, ix_const(ir, values)), f.gate) : c_bits(ir, DT_BOOL, 0);
+  if (!values) f.gate = c_bits(ir, DT_BOOL, 0);
+  else if (rows * row * threads != values) f.gate = ix_and(ir, ix_lt(ir, flat, ix_const(ir, values)), f.gate);
   return f;
 }
 

@@ -96,8 +96,8 @@ static Ref part_of(const IR *ir, Ref gate, int k) {
   return k ? 0 : gate;
 }
 
-/* The index that the condition asks to be below a size: index < size, or index < size + constant, which is index - constant < size.
- * 0: it is another condition */
+/* The index that must be below a size by this condition: index < size, or index < size + constant, which is
+ * index - constant < size. 0: it is another condition */
 static Ref below_a_size(IR *ir, Ref condition, Ref *size) {
   const Node *x = node(ir, condition);
   if (x->op != OP_CMPLT || !of_ranges(ir, lhs(x))) return 0;

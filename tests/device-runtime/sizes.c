@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sizes.c WEIGHTS: a bundle of sizes.tg for b=0:3 and n=1:9 at all sizes, in an order that goes up and down. Memory of the caller ends
- * with the entries of the run: what a run reads behind it, valgrind and AddressSanitizer see, and what it writes there, this program. */
+/* sizes.c WEIGHTS: a bundle of sizes.tg for b=0:3 and n=1:9, at 25 sizes that go up and down. Memory of the caller ends with the
+ * entries of the run, and bytes behind it must not change. AddressSanitizer sees what is read there. */
 #include "net.h"
 #include <math.h>
 #include <stdio.h>
