@@ -96,7 +96,7 @@ typedef struct Core { /* the part of a session that this file uses */
   int staged;            /* a run that may not be done yet uses the session's only copy of some memory */
   int clamped;           /* OR of the guards of the runs that have ended since the last sync */
   int lost;              /* the device has failed */
-  tgcrt_run_sizes *sizes; /* of the next run; NULL: the model has one size */
+  tgcrt_run_sizes *sizes; /* the next run has these; NULL: the model has one size */
   uint64_t ask_us;       /* for so many microseconds a wait asks the driver without a pause; then it sleeps between questions */
 } Core;
 

@@ -6,9 +6,9 @@
 #include "target.h"
 #include <string.h>
 
-/* Every GPU has twice as many registers as .sums for each of its threads. Costs are estimates for common GPUs. Those of NVIDIA's
- * barriers, memory and launches were measured on H200s, by networks with 69 settings of limits and costs (docs/devices.md). Parts
- * of sums are in the second-level cache, and a graph starts its next launch within about 1.3 us. */
+/* Every GPU has twice as many registers as .sums for each of its threads. Costs are estimates for common GPUs. NVIDIA's barriers,
+ * memory and launches were measured on H200s, by networks with 69 settings of limits and costs (docs/devices.md). Parts of sums
+ * are in the second-level cache, and a graph starts its next launch within about 1.3 us. */
 #define COSTS(of_memory, of_launch, of_parts) \
   .sums = 16, .sums_long = 64, \
   .costs = { .copy = 5, .request = 4, .barrier = 30, .term = 2, .memory = of_memory, .launch = of_launch, .doubt = of_parts }
