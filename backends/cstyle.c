@@ -153,7 +153,7 @@ static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFE
 /* A size of the run */
 static const char *size_text(Render *w, int64_t number, DType d) {
   const char *cast = d == DT_I64 ? "" : arena_printf(&w->a, "(%s)", w->l->type[d]);
-  return arena_printf(&w->a, "%sn[%lld]", cast, (long long)number);
+  return arena_printf(&w->a, "%s%s[%lld]", cast, w->sizes ? w->sizes : "n", (long long)number);
 }
 
 /* Where a loop begins or ends: a constant, or the current chunks' share of its units. */

@@ -36,6 +36,7 @@ typedef struct Render {    /* the state while one kernel is printed */
   size_t spilled;          /* on a device: position of the latest SPILL. A SPILL stores a matrix tile */
   LaunchPart part;         /* the current part of the launch */
   bool parts;              /* the launch has several parts */
+  const char *sizes;       /* in a kernel that a driver starts: name of the table of sizes. NULL: its name is n, or there is none */
   const bool *aligned;     /* by buffer of the kernel: the address is aligned for any vector; NULL: nothing is known */
   int64_t blocks;          /* number of blocks of the launch's earlier parts */
   Arena a;                 /* owns the texts */

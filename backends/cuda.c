@@ -93,6 +93,7 @@ static const CodeForm forms[] = {
 const Backend cuda_backend = { .name = "cuda",
                                .gloss = "CUDA C++, and C for the host",
                                .comment = { "/* ", " */" },
+                               .sizes = true,
                                .model = "net.cu.in",
                                .forms = forms,
                                .makes = EMIT_LIB,

@@ -107,6 +107,7 @@ static const CodeForm forms[] = {
 const Backend metal_backend = { .name = "metal",
                                 .gloss = "Metal Shading Language, and C for the host",
                                 .comment = { "/* ", " */" },
+                                .sizes = true,
                                 .model = "net.metal.in",
                                 .forms = forms,
                                 .makes = EMIT_TEXT,

@@ -111,6 +111,7 @@ static const CodeForm forms[] = {
 const Backend opencl_backend = { .name = "opencl",
                                  .gloss = "OpenCL C 1.2, and C for the host",
                                  .comment = { "/* ", " */" },
+                                 .sizes = true,
                                  .model = "net.cl.in",
                                  .forms = forms,
                                  .makes = EMIT_TEXT,

@@ -125,6 +125,15 @@ typedef struct tgcrt_net {       /* a model */
   size_t nimages;
 } tgcrt_net;
 
+/* The sizes that a context has set, for a model with ranges of sizes */
+typedef struct tgcrt_run_sizes {
+  size_t at, n;              /* the table that kernels read: n numbers of 64 bits, in work memory from byte `at` on */
+  const int64_t *table;      /* the numbers of this table */
+  const size_t *input_bytes, *output_bytes; /* bytes that a run accesses of each input and of each output */
+  size_t *fetched;           /* set by the runtime: bytes of each output that it copies to the host when a run is done */
+  int changed;               /* 1: the table on the device does not have these numbers yet */
+} tgcrt_run_sizes;
+
 /* ---- OpenCL 1.2: tgcrt_opencl.c. The first call opens the driver's library; programs are not linked with that library. ---- */
 
 /* Fills in *facts for the device with this number, counted as in tgcrt_device.name. Returns TGCRT_DEVICE if there is no such
@@ -145,6 +154,8 @@ int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); 
  * the memory `saved`. */
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+/* Sets the sizes of the next runs. m: as above. `sizes` must stay valid. For models with ranges of sizes */
+void tgcrt_opencl_sizes(void *m, tgcrt_run_sizes *sizes);
 int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
 int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms);
@@ -168,6 +179,7 @@ int tgcrt_cuda_describe(const tgcrt_device *open, tgcrt_device_facts *facts);
   ((1024 + 8 * (2 * (launches) + 3 * (inputs) + 4 * (outputs) + (states)) + 63) / 64 * 64)
 int tgcrt_cuda_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_cuda_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+void tgcrt_cuda_sizes(void *m, tgcrt_run_sizes *sizes);
 int tgcrt_cuda_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
 int tgcrt_cuda_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_cuda_sync(const tgcrt_net *net, void *m, int64_t ms);
@@ -188,6 +200,7 @@ int tgcrt_metal_describe(const tgcrt_device *open, tgcrt_device_facts *facts);
   ((2048 + 8 * ((launches) + (inputs) + 2 * (outputs) + (states)) + 63) / 64 * 64)
 int tgcrt_metal_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_metal_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
+void tgcrt_metal_sizes(void *m, tgcrt_run_sizes *sizes);
 int tgcrt_metal_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
 int tgcrt_metal_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
 int tgcrt_metal_sync(const tgcrt_net *net, void *m, int64_t ms);

@@ -103,6 +103,7 @@ typedef struct Core { /* the part of a session that this file uses */
   int staged;            /* 1: a run that may not be done yet uses memory of which the session has only one copy */
   int clamped;           /* OR of the guards of the runs that have ended since the last sync */
   int lost;              /* 1: the device has failed */
+  tgcrt_run_sizes *sizes; /* the sizes of the next run; NULL: the model has no ranges of sizes */
   uint64_t ask_us;       /* during the first ask_us microseconds of a wait, `ask` is called without pauses; later, with pauses */
 } Core;
 
@@ -122,6 +123,8 @@ static int32_t enter(Core *s), leave(Core *s);          /* a public function cal
 static int32_t mark_end(Core *s);                       /* notes the last command that was enqueued, for `ask` */
 static int32_t ask(Core *s, int *done);                 /* sets *done to 1 if the noted command is done or has failed */
 static int32_t fill_zeros(Core *s, size_t at, size_t n); /* enqueues a command that sets n bytes of work memory to 0 */
+/* Enqueues a copy of n numbers to work memory, from byte `at` on. The caller may change the numbers after the return. */
+static int32_t put_numbers(Core *s, size_t at, const int64_t *numbers, size_t n);
 /* Enqueues a copy of t->outer rows of `bytes` bytes. from_weights 1: the source is in the weights; 0: the source is in work
  * memory. The source begins at from_at, with a row every from_row bytes. The destination is in work memory and begins at to_at,
  * with a row every t->block bytes. Source and destination do not overlap. */
@@ -346,6 +349,32 @@ static int32_t advance(Core *s, const tgcrt_net *net) { /* moves all cursors aft
   return result;
 }
 
+/* ---- sizes ---- */
+void API(sizes)(void *m, tgcrt_run_sizes *sizes) { ((Core *)m)->sizes = sizes; }
+
+/* input_bytes, output_bytes: the bytes of each input and of each output in the next run */
+static const size_t *input_bytes(const Core *s, const tgcrt_net *net) {
+  return s->sizes ? s->sizes->input_bytes : net->input_bytes;
+}
+static const size_t *output_bytes(const Core *s, const tgcrt_net *net) {
+  return s->sizes ? s->sizes->output_bytes : net->output_bytes;
+}
+
+static int32_t put_sizes(Core *s) { /* enqueues a write of the table, if the device has another one */
+  tgcrt_run_sizes *z = s->sizes;
+  const int32_t result = z && z->changed ? put_numbers(s, z->at, z->table, z->n) : 0;
+  if (z && !result) z->changed = 0;
+  return result;
+}
+
+/* Notes how many bytes of the outputs a run copies to the host. Later sizes do not change that. */
+static void note_fetched(Core *s, const tgcrt_net *net) {
+  if (s->sizes) memcpy(s->sizes->fetched, s->sizes->output_bytes, net->noutputs * sizeof *s->sizes->fetched);
+}
+static size_t fetched(const Core *s, const tgcrt_net *net, size_t i) { /* bytes of output i */
+  return s->sizes ? s->sizes->fetched[i] : net->output_bytes[i];
+}
+
 /* ---- runs ---- */
 /* p: pointers to n values. bytes: sizes of the values. Returns TGCRT_ARGUMENT if the pointer to a value with a size above 0 is
  * NULL, or if p is NULL and n is not 0. */
@@ -357,9 +386,9 @@ static int check_values(const size_t *bytes, size_t n, const void *const *p) {
   return TGCRT_OK;
 }
 
-static int check_all(const tgcrt_net *net, const void *const *in, void *const *out) {
-  const int status = check_values(net->input_bytes, net->ninputs, in);
-  return status ? status : check_values(net->output_bytes, net->noutputs, (const void *const *)out);
+static int check_all(const Core *s, const tgcrt_net *net, const void *const *in, void *const *out) {
+  const int status = check_values(input_bytes(s, net), net->ninputs, in);
+  return status ? status : check_values(output_bytes(s, net), net->noutputs, (const void *const *)out);
 }
 
 /* Returns TGCRT_OK if another run may be enqueued. stages 1: this run uses memory of which the session has only one copy
@@ -371,7 +400,8 @@ static int admit(Core *s, int stages) {
 
 /* Enqueues all launches, the copies of windows, and the copy of the guard. events: as in launch_all */
 static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
-  int32_t result = launch_all(s, net, events);
+  int32_t result = put_sizes(s);
+  if (!result) result = launch_all(s, net, events);
   if (!result) result = advance(s, net);
   s->guards[s->runs] = 0;
   if (!result && net->guard_at != (size_t)-1) result = read_guard(s, net, &s->guards[s->runs]);
@@ -413,7 +443,7 @@ static int run_values(Core *s, const tgcrt_net *net, const void *const *in, void
 
 int API(run)(const tgcrt_net *net, void *m, const void *const *in, void *const *out) {
   Core *s = (Core *)m;
-  int status = check_all(net, in, out);
+  int status = check_all(s, net, in, out);
   if (!status) status = entered(s);
   return status ? status : left(s, run_values(s, net, in, out));
 }
@@ -430,7 +460,7 @@ static int run_buffers(Core *s, const tgcrt_net *net, void *const *in, void *con
 
 int API(run_on)(const tgcrt_net *net, void *m, void *const *in, void *const *out) {
   Core *s = (Core *)m;
-  int status = check_all(net, (const void *const *)in, out);
+  int status = check_all(s, net, (const void *const *)in, out);
   if (!status) status = entered(s);
   return status ? status : left(s, run_buffers(s, net, in, out));
 }

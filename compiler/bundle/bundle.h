@@ -212,6 +212,8 @@ typedef struct DeviceTables { /* runtime_stub/tgcrt_device.h explains the rows *
  * launch_exchange (launch.h) */
 const char *device_function(Ctx *c, int code, size_t launch, int exchange);
 DeviceTables device_tables(const Plan *p);
+int64_t device_work(const Plan *p);           /* bytes of work memory: the arena, then the table of sizes */
+int64_t device_sizes_at(const Plan *p);       /* offset of that table; only of plans for ranges of sizes */
 void device_tables_free(DeviceTables *t);
 void note_needs(const Plan *p, const Launch *l, DeviceTables *t); /* updates t->needs, t->block and t->shared_bytes for l */
 const char *device_launches(Ctx *c, const DeviceTables *t); /* t->launches as rows in C */
@@ -307,18 +309,21 @@ const Binding *binding_refuses(unsigned bits, const char *name);
 /* Function for WordSet.row. `list` is "input", "output", "state" or "size". "size" has a row for each range of sizes. */
 const Word *value_row(const Rendering *r, const char *list, size_t n, size_t i);
 
-/* ---- size_texts.c: texts in C about dimensions with a range of sizes. Such a dimension is a symbol (ir.h) ---- */
+/* ---- size_texts.c: words of templates about dimensions with a range of sizes. Such a dimension is a symbol (ir.h) ---- */
 const char **size_fields(const IR *ir);       /* names of C fields for the symbols */
 const char *size_names(const Rendering *r);   /* the names of size_fields, with commas: "batch, length" */
 const char *size_strings(const Rendering *r); /* the names of size_fields as string literals, with commas */
 const char *size_members(const Rendering *r); /* the names of size_fields as members of a structure: "s->batch, s->length" */
-const char *size_sets(const Rendering *r);    /* statements that set these members to the sizes of the run */
+const char *size_sets(const Rendering *r);    /* C statements that set these members to the sizes of the run */
 const char *size_macros(const Rendering *r);  /* macros NET_NAME_LOW, NET_NAME_HIGH and, for a step above 1, NET_NAME_STEP */
 const char *size_bounds(const Rendering *r);  /* by symbol: a row with least size, greatest size and step */
 bool size_appends(const Symbols *all);        /* whether Symbol.appended is set for a symbol (ir.h) */
 const char *size_appended(const Rendering *r); /* by symbol: Symbol.appended */
 const char *size_rows(const Rendering *r);    /* rows of the type tgcrt_size: one for each row of IR.sizes, at least one */
 const char *size_table(const Rendering *r);   /* number of rows of size_rows */
+int64_t size_rows_count(const IR *ir);        /* the number that size_table prints */
+const char *size_functions(const Rendering *r);      /* functions in C that set sizes (runtime_stub/sizes.c.in) */
+const char *size_dims_functions(const Rendering *r); /* functions in C that tell shapes at the sizes of the run (dims.c.in) */
 const char *size_count(const Rendering *r);   /* number of symbols; 1 if there are none */
 int size_extents(const Rendering *r);         /* number of rows of size_extent_rows */
 const char *size_extent_rows(const Rendering *r); /* rows of the type tgcrt_extent, for extents computed from sizes */

@@ -358,6 +358,7 @@ static Ref canon_nest(IR *ir, Ref nest) {
 }
 
 void step_even(Plan *p, Kernel *k) {
+  if (target_has_threads(p->in->target)) end_accesses(p->ir, &k->sink);
   const Node *sink = node(p->ir, k->sink);
   Refs parts = { 0 };
   k->nests.n = 0;

@@ -60,6 +60,16 @@ bool may_go_on(IR *ir, Ref root, Ref r);
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is);
 Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most) */
 
+/* ---- ends.c: on a device, gates in place of limits of ranges ---- */
+/* The load or store x with a further gate; src: its sources. A load without a gate gives 0 where the gate is false. */
+Ref gated_access(IR *ir, const Node *x, const Ref *src, Ref gate);
+void end_accesses(IR *ir, Ref *root);       /* gives a gate to each access to memory of the caller that ends at a run's size */
+/* The nest, whose store gets a gate: condition `condition` of nest_needed. Without a sized_range the nest stays as it is. */
+Ref end_store(IR *ir, Ref nest, int condition);
+/* The condition under which a nest with ranges of blocks has work: an element that a run needs. of_block: in a block; else for
+ * one value of its ranges. It uses no data, and of_block no other ranges than those of blocks. 0: always */
+Ref run_gate(IR *ir, Ref nest, bool of_block);
+
 /* ---- canon.c ---- */
 int nest_batch(IR *ir, const Nest *n);      /* number of outermost ranges that count the matrix products of a batch */
 

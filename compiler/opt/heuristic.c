@@ -571,7 +571,7 @@ static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
   Remnants parts = { 0 };
   CHECK(depth < 16);
   if (target_has_threads(t) && !o->split) return; /* devices have gates in place of borders and rests */
-  sized_opts(ir, nest, o);
+  if (!target_has_threads(t)) sized_opts(ir, nest, o);
   *o = in_order(ir, nest, o);
   opts_parts(ir, nest, o, &parts);
   const bool given = o->nparts == (int)parts.n;

@@ -132,6 +132,9 @@ static Ref walked(Lower *l, const Node *x, const Ref *idx, Ref path) {
   return scalar(ir, OP_REPEAT, DT_I64, 2, (Ref[]){ step, held });
 }
 
+/* The target is a device whose threads have gates in place of ranges that end (nest/ends.c). */
+static bool has_gates(const Sched *s) { return target_has_threads(s->plan->in->target); }
+
 /* A term that counts only below a size of the run: the range ends there in place of a comparison for each term. */
 static Ref limit_ranges(IR *ir, Op op, Ref value, int n, Ref *ranges) {
   for (int k = 0; k < n;) {
@@ -188,7 +191,8 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
       at[a] = (reduce_axes(x) >> a & 1) ? range_make(ir, y->dims[a], RK_REDUCE) : idx[a];
       if ((reduce_axes(x) >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
     }
-    src[0] = limit_ranges(ir, (Op)reduce_op(x), term(l, operand(x), at, path), n, ranges);
+    src[0] = term(l, operand(x), at, path);
+    if (!has_gates(l->s)) src[0] = limit_ranges(ir, (Op)reduce_op(x), src[0], n, ranges);
     memcpy(src + 1, ranges, (size_t)n * sizeof *src);
     return node_make(ir, OP_RED, (DType)x->dt, 1, n + 1, src, 1, x->arg, 0, NULL);
   }

@@ -20,8 +20,9 @@ enum { /* bits of features; bundles use the same values */
 /* Costs in instructions. copy, request, barrier and term count instructions of a thread. copy: copying an element into a panel.
  * request: a thread's share of a request for a whole segment. barrier: a barrier of 256 threads. term: loop overhead for one term
  * of a sum. memory and launch count instructions that the threads of a unit could run meanwhile. memory: loading or storing an
- * element in global memory. launch: the start of a further launch. */
-typedef struct DeviceCosts { double copy, request, barrier, term, memory, launch; } DeviceCosts;
+ * element in global memory. launch: the start of a further launch. doubt is no cost but a factor: a sum is computed in parts only
+ * if this is `doubt` times as fast. doubt is above 1 where the cost of parts is only estimated. */
+typedef struct DeviceCosts { double copy, request, barrier, term, memory, launch, doubt; } DeviceCosts;
 
 typedef struct Device {
   int warp;                /* threads in lockstep, whose accesses are combined into one request; 1: each thread by itself */

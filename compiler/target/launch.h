@@ -46,6 +46,8 @@ bool device_takes(const Device *d, const IR *ir, const Launch *l, Sb *why);
 /* Size of the largest group of adjacent threads of a warp that exchange values (op SHFLXOR); 0: threads exchange no values */
 int launch_exchange(const IR *ir, const Refs *prog);
 
+bool program_sized(const IR *ir, const Refs *prog); /* whether the program asks for sizes of the run */
+
 /* Returns an array with a number for each buffer. Bit 0 is set if the program loads from the buffer, bit 1 if the program stores
  * to the buffer. The caller frees the array. */
 uint8_t *buffer_uses(const IR *ir, const Ref *list, size_t n);
