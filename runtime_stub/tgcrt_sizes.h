@@ -10,8 +10,8 @@
  * below call this number `all`. The rules TILES to START divide the values into tiles of `tile` values each. If a rest is left
  * over, the rest and the last tile become two lower tiles. Their heights, which are numbers of values, are nearly equal. The
  * first one has (rest + tile + 1) / 2 values. If that is `tile`, it counts as a full tile. Without any full tile, the rest is the
- * only lower tile. The rules FULL to FIRST do the same with few heights: 1, 2, 3, 4 and even numbers. With these rules the last
- * tiles may extend beyond the loop's values. */
+ * only lower tile. With the rules FULL to FIRST the rest becomes one or two lower tiles of few heights: 1, 2, 4 and a number
+ * above half a tile. With these rules the last tile may extend beyond the loop's values. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of tiles of `tile` values */
@@ -38,25 +38,38 @@ typedef struct tgcrt_size {
   int32_t of;
 } tgcrt_size;
 
+/* The least of the few heights for tiles of `tile` values that has room for `rows` values: 1, 2, 4, `middle` or `tile` */
+static inline int64_t tgcrt_few_height(int64_t rows, int64_t middle, int64_t tile) {
+  const int64_t height = rows <= 2 ? rows : rows <= 4 ? 4 : rows <= middle ? middle : tile;
+  return height < tile ? height : tile;
+}
+
+/* The heights of one or two tiles for the last `left` values, which are less than a tile; the second may be 0. One tile goes on
+ * behind the values, unless two tiles have more than two values less. */
+static inline void tgcrt_few_tiles(int64_t left, int64_t tile, int64_t height[2]) {
+  const int64_t middle = (tile / 2 + 2) / 2 * 2, first = left > middle ? middle : 4;
+  height[0] = tgcrt_few_height(left, middle, tile);
+  if (left <= first) return;
+  const int64_t second = tgcrt_few_height(left - first, middle, tile);
+  if (height[0] - first - second <= 2) return;
+  height[0] = first;
+  height[1] = second;
+}
+
 /* The heights of the two tiles for the last `last` values, which are less than two tiles; the second may be 0 */
-static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int few, int64_t height[2]) {
-  const int64_t half = (last + 1) / 2;
-  height[0] = last < tile ? last : half;
-  if (few && last > tile && last % 2 && last >= 7 && last - 3 <= tile) height[0] = last - 3;
-  else if (few && height[0] > 4) height[0] += height[0] % 2;
-  if (height[0] > tile) height[0] = tile;
-  height[1] = last > height[0] ? last - height[0] : 0;
-  if (few && height[1] > 4) height[1] += height[1] % 2;
-  if (height[1] > tile) height[1] = tile;
+static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int64_t height[2]) {
+  height[0] = last < tile ? last : (last + 1) / 2;
+  height[1] = last - height[0];
 }
 
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
-  const int64_t before = left && tiles ? tiles - 1 : tiles; /* full tiles before the last two */
   const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST;
+  const int64_t before = left && tiles && !few ? tiles - 1 : tiles; /* full tiles before those below */
   const int rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
   int64_t height[2] = { 0, 0 };
-  if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, few, height);
+  if (left && few) tgcrt_few_tiles(left, s->tile, height);
+  else if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, height);
   const int64_t full = before + (height[0] == s->tile) + (height[1] == s->tile);
   const int64_t lower = (height[0] == s->height) + (height[1] == s->height);
   switch (rule) {

@@ -97,6 +97,14 @@ static Opts rest_opts(const Opts *o, int i, Ref r, int unroll, int lanes) {
   return rest;
 }
 
+/* Few rows of the nest have one vector along a range that ends early: one nest serves all of the range. */
+static void one_vector(IR *ir, Ref nest, Opts *o) {
+  for (int k = 0; k < o->n; k++) {
+    const bool lanes = o->opt[k].lanes > 1 && o->opt[k].unroll > 1 && opens_range(ir, nest, o->opt[k].range);
+    if (lanes && range_ends_early(ir, nest, o->opt[k].range) && may_go_on(ir, nest, o->opt[k].range)) o->opt[k].unroll = 1;
+  }
+}
+
 /* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes. more: a tile of another range; .range 0: none */
 static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, const Opt *more,
                      Remnants *parts) {
@@ -104,6 +112,7 @@ static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begi
   Ref loop, inside;
   rest.nest = with_tiles(ir, nest, o->opt[i].range, tiles, size_value(ir, begin), height, &loop, &inside);
   rest.opts = rest_opts(o, i, inside, (int)(height / lanes), lanes);
+  if (lanes == 1) one_vector(ir, rest.nest, &rest.opts);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
   int64_t rows = height;
   for (int k = 0; k < rest.opts.n; k++) /* rows_beside */
@@ -228,11 +237,12 @@ static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values
 }
 
 /* As lane_rests, but the last vector may go on behind the values that a run needs. Sums that do not vary along r are computed
- * once, by one nest. Where the range ends within a vector, that nest computes some values twice. */
+ * once, by one nest. Where the range ends within a vector, a nest with sums computes some values twice. One without sums may
+ * compute in place, so another nest takes the last values. */
 static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const Ref r = o->opt[i].range;
   const bool once = reduction_repeats(ir, nest, r);
-  const tgcrt_size before = once ? *values : last_values(ir, nest, o, i, values, parts);
+  const tgcrt_size before = reductions_below(ir, nest) ? *values : last_values(ir, nest, o, i, values, parts);
   const int lanes = o->opt[i].lanes, most = (int)range_extent(node(ir, r)) + 1; /* no run has a whole tile of it */
   if (once) o->opt[i].unroll = 1;
   const int tile = lanes * o->opt[i].unroll;
