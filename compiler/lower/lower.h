@@ -75,9 +75,9 @@ void plan_rebase(Plan *p);
 /* Returns Kernel.signature of kernel k. The first call prints the text of the kernel's function, and sets .signature and .head */
 uint32_t kernel_signature(const Plan *p, size_t k);
 void plan_render(Plan *p);           /* sets Kernel.text of all kernels */
-/* caller_rows.c: if a run's size is not the greatest, rows in the caller's memory are shorter. buf_has_rows: b is memory of the
- * caller, with rows that a size shortens. caller_rows: the nest with indices that count such rows */
-bool buf_has_rows(const Buf *b);
+/* caller_rows.c: if a run's size is not the greatest, rows in the caller's memory are shorter. buf_row: elements of such a row at
+ * the greatest size; 0: b is no memory of the caller with such rows. caller_rows: the nest with indices that count such rows */
+int64_t buf_row(const Buf *b);
 Ref caller_rows(IR *ir, Ref nest);
 bool kernel_sized(const IR *ir, const Kernel *k);   /* k's program asks for sizes of the run */
 

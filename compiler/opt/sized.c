@@ -144,8 +144,7 @@ static bool red_varies(IR *ir, Ref index) {
   return any;
 }
 
-/* A sum of the nest takes terms from weights that do not vary with r. */
-static bool shares_weights(IR *ir, Ref nest, Ref r) {
+bool shares_weights(IR *ir, Ref nest, Ref r) {
   Refs all = { 0 };
   bool sums = false, shares = false;
   ir_toposort(ir, &nest, 1, &all);

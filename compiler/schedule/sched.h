@@ -23,6 +23,7 @@ typedef struct Place {
   int buf;                 /* index into IR.bufs; -1: none */
   int64_t offset;          /* elements */
   int64_t lo[MAX_RANK], hi[MAX_RANK]; /* by axis: elements of the halo before its begin and after its end */
+  int64_t pad[MAX_RANK];   /* by axis: entries of memory behind those of HIGH, which nothing accesses (layout.c) */
   Ref fill;                /* the CONST that the halo holds */
   int64_t stride[MAX_RANK]; /* elements */
 } Place;
