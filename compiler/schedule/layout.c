@@ -242,16 +242,23 @@ static void lay_out_yield(Sched *s, Ref r, const Carries *all) {
     p->buf = slice_buf(s->ir, r, p->buf, p->stride[yield_axis(x)], x->dims[yield_axis(x)], yield_reverse(x));
 }
 
+/* With two places by turns, the last iteration of a run says where the result is. Iterations that a run need not do leave it in
+ * both places. */
 static void lay_out_result(Sched *s, Ref r, const Carries *all) {
   IR *ir = s->ir;
   const Node *x = node(ir, r), *loop = node(ir, operand(x)), *y = node(ir, loop->src[result_at(x)]);
   const int buf = s->place[loop->src[result_at(x)]].buf;
   const Buf b = ir->bufs.p[buf];
   const Carry *c = yield_place(y) >= 0 ? carry_of(s, all, y) : NULL;
+  const int extent = loop_extent(ir, iterate_loop(loop));
   const int64_t trips = iterate_trips(loop), n = lay_out_plain(s, r), least = b.step < 0 ? b.at + (trips - 1) * b.step : b.at;
   Place *p = &s->place[r];
   if (c && c->rows) p->buf = view_buf(ir, r, b.of - 1, n, b.at + (trips - 1) * b.step, 0, 0);
-  else if (b.turn) p->buf = view_buf(ir, r, b.of - 1, n, trips % 2 * b.step, 0, 0);
+  else if (b.turn && extent >= 0) {
+    p->buf = view_buf(ir, r, b.of - 1, b.step + n, 0, 0, 0);
+    p->odd = 1 + size_number(ir, (tgcrt_size){ 1, 2, 1, TGCRT_SIZE_PARTS, extent });
+    p->odd_step = b.step;
+  } else if (b.turn) p->buf = view_buf(ir, r, b.of - 1, n, trips % 2 * b.step, 0, 0);
   else if (b.of && (least || is_rows(all, loop->src[result_at(x)]))) p->buf = view_buf(ir, r, b.of - 1, n, least, 0, 0);
   else p->buf = b.of ? b.of - 1 : buf;
 }

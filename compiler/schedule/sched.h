@@ -26,6 +26,8 @@ typedef struct Place {
   int64_t pad[MAX_RANK];   /* by axis: entries of memory behind those of HIGH, which nothing accesses (layout.c) */
   Ref fill;                /* the CONST that the halo holds */
   int64_t stride[MAX_RANK]; /* elements */
+  int odd;                 /* 1 + number of a size of the run: if that is 1 in place of 0, all elements lie `odd_step` later */
+  int64_t odd_step;        /* elements */
 } Place;
 
 typedef struct Sched {
