@@ -59,6 +59,8 @@ Products plan_products(const Plan *p);
 
 /* ---- plan_time.c: predicted time of each kernel on one core with the facts f; out has an element for each kernel ---- */
 void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
+/* ---- multiplications.c: multiplications that a run of these sizes does, by symbol; loops leave out iterations behind a size ---- */
+double plan_multiplications(const Plan *p, const int64_t *run);
 
 /* ---- blocks_apart.c ---- */
 /* Whether it is proved that no block of a launch accesses an element of global memory that another block stores to. mem[i]:
