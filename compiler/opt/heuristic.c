@@ -555,11 +555,34 @@ static Opt rows_apart(IR *ir, Ref nest, const Opts *o, Ref r, int tile) {
   return best;
 }
 
+/* A tile with rows along two ranges that end at sizes would leave rests of both. It gets all of them along the longer one. */
+static void rows_along_one(IR *ir, Ref nest, Opts *o) {
+  int first = -1;
+  for (int i = 0; i < o->n; i++) {
+    const Opt *p = &o->opt[i];
+    if (p->lanes > 1 || p->rows || p->unroll < 2 || !opens_range(ir, nest, p->range) || !range_ends_early(ir, nest, p->range)) continue;
+    if (first < 0) {
+      first = i;
+      continue;
+    }
+    const bool later = range_extent(node(ir, p->range)) > range_extent(node(ir, o->opt[first].range));
+    Opt *keep = &o->opt[later ? i : first];
+    keep->unroll *= o->opt[later ? first : i].unroll;
+    const int64_t extent = range_extent(node(ir, keep->range));
+    if (keep->unroll > extent) keep->unroll = (int)extent;
+    opts_drop(o, later ? first : i);
+    first = later ? i - 1 : first;
+    i--;
+  }
+}
+
 /* A size of the run may leave few rows of a tile. So the tile has most of its rows along another range, if it can. Then it is
  * full at small sizes, and fewer heights of it are left. */
 static Opts spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
   tgcrt_size values;
-  const Ref r = ir->symbols.n ? tiled_range(ir, nest, &o, &values) : 0;
+  if (!ir->symbols.n) return o;
+  if (!o.isa_op && !o.grouped && !o.staged) rows_along_one(ir, nest, &o);
+  const Ref r = tiled_range(ir, nest, &o, &values);
   const Opt *tile = r ? opt_of(&o, r) : NULL;
   Opts spread = o;
   if (!tile || tile->lanes > 1 || tile->rows || tile->unroll < 4 || o.isa_op || o.grouped || o.staged || o.n == MAX_RANGES) return o;

@@ -71,6 +71,7 @@ double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound
 
 /* ---- sized.c: ranges that end at a size of the run ---- */
 void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes panels, and blocks of these ranges */
+void opts_drop(Opts *o, int i);                    /* takes tile number i away */
 bool shares_weights(IR *ir, Ref nest, Ref r); /* a sum of the nest takes terms from weights that do not vary with r */
 /* Gives limits to the nest's sized ranges, and adds nests for the rests of their tiles to `parts`. Changes o to name the new
  * ranges. */

@@ -51,7 +51,7 @@ static Ref only_if(IR *ir, Ref nest, int number) {
   return nest_close(ir, &n);
 }
 
-static void drop_opt(Opts *o, int i) {
+void opts_drop(Opts *o, int i) {
   for (o->n--; i < o->n; i++) o->opt[i] = o->opt[i + 1];
 }
 
@@ -93,7 +93,7 @@ static Opts rest_opts(const Opts *o, int i, Ref r, int unroll, int lanes) {
     if (o->moved[k].block) rest.moved[n++] = o->moved[k];
   rest.nmoved = n;
   rest.opt[i] = (Opt){ .range = r, .unroll = unroll, .lanes = lanes };
-  if (!r || unroll * lanes == 1) drop_opt(&rest, i);
+  if (!r || unroll * lanes == 1) opts_drop(&rest, i);
   return rest;
 }
 
@@ -159,7 +159,7 @@ bool shares_weights(IR *ir, Ref nest, Ref r) {
 }
 
 /* A low tile of rows may have further rows along another range that ends at another size: tokens of several short sequences. All
- * of them use the weights that are loaded once. */
+ * of them use the weights that are loaded once. Behind single rows they fill a tile, else half of one: that gains most. */
 static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, int height) {
   tgcrt_size values;
   for (int k = 0; k < nest_needed(ir, nest)->n; k++) {
@@ -167,7 +167,7 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
     const int64_t most = r ? range_extent(node(ir, r)) : 0;
     bool free = most > 1 && ir->extents.p[values.of].symbol != symbol && o->n < MAX_RANGES;
     for (int i = 0; i < o->n; i++) free &= o->opt[i].range != r;
-    const int rows = tile / height < most ? tile / height : (int)most;
+    const int all = height == 1 ? tile : tile / (2 * height), rows = all < most ? all : (int)most;
     if (free && rows > 1 && !reduction_repeats(ir, nest, r) && shares_weights(ir, nest, r))
       return (Opt){ .range = r, .unroll = rows, .lanes = 1 };
   }
@@ -181,10 +181,48 @@ static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
   return reductions_below(ir, nest) && tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0 && may_go_on(ir, nest, r);
 }
 
+/* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
+typedef struct Behind { int count, begin; } Behind;
+
+static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
+  const int count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_PARTS);
+  return (Behind){ count, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN) };
+}
+
+/* A reduction of the nest loads terms that do not vary with r, so rows of a tile share them. */
+static bool shares_terms(IR *ir, Ref nest, Ref r) {
+  Refs all = { 0 };
+  bool shares = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !shares; i++)
+    shares = node(ir, all.p[i])->op == OP_LOAD && red_varies(ir, load_index(node(ir, all.p[i]))) && !ix_uses(ir, all.p[i], r);
+  VEC_FREE(&all);
+  return shares;
+}
+
+/* The nest has low tiles of rows: a loop over them that runs once or not at all is around it. */
+static bool has_low_tiles(IR *ir, Ref nest) {
+  const Nest n = nest_open(ir, nest);
+  return n.n && range_limit(node(ir, n.ranges[0])) && range_extent(node(ir, n.ranges[0])) == 1;
+}
+
+/* Rests of rows, each half as high as the one before. halves: false: single rows */
+static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool halves, const tgcrt_size *values, Remnants *parts) {
+  const int all = o->opt[i].unroll;
+  for (int tile = all, height; tile > 1; tile = height) {
+    height = halves ? tile / 2 : 1;
+    const Behind b = behind(ir, values, tile, height);
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, 1, &(Opt){ 0 }, parts);
+  }
+  return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
+}
+
 static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
                                few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
+  const bool low = has_low_tiles(ir, nest), shares = shares_terms(ir, nest, o->opt[i].range);
+  if (low || !shares) return few_rests(ir, nest, o, i, shares, values, parts);
   const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
     const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
@@ -196,14 +234,6 @@ static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values,
     last->nest = only_if(ir, last->nest, size_number(ir, any));
   }
   return size_of_tiles(ir, values, tile, 1, rule[0]);
-}
-
-/* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
-typedef struct Behind { int count, begin; } Behind;
-
-static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
-  const int count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_PARTS);
-  return (Behind){ count, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN) };
 }
 
 /* ---- lanes ---- */
@@ -262,7 +292,7 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
   if (p.rows || o->staged || o->grouped == r) return nest; /* all values are computed */
   if (tile == 1) {
     now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, *values), RK_LOOP);
-    if (i < o->n) drop_opt(o, i);
+    if (i < o->n) opts_drop(o, i);
     opts_replace(o, r, now);
     return range_replace(ir, nest, r, now, 1, &now);
   }
