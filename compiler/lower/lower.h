@@ -59,6 +59,8 @@ Products plan_products(const Plan *p);
 
 /* ---- plan_time.c: predicted time of each kernel on one core with the facts f; out has an element for each kernel ---- */
 void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
+/* ---- fuse_nests.c: in the program from place `from` on, which is that of a nest and its rests, joins loops over equal values ---- */
+void fuse_nests(IR *ir, Refs *prog, size_t from);
 /* ---- multiplications.c: multiplications that a run of these sizes does, by symbol; loops leave out iterations behind a size ---- */
 double plan_multiplications(const Plan *p, const int64_t *run);
 

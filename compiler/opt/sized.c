@@ -42,12 +42,14 @@ static Ref with_tiles(IR *ir, Ref nest, Ref r, int tiles, Ref begin, int64_t hei
   return range_replace(ir, nest, r, ix_add(ir, at, by[1]), 2, by);
 }
 
-/* The nest, run only if size `number` is not 0 */
-static Ref only_if(IR *ir, Ref nest, int number) {
+/* The nest, run only if size `number` is not 0: a loop in front of range `before`; 0: in front of all */
+static Ref only_if(IR *ir, Ref nest, int number, Ref before) {
   Nest n = nest_open(ir, nest);
+  int at = 0;
   CHECK(n.n < MAX_RANGES);
-  memmove(n.ranges + 1, n.ranges, (size_t)n.n++ * sizeof *n.ranges);
-  n.ranges[0] = range_limited(ir, 1, number, RK_LOOP);
+  while (before && n.ranges[at] != before) at++;
+  memmove(n.ranges + at + 1, n.ranges + at, (size_t)(n.n++ - at) * sizeof *n.ranges);
+  n.ranges[at] = range_limited(ir, 1, number, RK_LOOP);
   return nest_close(ir, &n);
 }
 
@@ -105,12 +107,14 @@ static void one_vector(IR *ir, Ref nest, Opts *o) {
   }
 }
 
-/* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes. more: a tile of another range; .range 0: none */
-static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, const Opt *more,
+/* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes; it runs only if size `any` is not 0, if that is >= 0.
+ * more: a tile of another range; .range 0: none */
+static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, int any, const Opt *more,
                      Remnants *parts) {
   Remnant rest = { 0 };
   Ref loop, inside;
   rest.nest = with_tiles(ir, nest, o->opt[i].range, tiles, size_value(ir, begin), height, &loop, &inside);
+  if (any >= 0) rest.nest = only_if(ir, rest.nest, any, loop);
   rest.opts = rest_opts(o, i, inside, (int)(height / lanes), lanes);
   if (lanes == 1) one_vector(ir, rest.nest, &rest.opts);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
@@ -200,10 +204,12 @@ static bool shares_terms(IR *ir, Ref nest, Ref r) {
   return shares;
 }
 
-/* The nest has low tiles of rows: a loop over them that runs once or not at all is around it. */
+/* The nest has low tiles of rows: a loop that runs once or not at all is around them. */
 static bool has_low_tiles(IR *ir, Ref nest) {
   const Nest n = nest_open(ir, nest);
-  return n.n && range_limit(node(ir, n.ranges[0])) && range_extent(node(ir, n.ranges[0])) == 1;
+  bool any = false;
+  for (int k = 0; k < n.n; k++) any |= range_limit(node(ir, n.ranges[k])) && range_extent(node(ir, n.ranges[k])) == 1;
+  return any;
 }
 
 /* Rests of rows, each half as high as the one before. halves: false: single rows */
@@ -212,7 +218,7 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool halves, const 
   for (int tile = all, height; tile > 1; tile = height) {
     height = halves ? tile / 2 : 1;
     const Behind b = behind(ir, values, tile, height);
-    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, 1, &(Opt){ 0 }, parts);
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, 1, -1, &(Opt){ 0 }, parts);
   }
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
@@ -229,9 +235,7 @@ static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values,
     if (!ever(ir, &any)) continue;
     const int start = size_of_tiles(ir, values, tile, h, rule[3]);
     const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
-    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, rule[1]), start, h, 1, &more, parts);
-    Remnant *last = &parts->p[parts->n - 1];
-    last->nest = only_if(ir, last->nest, size_number(ir, any));
+    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, rule[1]), start, h, 1, size_number(ir, any), &more, parts);
   }
   return size_of_tiles(ir, values, tile, 1, rule[0]);
 }
@@ -248,7 +252,7 @@ static tgcrt_size last_values(IR *ir, Ref nest, const Opts *o, int i, const tgcr
   while (lanes > left) lanes /= 2;
   Remnant rest = { 0 };
   Ref part;
-  rest.nest = only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any));
+  rest.nest = only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any), 0);
   rest.opts = rest_opts(o, i, node(ir, part)->op == OP_RANGE ? part : 0, (int)left / lanes, lanes);
   VEC_PUSH(parts, rest);
   const Extent before = { .of = values->of, .times = values->times, .plus = 0, .over = 1, .most = extent - left };
@@ -260,7 +264,7 @@ static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values
   for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, values, tile, height);
-    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, &(Opt){ 0 }, parts);
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, -1, &(Opt){ 0 }, parts);
   }
   return size_of_tiles(ir, values, whole, 1, TGCRT_SIZE_WHOLE);
 }
@@ -278,7 +282,7 @@ static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *va
   if (tile == lanes) return size_of_tiles(ir, &before, most, lanes, TGCRT_SIZE_COVER);
   const int count = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_COVER);
   const int begin = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_BEGIN);
-  if (greatest_size(ir, count)) add_rest(ir, nest, o, i, count, begin, lanes, lanes, &(Opt){ 0 }, parts);
+  if (greatest_size(ir, count)) add_rest(ir, nest, o, i, count, begin, lanes, lanes, -1, &(Opt){ 0 }, parts);
   return size_of_tiles(ir, &before, tile, 1, TGCRT_SIZE_WHOLE);
 }
 
