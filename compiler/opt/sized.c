@@ -218,7 +218,8 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool halves, const 
   for (int tile = all, height; tile > 1; tile = height) {
     height = halves ? tile / 2 : 1;
     const Behind b = behind(ir, values, tile, height);
-    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, 1, -1, &(Opt){ 0 }, parts);
+    const int any = halves ? -1 : size_of_tiles(ir, values, tile, tile, TGCRT_SIZE_COVER); /* threads share no single rows */
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, 1, any, &(Opt){ 0 }, parts);
   }
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
