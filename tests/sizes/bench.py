@@ -34,7 +34,7 @@ SIZES = {"ffn": (["n"], [(n,) for n in (1, 2, 3, 4, 5, 6, 7, 8, 13, 18, 32, 100,
 # networks of networks.py, only where they are named, as their bundles have up to 500 MB of weights
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 47, 64, 96, 128, 200, 256, 384, 512)
 NETWORKS = {"bert_base": (["length"], [(n,) for n in LENGTHS]), "bilstm": (["length"], [(n,) for n in LENGTHS]),
-            "gpt2_decode": (["past"], [(n,) for n in (0, *LENGTHS[:-1], 511)])}
+            "gpt2_decode": (["past"], [(n,) for n in (*LENGTHS[:-1], 511)])}
 STATES = {"gpt2_decode": ["--state=past_*=*"]}
 LAYERS = {**models.ALL, **models.SEVERAL, "encoder": models.encoder, "audio": lambda: models.audio(40, 64), "ocr": lambda: models.ocr(32, 32),
           "layer": lambda: models.encoder(768, 12, 3072)}
