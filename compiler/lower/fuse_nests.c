@@ -33,8 +33,8 @@ static bool alike(const IR *ir, Ref a, Ref b) {
   const Node *x = node(ir, a), *y = node(ir, b);
   if (x->nsrc != 1 || y->nsrc != 1) return false;
   x = node(ir, loop_range(x)), y = node(ir, loop_range(y));
-  return x->dt == y->dt && range_extent(x) == range_extent(y) && range_limit(x) == range_limit(y) && range_kind(x) == range_kind(y) &&
-         range_extent(x) > 1;
+  return x->dt == y->dt && range_extent(x) == range_extent(y) && range_limit(x) == range_limit(y) &&
+         range_kind(x) == range_kind(y) && range_extent(x) > 1;
 }
 
 static void append(Refs *out, const Ref *list, size_t n) {

@@ -100,6 +100,12 @@ static bool is_tile(const IR *ir, const Nest *n, Ref r, int symbol, bool part) {
   return yes;
 }
 
+bool nest_has_low_tiles(const IR *ir, const Nest *n) {
+  bool any = false;
+  for (int k = 0; k < n->n; k++) any |= range_limit(node(ir, n->ranges[k])) && range_extent(node(ir, n->ranges[k])) == 1;
+  return any;
+}
+
 const Needed *nest_needed(const IR *ir, Ref nest) {
   static const Needed all = { 0 };
   const Node *store = node(ir, nest_body(node(ir, nest)));

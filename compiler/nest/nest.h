@@ -57,6 +57,7 @@ bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nes
  * so accesses to it need gates. Memory of the plan has room for the values, but their contents are undefined: no index may be
  * loaded there. False also if root has a REPEAT or a serial range. */
 bool may_go_on(IR *ir, Ref root, Ref r);
+bool nest_has_low_tiles(const IR *ir, const Nest *n); /* tiles of few rows: in a loop that runs once or not at all, by sizes */
 int64_t need_most(const IR *ir, const Need *is); /* how many entries a run of HIGH needs; memory may have more */
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is); /* the gate is false unless `entry` < IR.extents[is->of] */
 Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */

@@ -538,8 +538,8 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   return opts_check(ir, nest, t, &o) ? most : o;
 }
 
-/* The range along which a tile of `tile` rows has its other rows, and how many: a range of a constant extent along which the
- * weights do not vary, such as the height of a picture whose width is a size of the run. .range 0: there is none */
+/* The range along which a tile of `tile` rows has its other rows, and how many. Its extent is constant, and the weights do not
+ * vary with it: the height of a picture whose width is a size of the run. .range 0: there is none */
 static Opt rows_apart(IR *ir, Ref nest, const Opts *o, Ref r, int tile) {
   const Nest n = nest_open(ir, nest);
   Opt best = { .unroll = 1, .lanes = 1 };
@@ -560,7 +560,8 @@ static void rows_along_one(IR *ir, Ref nest, Opts *o) {
   int first = -1;
   for (int i = 0; i < o->n; i++) {
     const Opt *p = &o->opt[i];
-    if (p->lanes > 1 || p->rows || p->unroll < 2 || !opens_range(ir, nest, p->range) || !range_ends_early(ir, nest, p->range)) continue;
+    if (p->lanes > 1 || p->rows || p->unroll < 2 || !opens_range(ir, nest, p->range)) continue;
+    if (!range_ends_early(ir, nest, p->range)) continue;
     if (first < 0) {
       first = i;
       continue;
@@ -585,7 +586,8 @@ static Opts spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
   const Ref r = tiled_range(ir, nest, &o, &values);
   const Opt *tile = r ? opt_of(&o, r) : NULL;
   Opts spread = o;
-  if (!tile || tile->lanes > 1 || tile->rows || tile->unroll < 4 || o.isa_op || o.grouped || o.staged || o.n == MAX_RANGES) return o;
+  const bool other = o.isa_op || o.grouped || o.staged;
+  if (!tile || tile->lanes > 1 || tile->rows || tile->unroll < 4 || other || o.n == MAX_RANGES) return o;
   const Opt apart = rows_apart(ir, nest, &o, r, tile->unroll);
   if (!apart.range) return o;
   spread.opt[spread.n++] = apart;

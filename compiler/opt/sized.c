@@ -109,8 +109,8 @@ static void one_vector(IR *ir, Ref nest, Opts *o) {
 
 /* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes; it runs only if size `any` is not 0, if that is >= 0.
  * more: a tile of another range; .range 0: none */
-static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, int any, const Opt *more,
-                     Remnants *parts) {
+static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, int any,
+                     const Opt *more, Remnants *parts) {
   Remnant rest = { 0 };
   Ref loop, inside;
   rest.nest = with_tiles(ir, nest, o->opt[i].range, tiles, size_value(ir, begin), height, &loop, &inside);
@@ -204,14 +204,6 @@ static bool shares_terms(IR *ir, Ref nest, Ref r) {
   return shares;
 }
 
-/* The nest has low tiles of rows: a loop that runs once or not at all is around them. */
-static bool has_low_tiles(IR *ir, Ref nest) {
-  const Nest n = nest_open(ir, nest);
-  bool any = false;
-  for (int k = 0; k < n.n; k++) any |= range_limit(node(ir, n.ranges[k])) && range_extent(node(ir, n.ranges[k])) == 1;
-  return any;
-}
-
 /* Rests of rows, each half as high as the one before. halves: false: single rows */
 static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool halves, const tgcrt_size *values, Remnants *parts) {
   const int all = o->opt[i].unroll;
@@ -228,7 +220,8 @@ static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values,
   static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
                                few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
-  const bool low = has_low_tiles(ir, nest), shares = shares_terms(ir, nest, o->opt[i].range);
+  const Nest n = nest_open(ir, nest);
+  const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
   if (low || !shares) return few_rests(ir, nest, o, i, shares, values, parts);
   const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
   for (int h = tile - 1; h > 0; h--) {

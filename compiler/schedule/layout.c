@@ -362,7 +362,7 @@ static bool ends_along(const Node *x, const Needed *needs, int axis) {
 }
 
 /* Rows of a value that ends at a size have the stride of HIGH. If it is a multiple of half a page, for example, rows share a few
- * sets of the nearest cache, and a kernel that reads many of them misses there. So such rows get some entries more. Readers see
+ * sets of the nearest cache. A kernel that reads many of them misses there. So such rows get some entries more. Readers see
  * no difference, since the rows of one run are apart anyway. */
 static void pad_rows(Sched *s, Ref r) {
   enum { LINE = 64, SETS = 4096, CROWDED = 512, SHARE = 20 }; /* bytes; one entry in SHARE may be added */
