@@ -14,8 +14,8 @@ static double products_of(const IR *ir, const Node *x) {
   switch ((Op)x->op) {
   case OP_MUL: return dt_float((DType)x->dt) ? x->lanes : 0;
   case OP_MULACC: return data ? x->lanes : 0;
-  case OP_DOT: return node(ir, x->src[1])->lanes;
-  case OP_MMA: return (double)x->lanes * (double)x->arg[1];
+  case OP_DOT: return node(ir, dot_x(x))->lanes;
+  case OP_MMA: return (double)x->lanes * (double)mma_depth(x);
   default: return 0;
   }
 }

@@ -539,7 +539,7 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
 }
 
 /* The range along which a tile of `tile` rows has its other rows, and how many. Its extent is constant, and the weights do not
- * vary with it: the height of a picture whose width is a size of the run. .range 0: there is none */
+ * vary with it. An example is the height of a picture whose width is a size. .range 0: there is none */
 static Opt rows_apart(IR *ir, Ref nest, const Opts *o, Ref r, int tile) {
   const Nest n = nest_open(ir, nest);
   Opt best = { .unroll = 1, .lanes = 1 };
