@@ -302,6 +302,9 @@ bool size_appends(const Symbols *all);        /* whether a symbol counts the ele
 const char *size_appended(const Rendering *r); /* by symbol: elements that a run appends to these states, or 0 */
 const char *size_rows(const Rendering *r);    /* rows of tgcrt_size, one for each size that kernels ask for */
 const char *size_table(const Rendering *r);   /* number of rows of size_rows, at least 1 */
+/* The product of the sizes from which on threads share kernels: below it, the one with most work takes less than they need to meet */
+int64_t size_share(const Rendering *r);
+const char *size_share_text(const Rendering *r);
 const char *size_count(const Rendering *r);   /* number of symbols, at least 1 */
 int size_extents(const Rendering *r);         /* number of rows of size_extent_rows */
 const char *size_extent_rows(const Rendering *r); /* rows of tgcrt_extent: extents that follow from sizes by a formula */
