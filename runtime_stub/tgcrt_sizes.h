@@ -14,8 +14,8 @@
  * first of these two tiles has the height (rest + tile + 1) / 2. A tile with less than `tile` values is a lower tile. If `all` is
  * less than `tile`, all values form one lower tile.
  *
- * The rules FULL to FIRST do the same, but the heights of lower tiles are 1, 2, 3, 4 or even numbers. So the last tiles may
- * extend beyond the loop's values. */
+ * By the rules FULL to FIRST, the rest becomes one or two lower tiles, and all full tiles stay. Lower tiles have few heights: 1,
+ * 2, 4 and one number above half a tile. So the last tile may extend beyond the loop's values. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of full tiles */
@@ -42,26 +42,39 @@ typedef struct tgcrt_size {
   int32_t of;
 } tgcrt_size;
 
+/* Returns the least of the heights 1, 2, 4, `middle` and `tile` that is at least `rows` */
+static inline int64_t tgcrt_few_height(int64_t rows, int64_t middle, int64_t tile) {
+  const int64_t height = rows <= 2 ? rows : rows <= 4 ? 4 : rows <= middle ? middle : tile;
+  return height < tile ? height : tile;
+}
+
+/* Computes the heights of one or two lower tiles for the last `left` values, which are fewer than `tile`. height[1] is 0 if there
+ * is one tile. There are two tiles if together they are more than two values lower than one tile. */
+static inline void tgcrt_few_tiles(int64_t left, int64_t tile, int64_t height[2]) {
+  const int64_t middle = (tile / 2 + 2) / 2 * 2, first = left > middle ? middle : 4;
+  height[0] = tgcrt_few_height(left, middle, tile);
+  if (left <= first) return;
+  const int64_t second = tgcrt_few_height(left - first, middle, tile);
+  if (height[0] - first - second <= 2) return;
+  height[0] = first;
+  height[1] = second;
+}
+
 /* Computes the heights of the two tiles at the end of a loop. last: the number of values in these tiles, less than 2 * tile.
- * height[1] becomes 0 if one tile is enough. few: 1 for the rules FULL to FIRST, else 0 */
-static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int few, int64_t height[2]) {
-  const int64_t half = (last + 1) / 2;
-  height[0] = last < tile ? last : half;
-  if (few && last > tile && last % 2 && last >= 7 && last - 3 <= tile) height[0] = last - 3;
-  else if (few && height[0] > 4) height[0] += height[0] % 2;
-  if (height[0] > tile) height[0] = tile;
-  height[1] = last > height[0] ? last - height[0] : 0;
-  if (few && height[1] > 4) height[1] += height[1] % 2;
-  if (height[1] > tile) height[1] = tile;
+ * height[1] becomes 0 if one tile is enough. */
+static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int64_t height[2]) {
+  height[0] = last < tile ? last : (last + 1) / 2;
+  height[1] = last - height[0];
 }
 
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
-  const int64_t before = left && tiles ? tiles - 1 : tiles; /* full tiles before the last two tiles */
   const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST;
+  const int64_t before = left && tiles && !few ? tiles - 1 : tiles; /* full tiles before the tiles of `height` */
   const int rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
   int64_t height[2] = { 0, 0 };
-  if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, few, height);
+  if (left && few) tgcrt_few_tiles(left, s->tile, height);
+  else if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, height);
   const int64_t full = before + (height[0] == s->tile) + (height[1] == s->tile);
   const int64_t lower = (height[0] == s->height) + (height[1] == s->height);
   switch (rule) {

@@ -324,6 +324,10 @@ const char *size_table(const Rendering *r);   /* number of rows of size_rows */
 int64_t size_rows_count(const IR *ir);        /* the number that size_table prints */
 const char *size_functions(const Rendering *r);      /* functions in C that set sizes (runtime_stub/sizes.c.in) */
 const char *size_dims_functions(const Rendering *r); /* functions in C that tell shapes at the sizes of the run (dims.c.in) */
+/* Threads share the kernels of a run if the product of its sizes is at least this number. At smaller sizes, the kernel with most
+ * work takes less time than threads need to begin and end it together. */
+int64_t size_share(const Rendering *r);
+const char *size_share_text(const Rendering *r); /* size_share as text */
 const char *size_count(const Rendering *r);   /* number of symbols; 1 if there are none */
 int size_extents(const Rendering *r);         /* number of rows of size_extent_rows */
 const char *size_extent_rows(const Rendering *r); /* rows of the type tgcrt_extent, for extents computed from sizes */

@@ -29,6 +29,24 @@ const char *size_count(const Rendering *r) {
   return arena_printf(&r->p->ir->ctx->model, "%d", n ? n : 1);
 }
 
+int64_t size_share(const Rendering *r) {
+  enum { ALONE = 20000 }; /* cycles: an encoder of 48 values takes longer with two threads where its largest kernel takes less */
+  const Plan *p = r->p;
+  const int lanes = p->in->target->vector_bytes / 4;
+  double most = 0, entries = 1;
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
+    const double cycles = (double)x->flops / (lanes ? 2 * lanes : 1) + (double)(x->bytes_read + x->bytes_written) / 32;
+    if (x->chunks > 1 && cycles > most) most = cycles;
+  }
+  for (int k = 0; k < p->ir->symbols.n; k++) entries *= (double)p->ir->symbols.p[k].high;
+  return most > 0 && most > ALONE ? (int64_t)(entries * ALONE / most) : 1;
+}
+
+const char *size_share_text(const Rendering *r) {
+  return arena_printf(&r->p->ir->ctx->model, "%lld", (long long)size_share(r));
+}
+
 const char *size_sets(const Rendering *r) {
   const IR *ir = r->p->ir;
   const char **name = size_fields(ir);

@@ -964,9 +964,11 @@ void step_programs(Plan *p, Kernel *k) {
   Shared *shared = shared_open(0);
   Sb text = { 0 };
   k->prog.n = 0;
-  for (size_t i = 0; i < k->states.n; i++) {
+  for (size_t i = 0, from = 0; i < k->states.n; i++) {
     p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
+    if (!k->states.p[i].depth) from = k->prog.n;
     linear_nest(p->ir, k->states.p[i].nest, &k->prog, shared);
+    if (p->ir->symbols.n && (i + 1 == k->states.n || !k->states.p[i + 1].depth)) fuse_nests(p->ir, &k->prog, from);
   }
   for (size_t i = 0; i < k->nests.n; i++) sb_puts(&text, k->nests.p[i].opts);
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);

@@ -66,6 +66,10 @@ Products plan_products(const Plan *p);
 
 /* ---- plan_time.c: predicts the time of each kernel on one core with the facts f. out: an element for each kernel ---- */
 void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
+/* ---- fuse_nests.c: joins loops over equal values in the program from place `from` on, which is that of a nest and its rests ---- */
+void fuse_nests(IR *ir, Refs *prog, size_t from);
+/* ---- multiplications.c: the number of multiplications in a run. run: the sizes, by symbol ---- */
+double plan_multiplications(const Plan *p, const int64_t *run);
 
 /* ---- blocks_apart.c ---- */
 /* Whether it is proved that no block of a launch accesses an element of global memory that another block stores to. mem[i]:
@@ -82,9 +86,10 @@ void plan_rebase(Plan *p);
 /* Returns Kernel.signature of kernel k. The first call prints the text of the kernel's function, and sets .signature and .head */
 uint32_t kernel_signature(const Plan *p, size_t k);
 void plan_render(Plan *p);           /* sets Kernel.text of all kernels whose Kernel.code is not negative */
-/* caller_rows.c: if a run's size is not the greatest, rows in the caller's memory are shorter. buf_has_rows: whether b is
- * memory of the caller with such rows. caller_rows: returns the nest with indices that fit rows of the run's size */
-bool buf_has_rows(const Buf *b);
+/* caller_rows.c: if a run's size is not the greatest, rows in the caller's memory are shorter. buf_row: elements of such a row at
+ * the greatest size; 0: b is not memory of the caller with such rows. caller_rows: returns the nest with indices that fit rows of
+ * the run's size */
+int64_t buf_row(const Buf *b);
 Ref caller_rows(IR *ir, Ref nest);
 bool kernel_sized(const IR *ir, const Kernel *k);   /* whether k's program asks for sizes of the run */
 

@@ -60,7 +60,7 @@ static bool splits_entries(IR *ir, Ref nest, Ref r, int64_t outer) {
   tgcrt_size values;
   bool yes = true;
   for (int i = 0; i < nest_needed(ir, nest)->n && yes; i++)
-    yes = outer % nest_needed(ir, nest)->is[i].extent == 0 || sized_range(ir, nest, i, &values) != r;
+    yes = outer % need_most(ir, &nest_needed(ir, nest)->is[i]) == 0 || sized_range(ir, nest, i, &values) != r;
   return yes;
 }
 

@@ -56,9 +56,11 @@ bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nes
  * accesses to it must have gates. No index may be loaded at a place that depends on r, since memory behind the needed values
  * is undefined. root must have no REPEAT and no serial range. */
 bool may_go_on(IR *ir, Ref root, Ref r);
+bool nest_has_low_tiles(const IR *ir, const Nest *n); /* tiles of few rows: in a loop that runs at most once, as sizes decide */
+int64_t need_most(const IR *ir, const Need *is); /* how many entries a run of the greatest size needs; memory may have more */
 /* True: in each run, the gate holds only if `entry` is below the value of row is->of of IR.extents */
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is);
-Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most) */
+Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */
 
 /* ---- ends.c: on a device, gates in place of limits of ranges ---- */
 /* The load or store x with a further gate; src: its sources. A load without a gate gives 0 where the gate is false. */

@@ -76,6 +76,8 @@ double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound
 
 /* ---- sized.c: ranges that end at a size of the run ---- */
 void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes panels, and blocks of these ranges */
+void opts_drop(Opts *o, int i);                    /* removes tile number i */
+bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a sum of the nest has terms with weights that do not vary with r */
 /* Gives limits to the nest's sized ranges, and adds nests for the rests of their tiles to `parts`. Returns the nest of the tiles,
  * and changes o to name its ranges. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);

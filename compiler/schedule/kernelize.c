@@ -35,6 +35,7 @@ static uint32_t memo_hash(Ref r, Ref path, const Ref *idx, int rank) {
 static Ref address(IR *ir, const Place *p, const Ref *idx, int rank) {
   Ref at = ix_const(ir, p->offset);
   for (int a = 0; a < rank; a++) at = ix_add(ir, at, ix_mul(ir, idx[a], p->stride[a]));
+  if (p->odd) at = ix_add(ir, at, ix_mul(ir, size_value(ir, p->odd - 1), p->odd_step));
   return at;
 }
 
@@ -403,18 +404,10 @@ static int until_of(const Sched *s, const Node *loop) {
   return 0;
 }
 
-/* How many iterations a run does: n, or one more, after which carried values are where those of the greatest size are */
-static int iterations_of_run(IR *ir, int extent, int64_t trips) {
-  const int64_t odd = trips % 2;
-  const Extent pairs = { .of = extent, .times = 1, .plus = 1 - odd, .over = 2, .most = trips };
-  const Extent all = { .of = extent_make(ir, pairs), .times = 2, .plus = odd, .over = 1, .most = trips };
-  return size_number(ir, size_all(1, extent_make(ir, all)));
-}
-
 static void set_trips(const Sched *s, const Node *loop) {
   Plan *p = s->plan;
   const int until = until_of(s, loop), extent = loop_extent(s->ir, iterate_loop(loop));
-  const int limit = extent < 0 ? 0 : 1 + iterations_of_run(s->ir, extent, iterate_trips(loop));
+  const int limit = extent < 0 ? 0 : 1 + size_number(s->ir, size_all(1, extent));
   for (size_t k = p->kernels.n; k-- > 0 && p->kernels.p[k].loop == iterate_loop(loop) + 1;) {
     p->kernels.p[k].trips = iterate_trips(loop);
     p->kernels.p[k].until = until;

@@ -23,8 +23,11 @@ typedef struct Place {
   int buf;                 /* index into IR.bufs; -1: none */
   int64_t offset;          /* elements */
   int64_t lo[MAX_RANK], hi[MAX_RANK]; /* by axis: elements before and behind the value, of the halo or of the window's room */
+  int64_t pad[MAX_RANK];   /* by axis: elements of memory behind those of the greatest size. Nothing accesses them (layout.c) */
   Ref fill;                /* the CONST that the halo holds */
   int64_t stride[MAX_RANK]; /* elements */
+  int odd;                 /* 1 + number of a size of the run: if that is 1 in place of 0, all elements lie `odd_step` later */
+  int64_t odd_step;        /* elements */
 } Place;
 
 typedef struct Sched {
