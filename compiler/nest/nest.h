@@ -27,8 +27,9 @@ Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* root with r restricted to [begin, end): *part + begin replaces r, where *part is a new range */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
 /* Some terms of a reduction over a range: those at index `at`, an expression of the n ranges by[]. `only` is a condition: other
- * terms do not count. only = 0: all count. */
-typedef struct TermsPart { Ref at, by[3], only; int n; } TermsPart;
+ * terms do not count. only = 0: all count. counted: other pieces have the terms that do not count, so a maximum or minimum may
+ * take them again */
+typedef struct TermsPart { Ref at, by[3], only; int n; bool counted; } TermsPart;
 /* Replaces every reduction over r below root by n reductions, each over one piece of r, whose results are combined. lanes: a
  * range on which `at` of each piece depends; the combined results are reduced over it at the end. 0: there is none */
 Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n, Ref lanes);

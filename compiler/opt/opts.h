@@ -76,6 +76,7 @@ void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized rang
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
 /* Splits each reduction over o->range, which has a limit, into reductions over whole tiles, vectors and single terms. */
 Ref sized_sum(IR *ir, Ref root, const Opt *o);
+Ref less_i32(IR *ir, Ref a, Ref b);                /* a < b, of indices as i32: vectors of i32 are compared by one instruction */
 void sized_check(IR *ir, Ref nest);                /* fails if a run would reach past memory of the caller */
 
 /* ---- opts.c ---- */
