@@ -28,16 +28,6 @@
 enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* limits: kernels of a group; nests of one of them */
 
 /* ---- accesses of a kernel ---- */
-typedef struct Touch {       /* one load or store: base + sum of coef * range */
-  int buf, nest;
-  bool write;
-  int64_t base, spread;      /* spread: for an address of another form; its least value is base, and it may exceed base by
-                                spread */
-  int n;
-  Ref range[MAX_RANGES];
-  int64_t coef[MAX_RANGES];
-} Touch;
-
 typedef struct Member {
   int kernel;
   int when;                  /* Kernel.when, which kernels of a group have in common */
@@ -49,7 +39,7 @@ typedef struct Member {
   VEC(Touch) touch;
 } Member;
 
-static Touch touch_of(IR *ir, const Node *access, int nest) {
+Touch touch_of(IR *ir, const Node *access, int nest) {
   Touch t = { .buf = (int)buffer_id(node(ir, access_buffer(access))), .nest = nest, .write = access->op == OP_STORE };
   Ref rest = access_index(access);
   Refs ranges = { 0 };

@@ -16,6 +16,18 @@ typedef struct Addresses {
 /* True if proved: no address of a in one chunk equals an address of b in another. */
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
+/* ---- group.c ---- */
+typedef struct Touch {       /* the address of a load or store: base + sum of coef * range */
+  int buf, nest;
+  bool write;
+  int64_t base, spread;      /* spread: for an address of another form; its least value is base, and it may exceed base by
+                                spread */
+  int n;
+  Ref range[MAX_RANGES];
+  int64_t coef[MAX_RANGES];
+} Touch;
+Touch touch_of(IR *ir, const Node *access, int nest);
+
 /* Whether `shares` shares are enough for all threads, and balanced among them. A share is consecutive chunks that a thread takes
  * at a time. */
 static inline bool shares_even(const Tunables *u, const Target *t, int64_t shares) {
