@@ -582,7 +582,7 @@ typedef struct Worker {                                   /* such a child proces
   const char *version;                                    /* the text after these numbers */
 } Worker;
 /* The timeline of a run, as cmd/probe/hooks.h records it: which thread ran which chunk of which kernel, and when */
-enum { LANES = 64, SPANS = 4096 };                        /* threads, and spans of a thread, that are recorded; others are not */
+enum { LANES = 64, SPANS = 16384 };                       /* threads, and spans of a thread, that are recorded; others are not */
 typedef struct Span { double begin, end; int kernel; } Span; /* begin, end: ms. A thread ran chunks of the kernel between them */
 typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans; /* lanes: threads; n: spans of each thread */
 /* Times of runs. Stamp 0 of a run is the time of its begin. Stamp k + 1 is stamp k plus the time that kernel k took. */
