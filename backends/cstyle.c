@@ -7,7 +7,15 @@
 #include <string.h>
 
 /* ---- lanes combined ---- */
-/* Combines halves: as vectors down to four lanes, then as scalars. */
+/* Declares NAME4: the lanes of `vector` combined with those lanes of it that `lanes` numbers */
+static void put_choice(Render *w, Op op, DType d, char name, const char *vector, const char *lanes) {
+  char type[32];
+  sb_printf(w->o, "%*sconst %s %c4 = %s;\n", w->indent + 2, "", dialect_type(w->l, d, 4, type), name,
+            combined(w, op, d, 4, vector, picked_lanes(w, d, 4, vector, lanes)));
+}
+
+/* Combines halves: as vectors down to four lanes, then as scalars. Scalars would be compared by branches, which data like that of
+ * a softmax makes unpredictable. So the greatest or least of four lanes is found by vectors, too. */
 static void put_hred(Render *w, const Node *x, size_t at) {
   const Op op = hred_op(x);
   const DType d = (DType)x->dt;
@@ -24,6 +32,12 @@ static void put_hred(Render *w, const Node *x, size_t at) {
     const char *lo = arena_printf(&w->a, "tgc_lo_%s(w%d)", sfx, lanes), *hi = arena_printf(&w->a, "tgc_hi_%s(w%d)", sfx, lanes);
     sb_printf(w->o, "%*sconst %s w%d = %s;\n", indent, "", dialect_type(w->l, d, lanes / 2, type), lanes / 2,
               combined(w, op, d, lanes / 2, lo, hi));
+  }
+  if (!sum && lanes == 4 && dtype_info[d].bits == 32 && w->l->pick[0]) {
+    put_choice(w, op, d, 'x', "w4", "2, 3, 0, 1");
+    put_choice(w, op, d, 'y', "x4", "1, 0, 3, 2");
+    sb_printf(w->o, "%*s%s = %s;\n%*s}\n", indent, "", w->text[at], lane_text(w, d, "y4", 0), w->indent, "");
+    return;
   }
   for (int i = 0; i < lanes; i++) lane[i] = lane_text(w, d, arena_printf(&w->a, "w%d", lanes), i);
   for (int half = lanes / 2; half >= 1; half /= 2)

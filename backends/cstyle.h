@@ -61,6 +61,8 @@ int unwrap(Sb *e, const Node *x);
 /* The text of a combination of two values by op, which is ADD, MUL, MAX or MIN. a, b: texts of the values, which have `lanes`
  * lanes of type d */
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b);
+/* The text of those lanes of a that `numbers` lists, such as "1, 0", in a dialect with `pick` */
+const char *picked_lanes(Render *w, DType d, int lanes, const char *a, const char *numbers);
 /* The text of one lane of a vector of type d. vector: the name of the vector; lane: the lane's number, from 0 */
 const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);
 

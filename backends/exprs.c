@@ -62,6 +62,10 @@ const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int la
   case 'L':
     for (int i = 0; i < lanes; i++) sb_printf(o, i ? ", %d" : "%d", i);
     break;
+  case 'V':
+  case 'W': /* lanes of the lower half, and of the upper one */
+    for (int i = 0; i < lanes / 2; i++) sb_printf(o, i ? ", %d" : "%d", i + (*s == 'W' ? lanes / 2 : 0));
+    break;
   case 'M': sb_printf(o, "%.*s%s", (int)n - 2, s + 2, d == DT_F32 ? l->single : ""); break;
   case '(': sb_puts(o, l->type[dtype_from_text(s + 1, n - 1)]); break;
   default: BUG("a form has no word $%c", *s);
@@ -576,6 +580,15 @@ static void put_lanes(Render *w, Sb *o, const Node *x, int n) {
     sb_printf(o, d == DT_BOOL ? "%s-%s" : "%s%s", i ? ", " : "", lane_text(w, d, arg(w, x, lane >= n), lane % n));
   }
   sb_puts(o, w->l->list[1]);
+}
+
+const char *picked_lanes(Render *w, DType d, int lanes, const char *a, const char *numbers) {
+  const Fill f = { .d = d, .from = d, .lanes = lanes, .from_lanes = lanes, .tight = { a, a }, .loose = { a, a } };
+  Sb s = { 0 };
+  put_form(w, &s, w->l->pick[0], &f);
+  sb_puts(&s, numbers);
+  put_form(w, &s, w->l->pick[1], &f);
+  return keep_text(w, &s);
 }
 
 /* shuffle.c makes these: two vectors joined, half of a vector, or a choice from two vectors. A dump may have others. */

@@ -620,7 +620,7 @@ typedef struct Worker {                                   /* a child process tha
 } Worker;
 /* The timeline of a run, as cmd/probe/hooks.h records it: when each thread ran chunks of which kernel. A lane is the timeline of
  * a thread. In a Span, the thread ran chunks of `kernel` from `begin` to `end`, in ms. */
-enum { LANES = 64, SPANS = 4096 };                        /* most lanes, and most Spans of a lane, that are recorded */
+enum { LANES = 64, SPANS = 16384 };                       /* most lanes, and most Spans of a lane, that are recorded */
 typedef struct Span { double begin, end; int kernel; } Span;
 /* lanes: number of threads, which may exceed LANES; n: number of Spans of each lane */
 typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans;

@@ -15,7 +15,8 @@
  * A buffer that only the kernels of a group access needs memory for one chunk: a piece for each share of the chunks. A thread
  * uses its piece again for each of its chunks, so the piece never leaves the thread's cache. Memory for all chunks would be
  * fetched before it is written. This is the largest gain of a group. So a group must not take more memory than its kernels
- * alone: a line that another kernel has just used is in the cache.
+ * alone: a line that another kernel has just used is in the cache. Where the values exceed all caches, no line is. A group may
+ * take more memory there, which counts against it.
  *
  * needs: canonical nests, their cost
  * gives: Kernel.group_size and .chunks_per_task, Buf.piece, chunk ranges in the sinks of groups
@@ -28,16 +29,6 @@
 enum { MAX_MEMBERS = 16, MAX_NESTS = 24 }; /* limits: kernels of a group; nests of one of them */
 
 /* ---- accesses of a kernel ---- */
-typedef struct Touch {       /* one load or store: base + sum of coef * range */
-  int buf, nest;
-  bool write;
-  int64_t base, spread;      /* spread: for an address of another form; its least value is base, and it may exceed base by
-                                spread */
-  int n;
-  Ref range[MAX_RANGES];
-  int64_t coef[MAX_RANGES];
-} Touch;
-
 typedef struct Member {
   int kernel;
   int when;                  /* Kernel.when, which kernels of a group have in common */
@@ -49,7 +40,7 @@ typedef struct Member {
   VEC(Touch) touch;
 } Member;
 
-static Touch touch_of(IR *ir, const Node *access, int nest) {
+Touch touch_of(IR *ir, const Node *access, int nest) {
   Touch t = { .buf = (int)buffer_id(node(ir, access_buffer(access))), .nest = nest, .write = access->op == OP_STORE };
   Ref rest = access_index(access);
   Refs ranges = { 0 };
@@ -377,8 +368,21 @@ static bool reads_again(const IR *ir, const Group *c) {
 /* Cycles to write it to a core's second-level cache and read it there. */
 static double near_cycles(const Use *u, const Target *t) { return (1 + u->readers) * u->bytes / rate(t, L2_BYTES, GROUP); }
 
+static double whole_bytes(const Uses *uses) {
+  double bytes = 0;
+  for (size_t i = 0; i < uses->n; i++) bytes += uses->p[i].bytes;
+  return bytes;
+}
+
+/* The data of a chunk stays in the third-level cache beside that of other threads. */
+static bool stays_in_third(const IR *ir, const Target *t, double share) {
+  const double threads = t->cores > 1 ? t->cores : tunable(ir->ctx, group_shares_wanted) / 2.0;
+  return share * threads <= rate(t, L2_WORK, GROUP) * t->l3_bytes;
+}
+
 /* Cycles that the group saves: moving values that no core could have kept, and waiting of threads. Reading weights again, which
- * chunks have in common, is subtracted. Negative if the group cannot work. */
+ * chunks have in common, is subtracted. Negative if the group cannot work. A chunk may exceed the second-level cache if its
+ * values would otherwise travel through memory: then they travel through the third-level cache. */
 static double group_gain(const IR *ir, const Group *c, const Ends *ends, const Target *t) {
   Uses uses = { 0 };
   double weights = 0, share = 0, saved = 0, near = 0;
@@ -407,13 +411,18 @@ static double group_gain(const IR *ir, const Group *c, const Ends *ends, const T
     }
     memory += arena_bytes(ir, u->buf);
   }
+  const bool near_share = share <= rate(t, L2_WORK, GROUP) * t->l2_bytes;
+  const bool from_memory = t->l3_bytes && whole_bytes(&uses) >= t->l3_bytes;
+  const bool fits = most > 0 && (near_share || (from_memory && stays_in_third(ir, t, share)));
   VEC_FREE(&uses);
-  if (most <= 0 || share > rate(t, L2_WORK, GROUP) * t->l2_bytes) return -1;
+  if (!fits) return -1;
   const bool near_weights = share + weights <= rate(t, L2_WHOLE, GROUP) * t->l2_bytes;
   lost += (double)(c->chunks - 1) * weights / (near_weights ? rate(t, L2_BYTES, GROUP) : far_bytes);
-  if (memory > 0) return -1; /* the bytes it saves would be fetched there */
+  if (memory > 0 && !from_memory) return -1; /* the bytes it saves would be fetched there */
+  if (memory > 0) saved -= 2 * memory;
   if (near > 0 && reads_again(ir, c)) near = 0;
-  return saved / far_bytes + near + meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
+  const double moved = saved / (from_memory ? rate(t, MEMORY_BYTES, GROUP) : far_bytes);
+  return (near_share ? moved + near : moved - saved / far_bytes) + meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
 }
 
 /* Tries groups that begin with a kernel, cut along one of its ranges: the best one together with the best groups behind it. */

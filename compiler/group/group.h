@@ -16,6 +16,19 @@ typedef struct Addresses {
 /* True: it is proved that no address of a in one chunk equals an address of b in another chunk. */
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
+/* ---- group.c ---- */
+/* The addresses of a load or store: base + the sum of coef[i] * range[i]. An address of another form has n 0. Then its least value
+ * is base, and its greatest value is base + spread. */
+typedef struct Touch {
+  int buf, nest;             /* the buffer; the nest's number */
+  bool write;                /* a store */
+  int64_t base, spread;
+  int n;
+  Ref range[MAX_RANGES];
+  int64_t coef[MAX_RANGES];
+} Touch;
+Touch touch_of(IR *ir, const Node *access, int nest);
+
 /* Whether this number of shares is enough for all threads, not too large, and balanced among the threads. A share is consecutive
  * chunks that a thread takes at a time. */
 static inline bool shares_even(const Tunables *u, const Target *t, int64_t shares) {

@@ -9,6 +9,7 @@
  * needs: split ranges (opts.c)   gives: rows of WeightPlan.packed, their buffers in the nest   keeps: the value of every
  * element */
 #include "lower.h"
+#include "../ir/refmap.h"
 #include <string.h>
 
 /* gate: how much each value adds to the gate's sum */
@@ -187,71 +188,103 @@ static int repeated(const Dim *from, int n, const Remainder *m, Dim *to) {
 
 enum { TERMS = 1 << 20 }; /* greater than all places in a walk */
 
-static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load, bool panels) {
-  IR *ir = p->ir;
-  const Node *x = node(ir, load);
-  const Buf b = ir->bufs.p[buffer_id(node(ir, load_buffer(x)))];
-  Refs ranges = { 0 };
-  Dim d[MAX_RANGES], dims[MAX_RANGES];
-  int n = 0;
-  int64_t total = 1, base, closed = -1;
+/* How a nest reads a weight: the ranges of the index, outermost first */
+typedef struct PackWalk {
+  Dim d[MAX_RANGES];
+  int n;
+  int64_t total, base;     /* total: elements of a copy without repetitions */
   FloorDivs divs;
-  const Remainder m = load_gate(x) ? (Remainder){ 0 } : remainder_of(ir, load_index(x));
-  const Ref whole = m.term ? ix_subst(ir, load_index(x), 1, &m.term, &m.walk) : load_index(x);
-  Ref rest = floordivs_open(ir, whole, &divs), index = ix_const(ir, 0), packed = 0;
+  Remainder m;
+} PackWalk;
+
+/* false: a copy of the weight is not possible, or too large */
+static bool walk_open(Plan *p, Ref nest, const Refs *all, const Node *load, bool panels, PackWalk *w) {
+  IR *ir = p->ir;
+  const Buf b = ir->bufs.p[buffer_id(node(ir, load_buffer(load)))];
+  Refs ranges = { 0 };
+  *w = (PackWalk){ .total = 1 };
+  if (!load_gate(load)) w->m = remainder_of(ir, load_index(load));
+  const Remainder *m = &w->m;
+  const Ref whole = m->term ? ix_subst(ir, load_index(load), 1, &m->term, &m->walk) : load_index(load);
+  Ref rest = floordivs_open(ir, whole, &w->divs);
   collect_ranges(ir, rest, &ranges);
   bool ok = ranges.n < MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
   for (size_t i = 0; i < ranges.n && ok; i++) {
     Ref walker = ranges.p[i];
-    for (int k = 0; k < divs.n; k++)
-      if (divs.step[k] == walker) walker = divs.range[k];
-    const int order = m.term && walker == m.walk ? innermost_order(ir, all, nest, m.sum) : walk_order(ir, all, nest, walker);
+    for (int k = 0; k < w->divs.n; k++)
+      if (w->divs.step[k] == walker) walker = w->divs.range[k];
+    const int order = m->term && walker == m->walk ? innermost_order(ir, all, nest, m->sum) : walk_order(ir, all, nest, walker);
     Dim e = { .range = ranges.p[i], .extent = range_extent(node(ir, ranges.p[i])), .order = order };
     /* neighbouring threads then store to different banks */
     if (panels && range_kind(node(ir, e.range)) == RK_REDUCE) e.order += TERMS;
-    ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
-    int k = n++;
-    for (; k && d[k - 1].order > e.order; k--) d[k] = d[k - 1];
-    d[k] = e;
+    ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(w->total, e.extent, &w->total);
+    int k = w->n++;
+    for (; k && w->d[k - 1].order > e.order; k--) w->d[k] = w->d[k - 1];
+    w->d[k] = e;
   }
   VEC_FREE(&ranges);
-  if (!ok || !node_is_const(ir, rest, &base) || total > 2 * b.elems + 64 || (panels && side_by_side(ir, d, n))) return 0;
-  bool gated = load_gate(x), decided = gated && gate_sum(ir, x, d, n, &closed);
+  return ok && node_is_const(ir, rest, &w->base) && w->total <= 2 * b.elems + 64 && !(panels && side_by_side(ir, w->d, w->n));
+}
+
+static bool reads_vectors(const IR *ir, const PackWalk *w) {
+  return w->n && w->d[w->n - 1].coef == 1 && range_kind(node(ir, w->d[w->n - 1].range)) == RK_VEC;
+}
+
+static Ref pack_load(Plan *p, const Node *x, PackWalk *w, bool panels) {
+  IR *ir = p->ir;
+  const Buf b = ir->bufs.p[buffer_id(node(ir, load_buffer(x)))];
+  Ref index = ix_const(ir, 0);
+  int64_t closed = -1;
+  bool gated = load_gate(x), decided = gated && gate_sum(ir, x, w->d, w->n, &closed);
   if (gated && !decided) closed = -1;
-  for (int i = 0; i < n; i++) {
-    index = ix_add(ir, ix_mul(ir, index, d[i].extent), d[i].range);
-    if (!decided) d[i].gate = 0;
+  for (int i = 0; i < w->n; i++) {
+    index = ix_add(ir, ix_mul(ir, index, w->d[i].extent), w->d[i].range);
+    if (!decided) w->d[i].gate = 0;
   }
-  if (divs.n) index = ix_subst(ir, index, divs.n, divs.step, divs.term);
-  if (m.term) index = ix_subst(ir, index, 1, &m.walk, &m.sum);
+  if (w->divs.n) index = ix_subst(ir, index, w->divs.n, w->divs.step, w->divs.term);
+  if (w->m.term) index = ix_subst(ir, index, 1, &w->m.walk, &w->m.sum);
   Packed order;
-  const Ref shared = !gated && !divs.n && !m.term && !panels ? shared_order(p, b.slot, load_index(x), &order) : 0;
+  const Ref shared = !gated && !w->divs.n && !w->m.term && !panels ? shared_order(p, b.slot, load_index(x), &order) : 0;
   if (!shared && shared_plain(p, b.slot, load_index(x))) return 0;
-  if (!shared && index == load_index(x) && total == b.elems && !decided) return 0; /* already in order */
-  int64_t id = shared ? buffer_of_record(p, &b, order, b.elems) : packed_buffer(p, &b, base, closed, dims, repeated(d, n, &m, dims), total);
+  if (!shared && index == load_index(x) && w->total == b.elems && !decided) return 0; /* already in order */
+  Dim dims[MAX_RANGES];
+  const int n = repeated(w->d, w->n, &w->m, dims);
+  int64_t id = shared ? buffer_of_record(p, &b, order, b.elems) : packed_buffer(p, &b, w->base, closed, dims, n, w->total);
   if (shared) index = shared;
   Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };
   memcpy(src + 2, x->src + 2, (x->nsrc - 2u) * sizeof *src);
-  packed = node_make(ir, OP_LOAD, (DType)x->dt, 1, decided ? 2 : x->nsrc, src, 0, NULL, 0, NULL);
-  return packed;
+  return node_make(ir, OP_LOAD, (DType)x->dt, 1, decided ? 2 : x->nsrc, src, 0, NULL, 0, NULL);
 }
 
+/* A weight that one load reads as it is stays for loads of its vectors, too. All of them then read the same vectors of memory,
+ * and what the nest computes from those is computed once. */
 static void pack_nest(Plan *p, NestState *s, bool panels) {
   IR *ir = p->ir;
-  Refs all = { 0 };
+  Refs all = { 0 }, loads = { 0 };
   VEC(Ref) from = { 0 };
   VEC(Ref) to = { 0 };
+  RefMap kept = { 0 };
+  PackWalk w;
   ir_toposort(ir, &s->nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind != BUF_WEIGHT) continue;
-    Ref packed = pack_load(p, s->nest, &all, all.p[i], panels);
+    if (walk_open(p, s->nest, &all, x, panels, &w)) VEC_PUSH(&loads, all.p[i]);
+    else refmap_set(&kept, load_buffer(x), 1);
+  }
+  for (size_t i = 0; i < loads.n; i++) {
+    const Node *x = node(ir, loads.p[i]);
+    CHECK(walk_open(p, s->nest, &all, x, panels, &w));
+    if (refmap_get(&kept, load_buffer(x)) && reads_vectors(ir, &w)) continue;
+    const Ref packed = pack_load(p, x, &w, panels);
     if (!packed) continue;
-    VEC_PUSH(&from, all.p[i]);
+    VEC_PUSH(&from, loads.p[i]);
     VEC_PUSH(&to, packed);
   }
   if (from.n) s->nest = ix_subst(ir, s->nest, (int)from.n, from.p, to.p);
+  refmap_free(&kept);
   VEC_FREE(&all);
+  VEC_FREE(&loads);
   VEC_FREE(&from);
   VEC_FREE(&to);
 }

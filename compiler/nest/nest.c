@@ -85,13 +85,14 @@ static Ref only_terms(IR *ir, Ref red, Ref only) {
  * reductions are two nests of loops. */
 static Ref reduce_piece(IR *ir, Ref red, Ref r, const TermsPart *p, bool first) {
   const Node *x = node(ir, red);
-  Ref part = range_replace(ir, red, r, p->at, p->n, p->by);
+  const bool again = p->counted && (red_op(x) == OP_MAX || red_op(x) == OP_MIN);
+  Ref part = range_replace(ir, p->only && !again ? only_terms(ir, red, p->only) : red, r, p->at, p->n, p->by);
   for (int k = 1; k < x->nsrc && !first; k++) {
     if (x->src[k] == r) continue;
     const Ref own = range_again(ir, node(ir, x->src[k]));
     part = range_replace(ir, part, x->src[k], own, 1, &own);
   }
-  return p->only ? only_terms(ir, part, p->only) : part;
+  return part;
 }
 
 Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n, Ref lanes) {

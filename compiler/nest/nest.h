@@ -26,8 +26,9 @@ Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 /* root with r restricted to [begin, end): *part + begin replaces r. *part: a new range; if end is begin + 1, the constant 0 */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
 /* Some terms of a reduction over a range. at: the value of the range for each term, an expression of the n ranges by[]. only: a
- * condition that terms must satisfy to count; 0: all these terms count. */
-typedef struct TermsPart { Ref at, by[3], only; int n; } TermsPart;
+ * condition that terms must satisfy to count; 0: all these terms count. counted: other pieces have the terms that do not count,
+ * so a maximum or minimum may take these terms again */
+typedef struct TermsPart { Ref at, by[3], only; int n; bool counted; } TermsPart;
 /* Replaces every reduction over r below root by n reductions, each over one piece of r, and combines their results. lanes: a
  * range that `at` of each piece uses, and over which the combined results are reduced at the end; 0: there is no such range */
 Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n, Ref lanes);

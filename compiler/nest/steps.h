@@ -9,6 +9,7 @@ STEP('V', even,      KERNEL, ANY, L_NEST,   "sinks",               "conditions o
 STEP('C', canon,     NEST,   ANY, L_NEST,   "nests",               "canonical ranges, whose places schedules name", "split ranges at their quotients, merge and order them")
 STEP('F', cost,      KERNEL, ANY, L_NEST,   "canonical nests",     "operations and bytes of a run",                 "count each kernel's operations and bytes")
 STEP('h', groups,    PLAN,   CPU, L_KERNEL, "canonical nests, operations and bytes", "ranges of chunks of groups",  "choose kernel groups, which run chunk by chunk")
+STEP('w', pitch,     PLAN,   CPU, L_NEST,   "canonical nests, ranges of chunks", "distances between parts of buffers", "move parts of buffers that a nest accesses at a time to different sets of the cache")
 STEP('A', affinity,  PLAN,   CPU, L_NEST,   "canonical nests",     "spans in which loops read each buffer",             "find loops that reuse data in each thread's cache")
 STEP('S', schedule,  NEST,   ANY, L_NEST,   "canonical nests",     "opts to apply",                                 "choose each nest's schedule: a given one, or one by the cost model")
 STEP('B', peel,      NEST,   ANY, L_NEST,   "opts",                "borders as nests of their own",                 "cut off borders, where padding is read")

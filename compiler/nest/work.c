@@ -122,6 +122,25 @@ static MultiplyType multiply_type(const IR *ir, const Node *product) {
   return product->dt == DT_F64 ? MULTIPLY_F64 : MULTIPLY_F32;
 }
 
+static bool is_piece(const IR *ir, const Node *load) { return ir->bufs.p[buffer_id(node(ir, access_buffer(load)))].piece > 0; }
+
+/* The ranges with which a value varies. Each chunk of a kernel group finds other values in a piece of memory, at the same places
+ * (Buf.piece). So a value that loads from one varies with the chunks, too. */
+static uint64_t varying_with_chunks(const IR *ir, const Varying *v, Ref r) {
+  uint64_t set = varying_of(v, r);
+  Refs below = { 0 };
+  bool piece = false;
+  ir_toposort(ir, &r, 1, &below);
+  for (size_t i = 0; i < below.n && !piece; i++) {
+    const Node *x = node(ir, below.p[i]);
+    piece = x->op == OP_LOAD && is_piece(ir, x);
+  }
+  VEC_FREE(&below);
+  for (size_t i = 0; i < v->ranges.n && piece; i++)
+    if (range_kind(node(ir, v->ranges.p[i])) == RK_THREAD) set |= UINT64_C(1) << i;
+  return set;
+}
+
 /* Products that are added up, each once for the ranges with which it varies */
 static void add_products(const IR *ir, Ref nest, double times, LeastWork *w) {
   Varying v;
@@ -130,7 +149,7 @@ static void add_products(const IR *ir, Ref nest, double times, LeastWork *w) {
     const Node *x = node(ir, v.nodes.p[i]);
     if (x->op != OP_RED || red_op(x) != OP_ADD || node(ir, red_value(x))->op != OP_MUL) continue;
     const Node *product = node(ir, red_value(x));
-    w->multiplies[multiply_type(ir, product)] += times * values_of(ir, &v.ranges, varying_of(&v, red_value(x)));
+    w->multiplies[multiply_type(ir, product)] += times * values_of(ir, &v.ranges, varying_with_chunks(ir, &v, red_value(x)));
   }
   varying_free(&v);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* opts.c: applies a schedule to a nest. Unroll U and lanes L turn a range r of extent E into r0 * (U * L) + u * L + lane.
- * U * L need not divide E. The rest of a nest's range becomes a nest with its own schedule; the rest of a reduction becomes a
- * second reduction. Two steps come before the tiles. Groups of a range's values go to a dot-product instruction. Loops are put
- * in order: a range in blocks of B values becomes b * B + r, and tiles divide r. The schedule is complete here: it has
- * a schedule for each rest and each border (opts_complete in heuristic.c), so no heuristic runs.
+ * U * L need not divide E. The rest of a nest's range becomes a nest with its own schedule. The rest of a reduction becomes a
+ * second reduction, or one more vector, of which some lanes count. Two steps come before the tiles. Groups of a range's values go
+ * to a dot-product instruction. Loops are put in order: a range in blocks of B values becomes b * B + r, and tiles divide r. The
+ * schedule is complete here: it has a schedule for each rest and each border (opts_complete in heuristic.c), so no heuristic
+ * runs.
  *
  * reorder: needs: opts that opts_check accepts, groups made        gives: loops in the order of the opts, NestState.kept
  * rests:   needs: loops in order                                   gives: rests of tiles as Kernel.states; they have passed
@@ -45,7 +46,8 @@ static Ref split_overlapping(IR *ir, Ref root, const Opt *o) {
 static Ref split_reduction(IR *ir, Ref root, Ref r, int64_t whole, Ref *first, Ref *rest) {
   *rest = range_make(ir, range_extent(node(ir, r)) - whole, RK_REDUCE);
   *first = range_make(ir, whole, RK_REDUCE);
-  const TermsPart piece[2] = { { *first, { *first }, 0, 1 }, { ix_add(ir, *rest, ix_const(ir, whole)), { *rest }, 0, 1 } };
+  const TermsPart piece[2] = { { .at = *first, .by = { *first }, .n = 1 },
+                               { .at = ix_add(ir, *rest, ix_const(ir, whole)), .by = { *rest }, .n = 1 } };
   return reduce_pieces(ir, root, r, piece, 2, 0);
 }
 
@@ -135,18 +137,37 @@ static Ref order(IR *ir, Ref nest, Opts *o, int kept, bool blocks) {
 
 /* ---- tiles ---- */
 
-/* Splits a range that a tile divides. For a reduction, the rest takes as many vectors as it has, then narrower ones. */
+/* Splits a reduction into tiles, the vectors behind them, and one more vector, which ends with the range. The lanes of the last
+ * one count only where no other vector has their terms. So the terms are in the same vectors as in a nest whose last tile
+ * overlaps. */
+static Ref split_with_last_vector(IR *ir, Ref root, const Opt *o) {
+  const int64_t extent = range_extent(node(ir, o->range)), tile = (int64_t)o->unroll * o->lanes, whole = extent / tile * tile;
+  const int64_t vectors = (extent - whole) / o->lanes, again = o->lanes - extent % o->lanes; /* again: lanes that do not count */
+  const Ref lane = range_make(ir, o->lanes, RK_VEC), last = ix_add(ir, lane, ix_const(ir, extent - o->lanes));
+  const Ref copy = range_make(ir, o->unroll, o->partial ? RK_PARTIAL : RK_UNROLL);
+  TermsPart p[3] = { { .by = { range_make(ir, extent / tile, RK_REDUCE), copy }, .n = 2 } };
+  int n = 1;
+  p[0].at = ix_add(ir, ix_add(ir, ix_mul(ir, p[0].by[0], tile), ix_mul(ir, copy, o->lanes)), lane);
+  if (vectors) {
+    p[n] = (TermsPart){ .by = { range_make(ir, vectors, RK_PARTIAL) }, .n = 1 };
+    p[n].at = ix_add(ir, ix_add(ir, ix_mul(ir, p[n].by[0], o->lanes), lane), ix_const(ir, whole));
+    n++;
+  }
+  p[n++] = (TermsPart){ .at = last, .only = less_i32(ir, ix_const(ir, again - 1), lane), .counted = true };
+  return reduce_pieces(ir, root, o->range, p, n, lane);
+}
+
+/* Splits a range that a tile divides, or a reduction */
 static Ref split_whole(IR *ir, Ref root, Opt o, Ref by[PARTS]) {
-  int64_t extent = range_extent(node(ir, o.range)), tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
+  const int64_t extent = range_extent(node(ir, o.range)), tile = (int64_t)o.unroll * o.lanes, whole = extent / tile * tile;
   if (range_limit(node(ir, o.range))) return sized_sum(ir, root, &o);
+  if (o.lanes > 1 && extent % o.lanes) return split_with_last_vector(ir, root, &o);
   if (whole < extent) {
     Ref rest;
-    int vectors, lanes = o.lanes;
-    while (lanes > extent - whole) lanes /= 2;
-    vectors = (int)((extent - whole) / lanes);
+    const int vectors = (int)((extent - whole) / o.lanes);
     root = split_reduction(ir, root, o.range, whole, &o.range, &rest);
-    if (lanes > 1)
-      root = split_whole(ir, root, (Opt){ .range = rest, .unroll = vectors, .lanes = lanes, .partial = vectors > 1 }, by);
+    if (o.lanes > 1)
+      root = split_whole(ir, root, (Opt){ .range = rest, .unroll = vectors, .lanes = o.lanes, .partial = vectors > 1 }, by);
   }
   return split(ir, root, &o, by);
 }

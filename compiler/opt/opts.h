@@ -83,6 +83,8 @@ bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a sum of the nest has t
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
 /* Splits each reduction over o->range, which has a limit, into a reduction over whole tiles and reductions over the rest. */
 Ref sized_sum(IR *ir, Ref root, const Opt *o);
+/* Returns a < b for two indices, compared as i32, since one instruction compares vectors of i32 */
+Ref less_i32(IR *ir, Ref a, Ref b);
 void sized_check(IR *ir, Ref nest);                /* fails if a run might reach past memory of the caller */
 
 /* ---- opts.c ---- */

@@ -340,7 +340,7 @@ static TermsPart *add_piece(IR *ir, Pieces *all, int count, Ref begin, int unrol
 
 static Ref as_i32(IR *ir, Ref index) { return node_make(ir, OP_CAST, DT_I32, 1, 1, &index, 0, NULL, 0, NULL); }
 
-static Ref less(IR *ir, Ref a, Ref b) { /* vectors of i32 are compared by one instruction */
+Ref less_i32(IR *ir, Ref a, Ref b) {
   return node_make(ir, OP_CMPLT, DT_BOOL, 1, 2, (Ref[]){ as_i32(ir, a), as_i32(ir, b) }, 0, NULL, 0, NULL);
 }
 
@@ -351,9 +351,9 @@ static void add_last_vector(IR *ir, Pieces *all, const tgcrt_size *values, int l
   TermsPart *p = add_piece(ir, all, size_of_tiles(ir, values, lanes, lanes, TGCRT_SIZE_COVER), begin, 1, lanes, false);
   if (!p) return;
   const Ref first = ix_sub(ir, p->at, all->shared);
-  p->only = less(ir, all->shared, ix_sub(ir, size_value(ir, size_number(ir, *values)), first));
+  p->only = less_i32(ir, all->shared, ix_sub(ir, size_value(ir, size_number(ir, *values)), first));
   if (all->extent % lanes)
-    p->only = ix_and(ir, p->only, less(ir, ix_sub(ir, ix_sub(ir, begin, first), ix_const(ir, 1)), all->shared));
+    p->only = ix_and(ir, p->only, less_i32(ir, ix_sub(ir, ix_sub(ir, begin, first), ix_const(ir, 1)), all->shared));
 }
 
 /* Every reduction over r below root may read terms that no run needs. */

@@ -137,7 +137,7 @@ def candidate(args, model, key, schedule, folder):
     mine = [i for i, k in enumerate(plan) if any(n["key"] == key and n["from"] == "lock" for n in k["nests"])]
     run(args.tgc, "compile", *how, "--name=net", "-o", folder / "net")
     hooks = (ROOT / "cmd/probe/hooks.h").read_text()
-    (folder / "net/hooks.h").write_text(f"enum {{ STEPS = {len(plan) + 1}, LANES = 1, SPANS = 4096 }};\n{hooks}")
+    (folder / "net/hooks.h").write_text(f"enum {{ STEPS = {len(plan) + 1}, LANES = 1, SPANS = 16384 }};\n{hooks}")
     run("make", "-s", "-C", folder / "net", "build/libnet.a", "CFLAGS=-O3 -DTGC_HOOKS='\"hooks.h\"'")
     run(os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", f"-I{folder}/net", "-o", folder / "candidate.so", HERE / "candidate.c",
         folder / "net/build/libnet.a", "-lm", "-pthread")

@@ -15,6 +15,7 @@ enum {
   KEY_BYTES = 4,      /* values up to this size fit into keys */
   FEW = 4,            /* at most one of this many elements counts as few */
   MOST_PICKS = 12,    /* results that are picked one after another: a search takes as long as about so many */
+  GROUPED = 128,      /* elements of a row, at least, whose keys are picked by groups */
   MOST_COUNTED = 32,  /* elements of an axis that are compared with each other */
   SORTED_WHOLE = 1024 /* elements of an axis that the network sorts without a search */
 };
@@ -39,21 +40,69 @@ Ref order_keys(Build *b, Ref x) {
   return g_cast(ir, g_where(ir, nan, c_int(ir, DT_I32, INT32_MAX), g_binary(ir, OP_XOR, bits, below)), DT_I64);
 }
 
-/* For few results: picks one after another, each the greatest key below the previous one. The lower half of a key is the index,
- * so keys are distinct and give the index. */
-static Ref places_picked(Build *b, Ref x, int axis, int64_t k, bool largest) {
+static int64_t power_of_two(int64_t n) {
+  int64_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+/* 64-bit keys: the order of x above the place from the end. So keys are distinct and give the place. */
+static Ref placed_keys(Build *b, Ref x, int axis, bool largest) {
   IR *ir = b->ir;
   const int64_t last = node(ir, x)->dims[axis] - 1;
-  Ref keys = order_keys(b, x), none = type_limit(ir, DT_I64, false), *picked = ARENA_NEW(&b->c->model, Ref, k);
+  Ref keys = order_keys(b, x);
   Ref from_end = g_binary(ir, OP_SUB, c_int(ir, DT_I64, last), iota_axis(ir, DT_I64, last + 1, axis, node(ir, x)->rank));
   keys = g_binary(ir, OP_SHL, largest ? keys : g_unary(ir, OP_NOT, keys), c_int(ir, DT_I64, 32));
-  keys = g_binary(ir, OP_OR, keys, from_end);
-  for (int64_t i = 0; i < k; i++) {
-    Ref left = i ? g_where(ir, g_binary(ir, OP_CMPLT, keys, picked[i - 1]), keys, none) : keys;
-    picked[i] = g_reduce(ir, OP_MAX, left, 1u << axis);
+  return g_binary(ir, OP_OR, keys, from_end);
+}
+
+static Ref place_of_key(Build *b, Ref key, int64_t last) {
+  return sub(b, integer(b, last), g_binary(b->ir, OP_AND, key, integer(b, UINT32_MAX)));
+}
+
+/* The greatest key below `below` along the axis; 0: the greatest one */
+static Ref greatest_key(Build *b, Ref keys, Ref below, int axis) {
+  IR *ir = b->ir;
+  Ref left = below ? g_where(ir, g_binary(ir, OP_CMPLT, keys, below), keys, type_limit(ir, DT_I64, false)) : keys;
+  return g_reduce(ir, OP_MAX, left, 1u << axis);
+}
+
+/* For few results: picks one after another, each the greatest key below the previous one */
+static Ref places_picked(Build *b, Ref x, int axis, int64_t k, bool largest) {
+  Ref keys = placed_keys(b, x, axis, largest), *picked = ARENA_NEW(&b->c->model, Ref, k);
+  for (int64_t i = 0; i < k; i++) picked[i] = greatest_key(b, keys, i ? picked[i - 1] : 0, axis);
+  return place_of_key(b, g_cat(b->ir, (int)k, picked, axis), node(b->ir, x)->dims[axis] - 1);
+}
+
+/* A row's entries in groups: the square of the number of groups is at least 4 n, since keys of groups lie side by side. */
+static int64_t groups_of(int64_t n) {
+  int64_t groups = 1;
+  while (groups * groups < 4 * n) groups *= 2;
+  return groups;
+}
+
+/* The same for rows of many entries. Entry p of a row belongs to group p % groups. A pick is the greatest one of the groups'
+ * greatest keys. Then only the group that it came from has another greatest key. So a pick looks at one group and at one key of
+ * each group, and not at the whole row. x: [rows, n] */
+static Ref places_picked_by_groups(Build *b, Ref x, int64_t k, bool largest) {
+  IR *ir = b->ir;
+  const int64_t rows = node(ir, x)->dims[0], n = node(ir, x)->dims[1], groups = groups_of(n), members = (n + groups - 1) / groups;
+  const int64_t lo = 0, hi = groups * members - n, flat[2] = { rows, groups };
+  const int64_t cube[3] = { rows, members, groups }, column[3] = { rows, members, 1 }, one[3] = { rows, 1, 1 };
+  Ref keys = placed_keys(b, x, 1, largest), *picked = ARENA_NEW(&b->c->model, Ref, k);
+  if (hi) keys = pad_axes(ir, keys, 1, 1, &lo, &hi, type_limit(ir, DT_I64, false));
+  keys = g_reshape(ir, g_stored(ir, keys), 3, cube);
+  Ref best = g_stored(ir, g_reshape(ir, g_reduce(ir, OP_MAX, keys, 2u), 2, flat));
+  for (int64_t i = 0;; i++) {
+    picked[i] = greatest_key(b, best, 0, 1);
+    if (i == k - 1) break;
+    Ref group = g_binary(ir, OP_AND, place_of_key(b, picked[i], n - 1), integer(b, groups - 1));
+    Ref own = g_gather(ir, keys, g_expand(ir, g_reshape(ir, group, 3, one), 3, column), 2);
+    Ref next = g_stored(ir, greatest_key(b, own, g_reshape(ir, picked[i], 3, one), 1));
+    Ref from = g_binary(ir, OP_CMPEQ, iota_axis(ir, DT_I64, groups, 1, 2), group);
+    best = g_stored(ir, g_where(ir, from, g_reshape(ir, next, 2, one), best));
   }
-  Ref low = g_binary(ir, OP_AND, g_cat(ir, (int)k, picked, axis), c_int(ir, DT_I64, UINT32_MAX));
-  return g_binary(ir, OP_SUB, c_int(ir, DT_I64, last), low);
+  return place_of_key(b, g_cat(ir, (int)k, picked, 1), n - 1);
 }
 
 /* Otherwise: the rank of an element is the number of elements before it. This is quadratic in the axis, but all of it is
@@ -126,12 +175,6 @@ static void sort(Build *b, Sorted *s) {
     exchange(b, s, block / 2, true);
     for (int64_t half = block / 4; half; half /= 2) exchange(b, s, half, false);
   }
-}
-
-static int64_t power_of_two(int64_t n) {
-  int64_t p = 1;
-  while (p < n) p *= 2;
-  return p;
 }
 
 /* x [rows, n] with n rounded up to a power of two, filled up with `fill` */
@@ -267,12 +310,12 @@ static Ref as_rows(Build *b, Ref x, int axis, int64_t *perm) {
   return g_reshape(b->ir, g_permute(b->ir, x, perm), 2, (int64_t[]){ rows, extent });
 }
 
-static Ref places_sorted(Build *b, Ref x, int axis, int64_t k, bool largest) {
+/* Places in x, by a function for [rows, n] */
+static Ref places_in_rows(Build *b, Ref x, int axis, int64_t k, bool largest, Ref (*places)(Build *, Ref, int64_t, bool)) {
   IR *ir = b->ir;
   const Node *n = node(ir, x);
   int64_t perm[MAX_RANK], back[MAX_RANK], dims[MAX_RANK];
-  Ref rows = as_rows(b, x, axis, perm);
-  Ref at = dt_bytes((DType)n->dt) <= KEY_BYTES ? places_by_keys(b, rows, k, largest) : places_by_pairs(b, rows, k, largest);
+  Ref at = places(b, as_rows(b, x, axis, perm), k, largest);
   for (int a = 0; a < n->rank; a++) {
     back[perm[a]] = a;
     dims[a] = perm[a] == axis ? k : n->dims[perm[a]];
@@ -313,6 +356,17 @@ static void keep_first(Build *b, int axis, int64_t k, int64_t extent, Ref total)
   b->out[1] = g_where(ir, there, b->out[1], integer(b, -1));
 }
 
+static Ref places_sorted(Build *b, Ref x, int axis, int64_t k, bool largest) {
+  const bool keys = dt_bytes((DType)node(b->ir, x)->dt) <= KEY_BYTES;
+  return places_in_rows(b, x, axis, k, largest, keys ? places_by_keys : places_by_pairs);
+}
+
+static Ref places_few(Build *b, Ref x, int axis, int64_t k, bool largest) {
+  const Node *n = node(b->ir, x);
+  const bool groups = k > 1 && axis == n->rank - 1 && n->dims[axis] >= GROUPED && !b->ir->in_loop;
+  return groups ? places_in_rows(b, x, axis, k, largest, places_picked_by_groups) : places_picked(b, x, axis, k, largest);
+}
+
 void op_top_k(Build *b) {
   const Node *x = in_node(b, 0);
   if (!x->rank) bad(b, "the input is a scalar");
@@ -325,7 +379,7 @@ void op_top_k(Build *b) {
   const bool few = keys && k && k <= MOST_PICKS && k <= extent / FEW && extent < INT32_MAX;
   /* the body of a loop stores no values of its own, which the stages of a network need */
   const bool counted = !k || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop || !dims_elems(x->dims, x->rank);
-  b->out[1] = (few ? places_picked : counted ? places_counted : places_sorted)(b, b->in[0], axis, k, largest);
+  b->out[1] = (few ? places_few : counted ? places_counted : places_sorted)(b, b->in[0], axis, k, largest);
   b->out[0] = g_gather(b->ir, b->in[0], b->out[1], axis);
   if (total) keep_first(b, axis, k, extent, total);
 }
