@@ -99,7 +99,7 @@ typedef struct Kernel {
 } Kernel;
 
 /* A weight that is packed for a kernel: buffer `buf` has elements of the tensor number `tensor` of IR.tensors, in another order.
- * The index of an element of the buffer has n digits in a mixed radix: digit[i] is below extent[i], and the last digit is the
+ * The index of an element of the buffer has n digits in a mixed radix. Each digit[i] is below extent[i]; the last digit is the
  * lowest. If closed + the sum of digit[i] * gate[i] is at least 0, this element is 0 (padding). Otherwise it is the tensor's
  * element with the index base + the sum of digit[i] * coef[i]. */
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
@@ -251,8 +251,8 @@ typedef VEC(Jump) Jumps;
 /* Returns the jumps of a plan after plan_loop_calls, in the order of `at`. If several jumps have the same `at`, a run looks at
  * them one after another. The caller frees the list. omits: whether the list has jumps over iterations that a run may omit */
 Jumps plan_jumps(const Plan *p, bool omits);
-/* The position of a run among the jumps. jump: number of the jump to look at next. of: if not 0, the run is in a loop. The jump
- * back of this loop has the number (of - 1), and the calls of the loop have run `done` times. */
+/* The position of a run among the jumps. `jump` is the number of the jump to look at next. If `of` is not 0, the run is in a
+ * loop. The jump back of this loop has the number (of - 1), and the calls of the loop have run `done` times. */
 typedef struct Position { size_t jump, of; int64_t done; } Position;
 /* Returns the number of the call to run next, if all calls before call number `next` were run or skipped. At the end of the run,
  * returns the number of calls. The caller sets *r to zeros before a run. sizes: the sizes of the run, by row of IR.sizes; NULL if
