@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* decisions.h: decisions of passes about nodes or kernels. A lock file can hold them and give them to a later compilation.
- *
- * Before a pass asks the cost model for a choice, the pass opens a question. If a decision was given for this question and its
- * value is legal, the pass takes the value. If the value is not legal, the pass warns with the reason. Without a legal value, the
- * pass asks the cost model. In all cases the pass records its decision. If all decisions are given, the rates of the cost model
- * have no influence. */
+/* decisions.h: decisions of passes about nodes or kernels. A lock file can hold them and give them to a later compilation. *
+ * Before a pass asks the cost model for a choice, the pass opens a question. The question may have a given value. If this value
+ * is legal, the pass takes it. If the value is not legal, the pass warns with the reason. Without a legal value, the pass asks
+ * the cost model. In all cases the pass records its decision. If all decisions are given, the rates of the cost model have no
+ * influence. */
 #ifndef TGC_DECISIONS_H
 #define TGC_DECISIONS_H
 #include "ir.h"
@@ -14,7 +13,7 @@ typedef struct Decision {
                               number is appended to the key of the second one and of each further one */
   const char *value;       /* a word, or a schedule in braces */
   const char *about;       /* readable name of the node or kernel that the decision is about; may be NULL */
-  bool used;               /* for a given decision: a pass has opened its question */
+  bool used;               /* for a given decision: true after a pass has opened the question with the same pass and key */
 } Decision;
 
 typedef struct Decisions Decisions;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* listing.h: builds lists of micro-ops. listing_once is for nodes without sources, and for values that lowering adds: it lists
- * such a node before the first use. The node stays visible until the next barrier, and until the end of the loop in which it was
- * listed. A use after that lists the node again. */
+ * such a node before its first use. The node is then visible up to the next barrier, or up to the end of the loop in which it was
+ * listed, if this comes first. A later use lists the node again. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"

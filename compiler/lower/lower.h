@@ -58,14 +58,13 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* appends the n
 /* ---- products.c: counts the multiply-adds that all threads of a program do together. all: number of multiply-adds. staged:
  * number of those with a factor in shared memory. matrix: number of those that matrix units of a device do ---- */
 typedef struct Products { double all, staged, matrix; } Products;
-/* legalize.c: x is a MUL or a MULACC of i32. Returns whether an instruction of t can compute x that multiplies pairs of words (16
- * bits) and adds up the products. For this, each factor must fit into one word, and one factor must not be negative. */
+/* legalize.c: whether an instruction of t can compute x, a MUL or MULACC of i32. The instruction multiplies pairs of words (16
+ * bits) and adds up the products. So each factor must fit into one word, and one factor must not be negative. */
 bool multiplies_words(const IR *ir, const Target *t, const Node *x);
 Products program_products(const IR *ir, const Ref *list, size_t n);
 Products plan_products(const Plan *p);
 
-/* ---- plan_time.c: predicts the time of each kernel on one core of a CPU with the facts f. out[k] becomes the time of kernel k
- * ---- */
+/* ---- plan_time.c: predicts the time of each kernel on one core of a CPU with the facts f. Sets out[k] for kernel k ---- */
 void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
 
 /* ---- blocks_apart.c ---- */
@@ -85,8 +84,9 @@ void plan_rebase(Plan *p);
  * and Kernel.head. */
 uint32_t kernel_signature(const Plan *p, size_t k);
 void plan_render(Plan *p);           /* sets Kernel.text of all kernels whose Kernel.code is not negative */
-/* caller_rows.c: the length of rows in the caller's memory may follow from a size of the run. buf_has_rows: whether b has such
- * rows. caller_rows: `nest` has indices as for the greatest sizes; returns the nest with indices that fit the sizes of the run */
+/* caller_rows.c: rows in the caller's memory may have a length that depends on a size of the run. buf_has_rows: whether b has
+ * such rows. caller_rows: the indices of `nest` are those for the greatest sizes; returns the nest with indices for the run's
+ * sizes */
 bool buf_has_rows(const Buf *b);
 Ref caller_rows(IR *ir, Ref nest);
 bool kernel_sized(const IR *ir, const Kernel *k);   /* whether k's program uses sizes of the run */
@@ -120,11 +120,10 @@ int tile_register(const TileSet *t, Ref value);     /* the register of `value`; 
 Ref tile_sum(const IR *ir, const Node *mma);        /* the ACC of the sum to which the MMA adds its product */
 const IsaOp *tile_isa_op(const IR *ir, const Node *mma); /* the instruction that computes the MMA */
 
-/* ---- shared_packing.c: the entries of a bundle share packed weights. p->whole has the kernels and weights of earlier entries
- * ---- */
-/* Looks for a packed weight of an earlier entry that has the same bytes as `tensor`. Sets *order to the order of this packed
- * weight, and returns the index in it of the element that has the index `index` in `tensor`. Returns 0 if there is no such
- * weight, or if the lanes of a load would not read adjacent elements. */
+/* ---- shared_packing.c: entries of a bundle share packed weights. p->whole has kernels and weights of earlier entries ---- */
+/* Looks for a weight that an earlier entry has packed, and that has the same bytes as `tensor`. Sets *order to its packed order.
+ * Returns the index that element `index` of `tensor` has in this order. Returns 0 if there is no such weight, or if the lanes of
+ * a load would not read adjacent elements. */
 Ref shared_order(Plan *p, int64_t tensor, Ref index, Packed *order);
 /* Returns true if two things hold. An earlier entry reads a weight with the same bytes as `tensor` without packing it. The lanes
  * of a load at `index` read adjacent elements. */

@@ -68,18 +68,18 @@ Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most) */
 int nest_batch(IR *ir, const Nest *n);      /* for a batch of matrix products: how many of the outermost ranges number the
                                                products */
 
-/* ---- floordivs.c: makes an index affine. A quotient of a range by a constant, if never negative, is replaced by a new range
- * ---- */
+/* ---- floordivs.c: makes an index affine, by new ranges in place of quotients of ranges by constants ---- */
 /* The n replaced quotients: the new range step[i] stands for term[i], which is the quotient of range[i] by a constant. */
 typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs;
-Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* returns the index with new ranges in place of quotients, and fills in
-                                                        *s */
+Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* returns the index with the new ranges, and fills in *s. Quotients that
+                                                        may be negative stay */
 
 /* ---- varying.c: for each node of a nest, a mask of the ranges on which the node depends. Bit k stands for Varying.ranges.p[k].
  * Bit VARIES_DATA: the node depends on a LOAD ---- */
 #define VARIES_DATA (UINT64_C(1) << 63)
 typedef struct Varying {
-  Refs nodes, ranges;      /* nodes: all nodes, sources first. ranges: at most 63, those of the NEST itself first */
+  Refs nodes, ranges;      /* nodes: all nodes, sources first. ranges: at most 63. The ranges of the NEST itself come first,
+                              outermost first */
   uint64_t *by;            /* by[i] is the mask of nodes.p[i] */
   RefMap at;               /* by node: 1 + index of the node in `nodes` */
 } Varying;

@@ -12,8 +12,8 @@
 /* Returns NULL if instruction u can compute the reduction over range r, with the values of r in groups; otherwise the reason why
  * not */
 const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref r);
-/* Returns the best dot-product instruction for a reduction of the nest, or NULL if there is none. *r becomes the range whose
- * values it takes in groups. */
+/* Returns the best dot-product instruction for a reduction of the nest, and sets *r to the range whose values the instruction
+ * takes in groups. Returns NULL if there is no such instruction. */
 const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r);
 /* Returns the RED over r. load[0] and load[1] become the loads in this RED that are operands x and y. The caller has checked r
  * with isa_op_refuses. */
@@ -31,7 +31,7 @@ const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o);
  * kind RK_DEPTH and g of kind RK_DOT. `depth` is the result of isa_op_depth; if depth is 1, e is the constant 0. If u->group does
  * not divide the extent of r, the last group is filled up with products that are 0. */
 Ref isa_op_group(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref *rest);
-/* Returns the nest after isa_op_group for o->isa_op and o->grouped. In o, *rest takes the place of o->grouped, and isa_op becomes
- * NULL. Without o->isa_op, nothing changes. */
+/* Returns the nest after isa_op_group with the instruction o->isa_op and the range o->grouped. Changes o: opts of this range
+ * become opts of the new range *rest, and o->isa_op becomes NULL. If o->isa_op is NULL, returns `nest`. */
 Ref isa_op_apply(IR *ir, Ref nest, Opts *o);
 #endif

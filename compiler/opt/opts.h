@@ -33,8 +33,8 @@ typedef struct Opts {      /* a schedule */
   int npeeled;
   Ref peeled[MAX_PEELED];  /* PEEL: ranges that are cut into borders and an interior. The other opts apply to the interior */
   Ref staged;              /* STAGE: operands are copied in panels, one panel for each tile of this range; 0: no panels */
-  Ref split;               /* SPLIT, on a device: this range of a reduction is cut into parts, and different blocks sum the parts;
-                              0: no range is */
+  Ref split;               /* SPLIT, on a device: a range of a reduction. It is cut into parts, and different blocks sum the
+                              parts. 0: no range is cut */
   int sum_parts;           /* if `split` is set: number of parts into which each sum is cut. Then `part` has only the schedule of
                               the nest that adds the parts */
   int depth;               /* if `staged` is set, on a device: number of terms of a panel. One round of the reduction over
