@@ -73,7 +73,7 @@ void put_memory(Writer *w);
  * function reads the rest of such a line. read_place and read_buffer_key read only attributes. end_kernel verifies the last
  * kernel that was read ---- */
 /* A name of n characters that an attribute uses before a line defines this name. owner: the attribute belongs to
- * Reader.placed.p[owner]. at: offset in the Place there of the field that the name will set */
+ * Reader.placed.p[owner]. at: offset of the attribute's field in a Place */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;
 /* The attributes of the line that defines `value`, and the position of this line */
 typedef struct Placed { Ref value; Place place; Pos pos; } Placed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* listing.h: builds lists of micro-ops. listing_once is for nodes without sources, and for values that lowering adds: it lists
- * such a node before its first use. The node is then visible up to the next barrier, or up to the end of the loop in which it was
- * listed, if this comes first. A later use lists the node again. */
+ * such a node before its first use. From then on the node is visible. A barrier ends this, and so does the end of the loop in
+ * which the node was listed. The next use after that lists the node again. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"

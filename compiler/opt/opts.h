@@ -178,14 +178,14 @@ typedef struct StagedSum { /* a sum of products whose factors may be in panels *
   bool shared[2];          /* by factor: several threads or copies read the same element of it; staged_product sets this to
                               false */
 } StagedSum;
-/* Returns NULL if the reduction over range r is a sum of products, and describes it in *p; otherwise the reason why it is none */
+/* Returns NULL if the reduction over range r is a sum of products, and describes it in *p; otherwise the reason why it is not */
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p);
 enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
-/* Whether an instruction of the device can compute *p: the instruction sums four products, and both factors are 8-bit integers
- * that are converted to i32. */
+/* Whether an instruction of the device that sums four products can compute *p. For this, both factors must be 8-bit integers that
+ * are converted to i32. */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
-/* The value of type d that the factor is or is converted from: the factor itself, or the operand of its conversion. 0: neither
- * has the type d */
+/* Returns `factor` if it has the type d. If `factor` is converted from a value of type d, returns this value. Otherwise returns
+ * 0. */
 Ref unit_factor(const IR *ir, Ref factor, DType d);
 /* The number of elements by which the index moves, up or down, when `range` goes from 0 to 1 while all other ranges are 0.
  * INT64_MAX: unknown */
