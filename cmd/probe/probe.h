@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* probe.h: shared by the programs that measure a machine. tgc compiles these programs with the flags of a bundle, and defines
- * LANES, the number of floats in a vector of the machine. */
+/* probe.h: definitions for the programs that measure a machine. tgc compiles these programs with the compiler flags of a bundle.
+ * On the compiler's command line it also defines LANES, the number of floats in a vector of the machine. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ typedef uint32_t Words;
 
 static volatile float x = 0.9999f, y = 0.0001f; /* operands whose values the compiler cannot know */
 
-static double now(void) { /* seconds */
+static double now(void) { /* seconds since some fixed time */
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* growth.h: passes may use more memory to save time. A pass may know a faster form of a layer, which takes more memory. The pass
- * describes the form as a Growth and asks growth_allowed. If the pass then chooses the form, it calls growth_granted. The answer
- * of growth_allowed depends on --optimize, and on forms that driver.c has withdrawn. driver.c withdraws some of the granted forms
- * if the result exceeds --max-arena or --max-weights. Then driver.c compiles again: the next attempt. */
+/* growth.h: how passes may use more memory to save time. A pass may know a form of a layer that is faster and takes more memory.
+ * The pass describes this form as a Growth and calls growth_allowed. If the pass then chooses the form, it calls growth_granted.
+ * The answer of growth_allowed depends on --optimize, and on the forms that driver.c has withdrawn. If the result of a
+ * compilation exceeds --max-arena or --max-weights, driver.c withdraws some of the granted forms and compiles again. Each such
+ * compilation is an attempt. */
 #ifndef TGC_GROWTH_H
 #define TGC_GROWTH_H
 #include "../target/target.h"
 
 typedef enum Optimize { /* names in --optimize */
-  OPTIMIZE_AUTO,           /* only in requests: stands for OPTIMIZE_SMALL on machines without an operating system, else for
-                              OPTIMIZE_SPEED */
+  OPTIMIZE_AUTO,           /* only in requests: stands for OPTIMIZE_SMALL on machines without an operating system, and for
+                              OPTIMIZE_SPEED on all others */
   OPTIMIZE_SPEED,          /* the arena and the weights may grow */
   OPTIMIZE_SIZE,           /* the arena may grow */
   OPTIMIZE_RAM,            /* the weights may grow */
@@ -17,32 +18,41 @@ typedef enum Optimize { /* names in --optimize */
   OPTIMIZE_COUNT
 } Optimize;
 extern const char *const optimize_name[OPTIMIZE_COUNT]; /* NULL for OPTIMIZE_AUTO */
-Optimize optimize_named(const char *s);                 /* OPTIMIZE_COUNT: there is no such word. s NULL: returns OPTIMIZE_AUTO */
-Optimize optimize_for(Optimize wish, const Target *t);  /* the wish, or for OPTIMIZE_AUTO the choice for t */
+/* Returns the row with the name s; OPTIMIZE_AUTO if s is NULL, OPTIMIZE_COUNT if no row has this name */
+Optimize optimize_named(const char *s);
+/* Returns `wish`; if `wish` is OPTIMIZE_AUTO, returns the row for which it stands on the machine t */
+Optimize optimize_for(Optimize wish, const Target *t);
 
 typedef struct Growth {
-  const char *form;        /* name of the faster form: "Winograd tiles"; for messages, and to recognise withdrawn forms */
-  uint32_t origin;         /* Node.origin of the layer: the same in each attempt, while the layer's nodes may differ */
-  double weights, arena;   /* estimate of the bytes that the form adds */
+  const char *form;        /* name of the faster form, such as "Winograd tiles"; for messages, and to recognise withdrawn forms */
+  uint32_t origin;         /* Node.origin of the layer. All attempts have the same origins, but not the same nodes */
+  double weights, arena;   /* estimates of the bytes that the form adds to the weights and to the arena */
   double gain;             /* cycles that the form saves */
 } Growth;
 
 typedef struct MemoryGoal {
   Optimize optimize;
-  VEC(Growth) granted;     /* in this attempt */
-  VEC(Growth) withdrawn;   /* in earlier attempts. In each element, `weights` and `arena` are limits: this form of this layer must
-                              now add fewer bytes. 0: no limit */
-  bool same_weights, same_arena; /* no form may add to the weights, or to the arena, any more */
+  VEC(Growth) granted;     /* forms that passes chose in this attempt */
+  VEC(Growth) withdrawn;   /* forms withdrawn after earlier attempts. In this list, `weights` and `arena` are limits: the form is
+                              allowed for its layer only if it adds fewer bytes. 0: no limit */
+  bool same_weights, same_arena; /* true: no form of any layer may add to the weights, or to the arena */
 } MemoryGoal;
 
 bool growth_allowed(const IR *ir, const Growth *g); /* whether the pass may choose this form */
 void growth_granted(const IR *ir, const Growth *g); /* records that the pass chose this form */
-/* Withdraws some of the granted forms. weights: bytes by which the weights must shrink; 0 or less: the weights may stay. Forms
- * that save the fewest cycles per byte go first, until the bytes of the withdrawn forms suffice. arena: above 0 if the arena must
- * shrink. Then all forms go that add at least half as much as the form that adds most. WITHDRAW_SIZE: a withdrawn form must now
- * add fewer bytes than before to the memory that must shrink. WITHDRAW_LAYER: a withdrawn form must add nothing to this memory.
- * WITHDRAW_ALL: in addition, no form of any layer may add to this memory. Returns false if no granted form adds to this
- * memory. */
+/* Withdraws some of the granted forms, and empties m->granted.
+ *
+ * weights: number of bytes by which the weights must shrink; 0 or less: the weights need not shrink. Withdraws forms, those that
+ * save the fewest cycles per byte of weights first, until the withdrawn forms have added at least this number of bytes.
+ *
+ * arena: above 0 if the arena must shrink. Let `most` be the number of bytes that the largest granted form adds to the arena. If
+ * the arena must shrink, each form is withdrawn that adds at least most / 2 bytes to the arena.
+ *
+ * how: the limit of the bytes that a withdrawn form may add, in the next attempts, to the memory that must shrink. WITHDRAW_SIZE:
+ * fewer bytes than in this attempt. WITHDRAW_LAYER: no bytes. WITHDRAW_ALL: no bytes, and forms of all other layers may add no
+ * bytes to this memory either.
+ *
+ * Returns false if no granted form adds to the memory that must shrink. */
 typedef enum { WITHDRAW_SIZE, WITHDRAW_LAYER, WITHDRAW_ALL } Withdrawal;
 bool growth_withdraw(MemoryGoal *m, double weights, double arena, Withdrawal how);
 void growth_free(MemoryGoal *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tunable.h: thresholds, limits and budgets of all passes, and the rates of rates.h, as values that --tunable sets. Each
- * compilation has its own values: Ctx.tunables. */
+/* tunable.h: the values that --tunable sets. They are the thresholds, limits and budgets of all passes, and the rates of rates.h.
+ * Each compilation has its own values in Ctx.tunables, or the default values if Ctx.tunables is NULL. */
 #ifndef TGC_TUNABLE_H
 #define TGC_TUNABLE_H
 #include "cost.h"
@@ -14,18 +14,20 @@ typedef struct Tunables { /* a member for each row of tunables.h */
 extern const Tunables tunables_default;
 
 static inline const Tunables *tunables_of(const Ctx *c) { return c->tunables ? c->tunables : &tunables_default; }
-/* One value: tunable(ir->ctx, unroll_most) */
+/* The value of a tunable, such as tunable(ir->ctx, unroll_most) */
 #define tunable(ctx, name) (tunables_of(ctx)->name)
 
-/* Applies "NAME=VALUE". NAME is a tunable, or a rate and the part of the compiler that uses the rate, such as l2_bytes.tile for
- * register tiles. With the NAME `rates`, VALUE multiplies all rates. Returns NULL, or the error, allocated in a. */
+/* Applies `text`, which has the form "NAME=VALUE". NAME is a tunable such as unroll_most, or a rate as one part of the compiler
+ * uses it, such as l2_bytes.tile. If NAME is `rates`, all rates are multiplied by VALUE. Returns NULL, or an error message that
+ * is allocated in a. */
 const char *tunables_set(Arena *a, Tunables *t, const char *text);
 
-/* A row for each tunable and for each value of a rate. tunables_row: *row gets row i; false: there is no row i. */
+/* A row of the list of tunables and rates. A rate has a row for each part of the compiler that uses it. */
 typedef struct TunableRow {
-  const char *name;        /* the name of a rate is allocated in `a` */
+  const char *name;        /* as in NAME of tunables_set */
   double value, normal, least, most; /* value: as set in t; normal: the default; least, most: limits of the value */
   const char *unit, *reason;
 } TunableRow;
+/* Sets *row to row i of the list, with the values of t. Names of rates are allocated in a. Returns false if there is no row i. */
 bool tunables_row(Arena *a, const Tunables *t, int i, TunableRow *row);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* storage.h: weight-only quantisation of weights that a run reads only a few times. Columns of STORAGE: id, word
- * of --weights, size and form of a weight. */
+/* storage.h: number formats in which weights are stored (weight-only quantisation). The macro STORAGE has three columns: id, the
+ * format's name in --weights, and a description of a stored weight. */
 #ifndef STORAGE
 #ifndef TGC_STORAGE_H
 #define TGC_STORAGE_H
@@ -10,7 +10,7 @@ typedef enum Storage {
   STORAGE_COUNT
 } Storage;
 extern const char *const storage_name[];
-Storage storage_named(const char *s); /* STORAGE_COUNT: no such word */
+Storage storage_named(const char *s); /* the format with the name s; STORAGE_COUNT: there is none */
 #endif
 #else
 STORAGE(FP32, "fp32", "unchanged")

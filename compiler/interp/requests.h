@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* requests.h: internal to interp/: the cost of a warp's accesses (requests.c). */
+/* requests.h: counts the memory traffic of a warp's accesses (requests.c). Only files of interp/ include this header. */
 #ifndef TGC_REQUESTS_H
 #define TGC_REQUESTS_H
 #include "interp_threads.h"
 
-/* The accesses of a warp by one micro-op. Call request_begin, then request_add for each element that a thread accesses, then
- * request_end. shared: in shared memory, else in global memory */
+/* The accesses that the threads of a warp make with one micro-op. Call request_begin, then request_add for each element that a
+ * thread accesses, then request_end. */
 typedef struct Request {
   const Device *d;
-  bool shared;
-  VEC(int64_t) unit;       /* numbers of the accessed segments of Device.segment bytes; in shared memory, of the accessed words */
+  bool shared;             /* true: accesses to shared memory; false: accesses to global memory */
+  VEC(int64_t) unit;       /* numbers of the accessed words of shared memory, or of the accessed segments of global memory; a
+                              segment has Device.segment bytes */
 } Request;
 void request_begin(Request *q, bool shared);
-void request_add(Request *q, int64_t at, int bytes); /* element `at`, of this size, of a buffer that begins at a segment */
-void request_end(Request *q, Traffic *t);            /* adds the request and its cost to t, if elements were added to q */
+void request_add(Request *q, int64_t at, int bytes); /* adds element number `at` of a buffer; bytes: size of an element */
+void request_end(Request *q, Traffic *t);            /* adds the counts of this request to t, if q has elements */
 void request_free(Request *q);
 #endif

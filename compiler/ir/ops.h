@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* One row per op. The enum, the parser, the printer, the verifier, constant folding, prices, the backends and the interpreter use
- * this table. The index of docs/ir.md is made from it. The columns:
+/* ops.h: the table of ops, with a row for each op. Many parts of the compiler include this table. The index of docs/ir.md is made
+ * from it. The columns:
  *
- * level    VALUE: constants and sizes of a run, at every level; EXPR: elementwise ops, at every level; GRAPH: tensors; KERNEL:
- *          scalar expressions over ranges; PROG: linear programs
- * in       number of sources, which are its operands; V: one or more; S: any number
- * type     result type, then source types in brackets. T: the same type everywhere; b: bool; i: the type of indices; *: any type.
- *          A result * is a type of the node's own, which casts and leaves have.
- * operands names of operands with roles of their own, separated by blanks. name?: the operand may be absent; name...: all further
- *          operands. Empty: the op has no operand, one, or two without roles of their own
- * args     the integer arguments, name:kind, separated by blanks. Kinds: i one integer; l one integer per dimension of the
- *          (first) source; v one per lane; m bit mask of axes, printed as a list; c bits of a constant of the node's type;
- *          u one integer, the row's last argument, which the text omits if it is 0; o an op; O an op or none; s an interned
- *          string; k a RangeKind
- * alg      algebra over the integers: COMM commutative, ASSOC associative, IDEM idempotent. MOVE: the op only moves elements
+ * level    the levels of the IR at which the op occurs. VALUE: constants and sizes of a run, at all levels. EXPR: elementwise
+ *          ops, at all levels. GRAPH: ops on tensors. KERNEL: ops of kernels, on scalars. PROG: ops of linear programs
+ * in       number of operands, which are the sources of a node; V: one or more; S: any number
+ * type     result type, then operand types in parentheses. T: any type, but the same type at each T of the row; b: bool; i: the
+ *          type of indices; *: any type. If the result is *, each node states its own result type
+ * operands names of the operands, separated by blanks. name?: the operand may be absent; name...: all further operands. Empty:
+ *          the operands have no names
+ * args     the integer arguments as name:kind, separated by blanks. Kinds: i one integer; l one integer per dimension of the
+ *          (first) operand; v one integer per lane; m bit mask of axes, printed as a list; c bits of a constant of the node's
+ *          type; u one integer, which is the last argument and which the text omits if it is 0; o an op; O an op or none; s an
+ *          interned string; k a RangeKind
+ * alg      properties of the op on integers: COMM commutative, ASSOC associative, IDEM idempotent. MOVE: the op only moves
+ *          elements
  * takes    operand types of an elementwise op. ANY: all types; NUM: floats and integers; INT: integers; BITS: integers and bools;
  *          FLT: floats
- * cost     CostClass in ir.h: the class by which the op is priced
- * c        infix operator of C and languages like it; NO: none
- * libm     FN(name): the function of math.h, on double; NO: none
+ * cost     the CostClass (ir.h) that gives the op's price
+ * c        infix operator of C and similar languages; NO: none
+ * libm     FN(name): the function `name` of math.h, on double; NO: none
+ * gloss    a description of the op
+ *
  * A row with a missing cell does not compile. A row of cost FUNC or LIBM must have a function in the column libm. */
 /* clang-format off */
 /* name       level   in  type        operands                    args                     alg              takes cost    c     libm           gloss */
@@ -93,14 +96,14 @@ OP(GATHER,    GRAPH,  2,  "T(T,i)",   "data index",               "axis:i",     
 OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "data index updates",       "op:O axis:i",           0,               ANY,  ALU,    NO,   NO,            "data, changed by updates in order along axis: each replaces the element at position index (i64), or is combined with it by op; an index out of range is ignored")
 OP(WALK,      GRAPH,  5,  "*(T,*,T,*,*)", "data feature split next start", "steps:i",      0,               ANY,  GATHER, NO,   NO,            "search trees: for row i and tree j, p begins as start[j] and becomes next[p] + (data[i, feature[p]] <= split[p]) `steps` times; the result holds p")
 OP(REDUCE,    GRAPH,  1,  "T(T)",     "",                         "op:o axes:m",           0,               ANY,  ALU,    NO,   NO,            "ADD, MUL, MAX or MIN over axes, which keep extent 1")
-/* loops: the body of a loop is the values that depend on one of its SLICEs or CARRIEDs */
+/* loops: the body of a loop consists of all values that depend on a SLICE or a CARRIED of this loop */
 OP(STORED,    GRAPH,  1,  "T(T)",     "",                         "",                      0,               ANY,  NONE,   NO,   NO,            "the same value, in memory of its own")
 OP(SLICE,     GRAPH,  1,  "T(T)",     "",                         "loop:i axis:i reverse:i", 0,             ANY,  NONE,   NO,   NO,            "element i along axis of a STORED, where i is the number of the iteration, counted from the end with reverse=1; the result lacks the axis")
 OP(CARRIED,   GRAPH,  1,  "T(T)",     "",                         "loop:i place:i",        0,               ANY,  NONE,   NO,   NO,            "a value carried by the loop: the source in the first iteration, later the value of the YIELD with the same place in the iteration before")
 OP(YIELD,     GRAPH,  1,  "T(T)",     "",                         "loop:i place:i axis:i reverse:i", 0,     ANY,  NONE,   NO,   NO,            "the result of an iteration: the next value of a place; with place=-1, a slice along a new axis of the result, in the order of iterations or reversed")
 OP(ITERATE,   GRAPH,  S,  "*()",      "yield...",                 "loop:i trips:i while:u", 0,              ANY,  NONE,   NO,   NO,            "runs the body `trips` times, at least once. With while=n, once yield n - 1 (a bool, counted from 0) was false, further iterations change nothing, and a run may omit them")
 OP(RESULT,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "the result of yield number `at` of an ITERATE: the last value of a place, or with place=-1 all slices")
-/* branches: a run takes one side. Values that only the arms of the other side use need not be computed */
+/* branches: a run takes one of two sides. It need not compute values that only the arms of the other side use */
 OP(ARM,       GRAPH,  1,  "T(T)",     "",                         "branch:i at:i",         0,               ANY,  NONE,   NO,   NO,            "the same value, in the memory of a branch: with at=0 its condition, and from at=1 on what its sides give")
 OP(BRANCH,    GRAPH,  S,  "*()",      "arm...",                   "branch:i",              0,               ANY,  NONE,   NO,   NO,            "BRANCH(condition, yes..., no...): the results of one side; runs need not compute the other one")
 OP(CHOSEN,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "result number `at` of a BRANCH: that value of `yes` if the condition is true, else that of `no`")
@@ -131,7 +134,7 @@ OP(PART,      PROG,   2,  "T(T,i)",   "tile index",               "",           
 OP(TILES,     PROG,   0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "marks the start of a nest that multiplies tiles")
 OP(PREFETCH,  PROG,   2,  "*()",      "buffer index",             "near:i",                0,               ANY,  MEM,    NO,   NO,            "PREFETCH(buffer, index): requests that an element is brought into the nearest cache or the next one, before a load needs it; changes no value")
 OP(HRED,      PROG,   1,  "T(T)",     "",                         "op:o",                  0,               ANY,  ALU,    NO,   NO,            "combines all lanes by op, in a fixed tree: lane i of the lower half first meets lane i of the upper half")
-/* programs: a list; a LOOP runs to its END */
+/* programs: a program is a list of ops. The body of a loop is the ops between its LOOP and its END */
 OP(LOOP,      PROG,   S,  "*()",      "range gate?",              "",                      0,               ANY,  NONE,   NO,   NO,            "LOOP(range) or LOOP(range, gate): runs for each value of the range, or not at all if the gate is false")
 OP(END,       PROG,   1,  "*()",      "range",                    "",                      0,               ANY,  NONE,   NO,   NO,            "closes the loop of the range")
 OP(BARRIER,   PROG,   0,  "*()",      "",                         "id:i",                  0,               ANY,  NONE,   NO,   NO,            "no thread of the block goes on until all have arrived; then each sees what the others stored before")

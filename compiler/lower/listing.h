@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.h: builds lists of micro-ops. A leaf is a node without sources. A leaf, or a value that lowering adds, is listed before
- * its first use. The next use after a barrier lists the leaf or value again. So does the next use after the end of the loop in
- * which the leaf or value was listed. */
+/* listing.h: builds lists of micro-ops. listing_once is for nodes without sources, and for values that lowering adds: it lists
+ * such a node before its first use. From then on the node is visible. A barrier ends this, and so does the end of the loop in
+ * which the node was listed. The next use after that lists the node again. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"
@@ -9,11 +9,12 @@
 typedef struct Listing {
   const IR *ir;
   Refs *out;               /* the list */
-  Refs visible;            /* values that listing_once has added in loops that have not ended; 0 marks the start of a loop */
-  RefMap place;            /* by node: 1 + the node's index in `visible`; outdated if `visible` has another node there */
+  Refs visible;            /* nodes that listing_once has listed and that are visible now; a 0 marks the start of a loop */
+  RefMap place;            /* by node: 1 + the node's index in `visible`. If `visible` has another node at this index, the node is
+                              not visible */
 } Listing;
 
-/* Appends r if `visible` does not have r */
+/* Appends r to the list if r is not visible */
 static inline void listing_once(Listing *l, Ref r) {
   const size_t at = refmap_get(&l->place, r);
   if (at && at <= l->visible.n && l->visible.p[at - 1] == r) return;
@@ -22,13 +23,13 @@ static inline void listing_once(Listing *l, Ref r) {
   VEC_PUSH(l->out, r);
 }
 
-/* Forgets all values that listing_once has added: after a barrier the same node has a new value, and is listed again. */
+/* Makes all nodes invisible. After a barrier this is necessary, since a node may have a new value then. */
 static inline void listing_forget(Listing *l) {
   for (size_t i = 0; i < l->visible.n; i++)
     if (l->visible.p[i]) l->visible.p[i] = UINT32_MAX;
 }
 
-/* Appends a micro-op, even if it was listed before. An END or a BARRIER takes values out of `visible` */
+/* Appends micro-op r to the list, even if r was listed before. An END or a BARRIER makes nodes invisible */
 static inline void listing_put(Listing *l, Ref r) {
   const Op op = (Op)node(l->ir, r)->op;
   if (op == OP_END)

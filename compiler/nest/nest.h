@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* nest.h: operations on a kernel's nests: taking them apart, making them canonical, computing their keys, counting their work.
- * group/, opt/ and lower/ use these operations. In a canonical nest, ranges are split where that removes quotients. Two ranges
- * are merged where every access treats them as one. Ranges are ordered by their strides. */
+/* nest.h: operations on nests, which group/, opt/ and lower/ use. The operations take nests apart, make them canonical, compute
+ * their keys and count their work. In a canonical nest, a range is split if an index then has no quotient. Two ranges are merged
+ * if each access treats them as one. Ranges are ordered by their strides. */
 #ifndef TGC_NEST_H
 #define TGC_NEST_H
 #include "../cost/tunable.h"
@@ -9,8 +9,8 @@
 #include "../ir/refmap.h"
 #include "../schedule/schedule.h"
 
-/* A nest taken apart: its store, and its n ranges, outermost first. The ranges of reductions are not in `ranges`, but below the
- * store. */
+/* A nest taken apart: its store, and its n ranges, outermost first. `ranges` does not have the ranges of reductions; these are
+ * operands of nodes below the store. */
 typedef struct Nest {
   Ref store;
   int n;
@@ -19,47 +19,50 @@ typedef struct Nest {
 
 /* ---- nest.c ---- */
 Nest nest_open(const IR *ir, Ref nest);
-Ref nest_close(IR *ir, const Nest *n);      /* the NEST of this store and these ranges */
-bool opens_range(const IR *ir, Ref r, Ref range); /* r, a NEST or a RED, has `range` in its own list of ranges */
-/* root with range r replaced by expr, an expression of the n ranges by[]. Lists of ranges get by[] in place of r. */
+Ref nest_close(IR *ir, const Nest *n);      /* returns the NEST of this store and these ranges */
+bool opens_range(const IR *ir, Ref r, Ref range); /* whether `range` is an operand of r, which is a NEST or a RED */
+/* Returns `root` after replacing range r by `expr`, an expression of the n ranges by[]. In the operands of a NEST or RED, the
+ * ranges by[] take the place of r. */
 Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
-/* root with r restricted to [begin, end): *part + begin replaces r. *part: a new range; if end is begin + 1, the constant 0 */
+/* Returns `root` with r restricted to values from `begin` to end - 1: *part + begin replaces r. *part becomes a new range, or the
+ * constant 0 if there is only one value. */
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
-/* Some terms of a reduction over a range. at: the value of the range for each term, an expression of the n ranges by[]. only: a
- * condition that terms must satisfy to count; 0: all these terms count. counted: other pieces have the terms that do not count,
- * so a maximum or minimum may take these terms again */
+/* Some terms of a reduction over a range. The new ranges by[0], ..., by[n - 1] number the terms. at: an expression of these
+ * ranges, which gives the value of the reduction's range for each term. only: condition under which a term counts; 0: all terms
+ * count. counted: other pieces have the terms that do not count, so a maximum or minimum may take these terms again */
 typedef struct TermsPart { Ref at, by[3], only; int n; bool counted; } TermsPart;
-/* Replaces every reduction over r below root by n reductions, each over one piece of r, and combines their results. lanes: a
- * range that `at` of each piece uses, and over which the combined results are reduced at the end; 0: there is no such range */
+/* Returns `root` with each reduction over r divided into n reductions, one for each piece[], whose results are combined. lanes: a
+ * range that each piece[].at uses; the combined results are finally reduced over this range. 0: there is no such range */
 Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n, Ref lanes);
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* all RANGEs below root, in node_order */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* ranges of the nest, then ranges of the nest's reductions; schedules
-                                                           name ranges by their places in this list */
-int range_place(const Refs *ranges, Ref r);             /* index of r in the list; -1: the list lacks r */
-/* A number by which to sort ranges: loops of the nest first, then loops of reductions, then copies, then tiles and lanes. all:
- * every node of the nest */
+                                                           name a range by its index in this list */
+int range_place(const Refs *ranges, Ref r);             /* index of r in `ranges`; -1: r is not in the list */
+/* Returns a number by which to sort ranges: loops of the nest first, then loops of reductions, then copies, then tiles and lanes.
+ * all: all nodes of the nest */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range);
-bool keeps_order(const IR *ir, Ref red, const Target *t); /* the target requires that the terms of red are combined in order */
-bool range_selects(IR *ir, Ref root, Ref r); /* r has few values, and a WHERE below root selects by a bound of r */
-int reductions_below(const IR *ir, Ref root); /* number of reductions in the expression `root`, which may be one itself */
-/* Whether a reduction below root does not depend on r, a range of the nest. If r is tiled, the nest of the rest would compute
- * this reduction again. */
+bool keeps_order(const IR *ir, Ref red, const Target *t); /* whether t requires that the terms of `red` are combined in order */
+bool range_selects(IR *ir, Ref root, Ref r); /* whether r has few values, and a WHERE below root has a condition r < constant */
+int reductions_below(const IR *ir, Ref root); /* number of reductions in the expression `root`; `root` itself may be a
+                                                 reduction */
+/* Whether there is a reduction below root that does not depend on r, a range of the nest. If r were tiled, the nest of the rest
+ * would compute this reduction a second time. */
 bool reduction_repeats(IR *ir, Ref root, Ref r);
 
 /* ---- needed.c: ranges of which a run needs only the first values ---- */
-const Needed *nest_needed(const IR *ir, Ref nest); /* the elements of the stored buffer that a run needs */
-/* The condition nest_needed(ir, nest)->is[condition] says how many entries along an axis a run needs. Returns the range of the
- * nest that counts these entries, or groups of them; 0: there is no such range, or the range has a limit already. *values: the
- * number of first values of the range that a run needs */
+const Needed *nest_needed(const IR *ir, Ref nest); /* the elements of the stored buffer that a run needs, as conditions */
+/* Condition number `condition` of nest_needed says how many entries along an axis a run needs. Returns the range of the nest that
+ * counts these entries, or groups of them. Sets *values to the number of values of this range that a run needs; these are the
+ * first ones. Returns 0 if there is no such range, or if the range already has a limit. */
 Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values);
-bool range_ends_early(IR *ir, Ref nest, Ref r); /* r is a sized_range of the nest, or has a limit */
-/* Whether root may also be computed for values of r that a run does not need. The caller's memory may end before these values, so
- * accesses to it must have gates. No index may be loaded at a place that depends on r, since memory behind the needed values
- * is undefined. root must have no REPEAT and no serial range. */
+bool range_ends_early(IR *ir, Ref nest, Ref r); /* whether r is a result of sized_range for this nest, or has a limit */
+/* Whether root may also be computed for values of r that a run does not need. This has three conditions. Accesses that depend on
+ * r have gates if the memory is the caller's, which may end before these values. No index is loaded from a place that depends on
+ * r, since memory behind the needed values is undefined. root has no REPEAT and no serial range. */
 bool may_go_on(IR *ir, Ref root, Ref r);
 bool nest_has_low_tiles(const IR *ir, const Nest *n); /* tiles of few rows: in a loop that runs at most once, as sizes decide */
 int64_t need_most(const IR *ir, const Need *is); /* how many entries a run of the greatest size needs; memory may have more */
-/* True: in each run, the gate holds only if `entry` is below the value of row is->of of IR.extents */
+/* Whether this is proved for each run: if `gate` is true, `entry` is below the value of row is->of of IR.extents. */
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is);
 Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */
 
@@ -74,46 +77,50 @@ Ref end_store(IR *ir, Ref nest, int condition);
 Ref run_gate(IR *ir, Ref nest, bool of_block);
 
 /* ---- canon.c ---- */
-int nest_batch(IR *ir, const Nest *n);      /* number of outermost ranges that count the matrix products of a batch */
+int nest_batch(IR *ir, const Nest *n);      /* for a batch of matrix products: how many of the outermost ranges number the
+                                               products */
 
 /* ---- join_rows.c ---- */
-Ref join_rows(IR *ir, Ref nest, const Target *t); /* the nest, in which two rows of a product may be one */
+Ref join_rows(IR *ir, Ref nest, const Target *t); /* returns the nest, in which two rows of a product may be one row */
 
-/* ---- floordivs.c: makes an index affine. Each quotient of a range by a constant becomes a range of its own, if the quotient is
- * never negative ---- */
-/* n quotients: the new range step[i] replaces term[i], a quotient of range[i] */
+/* ---- floordivs.c: makes an index affine, by new ranges in place of quotients of ranges by constants ---- */
+/* The n replaced quotients: the new range step[i] stands for term[i], which is the quotient of range[i] by a constant. */
 typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs;
-Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* the index with ranges in place of quotients */
+Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* returns the index with the new ranges, and fills in *s. Quotients that
+                                                        may be negative stay */
 
-/* ---- varying.c: the ranges on which each node of a nest depends, as a mask. Bit k stands for Varying.ranges.p[k]. The nest's
- * own ranges come first, outermost first. Bit VARIES_DATA: the node depends on a LOAD ---- */
+/* ---- varying.c: for each node of a nest, a mask of the ranges on which the node depends. Bit k stands for Varying.ranges.p[k].
+ * Bit VARIES_DATA: the node depends on a LOAD ---- */
 #define VARIES_DATA (UINT64_C(1) << 63)
 typedef struct Varying {
-  Refs nodes, ranges;      /* nodes: sources first; ranges: at most 63 */
-  uint64_t *by;            /* by index in nodes: the node's mask */
-  RefMap at;               /* by node: its index in nodes + 1 */
+  Refs nodes, ranges;      /* nodes: all nodes, sources first. ranges: at most 63. The ranges of the NEST itself come first,
+                              outermost first */
+  uint64_t *by;            /* by[i] is the mask of nodes.p[i] */
+  RefMap at;               /* by node: 1 + index of the node in `nodes` */
 } Varying;
 void varying_open(const IR *ir, Ref nest, Varying *v);
 uint64_t varying_of(const Varying *v, Ref r);       /* the mask of r */
 void varying_free(Varying *v);
 
-/* ---- nestkey.c: 64 hex digits that identify a canonical nest on a target; equal nests can share a schedule ---- */
+/* ---- nestkey.c: keys. A key is 64 hex digits that identify a canonical nest on a target. Nests with equal keys can have the
+ * same schedule ---- */
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
-/* A question about a kernel (ir/decisions.h), by the keys of all its canonical nests. */
+/* Opens a question about a kernel (ir/decisions.h). The kernel's key follows from the keys of all its canonical nests. */
 Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
 
 /* ---- work.c: the work that a run cannot avoid, however fast its code is ---- */
 typedef enum MultiplyType { MULTIPLY_F32, MULTIPLY_F64, MULTIPLY_BF16, MULTIPLY_INT8, MULTIPLY_INT16, MULTIPLY_TYPES } MultiplyType;
-/* multiplies: number of products that are added up, by type. bytes: distinct bytes of weights, inputs and states that are read */
+/* multiplies: for each type, the number of products that are terms of sums. bytes: distinct bytes of weights, inputs and states
+ * that a run reads */
 typedef struct LeastWork { double multiplies[MULTIPLY_TYPES], bytes; } LeastWork;
 LeastWork plan_least_work(const Plan *p);
 
 /* ---- states.c: the current nests of a kernel (Kernel.states) ---- */
 void each_state(Plan *p, Kernel *k, void (*f)(Plan *p, NestState *s)); /* calls f for each state */
 void states_nests(const Kernel *k, Refs *out); /* appends the current nests of k */
-void states_put(Kernel *k, Refs *nests);    /* replaces the current nests of k, in order; frees the list */
+void states_put(Kernel *k, Refs *nests);    /* replaces the current nests of k by `nests`, in order; frees this list */
 
-/* ---- the steps of steps.h. k is NULL if the scope is PLAN. A step is in the file of its name, except these:
+/* ---- the steps of steps.h. k is NULL if the scope is PLAN. The file of a step has the name of the step, with these exceptions:
  *   canon.c     even, number
  *   work.c      cost
  *   choose.c    schedule

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* steps.h: the steps of kernels, a row each, in order. The columns are: letter for -d; name for --stop-after and for the function
- * step_NAME; scope (a call works on one nest, one kernel or the whole plan); kinds of targets for which the step runs; level of
- * the text after the step; needs, gives and gloss. A step runs over all kernels, in execution order, before the next step
- * begins. */
+/* steps.h: a row for each step of kernels, in order. A step processes all kernels, in execution order, before the next step
+ * begins. The columns of STEP:
+ *   - letter for -d
+ *   - name for --stop-after, and of the function step_NAME
+ *   - scope: a call of the function works on one nest, on one kernel or on the whole plan
+ *   - kinds of targets for which the step runs
+ *   - level of the text that is printed after the step
+ *   - needs: the data that the step reads; gives: the data that the step makes
+ *   - gloss: a description of the step */
 /* clang-format off */
 STEP('j', join,      PLAN,   DEVICE, L_KERNEL, "sinks",            "fewer kernels, with more nests",                "join independent kernels")
 STEP('V', even,      KERNEL, ANY, L_NEST,   "sinks",               "conditions only on remainders whose divisor divides the extent", "split a range r where a condition depends on r mod n, and n does not divide the extent of r")

@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* dot_ops.h: reductions by dot-product and matrix instructions (target/isa_ops.h). Such an instruction has a sum for each pair of
- * a row of operand x and a lane of operand y. The instruction adds the products of the row's and the lane's elements to this sum.
- * A group is the contiguous elements of a row or lane that the instruction multiplies at a time. OP_DOT takes one row and one
- * group; OP_MMA takes tiles of rows and groups. */
+/* dot_ops.h: computes reductions with dot-product and matrix instructions (target/isa_ops.h). Such an instruction has an operand
+ * x that consists of rows, and an operand y that consists of lanes. For each pair of a row and a lane there is a sum. The
+ * instruction multiplies each element of the row by the corresponding element of the lane, and adds the products to this sum.
+ * Each row or lane is one or more groups of contiguous elements. For an OP_DOT, x is one row, and each row or lane is one group.
+ * For an OP_MMA, there may be several rows, and several groups in each row or lane. */
 #ifndef TGC_DOT_OPS_H
 #define TGC_DOT_OPS_H
 #include "../target/isa_ops.h"
 #include "opts.h"
 
-/* NULL if the instruction can compute the reduction over r, taking values of r in groups; otherwise the reason why not */
+/* Returns NULL if instruction u can compute the reduction over range r, with the values of r in groups; otherwise the reason why
+ * not */
 const char *isa_op_refuses(IR *ir, Ref nest, const Target *t, const IsaOp *u, Ref r);
-const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r); /* the best instruction without tiles, and its range; NULL:
-                                                                          none */
-/* Returns the RED over r; load[0], load[1]: its loads of x and y. isa_op_refuses must have accepted r. */
+/* Returns the best dot-product instruction for a reduction of the nest, and sets *r to the range whose values the instruction
+ * takes in groups. Returns NULL if there is no such instruction. */
+const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r);
+/* Returns the RED over r. load[0] and load[1] become the loads in this RED that are operands x and y. The caller has checked r
+ * with isa_op_refuses. */
 Ref isa_op_operands(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref load[2]);
 
-/* mma.c: *o becomes the best schedule with a matrix instruction. False: no such schedule takes less time than a schedule with the
- * instruction `other`, or with plain vectors if `other` is NULL */
+/* mma.c: sets *o to the best schedule with a matrix instruction. Returns false if no such schedule takes less time than a
+ * schedule with the instruction `other`, or than one with plain vectors if `other` is NULL. */
 bool tile_opts(IR *ir, Ref nest, const Target *t, const IsaOp *other, Opts *o);
 
-/* For a schedule with the matrix instruction o->isa_op: NULL if o tiles the nest as the instruction requires; otherwise why
- * not */
+/* For a schedule with a matrix instruction: returns NULL if o tiles the nest as the instruction o->isa_op requires; otherwise the
+ * reason why not */
 const char *isa_op_tiling(IR *ir, Ref nest, const Opts *o);
 
-/* Replaces r by *rest * u->group + a range of kind RK_DOT. If u->depth is above 1, (*rest * depth + a range of kind RK_DEPTH)
- * takes the place of *rest, with the depth that isa_op_depth gives. Missing values of the last group are multiplied by 0. */
+/* Returns the nest with range r replaced by (*rest * depth + e) * u->group + g. Three new ranges take the place of r: *rest, e of
+ * kind RK_DEPTH and g of kind RK_DOT. `depth` is the result of isa_op_depth; if depth is 1, e is the constant 0. If u->group does
+ * not divide the extent of r, the last group is filled up with products that are 0. */
 Ref isa_op_group(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref *rest);
-Ref isa_op_apply(IR *ir, Ref nest, Opts *o);        /* applies isa_op_group to o->grouped */
+/* Returns the nest after isa_op_group with the instruction o->isa_op and the range o->grouped. Changes o: opts of this range
+ * become opts of the new range *rest, and o->isa_op becomes NULL. If o->isa_op is NULL, returns `nest`. */
+Ref isa_op_apply(IR *ir, Ref nest, Opts *o);
 #endif

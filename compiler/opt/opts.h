@@ -10,19 +10,20 @@
 /* The opts of one range. They split the range into a loop, copies of the loop's body, and lanes. */
 typedef struct Opt {
   Ref range;
-  int unroll;              /* copies of the body in the innermost loop; 1: none but the body itself */
-  int lanes;               /* lanes of vectors; 1: no vectors */
-  bool partial;            /* PARTIAL: each copy of a reduction has an accumulator */
-  bool rows;               /* ROWS: the lanes are the rows of a matrix unit's tile */
-  bool grid;               /* GRID, on a device: the iterations of the remaining loop become blocks of threads */
-  int threads;             /* threads of a block that share the range: LOCAL in a nest, GROUP in a reduction; 0: none */
+  int unroll;              /* UNROLL: number of copies of the loop's body; 1: the loop has one body */
+  int lanes;               /* VEC: number of lanes of the vectors; 1: no vectors */
+  bool partial;            /* PARTIAL, for a range of a reduction: each copy has an accumulator of its own */
+  bool rows;               /* ROWS: the lanes are the rows of a matrix instruction's tile */
+  bool grid;               /* GRID, on a device: the iterations of the loop become blocks of threads */
+  int threads;             /* on a device: number of threads of a block that share the range; 0: the threads do not share it. The
+                              opt is LOCAL for a range of the nest, and GROUP for a range of a reduction */
 } Opt;
 /* The opt OUTER (`block` is 0) moves the loop of a range outside of the other loops of its nest or reduction. The opt TILE moves
  * only a loop over blocks of `block` values. */
 typedef struct Move { Ref range; int block; } Move;
-enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* most values of a range in one tile; most chunks of a kernel */
-enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* most levels of nested schedules in a text; most schedules in a text */
-enum { SPLIT_MOST = 1 << 24 }; /* most parts of the sums of a nest */
+enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* MAX_TILE: most values of a range in one tile; MAX_CHUNKS: most chunks of a kernel */
+enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* limits of a text: MAX_DEPTH levels of nested schedules, MAX_BRACES schedules */
+enum { SPLIT_MOST = 1 << 24 }; /* limit of the number of sums of a nest, times the number of parts of a sum */
 enum { MAX_MOVES = 8, MAX_PEELED = 4, MAX_PARTS = 24 }; /* lengths of arrays in Opts */
 typedef struct Opts {      /* a schedule */
   int n;                   /* number of ranges with opts */
@@ -30,112 +31,129 @@ typedef struct Opts {      /* a schedule */
   int nmoved;
   Move moved[MAX_MOVES];    /* outermost first */
   int npeeled;
-  Ref peeled[MAX_PEELED];  /* PEEL: ranges cut into borders and an interior; the other opts apply to the interior */
-  Ref staged;              /* STAGE: operands are copied in panels, one for each tile of this range; 0: none */
-  Ref split;               /* SPLIT, on a device: range of a reduction whose parts are summed by different blocks; 0: none */
-  int sum_parts;           /* if `split` is set: number of parts of a sum. Then `part` has one schedule: of the nest that adds the
-                              parts */
-  int depth;               /* on a device: terms of a panel, which one round of the reduction over `staged` sums; else 0 */
-  Ref grouped;             /* range whose values an instruction takes in groups; its Opt splits groups, not values; 0: none */
+  Ref peeled[MAX_PEELED];  /* PEEL: ranges that are cut into borders and an interior. The other opts apply to the interior */
+  Ref staged;              /* STAGE: operands are copied in panels, one panel for each tile of this range; 0: no panels */
+  Ref split;               /* SPLIT, on a device: a range of a reduction. It is cut into parts, and different blocks sum the
+                              parts. 0: no range is cut */
+  int sum_parts;           /* if `split` is set: number of parts into which each sum is cut. Then `part` has only the schedule of
+                              the nest that adds the parts */
+  int depth;               /* if `staged` is set, on a device: number of terms of a panel. One round of the reduction over
+                              `staged` sums these terms. Otherwise 0 */
+  Ref grouped;             /* TC: range whose values an instruction takes in groups. The Opt of this range splits a range of
+                              groups, not of values. 0: none */
   const struct IsaOp *isa_op; /* the instruction that takes the values of `grouped` (dot_ops.h); NULL: none */
-  const MatrixUnit *unit;  /* MMA, on a device: the unit that multiplies panels; NULL: each thread does */
-  Ref side[2];             /* if `unit` is set: the ranges of the nest that are the rows and the columns of the unit's matrices */
+  const MatrixUnit *unit;  /* MMA, on a device: the matrix unit that multiplies panels; NULL: each thread multiplies */
+  Ref side[2];             /* if `unit` is set, two ranges of the nest: their values are the rows and the columns of the unit's
+                              matrices */
   int threads;             /* THREADS: number of chunks of the kernel; 0: the cost model decides */
-  int nparts, nborders;    /* schedules in `part`, 0 until they are chosen; the first nborders of them are for borders */
+  int nparts, nborders;    /* nparts: number of schedules in `part`, 0 until they are chosen. The first nborders are for
+                              borders */
   const char *part[MAX_PARTS]; /* a schedule for each remnant, as text with the names of the remnant's ranges */
 } Opts;
 
-/* A nest that a schedule leaves beside its tiles: a border of a peeled range, or the rest of a tile or block. With SPLIT, the
- * only remnant is the nest that adds the parts. */
+/* A nest that a schedule leaves beside the tiles of the main nest: a border of a peeled range, or the rest of a range. With
+ * SPLIT, the only remnant is the nest that adds the parts. */
 typedef struct Remnant {
   Ref nest;
-  bool border, own;        /* own: the remnant's schedule is chosen separately; else it follows from the main nest's schedule */
-  Opts opts;               /* if `own` is false: the schedule that follows */
+  bool border, own;        /* border: the remnant is a border. own: its schedule is chosen separately; false: its schedule follows
+                              from the main nest's schedule */
+  Opts opts;               /* if `own` is false: the remnant's schedule */
 } Remnant;
 typedef VEC(Remnant) Remnants;
 
 /* ---- opts_list.c ---- */
 void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` in o, but not in o->split and o->grouped */
-int unit_side(const Opts *o, Ref range);      /* values of the range in one matrix of o->unit; 1: the range is none of o->side */
+int unit_side(const Opts *o, Ref range);      /* number of values of the range that one matrix of o->unit has along its rows or
+                                                 columns; 1 if the range is not in o->side */
 /* Inserts `nest` with the schedule `opts` into k->states, behind k->states.p[at] and all remnants of that nest. Returns the index
  * of the inserted nest */
 size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *opts);
 
-/* ---- opts_text.c: schedules as text. r0 is the first range of nest_ranges, r1 the next one ---- */
+/* ---- opts_text.c: schedules as text. In a text, rK names range number K of nest_ranges (nest.h), counted from 0 ---- */
 void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out);  /* "{ vec(r1,8) }" */
-/* Parses a schedule, which may be illegal. Returns NULL, or a message if the text is malformed */
+/* Parses the n characters at `text` into *o. Returns NULL, or a message if the text is malformed. Does not check whether the
+ * schedule is legal. */
 const char *opts_scan(IR *ir, Ref nest, const char *text, size_t n, Opts *o);
-const char *opts_end(const char *text, const char *end); /* end of the schedule that begins at `text`; NULL: it has no end */
+/* Returns the end of the schedule that begins at `text`, or NULL if the schedule does not end before `end`. */
+const char *opts_end(const char *text, const char *end);
 Opts opts_read(IR *ir, Ref nest, const char *text);               /* parses a schedule that was checked before */
 
 /* ---- legality.c ---- */
-const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* NULL: o is legal; otherwise the reason why not */
-/* opts_scan, then opts_check. Returns the first message of the two functions, or NULL */
+const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* returns why o is illegal, or NULL: o is legal */
+/* Calls opts_scan, then opts_check. Returns the message of the first function that has one, or NULL. */
 const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o);
 double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound of the nest's statements after expansion */
 
-/* ---- sized.c: ranges that end at a size of the run ---- */
-void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes panels, and blocks of these ranges */
+/* ---- sized.c: sized ranges, which end at a size of the run ---- */
+void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes STAGE, and TILE of these ranges, from
+                                                      o */
 void opts_drop(Opts *o, int i);                    /* removes tile number i */
 bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a sum of the nest has terms with weights that do not vary with r */
-/* Gives limits to the nest's sized ranges, and adds nests for the rests of their tiles to `parts`. Returns the nest of the tiles,
- * and changes o to name its ranges. */
+/* Returns the nest that computes the whole tiles, with limits for sized ranges (RANGE in ops.h). Adds the nests for the rests of
+ * the sized ranges to `parts`. Afterwards o names the ranges of the returned nest. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
-/* Splits each reduction over o->range, which has a limit, into a reduction over whole tiles and reductions over the rest. */
+/* Returns `root` after splitting each reduction over o->range into a reduction over whole tiles and reductions over the rest.
+ * o->range has a limit. */
 Ref sized_sum(IR *ir, Ref root, const Opt *o);
 /* Returns a < b for two indices, compared as i32, since one instruction compares vectors of i32 */
 Ref less_i32(IR *ir, Ref a, Ref b);
-void sized_check(IR *ir, Ref nest);                /* fails if a run might reach past memory of the caller */
+void sized_check(IR *ir, Ref nest);                /* fails if the nest might access elements past the end of a caller's buffer */
 
 /* ---- opts.c ---- */
 void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends to `parts` the remnants that o leaves */
 Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, and puts the loops in order */
 
 /* ---- device_opts.c: schedules for devices ---- */
-/* Why the opts of o are illegal; NULL: they are legal. Does not check STAGE and SPLIT, for which there are stage_shared_refuses
- * and split_refuses */
+/* Returns why the opts of o are illegal, or NULL if they are legal. Does not check STAGE and SPLIT: stage_shared_refuses and
+ * split_refuses check these opts. */
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o);
-/* For a nest with its opts applied: which limit of the device the nest exceeds, or NULL. panels: bytes of the nest's panels */
+/* For a nest whose opts were applied. Returns a message if the nest exceeds a limit of the device, or NULL. panels: number of
+ * bytes of shared memory for panels */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
-/* Splits the range of o into blocks or a loop, copies, threads, lanes, and matrices with a side of `side` values. Gates skip
- * values past the range's end. */
+/* Returns the nest after splitting o->range: into a loop or blocks, copies, threads and lanes, and into `side` values of a matrix
+ * if `side` is above 1. If the parts have more values than the range, gates skip the additional values. */
 Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
-bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* for o->unit: the loop over columns is outside of the loop over rows */
-/* Moves the loops over sides of the unit's matrices inside of the others, and adds a range for the threads of a warp. If u is
- * NULL, nothing changes. turned: as unit_turned says */
+bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* whether the loop over o->side[1] is outside of the loop over
+                                                            o->side[0] */
+/* Moves the loops over the rows and columns of one matrix of unit u inside of all other loops. Adds a range for the threads of a
+ * warp, too. Returns the new nest; if u is NULL, returns `nest`. turned: result of unit_turned */
 Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
-/* Moves loops over blocks outermost, and loops over threads next. Each sum of a group becomes the sum of its threads' sums. */
+/* Returns the nest with the loops over blocks outermost, and the loops over threads just inside of them. Also splits each
+ * reduction that the threads of a group share: each thread reduces its own values, and an outer reduction combines the threads'
+ * results. */
 Ref device_order(IR *ir, Ref nest);
 
-/* The threads of a block, for a nest over blocks and threads. The threads of a group compute one result of a reduction together.
- * A group may consist of the threads of those ranges of the nest on which the result does not depend. Or it has the threads of
- * another group, or additional threads. */
+/* The threads of a block, in a nest with ranges over blocks and threads. The threads of a group (opt GROUP) compute one result of
+ * a reduction together. Their number is the extent of a range of kind GROUP. */
 typedef struct BlockThreads {
   int n;
-  Ref range[MAX_RANGES];   /* the nest's ranges of kind LOCAL, and the ranges of kind GROUP that have additional threads */
-  int64_t threads, blocks; /* products of extents */
-  int64_t shared_bytes;    /* shared memory for sums of groups and for panels */
+  Ref range[MAX_RANGES];   /* the nest's ranges of kind LOCAL, and the ranges of kind GROUP whose groups got additional threads */
+  int64_t threads, blocks; /* number of threads of a block; number of blocks */
+  int64_t shared_bytes;    /* bytes of shared memory for the sums of groups, and for panels that the nest already has */
 } BlockThreads;
-/* Returns the nest with threads for the ranges of kind GROUP, and fills in *b. A group uses the threads of other ranges if their
- * number fits, else additional threads. */
+/* Decides which threads form each group, and fills in *b. If possible, a group uses threads that the block has anyway. These are
+ * the threads of ranges of the nest on which the group's result does not depend, or the threads of another group. Otherwise the
+ * block gets additional threads. Returns the nest. In it, the ranges of existing threads replace the ranges of kind GROUP. */
 Ref block_threads(IR *ir, Ref nest, BlockThreads *b);
-/* The results of a group's threads are added in two steps. In the first step, this number of threads add an equal share each.
- * Then all threads of the group add up the results of the first step. */
+/* The results of a group's threads are added in two steps. In the first step, some of the threads add a part of the results each.
+ * In the second step, each thread of the group adds up the sums of the first step. This function returns how many threads add in
+ * the first step. */
 static inline int group_firsts(int64_t group) { int n = 1; while ((int64_t)n * n * 4 <= group) n *= 2; return n; }
 
 /* ---- device_contraction.c: tiles for sums of products, by the device's facts ---- */
-/* Writes the best schedules to `out`, at most `room`, best first. Returns their number; 0: no tile pays */
+/* Writes at most `room` schedules to `out`, best first. Returns their number; 0: no tiles save time */
 int device_contraction_best(IR *ir, Ref nest, const Target *t, int room, Opts *out);
 
 /* ---- device_heuristic.c: schedules by the device's facts ---- */
 Opts device_opts(IR *ir, Ref nest, const Target *t);
-/* Writes good schedules to `out`, at most `room`. The first one is that of device_opts. Returns their number; 0: device_opts
- * gives the empty schedule */
+/* Writes at most `room` good schedules to `out`. The first schedule is the one that device_opts returns. Returns the number of
+ * schedules; 0: device_opts returns an empty schedule */
 int device_best(IR *ir, Ref nest, const Target *t, int room, Opts *out);
 
 /* ---- peel.c ---- */
 const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* why r may not be peeled; NULL: r may be peeled */
-/* Returns the interior, and changes o to name the interior's ranges. Appends the nests of the borders to `borders` */
+/* Peels the ranges o->peeled. Returns the interior, and changes o to name the ranges of the interior. Appends the nests of the
+ * borders to `borders` */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);
 void peel_state(Plan *p, Kernel *k, size_t at);             /* replaces k->states.p[at] by the interior, with borders behind it */
 
@@ -144,38 +162,41 @@ const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* 
 
 /* ---- split_sums.c: sums in parts ---- */
 const char *split_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* why SPLIT is illegal; NULL: it is legal */
-int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* elements of the buffer for the parts; *d: their type */
-/* Returns the nest that stores the parts to `buffer`, and changes o to name the ranges of this nest. *adds gets the nest that
- * adds the parts. */
+int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* number of elements of the buffer that gets the sums of the
+                                                                   parts; sets *d to the type of an element */
+/* Returns the nest that stores the sums of the parts to `buffer`, and changes o to name the ranges of this nest. Sets *adds to
+ * the nest that adds these sums. */
 Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 
 /* ---- stage_shared.c: panels in shared memory of a block ---- */
-/* Number of elements that a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements that the
- * thread's copies read */
+/* The number of elements that a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements that
+ * the copies of a thread read */
 int staged_vector(int64_t copies);
-/* Pitch of a panel: number of elements from one term to the next. Neighbouring threads may store the same element of consecutive
- * terms. With this pitch the threads access different banks, if there are enough. width: elements of a term. depth: terms of the
- * panel. beside: elements of a vector (4, 2 or 1). The pitch keeps vectors aligned. */
+/* The pitch of a panel: the number of elements from the start of one term to the start of the next. With this pitch, vectors are
+ * aligned. Threads that store the same element of consecutive terms access different banks of shared memory, if there are enough
+ * banks. width: number of elements of a term. depth: number of terms of the panel. beside: result of staged_vector */
 int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside);
 typedef struct StagedSum { /* a sum of products whose factors may be in panels */
   Ref red;
   Ref factor[2];
-  bool shared[2];          /* by factor: several threads or copies read the same element; staged_product leaves it false */
+  bool shared[2];          /* by factor: several threads or copies read the same element of it; staged_product sets this to
+                              false */
 } StagedSum;
-/* Finds the reduction over range r. NULL: the reduction is a sum of products, which *p describes; otherwise why it is not */
+/* Returns NULL if the reduction over range r is a sum of products, and describes it in *p; otherwise the reason why it is not */
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p);
 enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
-/* Whether the device has an instruction that sums four products, and both factors are 8-bit integers that are converted to i32.
- * The instruction is used only if both factors are in panels. */
+/* Whether an instruction of the device that sums four products can compute *p. For this, both factors must be 8-bit integers that
+ * are converted to i32. */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
-/* The factor as a value of type d: the factor itself, or the value from which it is converted; 0: neither has type d */
+/* Returns `factor` if it has the type d. If `factor` is converted from a value of type d, returns this value. Otherwise returns
+ * 0. */
 Ref unit_factor(const IR *ir, Ref factor, DType d);
-/* Number of elements by which the index moves, up or down, when the range goes from 0 to 1 and all other ranges are 0. INT64_MAX:
- * unknown */
+/* The number of elements by which the index moves, up or down, when `range` goes from 0 to 1 while all other ranges are 0.
+ * INT64_MAX: unknown */
 int64_t memory_step(IR *ir, Ref index, Ref range);
 Ref main_load(IR *ir, Ref factor);          /* the load whose index has the most ranges; 0: there is no load */
-/* Why the reduction over o->staged may not run in rounds of o->depth terms; NULL: it may. Adds the shared memory for the panels
- * to *bytes */
+/* Returns why the reduction over o->staged may not run in rounds of o->depth terms, or NULL if it may. Adds the bytes of shared
+ * memory that its panels take to *bytes. */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
 /* Applies STAGE to a nest over threads and copies. range: Opts.staged; depth: Opts.depth; u: the unit that multiplies the panels,
  * or NULL */
@@ -184,20 +205,21 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const 
 /* ---- heuristic.c: schedules by the analytic model of cost/tile.c ---- */
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
 enum { HEURISTIC_MOST = 16 };
-/* Writes the best schedules to `out`, at most `room`, cheapest first; room <= HEURISTIC_MOST. If schedules differ only in the
- * number of copies of a range, only the best one is among them. Returns their number. */
+/* Writes at most `room` schedules to `out`, cheapest first; room <= HEURISTIC_MOST. If schedules differ only in the number of
+ * copies of a range, only the best one of them is written. Returns the number of schedules. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
-/* device_opts for devices with threads; else heuristic_opts. If the nest has a long sized range, the result may be the schedule
- * for a shorter range. */
+/* Returns the result of device_opts for devices with threads, and of heuristic_opts for other targets. If the nest has a long
+ * sized range, the result may be the schedule for a shorter range. */
 Opts default_opts(IR *ir, Ref nest, const Target *t);
-int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* device_best for devices with
-                                                                             threads; else heuristic_best */
-/* Removes opts that sized ranges forbid (sized_opts). Then adds schedules for remnants, if o has none. A remnant's schedule
- * follows from o, or the cost model chooses it (Remnant.own). On a device with threads, only schedules with SPLIT change. */
+int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* calls device_best for devices with threads, and
+                                                                             heuristic_best for other targets */
+/* Calls sized_opts. Then, if o has no schedules for its remnants, adds them: a remnant's schedule follows from o, or the cost
+ * model chooses it (Remnant.own). On a device with threads, this function changes only schedules with SPLIT. */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
 /* ---- retile.c ---- */
-/* Rewrites a schedule for the vectors of the target `to`, and removes the schedules of remnants. Tiles keep their sizes, except
- * along one range on which no weight depends. Returns false if this is impossible; then o is of no use. */
+/* Changes o, a schedule for the target `from`, to fit the vectors of the target `to`. Removes the schedules of remnants from o.
+ * Tiles keep their sizes, except along one range on which no weight depends. Returns false if this is impossible; then o is not
+ * usable. */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 #endif

@@ -1,49 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* sched.h: internal to schedule/. The files work in this order: materialize.c chooses which values are stored. layout.c places
- * each stored value; layout_seed.c and layout_pbqp.c choose the order of the value's axes. kernelize.c makes kernels of scalar
- * expressions over ranges. state_plan.c plans memory that is kept between runs. memplan.c assigns offsets in the arena. */
+/* sched.h: shared by the files of schedule/. They work in this order. materialize.c chooses which values are stored. layout.c
+ * places each stored value, in the order of axes that layout_seed.c and layout_pbqp.c choose. kernelize.c makes kernels of scalar
+ * expressions over ranges. state_plan.c plans the memory of states. memplan.c chooses offsets in the arena. */
 #ifndef TGC_SCHED_H
 #define TGC_SCHED_H
 #include "../cost/tunable.h"
 #include "../graph/graph.h"
 #include "schedule.h"
 
-/* Placement of a stored value. In the buffer, the element with indices idx[] is element number offset + the sum of
- * idx[a] * stride[a]. */
+/* Where a value is stored. An element of the value has an index idx[a] along each axis a. Its index in the buffer is `offset` +
+ * the sum of idx[a] * stride[a]. */
 typedef struct Place {
   bool materialized;             /* materialize.c: the value has memory */
-  bool select;             /* materialize.c: a CAT of parts with extent 1. A single nest computes the values of all parts, and
-                              selects the value of one part for each element */
-  bool reads_halo;         /* materialize.c: a PAD that is read from its source's memory, whose halo is the padding */
+  bool select;             /* materialize.c: the value is a CAT of parts with extent 1. A single nest computes the values of all
+                              parts, and selects the value of one part for each element */
+  bool reads_halo;         /* materialize.c: the value is a PAD that is read from the memory of its source. The source has a halo,
+                              which is the padding */
   bool has_halo;
-  Ref inside;              /* the CAT, or the window of a state, into which this value is written; 0: none */
-  int64_t inside_at;       /* begin of this value on the CAT's axis; 0 in a window */
-  int state;               /* 1 + number of the state whose window this value is; 0: none */
+  Ref inside;              /* this value is stored in the memory of the value `inside`, a CAT or the window of a state; 0: in
+                              memory of its own */
+  int64_t inside_at;       /* if `inside` is a CAT: index on the CAT's axis at which this value begins; else 0 */
+  int state;               /* if the value is the window of a state: 1 + number of this state; else 0 */
   int inner;               /* the axis that is innermost in memory; -1: row-major order */
   int buf;                 /* index into IR.bufs; -1: none */
-  int64_t offset;          /* elements */
-  int64_t lo[MAX_RANK], hi[MAX_RANK]; /* by axis: elements before and behind the value, of the halo or of the window's room */
+  int64_t offset;          /* in elements */
+  int64_t lo[MAX_RANK], hi[MAX_RANK]; /* by axis: numbers of elements of the halo before the value and behind it. For a window:
+                                         elements of the window's memory before and behind the value */
   int64_t pad[MAX_RANK];   /* by axis: elements of memory behind those of the greatest size. Nothing accesses them (layout.c) */
   Ref fill;                /* the CONST that the halo holds */
-  int64_t stride[MAX_RANK]; /* elements */
-  int odd;                 /* 1 + number of a size of the run: if that is 1 in place of 0, all elements lie `odd_step` later */
-  int64_t odd_step;        /* elements */
+  int64_t stride[MAX_RANK]; /* in elements */
+  int odd;                 /* 1 + number of a size of the run: if this size is 1 in place of 0, all elements lie `odd_step` later */
+  int64_t odd_step;        /* in elements */
 } Place;
 
 typedef struct Sched {
   Graph *g;
   IR *ir;
   Plan *plan;
-  Place *place;            /* by Ref of the graph; nplace entries */
+  Place *place;            /* by Ref of a node of the graph; length nplace */
   uint32_t nplace;
-  const Needed *needs;     /* by Ref: the elements that a run needs (graph/needs.c), from sched_layout on; NULL: all sizes are
+  const Needed *needs;     /* by Ref: the elements that a run needs (graph/needs.c). Set by sched_layout; NULL if all sizes are
                               constants */
   Refs order;              /* nodes of the graph, sources first */
   Guards guards;
 } Sched;
 
-bool is_contraction(const IR *ir, Ref r);   /* REDUCE(ADD) of a product of two different values, of which one or both are read
-                                               repeatedly */
+bool is_contraction(const IR *ir, Ref r);   /* whether r is a REDUCE(ADD) of a product of two different values, and elements of at
+                                               least one of these values are read repeatedly */
 
 void sched_materialize(Sched *s);                  /* needs: a folded graph; gives: Place.materialized, .select, .reads_halo */
 void sched_layout_seed(Sched *s, Ref r);         /* needs: .materialized, and .inner of r's sources; gives: .inner of r */
@@ -53,9 +56,9 @@ void sched_layouts(Sched *s);               /* needs: buffers, offsets, strides;
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
 BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot); /* kind of the buffer of output i; *slot: its Buf.slot */
 void sched_states(Plan *p);                 /* needs: kernels with final buffers; gives: memory of states, offsets in it */
-bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: k may write buffer `out` into the memory of
-                                                                         buffer `in` */
+bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: whether buffer `out` of k may be in the same
+                                                                         memory as buffer `in` */
 void sched_memplan(Plan *p);                /* needs: sched_states; gives: the other offsets, the rest of MemoryPlan */
-bool memplan_check(const Plan *p, Sb *why); /* true: buffers in use overlap only where a kernel computes in place;
-                                               false: *why gets the reason */
+bool memplan_check(const Plan *p, Sb *why); /* checks the memory plan: two buffers in use at the same time overlap only if a
+                                               kernel computes in place. Returns false and sets *why if they overlap otherwise */
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* schedule.h: the plan of a bundle: a list of kernels over buffers, made from a graph of tensors. */
+/* schedule.h: the plan of a bundle. The compiler turns a graph of tensors into a plan: a list of kernels that access buffers. */
 #ifndef TGC_SCHEDULE_H
 #define TGC_SCHEDULE_H
 #include "../cost/growth.h"
@@ -8,60 +8,60 @@
 #include "../ir/ir.h"
 #include "../target/backend.h"
 
-/* The schedule of a nest, and its source. */
+/* A nest with its schedule, and where this schedule comes from */
 typedef struct NestSchedule {
   Ref nest;                /* in canonical form */
   char key[65];            /* from nestkey.c; equal nests have equal keys, in all models */
   const char *opts;        /* the complete schedule, as text of opts_text.c */
-  const char *from;        /* its source: "heuristic", or the name of a ScheduleSource */
+  const char *from;        /* source of the schedule: "heuristic", or the name of a ScheduleSource */
   bool partial;            /* the search that found the schedule was interrupted */
 } NestSchedule;
 
-/* A nest between two steps of its kernel (steps.h). Rests and borders, which a schedule cuts off, follow their nest in the
- * list. */
+/* A nest as it is between two steps (nest/steps.h). If a schedule cuts rests and borders off a nest, they follow this nest in
+ * Kernel.states. */
 typedef struct NestState {
   Ref nest;
-  int depth;               /* 0: the nest comes from a canonical nest. Else it was cut from an earlier nest of the list: the last
-                              one with a smaller depth */
-  struct Opts *opts;       /* opt/opts.h: opts still to be applied; in ir->ctx->model */
+  int depth;               /* 0: the nest comes from an element of Kernel.nests. Above 0: it was cut off an earlier nest of the
+                              list, the nearest one with a smaller depth */
+  struct Opts *opts;       /* opts that no step has applied yet (opt/opts.h); in the arena ir->ctx->model */
   int kept;                /* number of outermost ranges that stay outermost when opts order the loops */
-  Ref panel[3];            /* the parts into which tiles split the range Opts.staged: [0] loop, [1] copies, [2] lanes; 0: none */
-  const struct MatrixUnit *unit; /* on a device: the unit that multiplies matrices. Ranges over a matrix have the kind
-                                    RK_FRAG. NULL: no unit does */
-  int panel_depth;         /* on a device: terms of the reduction over panel[0] that one panel holds; 0: no panel */
+  Ref panel[3];            /* the ranges into which tiles split the range Opts.staged: [0] loop, [1] copies, [2] lanes; 0: none */
+  const struct MatrixUnit *unit; /* on a device: the matrix unit that the nest uses. Ranges over the rows or columns of a matrix
+                                    have the kind RK_FRAG. NULL: the nest uses no matrix unit */
+  int panel_depth;         /* on a device: number of terms of the reduction over panel[0] that one panel holds; 0: no panel */
 } NestState;
 
-/* A source of schedules, asked before the heuristic. The first source in the list (`next`) that has the key decides. */
+/* A source of schedules. The compiler uses the heuristic only for nests that no source knows. Sources form a list (`next`). If
+ * several sources know a nest, the first of them in the list gives its schedule. */
 typedef struct ScheduleSource {
-  const char *name;        /* "lock", "store": for the manifest and for messages */
-  /* The schedule of the nest with this key as text, or NULL. *partial: as in NestSchedule. The text is valid until the next
-   * call */
+  const char *name;        /* such as "lock" or "store"; for the manifest and for messages */
+  /* Returns the schedule of the nest with this key as text, or NULL if this source does not know the nest. Sets *partial as in
+   * NestSchedule. The text is valid until the next call. */
   const char *(*find)(struct ScheduleSource *s, const char *key, bool *partial);
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* How the accesses of a program were proved to lie inside their buffers (lower/bounds.c). Accesses that neither `by_ranges` nor
- * `clamped` counts were proved by bounds of nodes, or by intervals and linear inequalities. */
+/* The numbers of accesses of a program, by how the pass `bounds` proved that they lie inside their buffers (lower/bounds.c) */
 typedef struct KernelBounds {
   int64_t accesses;        /* all accesses */
-  int64_t by_ranges;       /* proved by halving the ranges of loops */
-  int64_t clamped;         /* not proved, so their indices are clamped */
+  int64_t by_ranges;       /* accesses for whose proof ranges of loops had to be halved */
+  int64_t clamped;         /* accesses without a proof; their indices are clamped */
 } KernelBounds;
 
 typedef struct Kernel {
-  Ref sink;                /* kernel level: the computation before opts */
-  Refs prog;               /* program level: after expansion and linearisation */
+  Ref sink;                /* the SINK (ops.h) of the kernel's nests, to which no opts are applied */
+  Refs prog;               /* the kernel as a linear program, made from the nests after all opts are applied */
   VEC(int) bufs;           /* buffers that the kernel accesses, in the order of its C parameters */
   VEC(int) written;        /* buffers to which the kernel stores */
-  const int *named;        /* for a call of a later iteration (loop_calls.c): the buffers that prog names. bufs.p[i] takes the
-                              place of named[i]. NULL: prog names bufs */
+  const int *named;        /* for a call of a later iteration of a loop (loop_calls.c): the buffers that prog names. In this call,
+                              bufs.p[i] takes the place of named[i]. NULL: prog names the buffers of bufs */
   VEC(int) locals;         /* buffers on the stack of each call, which are not in bufs */
-  bool may_alias;          /* two buffers may share memory, so pointers to them are not `restrict` */
+  bool may_alias;          /* true: two buffers of the kernel may share memory, so its pointers are not `restrict` */
   const char *schedule;    /* text of all opts, nest after nest */
   VEC(NestSchedule) nests; /* canonical nests; they get their schedules in the step `schedule` */
   VEC(NestState) states;   /* current nests, from the step `schedule` to `programs` */
   int as;                  /* 1 + number of an earlier kernel that has the same nests on other buffers. Steps skip this kernel
-                              until the step `reuse` copies the earlier kernel's nests. 0: none */
+                              until the step `reuse` copies the earlier kernel's nests. 0: no earlier kernel has the same nests */
   const Ref *buffers;      /* BUFFERs of this kernel, from the step `match`. If `as` is set, buffers[i] replaces buffers[i] of the
                               earlier kernel */
   int nbuffers;
@@ -69,70 +69,75 @@ typedef struct Kernel {
   int group_size;          /* number of kernels in the kernel group that starts here; 1: no group; 0: inside a group */
   int chunks_per_task;     /* consecutive chunks that a thread takes at a time, in kernel groups and in kernels that strips.c
                               joined; 0: one chunk */
-  const int64_t *shift;    /* by index in bufs: number of elements that calls add to the pointer to the buffer. Indices of prog
-                              count from that element. NULL: calls add nothing */
+  const int64_t *shift;    /* by index in bufs: number of elements that calls add to the pointer to the buffer. Indices in prog
+                              count from the element to which this pointer then points. NULL: calls add nothing */
   const char *head;        /* text of the kernel's function up to its name, "" for a device; NULL: not printed yet
                               (lower/kernel_functions.c) */
   uint32_t signature;      /* number of the interned text after `head` */
   int code;                /* number of the first kernel with the same function, perhaps this kernel; -1: unknown, or no
                               program */
-  const char *text;        /* text of this function, whose name contains `code` */
-  int64_t flops;           /* arithmetic operations of a run. A multiply-add counts 2; work that results share counts once */
+  const char *text;        /* text of the kernel's function. The function's name contains `code` */
+  int64_t flops;           /* arithmetic operations of a run. A multiply-add counts 2; work that several results share counts
+                              once */
   int64_t bytes_read, bytes_written; /* bytes of the distinct elements that the kernel reads or writes in a run */
   KernelBounds bounds;
-  int loop;                /* 1 + number of the loop of the model whose body has this kernel; 0: none. The kernels of a body are
-                              consecutive */
-  int64_t trips;           /* iterations of this loop; plan_loop_calls sets `trips` to 2 if `until` is set */
-  int limit;               /* 1 + the row of IR.sizes that says how many iterations a run needs. A run may omit the others. 0: a
-                              run needs all */
-  int until;               /* for a loop that may end early: 1 + buffer of a carried bool. The loop ends after an iteration that
-                              sets this bool to false. 0: no loop, or a loop that does not end early */
-  int64_t rounds;          /* if `until` is set: most times that a run executes the pair of iterations that have calls
-                              (calls_of_loop); plan_loop_calls sets `rounds` */
-  int when;                /* 0: the kernel always runs. Else it is on one side of a branch: 2 * buffer of the condition, + 1 for
-                              the side `no` or + 2 for `yes`. If the branch is on a side of an outer branch, the kernel that
-                              writes the condition has the `when` of that side */
+  int loop;                /* if the kernel is in the body of a loop of the model: 1 + number of this loop; else 0. The kernels of
+                              a body are consecutive */
+  int64_t trips;           /* number of iterations of this loop; plan_loop_calls sets `trips` to 2 if `until` is set */
+  int limit;               /* 1 + the row of IR.sizes that says how many iterations a run needs. A run may omit the iterations
+                              after them. 0: a run needs all iterations */
+  int until;               /* for a loop that may end early: 1 + number of the buffer of a carried bool. The loop ends after an
+                              iteration that sets this bool to false. 0: no loop, or a loop that does not end early */
+  int64_t rounds;          /* if `until` is set: only two iterations have calls (calls_of_loop). A run executes these two at most
+                              this often. plan_loop_calls sets `rounds` */
+  int when;                /* 0: the kernel always runs. Above 0: the kernel runs only for one side of a branch. `when` is
+                              2 * b + 1 for the side `no`, and 2 * b + 2 for the side `yes`, where b is the number of the
+                              condition's buffer. A branch may be on a side of an outer branch. Then the kernel that writes its
+                              condition has the `when` of that side */
   bool moves;              /* the kernel only copies, selects or converts elements, or fills memory with a number */
   int entry;               /* number of the entry to which the kernel belongs; the kernels of an entry are consecutive */
 } Kernel;
 
-/* A weight packed for a kernel into buffer `buf`. tensor: index in IR.tensors. The index of an element of the buffer has the
- * digits digit[0..n) in the mixed radix extent[], the lowest digit last. If closed + the sum of digit[i] * gate[i] >= 0, the
- * element is 0 (padding). Else it is the tensor's element number base + the sum of digit[i] * coef[i]. */
+/* A weight that is packed for a kernel: buffer `buf` has elements of the tensor number `tensor` of IR.tensors, in another order.
+ * The index of an element of the buffer has n digits in a mixed radix. Each digit[i] is below extent[i]; the last digit is the
+ * lowest. If closed + the sum of digit[i] * gate[i] is at least 0, this element is 0 (padding). Otherwise it is the tensor's
+ * element with the index base + the sum of digit[i] * coef[i]. */
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
-/* Memory of a state: `outer` blocks of `block` bytes. In each block, the `keep` bytes from cursor * step on are the state's
- * value. A run adds 1 to the cursor, unless its entry only reads the state. A run of an entry that appends n * step bytes to each
- * block of a window adds n. If the cursor has reached or passed `slots`, it becomes 0. Before that, the value of a window with
- * step < block moves to the start of each block. A state that is no window has one slot, or two slots that runs use by turns. */
+/* Memory of a state: `outer` blocks of `block` bytes. In each block, the `keep` bytes from offset cursor * step on are the
+ * state's value. A run of an entry that only reads the state leaves the cursor. A run adds n to the cursor if it appends n * step
+ * bytes to each block of a window. Otherwise the run adds 1. If the cursor is then at least `slots`, it becomes 0. At this moment,
+ * the value of a window with step < block is moved to the start of each block. A state that is no window has one slot, or two
+ * slots that runs use by turns. */
 typedef struct StatePlace {
-  int64_t at;              /* offset from MemoryPlan.state_at */
+  int64_t at;              /* offset of this memory from MemoryPlan.state_at */
   int64_t outer, block, keep, step, slots;
   int64_t init;            /* offset of the state's first value in the blob of weights; -1: zeros */
 } StatePlace;
 
-/* Placement of a stored value in buffer `buf`. The value's element at indices idx[] is the buffer's element offset + the sum of
- * idx[a] * stride[a]. */
+/* The place of a stored value in buffer `buf`. An element of the value has an index idx[a] along each axis a. Its index in the
+ * buffer is `offset` + the sum of idx[a] * stride[a]. */
 typedef struct Layout {
   Ref value;
   int buf;
   int64_t offset, stride[MAX_RANK]; /* elements */
-  bool part, halo;         /* part: the value is written into a concatenation. halo: the value has a halo */
+  bool part, halo;         /* part: the value is stored in the memory of a concatenation. halo: the value has a halo */
 } Layout;
 
-/* schedule/state_plan.c: most elements by which the cursor of state k can move its window; 0: the state is no window */
+/* schedule/state_plan.c: the greatest number of elements by which the cursor can move the value of state k in a block; 0: the
+ * state is no window */
 int64_t window_travel(const Graph *g, size_t k);
 void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: a blank, then the layout in words */
 void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes k's elements to out */
-bool packed_fits(const IR *ir, const Packed *k); /* whether all elements of k lie in its tensor, and k is not too large */
+bool packed_fits(const IR *ir, const Packed *k); /* whether k reads only elements that its tensor has, and is not too large */
 
-/* Which kernels become kernel groups. FASTER: kernels for which the cost model predicts a gain. ALL: all kernels that can be in a
- * group */
+/* Which kernels are put into kernel groups. FASTER: those for which the cost model predicts a gain. NONE: no kernels. ALL: all
+ * kernels that can be in a group */
 typedef enum { GROUPS_FASTER, GROUPS_NONE, GROUPS_ALL, GROUPS_COUNT } Groups;
 extern const char *const groups_name[GROUPS_COUNT]; /* group/group.c */
 
 /* ---- results of the stages ---- */
-typedef struct PlanInputs { /* the request, from the fields of CompileOptions. No pass changes a PlanInputs */
+typedef struct PlanInputs { /* the request: fields of CompileOptions. No pass changes a PlanInputs */
   const Target *target;
   Optimize optimize;       /* never OPTIMIZE_AUTO */
   int64_t max_arena, max_weights; /* 1 + most bytes; 0: no limit */
@@ -146,29 +151,32 @@ typedef struct PlanInputs { /* the request, from the fields of CompileOptions. N
 typedef struct LayoutPlan { /* from pass layout: all stored values, sources first */
   Layout *p;
   size_t n;
-  double cost[2]; /* in instructions (cost/rates.h): [0] with layouts chosen value by value, [1] with those in p; 0: no vectors */
+  double cost[2]; /* in instructions (cost/rates.h): [0] if each layout were chosen by itself, [1] with the layouts in p; both 0
+                     on a target without vectors */
 } LayoutPlan;
 
 typedef struct MemoryPlan { /* from pass memplan, in bytes */
   int64_t arena_bytes;     /* size of the arena, states included. Offsets of buffers are multiples of 64, except those of slices
                               of buffers (Buf.of) */
-  int64_t arena_bound;     /* most bytes that are in use at a time: no memory plan can need less */
+  int64_t arena_bound;     /* most bytes that are in use at the same time. Each memory plan needs at least this number of bytes */
   VEC(StatePlace) states;  /* in the order of Graph.states */
-  int64_t state_at, state_bytes; /* behind the intermediate values: a cursor for each state, then the memory of the states */
-  int64_t guard_at;        /* offset of the guard, a byte behind the states; only for Graph.guarded */
+  int64_t state_at, state_bytes; /* offset and size of the states, behind the intermediate values: a cursor for each state, then
+                                    the memory of all states */
+  int64_t guard_at;        /* if Graph.guarded is set: offset of the guard, which is a byte behind the states */
 } MemoryPlan;
 
-typedef struct WeightPlan { /* offsets and the blob are made when the memory plan is complete */
-  VEC(Packed) packed;      /* from the steps `pack` and `panels`. Nests that read a weight in the same order share an element */
+typedef struct WeightPlan { /* offsets and the blob are made after the memory plan is complete */
+  VEC(Packed) packed;      /* from the steps `pack` and `panels`. Nests that read a weight in the same order share a Packed */
   uint8_t *p;              /* the blob of weights. Each weight is at Buf.offset of its buffer, aligned to 64 bytes */
   int64_t bytes;
 } WeightPlan;
 
-/* Layers in a form that is faster but takes more memory (cost/growth.h) */
+/* The layers that are compiled in a form that is faster but takes more memory (cost/growth.h) */
 typedef struct GrowthReport {
-  int layers;              /* layers in such a form; 0: none */
-  const char *forms;       /* "Winograd tiles of 13 layers, parts without padding of 2 layers" */
-  int64_t weights, arena;  /* bytes that the plan would take without these forms; arena is 0 unless tell_growth is set */
+  int layers;              /* number of these layers */
+  const char *forms;       /* text such as "Winograd tiles of 13 layers, parts without padding of 2 layers" */
+  int64_t weights, arena;  /* bytes of weights and of the arena that the plan would take without these forms. `arena` is set only
+                              if CompileOptions.tell_growth is true, and is 0 otherwise */
 } GrowthReport;
 
 typedef struct Plan {
@@ -184,15 +192,15 @@ typedef struct Plan {
   VEC(struct Plan *) variants; /* plans for further machines (lower/variants.c), with as many kernels as this plan. In all
                                   variants but the last one, kernels that take little of the time have no nests */
   struct Plan *whole;          /* if the graph is one of several entries: the joined plans of earlier entries; else NULL */
-  struct Plan *base;           /* for a variant: the plan from which it was made, and whose buffers it uses; NULL: not a
-                                  variant */
+  struct Plan *base;           /* for a variant: the plan from which the variant was made. The variant uses the buffers of this
+                                  plan. NULL: this plan is no variant */
 } Plan;
 
-/* An option of the command line that changes what passes do. Dumps record it as it was given. */
+/* An option of the command line that changes what passes do. Dumps record these options. */
 typedef struct Setting { const char *name, *value; } Setting;
-typedef struct Resumed Resumed; /* plan_text.h: a dump from which to go on */
-/* Sample inputs of a graph and its exact outputs, in the order of Graph.inputs and Graph.outputs. The manifest has the errors of
- * the bundle's outputs for these inputs. */
+typedef struct Resumed Resumed; /* plan_text.h: a dump from which the compilation continues */
+/* Inputs of a graph, in the order of Graph.inputs, and the exact outputs for them, in the order of Graph.outputs. The manifest
+ * has the errors of the bundle's outputs for these inputs. */
 typedef struct Sample { Tensor *in, *exact; } Sample;
 
 typedef struct CompileOptions {
@@ -203,55 +211,62 @@ typedef struct CompileOptions {
   Precision precision;     /* PREC_FP32 is 0 */
   Optimize optimize;       /* OPTIMIZE_AUTO is 0 */
   int64_t max_arena, max_weights; /* 1 + most bytes; 0: no limit */
-  bool tell_growth;        /* fill in all of Plan.growth, for which the graph is planned a second time */
+  bool tell_growth;        /* fill in Plan.growth.arena, too. For this, the graph is planned a second time */
   bool stepped;            /* a run is cut into steps, so each run makes all calls in their order */
   bool keep_denormals;     /* use instructions that flush denormals only if the precision asks for them */
   Groups groups;           /* GROUPS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
   const char *dump;        /* letters of the passes and steps after which to print the text to stderr */
-  int64_t kernel;          /* 1 + the only kernel to print; 0: all */
+  int64_t kernel;          /* 1 + number of the only kernel to print; 0: print all kernels */
   bool time_passes;        /* print the time of each pass and step to stderr */
-  const char *stop_after;  /* name of the pass or step to stop after; then compile_graph returns NULL. NULL: do not stop */
+  const char *stop_after;  /* name of the pass or step after which compile_graph stops and returns NULL. NULL: do not stop */
   Sb *stopped;             /* gets the text of the state after this pass or step; may be NULL */
-  Sb *blob;                /* not NULL: *stopped becomes a complete dump, but its long weights go to *blob */
-  const char *blobname;    /* file name of the blob in the dump */
+  Sb *blob;                /* if not NULL: *stopped becomes a complete dump, except for long weights, which go to *blob */
+  const char *blobname;    /* file name by which the dump refers to *blob */
   const Setting *settings; /* options to record in the dump */
   int nsettings;
   const Sample *sample;    /* sample to record in the dump; NULL: none */
-  Resumed *resumed;        /* a dump, with its graph: only passes after the dump's last pass run. NULL: all passes run */
+  Resumed *resumed;        /* a dump: only the passes and steps after its last one run, on the graph of the dump. NULL: all passes
+                              run */
 } CompileOptions;
 
-static inline int when_buffer(const Kernel *k) { return (k->when - 1) / 2; } /* the condition's buffer, if `when` is set */
-/* Number of iterations of a kernel's loop that have calls of their own. If the loop may end early, only two iterations have
- * calls. All iterations use these calls by turns. */
+static inline int when_buffer(const Kernel *k) { return (k->when - 1) / 2; } /* if `when` is set: the buffer of the condition */
+/* The number of iterations of a kernel's loop that have calls of their own. If the loop may end early, this is two: iterations
+ * use the calls of the first and of the second iteration by turns. */
 static inline int64_t calls_of_loop(const Kernel *k) { return k->until ? 2 : k->trips; }
-/* schedule/loop_calls.c: replaces the kernels of each loop by the calls of its iterations. Afterwards kernels[k] is the k-th call
- * of a run. */
+/* schedule/loop_calls.c: replaces the kernels of each loop by the calls of the loop's iterations. Afterwards each element of
+ * p->kernels is one call, in the order of a run. */
 void plan_loop_calls(Plan *p);
-/* A jump from call `at` to call `to` (jumps.c). A run that comes to call `at` reads the byte at offset `flag` of the arena. If
- * `zero` is true, the run jumps if the byte is 0; else the run jumps if the byte is not 0. most: 0 if the jump leads forward. If
- * the jump leads back, the calls that it repeats run at most this often, the first time included. next: number of the jump to
- * look at after this jump was taken. by: if not 0, the jump stands at call `at` + by * the size in row `flag` of IR.sizes. There
- * each run jumps, without reading a byte. */
+/* A jump from call `at` to call `to` (jumps.c).
+ *
+ * If `by` is 0: a run that comes to call `at` reads the byte at offset `flag` of the arena. With `zero`, the run jumps if this
+ * byte is 0. Without `zero`, the run jumps if this byte is not 0.
+ *
+ * If `by` is not 0: let s be the size in row `flag` of IR.sizes. The jump stands at call at + by * s instead of call `at`. Each
+ * run that comes to this call jumps.
+ *
+ * most: 0 if the jump leads forward. If the jump leads back, the calls that it repeats run at most this often, the first time
+ * included. next: number of the jump that the run looks at after it has taken this jump. */
 typedef struct Jump { size_t at, to, next, by; bool zero; int64_t flag, most; } Jump;
 typedef VEC(Jump) Jumps;
-/* The jumps of a plan after plan_loop_calls, in the order of `at`. A run looks at the jumps of one call one after another. The
- * caller frees the list. omits: the list has jumps over iterations that a run may omit */
+/* Returns the jumps of a plan after plan_loop_calls, in the order of `at`. If several jumps have the same `at`, a run looks at
+ * them one after another. The caller frees the list. omits: whether the list has jumps over iterations that a run may omit */
 Jumps plan_jumps(const Plan *p, bool omits);
-/* Where a run is. jump: number of the jump to look at next. If `of` is not 0, the run is in the loop whose jump back has the
- * number (of - 1). The calls of this loop have run `done` times. */
+/* The position of a run among the jumps. `jump` is the number of the jump to look at next. If `of` is not 0, the run is in a
+ * loop. The jump back of this loop has the number (of - 1), and the calls of the loop have run `done` times. */
 typedef struct Position { size_t jump, of; int64_t done; } Position;
-/* The number of the call to run, when all calls before `next` are done or skipped; the number of calls: the run is done. The
- * caller sets *r to zeros before a run. sizes: the sizes of the run, by row of IR.sizes; NULL: there are none */
+/* Returns the number of the call to run next, if all calls before call number `next` were run or skipped. At the end of the run,
+ * returns the number of calls. The caller sets *r to zeros before a run. sizes: the sizes of the run, by row of IR.sizes; NULL if
+ * there are none */
 size_t next_call(const Jumps *all, size_t next, const char *arena, const int64_t *sizes, Position *r);
 
-/* driver.c (compiler/): runs the passes of passes.h on g, which changes. The plan lives in g->ir->ctx->model. Returns NULL after
- * o->stop_after. Fails if the plan exceeds max_arena or max_weights. */
+/* driver.c (compiler/): runs the passes of passes.h on g and changes g. The plan lives in g->ir->ctx->model. Returns NULL if the
+ * compilation stopped after o->stop_after. Fails if the plan exceeds max_arena or max_weights. */
 Plan *compile_graph(Graph *g, const CompileOptions *o);
 
 /* ---- buffer_memory.c: for programs that run a plan's kernels without a bundle ---- */
-tgcrt_state state_row(const StatePlace *s); /* the row of the runtime's table of states */
-/* Address of a buffer. in, out: the caller's inputs and outputs. arena: a run's arena, whose cursors tell where the values of
- * states are. NULL: the buffer is private to a kernel. */
+tgcrt_state state_row(const StatePlace *s); /* the row for s in the runtime's table of states */
+/* Returns the address of a buffer; NULL if the buffer is private to a kernel. in, out: the caller's inputs and outputs. arena:
+ * the arena of a run; its cursors tell where the values of states are */
 void *buffer_memory(const Plan *p, const Buf *b, const Tensor *in, void *const *out, char *arena);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pbqp.h: partitioned boolean quadratic problem. Each node takes one of a few alternatives. Each alternative has a cost. Each
- * edge adds a cost for the pair of alternatives that the edge's two nodes take. */
+/* pbqp.h: solves partitioned boolean quadratic problems. Each node takes one of its alternatives, and each alternative has a
+ * cost. An edge between two nodes adds a cost that depends on the alternatives of both nodes. */
 #ifndef TGC_PBQP_H
 #define TGC_PBQP_H
 #include "support.h"
@@ -12,13 +12,15 @@ void pbqp_free(Pbqp *c);
 int pbqp_node(Pbqp *c, int alternatives);                            /* adds a node with costs of 0; returns its number */
 int pbqp_size(const Pbqp *c);                                  /* number of nodes */
 void pbqp_cost(Pbqp *c, int node, int alternative, double cost);     /* adds to the alternative's cost */
-/* Adds cost[i * (alternatives of b) + j] to the pair of alternative i at node a and alternative j at node b; a is not b. */
+/* Adds costs to the edge between two different nodes a and b. cost[i * (number of b's alternatives) + j] is for alternative i of
+ * node a and alternative j of node b. */
 void pbqp_edge(Pbqp *c, int a, int b, const double *cost);
-double pbqp_total(const Pbqp *c, const int *alternative);            /* total cost of the given alternatives, one per node */
-/* The part of the total cost that comes from a node, the node's neighbours, and all edges of these nodes */
+double pbqp_total(const Pbqp *c, const int *alternative);            /* total cost if each node n takes alternative[n] */
+/* The part of the total cost that comes from `node`, the neighbours of `node`, and all edges of these nodes */
 double pbqp_cost_around(const Pbqp *c, const int *alternative, int node);
-/* Finds alternatives of least total cost, and returns this cost. fixed[node] >= 0: the node has this alternative. fixed NULL: no
- * alternative is fixed. The cost is the least one if removing nodes with at most two neighbours empties the graph, as for
- * series-parallel graphs. Otherwise the cost may be slightly greater. */
+/* Chooses alternative[n] for each node n so that the total cost is small, and returns this cost. If fixed[n] is at least 0, node
+ * n takes this alternative. fixed NULL: no alternatives are fixed. The result is the least possible cost for graphs that become
+ * empty by repeatedly removing nodes with at most two neighbours, such as series-parallel graphs. For other graphs, the result
+ * may be slightly greater. */
 double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative);
 #endif

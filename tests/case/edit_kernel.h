@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* edit_kernel.h: puts a fault into the source of a kernel. Libraries that tests put in place of a driver use it before they
- * compile the source. */
+/* edit_kernel.h: puts a fault into the source of a kernel. Some tests put a library in place of a driver. Such a library calls
+ * edit_kernel before it compiles the source. */
 #ifndef TGC_TESTS_EDIT_KERNEL_H
 #define TGC_TESTS_EDIT_KERNEL_H
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the n pieces of text as one text, which the caller frees. `code` is inserted behind the first brace after the word
- * `name`, where the body of that kernel begins. If the text does not have the word, `code` is left out. */
+/* Returns the n pieces of `text` as one text, which the caller frees. In this text, the body of the kernel `name` begins with
+ * `code`: `code` stands behind the first brace after the word `name`. If the text has no such word, `code` is left out. */
 static inline char *edit_kernel(size_t n, const char *const *text, const char *name, const char *code) {
   size_t bytes = strlen(code) + 1;
   for (size_t i = 0; i < n; i++) bytes += strlen(text[i]);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* one_buffer.h: for tests that make a plan for a CPU, and run its kernels by a GPU's driver or by an emulator. All values of the
- * plan lie in one buffer, the only parameter of each kernel. put_source writes the source, with a kernel for each call of the
- * plan. The source is in the language of the plan's backend (backends/dialect.h). */
+/* one_buffer.h: for tests that make a plan for a CPU, but run the plan's kernels with a GPU's driver or with an emulator. All
+ * values of the plan lie in one buffer. put_source writes source in the language of the plan's backend (backends/dialect.h). The
+ * source has a kernel for each call of the plan. The only parameter of these kernels is a pointer to the buffer. */
 #ifndef TGC_ONE_BUFFER_H
 #define TGC_ONE_BUFFER_H
 #include "../../backends/dialect.h"
 #include "case.h"
 
-/* The places at which each input and output, the weights and the arena begin in the buffer, as offsets in bytes. end: size of the
- * buffer in bytes */
+/* Offsets in bytes at which the inputs, the outputs, the weights and the arena begin in the buffer. end: size of the buffer in
+ * bytes */
 typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
 
-static size_t place(Places *m, int64_t bytes) { /* reserves at least this many bytes at the end, and returns their offset */
+static size_t place(Places *m, int64_t bytes) { /* adds at least this many bytes to the buffer, and returns their offset */
   const size_t at = m->end;
   m->end += ((size_t)bytes + BUNDLE_ALIGN) / BUNDLE_ALIGN * BUNDLE_ALIGN;
   return at;
@@ -29,7 +29,7 @@ static Places places_of(const Plan *p) {
   return m;
 }
 
-/* writes argument i of a call of kernel k: a pointer to the kernel's buffer i */
+/* Writes argument number i of a call of the plan's kernel k: a pointer to buffer number i of this kernel */
 static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *o) {
   const Dialect *l = p->in->backend->dialect;
   const Kernel *x = &p->kernels.p[k];
@@ -45,9 +45,9 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
   sb_puts(o, ")");
 }
 
-/* Writes a kernel for one call. Its name is `call` and the number `first`, such as call0. The kernel runs all chunks of the
- * plan's kernel `first`, or of the kernel group that begins with `first`, one after another. kernel: the words before the written
- * kernel's name. memory: the declaration of the parameter m, the buffer */
+/* Writes the kernel for one call of the plan. The written kernel has a name such as call0, with the number `first`. It runs all
+ * chunks of the plan's kernel number `first`, one after another. If a kernel group begins with this kernel, it runs all chunks of
+ * the group. kernel: the words that stand before the name. memory: declaration of the parameter m, a pointer to the buffer */
 static void put_call(const Plan *p, const Places *m, size_t first, const char *kernel, const char *memory, Sb *o) {
   const Kernel *k = &p->kernels.p[first];
   sb_printf(o, "%scall%zu(%s) {\n  for (long c = 0; c < %d; c++) {\n", kernel, first, memory, k->chunks);

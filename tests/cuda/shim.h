@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shim.h: defines the words of CUDA that kernels use, so that kernels run on the CPU. shim.py compiles this file, a bundle's
- * net.cu and a table of its kernels to a library. If a kernel has barriers or shuffles, its threads are
- * fibers (../case/fibers.h). */
+/* shim.h: defines the words of CUDA that kernels use, so that kernels can run on the CPU (../case/fibers.h). shim.py compiles
+ * three things to a library: this file, the file net.cu of a bundle, and a table of the kernels in net.cu. */
 #include "../case/fibers.h"
 #include <math.h>
 #undef INT32_MAX
@@ -50,5 +49,5 @@ template <class... A, size_t... I> static void apply(void (*f)(A...), void **p, 
 template <class... A> static void apply(void (*f)(A...), void **p) { apply(f, p, std::index_sequence_for<A...>{}); }
 template <class... A> static constexpr size_t count(void (*)(A...)) { return sizeof...(A); }
 } // namespace shim
-/* the ShimKernel for kernel k. barriers: 1 if the kernel has barriers or shuffles */
+/* The row for kernel k in the table of kernels. barriers: 1 if the kernel has barriers or shuffles, else 0 */
 #define SHIM_KERNEL(k, barriers) { #k, [](void **p) { shim::apply(k, p); }, shim::count(k), barriers }

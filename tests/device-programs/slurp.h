@@ -5,7 +5,8 @@
 #include "../../compiler/support/support.h"
 #include <stdio.h>
 
-/* The text of the file at path. The text lies in the arena and ends with a NUL. NULL: the file cannot be opened */
+/* Returns the contents of the file at `path`, with a NUL behind them, allocated in the arena. Returns NULL if the file cannot be
+ * opened. */
 static inline char *slurp(Arena *a, const char *path) {
   FILE *in = fopen(path, "r");
   Sb text = { 0 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* model.h: for tests of a bundle for a device. A Model has a context of the network in net.cl, and the context's memory. The
- * Model also has the expected results, which functions of this file compute on the host. The network's inputs are x and `at`,
- * which is used as an index. The outputs are y, h and v. The network has two states, `total` and `past`. A run adds x[i] *
- * weight(i) to total[i]. The state `past` is a window of two rows with three elements each. A run appends x[k] * weight(k) to row
- * k. */
+/* model.h: for tests of a bundle for a device (net.h). A Model has a context of the bundle, and the context's memory. It also has
+ * the expected results, which functions of this file compute on the host. The bundle's network has the inputs x and `at`; `at` is
+ * an index. The outputs are y, h and v. The network has two states, `total` and `past`. A run adds x[i] * weight(i) to total[i].
+ * The state `past` is a window of two rows with three elements each. A run appends x[k] * weight(k) to row k. */
 #include "net.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -16,9 +15,9 @@ static void check_failed(const char *file, int line, const char *what) {
   _Exit(1); /* other threads may run */
 }
 
-enum { N = 16, RUNS = 7 }; /* elements of x, y and total; number of runs of the first test */
+enum { N = 16, RUNS = 7 }; /* N: number of elements of x, of y and of total. RUNS: number of runs of the first test */
 
-/* states and outputs of the network, computed on the host */
+/* The states and outputs that the network should have, computed on the host */
 typedef struct Expected {
   float total[N], past[2][3];
   float y[N], h[2], v;
@@ -27,12 +26,12 @@ typedef struct Expected {
 static float weight(int i) { return (float)(i + 1); }
 static float first(int i) { return 0.5f * (float)i; }
 
-static void expect_reset(Expected *e) { /* the first values of the states */
+static void expect_reset(Expected *e) { /* sets the states to their first values */
   for (int i = 0; i < N; i++) e->total[i] = first(i);
   memset(e->past, 0, sizeof e->past);
 }
 
-static void expect_run(Expected *e, const float *x, int at) { /* one run on these inputs */
+static void expect_run(Expected *e, const float *x, int at) { /* computes the states and outputs after a run on these inputs */
   for (int i = 0; i < N; i++) e->total[i] += x[i] * weight(i), e->y[i] = 2.0f * e->total[i];
   for (int k = 0; k < 2; k++) {
     e->past[k][0] = e->past[k][1], e->past[k][1] = e->past[k][2], e->past[k][2] = x[k] * weight(k);
@@ -41,7 +40,7 @@ static void expect_run(Expected *e, const float *x, int at) { /* one run on thes
   e->v = first(at < 0 ? 0 : at > 15 ? 15 : at);
 }
 
-/* a context, its memory, and its inputs and outputs */
+/* A context, its memory, the inputs and outputs of a run, and the expected results */
 typedef struct Model {
   union { double align; unsigned char bytes[NET_ARENA_BYTES + TGCRT_ALIGN]; } memory;
   union { double align; unsigned char bytes[NET_WEIGHTS_BYTES + TGCRT_ALIGN]; } weight_memory;
@@ -72,7 +71,7 @@ static void model_prepare(Model *m) {
 }
 
 #ifndef REPLAY
-#define REPLAY 0 /* 1: contexts are opened with tgcrt_device.replay */
+#define REPLAY 0 /* 1: model_init opens contexts with tgcrt_device.replay set */
 #endif
 static int model_init(Model *m) {
   tgcrt_device d;
@@ -85,35 +84,36 @@ static int model_init(Model *m) {
   return net_init(&m->ctx, m->arena, NET_ARENA_BYTES, m->weights, NET_WEIGHTS_BYTES);
 }
 
-static void model_fill(Model *m, int run) { /* sets the inputs of run number `run`. In every fourth run, `at` is out of range */
+static void model_fill(Model *m, int run) { /* sets the inputs of run number `run`. In each fourth run, `at` is out of range */
   for (int i = 0; i < N; i++) m->x[i] = (float)((run * 7 + i * 3) % 11 - 5);
   m->at = run % 4 == 3 ? 99 : run % 16;
 }
 
-static void model_same(const Model *m) { /* checks the outputs */
+static void model_same(const Model *m) { /* checks that the outputs are the expected ones */
   CHECK(!memcmp(m->y, m->e.y, sizeof m->y) && !memcmp(m->h, m->e.h, sizeof m->h) && m->v == m->e.v);
 }
 
-static inline void model_run(Model *m, int run) { /* makes the run with this number, and checks its outputs */
+static inline void model_run(Model *m, int run) { /* runs the network with the inputs of run number `run`; checks the outputs */
   model_fill(m, run);
   expect_run(&m->e, m->x, m->at);
   CHECK(net_run_v(&m->ctx, m->in, m->out) == (m->at > 15 ? TGCRT_INDEX : TGCRT_OK));
   model_same(m);
 }
 
-static inline void model_states_same(const Model *m) { /* checks the states */
+static inline void model_states_same(const Model *m) { /* checks that the states are the expected ones */
   float total[N], past[2][3];
   CHECK(!net_state_get(&m->ctx, 0, total) && !net_state_get(&m->ctx, 1, past));
   CHECK(!memcmp(total, m->e.total, sizeof total) && !memcmp(past, m->e.past, sizeof past));
 }
 
-static void keep_log(void *arg, const char *text) { /* for tgcrt_device.log; arg: Model.log */
+static void keep_log(void *arg, const char *text) { /* a function for tgcrt_device.log; appends a line to Model.log, which is
+                                                       arg */
   char *log = (char *)arg;
   const size_t n = strlen(log);
   snprintf(log + n, 20000 - n, "%s\n", text);
 }
 
-static void symbol(void *lib, const char *name, void *to) { /* sets the pointer at `to` to the library's symbol */
+static void symbol(void *lib, const char *name, void *to) { /* sets the pointer at `to` to the address of this symbol in lib */
   void *p = dlsym(lib, name);
   CHECK(p);
   memcpy(to, &p, sizeof p);

@@ -6,23 +6,23 @@
 
 typedef struct Fake {
   /* set by tests */
-  int fail_at;                   /* calls that can fail are numbered from 1; the call with this number fails; 0: none fails */
-  int32_t error;                 /* the error that a command buffer gets, if the call that fails asks for the buffer's status */
+  int fail_at;                   /* number of the call that fails; 0: no call fails. Calls that can fail count from 1 */
+  int32_t error;                 /* if the call that fails asks for the status of a command buffer: the error of this buffer */
   int hang;                      /* 1: command buffers are never done */
-  int broken;                    /* the error of all command buffers; 0: none */
+  int broken;                    /* the error that all command buffers get; 0: no error */
   int devices;                   /* number of devices */
   int old;                       /* 1: the system lacks the newer functions for modes of arithmetic */
-  int family;                    /* the newest family of GPUs that the devices belong to: 1007 for Apple7; 0: none */
+  int family;                    /* the newest family of GPUs to which the devices belong, such as 1007 for Apple7; 0: none */
   uint64_t max_threads;          /* most threads of a block */
   uint64_t shared_bytes;         /* most bytes of shared memory of a block */
-  uint64_t max_buffer, working_set; /* most bytes of a buffer, and of all buffers together */
+  uint64_t max_buffer, working_set; /* most bytes of one buffer, and of all buffers together */
   uint64_t kernel_threads;       /* most threads of a block that a compiled kernel allows */
   const char *name;              /* name of the devices */
   /* read by tests */
-  int calls, live;               /* number of calls that can fail; number of objects that exist */
+  int calls, live;               /* calls: number of calls so far that can fail. live: number of objects that exist now */
   int launches;                  /* number of launches */
-  int sources, libraries;        /* numbers of sources that were compiled, and of library files that were loaded */
-  int no_copy, commits;          /* numbers of buffers made of the caller's memory, and of committed command buffers */
+  int sources, libraries;        /* number of sources that were compiled; number of library files that were loaded */
+  int no_copy, commits;          /* number of buffers that use the caller's memory; number of committed command buffers */
   int safe;                      /* 1: the last source was compiled in the safe mode of arithmetic */
   const char *failed;            /* name of the call that failed */
 } Fake;
@@ -32,6 +32,6 @@ void *fake_buffer(uint64_t n);   /* makes a buffer of n bytes on the first devic
 void *fake_queue(void);          /* makes a queue on the first device; the test releases it */
 void fake_release(void *object);
 void *fake_contents(void *buffer); /* address of the buffer's bytes */
-int fake_number(const void *device); /* the device's number, from 0 */
-int fake_pools(void);            /* number of autorelease pools still open in this thread */
+int fake_number(const void *device); /* the device's number; the first device has the number 0 */
+int fake_pools(void);            /* number of autorelease pools that are open in this thread */
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* device_fixture.h: for tests of programs for a device. It makes programs for the device gpu-any from kernels as text, and runs
- * their launches in the interpreter. */
+/* device_fixture.h: for tests of device programs. Makes programs for the device gpu-any from texts of kernels, and runs the
+ * launches of these programs in the interpreter. */
 #ifndef TGC_TEST_DEVICE_FIXTURE_H
 #define TGC_TEST_DEVICE_FIXTURE_H
 #include "../../compiler/interp/interp_threads.h"
@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-/* the facts of the device gpu-any */
+/* Facts about the device gpu-any */
 static inline const Device *device_of_tests(void) { return device_target("gpu-any")->dev; }
 
-static inline Plan device_plan(IR *ir) { /* a plan for this device, without kernels */
+static inline Plan device_plan(IR *ir) { /* returns a plan for the device gpu-any, without kernels */
   PlanInputs *in = ARENA_NEW(&ir->ctx->model, PlanInputs, 1);
   *in = (PlanInputs){ .target = device_target("gpu-any") };
   return (Plan){ .in = in, .ir = ir };
 }
 
-/* Reads a kernel from text and applies the step `launches`, which makes its program */
+/* Reads a kernel from `text` and applies the step `launches`, which makes the kernel's program */
 static inline Kernel device_kernel(Plan *p, const char *text) {
   Kernel k = { .sink = ir_parse_kernel(p->ir, text, strlen(text)) };
   const Node *sink = node(p->ir, k.sink);
@@ -38,8 +38,9 @@ static inline void device_kernel_free(Kernel *k) {
   VEC_FREE(&k->locals);
 }
 
-/* Runs a program in several orders of threads. launches: the number of launches that the program must have. mem: by buffer, its
- * memory. r gets the report of a launch that has a fault. Returns true if no launch has a fault. */
+/* Runs a program as interp_launch_orders does. launches: number of launches that the program must have. mem[i] is the memory of
+ * buffer i. Adds the results of all launches to *r. Returns false if a launch has a fault, or if its result depends on the order
+ * of threads. */
 static inline bool device_run(IR *ir, const Refs *prog, size_t launches, void *const *mem, LaunchReport *r) {
   Launches l = { 0 };
   bool good = true;
@@ -50,7 +51,7 @@ static inline bool device_run(IR *ir, const Refs *prog, size_t launches, void *c
   return good;
 }
 
-/* Reads a program of one launch from text, and appends its micro-ops to the list */
+/* Reads a program with one launch from `text`, and appends the program's micro-ops to `list`. Returns the launch */
 static inline Launch device_launch(IR *ir, const char *text, Refs *list) {
   ir_parse_program(ir, text, strlen(text), list);
   return launch_of(ir, *list);
