@@ -66,7 +66,7 @@ typedef struct Options {
   int64_t seed, capacity, string_bytes, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile, max_drop;
   bool time_passes, self_test, run_step, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
-  bool ort, cold, hardlinks;
+  bool ort, ort_unfused, cold, hardlinks;
   bool json, explain, tunables, measure, predict, quiet, verbose, help, man, version, wide;
   const char *color, *messages;
   void (*say)(void *arg, const char *text); /* called with a message if an option is wrong; NULL: the message is printed */
@@ -391,7 +391,8 @@ void find_sets(Ctx *c, const Options *o, Texts *sets);
 /* Fills in a feed that has the shapes of a bundle's inputs but no data. It fixes the dynamic dimensions of the bundle's model. */
 void feed_shapes(const Interface *f, Feed *feed);
 const char *ort_script(Ctx *c, const char *name);         /* the script `name` of cmd/probe for ONNX Runtime, for python -c */
-const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions as these scripts read them: "f32:1,3" */
+const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions as these scripts read them: "f32:1,3";
+                                                             of strings, the last dimension is their bytes */
 void ort_needs_onnx(Ctx *c, const char *model, const char *option); /* fails if the model is a .tg file */
 /* ONNX Runtime makes `runs` runs on the inputs in s->given. s->want receives the outputs, s->nout for each run. */
 void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs);

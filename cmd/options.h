@@ -135,6 +135,8 @@ OPTION(0,   "model",            "MODEL",                  TEXT,  original,      
        "wrong are named")
 OPTION(0,   "ort",              0,                        FLAG,  ort,             "V",          INPUT,
        "take the outputs of ONNX Runtime as the reference, through the Python named by TGC_PYTHON (python3)")
+OPTION(0,   "ort-unfused",      0,                        FLAG,  ort_unfused,     "V",          INPUT,
+       "let ONNX Runtime run the model's operators one by one: operators of 8 bits that it fuses round differently")
 
 OPTION('o', "output",           "DIR",                    TEXT,  out,             "c",          OUTPUT,
        "folder for the bundle; with --stop-after, file for the text")

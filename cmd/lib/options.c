@@ -251,6 +251,7 @@ static const struct { const char *option, *without[3]; } idle[] = {
   { "csv", { "rate", "cold" } },
   { "repeat", { "limit", "baseline" } },
   { "pairs", { "vs-untuned" } },
+  { "ort-unfused", { "ort" } },
   { "seed", { "self-test", "precision", "weights" } }, /* for compile */
 };
 /* clang-format on */

@@ -53,11 +53,13 @@ static void start_ort(Ctx *c, Bench *b) {
   VEC_PUSH(&argv, b->o->model);
   VEC_PUSH(&argv, arena_printf(&c->model, "%d", b->threads));
   for (size_t i = 0; i < b->plan->g->inputs.n; i++) { /* states too: ONNX Runtime takes and returns them */
+    const GIO *in = &b->plan->g->inputs.p[i];
     const Tensor *t = &b->in[i];
     const char *path = arena_printf(&c->model, "%s/input_%zu", b->scratch, i);
+    if (in->narrow == ONNX_STRING) fail(c, EX_USAGE_, "'%s' has strings, which bench does not pass to ONNX Runtime", in->name);
     file_put(c, path, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
-    VEC_PUSH(&argv, b->plan->g->inputs.p[i].name);
-    VEC_PUSH(&argv, arena_printf(&c->model, "%s:%s", ort_type(c, &b->plan->g->inputs.p[i]), path));
+    VEC_PUSH(&argv, in->name);
+    VEC_PUSH(&argv, arena_printf(&c->model, "%s:%s", ort_type(c, in), path));
   }
   VEC_PUSH(&argv, NULL);
   b->ort = &b->side[b->sides++];
