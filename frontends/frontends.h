@@ -8,7 +8,8 @@
 
 /* STRING_BYTES: the default of --string-bytes. STRING_MOST: most bytes of a string in a model or in data */
 enum { STRING_BYTES = 64, STRING_MOST = 1 << 16 };
-typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from --dim batch=4 */
+/* From --dim batch=4; or from --dim total=past+seq, where sum is the text behind '=', and model_load finds the value */
+typedef struct DimValue { const char *name; int64_t value; const char *sum; } DimValue;
 /* From --dim seq=8:512:8@128. dim: index in LoadOptions.dims, where the value is the greatest size. typical 0: not given */
 typedef struct DimRange {
   int dim;

@@ -90,34 +90,50 @@ static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int6
   return g;
 }
 
-/* Finds the axes of an input or output whose extents differ at the other size of a symbol. */
-static void find_open(Ctx *c, const IR *ir, const Probe *p, GIO *v, const GIO *w, bool input) {
-  const Symbol *s = &ir->symbols.p[p->symbol];
+/* Finds the axes of an input or output whose extents differ at the other size of a symbol. Returns whether there is one. */
+static bool find_open(const Probe *p, GIO *v, const GIO *w) {
+  bool any = false;
   for (int a = 0; a < v->rank; a++) {
     if (v->dims[a] == w->dims[a]) continue;
-    if (input && v->open[a] && v->open[a] != p->symbol + 1)
-      fail(c, EX_BADMODEL, "--dim %s: axis %d of '%s' depends on that dimension and on another one; give one number", s->name, a,
-           v->name);
-    if (input && (v->dims[a] != s->high || w->dims[a] != p->size))
-      fail(c, EX_BADMODEL,
-           "--dim %s: input '%s' must have that dimension as an extent, without other factors or terms; give one number", s->name,
-           v->name);
     v->open[a] = (unsigned short)(p->symbol + 1);
+    any = true;
   }
+  return any;
 }
 
-static void find_all_open(Ctx *c, Graph *g, const Probe *p, const Graph *other) {
+static void find_all_open(Ctx *c, Sizing *z, const Graph *other) {
+  Graph *g = z->g;
+  const Probe *p = &z->probe[z->n];
   const char *name = g->ir->symbols.p[p->symbol].name;
   bool same = g->inputs.n == other->inputs.n && g->outputs.n == other->outputs.n, any = false;
   for (size_t i = 0; i < g->inputs.n && same; i++) same = g->inputs.p[i].rank == other->inputs.p[i].rank;
   for (size_t i = 0; i < g->outputs.n && same; i++) same = g->outputs.p[i].rank == other->outputs.p[i].rank;
   if (!same) fail(c, EX_BADMODEL, "--dim %s: the number of inputs, of outputs or of their axes depends on the size", name);
+  z->input[z->n] = ARENA_NEW(&g->ir->ctx->model, ValueDims, g->inputs.n + 1);
   for (size_t i = 0; i < g->inputs.n; i++) {
-    find_open(c, g->ir, p, &g->inputs.p[i], &other->inputs.p[i], true);
-    for (int a = 0; a < g->inputs.p[i].rank; a++) any |= g->inputs.p[i].open[a] == p->symbol + 1;
+    memcpy(z->input[z->n][i], other->inputs.p[i].dims, sizeof *z->input[z->n]);
+    any |= find_open(p, &g->inputs.p[i], &other->inputs.p[i]);
   }
-  for (size_t i = 0; i < g->outputs.n; i++) find_open(c, g->ir, p, &g->outputs.p[i], &other->outputs.p[i], false);
+  for (size_t i = 0; i < g->outputs.n; i++) find_open(p, &g->outputs.p[i], &other->outputs.p[i]);
   if (!any) fail(c, EX_USAGE_, "--dim %s: no extent of an input is that dimension", name);
+}
+
+/* The extents of inputs: most are symbols, and some are sums of them. */
+static void settle_inputs(Ctx *c, Sizing *z) {
+  for (size_t i = 0; i < z->g->inputs.n; i++) {
+    GIO *v = &z->g->inputs.p[i];
+    for (int a = 0; a < v->rank; a++) {
+      if (!v->open[a]) continue;
+      Samples s = { .most = v->dims[a], .known = (uint32_t)((UINT64_C(1) << z->n) - 1) };
+      for (int p = 0; p < z->n; p++) s.at[p] = z->input[p][i][a];
+      const int extent = extent_of_samples(z, &s);
+      if (extent < 0 || extent >= UINT16_MAX)
+        fail(c, EX_BADMODEL, "--dim %s: axis %d of input '%s' follows from that dimension by no formula that tgc knows; give one number",
+             z->ir->symbols.p[v->open[a] - 1].name, a, v->name);
+      v->open[a] = (unsigned short)(extent + 1);
+      if (extent >= z->ir->symbols.n) v->formula[a] = extent_text(c, z->ir, extent);
+    }
+  }
 }
 
 static void try_sizes(Ctx *c, void *arg) {
@@ -125,7 +141,7 @@ static void try_sizes(Ctx *c, void *arg) {
   Sizing *z = &t->sizing;
   Graph *g = load_at(c, t->path, t->given, t->run);
   if (!t->needs) {
-    find_all_open(c, z->g, &z->probe[z->n], g);
+    find_all_open(c, z, g);
     note_peers(z, g, z->n);
     return;
   }
@@ -167,7 +183,7 @@ static void probe_symbol(Ctx *c, Trial *t, int symbol) {
 
 static int64_t product_at_probe(const Sizing *z, int extent, int p) {
   const Extent *e = &z->ir->extents.p[extent];
-  return e->by ? extent_at_probe(z, e->of, p) * extent_at_probe(z, e->by - 1, p) : extent_at_probe(z, extent, p);
+  return extent_is_product(e) ? extent_at_probe(z, e->of, p) * extent_at_probe(z, extent_other(e), p) : extent_at_probe(z, extent, p);
 }
 
 /* The extent of an axis by the conditions on its entries; -1: it differs. An axis may have joined two others. */
@@ -295,6 +311,7 @@ Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
   memset(z->peer, 0, nodes * sizeof *z->peer);
   memset(z->pad, 0, nodes * sizeof *z->pad);
   for (int k = 0; k < all.n; k++) probe_symbol(c, &t, k);
+  settle_inputs(c, z);
   find_extents(z);
   settle_outputs(c, z);
   put_sizes(z);

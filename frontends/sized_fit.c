@@ -17,10 +17,10 @@ uint32_t samples_vary(const Sizing *z, const Samples *s) {
   return symbols;
 }
 
-/* An extent for a size above the range */
+/* An extent whose symbol or sum has the value `size`, which may be above the range */
 static int64_t extent_beyond(const IR *ir, int extent, int64_t size) {
   int chain[64], n = 0;
-  for (; extent >= ir->symbols.n && n < 64; extent = ir->extents.p[extent].of) chain[n++] = extent;
+  for (; extent >= ir->symbols.n && !ir->extents.p[extent].by && n < 64; extent = ir->extents.p[extent].of) chain[n++] = extent;
   while (n--) {
     const Extent *e = &ir->extents.p[chain[n]];
     size = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, INT64_MAX, e->of, 0 }, size);
@@ -37,10 +37,15 @@ int64_t greatest_extent(const IR *ir, int extent) {
 int64_t extent_at_probe(const Sizing *z, int extent, int p) {
   const Probe *at = &z->probe[p];
   RunSizes run = { 0 };
-  greatest_sizes(&z->ir->symbols, run);
-  if (z->ir->extents.p[extent].symbol == at->symbol && at->size > run[at->symbol]) return extent_beyond(z->ir, extent, at->size);
+  const IR *ir = z->ir;
+  greatest_sizes(&ir->symbols, run);
+  int root = extent; /* a symbol or a sum */
+  while (root >= ir->symbols.n && ir->extents.p[root].by >= 0) root = ir->extents.p[root].of;
+  if (at->size > run[at->symbol] && root >= ir->symbols.n) /* a sum's parts are of earlier sums, so there are few calls */
+    return extent_beyond(ir, extent, extent_at_probe(z, ir->extents.p[root].of, p) + extent_at_probe(z, extent_other(&ir->extents.p[root]), p));
+  if (at->size > run[at->symbol] && root == at->symbol) return extent_beyond(ir, extent, at->size);
   run[at->symbol] = at->size;
-  return extent_in_run(z->ir, extent, run);
+  return extent_in_run(ir, extent, run);
 }
 
 /* Whether the samples are times * extent + plus */
@@ -57,7 +62,7 @@ static int fit_quotient(const Sizing *z, const Samples *s) {
   const size_t n = z->ir->extents.n;
   for (int64_t over = 2; over <= OVER_MOST; over++)
     for (size_t e = 0; e < n; e++) {
-      const int64_t most = z->ir->extents.p[e].by ? 0 : greatest_extent(z->ir, (int)e);
+      const int64_t most = extent_is_product(&z->ir->extents.p[e]) ? 0 : greatest_extent(z->ir, (int)e);
       int64_t least = most, low = s->most;
       for (int p = 0; p < z->n && most; p++) {
         const int64_t at = extent_at_probe(z, (int)e, p);
@@ -80,10 +85,45 @@ static int fit_quotient(const Sizing *z, const Samples *s) {
   return -1;
 }
 
+/* Whether the samples are the sum of two extents and a constant */
+static bool samples_are_sum(const Sizing *z, const Samples *s, int a, int b, int64_t plus) {
+  bool all = true;
+  for (int p = 0; p < z->n && all; p++)
+    all = !(s->known >> p & 1) || s->at[p] == extent_at_probe(z, a, p) + extent_at_probe(z, b, p) + plus;
+  return all;
+}
+
+static bool follows_from(const IR *ir, int extent, int symbol) {
+  const Extent *e = &ir->extents.p[extent];
+  return !extent_is_product(e) && e->symbol == symbol && !extent_is_constant(ir, extent);
+}
+
+/* Finds two extents, of two symbols, whose sum the samples are, but for a constant. */
+static bool fit_sum(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+  const uint32_t symbols = samples_vary(z, s);
+  IR *ir = z->ir;
+  const size_t n = ir->extents.n;
+  int one = 0, two;
+  while (one < ir->symbols.n && !(symbols >> one & 1)) one++;
+  two = one + 1;
+  while (two < ir->symbols.n && !(symbols >> two & 1)) two++;
+  if (two >= ir->symbols.n || symbols >> (two + 1)) return false;
+  for (size_t a = 0; a < n; a++)
+    for (size_t b = 0; b < n && follows_from(ir, (int)a, one); b++) {
+      const int64_t rest = s->most - greatest_extent(ir, (int)a) - (follows_from(ir, (int)b, two) ? greatest_extent(ir, (int)b) : 0);
+      if (!follows_from(ir, (int)b, two) || !samples_are_sum(z, s, (int)a, (int)b, rest)) continue;
+      *extent = extent_sum(ir, (int)a, (int)b);
+      *times = 1;
+      *plus = rest;
+      return *extent >= 0;
+    }
+  return false;
+}
+
 bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
   for (int shifted = 0; shifted < 2; shifted++)
     for (size_t e = 0; e < z->ir->extents.n; e++) {
-      if (z->ir->extents.p[e].by) continue;
+      if (extent_is_product(&z->ir->extents.p[e])) continue;
       const int64_t most = greatest_extent(z->ir, (int)e);
       if (extent_is_constant(z->ir, (int)e)) continue;
       *extent = (int)e;
@@ -98,6 +138,7 @@ bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times,
       }
       if (*times && samples_are(z, s, (int)e, *times, *plus)) return true;
     }
+  if (fit_sum(z, s, extent, times, plus)) return true;
   *extent = fit_quotient(z, s);
   *times = 1;
   *plus = 0;
@@ -157,16 +198,42 @@ static bool find_trips(const Sizing *z, const Refs *order) {
   return more;
 }
 
-/* Finds extents that do not follow from those of sources: of gathers. Returns whether there is one more. */
+int sum_of_extents(const Sizing *z, int a, int b) {
+  IR *ir = z->ir;
+  if (ir->extents.p[a].symbol != ir->extents.p[b].symbol) return extent_sum(ir, a, b);
+  Samples s = { .most = greatest_extent(ir, a) + greatest_extent(ir, b) };
+  for (int p = 0; p < z->n; p++) s.at[p] = extent_at_probe(z, a, p) + extent_at_probe(z, b, p), s.known |= 1u << p;
+  return extent_of_samples(z, &s);
+}
+
+/* The extent of a concatenation as the sum of those of its parts; -1: it is not known */
+static int extent_of_parts(const Sizing *z, Ref r) {
+  const Node *x = node(z->ir, r);
+  const int axis = (int)cat_axis(x);
+  const Samples s = samples_of_axis(z, r, axis);
+  int64_t constant = 0;
+  int sum = -1;
+  for (int k = 0; k < x->nsrc; k++) {
+    const int of = extent_along(z, x->src[k], axis);
+    if (of < 0) constant += node(z->ir, x->src[k])->dims[axis];
+    else if (sum < 0) sum = of;
+    else if ((sum = sum_of_extents(z, sum, of)) < 0) return -1;
+  }
+  if (sum >= 0 && constant) sum = extent_make(z->ir, (Extent){ .of = sum, .times = 1, .plus = constant, .over = 1, .most = s.most });
+  return sum >= 0 && samples_are(z, &s, sum, 1, 0) ? sum : -1;
+}
+
+/* Finds extents that do not follow from those of sources: of gathers and concatenations. Returns whether there is one more. */
 static bool find_opened(const Sizing *z, const Refs *order) {
   IR *ir = z->ir;
   bool more = false;
   for (size_t i = 0; i < order->n; i++) {
     const Ref r = order->p[i];
     const Node *x = node(ir, r);
-    const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : -1;
+    const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : x->op == OP_CAT ? (int)cat_axis(x) : -1;
     if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) continue;
-    const int extent = extent_along(z, r, axis);
+    int extent = extent_along(z, r, axis);
+    if (extent < 0 && x->op == OP_CAT) extent = extent_of_parts(z, r);
     if (extent < 0) continue;
     VEC_PUSH(&ir->opened, ((OpenAxis){ r, axis, extent }));
     more = true;

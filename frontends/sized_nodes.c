@@ -145,8 +145,8 @@ static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
 }
 
 /* Joins b behind the entries of a that a run has: positions below the extent are from a, and the others from b. Both have their
- * greatest extents. */
-static Ref joined(IR *ir, Ref a, Ref b, int axis, int extent) {
+ * greatest extents. of: the extent of b; -1: it is constant */
+static Ref joined(IR *ir, Ref a, Ref b, int axis, int extent, int of) {
   const Node *x = node(ir, a), *y = node(ir, b);
   const int rank = x->rank;
   const int64_t m = x->dims[axis], all = m + y->dims[axis];
@@ -155,9 +155,13 @@ static Ref joined(IR *ir, Ref a, Ref b, int axis, int extent) {
   hi[axis] = y->dims[axis];
   const Ref before = g_pad(ir, a, none, hi, c_int(ir, (DType)x->dt, 0));
   const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
-  const Ref behind = g_gather(ir, b, positions(ir, g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)), 1, all, axis, rank), axis);
+  Ref place = positions(ir, g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)), 1, all, axis, rank);
+  if (of >= 0) { /* no entry of b behind those of the run is read */
+    place = g_binary(ir, OP_MAX, place, c_int(ir, DT_I64, 0));
+    place = g_binary(ir, OP_MIN, place, size_plus(ir, of, -1));
+  }
   const Ref below = g_reshape(ir, g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, all), size), rank, dims);
-  return g_where(ir, below, before, behind);
+  return g_where(ir, below, before, g_gather(ir, b, place, axis));
 }
 
 /* A concatenation behind entries whose number depends on the size */
@@ -166,22 +170,26 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   const Node *x = node(ir, r);
   const int axis = (int)cat_axis(x);
   int extent = -1;    /* the extent of the parts so far; -1: it is constant */
-  int64_t before = 0; /* entries in front, if it does not */
+  int64_t before = 0; /* entries in front, if it is */
+  bool any = false;
   Ref value = 0;
   for (int k = 0; k < x->nsrc; k++) {
     const int64_t n = node(ir, x->src[k])->dims[axis];
     const int of = extent_along(z, x->src[k], axis);
-    if (extent >= 0 && of >= 0) return node_with_src(ir, r, src); /* two parts depend on it */
+    any |= extent >= 0;
     if (!value) value = src[k];
     else if (extent < 0) value = g_cat(ir, 2, (Ref[]){ value, src[k] }, axis);
-    else value = joined(ir, value, src[k], axis, extent);
-    if (of >= 0) extent = extent_make(ir, (Extent){ .of = of, .times = 1, .plus = before, .over = 1, .most = before + n });
-    else if (extent >= 0)
-      extent = extent_make(ir, (Extent){ .of = extent, .times = 1, .plus = n, .over = 1, .most = node(ir, value)->dims[axis] });
+    else value = joined(ir, value, src[k], axis, extent, of);
+    if (extent >= 0 && of >= 0) {
+      extent = sum_of_extents(z, extent, of);
+      if (extent < 0) return node_with_src(ir, r, src);
+    } else if (of >= 0 || extent >= 0) {
+      extent = extent_make(ir, (Extent){ .of = of >= 0 ? of : extent, .times = 1, .plus = of >= 0 ? before : n, .over = 1,
+                                         .most = node(ir, value)->dims[axis] });
+    }
     before += n;
   }
-  const bool last = extent < 0 || extent_along(z, x->src[x->nsrc - 1], axis) >= 0;
-  if (last) return node_with_src(ir, r, src);
+  if (!any) return node_with_src(ir, r, src);
   VEC_PUSH(&z->placed, ((Placed){ .now = value, .was = x, .src = src }));
   return value;
 }

@@ -15,6 +15,8 @@ typedef const Node *Peers[PROBES_MOST];
 typedef struct Operand { bool known; int64_t bits; } Operand;
 typedef const Operand *Operands[PROBES_MOST];
 
+typedef int64_t ValueDims[MAX_RANK];
+
 /* The model at the greatest sizes, and what its nodes are at other sizes */
 typedef struct Sizing {
   Graph *g;
@@ -23,6 +25,7 @@ typedef struct Sizing {
   int n;              /* number of probes */
   Peers *peer;        /* by Ref: nodes of the other graphs; NULL: the graph has another form there */
   Operands *operand;  /* by Ref: of those nodes */
+  ValueDims *input[PROBES_MOST]; /* by input: its shape in the other graphs */
   const Needed *open; /* graph_open of the model */
   Placeds placed;
   Ref *now; /* by Ref: the node that replaces it */
@@ -42,6 +45,7 @@ int64_t extent_at_probe(const Sizing *z, int extent, int p);
 /* Finds an extent whose multiple the samples are, or one that differs from them by a constant. */
 bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus);
 int extent_of_samples(const Sizing *z, const Samples *s);   /* the row of IR.extents that the samples are; -1: there is none */
+int sum_of_extents(const Sizing *z, int a, int b);          /* the row of their sum; -1: no formula is known */
 Samples samples_of_axis(const Sizing *z, Ref r, int axis);
 int extent_along(const Sizing *z, Ref r, int axis);         /* the extent of a value in a run; -1: it is constant, or not known */
 static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop * 4096 + place); }

@@ -447,7 +447,7 @@ static int bench_once(Ctx *c, const Options *given) {
     b.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
     n = b.plan->g->inputs.n;
     then.run_size = feed_size(c, o, &b.plan->ir->symbols, &feed, b.plan->g->inputs.p, graph_nin(b.plan->g), run);
-    in = values_of_run(c, b.plan->g->inputs.p, n, run);
+    in = values_of_run(c, b.plan->ir, b.plan->g->inputs.p, n, run);
     b.tgc_s = (clock_ms() - start) * 1e-3;
     b.floor = floor_of(c, o, b.plan, b.threads, run);
     if (o->vs_untuned) {

@@ -302,6 +302,7 @@ bool size_appends(const Symbols *all);        /* whether a symbol counts the ele
 const char *size_appended(const Rendering *r); /* by symbol: elements that a run appends to these states, or 0 */
 const char *size_rows(const Rendering *r);    /* rows of tgcrt_size, one for each size that kernels ask for */
 const char *size_table(const Rendering *r);   /* number of rows of size_rows, at least 1 */
+int other_extent(const Extent *e, const int *number); /* Extent.by in the bundle's table; number: from extents_used */
 const char *size_count(const Rendering *r);   /* number of symbols, at least 1 */
 int size_extents(const Rendering *r);         /* number of rows of size_extent_rows */
 const char *size_extent_rows(const Rendering *r); /* rows of tgcrt_extent: extents that follow from sizes by a formula */

@@ -148,7 +148,7 @@ typedef struct Tensor {
 
 /* ---- sizes of a run (sizes.c): an extent of inputs may be a number that each run is told. Such an extent is a symbol. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
-enum { SYMBOLS_MOST = 4 };  /* most symbols of a model */
+enum { SYMBOLS_MOST = 4, SUMS_MOST = 4 }; /* most symbols of a model; most sums of two extents */
 typedef struct Graph Graph;
 typedef struct Symbol {
   const char *name;        /* name of the dimension */
@@ -156,20 +156,22 @@ typedef struct Symbol {
   int64_t typical;         /* the size that schedules are made for; 0: not known */
   int64_t appended;        /* a run appends so many elements to states whose elements the symbol counts; 0: it counts none */
 } Symbol;
+/* A sum of two extents that follow from different symbols is like a symbol: extents follow from it. A caller sets none. */
 typedef struct Symbols {
-  int n;
-  Symbol p[SYMBOLS_MOST];
-} Symbols;                              /* n 0: all sizes are constants */
-typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
+  int n, sums;                          /* n 0: all sizes are constants; sums: number of sums, which are behind the n symbols */
+  Symbol p[SYMBOLS_MOST + SUMS_MOST];
+} Symbols;
+/* The size of each symbol in a run. Behind them: those of the sums, or 0 for what follows from the sizes of the symbols */
+typedef int64_t RunSizes[SYMBOLS_MOST + SUMS_MOST];
 /* An extent that differs from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows from
  * the extent in row `of`. If x is the value of that extent, the new one is min(most, (x * times + plus) / over), or 0 if the sum
- * is negative. Two extents of one symbol that have the same values in all runs share a row. `by` makes an extent the product of
- * two. Only shapes of outputs have products, and a product has no `at`. */
+ * is negative. Two extents of one symbol that have the same values in all runs share a row. `by` makes an extent the product or
+ * the sum of two. Only shapes of outputs have products, and a product has no `at`. A sum has a row in IR.symbols. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
-  int by;                  /* 1 + the extent by which the result is multiplied; 0: none */
-  int symbol;              /* number of the symbol from which this extent follows, perhaps through other extents */
+  int by;                  /* k + 1: the result is multiplied by extent k; -k - 1: extent k is added; 0: neither */
+  int symbol;              /* number of the symbol or sum from which this extent follows, perhaps through other extents */
   const int64_t *at;       /* values of this extent, one for each size of the symbol, from its least size on */
   int64_t shared;          /* greatest common divisor of these values */
 } Extent;
@@ -516,6 +518,9 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same; CONST 0 for
 void ir_set_symbols(IR *ir, const Symbols *symbols);
 int extent_make(IR *ir, Extent e);
 int extent_product(IR *ir, int a, int b); /* the row of a product, for the shape of an output */
+int extent_sum(IR *ir, int a, int b);     /* the row of a sum of extents of different symbols; -1: there are too many sums */
+static inline bool extent_is_product(const Extent *e) { return e->by > 0; }
+static inline int extent_other(const Extent *e) { return (e->by < 0 ? -e->by : e->by) - 1; } /* the row `by`; -1: none */
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
 static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of its sizes */
 /* As extent_in_run, for rows without Extent.at; the first `symbols` rows are the symbols */

@@ -239,7 +239,20 @@ def joined(c=3):
             "q = reshape p : [1,b*n,4]\ny = tanh q\n" + 'output y "y"\n')
 
 
+def longer(heads=2, d=6):
+    """attention of n new positions over b cached ones and themselves, with a mask of both, and the cache behind it"""
+    text = f'x = input f32[n,{heads * d}] "x"\npast = input f32[{heads},b,{d}] "past"\nmask = input f32[1,b+n] "mask"\n'
+    for name in "qkv":
+        text += dense(name + "p", "x", heads * d, heads * d, "w" + name, {"q": 0.37, "k": 0.59, "v": 0.83}[name])
+        text += f"{name}4 = reshape {name}p : [n,{heads},{d}]\n{name}h = permute {name}4 perm=[1,0,2]\n"
+    return (text + f"k = cat past, kh axis=1\nv = cat past, vh axis=1\nq5 = reshape qh : [{heads},n,1,{d}]\nk5 = reshape k : [{heads},1,b+n,{d}]\n"
+            f"v5 = reshape v : [{heads},1,b+n,{d}]\np = mul q5, k5\ns_r = reduce p op=add axes=[3]\ns_3 = reshape s_r : [{heads},n,b+n]\n"
+            f"mask3 = reshape mask : [1,1,b+n]\ns = add s_3, mask3\nm = reduce s op=max axes=[2]\ne_d = sub s, m\ne = exp e_d\n"
+            f"z = reduce e op=add axes=[2]\na_d = div e, z\na = reshape a_d : [{heads},n,b+n,1]\no_p = mul a, v5\no_r = reduce o_p op=add axes=[2]\n"
+            f'o = reshape o_r : [{heads},n,{d}]\noutput o "o"\noutput k "present"\n')
+
+
 ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
 SPATIAL = {"audio": audio, "ocr": ocr, "edges": edges}
-SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids, "joined": joined}  # with two numbers, b and n
+SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids, "joined": joined, "longer": longer}  # with two numbers, b and n
 INNER = {"encoder": encoder, "row_softmax": row_softmax, "pooled": pooled}

@@ -401,6 +401,11 @@ static bool dim_given(DimLookup *l, const char *name, int64_t *value) {
   return false;
 }
 
+static bool part_given(Ctx *c, void *arg, const char *name, int64_t *value) {
+  (void)c;
+  return dim_given(arg, name, value);
+}
+
 /* Whether data was given whose shape has this axis of input `number`. */
 static bool dim_of_data(Ctx *c, DimLookup *l, const char *input, uint32_t number, int axis, int64_t *value) {
   return dim_given(l, arena_printf(&c->model, "#%s:%d", input, axis), value) ||
@@ -425,7 +430,7 @@ static int64_t dim_value(Build *b, DimLookup *l, const char *input, uint32_t num
   if (d->value < 0) names_add(c, &l->names, d->param && *d->param ? d->param : name);
   if (dim_given(l, name, &value)) return value;
   if (d->value >= 0) return d->value;
-  if (d->param && dim_given(l, d->param, &value)) return value;
+  if (d->param && (dim_given(l, d->param, &value) || dim_sum(c, d->param, part_given, l, &value))) return value;
   if (dim_of_data(c, l, input, number, axis, &value)) return value;
   if (d->param && dim_of_any_data(b, l, d->param, &value)) return value;
   if (d->negative)
