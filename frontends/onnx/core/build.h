@@ -107,6 +107,8 @@ static inline bool is_list(Ref r) { return r & LIST_TAG; }
 typedef struct Keys { const char *table, *name; Ref r; } Keys;
 typedef struct KeyList { Keys *p; size_t n; } KeyList;
 
+typedef struct Folded { Ref *p; uint32_t n; } Folded; /* by Ref below n: the WEIGHT with the value; 0: it is not evaluated yet */
+
 struct Build {        /* the state of a builder */
   Ctx *c;
   const OpTable *ops;
@@ -134,6 +136,7 @@ struct Build {        /* the state of a builder */
   Notes *wrong;       /* bools of rank 0; a run in which one is true had an index out of range. NULL: they are not recorded */
   bool declared_count; /* the shapes that the model declares are right: the user has changed no extent, and --capacity is
                           not given */
+  Folded *folded;     /* for a range of sizes: values of constants that stay expressions */
   bool sized;         /* the graph is for a range of sizes: its form must not depend on extents (frontends/sized.c) */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body that may come after the loop's end. In such a copy even
                          constant indices may be out of range */

@@ -264,6 +264,21 @@ static void check_count(Build *b, const char *what, int64_t n, int least, int mo
         n < least ? least : most);
 }
 
+/* A range of sizes keeps arithmetic on positions as it is written, since a table is right for one size only. Its value is noted,
+ * because shapes may follow from it. */
+static Ref folded_aside(Build *b, Ref r, Ref weight) {
+  Folded *f = b->folded;
+  if (r >= f->n) {
+    const uint32_t n = b->ir->n * 2;
+    Ref *p = ARENA_NEW(&b->c->model, Ref, n);
+    memset(p, 0, n * sizeof *p);
+    if (f->n) memcpy(p, f->p, f->n * sizeof *p);
+    *f = (Folded){ p, n };
+  }
+  f->p[r] = weight;
+  return r;
+}
+
 /* Evaluates shapes and the like at once, so that later users read a table instead of evaluating the sub-graph again. */
 static Ref fold_small(Build *b, Ref r) {
   const Node *x = node(b->ir, r);
@@ -271,7 +286,10 @@ static Ref fold_small(Build *b, Ref r) {
   if (dt_float(x->dt) || x->op == OP_WEIGHT || dims_elems(x->dims, x->rank) > FOLD_ELEMS || node_is_const(b->ir, r, NULL))
     return r;
   if (has_ragged(b, r)) return r; /* a constant would not tell which entries are valid */
-  return const_tensor(b, r, &t) ? g_weight(b->ir, ir_tensor(b->ir, &t)) : r;
+  if (!const_tensor(b, r, &t)) return r;
+  const Ref weight = g_weight(b->ir, ir_tensor(b->ir, &t));
+  const bool arithmetic = op_info[x->op].level == L_EXPR || op_is_movement((Op)x->op);
+  return b->sized && arithmetic && t.elems > 1 ? folded_aside(b, r, weight) : weight;
 }
 
 void become(Build *b, const char *op) {
@@ -627,6 +645,7 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
   Notes wrong = { 0 };
   Lists lists = { 0 };
   KeyList keys = { 0 };
+  Folded folded = { 0 };
   Ragged ragged = { .wanted = o ? o->capacity : 0 };
   ragged.most = ragged.wanted == 1 ? 2 : ragged.wanted;
   Build b = { .c = c,
@@ -635,6 +654,7 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
               .m = m,
               .lists = &lists,
               .keys = &keys,
+              .folded = &folded,
               .ragged = &ragged,
               .unrolled = &unrolled,
               .beyond = &beyond,
