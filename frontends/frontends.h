@@ -16,6 +16,14 @@ typedef struct DimRange {
   int64_t low, step, typical;
 } DimRange;
 
+/* The axes along which a model sorts, in the order in which it is read. The form of a sort depends on the extent of its axis, but
+ * all sizes of a range need one form. So sized.c reads the model for several sizes first, and notes which extents differ. */
+typedef struct SortedAxis { int64_t extent; bool open; } SortedAxis;
+typedef struct SortedAxes {
+  VEC(SortedAxis) all;
+  size_t at;               /* number of the next axis */
+} SortedAxes;
+
 typedef struct LoadOptions {
   const DimValue *dims;    /* Values of dimensions. "input:axis" counts even if the model fixes the dimension. For an open one,
                               further names are looked up in turn until one is found: the dim_param, "#input:axis", "#J:axis"
@@ -34,6 +42,7 @@ typedef struct LoadOptions {
   int64_t capacity;        /* rows reserved for results whose size depends on data; 0: no --capacity */
   const DimRange *ranges;  /* the entries of dims that have a range of sizes (sized.h) */
   int nranges;
+  SortedAxes *sorted;      /* for a range; NULL: no axis is known to be open */
 } LoadOptions;
 
 /* Each function reads a whole model and returns its graph, allocated in c->model. It fails through fail(), with EX_BADMODEL

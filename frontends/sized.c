@@ -70,6 +70,7 @@ typedef struct Trial { /* the model at some sizes, in a context of its own */
   Sizing sizing;
   const Needed *needs, *open; /* NULL: what depends on sizes is found */
   RunSizes run;
+  SortedAxes sorted;
 } Trial;
 
 /* Loops take slices of what they read by the iteration's number. */
@@ -79,6 +80,7 @@ static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int6
   DimValue *dims = arena_dup(&c->model, o->dims, (size_t)o->ndims * sizeof *dims);
   for (int k = 0; k < o->nranges; k++) dims[o->ranges[k].dim].value = run[k];
   at.dims = dims;
+  if (o->sorted) o->sorted->at = 0;
   at.unguarded = true; /* the guard of indices asks all of them */
   Graph *g = model_load(c, path, &at);
   Refs roots = { 0 };
@@ -148,8 +150,8 @@ static void try_sizes(Ctx *c, void *arg) {
   sized_prove(c, &(SizedGraph){ z->g, &z->placed, t->needs, t->open }, g, t->run);
 }
 
-/* Runs try_sizes in a context of its own, whose memory is then free again. */
-static void at_sizes(Ctx *c, Trial *t) {
+/* Runs a function in a context of its own, whose memory is then free again. */
+static void in_own_context(Ctx *c, Trial *t, void (*run)(Ctx *c, void *arg)) {
   Ctx own;
   ctx_init(&own);
   own.limits = c->limits;
@@ -158,10 +160,13 @@ static void at_sizes(Ctx *c, Trial *t) {
   own.err = c->err;
   own.colored = c->colored;
   own.tunables = c->tunables;
-  const int code = ctx_try(&own, try_sizes, t);
+  const int code = ctx_try(&own, run, t);
   ctx_free(&own);
+  if (code) VEC_FREE(&t->sorted.all);
   if (code) fail_silent(c, code);
 }
+
+static void at_sizes(Ctx *c, Trial *t) { in_own_context(c, t, try_sizes); }
 
 static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
   Sizing *z = &t->sizing;
@@ -290,6 +295,23 @@ static void prove(Ctx *c, Trial *t) {
   }
 }
 
+static void only_load(Ctx *c, void *arg) {
+  const Trial *t = arg;
+  load_at(c, t->path, t->given, t->run);
+}
+
+/* Reads the model for the greatest sizes. If it sorts, reads it for the least size of each symbol, too, and notes which sorted
+ * axes have another extent then. */
+static void survey_sorts(Ctx *c, Trial *t, const Symbols *all) {
+  greatest_sizes(all, t->run);
+  in_own_context(c, t, only_load);
+  for (int k = 0; k < all->n && t->sorted.all.n; k++) {
+    greatest_sizes(all, t->run);
+    t->run[k] = all->p[k].low;
+    in_own_context(c, t, only_load);
+  }
+}
+
 Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
   Trial t = { .path = path, .given = o };
   Symbols all = { .n = o->nranges };
@@ -298,8 +320,12 @@ Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
     const DimRange *r = &o->ranges[k];
     all.p[k] = (Symbol){ o->dims[r->dim].name, r->low, o->dims[r->dim].value, r->step, r->typical, 0 };
   }
+  LoadOptions given = *o;
+  given.sorted = &t.sorted;
+  t.given = &given;
+  survey_sorts(c, &t, &all);
   greatest_sizes(&all, t.run);
-  Graph *g = z->g = load_at(c, path, o, t.run);
+  Graph *g = z->g = load_at(c, path, &given, t.run);
   IR *ir = z->ir = g->ir;
   const uint32_t nodes = ir->n;
   ir_set_symbols(ir, &all);
@@ -318,6 +344,7 @@ Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
   t.open = graph_open(g);
   t.needs = graph_needs(g, t.open);
   prove(c, &t);
+  VEC_FREE(&t.sorted.all);
   VEC_FREE(&z->placed);
   refmap_free(&z->carried);
   return g;

@@ -137,6 +137,7 @@ struct Build {        /* the state of a builder */
   bool declared_count; /* the shapes that the model declares are right: the user has changed no extent, and --capacity is
                           not given */
   Folded *folded;     /* for a range of sizes: values of constants that stay expressions */
+  SortedAxes *sorted; /* LoadOptions.sorted */
   bool sized;         /* the graph is for a range of sizes: its form must not depend on extents (frontends/sized.c) */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body that may come after the loop's end. In such a copy even
                          constant indices may be out of range */

@@ -313,6 +313,16 @@ static void keep_first(Build *b, int axis, int64_t k, int64_t extent, Ref total)
   b->out[1] = g_where(ir, there, b->out[1], integer(b, -1));
 }
 
+/* Notes the extent of an axis that is sorted. Returns whether it is another one for other sizes of a range. */
+static bool axis_is_open(Build *b, int64_t extent) {
+  SortedAxes *s = b->sorted;
+  if (!s) return false;
+  if (s->at == s->all.n) VEC_PUSH(&s->all, ((SortedAxis){ extent, false }));
+  SortedAxis *axis = &s->all.p[s->at++];
+  axis->open |= axis->extent != extent;
+  return axis->open;
+}
+
 void op_top_k(Build *b) {
   const Node *x = in_node(b, 0);
   if (!x->rank) bad(b, "the input is a scalar");
@@ -322,9 +332,10 @@ void op_top_k(Build *b) {
   const int64_t k = read_k(b, axis, extent, &total);
   if (k < 0 || k > extent) bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);
   const bool largest = attr_int(b, "largest"), keys = dt_bytes((DType)x->dt) <= KEY_BYTES;
-  const bool few = keys && k && k <= MOST_PICKS && k <= extent / FEW && extent < INT32_MAX;
+  const bool open = axis_is_open(b, extent); /* then the form must not depend on the extent */
+  const bool few = keys && k && k <= MOST_PICKS && (open ? k < extent : k <= extent / FEW) && extent < INT32_MAX;
   /* the body of a loop stores no values of its own, which the stages of a network need */
-  const bool counted = !k || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop || !dims_elems(x->dims, x->rank);
+  const bool counted = !k || open || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop || !dims_elems(x->dims, x->rank);
   b->out[1] = (few ? places_picked : counted ? places_counted : places_sorted)(b, b->in[0], axis, k, largest);
   b->out[0] = g_gather(b->ir, b->in[0], b->out[1], axis);
   if (total) keep_first(b, axis, k, extent, total);
