@@ -349,9 +349,13 @@ static bool same_constant(IR *a, Ref r, IR *b, Ref s) {
   return computed_alike(a, r, b, s) || (interp_const(a, r, &x) && interp_const(b, s, &y) && same_tensor(&x, &y));
 }
 
-/* 0: the graphs compute the same; else the node of g at which they differ first on the way from the outputs */
+enum { VISITS = 8 }; /* at most so many comparisons for each node */
+
+/* 0: the graphs compute the same; else the node of g at which they differ first on the way from the outputs. A node of g may have
+ * several peers, because constants of other forms may have the same elements. */
 static Ref difference(Graph *g, Graph *h) {
-  RefMap peer = { 0 }; /* node of g to the node of h that computes the same, if their sources do */
+  RefMap peer = { 0 }; /* node of h to the node of g that computes the same, if their sources do */
+  uint64_t left = VISITS * ((uint64_t)g->ir->n + h->ir->n);
   Refs todo = { 0 };
   Ref wrong = g->outputs.n == h->outputs.n ? 0 : 1;
   for (size_t i = 0; i < g->outputs.n && !wrong; i++) {
@@ -361,10 +365,10 @@ static Ref difference(Graph *g, Graph *h) {
   while (todo.n && !wrong) {
     const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
-    if (refmap_get(&peer, r) == s) continue;
+    if (refmap_get(&peer, s) == r) continue;
     const bool constant = !x->varies && !y->varies;
-    if (constant ? !same_constant(g->ir, r, h->ir, s) : refmap_get(&peer, r) || !same_op(g->ir, x, h->ir, y)) wrong = r;
-    refmap_set(&peer, r, s);
+    if (constant ? !same_constant(g->ir, r, h->ir, s) : !left-- || !same_op(g->ir, x, h->ir, y)) wrong = r;
+    refmap_set(&peer, s, r);
     for (int k = 0; k < x->nsrc && !constant && !wrong; k++) {
       VEC_PUSH(&todo, x->src[k]);
       VEC_PUSH(&todo, y->src[k]);
