@@ -106,7 +106,26 @@ static const Symbol *symbol_of(const IR *ir, const Needed *n) {
   return &ir->symbols.p[ir->extents.p[n->is[n->n - 1].of].symbol];
 }
 
-/* Source k of a node. If another user needs more of the source, it is larger, and the node takes the entries that it needs. */
+/* "batch=4, seq=100" */
+static const char *run_text(Ctx *c, const Symbols *all, const int64_t *run) {
+  Sb s = { 0 };
+  for (int k = 0; k < all->n; k++) sb_printf(&s, "%s%s=%lld", k ? ", " : "", all->p[k].name, (long long)run[k]);
+  return sb_keep(&s, &c->model);
+}
+
+_Noreturn static void differs(Ctx *c, Pos at, const Symbols *s, const int64_t *run) {
+  RunSizes most = { 0 };
+  int k = 0;
+  greatest_sizes(s, most);
+  while (k + 1 < s->n && run[k] == most[k]) k++;
+  fail_at(c, EX_BADMODEL, at,
+          "--dim %s: the node depends on the size in a way that one bundle cannot serve; a run of %s is no part of that of %s; "
+          "give one number",
+          s->p[k].name, run_text(c, s, run), run_text(c, s, most));
+}
+
+/* Source k of a node. If another user needs more of the source, it is larger, and the node takes the entries that it needs. The
+ * positions in joined axes, of which an inner one ends early, are other numbers than those of a run. */
 static Ref cut_source(const Cut *w, Ref r, int k) {
   IR *ir = w->to;
   const Ref source = node(w->from, r)->src[k], now = w->now[source];
@@ -116,8 +135,9 @@ static Ref cut_source(const Cut *w, Ref r, int k) {
   int64_t dims[MAX_RANK];
   Need mask;
   Split s;
-  if (n.n <= 0 || needed_same(&n, had) || graph_size_mask(w->from, source, &mask)) return now;
+  if (n.n <= 0 || (needed_same(&n, had) && y->op != OP_IOTA) || graph_size_mask(w->from, source, &mask)) return now;
   need_dims(w->from, y, &n, w->run, dims);
+  if (y->op == OP_IOTA && !of_whole_axes(y, &n)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
   if (y->op == OP_IOTA) return g_iota(ir, (DType)y->dt, dims[0]);
   if (of_whole_axes(y, &n) && of_whole_axes(y, had))
     return ends_inside(node(ir, now), dims) ? g_shrink(ir, now, none, NULL, dims) : now;
@@ -137,24 +157,6 @@ static const Placed *placed_at(const Cut *w, Ref r) {
   for (size_t i = 0; i < w->placed->n && !found; i++)
     if (w->placed->p[i].now == r) found = &w->placed->p[i];
   return found;
-}
-
-/* "batch=4, seq=100" */
-static const char *run_text(Ctx *c, const Symbols *all, const int64_t *run) {
-  Sb s = { 0 };
-  for (int k = 0; k < all->n; k++) sb_printf(&s, "%s%s=%lld", k ? ", " : "", all->p[k].name, (long long)run[k]);
-  return sb_keep(&s, &c->model);
-}
-
-_Noreturn static void differs(Ctx *c, Pos at, const Symbols *s, const int64_t *run) {
-  RunSizes most = { 0 };
-  int k = 0;
-  greatest_sizes(s, most);
-  while (k + 1 < s->n && run[k] == most[k]) k++;
-  fail_at(c, EX_BADMODEL, at,
-          "--dim %s: the node depends on the size in a way that one bundle cannot serve; a run of %s is no part of that of %s; "
-          "give one number",
-          s->p[k].name, run_text(c, s, run), run_text(c, s, most));
 }
 
 static bool same_shape(const Node *x, const int64_t *dims, int but) {
