@@ -48,6 +48,13 @@ static Ref sized_reduction(const Sizing *z, Ref r, Ref *src) {
   return g_reduce(z->ir, reduce_op(x), mask_axes(z, operand(x), src[0], reduce_axes(x), identity), reduce_axes(x));
 }
 
+/* Updates that a run does not have get an index that is ignored. */
+static Ref sized_scatter(const Sizing *z, Ref r, Ref *src) {
+  const Node *x = node(z->ir, r);
+  src[1] = mask_axes(z, scatter_index(x), src[1], 1u << scatter_axis(x), -1);
+  return node_with_src(z->ir, r, src);
+}
+
 /* A multiple of the sizes of several symbols; 0: the samples are none */
 static Ref product_of_sizes(const Sizing *z, const Samples *s, uint32_t symbols) {
   IR *ir = z->ir;
@@ -212,6 +219,7 @@ static Ref sized_node(Sizing *z, Ref r, Ref *src) {
   const Node *x = node(z->ir, r);
   switch ((Op)x->op) {
   case OP_REDUCE: return sized_reduction(z, r, src);
+  case OP_SCATTER: return sized_scatter(z, r, src);
   case OP_PAD: return sized_pad(z, r, src);
   case OP_SHRINK: return sized_shrink(z, r, src);
   case OP_CAT: return sized_cat(z, r, src);

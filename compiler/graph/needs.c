@@ -176,7 +176,7 @@ static int source_axis(const Node *x, const Node *y, int k, int axis) {
   case OP_PAD: same = !k; break;
   case OP_CAT: same = axis != cat_axis(x); break;
   case OP_GATHER: same = k || axis != gather_axis(x); break;
-  case OP_SCATTER: same = axis != scatter_axis(x); break;
+  case OP_SCATTER: same = !k || axis != scatter_axis(x); break;
   case OP_WALK: same = !k && !axis; break;
   case OP_SLICE: at = axis < slice_axis(x) ? axis : axis + 1; break;
   case OP_YIELD:
@@ -305,12 +305,20 @@ static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, 
   if (inside) needed_add(ir, of, along(y, axis, all_of_run));
 }
 
+/* The mask gives a scatter indices that it ignores, for the updates that a run does not have. */
+static bool masks_index(const IR *ir, const Node *scatter, const Need *mask) {
+  int64_t other, within;
+  return node_is_const(ir, where_no(node(ir, scatter_index(scatter))), &other) && other < 0 &&
+         need_axis(node(ir, scatter_index(scatter)), mask, &within) == scatter_axis(scatter);
+}
+
 /* Adds the conditions of the size masks that a reduction takes its terms from, or of the mask that hides a value. */
 static void add_masks(IR *ir, Ref r, int k, Needed *to) {
   const Node *x = node(ir, r);
   int64_t other;
   Need mask;
   if (x->op == OP_WHERE && k == 1 && ir->symbols.n && graph_first_entries(ir, where_cond(x), &mask)) needed_only(ir, to, mask);
+  if (x->op == OP_SCATTER && k && graph_size_mask(ir, scatter_index(x), &mask) && masks_index(ir, x, &mask)) needed_only(ir, to, mask);
   if (x->op != OP_REDUCE) return;
   for (Ref s = operand(x); graph_size_mask(ir, s, &mask); s = where_yes(node(ir, s))) {
     if (!node_is_const(ir, where_no(node(ir, s)), &other) || other != reduce_identity(reduce_op(x), (DType)x->dt)) return;
