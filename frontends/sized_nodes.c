@@ -201,6 +201,17 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   return value;
 }
 
+/* An index from data is known to be inside the greatest extent only, unless it is clamped. In a run it is inside, too: there the
+ * clamp vanishes, or the proof fails. */
+static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  const int extent = extent_along(z, gather_data(x), (int)gather_axis(x));
+  const Node *index = node(ir, view_base(ir, gather_index(x)));
+  if (extent >= 0 && index->varies && index->op != OP_MIN) src[1] = g_binary(ir, OP_MIN, src[1], size_plus(ir, extent, -1));
+  return node_with_src(ir, r, src);
+}
+
 /* The next value of a place, kept from iteration n on if a run has n of them */
 static Ref sized_yield(Sizing *z, Ref r, Ref *src) {
   IR *ir = z->ir;
@@ -220,6 +231,7 @@ static Ref sized_node(Sizing *z, Ref r, Ref *src) {
   switch ((Op)x->op) {
   case OP_REDUCE: return sized_reduction(z, r, src);
   case OP_SCATTER: return sized_scatter(z, r, src);
+  case OP_GATHER: return sized_gather(z, r, src);
   case OP_PAD: return sized_pad(z, r, src);
   case OP_SHRINK: return sized_shrink(z, r, src);
   case OP_CAT: return sized_cat(z, r, src);
