@@ -120,6 +120,29 @@ static bool fit_sum(const Sizing *z, const Samples *s, int *extent, int64_t *tim
   return false;
 }
 
+/* Finds an extent that differs from the samples by a constant once a constant is added and the sum is rounded up to a multiple. */
+static bool fit_rounded(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+  enum { MULTIPLE_MOST = 8 };
+  IR *ir = z->ir;
+  const size_t n = ir->extents.n;
+  for (int64_t m = 2; m <= MULTIPLE_MOST; m++)
+    for (size_t e = 0; e < n * (size_t)m; e++) {
+      const int of = (int)(e / (size_t)m);
+      const int64_t more = (int64_t)(e % (size_t)m) + m - 1;
+      if (extent_is_product(&ir->extents.p[of]) || extent_is_constant(ir, of)) continue;
+      const int64_t most = (greatest_extent(ir, of) + more) / m;
+      bool all = true;
+      for (int p = 0; p < z->n && all; p++)
+        all = !(s->known >> p & 1) || s->most - s->at[p] == (most - (extent_at_probe(z, of, p) + more) / m) * m;
+      if (!all) continue;
+      *extent = extent_make(ir, (Extent){ .of = of, .times = 1, .plus = more, .over = m, .most = most });
+      *times = m;
+      *plus = s->most - most * m;
+      return true;
+    }
+  return false;
+}
+
 bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
   for (int shifted = 0; shifted < 2; shifted++)
     for (size_t e = 0; e < z->ir->extents.n; e++) {
@@ -138,7 +161,7 @@ bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times,
       }
       if (*times && samples_are(z, s, (int)e, *times, *plus)) return true;
     }
-  if (fit_sum(z, s, extent, times, plus)) return true;
+  if (fit_sum(z, s, extent, times, plus) || fit_rounded(z, s, extent, times, plus)) return true;
   *extent = fit_quotient(z, s);
   *times = 1;
   *plus = 0;
@@ -223,13 +246,47 @@ static int extent_of_parts(const Sizing *z, Ref r) {
   return sum >= 0 && samples_are(z, &s, sum, 1, 0) ? sum : -1;
 }
 
-/* Finds extents that do not follow from those of sources: of gathers and concatenations. Returns whether there is one more. */
+Samples samples_of_pad(const Sizing *z, Ref r, int axis, bool front) {
+  const Node *x = node(z->ir, r);
+  Samples s = { .most = front ? pad_lo(x, axis) : pad_hi(x, axis) };
+  for (int p = 0; p < z->n; p++) {
+    if (!z->peer[r][p]) continue;
+    s.at[p] = front ? pad_lo(z->peer[r][p], axis) : pad_hi(z->peer[r][p], axis);
+    s.known |= 1u << p;
+  }
+  return s;
+}
+
+bool pad_varies(const Sizing *z, Ref r, int axis) {
+  const Samples front = samples_of_pad(z, r, axis, true), back = samples_of_pad(z, r, axis, false);
+  return samples_vary(z, &front) || samples_vary(z, &back);
+}
+
+/* Finds the extents of paddings whose width depends on a size. Returns whether there is one more. */
+static bool find_padded(const Sizing *z, Ref r) {
+  IR *ir = z->ir;
+  bool more = false;
+  for (int a = 0; a < node(ir, r)->rank; a++) {
+    bool known = !pad_varies(z, r, a);
+    for (size_t i = 0; i < ir->opened.n && !known; i++) known = ir->opened.p[i].value == r && ir->opened.p[i].axis == a;
+    const Samples s = samples_of_axis(z, r, a);
+    const int extent = known ? -1 : extent_of_samples(z, &s);
+    if (extent < 0) continue;
+    VEC_PUSH(&ir->opened, ((OpenAxis){ r, a, extent }));
+    more = true;
+  }
+  return more;
+}
+
+/* Finds extents that do not follow from those of sources: of gathers, concatenations and paddings. Returns whether there is one
+ * more. */
 static bool find_opened(const Sizing *z, const Refs *order) {
   IR *ir = z->ir;
   bool more = false;
   for (size_t i = 0; i < order->n; i++) {
     const Ref r = order->p[i];
     const Node *x = node(ir, r);
+    if (x->op == OP_PAD) more |= find_padded(z, r);
     const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : x->op == OP_CAT ? (int)cat_axis(x) : -1;
     if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) continue;
     int extent = extent_along(z, r, axis);

@@ -10,6 +10,19 @@
 #include <math.h>
 #include <string.h>
 
+/* The positions first + i * step, i = 0 .. n - 1, along an axis */
+static Ref positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank) {
+  int64_t dims[MAX_RANK];
+  for (int a = 0; a < rank; a++) dims[a] = a == axis ? n : 1;
+  const Ref steps = g_binary(ir, OP_MUL, g_iota(ir, DT_I64, n), c_int(ir, DT_I64, step));
+  return g_reshape(ir, g_binary(ir, OP_ADD, steps, first), rank, dims);
+}
+
+static Ref size_plus(IR *ir, int extent, int64_t plus) {
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  return plus ? g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus)) : size;
+}
+
 static Ref mask_axes(const Sizing *z, Ref r, Ref value, uint32_t axes, int64_t fill) {
   for (int a = 0; a < node(z->ir, r)->rank; a++) {
     const int extent = axes >> a & 1 ? extent_along(z, r, a) : -1;
@@ -32,7 +45,59 @@ static Ref padded_source(const Sizing *z, Ref pad, Ref value) {
   return node_is_const(z->ir, pad_fill(x), &fill) ? mask_axes(z, pad_data(x), value, padded_axes(x), fill) : value;
 }
 
-static Ref sized_pad(const Sizing *z, Ref r, Ref *src) {
+/* How many elements of a padding are in front, if half of its width and a constant are (Placed.front); PAD_MOST + 1: another number */
+static int front_of_pad(const Sizing *z, Ref r, int axis) {
+  const Samples front = samples_of_pad(z, r, axis, true), back = samples_of_pad(z, r, axis, false);
+  if (!samples_vary(z, &front)) return PAD_FIXED;
+  int k = -PAD_MOST;
+  for (bool all = false; k <= PAD_MOST; k++) {
+    all = front.most == (front.most + back.most + k) / 2;
+    for (int p = 0; p < z->n && all; p++) all = !(front.known >> p & 1) || front.at[p] == (front.at[p] + back.at[p] + k) / 2;
+    if (all) break;
+  }
+  return k;
+}
+
+/* A padding along an axis that has half of its width and a constant in front. all, of: the extents with and without it */
+static Ref centred(IR *ir, Ref value, int axis, int64_t most, int all, int of, int front, int64_t fill) {
+  const int rank = node(ir, value)->rank;
+  const Ref none = c_int(ir, DT_I64, 0), size = size_plus(ir, of, 0);
+  const Ref width = g_binary(ir, OP_ADD, size_plus(ir, all, front), g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)));
+  const Ref back = g_binary(ir, OP_MUL, g_binary(ir, OP_FLDIV, width, c_int(ir, DT_I64, 2)), c_int(ir, DT_I64, -1));
+  const Ref place = positions(ir, back, 1, most, axis, rank); /* in the source; negative in front of it */
+  const Ref there = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, none, place), g_binary(ir, OP_CMPLT, place, size));
+  const Ref inside = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, place, none), size_plus(ir, of, -1));
+  return g_where(ir, there, g_gather(ir, value, inside, axis), c_bits(ir, (DType)node(ir, value)->dt, fill));
+}
+
+/* A padding whose width depends on a size, such as SAME_UPPER with a stride. 0: it has no form for all sizes */
+static Ref varying_pad(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  Placed p = { .was = x, .src = src };
+  int64_t lo[MAX_RANK], hi[MAX_RANK], fill;
+  Ref value = src[0];
+  if (!node_is_const(ir, pad_fill(x), &fill)) return 0;
+  for (int a = 0; a < x->rank; a++) {
+    const int front = front_of_pad(z, r, a), all = extent_along(z, r, a), of = extent_along(z, pad_data(x), a);
+    if (pad_varies(z, r, a) && (front > PAD_MOST || all < 0 || of < 0)) return 0;
+    p.front[a] = (signed char)front;
+    lo[a] = pad_lo(x, a), hi[a] = pad_hi(x, a);
+    if (of >= 0 && hi[a] && front == PAD_FIXED) value = graph_masked(ir, value, a, of, fill);
+    if (front == PAD_FIXED) continue;
+    value = centred(ir, value, a, x->dims[a], all, of, front, fill);
+    lo[a] = hi[a] = 0;
+  }
+  p.now = g_pad(ir, value, lo, hi, src[1]);
+  VEC_PUSH(&z->placed, p);
+  return p.now;
+}
+
+static Ref sized_pad(Sizing *z, Ref r, Ref *src) {
+  bool varies = false;
+  for (int a = 0; a < node(z->ir, r)->rank; a++) varies |= pad_varies(z, r, a);
+  const Ref placed = varies ? varying_pad(z, r, src) : 0;
+  if (placed) return placed;
   const Ref first = z->pad[pad_data(node(z->ir, r))];
   int64_t fill, other;
   const bool same = first && node_is_const(z->ir, pad_fill(node(z->ir, r)), &fill) &&
@@ -111,19 +176,6 @@ static Ref sized_constant(const Sizing *z, Ref user, int k) {
     return inverse ? g_unary(ir, OP_RECIP, value) : value;
   }
   return r;
-}
-
-/* The positions first + i * step, i = 0 .. n - 1, along an axis */
-static Ref positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank) {
-  int64_t dims[MAX_RANK];
-  for (int a = 0; a < rank; a++) dims[a] = a == axis ? n : 1;
-  const Ref steps = g_binary(ir, OP_MUL, g_iota(ir, DT_I64, n), c_int(ir, DT_I64, step));
-  return g_reshape(ir, g_binary(ir, OP_ADD, steps, first), rank, dims);
-}
-
-static Ref size_plus(IR *ir, int extent, int64_t plus) {
-  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
-  return plus ? g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus)) : size;
 }
 
 /* A part of an axis that begins at a place which depends on the size, such as the last entry: a gather by positions */

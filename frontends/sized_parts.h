@@ -47,6 +47,8 @@ bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times,
 int extent_of_samples(const Sizing *z, const Samples *s);   /* the row of IR.extents that the samples are; -1: there is none */
 int sum_of_extents(const Sizing *z, int a, int b);          /* the row of their sum; -1: no formula is known */
 Samples samples_of_axis(const Sizing *z, Ref r, int axis);
+Samples samples_of_pad(const Sizing *z, Ref r, int axis, bool front); /* the width of the padding on one side */
+bool pad_varies(const Sizing *z, Ref r, int axis);          /* whether this width depends on a size */
 int extent_along(const Sizing *z, Ref r, int axis);         /* the extent of a value in a run; -1: it is constant, or not known */
 static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop * 4096 + place); }
 void find_extents(Sizing *z); /* finds open axes and the iterations of loops: Sizing.open, IR.opened, IR.loop_extent */

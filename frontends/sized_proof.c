@@ -216,9 +216,15 @@ static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
   }
   for (int a = 0; a < x->rank && x->op == OP_SHRINK; a++)
     if (p->begin[a] >= 0) arg[a] = extent_in_run(w->from, p->begin[a], w->run);
+  for (int a = 0; a < x->rank && x->op == OP_PAD; a++) {
+    const int64_t width = dims[a] - node(ir, src[0])->dims[a];
+    if (p->front[a] != PAD_FIXED) arg[a] = (width + p->front[a]) / 2;
+    arg[x->rank + a] = width - arg[a];
+  }
   Node now = *x;
   now.arg = arg;
   if (!shape_follows(ir, &now, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
+  if (x->op == OP_PAD) return g_pad(ir, src[0], arg, arg + x->rank, src[1]);
   return x->op == OP_SHRINK ? g_shrink(ir, src[0], arg, arg + x->rank, dims)
                             : node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg, x->rank, dims);
 }
