@@ -533,7 +533,7 @@ static Ref counted_ones(Build *b, const Window *w, bool with_pad) {
     dims[2 + i] = w->in[i] + (with_pad ? w->lo[i] + w->hi[i] : 0);
     if (with_pad) at.lo[i] = at.hi[i] = 0;
   }
-  const Ref zero = c_int(ir, acc_type(in_dt(b, 0)), 0), ones = g_expand(ir, num(b, zero, 1), w->n + 2, dims);
+  const Ref zero = c_int(ir, acc_type(in_dt(b, 0)), 0), ones = g_stored(ir, g_expand(ir, num(b, zero, 1), w->n + 2, dims));
   return without_axes(ir, g_reduce(ir, OP_ADD, padded_windows(b, &at, ones, zero), tap_axes(w)), tap_axes(w));
 }
 
