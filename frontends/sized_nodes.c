@@ -88,9 +88,11 @@ static Ref varying_pad(Sizing *z, Ref r, Ref *src) {
     value = centred(ir, value, a, x->dims[a], all, of, front, fill);
     lo[a] = hi[a] = 0;
   }
-  p.now = g_pad(ir, value, lo, hi, src[1]);
+  p.now = value = g_pad(ir, value, lo, hi, src[1]);
   VEC_PUSH(&z->placed, p);
-  return p.now;
+  for (int a = 0; a < x->rank; a++) /* later passes learn the extents from masks */
+    if (pad_varies(z, r, a)) value = graph_masked(ir, value, a, extent_along(z, r, a), fill);
+  return value;
 }
 
 static Ref sized_pad(Sizing *z, Ref r, Ref *src) {
