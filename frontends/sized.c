@@ -73,9 +73,12 @@ typedef struct Trial { /* the model at some sizes, in a context of its own */
   SortedAxes sorted;
 } Trial;
 
-/* Loops take slices of what they read by the iteration's number. */
+/* Loops take slices of what they read by the iteration's number. A part of a part is one part, because one of both may be all at
+ * some size. */
 static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int64_t *run) {
-  static const Rule slices[] = { { OP_GATHER, "slice of an iteration", rule_slice_of_iteration }, { OP_NONE, NULL, NULL } };
+  static const Rule rules[] = { { OP_SHRINK, "part of a part", rule_part_of_part },
+                                { OP_GATHER, "slice of an iteration", rule_slice_of_iteration },
+                                { OP_NONE, NULL, NULL } };
   LoadOptions at = *o;
   DimValue *dims = arena_dup(&c->model, o->dims, (size_t)o->ndims * sizeof *dims);
   for (int k = 0; k < o->nranges; k++) dims[o->ranges[k].dim].value = run[k];
@@ -88,7 +91,7 @@ static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int6
   ir_select(g->ir, roots.p, roots.n, NULL); /* a range of sizes has no branches */
   for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = roots.p[i];
   VEC_FREE(&roots);
-  if (g->ir->loops) ir_rewrite_graph(g, slices, NULL);
+  ir_rewrite_graph(g, rules, NULL);
   return g;
 }
 
