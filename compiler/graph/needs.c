@@ -204,9 +204,9 @@ static int entries_of_source(IR *ir, const Node *x, const Node *y, int k, int ax
   Extent e = { .of = count, .times = 1, .over = 1 };
   switch ((Op)x->op) {
   case OP_SHRINK:
-    if (shrink_step(x, axis) <= 0) return -1;
     e.times = shrink_step(x, axis);
     e.plus = shrink_begin(x, axis) - e.times + 1;
+    if (e.times <= 0) e.times = 0, e.plus = shrink_begin(x, axis) + 1; /* the first entry of the result is the last of the source */
     break;
   case OP_PAD:
     if (k) return -1;
