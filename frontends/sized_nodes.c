@@ -142,6 +142,25 @@ static Ref product_of_sizes(const Sizing *z, const Samples *s, uint32_t symbols)
   return product;
 }
 
+/* The sum or difference of two extents of one symbol, and a constant; 0: the samples are none */
+static Ref two_sizes(const Sizing *z, const Samples *s) {
+  IR *ir = z->ir;
+  const int n = (int)ir->extents.n;
+  for (int i = 0; i < 2 * n * n; i++) {
+    const int a = i / 2 / n, b = i / 2 % n, sign = i % 2 ? -1 : 1;
+    const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
+    if (extent_is_product(x) || extent_is_product(y) || x->symbol != y->symbol) continue;
+    const int64_t plus = s->most - greatest_extent(ir, a) - sign * greatest_extent(ir, b);
+    bool all = true;
+    for (int p = 0; p < z->n && all; p++)
+      all = !(s->known >> p & 1) || s->at[p] == extent_at_probe(z, a, p) + sign * extent_at_probe(z, b, p) + plus;
+    if (!all) continue;
+    const Ref other = g_binary(ir, OP_MUL, size_plus(ir, b, 0), c_int(ir, DT_I64, sign));
+    return g_binary(ir, OP_ADD, size_plus(ir, a, plus), other);
+  }
+  return 0;
+}
+
 /* Source k of a user, a number of entries or its inverse, such as the divisor of a mean. The proof tries all sizes. */
 static Ref sized_constant(const Sizing *z, Ref user, int k) {
   IR *ir = z->ir;
@@ -170,10 +189,14 @@ static Ref sized_constant(const Sizing *z, Ref user, int k) {
       const Ref of_type = g_cast(ir, product, d);
       return inverse ? g_unary(ir, OP_RECIP, of_type) : of_type;
     }
-    if (!fit_samples(z, &s, &extent, &times, &plus)) continue;
-    Ref size = size_value(ir, size_number(ir, size_all(times > 0 ? times : 1, extent)));
-    if (times < 0) size = g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, times));
-    if (plus) size = g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus));
+    Ref size = 0;
+    if (fit_samples(z, &s, &extent, &times, &plus)) {
+      size = size_value(ir, size_number(ir, size_all(times > 0 ? times : 1, extent)));
+      if (times < 0) size = g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, times));
+      if (plus) size = g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus));
+    } else if (!(size = two_sizes(z, &s))) {
+      continue;
+    }
     const Ref value = g_cast(ir, size, d);
     return inverse ? g_unary(ir, OP_RECIP, value) : value;
   }
