@@ -10,19 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The positions first + i * step, i = 0 .. n - 1, along an axis */
-static Ref positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank) {
-  int64_t dims[MAX_RANK];
-  for (int a = 0; a < rank; a++) dims[a] = a == axis ? n : 1;
-  const Ref steps = g_binary(ir, OP_MUL, g_iota(ir, DT_I64, n), c_int(ir, DT_I64, step));
-  return g_reshape(ir, g_binary(ir, OP_ADD, steps, first), rank, dims);
-}
-
-static Ref size_plus(IR *ir, int extent, int64_t plus) {
-  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
-  return plus ? g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus)) : size;
-}
-
 static Ref mask_axes(const Sizing *z, Ref r, Ref value, uint32_t axes, int64_t fill) {
   for (int a = 0; a < node(z->ir, r)->rank; a++) {
     const int extent = axes >> a & 1 ? extent_along(z, r, a) : -1;
@@ -61,12 +48,12 @@ static int front_of_pad(const Sizing *z, Ref r, int axis) {
 /* A padding along an axis that has half of its width and a constant in front. all, of: the extents with and without it */
 static Ref centred(IR *ir, Ref value, int axis, int64_t most, int all, int of, int front, int64_t fill) {
   const int rank = node(ir, value)->rank;
-  const Ref none = c_int(ir, DT_I64, 0), size = size_plus(ir, of, 0);
-  const Ref width = g_binary(ir, OP_ADD, size_plus(ir, all, front), g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)));
+  const Ref none = c_int(ir, DT_I64, 0), size = graph_size_plus(ir, of, 0);
+  const Ref width = g_binary(ir, OP_ADD, graph_size_plus(ir, all, front), g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)));
   const Ref back = g_binary(ir, OP_MUL, g_binary(ir, OP_FLDIV, width, c_int(ir, DT_I64, 2)), c_int(ir, DT_I64, -1));
-  const Ref place = positions(ir, back, 1, most, axis, rank); /* in the source; negative in front of it */
+  const Ref place = graph_positions(ir, back, 1, most, axis, rank); /* in the source; negative in front of it */
   const Ref there = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, none, place), g_binary(ir, OP_CMPLT, place, size));
-  const Ref inside = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, place, none), size_plus(ir, of, -1));
+  const Ref inside = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, place, none), graph_size_plus(ir, of, -1));
   return g_where(ir, there, g_gather(ir, value, inside, axis), c_bits(ir, (DType)node(ir, value)->dt, fill));
 }
 
@@ -155,8 +142,8 @@ static Ref two_sizes(const Sizing *z, const Samples *s) {
     for (int p = 0; p < z->n && all; p++)
       all = !(s->known >> p & 1) || s->at[p] == extent_at_probe(z, a, p) + sign * extent_at_probe(z, b, p) + plus;
     if (!all) continue;
-    const Ref other = g_binary(ir, OP_MUL, size_plus(ir, b, 0), c_int(ir, DT_I64, sign));
-    return g_binary(ir, OP_ADD, size_plus(ir, a, plus), other);
+    const Ref other = g_binary(ir, OP_MUL, graph_size_plus(ir, b, 0), c_int(ir, DT_I64, sign));
+    return g_binary(ir, OP_ADD, graph_size_plus(ir, a, plus), other);
   }
   return 0;
 }
@@ -219,33 +206,13 @@ static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
     p.begin[a] = extent_of_samples(z, &s);
     if (p.begin[a] < 0) continue;
     begin[a] = 0, step[a] = 1;
-    value = g_gather(ir, value, positions(ir, size_plus(ir, p.begin[a], 0), shrink_step(x, a), dims[a], a, x->rank), a);
+    value = g_gather(ir, value, graph_positions(ir, graph_size_plus(ir, p.begin[a], 0), shrink_step(x, a), dims[a], a, x->rank), a);
     any = true;
   }
   if (!any) return node_with_src(ir, r, src);
   p.now = g_shrink(ir, value, begin, step, dims);
   VEC_PUSH(&z->placed, p);
   return p.now;
-}
-
-/* Joins b behind the entries of a that a run has: positions below the extent are from a, and the others from b. Both have their
- * greatest extents. of: the extent of b; -1: it is constant */
-static Ref joined(IR *ir, Ref a, Ref b, int axis, int extent, int of) {
-  const Node *x = node(ir, a), *y = node(ir, b);
-  const int rank = x->rank;
-  const int64_t m = x->dims[axis], all = m + y->dims[axis];
-  int64_t none[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, dims[MAX_RANK];
-  for (int k = 0; k < rank; k++) dims[k] = k == axis ? all : 1;
-  hi[axis] = y->dims[axis];
-  const Ref before = g_pad(ir, a, none, hi, c_int(ir, (DType)x->dt, 0));
-  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
-  Ref place = positions(ir, g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)), 1, all, axis, rank);
-  if (of >= 0) { /* no entry of b behind those of the run is read */
-    place = g_binary(ir, OP_MAX, place, c_int(ir, DT_I64, 0));
-    place = g_binary(ir, OP_MIN, place, size_plus(ir, of, -1));
-  }
-  const Ref below = g_reshape(ir, g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, all), size), rank, dims);
-  return g_where(ir, below, before, g_gather(ir, b, place, axis));
 }
 
 /* A concatenation behind entries whose number depends on the size */
@@ -263,7 +230,7 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
     any |= extent >= 0;
     if (!value) value = src[k];
     else if (extent < 0) value = g_cat(ir, 2, (Ref[]){ value, src[k] }, axis);
-    else value = joined(ir, value, src[k], axis, extent, of);
+    else value = graph_joined(ir, value, src[k], axis, extent, of);
     if (extent >= 0 && of >= 0) {
       extent = sum_of_extents(z, extent, of);
       if (extent < 0) return node_with_src(ir, r, src);
@@ -285,7 +252,7 @@ static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
   const Node *x = node(ir, r);
   const int extent = extent_along(z, gather_data(x), (int)gather_axis(x));
   const Node *index = node(ir, view_base(ir, gather_index(x)));
-  if (extent >= 0 && index->varies && index->op != OP_MIN) src[1] = g_binary(ir, OP_MIN, src[1], size_plus(ir, extent, -1));
+  if (extent >= 0 && index->varies && index->op != OP_MIN) src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
   return node_with_src(ir, r, src);
 }
 

@@ -45,6 +45,12 @@ bool graph_size_mask(const IR *ir, Ref r, Need *is);
 /* A size mask of x along an axis. extent: row of IR.extents, the number of entries that keep their values; fill: bits of the
  * constant */
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
+/* The positions first + i * step, i = 0 .. n - 1, along an axis of `rank` axes; the value of an extent plus a constant */
+Ref graph_positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank);
+Ref graph_size_plus(IR *ir, int extent, int64_t plus);
+/* Joins b behind the entries of a that a run has: positions below the extent are from a, and the others from b. Both have their
+ * greatest extents. of: the extent of b; -1: it is constant */
+Ref graph_joined(IR *ir, Ref a, Ref b, int axis, int extent, int of);
 
 /* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. If the target is a device, it unrolls
  * all loops and turns all branches into selections. All branches also become selections if the graph has ranges of sizes, or if
@@ -55,6 +61,7 @@ bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values be
 /* Rewrites the graph by rules that are exact, except for power.c. merge: it also applies the rules of scale.c, which change
  * roundings */
 bool graph_simplify(Graph *g, bool merge);
+bool graph_is_same(IR *ir, Ref a, Ref b); /* simplify.c: node a becomes node b if it is simplified */
 /* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded to f16 or bf16, as the IR
  * defines. Otherwise values between ops stay unrounded. dev: a device, for whose matrix units factors of sums of products stay
  * rounded; NULL: a CPU */

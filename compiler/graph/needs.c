@@ -163,6 +163,36 @@ Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill) {
   return g_where(ir, g_reshape(ir, below, rank, dims), x, c_bits(ir, (DType)node(ir, x)->dt, fill));
 }
 
+Ref graph_positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank) {
+  int64_t dims[MAX_RANK];
+  for (int a = 0; a < rank; a++) dims[a] = a == axis ? n : 1;
+  const Ref steps = g_binary(ir, OP_MUL, g_iota(ir, DT_I64, n), c_int(ir, DT_I64, step));
+  return g_reshape(ir, g_binary(ir, OP_ADD, steps, first), rank, dims);
+}
+
+Ref graph_size_plus(IR *ir, int extent, int64_t plus) {
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  return plus ? g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus)) : size;
+}
+
+Ref graph_joined(IR *ir, Ref a, Ref b, int axis, int extent, int of) {
+  const Node *x = node(ir, a), *y = node(ir, b);
+  const int rank = x->rank;
+  const int64_t m = x->dims[axis], both = m + y->dims[axis];
+  int64_t none[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, dims[MAX_RANK];
+  for (int k = 0; k < rank; k++) dims[k] = k == axis ? both : 1;
+  hi[axis] = y->dims[axis];
+  const Ref before = g_pad(ir, a, none, hi, c_int(ir, (DType)x->dt, 0));
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  Ref place = graph_positions(ir, g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)), 1, both, axis, rank);
+  if (of >= 0) { /* no entry of b behind those of the run is read */
+    place = g_binary(ir, OP_MAX, place, c_int(ir, DT_I64, 0));
+    place = g_binary(ir, OP_MIN, place, graph_size_plus(ir, of, -1));
+  }
+  const Ref below = g_reshape(ir, g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, both), size), rank, dims);
+  return g_where(ir, below, before, g_gather(ir, b, place, axis));
+}
+
 /* ---- rules ---- */
 /* The axis of source k with the same entries as `axis` of x; -1: there is none */
 static int source_axis(const Node *x, const Node *y, int k, int axis) {
