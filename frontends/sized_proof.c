@@ -357,6 +357,18 @@ static bool same_constant(IR *a, Ref r, IR *b, Ref s) {
   return computed_alike(a, r, b, s) || (interp_const(a, r, &x) && interp_const(b, s, &y) && same_tensor(&x, &y));
 }
 
+/* What a selection by a constant gives: its source, if the condition is alike for all elements */
+static Ref selected(IR *ir, Ref r) {
+  for (const Node *x = node(ir, r); x->op == OP_WHERE && !node(ir, where_cond(x))->varies; x = node(ir, r)) {
+    Tensor t;
+    if (!interp_const(ir, where_cond(x), &t) || !t.elems) return r;
+    for (int64_t i = 1; i < t.elems; i++)
+      if (tensor_bits(&t, i) != tensor_bits(&t, 0)) return r;
+    r = tensor_bits(&t, 0) ? where_yes(x) : where_no(x);
+  }
+  return r;
+}
+
 enum { VISITS = 8 }; /* at most so many comparisons for each node */
 
 /* 0: the graphs compute the same; else the node of g at which they differ first on the way from the outputs. A node of g may have
@@ -371,7 +383,8 @@ static Ref difference(Graph *g, Graph *h) {
     VEC_PUSH(&todo, h->outputs.p[i].ref);
   }
   while (todo.n && !wrong) {
-    const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
+    Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
+    if (node(g->ir, r)->op != node(h->ir, s)->op) r = selected(g->ir, r), s = selected(h->ir, s);
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
     if (refmap_get(&peer, s) == r) continue;
     const bool constant = !x->varies && !y->varies;
