@@ -180,12 +180,17 @@ static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
   z->n++;
 }
 
-/* Compares the greatest size of a symbol with the next smaller ones, and with the least one. Extents behind steps differ not at
- * all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared instead. */
+/* Compares the greatest size of a symbol with the next smaller ones, some in between, and the least one. Extents behind steps
+ * differ not at all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared instead. */
 static void probe_symbol(Ctx *c, Trial *t, int symbol) {
   const Symbol *s = &t->sizing.ir->symbols.p[symbol];
   if (s->high - s->step <= 1) probe(c, t, symbol, s->high + s->step);
-  for (int i = 1; i < PROBES - 1 && s->high - i * s->step > s->low; i++) probe(c, t, symbol, s->high - i * s->step);
+  int64_t last = s->high;
+  for (int i = 1; i < PROBES - 3 && last - s->step > s->low; i++) probe(c, t, symbol, last -= s->step);
+  for (int quarter = 3; quarter; quarter--) {
+    const int64_t between = s->low + (s->high - s->low) / s->step * quarter / 4 * s->step;
+    if (between < last && between > s->low) probe(c, t, symbol, last = between);
+  }
   probe(c, t, symbol, s->low);
 }
 

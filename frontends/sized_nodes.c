@@ -253,7 +253,9 @@ static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
   const int extent = extent_along(z, gather_data(x), (int)gather_axis(x));
   const Node *index = node(ir, view_base(ir, gather_index(x)));
   if (extent >= 0 && index->varies && index->op != OP_MIN) src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
-  return node_with_src(ir, r, src);
+  const Ref value = node_with_src(ir, r, src);
+  const int of = index->varies ? extent_along(z, r, (int)gather_axis(x)) : -1;
+  return of < 0 ? value : graph_masked(ir, value, (int)gather_axis(x), of, 0); /* later passes learn the extent from the mask */
 }
 
 /* The next value of a place, kept from iteration n on if a run has n of them */

@@ -8,7 +8,7 @@
 #include "sized.h"
 
 /* PROBES: other sizes of a symbol with which the greatest one is compared */
-enum { PROBES = 6, PROBES_MOST = SYMBOLS_MOST * PROBES };
+enum { PROBES = 8, PROBES_MOST = SYMBOLS_MOST * PROBES };
 typedef struct Probe { int symbol; int64_t size; } Probe; /* all other symbols have their greatest size */
 typedef const Node *Peers[PROBES_MOST];
 /* By source of a node: what a constant there is at a probe. NULL: the node has no constants there */

@@ -413,7 +413,10 @@ static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   const int of = x->op == OP_CAT ? entries_of_cat(g->ir, open, x) : -1;
   if (of >= 0) needed_add(g->ir, &out, along(x, (int)cat_axis(x), of));
   Need mask;
-  if (graph_size_mask(g->ir, r, &mask)) needed_add(g->ir, &out, mask);
+  if (graph_size_mask(g->ir, r, &mask)) { /* behind a padding whose width depends on the size, the mask tells the extent */
+    if (node(g->ir, where_yes(x))->op == OP_PAD) needed_only(g->ir, &out, mask);
+    else needed_add(g->ir, &out, mask);
+  }
   for (size_t i = 0; i < g->ir->opened.n; i++) {
     const OpenAxis *o = &g->ir->opened.p[i];
     if (o->value == r) needed_only(g->ir, &out, along(x, o->axis, o->extent));

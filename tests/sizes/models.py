@@ -239,6 +239,40 @@ def joined(c=3):
             "q = reshape p : [1,b*n,4]\ny = tanh q\n" + 'output y "y"\n')
 
 
+def stacked(heads=2, d=6):
+    """as the decoder above, with keys and values in one tensor, keys with their positions last in between"""
+    return (f'x = input f32[1,1,{heads * d}] "x"\npast = input f32[2,{heads},n,{d}] "past"\nt = reshape x : [{heads},1,{d}]\na = tanh t\nb = mul t, 0.5\n'
+            f"ps = shrink past begin=[0,0,0,0] step=[1,1,1,1] : [1,{heads},n,{d}]\npk = reshape ps : [{heads},n,{d}]\npt = permute pk perm=[0,2,1]\n"
+            f"at = permute a perm=[0,2,1]\nkt = cat pt, at axis=2\nk = permute kt perm=[0,2,1]\nvs = shrink past begin=[1,0,0,0] step=[1,1,1,1] : [1,{heads},n,{d}]\n"
+            f"pv = reshape vs : [{heads},n,{d}]\nv = cat pv, b axis=1\np = mul k, t\ns = reduce p op=add axes=[2]\nm = reduce s op=max axes=[1]\nc = sub s, m\n"
+            "e = exp c\nz = reduce e op=add axes=[1]\nw = div e, z\nu = mul w, v\no = reduce u op=add axes=[1]\noutput o \"o\"\n"
+            f'ks = reshape k : [1,{heads},n+1,{d}]\nvr = reshape v : [1,{heads},n+1,{d}]\npresent = cat ks, vr axis=0\noutput present "present"\n')
+
+
+def pads(c=2):
+    """ONNX: paddings whose width depends on the length n: of a convolution, of poolings, and by ceil_mode"""
+    f32, k = onnxfile.FLOAT, [c, c, 3]
+    nodes = [onnxfile.node("Conv", ["x", "k"], ["y"], kernel_shape=[3], strides=[2], auto_pad="SAME_UPPER"),
+             onnxfile.node("MaxPool", ["y"], ["z"], kernel_shape=[2], strides=[2], auto_pad="SAME_UPPER"),
+             onnxfile.node("AveragePool", ["y"], ["v"], kernel_shape=[3], strides=[2], auto_pad="SAME_LOWER"),
+             onnxfile.node("AveragePool", ["x"], ["u"], kernel_shape=[2], strides=[2], ceil_mode=1)]
+    return onnxfile.model("pads", nodes, [onnxfile.tensor("k", f32, k, numbers_of(k, 0))], [onnxfile.value("x", f32, ["b", c, "n"])],
+                          [onnxfile.value(name, f32, ["b", c, name]) for name in "yzvu"])
+
+
+def order():
+    """ONNX: all values in order, and the place of each in that order, as sequences of different lengths are packed"""
+    f32, i64 = onnxfile.FLOAT, 7
+    nodes = [onnxfile.node("Shape", ["x"], ["n"]), onnxfile.node("TopK", ["x", "n"], ["sorted", "from"], axis=0),
+             onnxfile.node("ReduceProd", ["n"], ["all"], keepdims=0), onnxfile.node("Range", ["zero", "all", "one"], ["places"]),
+             onnxfile.node("Mul", ["places", "zero"], ["none"]),
+             onnxfile.node("ScatterElements", ["none", "from", "places"], ["to"], axis=0), onnxfile.node("Tanh", ["sorted"], ["t"]),
+             onnxfile.node("Gather", ["t", "to"], ["again"])]
+    return onnxfile.model("order", nodes, [onnxfile.tensor(k, i64, [], struct.pack("<q", v)) for k, v in (("zero", 0), ("one", 1))],
+                          [onnxfile.value("x", f32, ["n"])],
+                          [onnxfile.value("sorted", f32, ["n"]), onnxfile.value("again", f32, ["n"])])
+
+
 def longer(heads=2, d=6):
     """attention of n new positions over b cached ones and themselves, with a mask of both, and the cache behind it"""
     text = f'x = input f32[n,{heads * d}] "x"\npast = input f32[{heads},b,{d}] "past"\nmask = input f32[1,b+n] "mask"\n'
