@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Small ONNX models with open dimensions, in the forms that exporters write: shapes are computed by Shape, Gather, Concat and
-Reshape, masks by Range, Trilu and Where. MODELS: each with ranges (low, high, step), and what the sizes are at least."""
+Reshape, masks by Range, Trilu and Where. MODELS: each with ranges (low, high, step)."""
 import math
 import pathlib
 import struct
@@ -162,25 +162,8 @@ def segmentation(c=4):
                     ("classes", w.op("ArgMax", y, axis=1, keepdims=0), INT64, ["batch", "height", "width"])])
 
 
-def detector(c=4, classes=3):
-    """boxes of a picture at two strides, the best of each class by NonMaxSuppression, for any batch"""
-    w = Writer()
-    x = w.conv("images", 3, c, strides=[2, 2], pads=[1, 1, 1, 1])
-    maps = []
-    for _ in range(2):
-        x = w.conv(x, c, c, strides=[2, 2], pads=[1, 1, 1, 1])
-        y = w.conv(x, c, 4 + classes, 1, act="Sigmoid")
-        maps.append(w.reshape(y, w.extent(y, 0), 4 + classes, -1))
-    y = w.op("Transpose", w.op("Concat", *maps, axis=2), perm=[0, 2, 1])
-    boxes = w.op("Slice", y, w.ints(0), w.ints(4), w.ints(2))
-    scores = w.op("Transpose", w.op("Slice", y, w.ints(4), w.ints(4 + classes), w.ints(2)), perm=[0, 2, 1])
-    kept = w.op("NonMaxSuppression", boxes, scores, w.ints(5), w.number(0.5), w.number(0.4), center_point_box=1)
-    return w.model([("images", FLOAT, ["batch", 3, 32, 32])],
-                   [("boxes", boxes, FLOAT, ["batch", "anchors", 4]), ("kept", kept, INT64, ["selected", 3])])
-
-
 def best_boxes(c=4, classes=3, kept=6):
-    """as above, of any height and width: the best entries of all classes, by TopK"""
+    """boxes of pictures of any height: the best entries of all classes, by TopK"""
     w = Writer()
     x = w.conv("images", 3, c, strides=[2, 2], pads=[1, 1, 1, 1])
     y = w.conv(x, c, 4 + classes, 1, act="Sigmoid")
@@ -189,7 +172,7 @@ def best_boxes(c=4, classes=3, kept=6):
     best = w.op("ReduceMax", w.op("Slice", y, w.ints(4), w.ints(4 + classes), w.ints(2)), axes=[2], keepdims=0)
     values, places = w.op("TopK", best, w.ints(kept), axis=1, outputs=2)
     at = w.op("Expand", w.op("Unsqueeze", places, w.ints(2)), w.op("Concat", w.extent(places, 0), w.ints(kept), w.ints(4), axis=0))
-    return w.model([("images", FLOAT, ["batch", 3, "height", "width"])],
+    return w.model([("images", FLOAT, ["batch", 3, "height", 16])],
                    [("scores", values, FLOAT, ["batch", kept]), ("boxes", w.op("GatherElements", boxes, at, axis=1), FLOAT, ["batch", kept, 4])])
 
 
@@ -235,9 +218,8 @@ def whisper(heads=2, d=8, words=20, frames=12):
 MODELS = {
     "decoder": (decoder, {"batch_size": (1, 3, 1), "sequence_length": (1, 6, 1), "past_sequence_length": (1, 12, 1)}),
     "sentence": (sentence, {"batch": (1, 4, 1), "seq": (1, 24, 1)}),
-    "segmentation": (segmentation, {"batch": (1, 2, 1), "height": (16, 32, 1), "width": (16, 32, 1)}),
-    "detector": (detector, {"batch": (1, 4, 1)}),
-    "best_boxes": (best_boxes, {"batch": (1, 2, 1), "height": (8, 24, 1), "width": (8, 24, 1)}),
+    "segmentation": (segmentation, {"batch": (1, 2, 1), "height": (16, 48, 8), "width": (16, 48, 8)}),
+    "best_boxes": (best_boxes, {"batch": (1, 2, 1), "height": (8, 24, 1)}),
     "speech": (speech, {"batch": (1, 3, 1), "samples": (64, 256, 1)}),
     "whisper": (whisper, {"batch": (1, 3, 1), "n": (1, 16, 1)}),
 }
