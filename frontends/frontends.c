@@ -45,8 +45,8 @@ static LoadOptions added_up(Ctx *c, const LoadOptions *o) {
   DimValue *dims = arena_dup(&c->model, o->dims, (size_t)o->ndims * sizeof *dims);
   for (int i = 0; i < o->ndims; i++)
     if (dims[i].sum && !dim_sum(c, dims[i].sum, value_of_dim, &at, &dims[i].value))
-      fail(c, EX_USAGE_, "--dim %s=%s: a sum has numbers, and names to which another --dim gives a number or a range", dims[i].name,
-           dims[i].sum);
+      fail(c, EX_USAGE_, "--dim %s=%s: a sum has numbers, and names to which another --dim gives a number or a range",
+           dims[i].name, dims[i].sum);
   at.dims = dims;
   return at;
 }

@@ -133,7 +133,8 @@ static void settle_inputs(Ctx *c, Sizing *z) {
       for (int p = 0; p < z->n; p++) s.at[p] = z->input[p][i][a];
       const int extent = extent_of_samples(z, &s);
       if (extent < 0 || extent >= UINT16_MAX)
-        fail(c, EX_BADMODEL, "--dim %s: axis %d of input '%s' follows from that dimension by no formula that tgc knows; give one number",
+        fail(c, EX_BADMODEL,
+             "--dim %s: axis %d of input '%s' follows from that dimension by no formula that tgc knows; give one number",
              z->ir->symbols.p[v->open[a] - 1].name, a, v->name);
       v->open[a] = (unsigned short)(extent + 1);
       if (extent >= z->ir->symbols.n) v->formula[a] = extent_text(c, z->ir, extent);
@@ -181,7 +182,8 @@ static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
 }
 
 /* Compares the greatest size of a symbol with the next smaller ones, some in between, and the least one. Extents behind steps
- * differ not at all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared instead. */
+ * differ not at all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared
+ * instead. */
 static void probe_symbol(Ctx *c, Trial *t, int symbol) {
   const Symbol *s = &t->sizing.ir->symbols.p[symbol];
   if (s->high - s->step <= 1) probe(c, t, symbol, s->high + s->step);
@@ -196,7 +198,8 @@ static void probe_symbol(Ctx *c, Trial *t, int symbol) {
 
 static int64_t product_at_probe(const Sizing *z, int extent, int p) {
   const Extent *e = &z->ir->extents.p[extent];
-  return extent_is_product(e) ? extent_at_probe(z, e->of, p) * extent_at_probe(z, extent_other(e), p) : extent_at_probe(z, extent, p);
+  return extent_is_product(e) ? extent_at_probe(z, e->of, p) * extent_at_probe(z, extent_other(e), p)
+                              : extent_at_probe(z, extent, p);
 }
 
 /* The extent of an axis by the conditions on its entries; -1: it differs. An axis may have joined two others. */

@@ -42,7 +42,8 @@ int64_t extent_at_probe(const Sizing *z, int extent, int p) {
   int root = extent; /* a symbol or a sum */
   while (root >= ir->symbols.n && ir->extents.p[root].by >= 0) root = ir->extents.p[root].of;
   if (at->size > run[at->symbol] && root >= ir->symbols.n) /* a sum's parts are of earlier sums, so there are few calls */
-    return extent_beyond(ir, extent, extent_at_probe(z, ir->extents.p[root].of, p) + extent_at_probe(z, extent_other(&ir->extents.p[root]), p));
+    return extent_beyond(ir, extent, extent_at_probe(z, ir->extents.p[root].of, p) +
+                                       extent_at_probe(z, extent_other(&ir->extents.p[root]), p));
   if (at->size > run[at->symbol] && root == at->symbol) return extent_beyond(ir, extent, at->size);
   run[at->symbol] = at->size;
   return extent_in_run(ir, extent, run);
@@ -110,8 +111,9 @@ static bool fit_sum(const Sizing *z, const Samples *s, int *extent, int64_t *tim
   if (two >= ir->symbols.n || symbols >> (two + 1)) return false;
   for (size_t a = 0; a < n; a++)
     for (size_t b = 0; b < n && follows_from(ir, (int)a, one); b++) {
-      const int64_t rest = s->most - greatest_extent(ir, (int)a) - (follows_from(ir, (int)b, two) ? greatest_extent(ir, (int)b) : 0);
-      if (!follows_from(ir, (int)b, two) || !samples_are_sum(z, s, (int)a, (int)b, rest)) continue;
+      if (!follows_from(ir, (int)b, two)) continue;
+      const int64_t rest = s->most - greatest_extent(ir, (int)a) - greatest_extent(ir, (int)b);
+      if (!samples_are_sum(z, s, (int)a, (int)b, rest)) continue;
       *extent = extent_sum(ir, (int)a, (int)b);
       *times = 1;
       *plus = rest;
@@ -120,7 +122,8 @@ static bool fit_sum(const Sizing *z, const Samples *s, int *extent, int64_t *tim
   return false;
 }
 
-/* Finds an extent that differs from the samples by a constant once a constant is added and the sum is rounded up to a multiple. */
+/* Finds an extent that differs from the samples by a constant, once a constant is added and the sum is rounded up to a
+ * multiple. */
 static bool fit_rounded(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
   enum { MULTIPLE_MOST = 8 };
   IR *ir = z->ir;
@@ -242,7 +245,8 @@ static int extent_of_parts(const Sizing *z, Ref r) {
     else if (sum < 0) sum = of;
     else if ((sum = sum_of_extents(z, sum, of)) < 0) return -1;
   }
-  if (sum >= 0 && constant) sum = extent_make(z->ir, (Extent){ .of = sum, .times = 1, .plus = constant, .over = 1, .most = s.most });
+  if (sum >= 0 && constant)
+    sum = extent_make(z->ir, (Extent){ .of = sum, .times = 1, .plus = constant, .over = 1, .most = s.most });
   return sum >= 0 && samples_are(z, &s, sum, 1, 0) ? sum : -1;
 }
 

@@ -32,7 +32,8 @@ static Ref padded_source(const Sizing *z, Ref pad, Ref value) {
   return node_is_const(z->ir, pad_fill(x), &fill) ? mask_axes(z, pad_data(x), value, padded_axes(x), fill) : value;
 }
 
-/* How many elements of a padding are in front, if half of its width and a constant are (Placed.front); PAD_MOST + 1: another number */
+/* How many elements of a padding are in front, if half of its width and a constant are (Placed.front); PAD_MOST + 1: another
+ * number */
 static int front_of_pad(const Sizing *z, Ref r, int axis) {
   const Samples front = samples_of_pad(z, r, axis, true), back = samples_of_pad(z, r, axis, false);
   if (!samples_vary(z, &front)) return PAD_FIXED;
@@ -206,7 +207,8 @@ static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
     p.begin[a] = extent_of_samples(z, &s);
     if (p.begin[a] < 0) continue;
     begin[a] = 0, step[a] = 1;
-    value = g_gather(ir, value, graph_positions(ir, graph_size_plus(ir, p.begin[a], 0), shrink_step(x, a), dims[a], a, x->rank), a);
+    const Ref first = graph_size_plus(ir, p.begin[a], 0);
+    value = g_gather(ir, value, graph_positions(ir, first, shrink_step(x, a), dims[a], a, x->rank), a);
     any = true;
   }
   if (!any) return node_with_src(ir, r, src);

@@ -236,7 +236,7 @@ static int entries_of_source(IR *ir, const Node *x, const Node *y, int k, int ax
   case OP_SHRINK:
     e.times = shrink_step(x, axis);
     e.plus = shrink_begin(x, axis) - e.times + 1;
-    if (e.times <= 0) e.times = 0, e.plus = shrink_begin(x, axis) + 1; /* the first entry of the result is the last of the source */
+    if (e.times <= 0) e.times = 0, e.plus = shrink_begin(x, axis) + 1; /* the result begins with the last entry */
     break;
   case OP_PAD:
     if (k) return -1;
@@ -348,7 +348,8 @@ static void add_masks(IR *ir, Ref r, int k, Needed *to) {
   int64_t other;
   Need mask;
   if (x->op == OP_WHERE && k == 1 && ir->symbols.n && graph_first_entries(ir, where_cond(x), &mask)) needed_only(ir, to, mask);
-  if (x->op == OP_SCATTER && k && graph_size_mask(ir, scatter_index(x), &mask) && masks_index(ir, x, &mask)) needed_only(ir, to, mask);
+  if (x->op == OP_SCATTER && k && graph_size_mask(ir, scatter_index(x), &mask) && masks_index(ir, x, &mask))
+    needed_only(ir, to, mask);
   if (x->op != OP_REDUCE) return;
   for (Ref s = operand(x); graph_size_mask(ir, s, &mask); s = where_yes(node(ir, s))) {
     if (!node_is_const(ir, where_no(node(ir, s)), &other) || other != reduce_identity(reduce_op(x), (DType)x->dt)) return;

@@ -49,8 +49,10 @@ int extent_make(IR *ir, Extent e) {
     at[i] = tgcrt_extent_of(&formula, ir->extents.p[e.of].at[i]);
     e.shared = i64_gcd(e.shared, at[i]);
   }
-  for (; k < ir->extents.n; k++)
-    if (!extent_is_product(&ir->extents.p[k]) && ir->extents.p[k].symbol == e.symbol && !memcmp(ir->extents.p[k].at, at, bytes)) break;
+  for (; k < ir->extents.n; k++) {
+    const Extent *had = &ir->extents.p[k];
+    if (!extent_is_product(had) && had->symbol == e.symbol && !memcmp(had->at, at, bytes)) break;
+  }
   if (k == ir->extents.n) {
     e.at = arena_dup(&ir->ctx->model, at, bytes);
     VEC_PUSH(&ir->extents, e);
@@ -114,7 +116,8 @@ int64_t extent_in_run(const IR *ir, int extent, const int64_t *run) {
   int64_t size = run[e->symbol];
   for (int i = ir->symbols.n; e->symbol >= ir->symbols.n && !size; i++) {
     const Extent *sum = &ir->extents.p[i];
-    if (sum->by < 0 && sum->symbol == e->symbol) size = extent_in_run(ir, sum->of, run) + extent_in_run(ir, extent_other(sum), run);
+    if (sum->by < 0 && sum->symbol == e->symbol)
+      size = extent_in_run(ir, sum->of, run) + extent_in_run(ir, extent_other(sum), run);
   }
   return e->at[(size - s->low) / s->step];
 }

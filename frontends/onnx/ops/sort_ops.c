@@ -335,7 +335,8 @@ void op_top_k(Build *b) {
   const bool open = axis_is_open(b, extent); /* then the form must not depend on the extent */
   const bool few = keys && k && k <= MOST_PICKS && (open ? k < extent : k <= extent / FEW) && extent < INT32_MAX;
   /* the body of a loop stores no values of its own, which the stages of a network need */
-  const bool counted = !k || open || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop || !dims_elems(x->dims, x->rank);
+  const bool counted = !k || open || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop ||
+                       !dims_elems(x->dims, x->rank);
   b->out[1] = (few ? places_picked : counted ? places_counted : places_sorted)(b, b->in[0], axis, k, largest);
   b->out[0] = g_gather(b->ir, b->in[0], b->out[1], axis);
   if (total) keep_first(b, axis, k, extent, total);
