@@ -147,9 +147,12 @@ sizes: all $(BUILD)/tests/unit/sizes
 sizes-ort: all
 	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/reference.py $(SIZES)
 # a bundle for ranges beside bundles for single sizes: minutes; ISA=x86-64-v3 for another machine than this one, BENCH=ffns,encoders
-# for some of the tables
+# for some of the tables; bert_base, gpt2_decode (half an hour, 2 GB) and bilstm only if they are named, with TGC_PYTHON
 bench-sizes: all
 	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/sizes/bench.py $(or $(ISA),native) 31 1,2 $(BENCH)
+# bundles for ranges beside ONNX Runtime, with sizes drawn at random; BENCH='tinybert bilstm' for some models
+bench-sizes-ort: all
+	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(or $(TGC_PYTHON),$(PYTHON)) tests/sizes/random_sizes.py 20 $(BENCH)
 
 # every official test of an operator through a real bundle: minutes
 nodes: all
@@ -355,5 +358,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-tuned bench-select bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes sizes-ort bench-sizes
+.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-tuned bench-select bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes sizes-ort bench-sizes bench-sizes-ort
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -7,8 +7,8 @@ extern const Backend c_backend, llvm_backend, opencl_backend, cuda_backend, meta
 extern const FileRow host_files[]; /* files.c: files of a bundle for a CPU */
 extern const FileRow device_files[]; /* files.c: files of a bundle for a device */
 extern const FileRow web_files[];    /* files.c: files of a bundle for JavaScript */
-/* Rules of a device bundle's Makefile that compile the sources for the host: %.c and the runtime file tgcrt_API.c. api: a string
- * literal that names the interface: "opencl", "cuda" or "metal" */
+/* Rules of a device bundle's Makefile. They compile %.c, the bundle's code for the host, and tgcrt_API.c, the runtime for a
+ * device interface. % stands for the bundle's name. api: the interface as a string literal: "opencl", "cuda" or "metal" */
 #define DEVICE_OBJECTS(api) \
   "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n" \
   "$(B)/tgcrt_" api ".o: tgcrt_" api ".c tgcrt_session.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n" \

@@ -48,6 +48,7 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const bool dot = (d == DT_I32 && (from == DT_U8 || from == DT_I8 || from == DT_I16)) || (d == DT_F32 && from == DT_BF16);
   if (op == OP_SHFLXOR) return false;
   if (op == OP_SCALB) return target_scales(t, from, lanes);
+  if (op == OP_LOOKUP) return target_looks_up(t, from, lanes);
   if (lanes == 1) return op != OP_DOT || dot;
   if (from == DT_F16 && (op == OP_ADD || op == OP_MUL || op == OP_MULACC)) return target_sums_halves(t, lanes);
   bool f = from == DT_F32 || from == DT_F64, i = from == DT_I32 || from == DT_U32 || from == DT_I64 || from == DT_U64,

@@ -153,7 +153,7 @@ static bool cheap(const Node *x) { return x->op == OP_CONST || x->op == OP_BUFFE
 /* A size of the run */
 static const char *size_text(Render *w, int64_t number, DType d) {
   const char *cast = d == DT_I64 ? "" : arena_printf(&w->a, "(%s)", w->l->type[d]);
-  return arena_printf(&w->a, "%sn[%lld]", cast, (long long)number);
+  return arena_printf(&w->a, "%s%s[%lld]", cast, w->sizes ? w->sizes : "n", (long long)number);
 }
 
 /* Where a loop begins or ends: a constant, or the current chunks' share of its units. */
@@ -189,6 +189,7 @@ static void count_uses(Render *w) {
       Use *u = &w->use[refmap_get(&w->at, x->src[s]) - 1];
       u->times++;
       u->products += x->op == OP_MUL || x->op == OP_MULACC;
+      u->shuffled |= x->op == OP_SHUFFLE;
       u->elsewhere |= u->block != w->use[i].block;
     }
     if (x->op == OP_LOOP) stack[++depth] = ++blocks;
@@ -300,7 +301,8 @@ static void put_value(Render *w, size_t at, Sb *e) {
   /* several terms of a loop use it, or of a sum without a loop */
   const bool shared = w->reducing ? u->times > 1 : u->products > 1 && !u->elsewhere;
   const int bytes = x->lanes * dt_bytes((DType)x->dt);
-  const bool keep = w->l->keep && x->op == OP_LOAD && bytes >= 16 && bytes <= w->t->vector_bytes && shared; /* worth a register */
+  const bool moved = x->op == OP_LOAD || (x->op == OP_BCAST && u->shuffled); /* else compilers spread it to half a vector again */
+  const bool keep = w->l->keep && moved && bytes >= 16 && bytes <= w->t->vector_bytes && shared; /* worth a register */
   char type[32];
   w->text[at] = arena_printf(&w->a, "v%zu", at);
   dialect_type(w->l, (DType)x->dt, x->lanes, type);
@@ -382,7 +384,7 @@ void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int
   Kernel k = { 0 };
   Render w = { .ir = ir, .k = &k, .t = t, .l = b->dialect, .backend = b->name, .o = o };
   Ref x = node_make(ir, OP_BUFFER, d, lanes, 0, NULL, 1, &id, 0, NULL);
-  Ref body = libm_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL), b->supports(t, OP_SCALB, d, d, lanes));
+  Ref body = libm_expr(ir, node_make(ir, op, d, lanes, 1, &x, 0, NULL, 0, NULL), function_ops(b, t, lanes));
   CHECK(body);
   ir_toposort(ir, &body, 1, &k.prog);
   const Ref wrong = unspelled(&w);

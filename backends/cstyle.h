@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cstyle.h: what the files share that print one function: exprs.c prints its expressions, cstyle.c its statements, and places.c
- * its loops over blocks and threads. */
+/* cstyle.h: shared by the files that print a function. exprs.c prints expressions, and single statements such as stores.
+ * cstyle.c prints all statements of a program in order. places.c prints loops over blocks and threads. */
 #ifndef TGC_CSTYLE_H
 #define TGC_CSTYLE_H
 #include "dialect.h"
@@ -8,10 +8,11 @@
 #include "../compiler/lower/lower.h"
 #include "../compiler/target/launch.h"
 
-/* How a value of the program is used. block: number of the innermost loop body that computes it, 0 outside of all loops. times:
- * number of its uses. products: number of its uses as a factor of a MUL or MULACC. elsewhere: another loop body uses it. named:
- * it has a variable of its own, so its text is the variable's name. */
-typedef struct Use { uint32_t block, times, products; bool elsewhere, named; } Use;
+/* How a value of the program is used. Here, a block is the body of a loop, without the loops inside of it. Block 0 is the code
+ * outside of all loops. block: number of the block that computes the value. times: number of uses. products: number of uses as an
+ * operand of a MUL or MULACC. elsewhere: another block uses the value. named: a variable holds the value, and the value's text is
+ * the name of this variable. shuffled: a SHUFFLE uses the value. */
+typedef struct Use { uint32_t block, times, products; bool elsewhere, named, shuffled; } Use;
 
 typedef struct Render {    /* the state while one kernel is printed */
   const IR *ir;
@@ -20,69 +21,74 @@ typedef struct Render {    /* the state while one kernel is printed */
   const Dialect *l;        /* the language */
   const char *backend;     /* the backend's name, for messages */
   Sb *o;                   /* receives the kernel's text */
-  char **text;             /* by position in the program: the value's text, without outer parentheses */
-  char *prec;              /* by position: precedence of the text: ATOM, PRODUCT, SUM or LOOSE */
-  Use *use;                /* by position: uses of the value */
-  RefMap at;               /* by node: its last position in the program, plus 1. A range has a position in each nest with it */
+  char **text;             /* by position in the program: text of the value at this position, without outer parentheses */
+  char *prec;              /* by position in the program: precedence of this text: ATOM, PRODUCT, SUM or LOOSE */
+  Use *use;                /* by position in the program: uses of the value at this position */
+  RefMap at;               /* by node: 1 + the latest position of the node in the program. A range has a position in each
+                              nest that uses the range */
   int nloops, naccs;       /* numbers of loops and of accumulators printed so far */
   int ntiles;              /* number of nests with tiles of matrix instructions printed so far */
-  int indent;              /* blanks before a statement */
-  int reducing;            /* number of open loops over reductions */
-  bool tile;               /* an accumulator of the open reduction is a vector, or an integer on a machine with few registers for
-                              integers. Then each iteration of the reduction's innermost loop ends with Dialect.fence */
+  int indent;              /* number of spaces before a statement */
+  int reducing;            /* number of open loops over ranges of reductions. A loop is open until its end is printed */
+  bool tile;               /* an accumulator of the open reduction is a vector, or an integer on a machine with Target.int_regs.
+                              Then Dialect.fence, if the dialect has it, ends each iteration of the reduction's innermost loop */
   TileSet tiles;           /* registers of the current nest's matrix tiles */
-  size_t spilled;          /* on a device: position of the last SPILL, which stores a matrix tile */
+  size_t spilled;          /* on a device: position of the latest SPILL. A SPILL stores a matrix tile */
   LaunchPart part;         /* the current part of the launch */
   bool parts;              /* the launch has several parts */
-  const bool *aligned;     /* by buffer of the kernel: its address is known to be aligned for any vector; NULL: for no buffer */
+  const char *sizes;       /* in a kernel that a driver starts: name of the table of sizes. NULL: its name is n, or there is none */
+  const bool *aligned;     /* by buffer of the kernel: the address is aligned for any vector; NULL: nothing is known */
   int64_t blocks;          /* number of blocks of the launch's earlier parts */
   Arena a;                 /* owns the texts */
 } Render;
 
-enum { PARAMETER = -1 };            /* as the number of a BUFFER: the node stands for the argument of a helper */
+enum { PARAMETER = -1 };            /* buffer_id of a BUFFER node that stands for the argument of a helper */
 enum { ATOM, PRODUCT, SUM, LOOSE }; /* precedence of a text, from the tightest to the loosest */
 
-/* Source k of node x as text. A text with a precedence above `allowed` gets parentheses. */
+/* The text of operand k of node x. A text that binds looser than the precedence `allowed` gets parentheses. */
 const char *arg_as(Render *w, const Node *x, int k, int allowed);
-/* source k of x as text that can be an operand of any operator */
+/* the text of operand k of x, for a place beside any operator */
 static inline const char *arg(Render *w, const Node *x, int k) { return arg_as(w, x, k, ATOM); }
-/* source k of x as text that stands between commas or brackets */
+/* the text of operand k of x, for a place between commas or brackets */
 static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); }
 
-/* x: a cast. If the helper `pack` computes x and a rounding of floats together, returns this ROUND, else NULL. */
+/* The helper `pack` rounds floats and casts the results to integers of 8 bits. If this helper computes the cast x, returns the
+ * node that rounds (ROUND), else NULL. */
 const Node *packed_rounding(const Render *w, const Node *x);
 void put_expr(Render *w, Sb *o, const Node *x); /* appends the text of x to o */
-/* Strips the parentheses around e, the text of x, if one pair encloses all of it. Returns the precedence of the rest. */
+/* e: the text of x. Removes the outer parentheses if one pair encloses all of the text. Returns the precedence of the result. */
 int unwrap(Sb *e, const Node *x);
-/* The text of op applied to the texts a and b, which have `lanes` lanes of type d. op is ADD, MUL, MAX or MIN. */
+/* The text of a combination of two values by op, which is ADD, MUL, MAX or MIN. a, b: texts of the values, which have `lanes`
+ * lanes of type d */
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b);
 /* The text of one lane of a vector of type d. vector: the name of the vector; lane: the lane's number, from 0 */
 const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);
 
-/* Fails if the program has a type for which the language has no word. Call it before any of the program's text is printed. */
+/* Fails if the program has a type for which the language has no word. To be called before any text of the program is printed. */
 void check_spelled(const Render *w);
-/* Prints the values and statements of w->k's program. The caller has set w->ir, w->k, w->l, w->t and w->o. Returns the text of
- * the last value, which lies in w->a. */
+/* Prints the values and statements of w->k's program. The caller has set w->ir, w->k, w->l, w->t and w->o. If the program ends
+ * with a value, returns the value's text, which lies in w->a; else NULL. */
 const char *put_program(Render *w);
 
 /* ---- places.c: loops over blocks and threads ---- */
-void find_places(Render *w);            /* sets w->part and w->parts; call it before the program is printed */
-void open_place(Render *w, Ref range);  /* begins the loop over blocks or threads whose range is given */
-void close_place(Render *w, size_t at); /* ends a loop over blocks or threads. at: position of its END in the program */
-/* The number of the block (block), or else of the thread in its block, in dimension 0, 1 or 2 of the launch, as text */
+void find_places(Render *w);            /* sets w->part and w->parts; to be called before the program is printed */
+void open_place(Render *w, Ref range);  /* begins the loop over blocks or threads that has this range */
+void close_place(Render *w, size_t at); /* ends a loop over blocks or threads. at: position of the loop's END in the program */
+/* Returns the text for the number of the block (block true), or for the number of the thread in its block (block false).
+ * dimension: the dimension of the launch in which this number counts: 0, 1 or 2 */
 const char *id_text(Render *w, bool block, int dimension);
 
 /* ---- exprs.c: statements, and forms of dialect.h ---- */
-/* prints a form, with `number` for its $k */
+/* Prints a form (dialect.h). number: the number that the words $k, $x and $d of the form stand for */
 void put_numbered(const Render *w, Sb *o, const char *form, int64_t number);
-/* Prints a form for buffer i of the kernel. before: number of buffers before it in the list of parameters. read: no statement
- * stores to the buffer. restricted: no other buffer overlaps it. */
+/* Prints a form for buffer i of Kernel.bufs. before: number of buffers that precede this buffer in the list of parameters.
+ * read: the program only reads the buffer. restricted: no other buffer overlaps this buffer. */
 void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, int before, bool read, bool restricted);
 
-/* These append a statement to o, without a final semicolon. */
+/* put_store, put_prefetch and put_kept append a statement to o, without a final semicolon. */
 void put_store(Render *w, Sb *o, const Node *x);
 void put_prefetch(Render *w, Sb *o, const Node *x);
 void put_kept(Render *w, Sb *o, const char *name); /* Dialect.keep for the vector variable `name` */
-/* Prints the head of a loop: variable `name` of type d takes the values from `begin` up to, but not including, `end`. */
+/* Prints the head of a loop. The loop's variable `name`, of type d, takes the values from `begin` to `end` - 1. */
 void put_loop_head(Render *w, Sb *o, DType d, const char *name, const char *begin, const char *end);
 #endif

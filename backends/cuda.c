@@ -44,7 +44,7 @@ static const Dialect dialect = {
 };
 
 static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
-  return lanes == 1 && op != OP_DOT && op != OP_SCALB && c_backend.supports(t, op, d, from, lanes);
+  return lanes == 1 && op != OP_DOT && op != OP_SCALB && op != OP_LOOKUP && c_backend.supports(t, op, d, from, lanes);
 }
 
 static size_t host_bytes(size_t launches, size_t inputs, size_t outputs, size_t states) {
@@ -93,6 +93,7 @@ static const CodeForm forms[] = {
 const Backend cuda_backend = { .name = "cuda",
                                .gloss = "CUDA C++, and C for the host",
                                .comment = { "/* ", " */" },
+                               .sizes = true,
                                .model = "net.cu.in",
                                .forms = forms,
                                .makes = EMIT_LIB,

@@ -1,101 +1,111 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect.h: the spellings in which languages like C differ, as a table. exprs.c and cstyle.c print programs from it, and
- * helpers.c prints the prelude: the helper functions that the kernels call. c.c has the table for C.
+/* dialect.h: a dialect is a language like C. Each dialect has a table with the texts that differ between these languages. Kernels
+ * are printed with this table, and so is the prelude: the helper functions that the kernels call. c.c has the table for C.
  *
- * Most fields of the table are forms. A form is text in which these words are replaced:
- *   $T  the type of the result      $E  type of an element      $H  the type with half the lanes    $S  suffix of names: f32x8
- *   $U  unsigned integers of the width of $T    $I  signed integers of that width     $F  float element of that width
- *   $B  number of bits of an element    $N  number of lanes     $P  2 * $N   $Q  4 * $N    $L  numbers of the lanes: 0, 1, 2
- *   $D  the IR's name of an element's type     $M(sqrt)  the name in math.h of this function for the type: sqrtf for float
- *   $(i64)  the type with this name in the IR
- * Forms of expressions, but not of helpers, also have these:
- *   $0 $1 $2  operands 0, 1 and 2, in parentheses where they need them    $a $b $c  the same without outer parentheses
- *   $t $s     the first operand's type, and its suffix of names
+ * Most fields of the table are forms. A form is a text with words that begin with $. When a form is printed, these words are
+ * replaced. A form is printed for a type: the type of the result of an expression, or of what the form accesses in memory. All
+ * forms may have these words:
+ *   $T  the type                        $E  the type of one lane            $H  the type with half as many lanes
+ *   $S  the type in names of helpers, such as f32x8                         $D  the name of $E in the IR, such as f32
+ *   $U  the type with unsigned lanes of as many bits                        $I  the type with signed lanes of as many bits
+ *   $F  the float type of one lane, with as many bits                       $B  the number of bits of a lane
+ *   $N  the number of lanes             $P  2 * $N      $Q  4 * $N          $L  the numbers of the lanes: 0, 1, ...
+ *   $M(sqrt)  the name of the function sqrt of math.h for the type: sqrtf for floats
+ *   $(i64)    the dialect's name of the IR's type i64
+ * The text of a helper has no other words than these. The forms in the fields of the table may also have the following words:
+ *   $0 $1 $2  operands 0, 1 and 2, in parentheses where necessary           $a $b $c  the same without outer parentheses
+ *   $t        the type of operand 0     $s  this type in names of helpers
  *   $k $x     a number in decimal, and the same number in hexadecimal; the field says which number it is
  *   $d        the letter of dimension $k of a launch: x, y or z
- *   $g        the address space of the memory that is accessed    $q  "const " if that memory is read-only, else ""
- *   $m        the vector's type in memory, as a suffix of names: u8x16 */
+ *   $g        the address space of the memory that is accessed              $q  "const " if that memory is read-only, else ""
+ *   $m        the vector's type in memory, in names of helpers, such as u8x16 */
 #ifndef TGC_DIALECT_H
 #define TGC_DIALECT_H
 #include "backends.h"
 
 typedef struct Dialect {
   /* ---- types ---- */
-  const char *type[DT_COUNT]; /* type of an element in memory, such as "float"; f16 and bf16 are stored as integers */
-  const char *truth;       /* type of a single bool in a register, 0 or 1. A vector of bools has lanes of 32 bits, 0 or -1 */
-  const char *vector;      /* name of a vector type, for each type of element in registers; only $D, $E and $N are replaced */
-  /* ---- constants; $a stands for the constant's digits ---- */
-  const char *i64, *u64;   /* i64: constants of that type beyond 32 bits; u64: all constants of that type */
-  const char *least32, *least64; /* constants for the least i32 and the least i64 */
-  const char *nearest;     /* function that rounds to a whole number, ties to even: "nearbyint" */
-  const char *single;      /* suffix of math.h functions for floats: "f" or "" */
+  const char *type[DT_COUNT]; /* type of an element in memory, such as "float"; integers for f16 and bf16. NULL: no such type */
+  const char *truth;       /* type of a variable with a bool, which is 0 or 1. A vector of bools has lanes of i32: 0 or -1 */
+  const char *vector;      /* name of a vector type. Only $D, $E and $N are replaced. For a vector of bools, $D and $E are those
+                              of i32. For a vector of halves, they are those of u16 */
+  /* ---- constants; $a: the digits of the constant ---- */
+  const char *i64, *u64;   /* i64: constants of type i64 that do not fit into 32 bits; u64: all constants of type u64 */
+  const char *least32, *least64; /* the least value of type i32, and of type i64 */
+  const char *nearest;     /* name of the function that rounds to a whole number, ties to even, such as "nearbyint" */
+  const char *single;      /* end of the names of math.h functions for float: "f" or "" */
   /* ---- functions ---- */
-  const char *kernel;      /* words before the name of a kernel. If a driver starts the kernels, $k is the number of a block's
-                              threads */
+  const char *kernel;      /* words before the name of a kernel. If a driver starts the kernels, $k is the number of threads of a
+                              block */
   const char *helper;      /* words before the name of a helper */
-  const char *global;      /* address space of buffers; "": the language has one address space */
+  const char *global;      /* address space of buffers, such as "device "; "": buffers need no such word */
   const char *restricted;  /* qualifier of pointers to memory that no other parameter points to */
-  const char *local;       /* storage class of a kernel's own memory */
-  const char *loop;        /* head of a loop: variable $0 of type $T runs from $a to $b - 1. The loop's body follows in braces */
+  const char *local;       /* words before the declaration of an array inside of a kernel, such as an alignment */
+  const char *loop;        /* head of a loop, before the braces: variable $0 of type $T runs from $a to $b - 1 */
   /* ---- kernels that a driver starts, with many threads each; all fields are NULL if the language has no such kernels ---- */
-  /* parameter: a kernel's parameters for buffer $k: the memory, and the offset of the buffer in it. pointer: a statement that
-   * makes a pointer to the buffer's first element; NULL: the parameter b$k is that pointer. In both, $0 is the field
-   * `restricted`, or "" if other parameters may point to the same memory. In `parameter`, $a is the number of buffers before
-   * this one */
+  /* `parameter` declares the parameters of a kernel for buffer $k. In OpenCL there are two: the memory of the buffer, and the
+   * offset of the buffer in this memory. From them, the statement `pointer` makes b$k, a pointer to the buffer's first element.
+   * `pointer` is NULL if b$k is itself a parameter. In these two forms, $0 is the field `restricted`, or "" if other buffers may
+   * overlap this one. In `parameter`, $a is the number of buffers whose parameters come before */
   const char *parameter, *pointer;
-  const char *places;      /* parameters behind those of the buffers, which the forms `block` and `thread` use; NULL: none */
-  const char *block, *thread; /* number of the block, and of the thread in its block, in dimension $k */
+  const char *places;      /* further parameters, after those of the buffers; `block` and `thread` read them. NULL: none */
+  const char *block, *thread; /* expressions: number of this block, and of this thread in its block, in dimension $k */
   const char *shared;      /* storage class of shared memory */
-  const char *aligned;     /* words behind a declaration of shared memory that align it for any vector; NULL: there are none */
-  /* Lines before innermost loops that access panels in shared memory, so that the compiler unrolls these loops. unroll[0]: before
-   * loops over the terms of a sum; unroll[1]: before other loops, which copy. NULL: no line */
+  const char *aligned;     /* words after the declaration of a shared array, which align the array for any vector; NULL: none */
+  /* Lines that ask the dialect's compiler to unroll a loop. They stand before innermost loops that access shared memory.
+   * unroll[0]: before loops over the terms of a sum; unroll[1]: before loops that copy panels. NULL: no line */
   const char *unroll[2];
-  const char *barrier;     /* statement at which the threads of a block wait for each other */
-  bool parts_wait;         /* print further barriers between a launch's parts where a part has barriers, for PoCL (places.c) */
-  const char *exchange;    /* the value of $a in the thread of the warp whose number is this thread's number XOR $k */
-  const char *warp_kernel; /* is used in place of `kernel` if threads of a warp exchange values. $k: threads of a warp */
+  const char *barrier;     /* statement: the threads of a block wait here for each other */
+  bool parts_wait;         /* a launch of several parts gets further barriers, which PoCL needs (places.c) */
+  const char *exchange;    /* expression: the value that $a has in another thread of this warp. The other thread's number is
+                              this thread's number XOR $k */
+  const char *warp_kernel; /* replaces `kernel` where threads of a warp exchange values; $k: number of threads of a warp */
   /* ---- vectors ---- */
-  const char *load, *store; /* loads or stores a vector at address $0; $c is the value to store */
+  const char *load, *store; /* loads or stores a vector at address $0; $c: the value to store */
   const char *load_aligned, *store_aligned; /* the same at an address that is aligned for the vector; NULL: use load and store */
-  /* Text of a cast before a vector that is loaded under a gate. The load is a side of ?:, and C wants the type of the other side.
-   * "": the language needs no cast */
+  /* A cast before the load of a vector, if the load has a gate. Then the load is an operand of ?:, and C needs equal types for
+   * the last two operands. "": no cast is needed */
   const char *loaded;
-  const char *truth_from, *truth_to; /* converts bytes 0 and 1 to a vector of bools, and a vector of bools to such bytes */
-  const char *truth_splat; /* a bool in all lanes */
-  const char *mask;        /* converts the result of a comparison of vectors to a vector of bools */
+  const char *truth_from, *truth_to; /* truth_from: converts $a, a vector of bytes that are 0 or 1, to a vector of bools;
+                                        truth_to: converts a vector of bools $0 to such bytes */
+  const char *truth_splat; /* a vector of bools, all equal to the single bool $a */
+  const char *mask;        /* converts $a, the result of comparing vectors, to a vector of bools. $B: bits of a compared lane */
   const char *zero;        /* a vector of zeros */
-  const char *list[2];     /* text before and behind the list of a vector's lanes */
-  const char *lane;        /* lane number $k, or $x in hexadecimal */
-  const char *convert;     /* converts to another type, lane by lane */
-  const char *bits;        /* the same bits as another type */
-  const char *pick[2];     /* a shuffle: text before and behind the numbers of the lanes; NULL: `list` is printed, lane by lane */
-  /* ---- hints; NULL: none ---- */
-  const char *fence;       /* ends each iteration of a reduction, so that the C compiler keeps no operands for the next one */
+  const char *list[2];     /* a vector, lane by lane: the texts before and after the list of the lanes */
+  const char *lane;        /* lane number $k of vector $0 */
+  const char *convert;     /* converts $a to the type $T, lane by lane */
+  const char *bits;        /* the bits of vector $0 as a vector of type $T */
+  const char *pick[2];     /* a shuffle of vectors $a and $b: the texts before and after the numbers of the lanes. If pick[0] is
+                              NULL, `list` is used */
+  /* ---- statements that are hints; NULL: none ---- */
+  const char *fence;       /* at the end of each iteration of some reductions: makes the C compiler load operands again */
   const char *keep;        /* asks the C compiler to load vector $0 once and keep it in a register */
   const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the first-level cache, 2 for the second-level one */
-  /* ---- helpers: files of parts (parts.h). All dialects share the helpers of scalars.c.in ---- */
-  const char *parts;       /* name of a file of runtime_stub with this dialect's helpers; NULL: none */
-  const char *more;        /* text of further parts; NULL: none */
+  /* ---- helpers, as texts in the format of parts.h. All dialects also have the helpers of scalars.c.in ---- */
+  const char *parts;       /* name of a file of runtime_stub; NULL: none */
+  const char *more;        /* further helpers; they replace helpers of the same name in the file. NULL: none */
 } Dialect;
 
 /* ---- exprs.c ---- */
-/* The type of a value with `lanes` lanes of d: "float", or "f32x8". The text lies in buf. */
+/* Returns the type of a value with `lanes` lanes of d, such as "float" or "f32x8". The text lies in buf. */
 const char *dialect_type(const Dialect *l, DType d, int lanes, char buf[32]);
-/* the suffix of functions' names for such a value: "f32" or "f32x8", in buf */
+/* Returns the text for this type in names of helpers, such as "f32" or "f32x8". The text lies in buf. */
 const char *type_suffix(DType d, int lanes, char buf[32]);
-/* Prints the replacement of a word that all forms may have. s: the text behind the word's $. d, lanes: type of the form's result.
- * Returns the text behind the word. */
+/* Appends to o the replacement of a word. The word is one of those that all forms may have. s: the text after the $ of the word.
+ * d, lanes: the type for which the form is printed. Returns the text after the word. */
 const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int lanes);
 
 /* ---- cstyle.c ---- */
-/* appends the text of kernel k of p to o: the function Backend.kernel of all languages like C */
+/* Appends the text of kernel k of p to o. The backend `c` has this function as Backend.kernel (target/backend.h). */
 void clike_kernel(const Plan *p, int k, const Target *t, Sb *o);
-/* Appends to o the function for an op of one argument that compiler/lower/libm.c writes as arithmetic, such as tgc_exp_f32x8. */
+/* Appends a helper such as tgc_exp_f32x8 to o. The helper applies op, which has one operand, to `lanes` lanes of d. The
+ * helper's arithmetic comes from compiler/lower/libm.c. */
 void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int lanes, Sb *o);
 
 /* ---- launch.c: kernels for devices ---- */
-void clike_launches(const Plan *p, int k, const Target *t, Sb *o); /* appends a function for each launch of kernel k */
+/* Appends to o a function for each launch of kernel k. Backends for devices have this function as Backend.kernel. */
+void clike_launches(const Plan *p, int k, const Target *t, Sb *o);
 
 /* ---- helpers.c ---- */
-void clike_prelude(const Plan *p, const Target *t, Sb *o);         /* appends all helpers that the kernels of p use */
+void clike_prelude(const Plan *p, const Target *t, Sb *o);         /* appends to o the helpers and vector types of p's kernels */
 #endif

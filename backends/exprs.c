@@ -530,10 +530,10 @@ void put_numbered(const Render *w, Sb *o, const char *form, int64_t number) {
 }
 
 void put_buffer_form(const Render *w, Sb *o, const char *form, size_t i, int before, bool read, bool restricted) {
-  const Buf *b = &w->ir->bufs.p[w->k->bufs.p[i]];
+  const DType d = i < w->k->bufs.n ? w->ir->bufs.p[w->k->bufs.p[i]].dt : DT_I64;
   char text[12];
   snprintf(text, sizeof text, "%d", before);
-  put_form(w, o, form, &(Fill){ .d = b->dt, .lanes = 1, .tight = { restricted ? w->l->restricted : "" }, .loose = { text },
+  put_form(w, o, form, &(Fill){ .d = d, .lanes = 1, .tight = { restricted ? w->l->restricted : "" }, .loose = { text },
                                 .number = (int64_t)i, .read = read });
 }
 
@@ -634,6 +634,7 @@ void put_expr(Render *w, Sb *o, const Node *x) {
     return;
   case OP_SHFLXOR: put_exchange(w, o, x); return;
   case OP_SCALB: put_op(w, o, "tgc_scalb_$S($a, $b)", x); return;
+  case OP_LOOKUP: put_op(w, o, "tgc_lookup_$S($a, $b)", x); return;
   case OP_DOT: put_dot(w, o, x); return;
   case OP_WMMA:
     sb_printf(o, "tgc_wmma_%s(%s, %s, %s)", intern_text(w->ir->ctx, (uint32_t)wmma_unit(x)), inside(w, x, 0), inside(w, x, 1),

@@ -21,16 +21,16 @@ static bool has_vectors(const Render *w, int64_t id) {
 
 static void put_head(const Render *w, const uint8_t *use, bool may_alias) {
   int n = 0;
-  for (size_t i = 0; i < w->k->bufs.n; i++) {
-    const uint8_t how = use[w->k->bufs.p[i]];
+  for (size_t i = 0; i < w->k->bufs.n + (w->sizes != NULL); i++) { /* the last parameter is the table of sizes */
+    const uint8_t how = i < w->k->bufs.n ? use[w->k->bufs.p[i]] : 1;
     if (how && n) sb_puts(w->o, ", ");
     if (how) put_buffer_form(w, w->o, w->l->parameter, i, n, !(how & 2), !may_alias);
     n += how != 0;
   }
   if (w->l->places) sb_printf(w->o, "%s%s", n ? ", " : "", w->l->places);
   sb_puts(w->o, n || w->l->places ? ") {\n" : "void) {\n");
-  for (size_t i = 0; i < w->k->bufs.n && w->l->pointer; i++) {
-    const uint8_t how = use[w->k->bufs.p[i]];
+  for (size_t i = 0; i < w->k->bufs.n + (w->sizes != NULL) && w->l->pointer; i++) {
+    const uint8_t how = i < w->k->bufs.n ? use[w->k->bufs.p[i]] : 1;
     if (!how) continue;
     sb_puts(w->o, "  ");
     put_buffer_form(w, w->o, w->l->pointer, i, 0, !(how & 2), !may_alias);
@@ -70,6 +70,7 @@ static void put_scratch(const Render *w, int64_t threads) {
 static void put_function(const Plan *p, const Kernel *k, const Target *t, size_t index, int64_t threads, Sb *o) {
   Render w = { .ir = p->ir, .k = k, .t = t, .l = p->in->backend->dialect, .backend = p->in->backend->name, .o = o };
   check_spelled(&w);
+  if (kernel_sized(p->ir, k)) w.sizes = arena_printf(&w.a, "b%zu", k->bufs.n);
   const int exchange = launch_exchange(p->ir, &k->prog);
   if (exchange) put_numbered(&w, o, w.l->warp_kernel, t->dev->warp);
   else put_numbered(&w, o, w.l->kernel, threads);

@@ -683,6 +683,9 @@ static const char *put_value(Render *w, Ref r, int *loops) {
   case OP_SCALB:
     return emit(w, "call %s @llvm.x86.avx512.mask.scalef.ps.512(%s %s, %s %s, %s zeroinitializer, i16 -1, i32 4)", t.s, t.s,
                 value(w, lhs(x)), t.s, value(w, rhs(x)), t.s);
+  case OP_LOOKUP:
+    return emit(w, "call %s @llvm.x86.avx512.permvar.sf.512(%s %s, %s %s)", t.s, t.s, value(w, lookup_table(x)),
+                llvm_value(DT_U32, x->lanes).s, value(w, lookup_index(x)));
   case OP_BCAST: return put_bcast(w, x);
   case OP_VEC: return put_vec(w, x);
   case OP_LANE:
@@ -798,6 +801,7 @@ static bool llvm_supports(const Target *t, Op op, DType d, DType from, int lanes
   const char *text = cell(op, from);
   if (op == OP_DOT) return d == DT_I32 && dot_of(t, from, lanes); /* other types: product by product */
   if (op == OP_SCALB) return target_scales(t, from, lanes);
+  if (op == OP_LOOKUP) return target_looks_up(t, from, lanes);
   if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return true;
   if (!text) return lanes == 1;
   if (*text == '#') return lanes == 1 && !libm_has(op, d);

@@ -76,7 +76,7 @@ static const Dialect dialect = {
 
 static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const bool half = d == DT_F16 || d == DT_BF16 || from == DT_F16 || from == DT_BF16;
-  if (op == OP_DOT || op == OP_SCALB || (lanes > 1 && op == OP_CAST && half)) return false;
+  if (op == OP_DOT || op == OP_SCALB || op == OP_LOOKUP || (lanes > 1 && op == OP_CAST && half)) return false;
   return lanes <= 4 && c_backend.supports(t, op, d, from, lanes);
 }
 
@@ -107,6 +107,7 @@ static const CodeForm forms[] = {
 const Backend metal_backend = { .name = "metal",
                                 .gloss = "Metal Shading Language, and C for the host",
                                 .comment = { "/* ", " */" },
+                                .sizes = true,
                                 .model = "net.metal.in",
                                 .forms = forms,
                                 .makes = EMIT_TEXT,

@@ -7,16 +7,22 @@
 /* ---- nvrtc.c ---- */
 enum { MOST_ARCHS = 16 };  /* most architectures of a bundle */
 typedef struct Archs { int n, arch[MOST_ARCHS]; } Archs; /* compute capabilities times 10, ascending: 75, 90 */
-Archs cuda_archs(Ctx *c, const ImageOrder *order); /* the architectures that --arch names, or else the target's */
-/* appends the options for arithmetic that NVIDIA's compilers take, separated by blanks */
+Archs cuda_archs(Ctx *c, const ImageOrder *order); /* the architectures of --arch; without --arch, only the target's
+                                                      architecture */
+/* Appends options of NVIDIA's compilers that decide about arithmetic, separated by blanks */
 void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out);
-/* Compiles the text of the order for its architectures, and adds the images to `out`. Returns NULL, or the compiler's messages if
- * it refuses the text. */
+/* Backend.images (target/backend.h) for CUDA. Adds a cubin for each architecture of cuda_archs, and PTX for the least one.
+ * Without NVRTC, clang makes the PTX, and there are no cubins. Some values of order->emit change this:
+ *   EMIT_TEXT  only an empty fatbin, because the bundle's own build makes the fatbin.
+ *   EMIT_ASM   only the PTX.
+ *   EMIT_OBJ   without NVRTC, the function fails.
+ *   EMIT_LIB   if nvFatbin is installed, one fatbin replaces all images, and contains them.
+ * Returns NULL, or the reason why the compiler refuses the text. */
 const char *cuda_images(Ctx *c, const ImageOrder *order, Images *out);
-const char *cuda_version(Ctx *c); /* "NVRTC 13.0", or the name of the compiler that tgc uses without NVRTC */
+const char *cuda_version(Ctx *c); /* "NVRTC 13.0"; without NVRTC, the name of the clang that tgc uses */
 
 /* ---- cubin.c ---- */
-/* Adds to `out` the registers and the bytes of memory that a cubin records for each of its functions. arch: the cubin's
- * architecture, such as 90 */
+/* A cubin records how many registers and how much memory each of its functions uses. Adds these records to out->uses. arch: the
+ * cubin's architecture, such as 90 */
 void cubin_uses(Ctx *c, Bytes cubin, uint32_t arch, Images *out);
 #endif

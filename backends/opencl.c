@@ -74,7 +74,7 @@ static const Dialect dialect = {
 static bool supports(const Target *t, Op op, DType d, DType from, int lanes) {
   const bool f16 = d == DT_F16 || from == DT_F16, half = d == DT_BF16 || from == DT_BF16 || (f16 && !target_converts_halves(t));
   if (op == OP_DOT) return lanes == 1 && d == DT_I32 && t->dev && t->dev->features & DEVF_INT_DOT;
-  if (op == OP_SCALB || (lanes > 1 && op == OP_CAST && half)) return false;
+  if (op == OP_SCALB || op == OP_LOOKUP || (lanes > 1 && op == OP_CAST && half)) return false;
   return op == OP_SHFLXOR || (lanes <= 16 && c_backend.supports(t, op, d, from, lanes));
 }
 
@@ -111,6 +111,7 @@ static const CodeForm forms[] = {
 const Backend opencl_backend = { .name = "opencl",
                                  .gloss = "OpenCL C 1.2, and C for the host",
                                  .comment = { "/* ", " */" },
+                                 .sizes = true,
                                  .model = "net.cl.in",
                                  .forms = forms,
                                  .makes = EMIT_TEXT,

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* parts.h: files of helpers, divided into parts: helpers.c.in, scalars.c.in, helpers.ll.in. A backend writes only the parts that
- * kernels mention. A part begins with a line such as "@text", "@scalar max", "@vector max" or "@function div". */
+/* parts.h: reads files that consist of parts: helpers.c.in, scalars.c.in and helpers.ll.in. Most parts are helper functions. A
+ * backend prints only the parts that kernels need. A part begins with a heading: a line such as "@text", "@scalar max", "@vector
+ * max" or "@function div". A line "@", or a line that begins with "@ ", is a remark. A remark ends the part before it. */
 #ifndef TGC_PARTS_H
 #define TGC_PARTS_H
 #include "backends.h"
 
-typedef struct Span { const char *p; size_t n; } Span; /* n bytes of text that consist of parts */
-Span part_file(const char *name);                      /* the text of the file `name` in runtime_stub, which tgc contains */
+typedef struct Span { const char *p; size_t n; } Span; /* a text of n bytes that consists of parts */
+Span part_file(const char *name);                      /* the text of the file `name` of runtime_stub, as embedded in tgc */
 
-/* heading: the part's first line. text, end: the other lines, from text up to end */
+/* heading: start of the part's heading. text, end: start and end of the lines behind the heading */
 typedef struct Part { const char *heading, *text, *end; } Part;
 
-const char *part_line(const char *s, const char *end); /* start of the next line behind s, or end if there is none */
-/* Finds the first part that begins at *at or later, and moves *at behind it. false: there is none before end */
+const char *part_line(const char *s, const char *end); /* start of the line behind the line at s; `end` if the text ends there */
+/* Finds the first part that begins at *at or later, and moves *at to the end of this part. Returns false if there is
+ * no such part before `end`. */
 bool part_next(const char **at, const char *end, Part *p);
-/* Finds the part whose heading is `kind`, such as "@vector ", followed by the n bytes of name. false: there is none */
+/* Finds the part whose heading is `kind`, such as "@vector ", followed by the n bytes at `name`. Returns false if there is no
+ * such part. */
 bool part_find(Span in, const char *kind, const char *name, size_t n, Part *p);
 #endif

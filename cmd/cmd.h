@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd.h: the tgc program. options.h has a row for every verb and option. options.c parses the command line by these rows, and
- * help.c prints the help and the manual page from them. Each verb, such as `tgc run`, has a file in cmd/verbs. The other
- * functions are in cmd/lib; headings name their files. The following holds for all functions:
+ * help.c prints the help and the manual page from them. Each verb, such as `tgc run`, has a file in cmd/verbs, except `verify`
+ * (cmd/lib/verify.c). Headings name the files of the other functions. These files are in cmd/lib, except inspect.c in cmd/verbs.
+ * The following holds for all functions:
  *
- * - c is the context of a compilation. A function that fails calls fail(), which sets an exit code, EX_..., and does not return.
- * - Texts and other results live in c->model, the context's arena, and are freed with it. Comments name the exceptions.
+ * - c is the context of a compilation. Where a comment says that a function fails, the function calls fail(). fail() sets
+ *   an exit code, EX_..., and does not return.
+ * - Results that a function allocates, such as texts, live in c->model, the context's arena, and are freed with the arena.
+ *   Comments name the exceptions.
  * - o holds the options of the command line. scratch is the path of a folder for temporary files. */
 #ifndef TGC_CMD_H
 #define TGC_CMD_H
@@ -20,17 +23,17 @@
 #include <sys/types.h>
 
 enum { SCHEMA_VERSION = 1 };   /* version of the layout of the reports that --json prints */
-/* The default --isa of all verbs depends on the architecture of this machine, not on its CPU. So equal commands give equal bytes
- * on all machines of an architecture. */
+/* The default --isa for CPUs depends only on the architecture of this machine. So equal commands write equal bundles on all
+ * machines of an architecture. */
 #if defined __x86_64__
 #define DEFAULT_ISA "x86-64-v3"
 #elif defined __aarch64__
-#define DEFAULT_ISA "neon" /* every CPU of the architecture has it */
+#define DEFAULT_ISA "neon" /* every CPU of this architecture has Neon */
 #else
 #define DEFAULT_ISA "portable"
 #endif
 
-/* ---- the command line ---- */
+/* ---- options.c and option_rows.c: the command line ---- */
 typedef enum {
 #define VERB(name, args, gloss, examples) VERB_##name,
 #include "options.h"
@@ -38,26 +41,28 @@ typedef enum {
 } Verb;
 
 typedef Words Texts;           /* a list of texts; VEC_FREE frees it */
-/* The options of a command. Each row of options.h names the field that holds its option's value. Zero, false or NULL: the option
- * was not given, and has no default. */
+/* The options of a command. For each option, a row of options.h names the field that holds the value. If an option is not given
+ * and has no default, the field is 0, false, NULL or an empty list. */
 typedef struct Options {
   Verb verb;
-  uint64_t given[3];           /* a bit for each row of options.h: the option was given */
+  uint64_t given[3];           /* a bit for each option in options.h, set if the option was given */
   char *const *words;           /* the command line, with the program first */
-  const char *model, *other;   /* the arguments that are no options: a model or a bundle; other: the second one */
+  const char *model, *other;   /* the words after the verb that are no options. model: the first of them, such as a model
+                                  or a bundle; other: the second */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
   const char *optimize, *max_arena, *max_weights, *machine;
   const char *entry;            /* an entry of a pipeline, or of its bundle; NULL: all entries */
-  const char *run_size;         /* set by over_sizes: the sizes of the run to make, "3" or "batch=2,seq=17"; NULL: not given */
+  const char *run_size;         /* no option: verbs set this field to the sizes of one run, such as "3" or "batch=2,seq=17"; NULL:
+                                   not known */
   const char *data, *format, *outputs, *schedule, *lock, *tune_db, *tune_log, *job, *import, *time, *cc_limit;
   const char *limits, *baseline, *tolerance, *cpus, *csv;
   const char *holdout_data, *metric, *layers, *save_layers; /* options of quantize */
   int64_t holdout;
   double rate;
   int64_t repeat, pairs;
-  const char *original, *junit, *markdown, *dot; /* original: the model that a bundle was made from, from --model */
+  const char *original, *junit, *markdown, *dot; /* original: value of --model, the model that a bundle was made from */
   Texts inputs, dims, sizes, states, results, settings, metrics, requires;
   Texts froms, consts, renames, prologues, epilogues, converts;
   const char *dump, *stop_after, *start_after, *trace;
@@ -74,8 +79,8 @@ typedef struct Options {
 } Options;
 
 void options_init(Options *o, Verb verb);                 /* sets all options to their defaults */
-/* Sets an option of the verb by its name, without "--". value NULL: the option is given without a value. The text of the value
- * must outlive o. Returns -1, or EX_USAGE_ if the option is wrong. */
+/* Sets an option of the verb o->verb. name: without "--". value NULL: the option is given without a value. The text `value` must
+ * outlive o. Returns -1, or EX_USAGE_ if the option is wrong. */
 int option_set(Options *o, const char *name, const char *value);
 int options_check(const Options *o); /* checks the values and their combinations; returns -1, or EX_USAGE_ if one is wrong */
 /* Fills in o from the command line. Returns -1 if the verb is to be run. Otherwise the result is an exit code: tgc has printed
@@ -84,15 +89,16 @@ int options_parse(Options *o, int argc, char **argv);
 void options_free(Options *o);                            /* frees the lists of o */
 bool option_given(const Options *o, const char *name);    /* name: without "--" */
 bool parse_size(const char *s, int64_t *out);             /* "4096", "4k", "4M", "4G"; false: not a size */
-/* Parses an option's value s into a limit of CompileOptions: the bytes plus 1, or 0 if s is NULL. false: s is not a size */
+/* Parses a size such as "4k" for CompileOptions: *limit becomes the number of bytes plus 1, or 0 if s is NULL. Returns false if s
+ * is not a size. */
 bool parse_limit(const char *s, int64_t *limit);
-double duration(const char *text);                        /* "90", "90s", "1.5m", "1h" in seconds; negative: not a duration */
+double duration(const char *text);                        /* seconds of "90", "90s", "1.5m" or "1h"; negative: no duration */
 
 /* ---- one function per verb: returns an exit code, or calls fail() ---- */
 int verb_compile(Ctx *c, const Options *o);
 int verb_run(Ctx *c, const Options *o);
 int verb_verify(Ctx *c, const Options *o);
-int verify_model(Ctx *c, const Options *o, json_t **report); /* the same without printing; the caller releases *report */
+int verify_model(Ctx *c, const Options *o, json_t **report); /* `verify` for one run size; the caller releases *report */
 int verb_inspect(Ctx *c, const Options *o);
 int verb_check(Ctx *c, const Options *o);
 int verb_bench(Ctx *c, const Options *o);
@@ -107,7 +113,7 @@ int verb_ops(Ctx *c, const Options *o);
 int verb_completions(Ctx *c, const Options *o);
 
 /* ---- option_rows.c: the rows of options.h ---- */
-typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* the value that an option takes; options.h explains them */
+typedef enum { FLAG, TEXT, LIST, SIZE, COUNT, REAL, MAYBE } Kind; /* kinds of values of options; options.h explains the kinds */
 typedef enum {
 #define GROUP(name, title) GROUP_##name,
 #include "options.h"
@@ -118,59 +124,64 @@ typedef struct OptionRow {
   const char *name, *arg;                                 /* name without "--"; arg: the value as the help names it, or NULL */
   Kind kind;
   size_t field;                                           /* offset of the option's field in Options */
-  const char *verbs;                                      /* letters of the verbs that take it, as options.h lists them */
-  Group group;                                            /* heading in the help under which the option stands */
+  const char *verbs;                                      /* letters of the verbs that take the option (options.h) */
+  Group group;                                            /* the option stands under the heading of this group in the help */
   const char *help;
 } OptionRow;
 typedef struct VerbRow { const char *name, *args, *gloss, *examples; } VerbRow; /* gloss: one line of help */
-extern const OptionRow option_rows[];                     /* a row whose name is NULL ends it */
+extern const OptionRow option_rows[];                     /* a row whose name is NULL ends the table */
 extern const VerbRow verb_rows[VERB_COUNT];
 extern const char *const group_titles[GROUP_COUNT];
 bool option_of(const OptionRow *r, Verb v);               /* whether the verb takes the option */
 bool option_of_bundle(const OptionRow *r, Verb v);        /* whether the verb takes the option for a bundle, too */
 
 /* ---- choices.c ---- */
-/* Adds to `words` the words that the option takes as its value, for options such as --backend and --isa that have such words */
+/* Adds the values of an option such as --backend or --isa to `words`. option: the option's name without "--". Adds nothing for
+ * an option that takes any value. */
 void option_choices(Arena *a, const char *option, Texts *words);
-/* "; did you mean ...?" for the option's word that is most like `word`, or "" */
+/* Returns "; did you mean 'X'?", where X is the value of the option that is most like `word`; "" if no value is like `word` */
 const char *choice_near(Arena *a, const char *option, const char *word);
 
 /* ---- help.c ---- */
-void print_help(const Options *o);                        /* for o->verb, or for tgc as a whole */
+void print_help(const Options *o);                        /* the help of o->verb; VERB_COUNT: the help of tgc */
 void print_man(void);
 
 /* ---- terminal.c: width, colours, units, tables and the progress line ---- */
 int terminal_width(FILE *f);                              /* columns; 0: f is not a terminal */
-bool terminal_colored(const Options *o, FILE *f);         /* whether f gets colours: by --color, NO_COLOR, TERM, and what f is */
+bool terminal_colored(const Options *o, FILE *f);         /* whether f gets colours: depends on --color, NO_COLOR, TERM and f */
 typedef enum { PAINT_OK, PAINT_WARNING, PAINT_ERROR, PAINT_TITLE, PAINT_COUNT } Paint;
-/* The text with the codes of colour p before and behind it. If f gets no colours: the text itself */
+/* Returns the text between the codes that switch colour p on and off. Returns the text itself if f gets no colours. */
 const char *paint(const Options *o, FILE *f, Paint p, const char *text, Arena *a);
-int terminal_room(const Options *o);                      /* columns for a line on stdout; 0: any number, as with --wide */
+int terminal_room(const Options *o);                      /* most columns of a line on stdout; 0: no limit, as with --wide */
 const char *bytes_text(Ctx *c, int64_t bytes);            /* "12.3 MiB": powers of 1024 */
 const char *time_text(Ctx *c, double ms);                 /* "12.3 µs" */
 const char *count_text(Ctx *c, double n, const char *unit); /* "1.23 Mflop": powers of 1000 */
-/* A table: rows of cells. format has a sign for each column: '<' aligns it on the left, '>' on the right. headed: the first row
- * has the names of the columns. The last column is cut at the width of a terminal, unless --wide is given. */
+/* A table: rows of cells. format has a character for each column: '<' aligns the column on the left, '>' on the right. headed:
+ * the first row has the names of the columns. On a terminal, texts are cut to fit the width, except with --wide. */
 typedef struct Table { Ctx *c; const Options *o; const char *format; bool headed; VEC(const char *) cells, under; } Table;
 void table_row(Table *t, ...);                            /* adds a row: one text per column; the texts must outlive the table */
-void table_under(Table *t, const char *text);             /* adds a line below the latest row, from the second column on */
+void table_under(Table *t, const char *text);             /* adds a line below the latest row, from the second column on; `text`
+                                                             must outlive the table */
 void table_print(Table *t);                               /* prints the table on stdout and frees it */
 void table_free(Table *t);
 void print_cut(const Options *o, const char *line);       /* prints a line on stdout, cut at terminal_room columns */
-/* Prints the words of s on stdout, in lines of at most `width` columns; width 0: in one line. at: the column of the terminal's
- * cursor. The first word is printed at column `left`, or at `at` if `at` is larger; at -1: at column 0. Further lines begin at
- * column `left`. A tab becomes a blank; other control characters become '?'. */
+/* Prints the words of s on stdout, in lines of at most `width` columns; width 0: in one line. A word that is longer than a line
+ * is not divided. at: the column where the cursor is. The first word is printed at column `left`, or at column `at` if `at` is
+ * larger. If `at` is -1, the first word is printed at column 0. Further lines begin at column `left`. A tab becomes a blank;
+ * other control characters become '?'. */
 void print_words(const char *s, int left, int at, int width);
-/* Prints the lines of s on stdout. A line longer than the terminal's width continues at column `left` of the next one. */
+/* Prints the lines of s on stdout. If a line is too long for the terminal, its rest is printed on further lines, from
+ * column `left` on. */
 void print_lines(const char *s, int left);
-bool terminal_has_progress(const Options *o);             /* stderr is a terminal that can rewrite a line, and -q is not given */
-/* Rewrites the progress line. stage: the text that says what is being done; NULL: the line is cleared. share: the part of the
- * work that is done, 0 to 1, from which the time left is estimated; negative: not known. seconds: time so far */
+bool terminal_has_progress(const Options *o);             /* whether stderr can rewrite a line, and -q is not given */
+/* Rewrites the progress line, if terminal_has_progress. stage: a text that says what is being done; NULL: the line is cleared.
+ * share: how much of the work is done, from 0 to 1; negative: not known. The line shows an estimate of the time left if `share`
+ * is known. seconds: time so far */
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
 
 /* ---- progress.c ---- */
-/* From one second after work_begin until work_end, a terminal shows the text `what` and the progress that c->progress reports.
- * After a failure work_end need not be called: the next work_begin, or the end of the program, calls it. */
+/* Begins work in this process. After one second, the progress line shows the text `what`, and the progress that c->progress
+ * reports. After a failure, work_end need not be called: the next work_begin, or the end of the program, calls work_end. */
 void work_begin(Ctx *c, const Options *o, const char *what);
 void work_end(Ctx *c);
 
@@ -180,91 +191,100 @@ int tunables_list(Ctx *c, const Options *o);              /* prints the report o
 
 /* ---- machine.c: the facts of the CPU for which the cost model computes costs ---- */
 struct CpuFacts;
-const struct CpuFacts *machine_given(Ctx *c, const Options *o);  /* the CPU that --machine names; NULL: the option is not given */
-const struct CpuFacts *machine_stored(Ctx *c, const Options *o); /* this CPU's facts in the tuner's store; NULL: there are none */
-/* The same for reports, which show the facts in the store even if --no-tune-store is given */
-const struct CpuFacts *machine_measured(Ctx *c, const Options *o);
-const char *machine_line(Ctx *c, const struct CpuFacts *f);      /* f as text on one line, which --machine takes; f NULL: NULL */
+const struct CpuFacts *machine_given(Ctx *c, const Options *o);  /* facts of the CPU that --machine names; NULL: none is named */
+/* Returns the facts about this CPU in the tuner's store; NULL if the store has none, or if --no-tune-store is given */
+const struct CpuFacts *machine_stored(Ctx *c, const Options *o);
+const struct CpuFacts *machine_measured(Ctx *c, const Options *o); /* the same, but ignores --no-tune-store */
+const char *machine_line(Ctx *c, const struct CpuFacts *f);      /* f as one line of text for --machine; NULL if f is NULL */
 int machine_print(const Options *o, const struct CpuFacts *f);   /* prints f on stdout; returns an exit code */
 
 /* ---- floor.c: the least time of a run ---- */
 typedef struct Floor {
   const char *machine;     /* name of the CPU */
-  double multiply_ms;      /* ms of all products at the CPU's peak rate */
-  double read_ms;          /* ms to read the weights, inputs and states that the CPU's caches cannot keep */
-  double ms;               /* the longer one of these two times */
-  double multiply_adds, bytes; /* number of products; bytes of weights, inputs and states */
+  double multiply_ms;      /* ms for all products at the CPU's peak rate */
+  double read_ms;          /* ms to read the weights, inputs and states that do not fit into the CPU's caches */
+  double ms;               /* the greater of multiply_ms and read_ms */
+  double multiply_adds, bytes; /* multiply_adds: number of products; bytes: of weights, inputs and states */
 } Floor;
-/* run: the sizes of the run. Returns NULL if the floor is not known: on a device, without facts of the CPU, and for other sizes
- * than the greatest ones */
+/* The least time of a run of p. threads: number of threads that share the run; run: the sizes of the run. Returns NULL for a
+ * device, for a run without work, and if the facts of the CPU are not known. Also returns NULL if a size is less than the
+ * greatest of its range. */
 const Floor *floor_of(Ctx *c, const Options *o, const Plan *p, int threads, const int64_t *run);
 
 /* ---- machine_measure.c ---- */
-const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU; its facts go to the tuner's store, too */
-/* If neither --isa nor --machine is given, and this CPU differs from DEFAULT_ISA, prints a line on stderr that says so. The verb
- * `run` prints the line only if this CPU lacks features of DEFAULT_ISA. */
+const struct CpuFacts *machine_measure(Ctx *c, const Options *o); /* measures this CPU, and adds the facts to the tuner's store */
+/* Does nothing if an option chooses the machine, if -q is given, or if DEFAULT_ISA is "portable". In all other cases, tgc
+ * compiles for DEFAULT_ISA, and this function prints a line on stderr with the features of DEFAULT_ISA that this CPU lacks. If
+ * the CPU lacks none, the line has the CPU's further features; for the verb `run`, there is no such line. */
 void machine_tell_default(Ctx *c, const Options *o);
-/* For verbs that time code: calls machine_tell_default. Measures this CPU if --isa=native needs its facts and the store lacks
- * them */
+/* For verbs that time code: calls machine_tell_default. Then, with --isa=native, measures this CPU if the store lacks the CPU's
+ * facts. Does not measure if --machine or --no-tune-store is given. */
 void machine_prepare(Ctx *c, const Options *o);
 
 /* ---- model.c: from the command line to a plan ---- */
 typedef struct Feed Feed;
 typedef struct Interface Interface;
-/* The machine that --isa names; without --isa, the one of --machine, of --target or of the backend; else DEFAULT_ISA */
+/* The target of a compilation. The machine comes from the first of these options that is given: --isa, --machine, --target,
+ * --emit=wasm. If none is given, the machine is that of the backend, or DEFAULT_ISA if the backend has none. */
 const Target *target_of(Ctx *c, const Options *o);
-/* The first backend that makes the form of code of --emit; without --emit the backend of --backend, or the first one. Sets *emit
- * to the form. NULL: there is no such backend. */
+/* Returns the first backend that makes the form of code that --emit names. Without --emit, returns the backend that --backend
+ * names; without --backend, returns the first backend. Sets *emit to the form of code. Returns NULL if no backend is found. */
 const Backend *backend_of(const Options *o, Emit *emit);
-Groups groups_named(const char *s);                       /* s: a value of --kernel-groups, or NULL; GROUPS_COUNT: no such word */
-unsigned bindings_of(const Options *o);                   /* --bindings as bits of bundle.h; options_check has checked it */
-bool keeps_denormals(const Options *o);                   /* --denormals=keep, or fp32-strict without --denormals */
-/* ---- changes.c: the changes: options --from to --convert, which change a model's inputs and outputs ---- */
+Groups groups_named(const char *s);                       /* s: a value of --kernel-groups; NULL: the default. Returns
+                                                             GROUPS_COUNT if s is not a value of this option */
+unsigned bindings_of(const Options *o);                   /* value of --bindings, as bits of bundle.h */
+bool keeps_denormals(const Options *o);                   /* by --denormals; without it, true for --precision=fp32-strict */
+/* ---- changes.c: the changes, which are the options that change a model's inputs and outputs: --from, --const, --rename,
+ * --prologue, --epilogue and --convert ---- */
 enum { CHANGES = 6 };                                     /* number of these options */
 Texts *change_texts(Options *o, int i);                   /* the values of option number i, 0 to CHANGES - 1 */
 Setting *changes_of(Ctx *c, const Options *o, int *n);    /* the *n changes that were given, each with its value */
-const char *first_change(const Options *o);               /* name of the first of them; NULL: none was given */
+const char *first_change(const Options *o);               /* name of the first change that was given; NULL: none was given */
 void changes_resume(Ctx *c, Options *o, const Setting *s, size_t n); /* sets the changes of o from a dump's n settings */
 const IoOptions *io_options(Ctx *c, const Options *o);    /* the changes as front ends take them; NULL: none was given */
 /* ---- load.c ---- */
-bool is_pipeline(const char *path);                       /* whether the path is that of a .tgp text */
-const char *pipeline_text(Ctx *c, const Options *o);      /* the text that pipeline_print writes for the pipeline o->model */
-/* Loads the model. feed: data of the user, whose shapes fix dynamic dimensions; NULL: there is none */
+bool is_pipeline(const char *path);                       /* whether the path ends with ".tgp" */
+const char *pipeline_text(Ctx *c, const Options *o);      /* the pipeline o->model as text, by pipeline_print (pipeline.h) */
+/* Loads the model or the pipeline o->model. feed: the user's data, whose shapes may set dynamic dimensions of a model; NULL:
+ * there is no data */
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed);
 /* ---- model.c: compiles a graph ---- */
-/* A text that names the target and the options of a compilation. The store keeps decisions under this text. */
+/* A text that names the target and the options of a compilation. The tuner's store keeps decisions for each such text. */
 const char *decisions_wanted(Ctx *c, const Options *o, const Target *t);
-/* Compiles g for t. If --stop-after is given, returns NULL, and *stopped holds the text to print. */
+/* Compiles g for t. If --stop-after is given, returns NULL and appends the text to print to *stopped. stopped NULL: no text is
+ * made */
 Plan *plan_of(const Options *o, Graph *g, const Target *t, Sb *stopped);
-/* As plan_of. from: a dump from which the compilation continues; NULL: it starts from g. to: if it is NULL, *stopped is a text
- * for people only. Else *stopped is a dump that can be read back, and the bytes of long weights are appended to to->blob. The
- * caller writes them to a file, which the dump calls to->blobname. to->sample: sample inputs and exact outputs, which the dump
- * records, or NULL */
+/* As plan_of. from: a dump from which the compilation continues; NULL: the compilation starts from g. If `to` is NULL, the
+ * text *stopped is only for people. Else *stopped is a dump, which resume_read reads back, and the bytes of long weights are
+ * appended to to->blob. The caller writes these bytes to a file. In the dump, the file's name is to->blobname. to->sample: sample
+ * inputs and exact outputs, which the dump records; NULL: none */
 typedef struct DumpTo { Sb *blob; const char *blobname; const Sample *sample; } DumpTo;
 Plan *plan_from(const Options *o, Graph *g, const Target *t, Resumed *from, Sb *stopped, const DumpTo *to);
 
 /* ---- sizes.c: the sizes of dimensions for which --dim gives a range. A Symbol is such a dimension with its range. Symbols is
- * the list of them for a whole model, and arguments of this type are called `all`. Each run has a size for each Symbol; `run` is
+ * the list of all Symbols of a model, and arguments of this type are called `all`. Each run has a size for each Symbol; `run` is
  * the array of these sizes. ---- */
-enum { SIZES_OF_DIM = 4096 };                          /* greatest end of a range; it is limited since front ends try each size */
-/* Parses a range such as "1:512:8@128" into s. Returns NULL, or a message if it is wrong. */
+enum { SIZES_OF_DIM = 4096 };                          /* greatest end of a range; front ends try each size of a range */
+/* Parses a range such as "1:512:8@128" into s, whose name stays NULL. Returns NULL, or a message if the text is wrong. */
 const char *parse_range(const char *value, Symbol *s);
 const char *first_range(const Options *o);             /* value of the first --dim that gives a range; NULL: none does */
 Symbols ranges_of_dims(Ctx *c, const Options *o);      /* all ranges that --dim gives */
-int runs_of_size(const char *text);                    /* number of runs that a value of --size asks for; 0: it is wrong */
-/* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call, except for the verb
- * `verify` of a model with a range. It makes usual_runs, unless --data, --input, --outputs or --json is given. Returns the last
- * exit code that is not 0; 0 if all are 0. */
+int runs_of_size(const char *text);                    /* number of runs that a value of --size asks for; 0: the value is wrong */
+/* Calls `one` for each run that --size asks for, with Options.run_size set. Without --size there is one call. But the verb
+ * `verify` makes the runs of usual_runs if --dim has a range and none of --data, --input, --outputs and --json is given. Fails
+ * with --json if there are several runs. Returns the last exit code that is not 0; 0 if all are 0. */
 int over_sizes(Ctx *c, const Options *o, int (*one)(Ctx *c, const Options *o));
-/* Adds runs to the list, as values of --size. In one run all sizes are the least of their ranges, in others the middle, typical
- * or greatest ones. With several ranges there is one more run for each range: its size is the least, and the others are the
- * greatest. */
+/* Adds runs to the list, as values of --size. Four runs have the least, the middle, the typical and the greatest sizes of all
+ * ranges. If there are several ranges, there is one more run for each range. In this run, the range has its least size, and all
+ * other ranges have their greatest sizes. A size that counts elements of states is not 0 in these runs, but at least one step of
+ * the range. Equal runs are added once. */
 void usual_runs(Ctx *c, const Symbols *all, Texts *runs);
-/* Gets the sizes that Options.run_size gives; the others become -1. Fails if run_size is given and there is no range. Returns
- * whether there is a range. */
+/* Fills in run, an array of SYMBOLS_MOST, with the sizes that Options.run_size gives, and with -1 elsewhere. Fails if run_size is
+ * given but the model has no ranges, and if run_size names a dimension without a range. Also fails if the model has several
+ * ranges and run_size has a size without a name. Returns whether there is a range. */
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
-/* Sets each size that is -1: to the least one of its range if the size counts the elements of states, else to the greatest one.
- * Fails if another size is not one of its range. Returns the sizes as text; NULL: there is no range */
+/* Sets each size that is -1. A size that counts elements of states becomes the least of its range, any other size the greatest.
+ * Fails if a size does not belong to its range. Returns the sizes as text; NULL if there is no range. */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
 /* Sets the extents that depend on sizes (GIO.open) in n values. extents: how each extent follows from sizes; the first `symbols`
  * extents are the sizes themselves. */
@@ -273,17 +293,17 @@ const GIO *values_of_run(Ctx *c, const IR *ir, const GIO *v, size_t n, const int
 Options one_size(Ctx *c, const Options *o, const Symbols *all, const int64_t *run); /* o with sizes in place of the ranges */
 
 /* ---- interpret.c ---- */
-/* Evaluates `steps` runs of g in the interpreter of graphs, one after another. in: run after run, the inputs and then the states;
- * the caller fills in the inputs, and this function the states. out: run after run, the outputs without the states. exact: floats
- * are computed in double; else each op rounds to its type. */
+/* Evaluates `steps` runs of g in the interpreter of graphs, one after another. in: for each run, the inputs and then the states.
+ * The caller fills in the inputs; this function fills in the states. out: for each run, the outputs without the states. exact
+ * true: floats are computed in double; false: each op rounds to its type. */
 void interpret(Ctx *c, const Options *o, const Graph *g, size_t steps, bool exact, Tensor *in, Tensor *out);
-/* Evaluates one run. in: inputs, then states. out: outputs, then the states' next values. most: limit of operations, 0 for none.
- * Returns false if the run needs more operations. */
+/* Evaluates one run. in: inputs, then states. out: outputs, then the next values of the states. most: greatest number of
+ * operations; 0: no limit. Returns false if the run needs more operations than `most`. */
 bool interpret_once(Ctx *c, const Options *o, const Graph *g, const Tensor *in, bool exact, int64_t most, Tensor *out);
 
 /* ---- interpret_device.c ---- */
-/* Makes `steps` runs of a plan for a device in the interpreter of programs. in and out are those of plan_execute. Returns an
- * array with a report for each launch that has a fault; the caller releases it. */
+/* Makes `steps` runs of a plan for a device in the interpreter of programs. in, out: as for plan_execute. Returns a JSON array
+ * with a report for each launch that has a fault, such as a race; the caller releases the array. */
 json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, const Tensor *in, Tensor *out);
 
 /* ---- report.c ---- */
@@ -291,93 +311,96 @@ json_t *json_number(double v);                            /* v as a number; JSON
 json_t *json_report(const char *verb, const char *model); /* an object with the fields that every report has */
 void json_print(json_t *j);                               /* prints j on stdout and releases it */
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1,3,224,224]" */
-const char *strings_text(Ctx *c, int rank, const int64_t *dims); /* "string[2,3]": without the last extent, of bytes */
-const char *string_text(Ctx *c, const Tensor *t, int64_t i);  /* string i of t in quotes, for people; long ones are cut */
-void print_name(const char *s);                           /* prints s on stdout, escaped, since names may have any bytes */
+const char *strings_text(Ctx *c, int rank, const int64_t *dims); /* "string[2,3]"; the last of dims is left out */
+const char *string_text(Ctx *c, const Tensor *t, int64_t i);  /* string i of t in quotes, for people; long strings are cut */
+void print_name(const char *s);                           /* prints s on stdout; control characters become '?' */
 
 /* ---- resume.c: dumps ---- */
-/* Reads the dump o->model, and sets the options of o with which the dump was made */
+/* Reads the dump o->model. Sets o to the options with which the dump was made. Fails if an option in o contradicts the dump. */
 Resumed *resume_read(Ctx *c, Options *o);
 /* The *n options that a dump records. lock: path of the lock file in use; NULL: none */
 const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char *lock, int *n);
 
-/* ---- validate.c: runs the whole model, to see where time goes and to test the tuner's schedules in it ---- */
-/* Times with one number of threads; threads 0: not measured. untuned, tuned: ms of a run without and with the schedules. low,
- * high: ends of the confidence interval of tuned / untuned */
+/* ---- validate.c: runs the whole model, to see where time goes and to test the tuner's schedules in the model ---- */
+/* Times of runs with this number of threads; threads 0: not measured. untuned: ms of a run without the tuner's schedules; tuned:
+ * ms of a run with these schedules. low, high: ends of the confidence interval of tuned / untuned */
 typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
-/* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of those that keep it.
- * at: times with the requested number of threads; other: times with another number */
+/* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests whose final
+ * schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: with another number of threads */
 typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
 typedef struct Races Races;                                     /* lib/sides.h */
-/* choices: decisions that all compared bundles share. choices->side is the bundle built with them; from now on it belongs to the
- * Validation. *result gets the times. The Validation lives in c->model; validate_close frees the rest. */
+/* choices: decisions that all compared bundles share. The bundle choices->side was built with these decisions; from now on the
+ * Validation owns this bundle. validate_model will fill in *result. The Validation lives in c->model; validate_close frees what
+ * it owns. */
 Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Validated *result);
-/* Seconds that validate_model will take; call it after validate_survey. least: with the fewest repetitions of measurements */
+/* An estimate of the seconds that validate_model will take. To be called after validate_survey. least: assumes the fewest
+ * repetitions of measurements */
 double validate_seconds(const Validation *s, bool least);
 bool validate_needed(const Validation *s);                      /* whether schedules were found, or runs use several threads */
-/* Runs the model. Tells the tuner how much longer each nest takes there than the roofline allows (Goal.slack in tune.h). Returns
- * an exit code. */
+/* Runs the model. Tells the tuner how much longer each nest takes in the model than the roofline allows (Goal.slack in tune.h).
+ * Returns an exit code. */
 int validate_survey(Ctx *c, Validation *s);
-/* Decides for each nest (Goal) whether it keeps the schedule found: only if the whole model is faster with it. Returns an exit
- * code. */
+/* Decides which nests keep the schedules that the tuner found for them. The whole model must be faster with the schedules that
+ * are kept. Returns an exit code. */
 int validate_model(Ctx *c, Validation *s);
 void validate_close(Validation *s);
 
 /* ---- error.c: the error that a precision causes, on sample inputs ---- */
-/* Fills in s before the compilation: makes inputs from the data and the seed, and computes the exact outputs in the interpreter.
- * false: this would take more operations than the budget of error.c, or g has several entries */
+/* To be called before g is compiled. Makes the inputs of s from the data and the seed, and computes their exact outputs in the
+ * interpreter. Returns false if this would take more operations than the budget of error.c, or if g has several entries. */
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
-/* The errors of the compiled graph, by output; NULL: this would exceed the same budget */
+/* Returns the error of each output of the compiled graph; NULL if computing the errors would exceed the budget of error.c */
 const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s);
 OutputError output_error(const Tensor *got, const Tensor *want);        /* the error of one output; want: the reference */
-void error_print_one(const char *output, const OutputError *e);         /* a line on stdout for the output of that name */
-void error_print(const Plan *p, const OutputError *e);                  /* the same for all outputs; e NULL: says why not */
+void error_print_one(const char *output, const OutputError *e);         /* prints a line about the output of this name */
+void error_print(const Plan *p, const OutputError *e);  /* the same for all outputs; e NULL: says why the errors are not known */
 
 /* ---- inspect.c ---- */
 json_t *graph_json(const Graph *g);                             /* the graph as a JSON report has it; the caller releases it */
 void print_interface(Ctx *c, const Options *o, const Graph *g); /* inputs, outputs and states, on stdout */
-/* Prints the text of --explain. kernels: the list of kernels in the manifest, which has the registers and the local memory of
- * compiled functions; NULL: these are not printed */
+/* Prints the text of --explain. kernels: the manifest's list of kernels, from which the registers and the local memory of
+ * compiled functions are printed, too; NULL: these are not printed */
 void print_kernels(const Options *o, const Plan *p, const json_t *kernels);
 
-/* ---- data.c: tensors from and to files; all of it lives in c->model ---- */
+/* ---- data.c: tensors from and to files; the data of tensors live in c->model ---- */
 typedef struct NamedTensor {
   const char *name;            /* name of the input or output; NULL: not known */
-  int number;                  /* place among the inputs or outputs, from 0, if it has no name; -1: not known */
+  int number;                  /* position among the inputs or outputs, from 0; -1: not known */
   const char *file;            /* the file of the tensor, for messages */
   Tensor t;
-  bool given;                  /* comes from --input */
-  bool named;                  /* an archive holds it under the name of an input or output */
+  bool given;                  /* the tensor comes from --input */
+  bool named;                  /* the tensor comes from an archive, which holds it under this name */
   bool raw;                    /* plain bytes; the model gives type and shape */
 } NamedTensor;
-/* A sequence or an optional among the inputs. name: NULL if the data does not name it; then place is its place among the inputs.
- * n: number of its tensors; -1: an optional without an element */
+/* A sequence or an optional (ONNX) among the inputs. name: NULL if the data does not name the input. place: position among the
+ * inputs, from 0; -1: not known. n: number of tensors; -1: an optional without an element */
 typedef struct GivenList { const char *name; int place, n; } GivenList;
 struct Feed { VEC(NamedTensor) inputs, outputs; VEC(GivenList) lists; }; /* the data that the user gives for one run */
-/* Gets the sizes of the run: from --size, else from the shapes of the data, else the greatest ones. in: the n inputs of the
- * model. Returns the sizes as text; NULL: the model has no ranges */
+/* Fills in `run` with the sizes of a run. A size comes from --size, else from the shapes of the data, else from sizes_complete.
+ * in: the n inputs of the model. Returns the sizes as text; NULL if the model has no ranges. */
 const char *feed_size(Ctx *c, const Options *o, const Symbols *all, const Feed *f, const GIO *in, size_t n, int64_t *run);
-void feed_read(Ctx *c, const Options *o, Feed *f);        /* reads --input, and the first step of --data; feed_free frees f */
-typedef struct Steps {         /* the data of --steps runs, one after another */
-  const GIO *in, *out;         /* inputs and outputs of one step, as declared */
+void feed_read(Ctx *c, const Options *o, Feed *f);        /* reads the files of --input, and the first step of --data */
+typedef struct Steps {         /* the data of the runs, or steps, that --steps asks for */
+  const GIO *in, *out;         /* the declared inputs and outputs of one step */
   size_t nin, nout;
-  size_t stride;               /* tensors of a step in `given`: nin inputs, then one for each state */
-  Tensor *given, *want;        /* step after step: inputs and states; expected outputs. want NULL: the caller needs none */
-  bool wanted;                 /* the data has all expected outputs */
+  size_t stride;               /* number of tensors of a step in `given`: nin inputs, then one for each state */
+  Tensor *given, *want;        /* step after step. given: inputs and states; want: expected outputs, or NULL if the caller needs
+                                  none */
+  bool wanted;                 /* the data has the expected outputs of all steps */
 } Steps;
-/* Fills in the inputs of s->given (from the data, or from the seed), s->want and s->wanted. first: the data of step 0, and of
- * each later step for which --data has no folder. Returns the number of inputs made from the seed. */
+/* Fills in the inputs in s->given from the data or from the seed. Fills in s->want and s->wanted from the data. first: the data
+ * of step 0, and of each later step for which --data has no folder. Returns the number of inputs that were made from the seed. */
 int feed_steps(Ctx *c, const Options *o, const Feed *first, Steps *s);
 void feed_free(Feed *f);
 /* Makes a tensor for each of the n inputs that `want` declares. Inputs that the feed lacks are made from the seed. Returns the
- * number of inputs made so. */
+ * number of inputs that were made from the seed. */
 int feed_inputs(Ctx *c, const Feed *f, const GIO *want, int n, int64_t seed, Tensor *out);
-/* Gets the expected values of the n outputs that `want` declares, in this order. Fails if some are missing. false: the data has
- * no outputs at all */
+/* Fills in `out` with the expected values of the n outputs that `want` declares. Returns false if the data has no outputs. Fails
+ * if the data has some outputs, but lacks one of the n. */
 bool feed_outputs(Ctx *c, const Feed *f, const GIO *want, int n, Tensor *out);
-/* Writes a file in this format: "npy", "pb" or "raw". name: the tensor's name, for "pb" */
+/* Writes t to a file. format: "npy", "pb" or "raw". name: the tensor's name, for "pb" */
 void tensor_save(Ctx *c, const char *path, const char *format, const char *name, const Tensor *t);
 double tensor_at(const Tensor *t, int64_t i);             /* value of element i; small types such as float8 are decoded */
 Tensor tensor_like(const GIO *v);                         /* a tensor with the type and the shape of v, without data */
@@ -385,10 +408,10 @@ void tensor_summary(Ctx *c, const char *name, const Tensor *t); /* prints type, 
 json_t *tensor_json(const char *name, const Tensor *t);   /* the same for a JSON report; the caller releases it */
 
 /* ---- sets.c: data sets ---- */
-/* Adds the folders test_data_set_0, test_data_set_1, ... in --data, by number. If there are none, adds --data itself, or NULL
- * without --data */
+/* Adds the folders test_data_set_0, test_data_set_1, ... in the folder --data to `sets`, in the order of their numbers. If there
+ * are none, adds the value of --data itself, or NULL if --data is not given. */
 void find_sets(Ctx *c, const Options *o, Texts *sets);
-/* Fills in a feed that has the shapes of a bundle's inputs but no data. It fixes the dynamic dimensions of the bundle's model. */
+/* Fills in a feed with the shapes of a bundle's inputs, without data. load_graph sets dynamic dimensions by these shapes. */
 void feed_shapes(const Interface *f, Feed *feed);
 const char *ort_script(Ctx *c, const char *name);         /* the script `name` of cmd/probe for ONNX Runtime, for python -c */
 const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions as these scripts read them: "f32:1,3";
@@ -400,31 +423,35 @@ void ort_references(Ctx *c, const Options *o, const char *model, const char *scr
 /* ---- npy.c: NumPy's files ---- */
 Tensor npy_parse(Ctx *c, const char *what, Bytes b);      /* reads the bytes of an .npy file, which messages call `what` */
 void npy_write(const Tensor *t, Sb *out);                 /* appends the bytes of an .npy file to out */
-/* reads the bytes of an .npz archive, and calls `each` for each of its arrays */
+/* Reads the bytes of an .npz archive, and calls `each` for each array in it. name: the array's name, without ".npy" */
 void npz_parse(Ctx *c, const char *path, Bytes b, void (*each)(Ctx *c, void *arg, const char *name, Tensor t), void *arg);
 
 /* ---- state_args.c: --state, and the states of runs of several steps ---- */
 static inline size_t steps_of(const Options *o) { return o->steps ? (size_t)o->steps : 1; }
-void apply_states(Ctx *c, const Options *o, Graph *g);    /* makes inputs and outputs of g the states that --state names */
-/* in: the inputs of the graph, then the states, of one run. Sets the states to their first values */
+void apply_states(Ctx *c, const Options *o, Graph *g);    /* turns the inputs and outputs of g that --state names into states */
+/* Sets the states in `in` to their first values. in: the inputs of one run, then the states */
 void state_first(Ctx *c, const Graph *g, Tensor *in);
-/* out: the outputs of a run, then the states after it. in: the inputs of the next run, then its states. Sets each state of `in`
- * to the one of `out`; if a state has an axis, to the last elements along this axis */
+/* Sets each state in `in` to the same state in `out`. out: the outputs of a run, then the states after this run. in: the inputs
+ * of the next run, then the states before the next run. If a state is a window, `out` may have more elements than `in` along
+ * the axis of the window; the last ones are taken. */
 void state_next(Ctx *c, const Graph *g, const Tensor *out, Tensor *in);
 
 /* ---- process.c: the scratch folder and child processes ---- */
 char *scratch_new(Ctx *c);                                /* makes a private folder; its path lives in c->model; may fail with
                                                              EX_NOWRITE */
 void scratch_remove(const char *dir);                     /* removes the folder with its files */
-/* Calls fork(). The child has a process group of its own and dies with its parent. */
+/* Calls fork(), and returns the result of fork(). Fails if fork() fails. The child has a process group of its own. If its parent
+ * dies, the child is killed. */
 pid_t child_start(Ctx *c);
-int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage); /* the child's wait status; stage: text for the
-                                                                           progress line */
-/* Fails with the exit code that fits the wait status of a dead child. The text `what` is the message's subject: "the compiled
- * model" */
+/* Waits for the child, and returns the child's wait status. stage: text for the progress line. If a signal asks tgc to end, kills
+ * the child and fails. */
+int child_wait(Ctx *c, const Options *o, pid_t pid, const char *stage);
+/* Fails with the exit code that fits the wait status of a dead child. The subject of the message is `what`, such as "the compiled
+ * model". */
 _Noreturn void child_died(Ctx *c, int status, const char *what);
-int interrupt_pending(void);                              /* the pending signal that asks the program to end; 0: none */
-void *shared_memory(Ctx *c, size_t n);                    /* n bytes of zeros, shared with children that are started later */
+int interrupt_pending(void);                              /* a pending signal that asks tgc to end; 0: none */
+void *shared_memory(Ctx *c, size_t n);                    /* n bytes of zeros, shared with children that are started later;
+                                                             munmap frees the bytes */
 double clock_ms(void);                                    /* ms of a monotonic clock */
 
 /* ---- interface.c: reads a bundle's manifest ---- */
@@ -433,231 +460,247 @@ struct Interface {                                        /* facts that a caller
   VEC(GIO) inputs, outputs;                               /* GIO.ref is 0 */
   int64_t arena_bytes, weight_bytes;
   size_t kernels;                                         /* number of kernels */
-  bool embedded, pool;                                    /* embedded: the weights are in the program; pool: the bundle has the
-                                                             runtime's pool of threads */
+  bool embedded, pool;                                    /* embedded: the code contains the weights, so there is no weights file.
+                                                             pool: the bundle has the runtime's pool of threads */
   const char *weights_sha256;                             /* SHA-256 of the weights file, in hexadecimal digits */
   const char *cflags;                                     /* flags that the C compiler needs for the bundle's target */
   const Target *target;                                   /* parsed from the bundle's --isa */
   const char *code;                                       /* name of the file with the kernels */
   const char *device;                                     /* value of --device; NULL: the runtime chooses a device */
-  Symbols symbols;                                        /* the ranges of sizes that the bundle serves */
-  Extents extents;                                        /* these sizes, then the extents that follow from them; Extent.at is
-                                                             not set */
-  RunSizes sizes;                                         /* the sizes of the bundle's runs; `inputs` and `outputs` have them */
+  Symbols symbols;                                        /* the ranges of sizes for which the bundle was made */
+  Extents extents;                                        /* the sizes of `symbols`, then the extents that follow from them;
+                                                             Extent.at is not set */
+  RunSizes sizes;                                         /* by symbol: the size in the runs. `inputs` and `outputs` have the
+                                                             shapes for these sizes */
   bool states;                                            /* the bundle has states, which the runtime advances */
-  const char *part;                                       /* name of the entry whose inputs and outputs are listed; NULL: those
-                                                             of the whole bundle are */
-  const char *run;                                        /* end of the run function's name: "_run_v", "_run_step_v" */
+  const char *part;                                       /* the entry to which `inputs` and `outputs` belong; NULL: they belong
+                                                             to the whole bundle */
+  const char *run;                                        /* end of the run function's name: "_run_v", or "_run_ENTRY_v" if
+                                                             `part` is set */
   Texts sources;                                          /* sources for the C compiler, without `variants`, tgcrt.c and
                                                              tgcrt_pool.c */
-  Texts variants, variant_flags;                          /* sources that serve one machine each, and the compiler flags they
-                                                             need */
+  Texts variants, variant_flags;                          /* variants: sources for one machine each; variant_flags: the flags
+                                                             that the C compiler needs for each of them */
 };
-/* Reads manifest.json of the bundle in dir. Fails with EX_NOINPUT_ or EX_BADMODEL. */
+/* Reads manifest.json of the bundle in dir. The sizes come from Options.run_size, else from sizes_complete. --entry chooses an
+ * entry if dir is o->model. Fails if the manifest is not valid, or if the sizes, --entry or --device do not fit the bundle. */
 Interface interface_read(Ctx *c, const Options *o, const char *dir);
-void interface_at(Interface *f, const int64_t *run); /* sets f->sizes, and the extents that depend on them */
+void interface_at(Interface *f, const int64_t *run); /* sets f->sizes to `run`, and the shapes of f->inputs and f->outputs */
 void interface_free(Interface *f);
-bool is_bundle(const char *path);                    /* whether the path is a folder, since only bundles are folders */
+bool is_bundle(const char *path);                    /* whether the path is a folder; models are files */
 /* Fails if the weights file differs from the digest in the manifest. Embedded weights are not checked. */
 void weights_check(Ctx *c, const char *dir, const Interface *f);
-json_t *manifest_read(Ctx *c, const char *dir);      /* fails unless manifest.json is JSON; the caller releases the result */
+json_t *manifest_read(Ctx *c, const char *dir);      /* fails if manifest.json is not JSON; the caller releases the result */
 /* Warns about each file that differs from the manifest. */
 void files_compare(Ctx *c, const char *dir);
-/* Says how the first file differs from the manifest, and sets *code to the exit code for that; NULL: no file differs. */
+/* Returns a text about the first file that differs from the manifest, and sets *code to the exit code for this case. Returns NULL
+ * if no file differs. */
 const char *files_changed(Ctx *c, const char *dir, int *code);
 
 /* ---- bundle_build.c: builds bundles on this machine ---- */
 /* Writes the plan's bundle into a new folder inside of the folder scratch. Returns the new folder's path. */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch);
-/* Compiles and links scratch/NAME.so for t, and returns its path. more: the last arguments of the compiler, with the sources.
- * dir: folder of the bundle that has the sources, or NULL. Fails with EX_MISSING, EX_NOWRITE or EX_RETRY if the compiler or the
- * machine is to blame. */
+/* Compiles and links the shared object scratch/NAME.so for t, and returns the path of the object. more: the last arguments of the
+ * compiler, with the sources. dir: folder of the bundle that has the sources, or NULL. Fails with EX_MISSING, EX_NOWRITE or
+ * EX_RETRY if the compiler or the machine is to blame. */
 const char *shared_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const char *name, const char *cflags,
                           const Target *t, const Texts *more);
-/* Tries the compiler on a few lines of plain C for t. compiler NULL: the one that the variable CC names, or else cc. kind:
- * options for the kind of output, such as "-c -fPIC". Returns 0, or else an exit code, and *why gets the reason. */
+/* Tries a compiler on a few lines of plain C for t. compiler NULL: the compiler that the variable CC names, or else cc. kind:
+ * options for the kind of output, such as "-c -fPIC". Returns 0 if the compiler works. Otherwise returns an exit code, and *why
+ * gets the reason. */
 int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *kind, const char *cflags,
                    const Target *t, const char **why);
 
 /* Compiles a source of a bundle into the object file `out`. more: the last arguments of the compiler, with the source */
 void object_build(Ctx *c, const Options *o, const char *scratch, const char *out, const Interface *f, const Texts *more);
-/* Builds the bundle in dir as a shared object, and returns its path. hooks: path of a header for TGC_HOOKS (docs/bundle.md), or
- * NULL */
+/* Builds the bundle in dir as a shared object, and returns the object's path. hooks: path of a header for TGC_HOOKS
+ * (docs/bundle.md), or NULL */
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
 /* Builds the test program check.c of the bundle in dir as a static program, and returns its path. */
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
-/* Runs such a program by an emulator. argv: the command, with the emulator first. makes: path of the file that the program
- * writes. Returns 0, or else an exit code, and *why gets the reason. */
+/* Runs a program of example_build in an emulator. argv: the command, with the emulator first. makes: path of the file that the
+ * program writes. Returns as compiler_probe does. */
 int example_run(Ctx *c, const Options *o, const char *scratch, const char *emulator, Texts *argv, const char *makes,
                 const char **why);
-/* Compiles the file `source` of the bundle in dir, and returns the path of the object file. In the same folder gcc writes further
- * files: one with the calls between functions and each function's bytes of stack, and one with the assembly. Fails with
- * EX_MISSING if gcc is not installed. */
+/* Compiles the file `source` of the bundle in dir, and returns the path of the object file. gcc writes further files beside the
+ * object file. One has the calls between functions and the bytes of stack of each function; another has the assembly. Fails with
+ * EX_MISSING if the compiler is not gcc. */
 const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
                            const char *source);
-/* Lets nm list the symbols that an object file needs, and writes the list into the file `to`. Returns 0, or else an exit code,
- * and *why gets the reason. */
+/* Lets nm list the symbols that an object file needs, and writes the list into the file `to`. Returns as compiler_probe does. */
 int symbols_list(Ctx *c, const Options *o, const char *scratch, const char *object, const char *to, const char **why);
-/* Lets Graphviz draw the graph in the file `from` as SVG into the file `to`. Returns as symbols_list does. */
+/* Lets Graphviz draw the graph in the file `from` as SVG into the file `to`. Returns as compiler_probe does. */
 int graph_draw(Ctx *c, const Options *o, const char *scratch, const char *from, const char *to, const char **why);
-/* Links the bytes of an object file into a shared library named soname, or (module) into a module of WebAssembly. arg is a
- * Linking. Fails with EX_MISSING if no linker is installed. */
+/* Links an object file into a shared library named soname or, if `module` is true, into a module of WebAssembly. arg: a Linking.
+ * object: the bytes of the object file. Returns the bytes of the result. Fails with EX_MISSING if no linker is installed. */
 typedef struct Linking { const Options *o; const char *scratch, *soname; bool module; } Linking;
 Bytes link_shared(Ctx *c, void *arg, Bytes object);
 
-/* A function for Compiling.run (target/backend.h). arg is a Linking. Runs the command argv: in it "<" stands for a file with the
- * text, and ">" for the file that the command makes. *made gets the bytes of this file. Returns as symbols_list does; EX_BUG: the
- * compiler refuses the text */
+/* A function for Compiling.run (target/backend.h). arg: a Linking. Runs the command argv. The word "<" of argv stands for a file
+ * with the text, and ">" for the file that the command makes. *made gets the bytes of the made file. Returns as compiler_probe
+ * does; EX_BUG: the compiler refuses the text */
 int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
 
 /* Compiles the plan's kernels for a device. Returns the list of kernels as a manifest has it; the caller releases it. */
 json_t *compiled_kernels(Ctx *c, const Options *o, const Plan *p);
 
 /* ---- toolchain.c: compilers and emulators for a machine, and which of them are installed ---- */
-/* The cross compiler of an architecture, and its emulator. bare: for machines without an operating system. played: the FEAT_ bits
- * of CPU features that the emulator, QEMU 7.2, has. */
+/* A cross compiler for an architecture, and an emulator of this architecture. bare: for machines without an operating system.
+ * played: the CPU features that the emulator has, as bits FEAT_... The emulators are those of QEMU 7.2. */
 typedef struct Toolchain { Arch arch; bool bare; const char *compiler, *emulator; uint32_t played; } Toolchain;
-extern const Toolchain toolchains[];                      /* a row whose compiler is NULL ends it */
-bool installed(Ctx *c, const char *program);              /* program: a name looked up in the PATH, or a path */
+extern const Toolchain toolchains[];                      /* a row whose compiler is NULL ends the table */
+bool installed(Ctx *c, const char *program);              /* program: a path, or a name that is looked up in PATH */
 bool is_foreign(const Target *t);                         /* whether t has another architecture than this machine */
-/* The cross compiler to use for t. NULL if t is not foreign or the variable CC is set: then use the compiler that CC names, or
- * else cc. Fails with EX_MISSING if a cross compiler is needed and none is installed. */
+/* Returns the cross compiler to use for t; NULL if t is not foreign, or if the variable CC is set. NULL stands for the compiler
+ * that CC names, or else for cc. Fails with EX_MISSING if a cross compiler is needed and none is installed. */
 const char *compiler_for(Ctx *c, const Target *t);
-Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: unknown to tgc */
+Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: not known */
 const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* predict.c: facts of the CPU for which times are predicted */
 const ProgramTime *predict_ms(Ctx *c, const Plan *p);     /* predict.c: by kernel, predicted ms on one core */
-json_t *predicted_json(const ProgramTime *ms);            /* predict.c: one kernel's prediction, which the caller frees */
-void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if t is foreign, so nothing can be timed */
+json_t *predicted_json(const ProgramTime *ms);            /* predict.c: one kernel's prediction; the caller releases it */
+void native_only(Ctx *c, const Target *t);                /* fails with EX_MISSING if t is foreign (is_foreign) */
 
 /* ---- drivers.c: devices that drivers of this machine report ---- */
-/* A list of devices. *why gets messages, such as the reason why the driver of an interface (OpenCL, CUDA) shows no devices. The
- * caller releases both. */
+/* Returns a list of the devices. *why gets a list of messages, such as the reason why the driver of an interface (OpenCL, CUDA)
+ * shows no devices. The caller releases both lists. */
 json_t *drivers_json(Ctx *c, const Options *o, json_t **why);
-void drivers_print(Ctx *c, const Options *o, const json_t *list, const json_t *why); /* prints both on stdout */
+void drivers_print(Ctx *c, const Options *o, const json_t *list, const json_t *why); /* prints both lists on stdout */
 
 /* ---- emulate.c ---- */
-/* Like bundle_execute, but runs a bundle for another architecture in an emulator. Fails with EX_MISSING if there is none. */
+/* Like bundle_execute, but runs a bundle for another architecture in an emulator. Fails with EX_MISSING if no emulator is
+ * installed, if the target has no operating system, if `steps` is above 1, or if f is for one entry. */
 void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, Arch arch, size_t steps,
                     const Tensor *in, Tensor *out);
 
 /* ---- execute.c: runs bundles on this machine ---- */
 /* Builds the bundle in dir and runs it `steps` times in a child process. After each `per` runs the states get their first values
- * again. in: run after run, `stride` tensors, of which the first ones are the inputs. out: run after run, the outputs; their data
- * live in c->model. Returns a status of tgcrt.h. Fails if the compiler fails or the child dies. */
+ * again. in: for each run, `stride` tensors: the inputs, then tensors that are ignored. out: for each run, the outputs, whose
+ * data live in c->model. Returns a status of tgcrt.h. Fails if the compiler fails, if the child dies, or if the bundle cannot be
+ * loaded. Also fails if a run returns TGCRT_DRIVER or a status with a greater number, except TGCRT_CAPACITY. bundle_emulate runs
+ * a bundle for another architecture. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
 /* bytes of a value v, rounded up to a multiple of TGCRT_ALIGN */
 static inline size_t value_room(const GIO *v) { return ((size_t)gio_bytes(v) + TGCRT_ALIGN - 1) / TGCRT_ALIGN * TGCRT_ALIGN; }
-/* Whether the status is a warning: the run has written all outputs, but an index was clamped, or rows were cut off */
+/* Whether the status is only a warning: the run has written the outputs, but an index was clamped, or rows were cut off */
 static inline bool run_is_complete(int status) { return status == TGCRT_INDEX || status == TGCRT_CAPACITY; }
-/* Fails with a message about a run that returned this status, neither TGCRT_OK nor one of run_is_complete. Status -1: the text
- * `why` says what went wrong. */
+/* Fails with a message about a bundle that could not be loaded or run. status: an error of tgcrt.h, or -1 if only `why` tells the
+ * error. why: a text about the error, or "" */
 _Noreturn void model_failed(Ctx *c, int status, const char *why);
-/* Writes the plan's bundle into scratch and runs it. The other arguments are those of bundle_execute, with a stride of all inputs
- * and states of the graph. */
+/* Writes the plan's bundle into scratch and runs the bundle by bundle_execute. The stride is the number of inputs and states of
+ * the graph. */
 int plan_execute(Ctx *c, const Options *o, const Plan *p, const char *scratch, size_t steps, size_t per, const Tensor *in,
                  Tensor *out);
 
-/* A built bundle loaded into this process. Use it in a child process only, since loaded code may crash. */
+/* A bundle that was built and loaded into this process. Only child processes load bundles, since the loaded code may crash. */
 typedef struct Loaded {
   void *so;                                               /* handle of dlopen */
   void *ctx;                                              /* the bundle's NAME_ctx, on the heap */
   int (*run)(void *ctx, const void *const *in, void *const *out); /* returns a status of tgcrt.h */
-  int (*set_sizes)(void *ctx, const int64_t *sizes);      /* NULL: a bundle for one size */
-  const int64_t *again; /* the sizes to set before each run that is measured, since states grow; NULL: none are set */
-  double map_ms, init_ms;                                 /* ms to map the weights, and ms in NAME_init */
+  int (*set_sizes)(void *ctx, const int64_t *sizes);      /* NULL: the bundle is for one size */
+  const int64_t *again; /* the sizes to set before each timed run, since states grow in a run; NULL: none */
+  double map_ms, init_ms;                                 /* map_ms: ms to map the weights. init_ms: ms to open the device, to run
+                                                             NAME_init and to set sizes */
 } Loaded;
-int model_again(const Loaded *m, const void *const *in, void *const *out); /* a run that is measured */
+int model_again(const Loaded *m, const void *const *in, void *const *out); /* sets `again`, then runs; returns a status */
 /* Loads the shared object `so` of the bundle in dir. threads: number of threads that share a run; 0 and 1: the calling thread
- * only. Returns a status of tgcrt.h, or -1, and then `why` has the reason. */
+ * only. Returns a status of tgcrt.h, or -1 if another error occurred, which `why` tells. */
 int model_open(const char *dir, const char *so, const Interface *f, int threads, Loaded *m, char why[252]);
 
 /* ---- measure.c: child processes that time something on request ---- */
 typedef VEC(double) Reals;                                /* a list of numbers; VEC_FREE frees it */
-typedef struct Worker {                                   /* such a child process */
+typedef struct Worker {                                   /* a child process that times something */
   pid_t pid;
-  int to, from;                                           /* pipes. to: for the parent's request lines; from: for the child's
-                                                             answer lines */
+  int to, from;                                           /* pipes. to: for lines with requests to the child; from: for lines
+                                                             with the child's answers */
   const char *what;                                       /* name of the child's program, for messages */
-  Reals ready;                                            /* the numbers that begin the child's first line */
-  const char *version;                                    /* the text after these numbers */
+  Reals ready;                                            /* the numbers of the child's first line */
+  const char *version;                                    /* set by worker_program: the text after these numbers */
 } Worker;
-/* The timeline of a run, as cmd/probe/hooks.h records it: which thread ran which chunk of which kernel, and when */
-enum { LANES = 64, SPANS = 4096 };                        /* threads, and spans of a thread, that are recorded; others are not */
-typedef struct Span { double begin, end; int kernel; } Span; /* begin, end: ms. A thread ran chunks of the kernel between them */
-typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans; /* lanes: threads; n: spans of each thread */
-/* Times of runs. Stamp 0 of a run is the time of its begin. Stamp k + 1 is stamp k plus the time that kernel k took. */
+/* The timeline of a run, as cmd/probe/hooks.h records it: when each thread ran chunks of which kernel. A lane is the timeline of
+ * a thread. In a Span, the thread ran chunks of `kernel` from `begin` to `end`, in ms. */
+enum { LANES = 64, SPANS = 4096 };                        /* most lanes, and most Spans of a lane, that are recorded */
+typedef struct Span { double begin, end; int kernel; } Span;
+/* lanes: number of threads, which may exceed LANES; n: number of Spans of each lane */
+typedef struct Spans { int lanes, n[LANES]; Span span[LANES][SPANS]; } Spans;
+/* Times of runs. Stamp 0 of a run is the time at which the run began; on a device it is 0. Stamp k + 1 is stamp k plus the time
+ * that kernel k took. */
 typedef struct Stamps {
   int n;                                                  /* number of stamps of a run: kernels plus one */
-  double *at;                                             /* run after run, its stamps in ms */
-  size_t room;                                            /* number of runs that fit; later ones overwrite from the start; 0:
-                                                             all runs fit */
-  Spans *spans;                                           /* timeline of the last run of the latest worker_block() */
-  const int *kernel;                                      /* by launch, the number of its kernel, if a device takes the times;
-                                                             NULL: a CPU takes them */
+  double *at;                                             /* for each run, one after another, n stamps in ms */
+  size_t room;                                            /* number of runs for which `at` has space; further runs overwrite
+                                                             earlier ones. 0: there is space for all runs */
+  Spans *spans;                                           /* timeline of the last run of the latest worker_block */
+  const int *kernel;                                      /* by launch: the number of the kernel that has the launch, if the
+                                                             driver of a device measures the times. NULL: the bundle's code
+                                                             measures the times */
   size_t launches;                                        /* number of launches */
 } Stamps;
-/* Starts a child that opens the shared object `so` of the bundle in dir. threads: number of threads of a run. in: its inputs.
- * stamps: shared memory in which the runs leave their stamps, or NULL. w->ready gets four numbers: the ms to map the weights, the
- * ms of NAME_init and of the first run, and the bytes of code. */
+/* Starts a child that loads the shared object `so` of the bundle in dir and makes a first run. threads: number of threads that
+ * share a run. in: the inputs of a run. stamps: where the runs leave their stamps, in shared memory; NULL: no stamps. w->ready
+ * gets four numbers: Loaded.map_ms, Loaded.init_ms, the ms of the first run, and the bytes of code. */
 void worker_model(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps);
-/* How a block runs. rate: runs per second; 0: one run begins when the one before ends. cold: the caches are emptied before each
- * run. cpus: for each CPU, whether it may run the model; none: all may. If rate or cold is set, a block yields two numbers for
- * each run, in ms: how long it took, and how late it began. */
+/* How the runs of a worker_block begin. rate: runs per second; 0: each run begins when the run before ends. cold: the caches are
+ * emptied before each run. cpus: for each CPU, whether the model may run there; if no CPU is set, all CPUs may run the model. If
+ * rate or cold is set, worker_block appends two numbers for each run: its ms, and how many ms late it began. */
 enum { PACE_CPUS = 1024 };
 typedef struct Pace { double rate; bool cold, cpus[PACE_CPUS]; } Pace;
-bool pace_cpus(const char *text, Pace *p);                /* sets p->cpus from a text such as "0,2-3"; false: not of this form */
-/* the same as worker_model, with this pace; NULL: none */
+bool pace_cpus(const char *text, Pace *p);                /* sets p->cpus by a text such as "0,2-3"; false: a wrong text */
+/* As worker_model. pace: how runs begin; NULL: each run begins when the run before ends */
 void worker_paced(Ctx *c, Worker *w, const char *dir, const char *so, const Interface *f, int threads, const Tensor *in,
                   const Stamps *stamps, const Pace *pace);
 const int *kernel_of_launches(const Plan *p, size_t *n);  /* the kernel of each of the *n launches of a plan for a device */
-/* Writes a header for TGC_HOOKS that records stamps, and returns its path. steps: stamps of a run */
+/* Writes a header that records stamps, for TGC_HOOKS (docs/bundle.md), and returns the header's path. steps: number of stamps of
+ * a run */
 const char *hooks_write(Ctx *c, const char *scratch, int steps);
-/* Starts a program in place of the child of worker_model; it reads and writes such lines as that child. Messages call it by
- * the text `what`. argv: its command, with NULL at the end */
+/* Starts another program as the child. The program reads and writes the same lines as the child of worker_model. The name
+ * of the program in messages is `what`. argv: the program's command, with NULL at the end */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
-/* Requests a block of runs. First the child warms up: it makes at least one run, for at least 2 ms. Then it times runs, until
- * `runs` of them are done or `seconds` have passed, whichever is earlier. Appends their times in ms to `times`. */
+/* Requests a block of runs. First the child makes runs that are not timed: at least one, and for at least 2 ms. Then the child
+ * times runs, until `runs` runs are done or `seconds` have passed, whichever is earlier. Appends the times in ms to `times`. */
 void worker_block(Ctx *c, Worker *w, double seconds, int64_t runs, Reals *times);
-void worker_end(Worker *w);                               /* kills the child and frees w */
-/* CPU time, by which one sees whether other processes disturbed a measurement. All in seconds. at: the clock. busy: time used by
- * all processes of the machine. own: time used by this process and its workers. */
+void worker_end(Worker *w);                               /* kills the child and frees the lists in w */
+/* CPU times, which show whether other processes disturbed a measurement. All fields are in seconds. at: when the Load was taken.
+ * busy: CPU time of all processes of the machine. own: CPU time of this process and of its workers. */
 typedef struct Load { double at, busy, own; } Load;
-Load load_now(Worker *const *own, int n);                 /* own: the n workers that count as own */
-double load_foreign(const Load *from, const Load *to);    /* number of CPUs that other processes used between two Loads */
-double quantile(Reals *sorted, double q);                 /* q: 0 to 1; 0.5 is the median */
+Load load_now(Worker *const *own, int n);                 /* own: the n workers of this process */
+double load_foreign(const Load *from, const Load *to);    /* mean number of CPUs that other processes used from `from` to `to` */
+double quantile(Reals *sorted, double q);                 /* q: 0 to 1; 0.5 is the median. NAN: there are no numbers */
 void reals_sort(Reals *r);                                /* ascending */
 /* Builds a shared object for t in scratch from the text `head`, followed by the file NAME.c of cmd/probe. Returns its path.
  * flags: further flags of the compiler */
 const char *probe_build(Ctx *c, const Options *o, const char *scratch, const char *name, const char *head, const Target *t,
                         const Texts *flags);
-/* gflops: peak rate of multiply-adds in registers, two operations each. read_gbs: GB/s when `bytes` bytes are read again and
- * again. Both are rates of all threads together. */
+/* gflops: peak rate of multiply-adds of values in registers; a multiply-add is two operations. read_gbs: GB/s when the same
+ * memory is read again and again. Both are rates of all threads together. */
 typedef struct Peak { double gflops, read_gbs; } Peak;
+/* bytes: size of the memory that is read for Peak.read_gbs */
 Peak peak_measure(Ctx *c, const Options *o, const char *scratch, const Target *t, int threads, int64_t bytes);
 
 /* ---- layers.c: the kernels of a plan or a bundle, for reports ---- */
 typedef struct Layer {                                    /* one kernel */
-  int64_t flops, read, written;                           /* operations on floats; bytes read and written */
+  int64_t flops, read, written;                           /* arithmetic operations; bytes read and written */
   const char *schedule;
-  const char *const *nodes;                               /* "node 17 'conv1' (Conv, opset 11)" */
-  size_t nnodes, launches;                                /* launches: on a device */
+  const char *const *nodes;                               /* texts such as "node 17 'conv1' (Conv, opset 11)" */
+  size_t nnodes, launches;                                /* launches: on a device, number of launches */
 } Layer;
-typedef struct Layers { Layer *p; size_t n; bool loops; } Layers; /* loops: a loop of the model runs some kernels several times */
+/* loops: a loop of the model runs some of the kernels several times; layers_of_plan does not set `loops` */
+typedef struct Layers { Layer *p; size_t n; bool loops; } Layers;
 Layers layers_of_plan(const Plan *p);
 Layers layers_of_manifest(Ctx *c, const json_t *manifest);
 const char *layer_nodes(Ctx *c, const Layer *l, size_t most); /* the first `most` nodes of the kernel as one text */
-json_t *layer_nodes_json(const Layer *l);                 /* all of them as a JSON array; the caller releases it */
+json_t *layer_nodes_json(const Layer *l);                 /* all nodes as a JSON array; the caller releases it */
 
-typedef struct Life { int first, last; } Life;            /* first and last kernel that access a buffer; -1: none does */
+typedef struct Life { int first, last; } Life;            /* first and last kernel that access a buffer; -1: no kernel does */
 Life *buffer_lives(const Plan *p);                        /* by buffer of the plan */
 
 /* ---- timing.c: the time of each kernel ---- */
-/* kernel: number of the kernel. ms: median time. gflops, gbs: 10^9 operations and bytes per second. roof: the least time that the
- * machine's peak rates allow, divided by the median time. least: ms of the fastest run, which other processes disturbed least */
+/* kernel: number of the kernel. ms: median time of the kernel. gflops: 10^9 operations per second; gbs: 10^9 bytes per second.
+ * roof: the least time that the machine's peak rates allow, divided by the median time; 0: the peak rates are not known. least:
+ * the shortest time of the kernel in ms */
 typedef struct KernelTime { int kernel; double ms, gflops, gbs, roof, least; } KernelTime;
-enum { TIMING_EXTRA = 20 };                               /* runs that a caller may add: the stamps have room for them */
+enum { TIMING_EXTRA = 20 };                               /* Timing.stamps has space for so many runs after timing_run */
 typedef struct Timing {
   /* set by the caller */
   Layers layers;
@@ -669,65 +712,72 @@ typedef struct Timing {
   size_t runs;                                            /* number of timed runs */
   KernelTime *rows;                                       /* by kernel */
   double total, foreign;                                  /* total: median ms of a run; foreign: as load_foreign gives it */
-  Peak peak;                                              /* 0: not known */
+  Peak peak;                                              /* zeros: not known */
 } Timing;
-/* Builds the bundle in dir and times its kernels on the inputs `in`, for --runs runs or --seconds. */
+/* Builds the bundle in dir and times its kernels on the inputs `in`. Makes --runs runs. Without --runs, makes as many runs as fit
+ * in --seconds, but at most 1000. In both cases the runs have at most about 8 million stamps. */
 void timing_run(Ctx *c, const Options *o, Timing *t, const char *dir, const char *scratch, const Tensor *in);
 const double *stamps_of(const Timing *t, size_t run);     /* the stamps of the run with this number */
-void timing_end(Timing *t);                               /* ends the worker and frees t */
+void timing_end(Timing *t);                               /* ends the worker and frees t->f */
 
 /* ---- compare.c ---- */
 typedef struct Diff {
-  int64_t bad;                 /* number of elements whose difference exceeds their tolerance, atol + rtol * |expected|; number of
-                                  strings that differ */
+  int64_t bad;                 /* number of elements that differ by more than their tolerance, atol + rtol * |expected|; for
+                                  strings, number of strings that differ */
   int64_t worst;               /* index of the element with the greatest ratio of difference to tolerance, or of the first
                                   string that differs; -1: all are equal */
-  double max_ulp;              /* largest difference, in units in the last place; for integers, the plain difference */
-  double max_rel, max_abs;     /* largest difference relative to the expected value (if that exceeds atol), and absolute */
+  double max_ulp;              /* largest difference in units in the last place; for integers, largest difference */
+  double max_rel, max_abs;     /* max_rel: largest quotient of difference and |expected|, where |expected| exceeds atol;
+                                  max_abs: largest difference */
 } Diff;
 Diff tensor_compare(const Tensor *got, const Tensor *want, double rtol, double atol);
-/* The largest absolute error of the reference data `want` against the exact result. Infinity if rounding in a deep network does
- * not explain it (f32: above 5e-5 of the largest element). precision: the type in which the reference was computed. */
+/* The largest absolute error of the reference data `want` against the exact result. Infinity if the error is too large for an
+ * error of roundings in a deep network; for f32, more than 5e-5 times the largest element. precision: the type in which the
+ * reference data were computed */
 double reference_error(const Tensor *want, const Tensor *exact, DType precision);
 
 /* ---- rounding.c: by how much roundings may move an output ---- */
-Graph *graph_copy(Ctx *c, const Graph *g);                /* compiling changes lists of a graph; a copy has lists of its own */
-DType rounding_type(const Options *o, DType output);      /* the type in which an output of type `output` is computed, by
-                                                             --precision and --weights */
-/* By output: a tensor with the variance of each element's rounding error, in a run on the inputs `in`. NULL: not known */
+Graph *graph_copy(Ctx *c, const Graph *g);                /* a copy that can be compiled while g stays as it is. The copy
+                                                             has its own lists of inputs, outputs and entries */
+DType rounding_type(const Options *o, DType output);      /* the type whose roundings may cause errors in an output of type
+                                                             `output`, by --precision and --weights */
+/* Returns a tensor for each output, with the variance of each element's rounding error in a run on the inputs `in`. Returns NULL
+ * if the variances are not known. */
 Tensor *rounding_variances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in);
-/* A bound: smaller errors of an element are taken for rounding. It is 4 times the largest error in `rounded`, which has the
- * values of an evaluation that rounds after each op. */
+/* Returns a bound for errors that roundings explain: 4 times the largest error in `rounded`. rounded: the values of an evaluation
+ * that rounds after each op */
 double rounding_cost(const Tensor *rounded, const Tensor *exact);
-double rounding_cap(const Tensor *want, double fallback);  /* the most that rounding_room may give: an eighth of the largest
-                                                              element of `want`, or `fallback` if that is greater */
-/* the error of an element that its variance excuses: 8 standard deviations, at most cap */
+double rounding_cap(const Tensor *want, double fallback);  /* value for the argument `cap` of rounding_room: an eighth of the
+                                                              largest magnitude in `want`, but at least `fallback` */
+/* The error that an element may have by its variance: 8 standard deviations, but at most `cap` */
 double rounding_room(const Tensor *variance, int64_t element, double cap);
-/* out: for each output a tensor of f32 with the absolute tolerance of each element. want: the expected outputs. from_data: they
- * come from the user's data, so they are not exact. The function compiles g. */
+/* Computes the absolute tolerance of each element of each output, as tensors of f32 in `out`. want: the expected outputs.
+ * from_data: `want` comes from the user's data, so `want` is not exact. */
 void rounding_tolerances(Ctx *c, const Options *o, const Graph *g, const Target *target, const Tensor *in, const Tensor *want,
                          bool from_data, Tensor *out);
-/* Raises the tolerances `out` where a precision, or weights in few bits, cause larger errors. An evaluation of the compiled graph
- * shows these errors. */
+/* Raises the tolerances in `out` to 4 times the error that an evaluation of the compiled graph shows. --precision and --weights
+ * cause such errors. want: the expected outputs */
 void rounding_widen(Ctx *c, const Options *o, const Graph *compiled, const Tensor *in, const Tensor *want, Tensor *out);
 
 /* ---- metrics.c ---- */
 enum { METRIC_MAX_ULP, METRIC_MAX_RELATIVE, METRIC_MAX_ABSOLUTE, METRIC_RMS, METRIC_COSINE, METRIC_SNR, METRIC_TOP1,
        METRIC_OUTSIDE, METRIC_COUNT };
 const char *metric_name(int m);
-int metric_named(const char *name, size_t n);             /* name: n bytes. METRIC_COUNT: no built-in metric has this name */
-bool metric_falls(int m);                                 /* whether less is better; METRIC_COUNT stands for a command: false */
-/* The parts of a text such as "cosine>=0.99" or "cosine@OUTPUT>=0.99". metric_n: bytes of the metric's name, which begins the
- * text. output: the output's name, of output_n bytes, in the text; NULL: none. least: the limit is the least value that passes,
- * else the greatest. */
+int metric_named(const char *name, size_t n);             /* name: n bytes. Returns METRIC_COUNT if no built-in metric has
+                                                             this name */
+bool metric_falls(int m);                                 /* whether less is better; false for METRIC_COUNT, a command */
+/* The parts of a text such as "cosine>=0.99" or "cosine@OUTPUT>=0.99". metric_n: length of the metric's name, which begins the
+ * text. output: start of the output's name in the text, NULL if there is none; output_n: length of this name. least: for ">=",
+ * the limit is the least value that passes; else it is the greatest. */
 typedef struct RequireParts { size_t metric_n, output_n; const char *output; bool least; double limit; } RequireParts;
 bool requirement_parse(const char *text, RequireParts *r); /* false: the text is not of this form */
 bool metric_known(const Options *o, const char *name, size_t n); /* whether a metric has this name, built in or of --metric */
 void metric_choices(const Options *o, Arena *a, Texts *words); /* adds the names of all metrics that metric_known accepts */
-/* Computes all built-in metrics of an output over `runs` runs. got, want, d: for run r, the output's value, its reference and
- * their Diff have the index r * stride. */
+/* Computes all built-in metrics of an output over `runs` runs. got: values of the output; want: reference values; d: the Diff of
+ * the two. In these arrays, the index of run r is r * stride. */
 void metrics_measure(const Tensor *got, const Tensor *want, size_t runs, size_t stride, const Diff *d, double out[METRIC_COUNT]);
-/* The number that the command of `metric`, a text NAME=COMMAND of --metric, prints for the output of this name */
+/* Runs the command of `metric`, a text NAME=COMMAND of --metric, on all runs of the output with the name `output`. Returns the
+ * number that the command prints. */
 double metric_command(Ctx *c, const Options *o, const char *scratch, const char *metric, const char *output, const Tensor *got,
                       const Tensor *want, size_t runs, size_t stride);
 
@@ -735,32 +785,32 @@ double metric_command(Ctx *c, const Options *o, const char *scratch, const char 
 typedef struct Finding { const char *name, *text; bool passed; } Finding; /* the result of one check */
 typedef struct Checks { VEC(Finding) list; int failed; } Checks; /* failed: number of checks that did not pass */
 void checks_add(Ctx *c, Checks *k, bool passed, const char *name, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-void checks_print(Ctx *c, const Options *o, const Checks *k, size_t from); /* prints checks from number `from` on */
+void checks_print(Ctx *c, const Options *o, const Checks *k, size_t from); /* prints the checks from number `from` on */
 json_t *checks_json(const Checks *k);                     /* the caller releases it */
 /* Writes the files of --junit and --markdown. seconds: how long the checks took */
 void checks_write(Ctx *c, const Options *o, const Checks *k, double seconds);
 void checks_free(Checks *k);
-/* Appends the text with XML entities for & < > " '. Control characters, and bytes that are no UTF-8, become '?'. */
+/* Appends the text to s, with XML entities for & < > " '. Control characters, and bytes that are no UTF-8, become '?'. */
 void xml_text(Sb *s, const char *text);
 
 /* ---- dot.c: a plan as text for Graphviz ---- */
-/* Node `to` of the model reads a value that node `from` computes. Both are indices into IR.origins, the list of the model's
- * nodes. */
+/* A node of the model reads a value that another node computes. to: the node that reads; from: the node that computes. Both are
+ * indices into IR.origins, the list of the model's nodes. */
 typedef struct NodeEdge { uint32_t from, to; } NodeEdge;
 typedef VEC(NodeEdge) NodeEdges;
-void node_edges(const Graph *g, NodeEdges *out);          /* call it before passes change g; VEC_FREE frees out */
-/* Appends the drawing to out. ms: by kernel its time in ms, or NULL. nodes: also draws the model's nodes */
+void node_edges(const Graph *g, NodeEdges *out);          /* appends all edges of g; to be called before passes change g */
+/* Appends the drawing to out. ms: the time of each kernel in ms, or NULL. nodes: whether to draw the model's nodes, too */
 void dot_print(const Plan *p, const NodeEdges *edges, const double *ms, bool nodes, Sb *out);
 
 /* ---- plots.c: drawings as SVG, appended to s ---- */
-void plot_roofline(Ctx *c, const Timing *t, Sb *s);       /* the rates of kernels below the machine's peak rates */
+void plot_roofline(Ctx *c, const Timing *t, Sb *s);       /* a roofline with a point for each kernel */
 void plot_memory(Ctx *c, const Plan *p, Sb *s);           /* the places of buffers in the arena, kernel by kernel */
 
 /* ---- callgraph.c: the calls between functions and their bytes of stack, as gcc writes them ---- */
-/* bytes: bytes of the function's own frame; -1: not known. deepest: bytes of all frames on the call path that begins with the
- * function and needs the most stack. next: index of the function that it calls on this path; -1: none. assumed: bytes that audit
- * assumes for a function of another file. aligned: the part of bytes that aligns the frame. unbounded: the frame has no bound.
- * reached: a run may reach the function. state, for callgraph.c: 0 not visited, 1 on the current path, 2 done */
+/* bytes: size of the function's own frame; -1: not known. aligned: the part of `bytes` that aligns the frame. deepest: the
+ * most bytes of all frames on a path of calls that begins with this function. next: index of the next function on that path; -1:
+ * none. assumed: bytes that audit assumes for a function of another file. unbounded: the frame has no bound. reached: a run
+ * may reach the function. state: for callgraph.c; 0 not visited, 1 on the current path, 2 done */
 typedef struct Function {
   const char *name;
   int64_t bytes, deepest, assumed, aligned;
@@ -768,35 +818,39 @@ typedef struct Function {
   int state, next;
 } Function;
 typedef struct FunctionCall { size_t from, to; } FunctionCall; /* indices of functions */
-/* recursive, unbounded: callgraph_bound met a recursion, or a frame without a bound. follow: the argument of callgraph_bound */
+/* recursive: callgraph_bound met a recursion. unbounded: callgraph_bound met a frame without a bound. follow: the argument of
+ * callgraph_bound */
 typedef struct CallGraph { VEC(Function) functions; VEC(FunctionCall) calls; bool recursive, unbounded, follow; } CallGraph;
-void callgraph_read(Ctx *c, CallGraph *g, const char *path); /* adds the functions of a file that gcc wrote (audited_object) */
-/* Reads a file of x86-64 assembly. Adds to Function.bytes the bytes that a function skips to align its frame. */
+void callgraph_read(Ctx *c, CallGraph *g, const char *path); /* adds functions and calls from a file of gcc (audited_object) */
+/* Reads a file of x86-64 assembly. If a function aligns its frame, adds the most bytes that this may take to Function.bytes. */
 void callgraph_read_code(Ctx *c, CallGraph *g, const char *path);
-/* Bytes of stack on the deepest call path from the function `entry`; -1: gcc compiled no such function. follow: a call by pointer
- * counts as a call of each static function that is not called by name; else it counts as no call */
+/* Returns the most bytes of stack that a path of calls from the function `entry` needs; -1 if gcc compiled no such function.
+ * follow: if true, a call by pointer counts as a call of each static function that is not called by name. If false, a call by
+ * pointer calls nothing. */
 int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
 bool is_indirect(const Function *f);                      /* whether f is gcc's stand-in for calls by pointer */
 void callgraph_free(CallGraph *g);
 
 /* ---- limits.c: --limit and --baseline ---- */
 enum { LIMIT_LATENCY, LIMIT_ARENA, LIMIT_WEIGHTS, LIMIT_CODE, LIMIT_KERNELS, LIMIT_COUNT };
-/* Values of the quantities: latency in ms; arena, weights and code in bytes; number of kernels. note: a text that says how the
- * latency was measured */
+/* Values of the quantities LIMIT_...: latency in ms; arena, weights and code in bytes; number of kernels. known: whether there is
+ * a value. note: a text that says how the latency was measured */
 typedef struct Measures { double value[LIMIT_COUNT]; bool known[LIMIT_COUNT]; const char *note; } Measures;
-/* Parses a text such as "latency=5ms,arena=1MB" into limits. tolerance: the values are percents. Returns NULL, or a message if
- * the text is wrong. */
+/* Parses a text such as "latency=5ms,arena=1MB" into `limits`. tolerance: the values in the text are percents, as in "code=5".
+ * Returns NULL, or a message if the text is wrong. */
 const char *limits_parse(Arena *a, const char *text, bool tolerance, Measures *limits);
-/* Reads the limits of --limit, and from the report of --baseline the old values and the name of the machine. false: neither
- * option is given */
+/* Reads the limits from --limit. Reads the old values, and the name of the machine, from the report of --baseline. *machine is
+ * NULL if the report does not name the machine. Returns false if neither option is given. */
 bool limits_read(Ctx *c, const Options *o, Measures *limits, Measures *old, const char **machine);
-/* Whether the value of one quantity (LIMIT_) in m is within its limit, and within the tolerance above its old value */
+/* Whether the quantity (LIMIT_...) in m is within its limit, and exceeds its old value by the tolerance at most. A limit or an
+ * old value that is not known counts as kept. */
 bool limits_hold(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, int quantity);
-/* Adds a check for each limit, and for each old value */
+/* Adds a check to k for each limit, and for each old value whose quantity is known in m. Fails if m lacks the quantity of a
+ * limit. */
 void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, Checks *k);
 
 /* ---- compare.c ---- */
-/* Call it after a run on the inputs `in` whose outputs are wrong. Prints the nodes that may be the cause, the likeliest first.
- * With --json it puts them into the report instead. */
+/* For a model that computes wrong outputs from the inputs `in`: adds the nodes that may be the cause to the report, the likeliest
+ * first. Without --json, also prints these nodes. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif

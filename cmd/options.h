@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* options.h: a row for every verb and every option. The parser, the help, the man page and the completions of shells are made
- * from these rows. To use them, a file defines the macros that it needs (VERB, GROUP or OPTION), and then
- * includes options.h.
+ * from these rows. A file that uses rows first defines one or several of the macros VERB, GROUP and OPTION. Then the
+ * file includes options.h.
  *
- * The verbs of an option are letters: c compile, r run, v verify, i inspect, k check, b bench, p profile; t tune, q quantize,
- * w report, a audit, x diff, d devices, o ops, s completions, and * all of them. A capital letter says that the verb takes
- * the option for a bundle, too. If an option means something else to another verb, it has a second row for that verb.
+ * In the row of an option, `verbs` has a letter for each verb that takes the option. The letters are: c compile, r run, v verify,
+ * i inspect, k check, b bench, p profile; t tune, q quantize, w report, a audit, x diff, d devices, o ops, s completions. A star
+ * stands for all verbs. A capital letter says that the verb takes the option for a bundle, too. If an option means something else
+ * to another verb, the option has a second row for that verb.
  *
- * The field is a member of struct Options (cmd.h). The kind says which value the option takes:
+ * `field` is the member of struct Options (cmd.h) that holds the option's value. `kind` says which value the option takes:
  * - FLAG: none
  * - TEXT: a text; if the option is repeated, the last value counts
  * - LIST: a text; if the option is repeated, all values count
- * - SIZE: an integer, which may end with k, M or G for powers of 1024
+ * - SIZE: an integer of at least 0, which may end with k, M or G for powers of 1024
  * - COUNT: a SIZE of at least 1
- * - REAL: a real number
+ * - REAL: a real number of at least 0
  * - MAYBE: a text behind '=', or nothing, which stands for "yes"
  *
  * In the help, a value in parentheses is the default. */

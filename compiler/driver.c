@@ -382,6 +382,10 @@ static void check_symbols(const Graph *g, const CompileOptions *o) {
   if (!o->backend->sizes)
     fail(c, EX_USAGE_, "--dim %s: --backend=%s makes bundles for one size; only C or LLVM serves a range", name,
          o->backend->name);
+  for (int k = 0; k < g->ir->symbols.n && o->backend->device; k++)
+    if (g->ir->symbols.p[k].appended)
+      fail(c, EX_USAGE_, "--dim %s: --backend=%s has no states of that size; C and LLVM have", g->ir->symbols.p[k].name,
+           o->backend->name);
   if (o->blob) fail(c, EX_USAGE_, "--dim %s: a range does not go with a dump from which to go on", name);
 }
 

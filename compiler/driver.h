@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* driver.h: the table of passes and steps, for the command line; and functions that read dumps. compile_graph can go on from a
- * dump. */
+/* driver.h: the tables of passes and steps, and functions that read dumps. */
 #ifndef TGC_DRIVER_H
 #define TGC_DRIVER_H
 #include "ir/refmap.h"
@@ -13,8 +12,8 @@ enum {
 #undef STEP
   STEP_COUNT
 };
-typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope; /* a step works on each nest, each kernel, or the whole plan */
-/* Targets that a step serves: all, CPUs, or devices that run many threads (target/device.h) */
+typedef enum { SCOPE_NEST, SCOPE_KERNEL, SCOPE_PLAN } Scope; /* a step works on each nest, on each kernel, or on the whole plan */
+/* The targets that a step serves: all targets, CPUs only, or only devices that run many threads (target/device.h) */
 typedef enum { KIND_ANY, KIND_CPU, KIND_DEVICE } TargetKind;
 typedef struct KernelStep {
   char letter;             /* names the step for the option -d */
@@ -23,41 +22,42 @@ typedef struct KernelStep {
   Scope scope;
   TargetKind kind;
   Level level;             /* level of the text printed after the step */
-  const char *needs, *gives, *gloss; /* for readers: what must be there before, what the step adds, what it does */
+  const char *needs, *gives, *gloss; /* texts for people: what must exist before the step, what it adds, what it does */
 } KernelStep;
 extern const KernelStep step_table[STEP_COUNT];
 extern const char *const scope_name[], *const kind_name[];
-/* Runs one step on all kernels, or on the plan. It skips steps for other targets, and kernels that the variant lacks. Steps for
- * nests also skip kernels that get the nests of another kernel (Kernel.as). begin, end: shares of the compilation, from 0 to 1,
- * that are done before and after the step, for ctx_progress */
+/* If step s serves the plan's target, runs s on all kernels, or on the plan. If p is a variant, kernels that the variant lacks
+ * are skipped. A step of SCOPE_NEST also skips kernels that get the nests of another kernel (Kernel.as). begin, end: shares of
+ * the compilation, from 0 to 1, that are done before and after the step, for ctx_progress */
 void step_run(Plan *p, const KernelStep *s, double begin, double end);
-bool step_serves(const Plan *p, const KernelStep *s); /* whether the plan's target is one that the step serves */
-void kernel_lower(Plan *p, int k);          /* runs all steps but those of SCOPE_PLAN on kernel k alone: from Kernel.sink to
-                                               Kernel.prog */
+bool step_serves(const Plan *p, const KernelStep *s); /* whether the step serves the plan's target */
+void kernel_lower(Plan *p, int k);          /* turns Kernel.sink of kernel k into Kernel.prog: runs all steps on this kernel
+                                               alone, except for steps of SCOPE_PLAN */
 void steps_end(Plan *p);                    /* frees data that steps hand to each other */
-/* Calls ir_wrong unless k's nests are well-formed and the opts of a nest name only its ranges. known: the nests verified before,
- * which are not verified again */
+/* Checks kernel k after step s. Calls ir_wrong if a nest of k is malformed, or if opts of a nest name a range that the nest
+ * lacks. Also calls ir_wrong if a rest does not follow the nest that leaves it. known: the nests verified so far. They are
+ * skipped; newly verified nests are added */
 void step_verify(const Plan *p, const KernelStep *s, const Kernel *k, RefMap *known);
-void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests and the opts still to be applied */
+void step_print(const Plan *p, int k, Sb *out); /* prints kernel k's nests, and the opts that no step has applied yet */
 
 typedef struct PassInfo {
   char letter;            /* names the pass or step for the option -d */
   const char *name, *gloss;
   Level level;            /* level of the text printed after the pass or step */
-  const KernelStep *step; /* NULL: a pass */
+  const KernelStep *step; /* the row of step_table; NULL: this is a pass */
 } PassInfo;
-/* passes.c */
-int pass_count(void);
-PassInfo pass_info(int i);
-int pass_named(const char *name); /* pass_count(): no such pass */
+/* passes.c: one list of all passes and steps, in the order in which they run. Their numbers begin at 0 */
+int pass_count(void);             /* number of passes and steps together */
+PassInfo pass_info(int i);        /* facts about pass or step number i */
+int pass_named(const char *name); /* number of the pass or step with this name; pass_count() if there is none */
 
-/* plan_text.c: reads a dump that --stop-after wrote, for CompileOptions.resumed. Fails with EX_BADMODEL, line, column and
- * caret. */
+/* plan_text.c: reads the n bytes of a dump that --stop-after wrote. The result is for CompileOptions.resumed. path: path of the
+ * dump, for messages. If the dump is malformed, fails with EX_BADMODEL and a message that shows line and column */
 Resumed *plan_read(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks);
-const char *resumed_after(const Resumed *r);                /* last pass that ran */
-const char *resumed_setting(const Resumed *r, const char *name); /* value of an option when the dump was written; NULL: it was
-                                                                    not given */
-const Setting *resumed_settings(const Resumed *r, size_t *n); /* all n options given when the dump was written */
+const char *resumed_after(const Resumed *r);                /* last pass or step that ran before the dump was written */
+const char *resumed_setting(const Resumed *r, const char *name); /* value of an option when the dump was written; NULL: the
+                                                                    option was not given */
+const Setting *resumed_settings(const Resumed *r, size_t *n); /* all *n options that were given when the dump was written */
 Graph *resumed_graph(const Resumed *r);
-bool resumed_sample(const Resumed *r, Sample *s);           /* false: the dump has no sample */
+bool resumed_sample(const Resumed *r, Sample *s);           /* fills in *s; false: the dump has no sample */
 #endif

@@ -6,8 +6,9 @@
 #include "schedule/schedule.h"
 
 int64_t memory_excess(int64_t bytes, int64_t limit);  /* bytes above the limit, or 0. limit: 1 + most bytes; 0: no limit */
-/* A message if the plan exceeds a limit; NULL: it does not. *at: sink of the kernel during which most of the arena is in use, or
- * of the first kernel that reads the largest weight; 0: none */
+/* A message if the plan exceeds a limit; NULL: the plan exceeds none. *at: the sink of a kernel, or 0. If the weights exceed
+ * their limit, the kernel is the first one that reads the largest weight. Else it is the kernel during which the values in the
+ * arena have the most bytes. */
 const char *memory_problem(const Plan *p, int64_t max_arena, int64_t max_weights, Ref *at);
 void growth_report(Plan *p, const MemoryGoal *m);     /* fills in Plan.growth from m->granted; Plan.growth.arena stays 0 */
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One row per pass, in order. Columns of PASS: letter for -d; name for --stop-after; function; level of the text printed after
- * it; gloss. The file of a pass begins with a comment that says what the pass needs and gives. The steps of kernels have a table
- * of their own, included at their place. */
+/* One row per pass, in order. Columns of PASS: letter for -d; name for --stop-after; function; level of the text that is
+ * printed after the pass; gloss. The file of a pass begins with a comment that says what the pass needs and gives. The steps of
+ * kernels have a table of their own, included at their place. */
 PASS('x', loops, pass_loops, L_GRAPH, "unroll loops that are short, and all loops if the target is a device")
 PASS('i', integer, pass_integer, L_GRAPH, "compute quantised values in integers")
 PASS('s', simplify, pass_simplify, L_GRAPH, "rewrite the graph by a table of rules, almost all of them exact")

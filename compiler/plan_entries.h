@@ -3,9 +3,9 @@
 #ifndef TGC_PLAN_ENTRIES_H
 #define TGC_PLAN_ENTRIES_H
 #include "schedule/schedule.h"
-int *plan_order(const Graph *g); /* numbers of the entries, those with most work first; in the model's arena */
-/* Appends to p the kernels of q, the plan of entry e of p's graph. Buffers from first_buffer on are q's own. Neither plan has a
- * memory plan yet. */
+int *plan_order(const Graph *g); /* numbers of the entries, by descending work; in the model's arena */
+/* Appends to p the kernels, packed weights and layouts of q, the plan of entry e of p's graph. The buffers of the IR from number
+ * first_buffer on are q's. Must come before the memory plan. */
 void plan_join(Plan *p, const Plan *q, int e, size_t first_buffer);
-void plan_sort(Plan *p); /* call it after plan_join of all entries: puts the kernels into the order of the entries */
+void plan_sort(Plan *p); /* after the last plan_join: puts the kernels into the order of the entries */
 #endif

@@ -47,7 +47,7 @@ typedef struct Writer {
   const CompileOptions *o;
   Sb *out;
   uint32_t ntensors;       /* tensors written so far */
-  RefMap tensor;           /* key: 1 + the tensor's number in the IR; value: 1 + its number in the text */
+  RefMap tensor;           /* key: 1 + number of a tensor in the IR; value: 1 + number of the tensor in the text */
 } Writer;
 void put_after(Writer *w);
 void put_settings(Writer *w);
@@ -65,10 +65,10 @@ void put_packed(Writer *w);
 void put_kernels(Writer *w);
 void put_memory(Writer *w);
 
-/* ---- plan_read.c: most functions read the rest of a line that begins with their word. read_place and
- * read_buffer_key read attributes. end_kernel verifies the last kernel read, which is complete ---- */
-/* A name of n characters that is used before the line that defines it. owner: index of an entry of
- * Reader.placed; at: offset of the field in the Place of this entry */
+/* ---- plan_read.c: most functions read the rest of a line whose first word was read; a table of plan_text.c has these words.
+ * read_place and read_buffer_key read attributes. end_kernel verifies the last kernel that was read ---- */
+/* A name of n characters that is used before the line that defines it. owner: an index in Reader.placed; at: offset of the field
+ * in the Place of placed.p[owner] */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;
 /* The attributes of a value's line, and the position of the line */
 typedef struct Placed { Ref value; Place place; Pos pos; } Placed;
@@ -81,7 +81,7 @@ typedef struct Reader {
   VEC(Later) later;
   VEC(Packed) packed;
   VEC(SourceFile) sources;
-  VEC(int64_t) shift;      /* shifts of the last kernel's buffers; its program follows */
+  VEC(int64_t) shift;      /* shifts of the last kernel's buffers, until the kernel's program is read */
   bool arena;              /* the dump has the line of the arena */
 } Reader;
 static inline Reader *reader_of(Parser *p) { return p->plan->arg; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_text.h: dumps, which hold all decisions of the passes as text: --stop-after writes them and --start-after reads them. */
+/* plan_text.h: dumps, which have all decisions of the passes as text. --stop-after writes a dump, and --start-after reads it. */
 #ifndef TGC_PLAN_TEXT_H
 #define TGC_PLAN_TEXT_H
 #include "driver.h"
@@ -7,22 +7,22 @@
 
 #define MOST_ELEMS ((int64_t)1 << 50) /* most elements of a buffer or a tensor in a dump */
 
-/* A dump after reading. Everything lives in g->ir->ctx->model. */
+/* The contents of a dump that was read. The struct lives in the arena Ctx.model. */
 struct Resumed {
-  const char *after;       /* last pass that ran */
-  int pass;                /* index of this pass in passes.h */
+  const char *after;       /* name of the last pass or step that ran */
+  int pass;                /* index of this pass or step in passes.h */
   Graph *g;
   Plan *plan;              /* without the fields that come from CompileOptions */
-  Place *place;            /* by Ref of the graph; NULL: the dump was written before materialize */
+  Place *place;            /* places (sched.h) of nplace nodes, by Ref; NULL: the dump was written before materialize */
   uint32_t nplace;
-  VEC(Tensor) in, exact;   /* inputs and exact outputs of a sample; empty: none */
+  VEC(Tensor) in, exact;   /* inputs and exact outputs of a sample; empty: there is no sample */
   VEC(Setting) settings;   /* command-line options that the passes followed */
 };
 
 /* Appends the dump after pass number `pass` of passes.h */
 void plan_print(const Sched *s, const Plan *p, int pass, const CompileOptions *o, Sb *out);
-/* Appends the graph alone, with decisions about its values as attributes: text for people, which tgc also reads as a model */
+/* Appends the graph alone, with decisions about its nodes as attributes. tgc reads this text as a model, too. */
 void plan_print_graph(const Sched *s, const Plan *p, Sb *out);
-/* plan_check.c: checks what depends on several lines of a dump. Call it when the target is known. Fails with EX_BADMODEL. */
+/* plan_check.c: checks the rules that concern several lines of a dump, after the target is known. Fails with EX_BADMODEL. */
 void plan_check(const Sched *s, const Plan *p, int pass);
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sized.h: loads a model whose open dimensions have ranges of sizes (LoadOptions.ranges), so that the size differs from run to
- * run. The graph is built for the greatest size of each range. `run` is an array with the sizes of a run, by range. */
+/* sized.h: loads a model in which some dimensions have ranges of sizes (LoadOptions.ranges): their sizes may differ from run to
+ * run. The graph is built for the greatest size of each range. An array `run` has the sizes in one run: run[k] is a size from
+ * range number k. */
 #ifndef TGC_SIZED_H
 #define TGC_SIZED_H
 #include "../compiler/graph/graph.h"
@@ -28,7 +29,7 @@ typedef struct SizedGraph {
 /* sized_proof.c: proves that a run with the sizes `run` computes the values of `want`, the graph that the front end builds for
  * these sizes alone. Fails if it finds no proof. */
 void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, const int64_t *run);
-/* Loads the model at path. The result is the graph for the greatest sizes; IR.symbols has the ranges, and GIO.open the extents
- * that depend on sizes. Fails if runs of other sizes would need another graph. */
+/* Loads the model at path. Returns the graph for the greatest sizes. IR.symbols has the ranges, and GIO.open names the extents
+ * that depend on sizes. Fails if runs with smaller sizes would need another graph. */
 Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o);
 #endif

@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* session.h: a session is a struct tgc, the state of one compilation. The functions of tgc.h fill it in step by step. The
- * program tgc uses sessions, too. Its command, such as `compile`, opens a session with the program's context and options. Then
- * the command calls the functions of tgc.h, and prints what the session contains. */
+/* session.h: a session is a struct tgc, the state of one compilation. The functions of tgc.h fill in a session step by step. The
+ * program tgc uses sessions, too. A command of the program, such as `compile`, opens a session with the program's context and
+ * options. Then the command calls functions of tgc.h, and prints what the session contains. */
 #ifndef TGC_SESSION_H
 #define TGC_SESSION_H
 #include "../cmd/cmd.h"
 #include "tgc.h"
 
 struct tgc {
-  Ctx *c;                  /* &own, or (guest) the context of the program tgc */
+  Ctx *c;                  /* &own, or the context of the program tgc if `guest` is true */
   Ctx own;
   Arena texts;             /* owns the values of options, until tgc_free */
-  Options set;             /* options that were set. The session owns the lists in them, unless `guest` is true */
-  Options o;               /* copy of `set`; if the model is a dump, the dump changes some options in it */
+  Options set;             /* the options that were set. The session owns the lists in `set`, unless `guest` is true */
+  Options o;               /* the options in use: a copy of `set`. If the model is a dump, the dump's options are added */
   bool guest;              /* the session belongs to the program tgc, and messages are printed as usual */
-  bool loaded, used;       /* loaded: g is a graph; used: g was compiled, which may have changed it */
-  bool stale;              /* options were set since the model was loaded */
+  bool loaded, used;       /* loaded: g is a graph. used: g was compiled, so passes may have changed g */
+  bool stale;              /* since the model was loaded, options were set or tgc_verify has changed `o`; tgc_compile must load
+                              the model again */
   tgc_listener *listener;  /* from tgc_listen */
   void *listener_arg;
   const char *path;        /* path of the model */
   /* ---- from tgc_load ---- */
   Resumed *from;           /* the dump, if the model is one; else NULL */
   const Target *target;
-  Feed feed;               /* data of the options input and data */
+  Feed feed;               /* the tensors in the files that the options `input` and `data` name */
   Graph *g;
   /* ---- from session_sample ---- */
   Sample sample;           /* inputs, and the exact outputs for them */
-  bool sampled;            /* sample is filled in, so the error of the precision can be measured */
+  bool sampled;            /* `sample` is filled in, so the error of the precision can be measured */
   /* ---- from session_plan and tgc_compile ---- */
-  Tensor *test_in, *test_out, *test_room; /* inputs and outputs for --self-test, and the tolerance of each element of outputs */
+  Tensor *test_in, *test_out, *test_room; /* for --self-test: inputs, expected outputs, tolerances of the outputs' elements */
   Plan *p;
-  const OutputError *errors; /* by output, the error that the precision causes; NULL: not measured */
+  const OutputError *errors; /* by output, the error that the precision causes; NULL: the errors were not measured */
   Bundle bundle;
 };
 
 void session_over(tgc *t, Ctx *c, const Options *o); /* opens a session of the program, with this context and these options */
 void session_end(tgc *t);                            /* frees the memory of a session of the program */
-/* Steps of tgc_compile */
-/* Computes the exact outputs, if the error of a precision is to be measured. It may call fail(), which the caller must catch. */
+/* A step of tgc_compile. If the options ask for a precision whose error is to be measured, takes `sample` from the dump, or
+ * computes `sample` with the interpreter. May call fail(), so the caller needs ctx_try. */
 void session_sample(tgc *t);
-int session_plan(tgc *t);                            /* compiles the graph; returns a status of tgc.h */
+int session_plan(tgc *t);                            /* a step of tgc_compile: makes the plan; returns a status of tgc.h */
 #endif

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* tgc.h: libtgc, the compiler as a library. It reads a model from a file and makes a bundle, in memory or in a folder.
- * docs/libtgc.md is its manual, with an example.
+ * docs/libtgc.md is the manual, with an example.
  *
- * A tgc is one compilation: its options, its model, its bundle. Several may exist at the same time. Different threads may use
- * different tgcs at the same time, but only one thread may use a tgc at a time. The library never ends the process, prints
+ * A tgc is one compilation, with options, a model and a bundle. Several tgcs may exist at the same time. Different threads may
+ * use different tgcs at the same time, but only one thread may use a tgc at a time. The library never ends the process, prints
  * nothing, and installs no signal handler.
  *
- * Functions that can fail return a status: TGC_OK or another number of the list below. Before a function returns a failure, it
- * calls the function set with tgc_listen with at least one error message. Where outputs differ, only the report of tgc_verify may
- * say so. A tgc may be used again after a failure. Exceptions are TGC_BUG and a lack of memory: then call tgc_free, which may
- * leave some memory allocated.
+ * Functions of type int return a status, unless their comments say otherwise. A status is TGC_OK or another number of the list
+ * below. Before a function returns a failure other than TGC_FAILED, it passes at least one error message to the function that
+ * tgc_listen has set. TGC_FAILED may come without a message: the report of tgc_verify says which outputs differ. A tgc may be
+ * used again after a failure, except after TGC_BUG and after a lack of memory. After these two, call tgc_free, which may leave
+ * some memory allocated.
  *
  * All texts end with a zero byte. They are UTF-8, except that names in a model may be other bytes. A pointer that a function
- * returns or fills in belongs to the tgc. It is valid until tgc_free. If the comment of the function names other calls, the
- * pointer is valid only until the next one of these calls.
+ * returns or fills in belongs to the tgc. The pointer is valid until tgc_free, unless the function's comment names an earlier
+ * end.
  *
- * tgc_verify starts child processes and waits for them. So does tgc_compile if it needs a compiler or a linker: for emit=so,
- * emit=wasm and the images of GPUs. Meanwhile no other thread may wait for any child (waitpid(-1)). Temporary files are in a new
- * folder in $TMPDIR. */
+ * tgc_verify starts child processes and waits for them. tgc_compile does the same if it needs a compiler or a linker, which is so
+ * for emit=so, for emit=wasm and for the images of GPUs. Meanwhile no other thread may call waitpid(-1), which waits for any
+ * child. Temporary files are in a new folder in $TMPDIR. */
 #ifndef TGC_H
 #define TGC_H
 #include <stddef.h>
@@ -51,7 +52,8 @@ enum {
 /* The version of the library: "0.1.0" */
 TGC_PUBLIC const char *tgc_version(void);
 
-/* A compilation with all options at their defaults; NULL: memory ran out. tgc_free releases it; it takes NULL, too. */
+/* tgc_new returns a compilation with all options at their defaults; NULL if memory ran out. tgc_free frees a compilation; t may
+ * be NULL. */
 TGC_PUBLIC tgc *tgc_new(void);
 TGC_PUBLIC void tgc_free(tgc *t);
 
@@ -65,21 +67,21 @@ typedef struct tgc_message {
   const char *text;    /* without a full stop: "group 3 does not divide 64 channels" */
 } tgc_message;
 
-/* From now on, a function of the library that has a message for t calls f with arg and the message. *m and its texts are valid
- * until f returns. f must return, and must not call functions of this library for t. f NULL, the default: messages are
- * dropped. */
+/* Sets the function f that gets all later messages about t. The library calls f with arg and a message. *m and the texts in *m
+ * are valid until f returns. f must return, and must not call functions of this library for t. If f is NULL, which is the
+ * default, messages are dropped. */
 typedef void tgc_listener(void *arg, const tgc_message *m);
 TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
 
 /* ---- input ---- */
-/* Sets an option by its name on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and `tgc help verify` list the
- * options. value: NULL for an option that takes none. An option that may be repeated gets one more value with each call; for any
- * other option the last value counts. Options that only print are refused, and so are `output`, `json` and `explain`. Texts are
- * copied. Options that exclude each other are refused later, by tgc_load, tgc_compile and tgc_verify. */
+/* Sets an option by the name that it has on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and
+ * `tgc help verify` list the options. value is NULL for an option without a value. If an option may be repeated, each call adds a
+ * value; for any other option the last value counts. Options that say where or how the program prints, such as `output`, `json`
+ * and `explain`, are refused. Texts are copied. tgc_load, tgc_compile and tgc_verify refuse options that exclude each other. */
 TGC_PUBLIC int tgc_set(tgc *t, const char *option, const char *value);
 
-/* Reads a model, an .onnx or .tg file. Fails if it is invalid or unsupported. Some limits can be checked only while code is made;
- * tgc_compile checks these. The previous model and bundle of t are dropped. */
+/* Reads a model from an .onnx or .tg file. Fails if the model is invalid or unsupported. tgc_compile, not tgc_load, checks limits
+ * that depend on the generated code. The previous model and bundle of t are dropped. */
 TGC_PUBLIC int tgc_load(tgc *t, const char *path);
 
 enum { TGC_INPUT, TGC_OUTPUT, TGC_STATE };
@@ -90,9 +92,9 @@ typedef struct tgc_value {
   const int64_t *dims; /* rank numbers */
 } tgc_value;
 
-/* Fills in *v for input, output or state number i, from 0, of the model that was loaded. kind: TGC_INPUT, TGC_OUTPUT or
- * TGC_STATE. The pointers in *v are valid until the next tgc_load, tgc_compile or tgc_verify. Returns 1; 0: there is no such
- * value, and *v is not changed. */
+/* Fills in *v for an input, an output or a state of the loaded model. kind: TGC_INPUT, TGC_OUTPUT or TGC_STATE. i: its number,
+ * from 0. The pointers in *v are valid until the next tgc_load, tgc_compile or tgc_verify. Returns 1. If there is no such value,
+ * or if no model is loaded, returns 0 and leaves *v as it was. */
 TGC_PUBLIC int tgc_describe(const tgc *t, int kind, size_t i, tgc_value *v);
 
 /* ---- output ---- */
@@ -100,24 +102,24 @@ TGC_PUBLIC int tgc_describe(const tgc *t, int kind, size_t i, tgc_value *v);
 TGC_PUBLIC int tgc_compile(tgc *t);
 
 typedef struct tgc_file {
-  const char *name;    /* a plain file name: "net.c" */
+  const char *name;    /* "net.c"; with the option `package`, the name may have folders: "zephyr/module.yml" */
   const void *data;
   size_t bytes;
 } tgc_file;
 
 /* Fills in *f for file number i, from 0, of the bundle. The pointers in *f are valid until the next tgc_load or tgc_compile.
- * Returns 1; 0: there is no such file, and *f is not changed. */
+ * Returns 1. If there is no such file, returns 0 and leaves *f as it was. */
 TGC_PUBLIC int tgc_bundle_file(const tgc *t, size_t i, tgc_file *f);
 
-/* Writes the bundle into a folder. A bundle that is there stays until the new one is complete. Fails if the folder exists and is
- * neither empty nor a bundle. */
+/* Writes the bundle into a folder. A bundle in this folder stays until the new bundle is complete. Fails if the folder has other
+ * files and no bundle. */
 TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
-/* Compiles the model for the same machine as tgc_compile. Builds a bundle with the C compiler and runs it in a child process.
- * Compares the bundle's outputs with those that the option `data` names, or else with those of the interpreter. Returns
- * TGC_FAILED if they differ. report: NULL, or the address of a pointer. *report gets the text that `tgc verify --json` prints,
- * valid until tgc_free. It is NULL after a failure before the bundle is built. The bundle of tgc_compile stays as it is. */
+/* Compiles the model for the same machine as tgc_compile, builds a bundle with the C compiler, and runs the bundle in a child
+ * process. Compares the bundle's outputs with the outputs that the option `data` names, or else with outputs of the interpreter.
+ * Returns TGC_FAILED if the outputs differ. *report gets the text that `tgc verify --json` prints, or NULL if tgc_verify fails
+ * before it builds the bundle. The text is valid until tgc_free. report may be NULL. The bundle of tgc_compile stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);
 
 #ifdef __cplusplus

@@ -7,8 +7,8 @@
 const char *tgcrt_strerror(int status) {
   switch (status) { /* a table of pointers would be data to relocate */
   case TGCRT_OK: return "done";
-  case TGCRT_ARGUMENT: return "a pointer is null";
-  case TGCRT_ARENA: return "the arena is too small or not aligned to 64 bytes";
+  case TGCRT_ARGUMENT: return "a pointer is null, or a number is out of range";
+  case TGCRT_ARENA: return "the arena (or the memory for a pool) is too small, or not aligned to 64 bytes";
   case TGCRT_WEIGHTS: return "the weights have the wrong size or are not aligned to 64 bytes";
   case TGCRT_UNREADY: return "the context was not initialised by this model";
   case TGCRT_INDEX: return "a value used as an index was out of range and has been clamped";

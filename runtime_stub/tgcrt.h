@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt.h: the runtime that all bundles share: status codes, element types, functions that map a weights file, and a pool of
- * threads. C99, usable from C++. A program with several bundles needs one tgcrt.c, and one tgcrt_pool.c if they use its threads.
- * NAME stands for the name of a bundle. Names of the bundle's functions begin with it, as in net_run. Sizes are in bytes.
- * Functions of type int return a status, unless their comment says otherwise. */
+ * threads. C99, usable from C++. A program contains tgcrt.c once, even if the program has several bundles. A program that starts
+ * a pool also contains tgcrt_pool.c once. NAME stands for the name of a bundle. The bundle's functions have names such as
+ * NAME_run. Sizes are in bytes. Functions of type int return a status, unless their comment says otherwise. */
 #ifndef TGCRT_H
 #define TGCRT_H
 #include <stddef.h>
 #include <stdint.h>
-/* A compiler for a machine without an operating system defines none of these: then there are no files and no threads. */
+/* The macro TGCRT_FREESTANDING leaves out files and threads. The next lines define this macro if the compiler has no macro of an
+ * operating system. */
 #if !defined TGCRT_FREESTANDING && !defined __unix__ && !defined __APPLE__ && !defined _WIN32 && !defined __wasi__
 #define TGCRT_FREESTANDING
 #endif
@@ -18,38 +19,38 @@
 extern "C" {
 #endif
 
-#define TGCRT_ABI_MAJOR 1 /* changes if old callers break */
+#define TGCRT_ABI_MAJOR 1 /* changes if older callers no longer work */
 #define TGCRT_ABI_MINOR 5 /* grows with each addition */
 
-/* The status codes. The numbers never change; new ones are added at the end. */
+/* The status codes. The numbers never change; new codes are added at the end. */
 enum {
   TGCRT_OK = 0,
-  TGCRT_ARGUMENT = 1, /* a pointer is null */
-  TGCRT_ARENA = 2,    /* the arena is too small or not aligned to TGCRT_ALIGN */
+  TGCRT_ARGUMENT = 1, /* a pointer is null, or a number is out of range */
+  TGCRT_ARENA = 2,    /* the arena is too small or not aligned to TGCRT_ALIGN, or the memory for a pool is too small */
   TGCRT_WEIGHTS = 3,  /* the weights do not have the model's size, or are not aligned to TGCRT_ALIGN */
   TGCRT_UNREADY = 4,  /* NAME_init of this model has not initialised the context */
-  TGCRT_INDEX = 5,    /* a value used as an index was out of range and has been clamped */
+  TGCRT_INDEX = 5,    /* a value that is used as an index was out of range and has been clamped */
   TGCRT_FILE = 6,     /* a file cannot be read, or is not what was expected */
-  TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions the model was compiled for */
-  TGCRT_STATE = 8,    /* no state has that number, or the saved state is not of this model */
+  TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions that the model was compiled for */
+  TGCRT_STATE = 8,    /* no state has this number, or the saved states are not of this model */
   TGCRT_THREADS = 9,  /* a thread cannot be started */
-  TGCRT_DIGEST = 10,  /* the weights have another SHA-256 than those that the model was compiled with */
-  /* the next six come from bundles for devices only (tgcrt_device.h) */
+  TGCRT_DIGEST = 10,  /* by their SHA-256, the weights are not those that the model was compiled with */
+  /* only bundles for devices return the next six codes (tgcrt_device.h) */
   TGCRT_DRIVER = 11,  /* the driver's library is missing, or lacks a needed function */
-  TGCRT_DEVICE = 12,  /* there is no such device, or it lacks what the model needs */
+  TGCRT_DEVICE = 12,  /* there is no such device, or the device lacks a feature that the model needs */
   TGCRT_MEMORY = 13,  /* the device has too little memory */
   TGCRT_BUILD = 14,   /* the driver's compiler refuses the kernels */
   TGCRT_LOST = 15,    /* the device or its queue failed: the context is unusable until NAME_close and NAME_init */
   TGCRT_BUSY = 16,    /* the time limit has passed, but the device still works */
   TGCRT_SIZE = 17,    /* a size is outside of the range that the model was compiled for */
-  TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for; the outputs have the first ones */
+  TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for; the outputs have the first rows */
 };
 #define TGCRT_ALIGN 64 /* alignment of the arena and of the weights, in bytes */
-/* The next address behind p that is a multiple of TGCRT_ALIGN. So the memory at p must be TGCRT_ALIGN bytes larger than
+/* The first address after p that is a multiple of TGCRT_ALIGN. So the memory at p must have TGCRT_ALIGN bytes more than are
  * needed. */
 #define TGCRT_ALIGNED(p) ((unsigned char *)(p) + (TGCRT_ALIGN - (uintptr_t)(p) % TGCRT_ALIGN))
 
-const char *tgcrt_strerror(int status); /* a text for a status; never null */
+const char *tgcrt_strerror(int status); /* a text about a status; never null */
 
 /* Types of elements, with ONNX's numbers, which never change. */
 enum {
@@ -70,9 +71,10 @@ enum {
 
 /* Writes the SHA-256 (FIPS 180-4) of the data to hex, as 64 hexadecimal digits in lower case and a zero byte. */
 void tgcrt_sha256(const void *data, size_t bytes, char hex[65]);
-int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex); /* TGCRT_DIGEST if the data's SHA-256 is not hex */
+/* Returns TGCRT_OK if `hex` is the SHA-256 of the data, as 64 digits in lower case; else TGCRT_DIGEST. */
+int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex);
 #ifdef TGCRT_DEBUG
-/* The same for bundles whose code LLVM made. Such a bundle calls this function if the program has it. */
+/* The same as tgcrt_check_sha256. A bundle whose code comes from LLVM calls this function if the program contains it. */
 int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex);
 #endif
 
@@ -94,37 +96,45 @@ enum {
   TGCRT_CPU_DSP = 1L << 20,       /* 32-bit Arm: instructions that multiply the two 16-bit parts of a register */
   TGCRT_CPU_RVV = 1L << 24,       /* riscv64: V 1.0 */
   TGCRT_CPU_SIMD128 = 1L << 25,   /* WebAssembly */
-  TGCRT_CPU_KNOWN = 1L << 30      /* set if the other bits are known. Without an operating system, only x86-64 knows them */
+  TGCRT_CPU_KNOWN = 1L << 30      /* set if tgcrt_cpu knows the other bits: with GCC or Clang on x86-64, and with Linux on
+                                     aarch64 and riscv64 */
 };
 uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
-/* TGCRT_CPU if one of the wanted features is known to be missing. Compile all of tgcrt.c for the baseline of the architecture, so
- * that this check runs on every CPU. */
+/* Returns TGCRT_CPU if this CPU is known to lack one of the wanted features; else TGCRT_OK. For AMX, the function also asks Linux
+ * for permission to use the tiles, and returns TGCRT_CPU if Linux refuses. Compile all of tgcrt.c for the baseline of the
+ * architecture, so that this check runs on every CPU. */
 int tgcrt_cpu_check(uint32_t wanted);
 
-/* A state: a value that a model keeps from one run to the next. The memory of all states begins with a cursor for each of them, a
- * uint64_t. A state consists of blocks: `outer` is their number, and `block` the size of each. The first block begins `at` bytes
- * from the beginning of that memory. In each block, the state's value is the `keep` bytes from cursor * step on. Each run adds 1
- * to the cursor. When the cursor reaches `slots`, it becomes 0. Some states are windows, to which each run appends entries. When
- * the cursor of a window becomes 0, the window's value is copied to the beginning of each block. */
+/* A state: a value that a model keeps from one run to the next. The memory of all states begins with a cursor for each state,
+ * which is a uint64_t. A state consists of `outer` blocks of `block` bytes each. The first block begins `at` bytes from the
+ * beginning of the memory of all states. The value of the state is `keep` bytes of each block, from byte cursor * step on.
+ *
+ * A run adds 1 to the cursor of each state. If a bundle has several entries, a run of an entry only adds to the cursors of the
+ * states that the entry changes. Some states are windows: runs append elements to a window. If a run of an entry appends n times
+ * `step` bytes to each block of a window, the run adds n to the window's cursor. A cursor that has reached or passed `slots` is
+ * set to 0. If the state is a window with step < block, its value is first copied to the beginning of each block. */
 typedef struct tgcrt_state {
-  size_t at, outer, block, keep, step, slots; /* in bytes, except outer and slots */
-  size_t init;        /* offset in the weights of the value before the first run; (size_t)-1: zeros */
+  size_t at, outer, block, keep, step, slots; /* bytes, except outer and slots */
+  size_t init;        /* the value before the first run: its offset in the weights; (size_t)-1: zeros */
 } tgcrt_state;
 
-/* The bundle's own functions call these, after they have checked their arguments. t: the n states of the model; s: the memory of
- * all states; k: number of one state. `reset` sets all states to their first values. `advance` moves all cursors after a run.
- * `load` sets all states to `saved`, a copy of s. `get` copies the value of state k to `value`, and `put` sets it to `value`. */
+/* The bundle's own functions check their arguments, and then call these functions. t: the n states of the model; s: the memory of
+ * all states; k: number of a state. `reset` sets all states to their values before the first run. `advance` moves all cursors
+ * after a run. `load` copies `saved` to s; `saved` is an earlier copy of s, with `bytes` bytes. `get` copies the value of state k
+ * to `value`, and `put` copies `value` to the value of state k. */
 void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights);
 void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s);
 int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes);
 int tgcrt_state_get(const tgcrt_state *t, size_t n, const unsigned char *s, size_t k, void *value);
 int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, const void *value);
 
-/* Maps a regular file of exactly this many bytes into memory. *data gets its address, which is valid until tgcrt_unmap. These
- * functions need an operating system; -DTGCRT_FREESTANDING leaves them out. */
+/* Maps a regular file into memory, and sets *data to the address of the file's contents. The address is valid until tgcrt_unmap.
+ * Returns TGCRT_FILE if the file does not have exactly `bytes` bytes. If `bytes` is 0, the size is not checked, and *data becomes
+ * null. Except on Windows, a symbolic link is refused, too. */
 #ifndef TGCRT_FREESTANDING
 int tgcrt_map(const char *path, size_t bytes, const void **data);
-/* The same for a file in the folder of the running program, or else in the current folder. An absolute path is taken as it is. */
+/* Like tgcrt_map, but looks for the file in the folder of the running program, and then in the current folder. An absolute path
+ * is taken as it is. */
 int tgcrt_map_beside(const char *name, size_t bytes, const void **data);
 void tgcrt_unmap(const void *data, size_t bytes);
 #endif
@@ -132,29 +142,32 @@ void tgcrt_unmap(const void *data, size_t bytes);
 /* An executor shares the work of a kernel among threads. NAME_set_executor gives an executor to a context. A kernel's work
  * consists of chunks with the numbers 0 to chunks - 1. The function `run` calls `task` with ranges of chunks, begin to end - 1,
  * until each chunk has been in one range. Ranges may have any size, and may run in any order, on any threads and at the same
- * time. `run` returns when all chunks are done. The results have the same bits in all cases. job: to be passed to `task`; self:
- * the executor's own data. */
+ * time. The results of the kernel have the same bits in all cases. `run` returns when all chunks are done. job: `run` passes
+ * `job` on to `task`. self: the executor's own data. */
 typedef void tgcrt_task(void *job, int64_t begin, int64_t end);
 typedef struct tgcrt_executor {
   void (*run)(void *self, tgcrt_task *task, void *job, int64_t chunks);
   void *self;
 } tgcrt_executor;
 
-/* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are threads - 1 workers and the thread
- * that calls NAME_run. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until it is stopped.
- * Contexts may share a pool. If the pool is busy with another run, a run uses the calling thread only; so does a run that is
- * started from a task of this pool. -DTGCRT_SINGLE leaves pools out. */
+/* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are the thread that calls NAME_run and
+ * `threads` - 1 workers. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until it is stopped.
+ * Contexts may share a pool. If the pool is busy with a run, another run uses only its calling thread. A run that is started from
+ * a task of this pool uses only its calling thread, too. The macro TGCRT_SINGLE leaves pools out. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
 typedef struct tgcrt_pool tgcrt_pool;
 typedef struct tgcrt_pool_options {
-  int threads;     /* number of threads, with the calling one; at least 1 */
-  int spin_us;     /* microseconds that an idle worker looks for work before it sleeps; 0: 200; < 0: it sleeps at once */
-  const int *cpus; /* by thread, the number of its CPU; entry 0, for the calling thread, is ignored. NULL: any CPUs */
+  int threads;     /* number of threads, including the thread that calls NAME_run; at least 1 */
+  int spin_us;     /* microseconds that an idle worker looks for work before it sleeps. 0 stands for 200. Negative: no time */
+  const int *cpus; /* cpus[i]: number of the CPU for worker i, where i is 1 to threads - 1; cpus[0] is not read. NULL: any
+                      CPUs. Systems other than Linux and Windows ignore the numbers */
 } tgcrt_pool_options;
 
+/* Starts a pool in `memory`, which need not be aligned. Returns TGCRT_ARENA if `bytes` is too small. */
 int tgcrt_pool_start(tgcrt_pool **pool, void *memory, size_t bytes, const tgcrt_pool_options *options);
-/* Ends the workers. Do not call it during a run. After fork() the child process has no workers, and its runs use none. */
+/* Ends the workers. Do not call this function during a run. After fork() the child process has no workers, so its runs use only
+ * the calling thread. */
 void tgcrt_pool_stop(tgcrt_pool *pool);
 const tgcrt_executor *tgcrt_pool_executor(const tgcrt_pool *pool); /* valid until tgcrt_pool_stop */
 int tgcrt_cpus(void); /* returns the number of CPUs that this process may use: a good number of threads */

@@ -59,6 +59,7 @@ typedef struct NodeParams { /* CUDA_KERNEL_NODE_PARAMS */
   F(cuMemGetAddressRange, (uint64_t *base, size_t *n, uint64_t memory)) \
   F(cuPointerGetAttribute, (void *value, int what, uint64_t memory)) \
   F(cuMemsetD8Async, (uint64_t memory, unsigned char value, size_t n, void *stream)) \
+  F(cuMemsetD32Async, (uint64_t memory, uint32_t value, size_t n, void *stream)) \
   F(cuMemcpyHtoDAsync, (uint64_t to, const void *from, size_t n, void *stream)) \
   F(cuMemcpyDtoHAsync, (void *to, uint64_t from, size_t n, void *stream)) \
   F(cuMemcpy2DAsync, (const Copy2D *copy, void *stream)) \
@@ -389,8 +390,8 @@ static int32_t ask(Core *core, int *done) {
   if (result == CUDA_ERROR_NOT_READY) return 0;
   *done = 1;
   for (i = 0; i < s->net->noutputs && core->staged && !result; i++)
-    if (s->net->output_bytes[i])
-      memcpy(s->out[i], s->stage + (s->own[s->net->ninputs + i] - s->values), s->net->output_bytes[i]);
+    if (fetched(core, s->net, i))
+      memcpy(s->out[i], s->stage + (s->own[s->net->ninputs + i] - s->values), fetched(core, s->net, i));
   core->staged = 0;
   return result;
 }
@@ -580,13 +581,29 @@ static int32_t read_guard(Core *core, const tgcrt_net *net, unsigned char *guard
   return s->cu.cuMemcpyDtoHAsync(guard, s->memory + net->guard_at, 1, s->stream);
 }
 
-/* All inputs are one copy to the device, and all outputs one copy from it. */
+/* All inputs are one copy to the device, and all outputs one copy from it. At sizes of a run, each value is a copy by itself. */
 static int32_t feed(Core *core, const tgcrt_net *net, const void *const *in) {
   const Session *s = (const Session *)core;
+  const size_t *bytes = input_bytes(core, net);
+  int32_t result = 0;
   size_t i;
-  for (i = 0; i < net->ninputs; i++)
-    if (net->input_bytes[i]) memcpy(s->stage + (s->own[i] - s->values), in[i], net->input_bytes[i]);
-  return s->in_bytes ? s->cu.cuMemcpyHtoDAsync(s->values, s->stage, s->in_bytes, s->stream) : 0;
+  for (i = 0; i < net->ninputs; i++) {
+    unsigned char *const stage = s->stage + (s->own[i] - s->values);
+    if (bytes[i]) memcpy(stage, in[i], bytes[i]);
+    if (bytes[i] && core->sizes && !result) result = s->cu.cuMemcpyHtoDAsync(s->own[i], stage, bytes[i], s->stream);
+  }
+  return core->sizes || !s->in_bytes ? result : s->cu.cuMemcpyHtoDAsync(s->values, s->stage, s->in_bytes, s->stream);
+}
+
+static int32_t fetch_each(const Session *s, const tgcrt_net *net) {
+  int32_t result = 0;
+  size_t i;
+  for (i = 0; i < net->noutputs && !result; i++) {
+    const size_t n = fetched(&s->core, net, i);
+    const uint64_t from = s->own[net->ninputs + i];
+    if (n) result = s->cu.cuMemcpyDtoHAsync(s->stage + (from - s->values), from, n, s->stream);
+  }
+  return result;
 }
 
 static int32_t fetch(Core *core, const tgcrt_net *net, void *const *out) {
@@ -594,12 +611,23 @@ static int32_t fetch(Core *core, const tgcrt_net *net, void *const *out) {
   core->staged = 1;
   if (!s->out_bytes) return 0;
   memcpy(s->out, out, net->noutputs * sizeof *out);
+  note_fetched(core, net);
+  if (core->sizes) return fetch_each(s, net);
   return s->cu.cuMemcpyDtoHAsync(s->stage + s->in_bytes, s->values + s->in_bytes, s->out_bytes, s->stream);
 }
 
 static int32_t fill_zeros(Core *core, size_t at, size_t n) {
   const Session *s = (const Session *)core;
   return n ? s->cu.cuMemsetD8Async(s->memory + at, 0, n, s->stream) : 0;
+}
+
+static int32_t put_numbers(Core *core, size_t at, const int64_t *numbers, size_t n) {
+  const Session *s = (const Session *)core;
+  int32_t result = 0;
+  size_t i;
+  for (i = 0; i < 2 * n && !result; i++) /* the driver's longest values have 32 bits */
+    result = s->cu.cuMemsetD32Async(s->memory + at + 4 * i, (uint32_t)((uint64_t)numbers[i / 2] >> (i % 2 * 32)), 1, s->stream);
+  return result;
 }
 
 static int32_t copy_rows(Core *core, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
@@ -667,7 +695,7 @@ static int check_buffer(const Session *s, size_t bytes, uint64_t p, uint64_t bou
   size_t has = 0;
   uint32_t type = 0;
   int device = -1;
-  if (!bytes || p == bound) return TGCRT_OK; /* it was checked before */
+  if (!bytes || (p == bound && !s->core.sizes)) return TGCRT_OK; /* it was checked before */
   if (s->cu.cuPointerGetAttribute(&type, POINTER_MEMORY_TYPE, p) || !type) return TGCRT_ARGUMENT;
   if (s->cu.cuPointerGetAttribute(&device, POINTER_DEVICE_ORDINAL, p) || device != (int)(intptr_t)s->core.device.device)
     return TGCRT_ARGUMENT;
@@ -680,9 +708,9 @@ static int check_buffers(Core *core, const tgcrt_net *net, void *const *in, void
   size_t i;
   int status = TGCRT_OK;
   for (i = 0; i < net->ninputs && !status; i++)
-    status = check_buffer(s, net->input_bytes[i], (uint64_t)(uintptr_t)in[i], s->bound[i]);
+    status = check_buffer(s, input_bytes(core, net)[i], (uint64_t)(uintptr_t)in[i], s->bound[i]);
   for (i = 0; i < net->noutputs && !status; i++)
-    status = check_buffer(s, net->output_bytes[i], (uint64_t)(uintptr_t)out[i], s->bound[net->ninputs + i]);
+    status = check_buffer(s, output_bytes(core, net)[i], (uint64_t)(uintptr_t)out[i], s->bound[net->ninputs + i]);
   return status;
 }
 
@@ -736,7 +764,7 @@ static int profile_some(Session *s, const tgcrt_net *net, const void *const *in,
 int tgcrt_cuda_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds) {
   static const void *const none[] = { NULL };
   Session *s = (Session *)m;
-  int status = check_all(net, in, out);
+  int status = check_all(&s->core, net, in, out);
   if (!status) status = entered(&s->core);
   if (status) return status;
   status = profile_some(s, net, in ? in : none, out, 0, net->nlaunches, nanoseconds);

@@ -413,8 +413,8 @@ static int32_t ask(Core *core, int *done) {
   *done = !s->nsent;
   if (result || !*done) return result;
   for (i = 0; i < s->net->noutputs && s->fetching; i++)
-    if (s->net->output_bytes[i])
-      memcpy(s->results[i], ask_object(&s->metal, s->outputs[i], s->metal.sel.contents), s->net->output_bytes[i]);
+    if (fetched(core, s->net, i))
+      memcpy(s->results[i], ask_object(&s->metal, s->outputs[i], s->metal.sel.contents), fetched(core, s->net, i));
   s->fetching = core->staged = 0;
   return 0;
 }
@@ -448,6 +448,27 @@ static int32_t fill_zeros(Core *core, size_t at, size_t n) {
   Session *s = (Session *)core;
   const uint64_t row[3] = { n, 0, 0 };
   return move(s, s->work, at, NULL, 0, row, 1);
+}
+
+/* The encoder keeps a copy of at most 4096 bytes. */
+static int32_t put_numbers(Core *core, size_t at, const int64_t *numbers, size_t n) {
+  enum { MOST = 512 };
+  Session *s = (Session *)core;
+  const Metal *m = &s->metal;
+  const int32_t result = n ? encode(s) : 0;
+  const Size block = { { 256, 1, 1 } };
+  Size grid = { { 0, 1, 1 } };
+  size_t i;
+  for (i = 0; i < n && !result; i += MOST) {
+    const uint64_t row[3] = { (n - i < MOST ? n - i : MOST) * sizeof *numbers, 0, 0 };
+    tell_object(m, s->encoder, m->sel.setComputePipelineState, s->copy);
+    set_buffer(s, s->work, at + i * sizeof *numbers, 0);
+    MESSAGE(void, (void *, void *, const void *, size_t, size_t))(s->encoder, m->sel.setBytes, numbers + i, (size_t)row[0], 1);
+    MESSAGE(void, (void *, void *, const void *, size_t, size_t))(s->encoder, m->sel.setBytes, row, sizeof row, 2);
+    grid.n[0] = (size_t)((row[0] + block.n[0] - 1) / block.n[0]);
+    dispatch(s, grid, block);
+  }
+  return result;
 }
 
 static int32_t copy_rows(Core *core, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
@@ -491,9 +512,9 @@ static int check_buffers(Core *core, const tgcrt_net *net, void *const *in, void
   const Session *s = (const Session *)core;
   size_t i;
   for (i = 0; i < net->ninputs; i++)
-    if (!takes(s, net->input_bytes[i], in[i])) return TGCRT_ARGUMENT;
+    if (!takes(s, input_bytes(core, net)[i], in[i])) return TGCRT_ARGUMENT;
   for (i = 0; i < net->noutputs; i++)
-    if (!takes(s, net->output_bytes[i], out[i])) return TGCRT_ARGUMENT;
+    if (!takes(s, output_bytes(core, net)[i], out[i])) return TGCRT_ARGUMENT;
   return TGCRT_OK;
 }
 
@@ -507,10 +528,11 @@ static int32_t bind(Core *core, const tgcrt_net *net, void *const *in, void *con
 
 static int32_t feed(Core *core, const tgcrt_net *net, const void *const *in) {
   Session *s = (Session *)core;
+  const size_t *bytes = input_bytes(core, net);
   size_t i;
   core->staged = 1;
   for (i = 0; i < net->ninputs; i++)
-    if (net->input_bytes[i]) memcpy(ask_object(&s->metal, s->inputs[i], s->metal.sel.contents), in[i], net->input_bytes[i]);
+    if (bytes[i]) memcpy(ask_object(&s->metal, s->inputs[i], s->metal.sel.contents), in[i], bytes[i]);
   return 0;
 }
 
@@ -518,6 +540,7 @@ static int32_t fetch(Core *core, const tgcrt_net *net, void *const *out) { /* wh
   Session *s = (Session *)core;
   size_t i;
   for (i = 0; i < net->noutputs; i++) s->results[i] = out[i];
+  note_fetched(core, net);
   s->fetching = 1;
   return 0;
 }
@@ -582,7 +605,7 @@ static int profile(Session *s, const tgcrt_net *net, const void *const *in, void
 
 int API(profile)(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds) {
   Core *s = (Core *)m;
-  int status = check_all(net, in, out);
+  int status = check_all(s, net, in, out);
   if (!status) status = entered(s);
   if (status) return status;
   memset(nanoseconds, 0, net->nlaunches * sizeof *nanoseconds);

@@ -644,6 +644,16 @@ static int32_t fill_zeros(Core *s, size_t at, size_t n) {
   return fill_buffer((Session *)s, ((Session *)s)->work, at, n);
 }
 
+static int32_t put_numbers(Core *s, size_t at, const int64_t *numbers, size_t n) {
+  const Session *session = (const Session *)s;
+  const size_t unit = sizeof *numbers;
+  int32_t result = 0;
+  size_t i;
+  for (i = 0; i < n && !result; i++)
+    result = session->cl.clEnqueueFillBuffer(session->queue, session->work, &numbers[i], unit, at + i * unit, unit, 0, NULL, NULL);
+  return result;
+}
+
 static int32_t copy_rows(Core *core, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
                          size_t bytes) {
   Session *s = (Session *)core;
@@ -758,7 +768,7 @@ static int32_t feed(Core *core, const tgcrt_net *net, const void *const *in) {
   const Session *s = (const Session *)core;
   int32_t result = 0;
   size_t i;
-  for (i = 0; i < net->ninputs && !result; i++) result = put_bytes(s, s->inputs[i], 0, in[i], net->input_bytes[i]);
+  for (i = 0; i < net->ninputs && !result; i++) result = put_bytes(s, s->inputs[i], 0, in[i], input_bytes(core, net)[i]);
   return result;
 }
 
@@ -766,7 +776,8 @@ static int32_t fetch(Core *core, const tgcrt_net *net, void *const *out) {
   const Session *s = (const Session *)core;
   int32_t result = 0;
   size_t i;
-  for (i = 0; i < net->noutputs && !result; i++) result = get_bytes(s, s->outputs[i], 0, out[i], net->output_bytes[i]);
+  note_fetched(core, net);
+  for (i = 0; i < net->noutputs && !result; i++) result = get_bytes(s, s->outputs[i], 0, out[i], fetched(core, net, i));
   return result;
 }
 
@@ -785,8 +796,8 @@ static int check_list(const Session *s, const size_t *bytes, size_t n, void *con
 }
 
 static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out) {
-  const int status = check_list((const Session *)s, net->input_bytes, net->ninputs, in);
-  return status ? status : check_list((const Session *)s, net->output_bytes, net->noutputs, out);
+  const int status = check_list((const Session *)s, input_bytes(s, net), net->ninputs, in);
+  return status ? status : check_list((const Session *)s, output_bytes(s, net), net->noutputs, out);
 }
 
 /* Replaces events by their times in nanoseconds; gaps: including the time since the launch before ended */
@@ -831,7 +842,7 @@ static int end_times(Session *s, int status, size_t n, uint64_t *events, int gap
 
 int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds) {
   Session *s = (Session *)m;
-  int status = check_all(net, in, out);
+  int status = check_all(&s->core, net, in, out);
   if (!status) status = begin_times(s);
   if (status) return status;
   memset(nanoseconds, 0, net->nlaunches * sizeof *nanoseconds);

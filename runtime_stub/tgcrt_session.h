@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_session.h: what the runtime files tgcrt_opencl.c, tgcrt_cuda.c and tgcrt_metal.c have in common. It calls the operating
- * system, compares names of devices, waits with a limit, and has the public functions for runs and states. A session is
- * the data that such a file keeps for a context, from NAME_init to NAME_close.
+/* tgcrt_session.h: the code that the runtime files tgcrt_opencl.c, tgcrt_cuda.c and tgcrt_metal.c share. This code calls the
+ * operating system, compares names of devices and waits with a time limit. It also has the public functions that open a device,
+ * report facts about it, run the model, wait for runs, and access states.
+ * A session is the data that a runtime file keeps for a context, from NAME_init to NAME_close. An interface is OpenCL, CUDA or
+ * Metal.
  *
- * This file is a part of those files, and no header for callers. Such a file first defines the macro API(name), which makes the
- * names of public functions. Then it includes this file. Behind the #include it defines the functions under "the work of an
- * interface", and a struct for its sessions, whose first member is a Core. */
+ * Only the runtime files include this file. Before the #include, a runtime file defines the macro API(name), which makes the
+ * names of public functions. After the #include, the runtime file defines the functions that are declared under "the work of an
+ * interface", and a struct for its sessions. The struct's first member is a Core. */
 #ifndef TGCRT_SESSION_H
 #define TGCRT_SESSION_H
 #ifndef _WIN32
@@ -29,7 +31,13 @@
 #define DRIVER_CALL
 #endif
 
-/* ---- the operating system ---- */
+/* ---- the operating system ----
+ * library_open returns NULL if the library cannot be opened.
+ * library_find sets *function, a pointer to a function, to the function `name` of the library, or to NULL if there is none.
+ * exchange atomically sets *p to `value`, and returns the old value.
+ * now_us returns the time of a clock in microseconds.
+ * pages_take returns n bytes of zeros, or NULL if n is 0 or memory is exhausted.
+ * pages_give frees the n bytes that pages_take(n) returned; p may be NULL. */
 #ifdef _WIN32
 static void *library_open(const char *name) { return (void *)LoadLibraryA(name); }
 static void library_find(void *library, const char *name, void *function) {
@@ -67,7 +75,6 @@ static void sleep_us(uint64_t us) {
   t.tv_nsec = (long)(us % 1000000) * 1000;
   nanosleep(&t, NULL);
 }
-/* n bytes of zeros, for data whose size only the driver knows, such as a log. NULL: out of memory */
 static void *pages_take(size_t n) {
   void *p = n ? mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
   return p == MAP_FAILED ? NULL : p;
@@ -77,8 +84,8 @@ static void pages_give(void *p, size_t n) {
 }
 #endif
 
-/* Opens the first of n libraries that can be opened. It is never closed: a driver has threads of its own, which outlive a
- * session. */
+/* Opens the first of n libraries that can be opened, and returns it. Returns NULL if none can be opened. The library is never
+ * closed, because a driver's threads outlive a session. */
 static void *first_library(const char *const *names, size_t n) {
   void *library = NULL;
   size_t i;
@@ -89,42 +96,52 @@ static void *first_library(const char *const *names, size_t n) {
 /* ---- the session ---- */
 typedef struct Core { /* the part of a session that this file uses */
   tgcrt_device device;
-  uint64_t *cursors;     /* by state: its cursor (tgcrt_state) for the next run */
-  unsigned char *guards; /* room for the guards of TGCRT_DEVICE_RUNS runs; the first `runs` are in use */
-  int runs;              /* number of runs enqueued since the queue was last known to be empty */
-  int pending;           /* there may be enqueued commands that are not done yet */
-  int staged;            /* a run that may not be done yet uses the session's only copy of some memory */
+  uint64_t *cursors;     /* by number of a state: the state's cursor (tgcrt_state) for the next run */
+  unsigned char *guards; /* room for the guards (tgcrt_net.guard_at) of TGCRT_DEVICE_RUNS runs, a byte each; `runs` are in use */
+  int runs;              /* number of runs that were enqueued since the queue was last known to be empty */
+  int pending;           /* 1: some enqueued commands may not be done yet */
+  int staged;            /* 1: a run that may not be done yet uses memory of which the session has only one copy */
   int clamped;           /* OR of the guards of the runs that have ended since the last sync */
-  int lost;              /* the device has failed */
-  uint64_t ask_us;       /* for so many microseconds a wait asks the driver without a pause; then it sleeps between questions */
+  int lost;              /* 1: the device has failed */
+  tgcrt_run_sizes *sizes; /* the sizes of the next run; NULL: the model has no ranges of sizes */
+  uint64_t ask_us;       /* during the first ask_us microseconds of a wait, `ask` is called without pauses; later, with pauses */
 } Core;
 
 /* ---- the work of an interface ----
- * A result of type int32_t comes from the driver, and 0 means success. A result of type int is a status. Sizes and offsets (at,
- * row, bytes) are in bytes. A row is a block of a state (tgcrt_state). "Enqueues": the command may run after the return. */
-/* Logs that the function of the driver failed with this result. Returns a status: `other`, unless the result says why it
- * failed */
+ * Functions of type int32_t return a result of the driver; 0 means success. Functions of type int return a status. Sizes and
+ * offsets (at, row, bytes) are in bytes. A row is consecutive bytes, such as the value in a block of a state (tgcrt_state). A
+ * command that a function enqueues may run after the function has returned. */
+/* Returns TGCRT_OK if `result` is 0. Otherwise logs that `function` failed, and returns the status for this result. other: the
+ * status for all results that have no special status */
 static int refused(const tgcrt_device *d, int32_t result, const char *function, int other);
-static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);            /* name NULL: the default device */
-static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts); /* facts of device `number` */
-static int32_t enter(Core *s), leave(Core *s);          /* the first and the last call of the driver by a public function */
+/* Opens the device to which the caller's objects in *d belong, and makes the missing objects. If *d has no objects, opens the
+ * device with this name; name NULL: the default device */
+static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);
+/* Sets *facts to the facts of the device with this number. */
+static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts);
+static int32_t enter(Core *s), leave(Core *s);          /* a public function calls enter first, and leave last */
 static int32_t mark_end(Core *s);                       /* notes the last command that was enqueued, for `ask` */
-static int32_t ask(Core *s, int *done);                 /* sets *done to 1 if that command is done */
-static int32_t fill_zeros(Core *s, size_t at, size_t n); /* enqueues zeros for n bytes of work memory */
-/* Enqueues a copy of t->outer rows of `bytes` bytes to work memory, where a row begins every t->block bytes. The source is work
- * memory, or (from_weights) the weights. There, a row begins every from_row bytes. Source and destination do not overlap. */
+static int32_t ask(Core *s, int *done);                 /* sets *done to 1 if the noted command is done or has failed */
+static int32_t fill_zeros(Core *s, size_t at, size_t n); /* enqueues a command that sets n bytes of work memory to 0 */
+/* Enqueues a copy of n numbers to work memory, from byte `at` on. The caller may change the numbers after the return. */
+static int32_t put_numbers(Core *s, size_t at, const int64_t *numbers, size_t n);
+/* Enqueues a copy of t->outer rows of `bytes` bytes. from_weights 1: the source is in the weights; 0: the source is in work
+ * memory. The source begins at from_at, with a row every from_row bytes. The destination is in work memory and begins at to_at,
+ * with a row every t->block bytes. Source and destination do not overlap. */
 static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
                          size_t bytes);
-/* read_rows copies `rows` rows of `bytes` bytes from work memory to p; write_rows copies them from p. In work memory, a row
- * begins every `row` bytes. Both return when the copy is done. */
+/* read_rows copies `rows` rows of `bytes` bytes from work memory to p, and write_rows copies rows from p to work memory. In work
+ * memory, the first row begins at `at`, and a row begins every `row` bytes. At p, rows have no gaps. The functions return when
+ * the copy is done. */
 static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p);
 static int write_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, const void *p);
-/* checks the caller's own buffers on the device */
+/* Returns TGCRT_ARGUMENT if a buffer of the caller is not on the device or is too small. */
 static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out);
-/* sets the buffers that the next launches access; in, out NULL: the session's own */
+/* Sets the input and output buffers of the next launches. in and out NULL: the session's own buffers */
 static int32_t bind(Core *s, const tgcrt_net *net, void *const *in, void *const *out);
 static int32_t feed(Core *s, const tgcrt_net *net, const void *const *in); /* enqueues copies of the inputs to the device */
-/* Enqueues all launches. events: NULL, or receives for each launch an object of the driver that has its times */
+/* Enqueues all launches. events: NULL, or an array with an element for each launch, by which the runtime file measures the time
+ * of this launch */
 static int32_t launch_all(Core *s, const tgcrt_net *net, uint64_t *events);
 static int32_t read_guard(Core *s, const tgcrt_net *net, unsigned char *guard); /* enqueues a copy of the guard to *guard */
 static int32_t fetch(Core *s, const tgcrt_net *net, void *const *out); /* enqueues copies of the outputs to the host */
@@ -140,7 +157,7 @@ static void say(const tgcrt_device *d, const char *subject, const char *what) {
 /* ---- devices ---- */
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-static int contains(const char *text, const char *part) { /* without regard to case */
+static int contains(const char *text, const char *part) { /* whether text contains part, without regard to case */
   for (; *text; text++) {
     size_t i = 0;
     while (part[i] && lower(text[i]) == lower(part[i])) i++;
@@ -149,17 +166,17 @@ static int contains(const char *text, const char *part) { /* without regard to c
   return 0;
 }
 
-/* Whether the text `wanted` (tgcrt_device.name) fits the device with this number and name */
+/* Whether the text `wanted`, which has the form of tgcrt_device.name, names the device with this number and name */
 static int is_wanted(const char *wanted, unsigned long number, const char *name) {
   if (!wanted[strspn(wanted, "0123456789")]) return strtoul(wanted, NULL, 10) == number;
   return contains(name, wanted);
 }
 
-/* the size of a buffer for n bytes: a multiple of 64, but not 0 */
+/* n rounded up to a multiple of 64, and at least 64 */
 static size_t buffer_bytes(size_t n) { return (n + 63) / 64 * 64 + (n ? 0 : 64); }
 
-/* Whether the model needs more memory than the device has. most: greatest number of bytes of a buffer; all: bytes of the device's
- * memory; 0: not known */
+/* Whether the model needs more memory than the device has, or a larger buffer than the device can have. most: most bytes of a
+ * buffer; 0: unknown. all: bytes of the device's memory; 0: unknown */
 static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
   uint64_t largest = 0, sum = 0;
   size_t i;
@@ -173,12 +190,11 @@ static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
   return (most && largest > most) || (all && sum > all);
 }
 
-/* PoCL initialises itself when a program first asks for devices. A second thread that asks meanwhile gets no devices, or broken
- * ones. So only one thread at a time may look for devices: the one that has set this variable to 1. No other variable is shared
- * by contexts. */
+/* A lock: 1 while a thread looks for devices. PoCL, a driver of OpenCL, initialises itself when a program first asks for devices.
+ * If a second thread asks during this time, it gets no devices, or broken devices. Contexts share no other variable. */
 static volatile long opening;
 
-static int lock_open(int64_t ms) { /* TGCRT_BUSY: other threads held the lock during the whole time limit */
+static int lock_open(int64_t ms) { /* returns TGCRT_BUSY if the lock is not free within ms milliseconds */
   const uint64_t begun = now_us();
   while (exchange(&opening, 1)) {
     if (now_us() - begun >= (uint64_t)ms * 1000) return TGCRT_BUSY;
@@ -218,22 +234,23 @@ int API(facts)(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, 
 }
 
 /* ---- waiting ---- */
-/* The status for a result of the driver, after NAME_init. A failure means that the device is lost. */
+/* Returns the status for a result of the driver. If the result is a failure, marks the device as lost. */
 static int lose(Core *s, int32_t result, const char *function) {
   if (!result) return TGCRT_OK;
   s->lost = 1;
   return refused(&s->device, result, function, TGCRT_LOST);
 }
 
-static int mark(Core *s) { /* notes that commands are pending */
+static int mark(Core *s) { /* to be called after commands were enqueued, so that the next wait waits for them */
   const int32_t result = mark_end(s);
   if (!result) s->pending = 1;
   return lose(s, result, "the queue");
 }
 
-/* Waits for the commands before the last mark, at most ms milliseconds. At first it asks the driver without a pause: a sleep
- * takes at least some 60 microseconds, which is long beside a GPU's run. After ask_us it sleeps between its questions, because
- * asking takes time from a device that is a CPU. A sleep takes a sixteenth of the time that has passed, at most 1 ms. */
+/* Waits for the commands that were enqueued before the last call of mark, at most ms milliseconds. Returns TGCRT_BUSY if they are
+ * not done then. During the first ask_us microseconds, the function calls `ask` without pauses, because even the shortest sleep
+ * takes about 60 microseconds. Later, the function sleeps between the calls, because calls take time from a device that is a CPU.
+ * The length of a sleep is a sixteenth of the time since the wait began, but at most 1 ms. */
 static int wait_for_end(Core *s, int64_t ms) {
   const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
   int32_t result;
@@ -251,7 +268,8 @@ static int wait_for_end(Core *s, int64_t ms) {
   return lose(s, result, "a command");
 }
 
-/* Waits until all commands are done, at most ms milliseconds. TGCRT_BUSY: some are not done */
+/* Waits until all commands are done, at most ms milliseconds, and adds the guards of the runs to s->clamped. Returns TGCRT_BUSY
+ * if some commands are not done then. */
 static int settle(Core *s, int64_t ms) {
   int i, status = TGCRT_OK;
   if (s->lost) return TGCRT_LOST;
@@ -264,14 +282,15 @@ static int settle(Core *s, int64_t ms) {
 
 static int settle_all(Core *s) { return settle(s, s->device.wait_ms); }
 
-/* Waits for a command, which the log calls `what`. result: the driver's answer when it was enqueued */
+/* Waits for a command that was just enqueued, which the log calls `what`. result: the driver's result for enqueueing it */
 static int finish(Core *s, int32_t result, const char *what) {
   int status = lose(s, result, what);
   if (!status) status = mark(s);
   return status ? status : settle_all(s);
 }
 
-/* A public function begins with a call of entered. It ends with a call of left, whose result is the function's status. */
+/* A public function calls `entered` before its work. If `entered` succeeds, the function ends with a call of `left`, and returns
+ * the result of `left`. */
 static int entered(Core *s) { return s->lost ? TGCRT_LOST : lose(s, enter(s), "the context"); }
 
 static int left(Core *s, int status) {
@@ -280,18 +299,18 @@ static int left(Core *s, int status) {
 }
 
 /* ---- states ---- */
-static int moves(const tgcrt_net *net, const tgcrt_place *p) { /* whether the place changes from run to run */
+static int moves(const tgcrt_net *net, const tgcrt_place *p) { /* whether the offset of p changes from run to run */
   return p->memory >= TGCRT_PLACE_STATE && net->states[p->number].slots > 1;
 }
 
-static size_t place_at(const Core *s, const tgcrt_net *net, const tgcrt_place *p) { /* the offset of a place in the next run */
+static size_t place_at(const Core *s, const tgcrt_net *net, const tgcrt_place *p) { /* the offset of p in the next run */
   uint64_t cursor;
   if (!moves(net, p)) return (size_t)p->at;
   cursor = s->cursors[p->number];
   return (size_t)(p->at + (p->memory == TGCRT_PLACE_NEXT ? 1 - cursor : cursor) * net->states[p->number].step);
 }
 
-static int reset(Core *s, const tgcrt_net *net) { /* enqueues the first values of all states */
+static int reset(Core *s, const tgcrt_net *net) { /* enqueues commands that set all states to their first values */
   int32_t result = 0;
   size_t k;
   for (k = 0; k < net->nstates && !result; k++) {
@@ -304,8 +323,8 @@ static int reset(Core *s, const tgcrt_net *net) { /* enqueues the first values o
   return lose(s, result, "a state");
 }
 
-/* Enqueues the copy of a window's value to the beginning of each block. The value lies behind the last slot. It is copied in
- * pieces that do not overlap. */
+/* If t is a window, enqueues commands that move its value to the beginning of each block (tgcrt_state). In a block, the value
+ * begins at slots * step bytes. The value is copied in pieces, so that source and destination of a copy do not overlap. */
 static int32_t rewind_window(Core *s, const tgcrt_net *net, const tgcrt_state *t) {
   const size_t end = t->slots * t->step, at = net->state_at + t->at;
   int32_t result = 0;
@@ -318,7 +337,7 @@ static int32_t rewind_window(Core *s, const tgcrt_net *net, const tgcrt_state *t
   return result;
 }
 
-static int32_t advance(Core *s, const tgcrt_net *net) { /* moves all cursors, after a run was enqueued */
+static int32_t advance(Core *s, const tgcrt_net *net) { /* moves all cursors after a run was enqueued; may enqueue copies */
   int32_t result = 0;
   size_t k;
   for (k = 0; k < net->nstates && !result; k++) {
@@ -330,8 +349,35 @@ static int32_t advance(Core *s, const tgcrt_net *net) { /* moves all cursors, af
   return result;
 }
 
+/* ---- sizes ---- */
+void API(sizes)(void *m, tgcrt_run_sizes *sizes) { ((Core *)m)->sizes = sizes; }
+
+/* input_bytes, output_bytes: the bytes of each input and of each output in the next run */
+static const size_t *input_bytes(const Core *s, const tgcrt_net *net) {
+  return s->sizes ? s->sizes->input_bytes : net->input_bytes;
+}
+static const size_t *output_bytes(const Core *s, const tgcrt_net *net) {
+  return s->sizes ? s->sizes->output_bytes : net->output_bytes;
+}
+
+static int32_t put_sizes(Core *s) { /* enqueues a write of the table, if the device has another one */
+  tgcrt_run_sizes *z = s->sizes;
+  const int32_t result = z && z->changed ? put_numbers(s, z->at, z->table, z->n) : 0;
+  if (z && !result) z->changed = 0;
+  return result;
+}
+
+/* Notes how many bytes of the outputs a run copies to the host. Later sizes do not change that. */
+static void note_fetched(Core *s, const tgcrt_net *net) {
+  if (s->sizes) memcpy(s->sizes->fetched, s->sizes->output_bytes, net->noutputs * sizeof *s->sizes->fetched);
+}
+static size_t fetched(const Core *s, const tgcrt_net *net, size_t i) { /* bytes of output i */
+  return s->sizes ? s->sizes->fetched[i] : net->output_bytes[i];
+}
+
 /* ---- runs ---- */
-/* TGCRT_ARGUMENT if a pointer is missing. n, bytes: number of values, and bytes of each */
+/* p: pointers to n values. bytes: sizes of the values. Returns TGCRT_ARGUMENT if the pointer to a value with a size above 0 is
+ * NULL, or if p is NULL and n is not 0. */
 static int check_values(const size_t *bytes, size_t n, const void *const *p) {
   size_t i;
   if (n && !p) return TGCRT_ARGUMENT;
@@ -340,13 +386,13 @@ static int check_values(const size_t *bytes, size_t n, const void *const *p) {
   return TGCRT_OK;
 }
 
-static int check_all(const tgcrt_net *net, const void *const *in, void *const *out) {
-  const int status = check_values(net->input_bytes, net->ninputs, in);
-  return status ? status : check_values(net->output_bytes, net->noutputs, (const void *const *)out);
+static int check_all(const Core *s, const tgcrt_net *net, const void *const *in, void *const *out) {
+  const int status = check_values(input_bytes(s, net), net->ninputs, in);
+  return status ? status : check_values(output_bytes(s, net), net->noutputs, (const void *const *)out);
 }
 
-/* TGCRT_OK: another run may be enqueued. stages: this run uses the session's only copy of some memory (Core.staged). If an
- * earlier run may still use that memory, the function waits until all commands are done. */
+/* Returns TGCRT_OK if another run may be enqueued. stages 1: this run uses memory of which the session has only one copy
+ * (Core.staged). If an earlier run may still use this memory, the function first waits until all commands are done. */
 static int admit(Core *s, int stages) {
   const int waits = stages && s->staged, status = waits ? settle_all(s) : settle(s, 0);
   return status == TGCRT_BUSY && !waits && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
@@ -354,7 +400,8 @@ static int admit(Core *s, int stages) {
 
 /* Enqueues all launches, the copies of windows, and the copy of the guard. events: as in launch_all */
 static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
-  int32_t result = launch_all(s, net, events);
+  int32_t result = put_sizes(s);
+  if (!result) result = launch_all(s, net, events);
   if (!result) result = advance(s, net);
   s->guards[s->runs] = 0;
   if (!result && net->guard_at != (size_t)-1) result = read_guard(s, net, &s->guards[s->runs]);
@@ -362,7 +409,8 @@ static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
   return result;
 }
 
-/* The same for a run on values of the host. Inputs are copied to the device before the run, and outputs to the host after it */
+/* Enqueues a run on values of the host: copies of the inputs to the device, the commands of `enqueue`, and copies of outputs to
+ * the host. events: as in launch_all */
 static int enqueue_values(Core *s, const tgcrt_net *net, const void *const *in, void *const *out, uint64_t *events) {
   int32_t result = bind(s, net, NULL, NULL);
   if (!result) result = feed(s, net, in);
@@ -371,7 +419,8 @@ static int enqueue_values(Core *s, const tgcrt_net *net, const void *const *in, 
   return result ? lose(s, result, "a run") : mark(s);
 }
 
-/* Waits for all runs, at most ms milliseconds; ms < 0: the device's wait_ms. Returns their status. */
+/* Waits for all runs, at most ms milliseconds; ms < 0: at most the device's wait_ms. Returns TGCRT_INDEX if a run clamped an
+ * index, and otherwise TGCRT_CAPACITY if a result of a run had too many rows. */
 static int sync_runs(Core *s, int64_t ms) {
   const int status = settle(s, ms < 0 ? s->device.wait_ms : ms), clamped = s->clamped;
   if (status) return status;
@@ -394,7 +443,7 @@ static int run_values(Core *s, const tgcrt_net *net, const void *const *in, void
 
 int API(run)(const tgcrt_net *net, void *m, const void *const *in, void *const *out) {
   Core *s = (Core *)m;
-  int status = check_all(net, in, out);
+  int status = check_all(s, net, in, out);
   if (!status) status = entered(s);
   return status ? status : left(s, run_values(s, net, in, out));
 }
@@ -411,12 +460,12 @@ static int run_buffers(Core *s, const tgcrt_net *net, void *const *in, void *con
 
 int API(run_on)(const tgcrt_net *net, void *m, void *const *in, void *const *out) {
   Core *s = (Core *)m;
-  int status = check_all(net, (const void *const *)in, out);
+  int status = check_all(s, net, (const void *const *)in, out);
   if (!status) status = entered(s);
   return status ? status : left(s, run_buffers(s, net, in, out));
 }
 
-/* ---- public functions for states. get, put, save and load wait for earlier runs. reset only enqueues commands ---- */
+/* ---- public functions for states. state_reset only enqueues commands; the other functions wait for earlier runs ---- */
 static int reset_states(Core *s, const tgcrt_net *net) {
   const int status = reset(s, net);
   return status ? status : mark(s);

@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_sizes.h: numbers that differ from run to run, in bundles of models for ranges of sizes (docs/sizes.md). The caller of
- * such a bundle sets a size for each range. Extents of values follow from these sizes (tgcrt_extent), and numbers of iterations
- * of loops follow from extents (tgcrt_size). The compiler uses this file, too. C99. */
+/* tgcrt_sizes.h: numbers that differ from run to run, in bundles for ranges of sizes (docs/sizes.md). The caller of such a bundle
+ * sets a size for each range. Extents of values follow from these sizes (tgcrt_extent). Numbers of iterations of loops follow
+ * from extents (tgcrt_size). C99. */
 #ifndef TGCRT_SIZES_H
 #define TGCRT_SIZES_H
 #include <stdint.h>
 
-/* How a number of iterations follows from n, the value that an extent has in this run. A loop has n * times values; the comments
- * below call this number `all`. The rules TILES to START divide the values into tiles of `tile` values each. If a rest is left
- * over, the rest and the last tile become two lower tiles. Their heights, which are numbers of values, are nearly equal. The
- * first one has (rest + tile + 1) / 2 values. If that is `tile`, it counts as a full tile. Without any full tile, the rest is the
- * only lower tile. The rules FULL to FIRST do the same with few heights: 1, 2, 3, 4 and even numbers. With these rules the last
- * tiles may extend beyond the loop's values. */
+/* Rules by which a number of iterations follows from n, the value of an extent in this run. A loop has n * times values; the
+ * comments below call this number `all`. Quotients are rounded down, except where a comment says otherwise.
+ *
+ * The rules TILES to START divide the values of a loop into tiles. The height of a tile is its number of values. Full tiles have
+ * the height `tile`. If full tiles leave a rest, the last full tile and the rest become two tiles of nearly equal heights. The
+ * first of these two tiles has the height (rest + tile + 1) / 2. A tile with less than `tile` values is a lower tile. If `all` is
+ * less than `tile`, all values form one lower tile.
+ *
+ * By the rules FULL to FIRST, the rest becomes one or two lower tiles, and all full tiles stay. Lower tiles have few heights: 1,
+ * 2, 4 and one number above half a tile. So the last tile may extend beyond the loop's values. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
-  TGCRT_SIZE_TILES, /* number of tiles of `tile` values */
-  TGCRT_SIZE_LOWER, /* number of lower tiles of `height` values: 0, 1 or 2 */
-  TGCRT_SIZE_ANY,   /* 1 if there are lower tiles of `height` values, else 0 */
-  TGCRT_SIZE_START, /* index of the first value of the lower tiles of `height` values; 0: there are none */
+  TGCRT_SIZE_TILES, /* number of full tiles */
+  TGCRT_SIZE_LOWER, /* number of lower tiles with the height `height`: 0, 1 or 2 */
+  TGCRT_SIZE_ANY,   /* 1 if there are lower tiles with the height `height`, else 0 */
+  TGCRT_SIZE_START, /* index of the first value in lower tiles with the height `height`; 0: there are none */
   TGCRT_SIZE_WHOLE, /* all / tile */
   TGCRT_SIZE_BEGIN, /* all / tile * tile */
   TGCRT_SIZE_PARTS, /* all % tile / height */
   TGCRT_SIZE_COVER, /* all % tile / height, rounded up */
-  TGCRT_SIZE_FULL,  /* as TILES, LOWER, ANY and START, with few heights */
+  TGCRT_SIZE_FULL,  /* FULL, LOW, SOME and FIRST: as TILES, LOWER, ANY and START, but with fewer heights */
   TGCRT_SIZE_LOW,
   TGCRT_SIZE_SOME,
   TGCRT_SIZE_FIRST,
@@ -30,7 +34,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* n is the value, in this run, of extent number `of`. */
+/* A number of iterations: the rule, and the numbers that the rule uses. n is the value of extent number `of` in a run. */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;
@@ -38,25 +42,39 @@ typedef struct tgcrt_size {
   int32_t of;
 } tgcrt_size;
 
-/* The heights of the two tiles for the last `last` values, which are less than two tiles; the second may be 0 */
-static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int few, int64_t height[2]) {
-  const int64_t half = (last + 1) / 2;
-  height[0] = last < tile ? last : half;
-  if (few && last > tile && last % 2 && last >= 7 && last - 3 <= tile) height[0] = last - 3;
-  else if (few && height[0] > 4) height[0] += height[0] % 2;
-  if (height[0] > tile) height[0] = tile;
-  height[1] = last > height[0] ? last - height[0] : 0;
-  if (few && height[1] > 4) height[1] += height[1] % 2;
-  if (height[1] > tile) height[1] = tile;
+/* Returns the least of the heights 1, 2, 4, `middle` and `tile` that is at least `rows` */
+static inline int64_t tgcrt_few_height(int64_t rows, int64_t middle, int64_t tile) {
+  const int64_t height = rows <= 2 ? rows : rows <= 4 ? 4 : rows <= middle ? middle : tile;
+  return height < tile ? height : tile;
+}
+
+/* Computes the heights of one or two lower tiles for the last `left` values, which are fewer than `tile`. height[1] is 0 if there
+ * is one tile. There are two tiles if together they are more than two values lower than one tile. */
+static inline void tgcrt_few_tiles(int64_t left, int64_t tile, int64_t height[2]) {
+  const int64_t middle = (tile / 2 + 2) / 2 * 2, first = left > middle ? middle : 4;
+  height[0] = tgcrt_few_height(left, middle, tile);
+  if (left <= first) return;
+  const int64_t second = tgcrt_few_height(left - first, middle, tile);
+  if (height[0] - first - second <= 2) return;
+  height[0] = first;
+  height[1] = second;
+}
+
+/* Computes the heights of the two tiles at the end of a loop. last: the number of values in these tiles, less than 2 * tile.
+ * height[1] becomes 0 if one tile is enough. */
+static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int64_t height[2]) {
+  height[0] = last < tile ? last : (last + 1) / 2;
+  height[1] = last - height[0];
 }
 
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
-  const int64_t before = left && tiles ? tiles - 1 : tiles; /* full tiles before the last two */
   const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST;
+  const int64_t before = left && tiles && !few ? tiles - 1 : tiles; /* full tiles before the tiles of `height` */
   const int rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
   int64_t height[2] = { 0, 0 };
-  if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, few, height);
+  if (left && few) tgcrt_few_tiles(left, s->tile, height);
+  else if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, height);
   const int64_t full = before + (height[0] == s->tile) + (height[1] == s->tile);
   const int64_t lower = (height[0] == s->height) + (height[1] == s->height);
   switch (rule) {

@@ -15,12 +15,12 @@ typedef struct tune_packed { /* a buffer that has a weight's elements in the ord
 } tune_packed;
 
 typedef struct tune_buffer {
-  char type;                 /* b: its elements are bool, i: signed, u: unsigned, f: floats */
+  char type;                 /* type of the elements: b bool, i signed integers, u unsigned integers, f floats */
   uint8_t bytes, exponent;   /* bytes of an element; bits of a float's exponent */
-  uint8_t weight, written;   /* 1: it holds a weight; 1: the nest writes it */
+  uint8_t weight, written;   /* weight: 1 if the buffer holds a weight; written: 1 if the nest writes the buffer */
   int64_t elems;             /* number of elements */
   int64_t from;              /* for a weight: offset in bytes of its tensor in the nest's file; -1: filled with random numbers */
-  const tune_packed *packed; /* for a weight: the order of the elements; NULL: that of the tensor */
+  const tune_packed *packed; /* for a weight: the order of the elements; NULL: the order of the tensor */
 } tune_buffer;
 
 typedef struct tune_candidate {
@@ -43,7 +43,7 @@ typedef struct tune_nest {
   double known;              /* microseconds of the first candidate on the machine that tune_known names; 0: not known */
   const char *file;          /* path of the file with the nest's weights; NULL: the nest has none */
   const tune_buffer *buffers;
-  uint32_t nbuffers, n;      /* n: number of candidates; candidates[n] is the reference. Results are compared with those of the
+  uint32_t nbuffers, n;      /* n: number of candidates. The candidates' results are compared with those of candidates[n], the
                                 reference, which is not timed */
   const tune_candidate *candidates; /* the first one is the incumbent, the best schedule so far: the others race against it */
   const char *const *head;   /* on a device: nhead pieces of text, with which the source of every candidate begins */

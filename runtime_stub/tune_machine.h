@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU reports them. The tuner's store names a machine by these
- * facts. tgc and the programs that `tgc tune --job` writes both use this file, so that they name a machine alike. */
+/* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU or the system reports them. The tuner's store names a
+ * machine by these facts, among others. tgc and the programs that `tgc tune --job` writes include this file, so that they name a
+ * machine alike. */
 #ifndef TUNE_MACHINE_H
 #define TUNE_MACHINE_H
 #include <stdint.h>
@@ -11,11 +12,11 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* Sets each of level[1] to level[3] to the bytes of the data cache of this level. If there is no such cache, the entry keeps its
- * value. */
+/* Sets level[1], level[2] and level[3] to the bytes of the data cache of the first, second and third level. If the machine does
+ * not report the cache of a level, the element of this level stays unchanged, or becomes 0 or less. */
 static inline void machine_caches(int64_t level[4]) {
-  enum { DATA = 1, UNIFIED = 3 }; /* kinds of a cache */
-  const unsigned intel = 4, amd = 0x8000001d; /* CPUID leaves; both have the same format */
+  enum { DATA = 1, UNIFIED = 3 }; /* kinds of caches, as CPUID numbers them */
+  const unsigned intel = 4, amd = 0x8000001d; /* leaves of CPUID that describe caches, in one format */
   unsigned r[4] = { 0 }, leaf = intel;
   if (!__get_cpuid_count(intel, 0, &r[0], &r[1], &r[2], &r[3]) || !(r[0] & 31)) leaf = amd;
   for (unsigned i = 0; i < 16 && __get_cpuid_count(leaf, i, &r[0], &r[1], &r[2], &r[3]) && r[0] & 31; i++) {
@@ -34,8 +35,8 @@ static inline void machine_caches(int64_t level[4]) {
 static inline void machine_caches(int64_t level[4]) { (void)level; }
 #endif
 
-/* Writes the CPU's name, as the system reports it, to `name`, of `room` bytes; "": not known. Hypervisors change names, so the
- * store's name of a machine also has the CPU's features and caches. */
+/* Writes the CPU's name, as the system reports it, to `name`, which has room for `room` bytes. Writes "" if the name is not
+ * known. */
 static inline void machine_cpu(char *name, size_t room) {
   char line[512];
   FILE *f = fopen("/proc/cpuinfo", "re");

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tune_race.h: a race measures the times of candidates, which are code for different schedules of one nest. tgc races the
- * candidates of its search (compiler/tune/race.c). The program that `tgc tune --job` writes races those of its folder. The
- * including file must declare a function `tell` above the #include. `tell` writes a line to the process that watches the race.
+ * candidates of its search (compiler/tune/race.c). The program that `tgc tune --job` writes races the candidates in its folder. A
+ * file that includes this file must first declare a function `tell`. `tell` takes the arguments of printf, and writes a line to
+ * the process that watches the race.
  *
  * At the start, each candidate runs once, or twice if its first run is short. Then candidates are measured in turn, in rounds, so
- * that a change of the machine's speed affects all of them. One of the candidates is the incumbent, the best schedule so far. A
- * sample has a warm time, with the data in the caches, and a cold time, after the caches were flushed. The tuner may know the
- * level of cache or memory in which a run of the model finds the data. Then it measures one time with the data there, and this is
- * both the warm and the cold time. Slow candidates leave the race. The time of a candidate is the mean of two medians: of its
- * warm and of its cold times. */
+ * that a change of the machine's speed affects all of them. The first candidate is the incumbent, the best schedule so far. Slow
+ * candidates leave the race; the incumbent never leaves.
+ *
+ * A sample is one measurement of a candidate. A sample has a warm time, with the data in the caches, and a cold time, after the
+ * caches were flushed. The tuner may know the level of cache or memory where a run of the model finds the data. Then the data are
+ * brought to this level before each run, and the warm time equals the cold time. The time of a candidate is the mean of the
+ * typical warm time and the typical cold time (race_typical). */
 #ifndef TUNE_RACE_H
 #define TUNE_RACE_H
 #include <math.h>
@@ -16,29 +19,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RACE_ROUNDS = 5, RACE_FINALS = 6 }; /* most rounds for all candidates, and most last rounds */
-#define RACE_LONG 0.001 /* seconds. A candidate whose first run is shorter runs again, since the first run also fills caches */
+enum { RACE_ROUNDS = 5, RACE_FINALS = 6 }; /* ROUNDS: most rounds for all candidates. FINALS: most last rounds */
+/* Seconds. If a candidate's first run is shorter, the candidate runs again, because its first run also fills the caches. */
+#define RACE_LONG 0.001
 
 typedef struct Meter { /* the samples of one candidate */
-  bool runs;                /* it takes part in the race */
-  int repeat, n;            /* runs of a warm sample; number of samples so far */
-  double warm[RACE_ROUNDS + RACE_FINALS], cold[RACE_ROUNDS + RACE_FINALS]; /* seconds of a run */
-  bool out;                 /* it has left the race */
+  bool runs;                /* the candidate takes part in the race */
+  int repeat, n;            /* repeat: number of runs for the warm time of a sample. n: number of samples so far */
+  double warm[RACE_ROUNDS + RACE_FINALS], cold[RACE_ROUNDS + RACE_FINALS]; /* by sample: seconds of a run */
+  bool out;                 /* the candidate has left the race */
 } Meter;
 
 typedef struct Race {
   int n;                   /* number of candidates; the first is the incumbent */
-  const bool *bad;         /* by candidate: it does not take part */
+  const bool *bad;         /* by candidate: true if the candidate does not take part */
   Meter *m;                /* by candidate; zeros before the race */
-  int rounds, finals;      /* number of rounds for all candidates, and of last rounds for the best ones */
-  int finalists;           /* number of best candidates that run in the last rounds, beside the incumbent */
-  double worth;            /* the last rounds take place if the best time is below worth * the incumbent's time; 0: always */
+  int rounds, finals;      /* rounds: number of rounds for all candidates. finals: number of last rounds, for the best ones */
+  int finalists;           /* the last rounds are for the fastest `finalists` candidates, and for the incumbent */
+  double worth;            /* the last rounds take place if the best time is below worth * the incumbent's time. They also take
+                              place if `worth` is 0, or the incumbent is bad */
   double close;            /* after a round, candidates slower than close * the best time leave the race; 0: no such limit */
-  double hopeless;         /* candidates slower than hopeless * the best time so far leave the race after their first run */
-  double sample;           /* seconds for the runs of a warm sample together: as many runs as fit, at least one */
-  void *self;              /* to be passed to the functions below; kernel: the number of a candidate */
+  double hopeless;         /* at the start, candidates slower than hopeless * the best time so far leave the race */
+  double sample;           /* seconds for the warm time of a sample, which has as many runs as fit, at least one */
+  void *self;              /* passed to the functions below. The argument `kernel` is the number of a candidate */
   double (*once)(void *self, int kernel, int repeat); /* makes `repeat` runs; returns the mean seconds of a run */
-  /* takes a sample. *warm: mean seconds of `repeat` runs with warm caches. *cold: seconds of a run with cold caches */
+  /* Takes a sample. Sets *warm to the mean seconds of `repeat` runs with warm caches, and *cold to the seconds of a run with cold
+   * caches. */
   void (*take)(void *self, int kernel, int repeat, double *warm, double *cold);
 } Race;
 
@@ -52,20 +58,20 @@ static void race_sorted(const double *v, int n, double *out) { /* copies v to ou
   qsort(out, (size_t)n, sizeof *out, race_ascending);
 }
 
-/* The median of n times; if n is 2, the shorter one, because disturbances only lengthen times */
+/* The median of n times. If n is 2, the shorter time, because disturbances only lengthen times */
 static double race_typical(const double *v, int n) {
   double s[RACE_ROUNDS + RACE_FINALS];
   race_sorted(v, n, s);
   return n == 2 ? s[0] : n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
 }
 
-static double race_spread(const double *v, int n) { /* the distance of the quartiles, divided by the median */
+static double race_spread(const double *v, int n) { /* the interquartile range of n times, divided by their median */
   double s[RACE_ROUNDS + RACE_FINALS];
   race_sorted(v, n, s);
   return (s[n * 3 / 4] - s[n / 4]) / s[n / 2];
 }
 
-/* The time by which candidates are compared: the mean of the warm and the cold time, in seconds */
+/* The time by which candidates are compared: the mean of the typical warm and the typical cold time, in seconds */
 static double race_score(const Meter *m) { return (race_typical(m->warm, m->n) + race_typical(m->cold, m->n)) / 2; }
 
 static int race_by_score(const void *a, const void *b) {
@@ -79,8 +85,8 @@ static void race_sample(Race *r, int kernel) {
   m->n++;
 }
 
-/* The start of the race: runs all candidates in order, the incumbent before the others. A candidate that takes much longer than
- * the fastest so far leaves the race. Returns the number of candidates that have run. */
+/* The start of the race: runs the candidates in order. A candidate leaves the race if its time is above r->hopeless times the
+ * best time so far. Returns the number of candidates that have run. */
 static int race_line_up(Race *r) {
   double best = INFINITY;
   int left = 0;
@@ -104,8 +110,8 @@ static int race_line_up(Race *r) {
   return left;
 }
 
-/* Takes a sample of each candidate that is still in the race. Then a candidate that takes more than `behind` times the best time
- * leaves the race. */
+/* A round: takes a sample of each candidate that is still in the race. Then candidates whose time is above `behind` times the
+ * best time leave the race. */
 static void race_turns(Race *r, double behind) {
   double lead = INFINITY;
   for (int i = 0; i < r->n; i++) {
@@ -117,9 +123,10 @@ static void race_turns(Race *r, double behind) {
   for (int i = 1; i < r->n; i++) r->m[i].out |= r->m[i].runs && race_score(&r->m[i]) > behind * lead;
 }
 
-/* Runs the race. Then calls `tell` with a line for each candidate that took part, in the order of their times before the last
- * rounds. The line has the candidate's number, its warm and its cold time in microseconds, and the spread of its warm times.
- * order: room for r->n pointers */
+/* Runs the race. Then calls `tell` with a line "time" for each candidate that took part. The line has the candidate's number, the
+ * typical warm and cold time in microseconds, and the spread of the warm times (race_spread). The lines are ordered by the times
+ * that the candidates had before the last rounds. A line "end" follows. order: room for r->n pointers. After round i, candidates
+ * slower than behind[i] * the best time leave the race. */
 static void race_run(Race *r, Meter **order) {
   static const double behind[RACE_ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
   Meter *m = r->m;

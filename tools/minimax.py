@@ -4,7 +4,7 @@
 
 Each is the best one in the sense of the greatest weighted error, found by Remez's exchange on a
 dense grid in 40 decimal digits, then rounded to f32 coefficient by coefficient from the lowest
-power, the higher ones being fitted again to what the rounding left."""
+power, the higher ones being fitted again to what the rounding left. Coefficients of PIECES are rounded alone."""
 import sys
 from decimal import Decimal as D, getcontext
 import struct
@@ -81,12 +81,43 @@ FITS = {  # name: function, weight that makes its error that of the result, from
     "cos_tail": (lambda z: (cos(z.sqrt()) - 1 + z / 2) / (z * z), lambda z: z * z, D(0), PI * PI / 16, 2),
 }
 
-for name, (f, weight, lo, hi, degree) in FITS.items():
-    if sys.argv[1:] and name not in sys.argv[1:]:
-        continue
+# name: function, half of a piece, number of pieces, degree. The middle of piece i is 2 * i * half; piece 0 begins at 0, where the
+# function is 0, and gives the function less x. The last piece is raised by half of a ULP, so that the function ends at 1.
+PIECES = {"erf_pieces": (erf, D("0.125"), 16, 5)}
+
+
+def piece(f, half, n, degree, i):
+    middle, raised = 2 * half * i, D(2) ** -25 if i == n - 1 else D(0)
+    values = {}
+
+    def at(t):
+        if t not in values:
+            values[t] = f(middle + t) + raised
+        return values[t]
+
+    c, err = remez(at, lambda t: 1 / at(t), -half if i else D(0), half, degree, [] if i else [D(0)])
+    return [f32(x - (k == 1 and not i)) for k, x in enumerate(c)], err
+
+
+def wanted(names):
+    return {name: row for name, row in names.items() if not sys.argv[1:] or name in sys.argv[1:]}
+
+
+def show(name, err, size, rows):
+    print(f"static const float {name}{size} = {{ /* relative error 2^{float((err.ln() / LN2)):.1f} */")
+    print(",\n".join("  " + row for row in rows) + "\n};")
+
+
+def text(c):
+    return ", ".join(float(x).hex() + "f" for x in c)
+
+
+for name, (f, weight, lo, hi, degree) in wanted(FITS).items():
     known, err = [], D(0)
     for _ in range(degree + 1):
         fitted, err = remez(f, weight, lo, hi, degree, known)
         known.append(f32(fitted[len(known)]))
-    print(f"static const float {name}[] = {{ /* relative error 2^{float((err.ln() / LN2)):.1f} */")
-    print("  " + ", ".join(float(c).hex() + "f" for c in known) + "\n};")
+    show(name, err, "[]", [text(known)])
+for name, (f, half, n, degree) in wanted(PIECES).items():
+    pieces = [piece(f, half, n, degree, i) for i in range(n)]
+    show(name, max(err for _, err in pieces), f"[][{n}]", ["{ " + text(c) + " }" for c in zip(*(c for c, _ in pieces))])

@@ -13,8 +13,8 @@ COMMENTS = {".c": SLASH, ".h": SLASH, ".cpp": SLASH, ".S": SLASH, ".ld": SLASH, 
             ".mk": HASH, ".cmake": HASH, ".yml": HASH, ".yaml": HASH, ".hpp": LINE, ".rs": LINE, ".mjs": LINE}
 THIRD_PARTY = "third_party/"
 # templates that are parts of other files
-PARTS = set("""calls.c.in head.metal.in helpers.c.in helpers.ll.in job.c.in length.c.in length.h.in length.ll.in mve.c.in scalars.c.in
- sha256.ll.in sizes.ll.in state.c.in state.h.in state.ll.in values.c.in values.h.in values.ll.in LICENSE.0BSD""".split())
+PARTS = set("""calls.c.in dims.c.in head.metal.in helpers.c.in helpers.ll.in job.c.in length.c.in length.h.in length.ll.in mve.c.in scalars.c.in
+ sha256.ll.in sizes.c.in sizes.ll.in state.c.in state.h.in state.ll.in values.c.in values.h.in values.ll.in LICENSE.0BSD""".split())
 
 
 def comment_of(path, head):

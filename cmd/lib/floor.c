@@ -33,7 +33,7 @@ static double read_cycles(const LeastWork *w, const CpuFacts *f, int cores) {
 /* The run has the greatest sizes, for which work is counted. */
 static bool is_greatest(const Symbols *all, const int64_t *run) {
   for (int i = 0; i < all->n; i++)
-    if (run[i] && run[i] < all->p[i].high) return false;
+    if (run[i] < all->p[i].high) return false;
   return true;
 }
 

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_choices.h: builds a model several times, with some decisions of passes changed, and times each of these models. */
+/* graph_choices.h: builds a model several times, each time with other decisions of passes, and times each of these builds. */
 #ifndef TGC_GRAPH_CHOICES_H
 #define TGC_GRAPH_CHOICES_H
 #include "sides.h"
 
 typedef struct GraphAsk {  /* the request */
-  Races *r;
-  Store *store;            /* the tuner's store, which keeps the decisions that were tried */
-  Place place;             /* the machine and compiler under which the store keeps them */
-  double end;              /* the time in ms, by clock_ms, at which building and measuring must end */
-  int threads;             /* number of threads that run the model */
-  int other;               /* another number of threads, with which the changes are timed as well; 0: none */
+  Races *r;                /* common data of all comparisons (sides.h) */
+  Store *store;            /* the tuner's store. A decision in the store is used without being tried; the decisions that were
+                              tried are added to the store */
+  Place place;             /* the place (tune.h) under which the store keeps these decisions */
+  double end;              /* the time at which building and measuring must end, in ms by clock_ms */
+  int threads;             /* number of threads that share a run of the model */
+  int other;               /* another number of threads, with which the best changes are also timed; 0: none */
 } GraphAsk;
 struct GraphChoices {      /* the result */
-  const Decision *chosen;  /* n decisions: they replace those of the cost model */
+  const Decision *chosen;  /* n decisions that replace decisions of the cost model */
   size_t n;
-  int sides;               /* number of models that were built with changed decisions */
-  int tried, kept;         /* tried: number of decisions that could be changed; kept: number of those that stay changed */
-  double with, without;    /* ms of a run with all of the best changes, and without them, on GraphAsk.threads threads */
-  Side side;               /* the model built with `chosen`; all zero: it was not built */
-  const Plan *plan;        /* the plan of `side` */
+  int sides;               /* number of builds that tried decisions */
+  int tried, kept;         /* tried: number of decisions that could be changed; kept: number of decisions that stay changed */
+  double with, without;    /* if `kept` is not 0: ms of a run with all changed decisions, and ms of a run without them, on
+                              GraphAsk.threads threads */
+  Side side;               /* the side (sides.h) built with `chosen`; zeros: there is none */
+  const Plan *plan;        /* the plan of `side`; NULL: there is no side */
 };
 int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out); /* returns an exit code */
 #endif

@@ -57,25 +57,49 @@ static void run_kernel(DeviceRun *r, size_t kernel) {
   launches_free(&launches);
 }
 
+/* The sizes of a run, from the shapes of its inputs */
+static void sizes_of_run(const Plan *p, const Tensor *in, int64_t *run) {
+  greatest_sizes(&p->ir->symbols, run);
+  for (size_t i = 0; i < graph_nin(p->g); i++)
+    for (int a = 0; a < p->g->inputs.p[i].rank; a++)
+      if (p->g->inputs.p[i].open[a]) run[p->g->inputs.p[i].open[a] - 1] = in[i].dims[a];
+}
+
+/* An output of a run: its elements are the first ones of the memory for the greatest sizes */
+static Tensor output_of_run(const IR *ir, const GIO *v, const int64_t *run) {
+  Tensor t = tensor_like(v);
+  for (int a = 0; a < v->rank; a++)
+    if (v->open[a]) t.dims[a] = extent_of_formulas(&ir->extents, ir->symbols.n, v->open[a] - 1, run);
+  t.elems = dims_elems(t.dims, t.rank);
+  return t;
+}
+
 json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, const Tensor *in, Tensor *out) {
   const size_t nout = graph_nout(p->g), nstates = p->memory.states.n;
   DeviceRun r = { .c = c, .p = p, .in = in, .reports = json_array(), .all = steps * p->kernels.n };
   r.arena = aligned(c, p->memory.arena_bytes);
   r.mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
   r.out = ARENA_NEW(&c->model, void *, p->g->outputs.n + 1);
+  RunSizes run;
+  if (p->ir->symbols.n) { /* results must not depend on what lies behind the entries of a run */
+    memset(r.arena, 0xff, (size_t)p->memory.arena_bytes);
+    sizes_of_run(p, in, run);
+    p->ir->run = run;
+  }
   open_states(&r);
   work_begin(c, o, "interpreting kernels");
   for (size_t s = 0; s < steps; s++, r.in += p->g->inputs.n) {
     for (size_t i = 0; i < p->g->outputs.n; i++) {
       const GIO *v = &p->g->outputs.p[i];
-      Tensor t = tensor_like(v);
-      t.data = r.out[i] = aligned(c, t.elems * dt_bytes(t.dt));
+      Tensor t = p->ir->symbols.n ? output_of_run(p->ir, v, run) : tensor_like(v);
+      t.data = r.out[i] = aligned(c, tensor_like(v).elems * dt_bytes(t.dt));
       if (i < nout) out[s * nout + i] = t;
     }
     place_buffers(&r);
     for (size_t k = 0; k < p->kernels.n; k++) run_kernel(&r, k);
     tgcrt_state_advance(r.states, nstates, state_memory(&r));
   }
+  p->ir->run = NULL;
   work_end(c);
   return r.reports;
 }

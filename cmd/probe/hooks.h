@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks.h: the clock of tgc profile, for TGC_HOOKS of a bundle (docs/bundle.md). tgc writes definitions of three constants before
- * this text. STEPS is the number of kernels plus one. LANES is the greatest number of threads that are recorded. SPANS is the
- * greatest number of spans of a thread that are recorded. A span is the time in which a thread ran chunks of one kernel. The last
- * run leaves its times in tgc_steps and tgc_spans, in ms. */
+/* hooks.h: measures times for tgc profile. A bundle includes this text by TGC_HOOKS (docs/bundle.md). A span is a time in which
+ * one thread ran chunks of one kernel. tgc writes definitions of three constants before this text. STEPS is the number of kernels
+ * plus one. LANES is the greatest number of threads that are recorded. SPANS is the greatest number of spans that are recorded
+ * for a thread. After a run, tgc_steps and tgc_spans have the times of this run, in ms. */
 #include <time.h>
 
-/* tgc_steps[0]: when the run began. tgc_steps[k + 1]: tgc_steps[k] plus the time of kernel k */
+/* tgc_steps[0]: the time at which the run began. tgc_steps[k + 1]: tgc_steps[k] plus the time that kernel k took */
 double tgc_steps[STEPS];
 struct {
-  int lanes, n[LANES]; /* lanes: number of threads seen so far; n: number of recorded spans of each thread */
+  int lanes, n[LANES]; /* lanes: number of threads so far, perhaps more than LANES; n: by thread, number of recorded spans */
   struct {
     double begin, end;
     int kernel;
-  } span[LANES][SPANS];
+  } span[LANES][SPANS]; /* by thread */
 } tgc_spans;
-static __thread int tgc_lane = -1; /* this thread's index in tgc_spans; -1: it has none yet */
+static __thread int tgc_lane = -1; /* this thread's index in tgc_spans; -1: not set yet */
 
 static double tgc_clock(void) { /* ms */
   struct timespec t;
@@ -22,17 +22,18 @@ static double tgc_clock(void) { /* ms */
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static double tgc_spent[LANES][STEPS]; /* ms that each thread spent in each kernel since the previous tgc_step */
+static double tgc_spent[LANES][STEPS]; /* by thread and kernel: ms spent since the last call of tgc_step */
 
-static double tgc_all_spent(int k) { /* the same, for all threads together */
+static double tgc_all_spent(int k) { /* sum of tgc_spent for kernel k over the threads */
   double all = 0;
   for (int i = 0; i < LANES; i++) all += tgc_spent[i][k];
   return all;
 }
 
-/* The bundle calls this function before kernel k, and with k = STEPS - 1 after the last kernel. Between the previous call and
- * this call, one kernel ran, or all kernels of a group, or a branch skipped some kernels. Each kernel that ran gets its share of
- * the time between the two calls. A loop may run a kernel several times in a run; the kernel's times are added up. */
+/* The bundle calls this function before kernel k, and with k = STEPS - 1 after the last kernel. Between two calls, one kernel
+ * runs, or the kernels of a group run, or a branch skips some kernels. The time since the previous call is divided among the
+ * kernels that ran, in proportion to the times that threads spent in them. If a loop runs a kernel several times, the kernel's
+ * times are added up. */
 static void tgc_step(int k) {
   static int last;
   static double before, took[STEPS];
@@ -40,7 +41,8 @@ static void tgc_step(int k) {
   const int end = k > last ? k : last + 1;
   double all = 0;
   for (int j = last; k && j < end; j++) all += tgc_all_spent(j);
-  for (int j = last; k && j < end; j++) took[j] += (now - before) * (end == last + 1 ? 1 : tgc_all_spent(j) / all);
+  /* without recorded spans, because there were too many, the kernels of a group share the time equally */
+  for (int j = last; k && j < end; j++) took[j] += (now - before) * (all > 0 ? tgc_all_spent(j) / all : 1.0 / (end - last));
   for (int i = 0; i < LANES; i++) {
     if (!k) tgc_spans.n[i] = 0;
     for (int j = k ? last : 0; j < (k ? end : STEPS); j++) tgc_spent[i][j] = 0;
@@ -52,11 +54,11 @@ static void tgc_step(int k) {
   last = k;
 }
 
-static void tgc_span(int k, double begin) { /* records that this thread ran kernel k from `begin`, in ms, to now */
+static void tgc_span(int k, double begin) { /* records a span: this thread ran kernel k from the time `begin` to now */
   if (tgc_lane < 0) tgc_lane = __atomic_fetch_add(&tgc_spans.lanes, 1, __ATOMIC_RELAXED);
   if (tgc_lane >= LANES || tgc_spans.n[tgc_lane] == SPANS) return;
   const int i = tgc_spans.n[tgc_lane];
-  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* spans inside of this one are recorded already */
+  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* the spans inside of this span are recorded */
   tgc_spans.n[tgc_lane]++;
   tgc_spans.span[tgc_lane][i].begin = begin;
   tgc_spans.span[tgc_lane][i].end = tgc_clock();

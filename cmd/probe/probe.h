@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* probe.h: shared by the programs that measure a machine. They are compiled with the flags of a bundle. tgc defines LANES, the
- * number of floats in a vector of the machine. */
+/* probe.h: shared by the programs that measure a machine. tgc compiles these programs with the flags of a bundle, and defines
+ * LANES, the number of floats in a vector of the machine. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

@@ -388,6 +388,14 @@ static void add_predicted(Ctx *c, const Plan *p, const ProgramTime *ms, json_t *
                                                      sum_of(p, ms)));
 }
 
+/* Multiplications of runs with the least and the greatest sizes */
+static void multiplications_of(const Plan *p, double n[2]) {
+  RunSizes run[2] = { 0 };
+  greatest_sizes(&p->ir->symbols, run[1]);
+  for (int i = 0; i < p->ir->symbols.n; i++) run[0][i] = p->ir->symbols.p[i].low;
+  for (int i = 0; i < 2; i++) n[i] = plan_multiplications(p, run[i]);
+}
+
 int verb_inspect(Ctx *c, const Options *o) {
   if (o->tunables) return tunables_list(c, o);
   if (is_bundle(o->model)) return inspect_bundle(c, o);
@@ -400,6 +408,8 @@ int verb_inspect(Ctx *c, const Options *o) {
   if (report) json_object_update_new(report, graph_json(g));
   const Plan *p = plan_of(o, g, t, NULL);
   Cost cost = cost_of(p);
+  double products[2];
+  multiplications_of(p, products);
   const ProgramTime *predicted = o->predict ? predict_ms(c, p) : NULL;
   json_t *kernels = o->archs ? compiled_kernels(c, o, p) : report ? json_kernels(p) : NULL;
   if (report) {
@@ -414,6 +424,7 @@ int verb_inspect(Ctx *c, const Options *o) {
     json_object_set_new(report, "contractions", contractions);
     json_object_set_new(report, "layouts", layouts_json(p));
     json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
+    json_object_set_new(report, "multiplications", json_pack("{s:f, s:f}", "least", products[0], "greatest", products[1]));
     if (p->in->target->dev) json_object_set_new(report, "products", products_json(p));
     if (least_seconds(p) > 0) json_object_set_new(report, "least_seconds", json_real(least_seconds(p)));
     const int code = check_limits(c, o, p->memory.arena_bytes, p->weights.bytes, p->kernels.n, report);
@@ -430,6 +441,9 @@ int verb_inspect(Ctx *c, const Options *o) {
          p->in->target->isa, count_text(c, (double)cost.flops, "flop"), bytes_text(c, cost.read), bytes_text(c, cost.written),
          bytes_text(c, p->memory.arena_bytes), bytes_text(c, p->memory.arena_bound), bytes_text(c, p->weights.bytes));
   print_products(p);
+  if (p->ir->symbols.n)
+    printf("sizes   %s at the least sizes, %s at the greatest\n", count_text(c, products[0], "multiplication"),
+           count_text(c, products[1], "multiplication"));
   if (predicted)
     printf("time    %s predicted for one core of the machine '%s'\n", time_text(c, sum_of(p, predicted)),
            predict_facts(c, t)->name);

@@ -64,6 +64,12 @@ void note_needs(const Plan *p, const Launch *l, DeviceTables *t) {
   if (l->shared_bytes > t->shared_bytes) t->shared_bytes = l->shared_bytes;
 }
 
+int64_t device_sizes_at(const Plan *p) { return (p->memory.arena_bytes + 7) / 8 * 8; }
+
+int64_t device_work(const Plan *p) {
+  return p->ir->symbols.n ? device_sizes_at(p) + 8 * size_rows_count(p->ir) : p->memory.arena_bytes;
+}
+
 static void add_launch(const Plan *p, Tables *t, size_t k, size_t index, const Launch *l) {
   const Kernel *kernel = &p->kernels.p[k];
   uint8_t *use = buffer_uses(p->ir, l->prog.p, l->prog.n);
@@ -71,6 +77,10 @@ static void add_launch(const Plan *p, Tables *t, size_t k, size_t index, const L
   tgcrt_launch row = { .function = function_number(p, t, kernel->code, index, exchange), .first = (uint32_t)t->out->places.n };
   for (size_t i = 0; i < kernel->bufs.n; i++)
     if (use[kernel->bufs.p[i]]) VEC_PUSH(&t->out->places, place_of(p, k, i));
+  Kernel own = *kernel;
+  own.prog = l->prog;
+  if (kernel_sized(p->ir, &own))
+    VEC_PUSH(&t->out->places, ((tgcrt_place){ TGCRT_PLACE_WORK, 0, (uint64_t)device_sizes_at(p) }));
   row.n = (uint32_t)t->out->places.n - row.first;
   for (int i = 0; i < 3; i++) row.grid[i] = (uint32_t)l->grid[i], row.block[i] = (uint32_t)l->block[i];
   VEC_PUSH(&t->out->launches, row);
@@ -94,7 +104,7 @@ DeviceTables device_tables(const Plan *p) {
     launches_free(&launches);
   }
   out.bytes = values_bytes(p->g->inputs.p, graph_nin(p->g)) + values_bytes(p->g->outputs.p, graph_nout(p->g)) +
-              p->memory.arena_bytes + p->weights.bytes;
+              device_work(p) + p->weights.bytes;
   VEC_FREE(&t.functions);
   return out;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* packages.h: a row for each kind of package. A package is a bundle with the files of another build system in place of its
- * Makefile. The words of --package, and their completions, come from these rows. The columns of PACKAGE are:
- *   - the option's word
- *   - true: programs run without an operating system, even if the target has one; false: the target decides
- *   - the form of the weights without --embed-weights
- *   - which files of Backend.files the package keeps, by template or by name. The header, the licence, and all files that are not
- *     made from templates always stay
- *   - templates of further files, each followed by the file's name; % is the bundle's name
- *   - the user's next step: a command, or an instruction in words; % is the bundle's folder */
+/* packages.h: a row for each kind of package. A package is a bundle with the files of another build system instead of a Makefile.
+ * A row becomes a struct Package (bundle.h), and a value of --package. The columns of PACKAGE are:
+ *   - the value of --package
+ *   - true: programs run without an operating system; false: the target decides
+ *   - where the weights are if --embed-weights is not given
+ *   - which files of Backend.files the package keeps, by the name of the template or of the file. The package also keeps the
+ *     header, the licence, and all files without template
+ *   - further files: a template, the name of the file made from it, the next template, ...; % stands for the bundle's name
+ *   - the user's next step: a command, or an instruction in words; % stands for the bundle's folder */
 /* clang-format off */
 #ifndef PACKAGE
 #define PACKAGE(word, bare, weights, stays, files, next)

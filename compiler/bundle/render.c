@@ -476,6 +476,7 @@ static const char *bytes_list(const Rendering *r, const GIO *v, size_t n) {
 static const char *input_bytes_word(const Rendering *r) { return bytes_list(r, r->p->g->inputs.p, graph_nin(r->p->g)); }
 static const char *output_bytes_word(const Rendering *r) { return bytes_list(r, r->p->g->outputs.p, graph_nout(r->p->g)); }
 static const char *gather_word(const Rendering *r) { return gather_text(r->p->ir->ctx, r->p->g, r->in, r->out); }
+static const char *sizes_at_word(const Rendering *r) { return number_text(r, device_sizes_at(r->p)); }
 static const char *device_bytes_word(const Rendering *r) { return number_text(r, r->device.bytes); }
 static const char *options_word(const Rendering *r) { return device_options(r->p, r->o->keep_denormals); }
 static const char *image_names_word(const Rendering *r) { return image_names(r->p->ir->ctx, &r->images, r->o->name); }
@@ -521,6 +522,9 @@ static const MadeWord made_words[] = {
   { "groups", groups_word },
   { "works", works_word },
   { "job", job_word },
+  { "size_functions", size_functions },
+  { "dims_functions", size_dims_functions },
+  { "sizes_at", sizes_at_word },
   { "size_names", size_names },
   { "size_strings", size_strings },
   { "size_members", size_members },
@@ -532,6 +536,7 @@ static const MadeWord made_words[] = {
   { "extent_rows", size_extent_rows },
   { "size_axes", size_axes },
   { "size_count", size_count },
+  { "share_from", size_share_text },
   { "nsizes", size_table },
   { "open_inputs", size_inputs },
   { "open_outputs", size_outputs },
@@ -654,6 +659,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "state_at", arena_printf(m, "%lld", (long long)p->memory.state_at) },
     { "njumps", arena_printf(m, "%zu", r.jumps.n) },
     { "omits", word_if(omits_calls(&r)) },
+    { "alone", word_if(p->ir->symbols.n && !o->stepped && size_share(&r) > 1) },
     { "kernels_here", !r.groups ? "1" : r.folded.n ? "kernels_of[table_row(job.kernel)]" : "kernels_of[job.kernel]" },
     { "guarded", word_if(g->guarded) },
     { "entries", word_if(g->entries.n) },
@@ -675,7 +681,7 @@ void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b) {
     { "triple", p->in->target->triple },
     { "device", device_api(p) },
     { "device_handle", o->backend->handle ? o->backend->handle : "" },
-    { "work_bytes", arena_printf(m, "%lld", (long long)p->memory.arena_bytes) },
+    { "work_bytes", arena_printf(m, "%lld", (long long)device_work(p)) },
     { "count", dtype_info[target_count(p->in->target)].ctype },
     { "to_count", target_count(p->in->target) == DT_I64 ? "" : "(int32_t)" },
     { "narrow", word_if(target_count(p->in->target) == DT_I32) },

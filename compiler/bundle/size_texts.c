@@ -29,6 +29,24 @@ const char *size_count(const Rendering *r) {
   return arena_printf(&r->p->ir->ctx->model, "%d", n ? n : 1);
 }
 
+int64_t size_share(const Rendering *r) {
+  enum { ALONE = 20000 }; /* cycles: an encoder of 48 values takes longer with two threads where its largest kernel takes less */
+  const Plan *p = r->p;
+  const int lanes = p->in->target->vector_bytes / 4;
+  double most = 0, entries = 1;
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
+    const double cycles = (double)x->flops / (lanes ? 2 * lanes : 1) + (double)(x->bytes_read + x->bytes_written) / 32;
+    if (x->chunks > 1 && cycles > most) most = cycles;
+  }
+  for (int k = 0; k < p->ir->symbols.n; k++) entries *= (double)p->ir->symbols.p[k].high;
+  return most > 0 && most > ALONE ? (int64_t)(entries * ALONE / most) : 1;
+}
+
+const char *size_share_text(const Rendering *r) {
+  return arena_printf(&r->p->ir->ctx->model, "%lld", (long long)size_share(r));
+}
+
 const char *size_sets(const Rendering *r) {
   const IR *ir = r->p->ir;
   const char **name = size_fields(ir);
@@ -91,10 +109,42 @@ const char *size_rows(const Rendering *r) {
   return sb_keep(&s, &ir->ctx->model);
 }
 
+int64_t size_rows_count(const IR *ir) { return (int64_t)(ir->sizes.n + !ir->sizes.n); }
+
 const char *size_table(const Rendering *r) {
-  const IR *ir = r->p->ir;
-  return arena_printf(&ir->ctx->model, "%zu", ir->sizes.n + !ir->sizes.n);
+  return arena_printf(&r->p->ir->ctx->model, "%lld", (long long)size_rows_count(r->p->ir));
 }
+
+/* A template with the functions of sizes: in bundles for CPUs and for devices */
+static const char *functions_of(const Rendering *r, const char *name) {
+  const bool device = r->o->backend->device != NULL;
+  Arena *m = &r->p->ir->ctx->model;
+  const Word words[] = {
+    { "net", r->o->name },
+    { "NET", r->NET },
+    { "device", word_if(device) },
+    { "size_rows", size_rows(r) },
+    { "size_bounds", size_bounds(r) },
+    { "size_count", size_count(r) },
+    { "size_members", size_members(r) },
+    { "size_sets", size_sets(r) },
+    { "size_appended", size_appended(r) },
+    { "size_axes", size_axes(r) },
+    { "appends", word_if(size_appends(&r->p->ir->symbols)) },
+    { "derived", word_if(size_extents(r)) },
+    { "nextents", arena_printf(m, "%d", r->p->ir->symbols.n + size_extents(r)) },
+    { "extent_rows", size_extent_rows(r) },
+    { "open_inputs", size_inputs(r) },
+    { "open_outputs", size_outputs(r) },
+    { NULL, NULL },
+  };
+  Sb out = { 0 };
+  template_expand(name, words, &out);
+  return sb_keep(&out, m);
+}
+
+const char *size_functions(const Rendering *r) { return functions_of(r, "sizes.c.in"); }
+const char *size_dims_functions(const Rendering *r) { return functions_of(r, "dims.c.in"); }
 
 int size_extents(const Rendering *r) {
   int count = 0;

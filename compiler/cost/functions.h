@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* functions.h: the work of functions of f32 that kernels compute by arithmetic, as lower/libm.c writes it. Columns of FUNCTION:
+/* functions.h: the work of functions of f32 that kernels compute by arithmetic. lower/libm.c writes this arithmetic. Columns of
+ * FUNCTION:
  *   - the op
- *   - multiplications
- *   - other instructions on vectors; an OP_SCALB at the end counts as 2
- *   - quotients
- *   - length of the longest chain of dependent operations, in multiplications; three other instructions count as one
- *     multiplication
+ *   - number of multiplications
+ *   - number of other instructions on vectors, without divisions. An OP_SCALB at the end counts as 2
+ *   - number of divisions
+ *   - latency of the longest chain of dependent operations, in latencies of a multiplication. Other instructions have a third of
+ *     the latency of a multiplication
  *   - whether the last step is OP_SCALB
- * If the machine has no instruction for OP_SCALB, function_cost adds 2 multiplications, 4 other instructions, and 1 to the chain.
- * tests/unit/program_time.c counts the same operations in the expressions of lower/libm.c. */
+ * BY_LOOKUP is a function for machines that have OP_LOOKUP for as many lanes. Its columns: the op, and the numbers of
+ * multiplications, other instructions and lookups, and the latency of the longest chain.
+ * If the machine has no instruction for OP_SCALB, function_cost (issue.c) adds 2 to the multiplications, 4 to the other
+ * instructions, and 1 to the chain. tests/unit/program_time.c checks these numbers against the arithmetic of lower/libm.c. */
 /* clang-format off */
 FUNCTION(EXP,   9,  5, 0, 12, true)
 FUNCTION(EXP2,  6,  7, 0, 11, true)
@@ -18,4 +21,7 @@ FUNCTION(TANH, 17, 12, 1, 18, false)
 FUNCTION(ERF,  20,  9, 0, 21, false)
 FUNCTION(SIN,  28, 76, 0, 23, false)
 FUNCTION(COS,  28, 76, 0, 23, false)
+#ifdef BY_LOOKUP
+BY_LOOKUP(ERF, 6,  7, 7, 9)
+#endif
 /* clang-format on */

@@ -34,6 +34,14 @@ FunctionCost function_cost(const Timer *m, const Node *x) {
 #include "functions.h"
 #undef FUNCTION
   };
+  static const FunctionCost by_lookup[OP_COUNT] = {
+#define FUNCTION(...)
+#define BY_LOOKUP(op, multiply, other, lookups, path) [OP_##op] = { multiply, other, 0, path, false, lookups },
+#include "functions.h"
+#undef BY_LOOKUP
+#undef FUNCTION
+  };
+  if (by_lookup[x->op].multiply && target_looks_up(m->t, (DType)x->dt, x->lanes)) return by_lookup[x->op];
   FunctionCost c = x->dt == DT_F32 ? rows[x->op] : (FunctionCost){ 0 };
   if (c.scaled && !target_scales(m->t, DT_F32, x->lanes)) c.multiply += 2, c.other += 4, c.path++;
   return c;
@@ -43,7 +51,8 @@ static void count_function(const Timer *m, const Node *x, Issue *s, double packe
   const FunctionCost c = function_cost(m, x);
   const double n = vectors(m, x);
   s->at[PORT_MULTIPLY] += c.multiply * n;
-  s->at[PORT_VECTOR] += (c.multiply + c.other) * n;
+  s->at[PORT_VECTOR] += (c.multiply + c.other + c.lookups) * n;
+  s->at[PORT_MOVE] += c.lookups * n;
   s->at[PORT_DIVIDE] += c.divide * lanes_at_once(m, x, packed);
   if (!c.multiply) s->at[PORT_VECTOR] += tunable(m->ir->ctx, predict_library) * (double)x->lanes;
 }
@@ -67,7 +76,7 @@ static double moves(const Timer *m, const Node *x) {
   case OP_VEC: return x->lanes;
   case OP_HRED: return log2(node(m->ir, operand(x))->lanes);
   case OP_LANE: return 1;
-  case OP_SHUFFLE: return vectors(m, x);
+  case OP_SHUFFLE: case OP_LOOKUP: return vectors(m, x);
   case OP_BCAST: return node(m->ir, operand(x))->op != OP_CONST && node(m->ir, operand(x))->op != OP_LOAD;
   default: return 0;
   }
@@ -92,7 +101,7 @@ static void count_op(const Timer *m, const Node *x, Issue *s, double packed) {
   const double before = s->at[PORT_VECTOR], moved = moves(m, x);
   switch ((Op)x->op) {
   case OP_LOAD: case OP_STORE: case OP_TILE: case OP_PART: case OP_SPILL: case OP_PREFETCH: count_memory(m, x, s); break;
-  case OP_ACC: case OP_GET: case OP_SET: case OP_TILES: case OP_BCAST: case OP_VEC: case OP_LANE: case OP_SHUFFLE: break;
+  case OP_ACC: case OP_GET: case OP_SET: case OP_TILES: case OP_BCAST: case OP_VEC: case OP_LANE: case OP_SHUFFLE: case OP_LOOKUP: break;
   case OP_HRED: s->at[PORT_VECTOR] += moved; break;
   case OP_MULACC: case OP_MUL: case OP_DOT:
     if (!is_index(x)) s->at[PORT_MULTIPLY] += vectors(m, x), s->at[PORT_VECTOR] += vectors(m, x);
@@ -115,7 +124,7 @@ double latency_of(const Timer *m, Ref r, const Node *x, double packed) {
   switch ((Op)x->op) {
   case OP_GET: case OP_SET: case OP_ACC: case OP_CONST: case OP_BUFFER: case OP_RANGE: case OP_STORE: return 0;
   case OP_HRED: return 1.5 * multiply * log2(node(m->ir, operand(x))->lanes);
-  case OP_MULACC: case OP_MUL: case OP_DOT: case OP_SHUFFLE: case OP_VEC: case OP_LANE: return multiply;
+  case OP_MULACC: case OP_MUL: case OP_DOT: case OP_SHUFFLE: case OP_LOOKUP: case OP_VEC: case OP_LANE: return multiply;
   case OP_ADD: case OP_SUB: case OP_MAX: case OP_MIN: return m->f->at[FACT_ADD_LATENCY];
   case OP_LOAD: return multiply + 3;
   case OP_BCAST: return node(m->ir, operand(x))->op == OP_LOAD ? 0 : 2;

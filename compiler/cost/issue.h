@@ -1,65 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /* issue.h: internals of program_time.h. packed.c finds loops that the C compiler vectorises. issue.c counts what each loop issues
- * to the ports of a core. overlap.c computes how far the core starts micro-ops ahead of those that still wait. program_time.c
- * adds the time of memory. */
+ * to the ports of a core. overlap.c computes the time of the loops, given that a core starts micro-ops while earlier micro-ops
+ * wait. program_time.c adds the time of memory. */
 #ifndef TGC_ISSUE_H
 #define TGC_ISSUE_H
 #include "program_time.h"
 #include "tunable.h"
 #include "../ir/refmap.h"
 
-/* The ports of a core. Issue.at counts vectors for MULTIPLY, VECTOR (all arithmetic), MOVE (between lanes), LOAD and STORE. It
- * counts quotients for DIVIDE, cycles of a matrix unit for MATRIX, and micro-ops that the core starts for START. */
+/* The ports of a core, with the unit in which Issue.at counts the work of each port. MULTIPLY, VECTOR (all arithmetic), MOVE
+ * (moves between lanes), LOAD and STORE: vectors. DIVIDE: quotients. MATRIX: cycles of a matrix unit. START: micro-ops that the
+ * core starts */
 typedef enum Port {
   PORT_MULTIPLY, PORT_VECTOR, PORT_MOVE, PORT_LOAD, PORT_STORE, PORT_DIVIDE, PORT_MATRIX, PORT_START, PORTS
 } Port;
 typedef struct Issue { double at[PORTS]; } Issue;
 
-typedef VEC(int) Places;   /* a place is the index of a node in the program, Timer.prog */
-typedef struct LoopTime {
-  Issue issue;             /* work of one iteration; overlap.c adds the work of the loops inside of it */
-  double packed;           /* scalar iterations that the C compiler turns into one iteration on vectors; 1: it makes none */
-  double turns;            /* iterations that remain after this vectorisation */
-  double sums, stored;     /* vectors that hold variables which the loop changes. sums: vectors meant for registers; stored:
-                              vectors in memory, also because there are too few registers for `sums` */
-  double spilled;          /* number of vectors of other values for which no register is left */
-  double first, each;      /* cycles of the first iteration, and of each further one */
-  Places items;            /* the loop's nodes, and the beginnings of the loops directly in it */
-  Places needs, sets;      /* needs: outer nodes that this loop, or a loop in it, reads; sets: outer variables that one of these
-                              loops changes */
+typedef VEC(int) Places;   /* a place is an index in the program, Timer.prog */
+typedef struct LoopTime {  /* facts about one loop */
+  Issue issue;             /* work of one iteration; overlap.c adds the work of the loops inside of this loop */
+  double packed;           /* number of iterations that the C compiler turns into one iteration on vectors; 1: no vectorisation */
+  double turns;            /* number of iterations after this vectorisation */
+  double sums, stored;     /* numbers of vectors that hold variables which the loop changes. sums: vectors that want a register.
+                              stored: vectors that the C compiler keeps in memory, and vectors of `sums` that get no register */
+  double spilled;          /* number of vectors with other values that get no register */
+  double first, each;      /* cycles of the first iteration, and of each further iteration */
+  Places items;            /* the nodes of the body, and the OP_LOOP of each loop directly inside */
+  Places needs, sets;      /* nodes outside of this loop. needs: nodes that the loop, or a loop inside, reads. sets: variables
+                              (OP_ACC) that the loop, or a loop inside, changes */
 } LoopTime;
 
-typedef struct Timer { /* the program whose time is computed, and what is known about it so far */
+typedef struct Timer { /* a program, and facts about it from which its time is computed */
   const IR *ir;
   const Refs *prog;
   const Walks *w;
   const Target *t;
   const CpuFacts *f;
-  double lanes, bytes;     /* floats of the widest vector, and its bytes */
-  double rate[PORTS];      /* units of Issue.at per cycle */
-  VEC(LoopTime) loop;      /* numbered as Walks.loops */
-  RefMap place;            /* maps a node to its last place in the program so far, plus 1 */
-  /* from: places of the operands of all nodes, -1 if an operand is not in the program. operands: by place, the index in `from` of
-   * the node's first operand */
+  double lanes, bytes;     /* number of floats in the widest vector; bytes of this vector */
+  double rate[PORTS];      /* work that the port does in a cycle, in the units of Issue.at */
+  VEC(LoopTime) loop;      /* as in Walks.loops */
+  RefMap place;            /* by node: 1 + the latest place of the node in the program */
+  /* from: places of the operands of all nodes; -1 if an operand is not in the program. operands: for each place, the index in
+   * `from` of the first operand of the node there */
   Places operands, from;
-  /* Sets of nodes. summed: scalar sums in a variable. halved: vector variables of 64 bytes or more that an OP_HRED reads */
+  /* Sets of nodes. summed: scalar additions to a variable. halved: variables with vectors of 64 bytes or more that an OP_HRED
+   * reads */
   RefMap summed, halved;
-  double *starts, *ready;  /* by place. starts: micro-ops of the node; ready: the cycle from which on its value can be used */
+  double *starts, *ready;  /* by place. starts: number of micro-ops of the node there; ready: the first cycle in which its value
+                              can be used */
 } Timer;
 
+/* Whether x counts as arithmetic on indices: a scalar integer of 32 bits or more */
 static inline bool is_index(const Node *x) { return x->lanes == 1 && dt_int((DType)x->dt) && dt_bytes((DType)x->dt) >= 4; }
 
 /* ---- issue.c ---- */
-typedef struct FunctionCost { double multiply, other, divide, path; bool scaled; } FunctionCost; /* columns of functions.h */
-FunctionCost function_cost(const Timer *m, const Node *x); /* x is of class COST_FUNC. multiply 0: the C library computes it */
-/* Cycles from the start of node x, which is r, until its value can be used. packed: LoopTime.packed of r's loop */
+/* Columns of functions.h */
+typedef struct FunctionCost { double multiply, other, divide, path; bool scaled; double lookups; } FunctionCost;
+/* The work of x, a node of class COST_FUNC. If the C library computes x, FunctionCost.multiply is 0. */
+FunctionCost function_cost(const Timer *m, const Node *x);
+/* Latency of node x in cycles. r: the Ref of x. packed: LoopTime.packed of the loop with x */
 double latency_of(const Timer *m, Ref r, const Node *x, double packed);
-/* The functions below compute fields of each LoopTime, and of the Timer. */
-void issue_read(Timer *m); /* needs: packed    gives: issue, sums, stored, spilled, starts */
+/* The functions packed_read, issue_read and overlap_cycles, in this order, set fields of *m and of each LoopTime. */
+void issue_read(Timer *m); /* needs: packed, summed    gives: issue, sums, stored, spilled, halved, starts */
 
 /* ---- packed.c ---- */
-void packed_read(Timer *m); /* gives: packed, turns */
+void packed_read(Timer *m); /* gives: packed, turns, summed */
 
 /* ---- overlap.c ---- */
-double overlap_cycles(Timer *m); /* needs: all fields above    gives: first, each, ready. Returns the program's cycles */
+/* needs: what packed_read and issue_read give    gives: all other fields of LoopTime, place, operands, from, ready. Returns the
+ * program's cycles */
+double overlap_cycles(Timer *m);
 #endif

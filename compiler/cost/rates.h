@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* rates.h: prices that the cost model uses. In the table of docs/tunables.md, RATE(id, unit, gloss) is a row, and VALUE(rate,
- * caller, value, source) a cell. CALLER(id, gloss) is a column: a part of the compiler that uses prices. Callers disagree where a
- * row has different values. The unit "instructions" is the time of a multiply-add of a vector. Cycles are those of one
- * core.
+/* rates.h: prices that the cost model uses. RATE(id, unit, gloss) describes a price. CALLER(id, gloss) is a part of the compiler
+ * that uses prices. VALUE(rate, caller, value, source) is the value that a caller uses for a price. Callers may use different
+ * values for one price. `source` says where the value comes from. The unit "instructions" is the time of a multiply-add of a
+ * vector. Cycles are cycles of one core. A file defines the macros that it needs before it includes this file. Undefined macros
+ * expand to nothing.
  *
- * Words in sources: "ranked": with this value the model ranks tiles as timings did. Tiles were timed alone and in networks, on
- * one core of a Zen 4 with AVX-512, and on one core of a machine with AVX2. Such a value is no fact of a machine. "counted": the
- * number of instructions in generated code. "assumed": not measured. "as the tiles": the value of the caller TILE. */
+ * Words of the column `source`:
+ * - "ranked": with this value, the model orders register tiles (tile.h) by time as measurements did. The tiles were timed alone
+ *   and in networks, on one core of a Zen 4 with AVX-512, and on one core of a machine with AVX2. Such a value does not describe
+ *   any machine.
+ * - "counted": the number of instructions in generated code.
+ * - "assumed": not measured.
+ * - "as the tiles": the value of the caller TILE. */
 #ifndef CALLER
 #define CALLER(id, gloss)
 #endif
@@ -70,7 +75,7 @@ RATE(GATHER, "instructions", "a load whose index is computed from loaded data")
 VALUE(GATHER, STORE,  4, "assumed")
 RATE(PAD, "instructions", "an element of a pad: comparisons of indices, and a select")
 VALUE(PAD, STORE,     3, "counted")
-RATE(PAD_LANES, "instructions", "as PAD, where only some lanes of a vector are padding, so it is built element by element")
+RATE(PAD_LANES, "instructions", "as PAD, where only some lanes of a vector are padding: the vector is built element by element")
 VALUE(PAD_LANES, STORE, 16, "assumed")
 RATE(STORE_LOAD, "instructions", "storing an element and loading it again")
 VALUE(STORE_LOAD, STORE, 9, "assumed")
@@ -144,7 +149,7 @@ VALUE(LOOP_TURN, TILE,      0.5, "ranked")
 VALUE(LOOP_TURN, TUNER,     1, "assumed")
 RATE(LOOP_BEGIN, "cycles", "exposed cost of starting a loop")
 VALUE(LOOP_BEGIN, TILE,     4, "ranked")
-RATE(STRAIGHT, "times", "terms in straight-line code take this much longer, since each copy waits behind the previous one")
+RATE(STRAIGHT, "times", "factor on the time of terms in straight-line code: each copy of a term waits for the copy before it")
 VALUE(STRAIGHT, TILE,       1.05, "ranked")
 RATE(FETCHED, "part", "share of a nest's time added by each further loop body: code to fetch")
 VALUE(FETCHED, TILE,        0.02, "ranked")
@@ -223,12 +228,12 @@ VALUE(START, GROUP,       300, "a chunk of a kernel: assumed")
 VALUE(START, PADDING,    2000, "a kernel: assumed; about one barrier of threads")
 RATE(BARRIER, "cycles", "a barrier of threads")
 VALUE(BARRIER, GROUP,    1500, "assumed: half a microsecond; 0.33 us for a hand-off on Emerald Rapids")
-RATE(SERIAL, "cycles", "a shorter kernel runs on one thread: distributing work takes about a microsecond")
+RATE(SERIAL, "cycles", "a kernel of fewer cycles runs on one thread: handing work to threads takes about a microsecond")
 VALUE(SERIAL, TILE,      9000, "the value of PARALLEL")
 VALUE(SERIAL, PARALLEL,  9000, "assumed: three microseconds")
 RATE(CHUNK, "cycles", "shortest chunk worth handing to a thread")
 VALUE(CHUNK, PARALLEL,   2500, "assumed")
-RATE(UNIT, "cycles", "shortest iteration of shared loops that is worth two divisions, which find the loops' variables")
+RATE(UNIT, "cycles", "shortest iteration of the loops that threads share; finding the variables of these loops takes two divisions")
 VALUE(UNIT, PARALLEL,     300, "assumed")
 RATE(UNIT_FEW, "cycles", "as UNIT, where there are fewer iterations than chunks")
 VALUE(UNIT_FEW, PARALLEL,  60, "assumed")

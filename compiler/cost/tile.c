@@ -66,6 +66,7 @@ static double vector_cost(const Access *a, const Target *t, int v, int lanes, in
   if (v < 0 || !a->depends[v]) return 1; /* scalar; broadcasting is free */
   if (a->weight) return 1;               /* packed */
   if (a->affine[v] && a->coef[v] == a->group) return 1;
+  if (a->run[v] >= lanes) return 1; /* one element, or two that a shuffle joins */
   return strip_cost(a, t, a->affine[v] ? a->coef[v] : 0, lanes, beside);
 }
 
@@ -98,8 +99,18 @@ static bool walked_again(const Model *m, const Access *a) {
 
 bool model_spreads(const Model *m, int v) {
   bool any = false;
-  for (size_t i = 0; i < m->access.n && v >= 0; i++) any |= m->access.p[i].hot && !m->access.p[i].weight && m->access.p[i].run[v];
+  const int lanes = m->t->vector_bytes / m->lane_bytes;
+  for (size_t i = 0; i < m->access.n && v >= 0; i++) {
+    const Access *a = &m->access.p[i];
+    any |= a->hot && !a->weight && a->run[v] && a->run[v] < lanes;
+  }
   return any;
+}
+
+bool cuts_rows(const Model *m, const Tile *t) {
+  bool any = false;
+  for (size_t i = 0; i < m->access.n && t->v >= 0; i++) any |= m->access.p[i].hot && m->access.p[i].run[t->v] > t->lanes;
+  return any && m->extent[t->v] % width(t, t->v);
 }
 
 /* Whether the range in lanes should be outermost. Weights along it that exceed their share of the first-level cache are then
@@ -315,6 +326,12 @@ void model_lanes(Model *m, int v, int lanes) {
   for (size_t i = 0; i < m->access.n; i++) m->access.p[i].pieces = pieces(m, &m->access.p[i], v, lanes);
 }
 
+/* Different elements or vectors that n copies along range i access; i -1: none */
+static double copies_along(const Access *a, const Tile *t, int i, int n) {
+  if (i < 0 || !a->depends[i]) return 1;
+  return i == t->v && a->run[i] >= t->lanes ? ceil((double)n * t->lanes / (double)a->run[i]) : n;
+}
+
 /* Cycles of one step of the main reduction for a tile of up x uq copies. A panel larger than the first-level cache comes from
  * the second level for every tile, at one vector per cycle at best. */
 static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
@@ -325,7 +342,7 @@ static double step_cycles(const Model *m, const Tile *t, int up, int uq) {
   bool loops = false;
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
-    double copies = (t->p >= 0 && a->depends[t->p] ? up : 1) * (t->q >= 0 && a->depends[t->q] ? uq : 1);
+    double copies = copies_along(a, t, t->p, up) * copies_along(a, t, t->q, uq);
     bool vectors = t->v < 0 || a->depends[t->v]; /* elements are loaded by the instruction that multiplies them */
     double loads = a->hot && t->whole && vectors ? body_loads(m, a, t, up, uq) : copies * steps;
     double shuffled;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tile.h: register tiles of a nest, and their price (tile.c). A register tile is the set of elements that a nest
- * computes at the same time. If they are sums, all of them are in registers until they are complete. The main reduction is the
- * one that costs most; its loops are innermost. */
+/* tile.h: register tiles of a nest, and their price (tile.c). A register tile is the set of elements that a nest computes at the
+ * same time. If they are sums, all of them are in registers until they are complete. The main reduction is the reduction with
+ * the most terms; its loops are innermost. The body is the code that the innermost loop runs for one term, or for Model.group
+ * terms. In a nest without reductions, the body is all code for one element. */
 #ifndef TGC_TILE_H
 #define TGC_TILE_H
 #include "cost.h"
@@ -9,89 +10,98 @@
 typedef struct Access {            /* a load or store of the nest */
   Ref ref;                     /* the LOAD or STORE */
   bool hot;                    /* a load inside the main reduction */
-  double times;                /* executions for each execution of the innermost body; 1 for loads in the main reduction */
+  double times;                /* executions of the access for each execution of the body; 1 for accesses in the body */
   bool weight;                 /* a weight, which can be packed in the order in which it is read */
   bool gated, store;
-  int64_t coef[MAX_RANGES];    /* by range, as all arrays below: the range's coefficient in the index, if affine[] is true */
+  /* The arrays below have an entry for each range of Model.range */
+  int64_t coef[MAX_RANGES];    /* the range's coefficient in the index, if affine[] is true */
   bool depends[MAX_RANGES];    /* the index depends on the range */
   bool affine[MAX_RANGES];     /* the index is affine in the range */
   /* For a range in which the index is not affine: `run` consecutive values of the range access one element, then the index moves
    * by `step` elements. run is 0 if the index has another form. */
   int64_t run[MAX_RANGES], step[MAX_RANGES];
-  int bytes;                   /* size of an element */
-  int group;                   /* elements read at a time for a dot-product or matrix instruction; 1: none is used */
+  int bytes;                   /* size of `group` elements */
+  int group;                   /* elements that a lane of a dot-product or matrix instruction takes at a time; 1: no such
+                                  instruction is used */
   double converts;             /* instructions that convert the loaded value, once for each load */
-  int along[MAX_RANGES];       /* for a range of a window: the nest's range along which the window slides; else -1 */
-  double elements, reuse;      /* elements: number of distinct ones; reuse: reads of each by overlapping windows, 1 if none
-                                  overlap */
-  double pieces;               /* average number of loads per vector; above 1 if vectors lie across two cache lines */
+  int along[MAX_RANGES];       /* for a range over the taps of a window: index of the range along which the window slides; else
+                                  -1 */
+  double elements, reuse;      /* elements: number of distinct elements accessed, where `group` elements count as one. reuse: how
+                                  often overlapping windows read each element, on average; 1 if no windows overlap */
+  double pieces;               /* average number of loads per vector; above 1 if some vectors lie across two cache lines */
 } Access;
 
-typedef struct Model {             /* a nest, as the prices of its tiles see it */
+typedef struct Model {             /* facts of a nest that decide the prices of its tiles */
   IR *ir;
   const Target *t;
-  int n;                       /* number of ranges: the nest's, then the main reduction's */
-  int nout;                    /* number of the nest's ranges */
-  Ref range[MAX_RANGES];
+  int n;                       /* number of ranges in `range` */
+  int nout;                    /* number of the nest's ranges among them */
+  Ref range[MAX_RANGES];       /* the nest's ranges without the kinds THREAD and SERIAL, then the main reduction's ranges without
+                                  the kind DOT */
   int64_t extent[MAX_RANGES];
   VEC(Access) access;
-  double ops;                  /* vector instructions of the innermost body for one element and one term, without loads */
+  double ops;                  /* vector instructions in one execution of the body, without loads and Access.converts */
   double cold;                 /* vector instructions outside of the body, per execution of the body */
-  /* Executions of the body per element of the nest: terms of the main reduction, divided by the number of elements that use the
-   * same sum. */
+  /* Executions of the body per element of the nest. This is the number of terms of the main reduction, divided by `group` and by
+   * the number of elements that use the same sum. */
   double steps;
   Ref red;                     /* the main reduction; 0: the nest has none */
   bool ordered;                /* the terms of red must be taken in order */
   bool stages;                 /* the schedule may copy panels */
-  bool varies[MAX_RANGES];     /* the main reduction depends on the range; true if there is no reduction */
-  bool selects[MAX_RANGES];    /* a short range whose value selects what is computed; it is unrolled completely */
-  int lane_bytes;              /* bytes of a lane: a full vector has Target.vector_bytes / lane_bytes lanes */
+  bool varies[MAX_RANGES];     /* by range of the nest: the main reduction depends on the range; true if there is no reduction */
+  bool selects[MAX_RANGES];    /* by range of the nest: a short range whose value selects what is computed. Such a range is
+                                  unrolled completely */
+  int lane_bytes;              /* bytes of a lane. A full vector has Target.vector_bytes / lane_bytes lanes */
   int widest;                  /* bytes of the widest element type in the computation */
-  int group;                   /* terms of the main reduction that a dot-product or matrix instruction takes at a time; 1: none
-                                  does */
+  int group;                   /* terms of the main reduction that a dot-product or matrix instruction takes at a time; 1: no
+                                  such instruction is used */
 } Model;
 
-typedef struct Tile {              /* indices are those of Model.range */
-  int v, lanes;                /* v: index of the range in lanes; -1: none */
-  int p, q, up, uq;            /* range p is unrolled `up` times, range q `uq` times; p, q: -1: none */
+typedef struct Tile {              /* v, p and q are indices into Model.range; -1: no range */
+  int v, lanes;                /* the lanes of a vector are `lanes` consecutive values of range v, the range in lanes */
+  int p, q, up, uq;            /* range p is unrolled `up` times, and range q is unrolled `uq` times */
   bool outer;                  /* the loop of the range in lanes is outermost */
   uint32_t whole;              /* mask of the main reduction's ranges that are unrolled completely */
-  int terms;                   /* product of the extents of the ranges in `whole`: terms in one body */
-  bool stage;                  /* tiles read panels, copied from operands that lanes would otherwise gather */
+  int terms;                   /* product of the extents of the ranges in `whole`: number of terms in the unrolled code */
+  bool stage;                  /* operands from which lanes would otherwise gather elements are copied to panels, and the tile
+                                  reads the panels */
 } Tile;
 
-void model_lanes(Model *m, int v, int lanes); /* sets Access.pieces; call it before pricing tiles with these lanes */
+/* Sets Access.pieces for tiles with this range in lanes and this number of lanes. Must be called before such tiles are priced */
+void model_lanes(Model *m, int v, int lanes);
 
 double tile_cycles(const Model *m, Tile t);                 /* cycles of the whole nest, divided by m->steps */
 int cost_registers(const Model *m, const Tile *t);          /* registers that the tile needs */
 int model_registers(const Model *m);                        /* registers that a tile may use; 0: unknown */
 int group_words(const Model *m);                            /* registers that m->group terms of one operand take */
-bool tile_copies(const Model *m, const Tile *t);            /* for some operand it would pay to copy a panel, from which the tile
-                                                               reads (stage.c) */
-/* Whether consecutive values of range i access elements n apart, and lanes along range v access elements that are not
+bool tile_copies(const Model *m, const Tile *t);            /* a copied panel of some operand may save time (stage.c) */
+/* Whether consecutive values of range i access elements n apart, while lanes along range v access elements that are not
  * adjacent. */
 bool lies_beside(const Access *a, int v, int i, int64_t n);
-bool model_spreads(const Model *m, int v); /* in the main reduction, runs of several lanes along range v read the same element */
+bool model_spreads(const Model *m, int v); /* in the main reduction, several neighbouring lanes along range v read one element */
+bool cuts_rows(const Model *m, const Tile *t); /* lanes run along two joined rows (nest/join_rows.c), and tiles leave a rest */
 bool walks_outermost(const Model *m, int v); /* the loop of range v should be outermost, if v is the range in lanes */
-/* Number of values in a block of the range in lanes. The loop over blocks stands outside of the others. 0: no blocks pay */
+/* The loop of the range in lanes may be divided into blocks, with the loop over the blocks outside of all other loops. Returns
+ * the number of values in a block; 0 if blocks save no time */
 int lane_block(const Model *m, const Tile *t);
 double access_cost(const Access *a, const Target *t, int v, int lanes); /* instructions to load or store a vector along range v */
 
-/* Number of distinct values of a * i + b * j for 0 <= i < n, 0 <= j < k. */
+/* Returns the number of distinct values of a * i + b * j for 0 <= i < n, 0 <= j < k. If a or b is 0, or if neither of them
+ * divides the other, returns the upper bound n * k */
 double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
-/* Number of distinct elements that an access reads for n[i] values of each range i; windows may overlap. apart: the range in
- * lanes, for which n counts vectors, and these do not overlap; -1: none. */
+/* Returns the number of distinct elements that an access reads for n[i] values of each range i. Elements in several windows count
+ * once. apart: the range in lanes; -1: none. n[apart] is a number of vectors, and vectors have no elements in common. */
 double access_elements(const Model *m, const Access *a, const int64_t *n, int apart);
 
-/* ---- vectors whose lanes are `stride` elements apart. For each lane the tile accesses `beside` adjacent elements: the lane's
- * own element, and those behind it ---- */
-/* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: bytes of a part of a vector.
- * In most instruction sets one instruction only shuffles within such parts. */
+/* ---- vectors whose lanes are `stride` elements apart. For each lane, the tile accesses `beside` adjacent elements, from the
+ * lane's own element on ---- */
+/* SHUFFLE_STRIDE: largest stride, in elements, at which shuffles pick lanes. SHUFFLE_BLOCK: in most instruction sets, one shuffle
+ * instruction moves elements only within parts of a vector that have this many bytes. */
 enum { SHUFFLE_STRIDE = 8, SHUFFLE_BLOCK = 16 };
-/* Whether shuffles can pick the lanes from loaded vectors; for a store: whether they can build the stored vectors from the
- * lanes. */
+/* For loads: whether shuffles can pick the lanes from loaded vectors. With `store`: whether shuffles can build the stored vectors
+ * from the lanes. */
 bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);
-/* For vectors that shuffle_picks refuses: number of adjacent elements that an instruction loads or stores at a time. bytes: of an
- * element */
+/* For vectors that shuffle_picks refuses: returns the number of adjacent elements that one instruction loads or stores. bytes:
+ * size of an element */
 int shuffle_row(int bytes, int lanes, int64_t beside);
 #endif

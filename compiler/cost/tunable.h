@@ -17,11 +17,11 @@ static inline const Tunables *tunables_of(const Ctx *c) { return c->tunables ? c
 /* One value: tunable(ir->ctx, unroll_most) */
 #define tunable(ctx, name) (tunables_of(ctx)->name)
 
-/* Applies "NAME=VALUE". NAME is a tunable, a rate as one part of the compiler uses it (l2_bytes.tile: for register tiles), or
- * `rates`, a factor on all rates. Returns NULL, or the error, allocated in a. */
+/* Applies "NAME=VALUE". NAME is a tunable, or a rate and the part of the compiler that uses the rate, such as l2_bytes.tile for
+ * register tiles. With the NAME `rates`, VALUE multiplies all rates. Returns NULL, or the error, allocated in a. */
 const char *tunables_set(Arena *a, Tunables *t, const char *text);
 
-/* Each tunable and each rate has a row. Gets row i; false: there is no such row. */
+/* A row for each tunable and for each value of a rate. tunables_row: *row gets row i; false: there is no row i. */
 typedef struct TunableRow {
   const char *name;        /* the name of a rate is allocated in `a` */
   double value, normal, least, most; /* value: as set in t; normal: the default; least, most: limits of the value */

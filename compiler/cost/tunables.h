@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tunables.h: thresholds, limits and budgets, a row each: TUNABLE(type, name, value, least, most, unit, reason). Prices are in
- * rates.h. Array dimensions, and numbers fixed by a file format or an instruction set, are constants where they are used. No
- * value makes a result wrong. The columns `least` and `most` limit the value, and so compile time and memory. */
+/* tunables.h: a table of thresholds, limits and budgets. A row is TUNABLE(type, name, value, least, most, unit, reason). `value`
+ * is the default. --tunable sets another value, from `least` to `most`. These limits also bound compile time and memory. No value
+ * makes a result wrong. Prices are in rates.h. A file defines the macro TUNABLE before it includes this file. */
 /* clang-format off */
 /* ---- graph ---- */
 TUNABLE(double, winograd_gain, 0.9, 0, 10, "share of the direct sum's cycles", "Winograd tiles must take less; a smaller gain is within the error of the cost model")
@@ -31,7 +31,7 @@ TUNABLE(int, select_most, 8, 1, 8, "parts", "most parts of a concatenation that 
 TUNABLE(double, hoisted_share, 4, 1, 1000, "times", "work on a value that EXPAND repeats counts once, and is divided by this factor in addition, since loops hoist it")
 TUNABLE(double, layout_gain, 0.9, 0, 10, "share of the cost to beat", "layouts by PBQP must cost less than those chosen value by value; smaller gains were often losses (docs/why.md)")
 TUNABLE(int, layout_accesses, 64, 1, 4096, "accesses", "most accesses of a loop body that are priced; further ones resemble these")
-TUNABLE(double, layout_tile, 4, 1, 64, "uses", "uses of an operand per load, in the registers of a contraction")
+TUNABLE(double, layout_tile, 4, 1, 64, "uses", "how often a contraction uses an operand that it has loaded to a register")
 TUNABLE(int, layout_near, 8, 1, 4096, "elements", "lanes at most this far apart still share cache lines")
 TUNABLE(double, layout_far, 8, 1, 1000, "times the second level", "larger data is in no cache level")
 TUNABLE(int, layout_pages, 64, 1, 65536, "pages", "pages that the first-level TLB holds; more rows on pages of their own cost PAGE_TURN")
@@ -42,12 +42,12 @@ TUNABLE(int, memplan_many, 2000, 1, 1000000, "buffers", "plans with at least so 
 /* ---- kernel groups ---- */
 TUNABLE(int, group_chunks_most, 1024, 4, 1048576, "chunks", "most chunks of a kernel group: bounds compile time")
 TUNABLE(int, group_shares_least, 4, 2, 255, "shares", "fewest shares, which are chunks in a row that a thread takes at a time; with fewer, threads would be idle")
-TUNABLE(double, strip_again, 1.5, 1, 16, "times", "each chunk converts the rows of the caller's input that it reads: most conversions of a row, on average over all rows")
+TUNABLE(double, strip_again, 1.5, 1, 16, "times", "most conversions of a row of the caller's input, on average: each chunk converts the rows that it reads")
 TUNABLE(int, group_shares_most, 255, 1, 255, "shares", "most shares of chunks for threads; each share has a piece of memory of its own")
 TUNABLE(int, group_shares_wanted, 8, 1, 255, "shares", "shares of chunks where the number of cores is unknown: two for each of four assumed cores")
 TUNABLE(int, group_shares_odd, 16, 1, 255, "shares", "from this many shares on, an odd number is balanced enough for an even number of threads")
 TUNABLE(int, group_run_least, 256, 1, 1048576, "bytes", "least contiguous bytes that a chunk stores; less would splinter memory")
-TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of nests that are not cut; one chunk runs each of these nests whole")
+TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of the nests that a group does not divide into chunks; one chunk runs each of these nests whole")
 
 /* ---- canonical nests ---- */
 TUNABLE(int, nest_select_most, 8, 1, 64, "values", "longest range that selects between values and is therefore unrolled")
@@ -101,7 +101,7 @@ TUNABLE(int, device_part_least, 64, 1, 65536, "terms", "fewest terms in a part o
 TUNABLE(int, device_warp_least, 16, 1, 64, "threads", "prices assume at least this many threads in a warp; a block of fewer is not worth its start")
 TUNABLE(int, device_registers, 36, 0, 256, "registers", "registers of a thread beside sums and factors: indices, gates and what is loaded ahead")
 TUNABLE(double, device_long, 1e8, 0, 1e15, "products", "contractions with at least this many products may have more sums per thread: fewer blocks still fill the device")
-TUNABLE(double, device_parts_gain, 1.5, 1, 100, "times as fast", "sums in parts must be this much faster, because their cost is known least")
+TUNABLE(double, device_parts_gain, 1, 1, 100, "times as fast", "sums in parts must be this much faster than the device's row says; on an H200, 1.2 and 1.5 made ResNet-50 slower")
 TUNABLE(double, fused_adds, 128, 0, 1000000, "loads", "most loads of parts by a thread that reads sums; more take longer than a separate launch")
 
 /* ---- prefetch ---- */
@@ -133,7 +133,7 @@ TUNABLE(int, tune_few, 6, 1, 4096, "candidates", "a generation with at least thi
 TUNABLE(int, tune_few_screened, 40, 1, 4096, "candidates", "as tune_few, with a screen (tune_screen_statements): with fewer candidates, most of a generation's time goes to its processes and to the C compiler")
 TUNABLE(double, tune_lowered, 1.25, 1, 1000, "times the statements that are compiled", "a batch lowers this many statements, and chooses candidates from them")
 TUNABLE(double, tune_progress, 0.99, 0, 1, "share of the last best's time", "a new best below this is progress")
-TUNABLE(double, tune_stale, 4, 1, 1000, "times", "a generation without progress makes the gain that its nest promises so much smaller; most gains come with the first one")
+TUNABLE(double, tune_stale, 4, 1, 1000, "times", "divides the expected gain of a nest after each generation without progress; most gains come with the first generation")
 TUNABLE(double, tune_hope, 0.02, 0, 1, "share of a nest's time", "gain that is always considered possible")
 TUNABLE(double, tune_gain, 0.98, 0, 1, "share of the heuristic's time", "a schedule must take less; a smaller gain may be noise, and the heuristic's schedule stays")
 TUNABLE(double, tune_runner_up, 1.02, 1, 10, "times the best", "the second best schedule of a nest is tested in the whole model, too, if it takes at most this")
@@ -166,21 +166,21 @@ TUNABLE(double, tune_build_statement, 100e-6, 0, 1, "seconds", "estimate of the 
 TUNABLE(double, tune_verify, 60, 1, 10000, "seconds", "time limit of a comparison with the empty schedule")
 TUNABLE(double, tune_long_reference, 5e7, 0, 1e18, "cycles", "if the unscheduled kernel takes longer, a candidate is compared with it on one random input, not on two")
 TUNABLE(double, validate_gain, 0.995, 0, 1, "share of the untuned time", "in the whole model a schedule must take less to be kept")
-TUNABLE(double, validate_model_gain, 0.999, 0, 1, "share of the untuned time", "all schedules that are kept must together save so much of the model, by the times of their kernels")
+TUNABLE(double, validate_model_gain, 0.999, 0, 1, "share of the untuned time", "the model must take less with all schedules that are kept, by the times of its kernels")
 TUNABLE(double, validate_slack, 1.005, 0.5, 2, "share of the untuned time", "with another number of threads, schedules or decisions may take at most this; smaller differences cannot be measured")
 TUNABLE(double, validate_slack_end, 1.015, 0.5, 10, "share of the untuned time", "as validate_slack for decisions, for the upper end of the confidence interval of the measured share")
 TUNABLE(double, validate_chunks_gain, 0.96, 0, 1, "share of the time with the model's chunks", "another number of chunks must take less")
 TUNABLE(double, validate_seconds, 1.6, 0.01, 1000, "seconds", "most run time of each side of a comparison, over all of its processes")
 TUNABLE(double, validate_share, 0.012, 0.0001, 1, "share of the time of tune", "as validate_seconds; the smaller of both limits counts")
 TUNABLE(double, tune_choice_share, 0.3, 0, 1, "share of the time of tune", "most time for decisions of passes that are tried in the whole model")
-TUNABLE(double, tune_choice_runs, 0.8, 0, 1, "share of the run time of a comparison", "run time of a side with another decision: many variants share the time for decisions")
+TUNABLE(double, tune_choice_runs, 0.8, 0, 1, "share of the run time of a comparison", "run time of each side of a comparison of decisions; it is shorter because there are many decisions")
 TUNABLE(double, tune_choice_gain, 0.97, 0, 1, "share of the time", "with another decision, the kernels of the nodes that it is about must take less")
 TUNABLE(double, tune_more_flops, 1.1, 0, 1000, "times the operations", "most operations of the model with another decision of a pass, compared with its first plan; Winograd tiles may have more")
 TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "the test in the whole model is shortened, down to its least time, so that the search keeps this share")
 
 /* ---- predicted times ---- */
 TUNABLE(double, predict_exposed, 0.1, 0, 1, "part", "share of the shorter of memory and arithmetic that the longer does not hide; 0.1 gave the least error of predicted times on Zen 5")
-TUNABLE(double, predict_exposed_far, 0.4, 0, 1, "part", "as predict_exposed, for data from beyond the second level that was not prefetched; 1 by 1 convolutions lose this on Zen 5")
+TUNABLE(double, predict_exposed_far, 0.4, 0, 1, "part", "as predict_exposed, for data from beyond the second level that was not prefetched; fitted to 1 by 1 convolutions on Zen 5")
 TUNABLE(double, predict_l1, 0.8, 0, 1, "part", "share of the first-level cache in which data stays until it is read again")
 TUNABLE(double, predict_l2, 0.8, 0, 1, "part", "as predict_l1, for the second level")
 TUNABLE(double, predict_l3, 0.7, 0, 1, "part", "as predict_l1, for the third level, which other cores use, too")
@@ -191,7 +191,7 @@ TUNABLE(double, predict_library, 40, 0, 10000, "instructions", "cost of a functi
 TUNABLE(double, bench_block, 0.03, 0.001, 10, "seconds", "time of one competitor before the next has its turn")
 TUNABLE(double, bench_window, 0.5, 0.01, 100, "seconds", "window in which the load by other processes is judged")
 TUNABLE(double, bench_disturbed, 0.1, 0, 1000, "CPUs", "a window with more load by other processes is repeated")
-TUNABLE(int, bench_repeats, 6, 0, 1000, "windows", "most repetitions of disturbed windows in one measurement; further ones count at once")
+TUNABLE(int, bench_repeats, 6, 0, 1000, "windows", "most repetitions of disturbed windows in one measurement; then disturbed windows count as they are")
 TUNABLE(int, bench_runs_least, 10, 1, 1000000, "runs", "fewest runs of a competitor, however long they take")
 /* clang-format on */
 #undef TUNABLE

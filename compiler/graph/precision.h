@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* precision.h: precision of float arithmetic. Columns of PRECISION: id, word of --precision, its meaning. */
+/* precision.h: precision of float arithmetic. Columns of PRECISION: id, word of --precision, meaning of the word. */
 #ifndef PRECISION
 #ifndef TGC_PRECISION_H
 #define TGC_PRECISION_H
@@ -9,7 +9,7 @@ typedef enum Precision {
   PREC_COUNT
 } Precision;
 extern const char *const precision_name[PREC_COUNT];
-Precision precision_named(const char *s); /* PREC_COUNT: no such precision */
+Precision precision_named(const char *s); /* returns PREC_COUNT if there is no such word */
 #endif
 #else
 PRECISION(FP32, "fp32",
@@ -19,7 +19,7 @@ PRECISION(FAST, "fp32-fast", "as fp32, but factors may be sums of two bf16, wher
 PRECISION(BF16, "bf16", "as fp32, but weights of sums of products are rounded to bf16")
 PRECISION(FP16, "fp16", "as fp32, but weights of sums of products are rounded to fp16")
 PRECISION(FP16_ARITH, "fp16-arith",
-          "as fp32, but factors of sums with weights are rounded to fp16, and up to 32 products are added in it")
+          "as fp32, but both factors of products with a weight are rounded to fp16, and up to 32 such products are added in fp16")
 PRECISION(BF16X3, "bf16x3", "two bf16 for each factor, three products, even where that is slower")
 PRECISION(BF16X6, "bf16x6", "three bf16 for each factor, six products, even where that is slower")
 #undef PRECISION

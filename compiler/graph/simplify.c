@@ -3,8 +3,8 @@
  *
  * Rules are exact: every result keeps its bits, including infinities and signs of zeros. NaN stays NaN, but perhaps another
  * one. So x * 0, x - x, x / x and x + 0 stay for floats, and chains of casts shrink only if the middle type loses nothing. The
- * exceptions have names, and the reason is given at their definition: constant-power (power.c), scale-into-constant and
- * merge-addends (scale.c).
+ * exceptions have names, and the reason is given at their definition: constant-power (power.c), scale-into-constant,
+ * merge-addends, divided-argument and scaled-extreme (scale.c).
  *
  * needs: any graph    gives: an equal graph; outputs keep names, shapes and types    breaks: nothing */
 #include "../interp/interp.h"

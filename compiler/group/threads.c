@@ -26,7 +26,7 @@ static double instructions(const IR *ir, const Node *x, const Target *t) {
   case OP_STORE:
   case OP_LANE:
   case OP_PART: return rate(t, ALU, PARALLEL);
-  case OP_SHUFFLE: return rate(t, SHUFFLE, PARALLEL);
+  case OP_SHUFFLE: case OP_LOOKUP: return rate(t, SHUFFLE, PARALLEL);
   case OP_TILE:
   case OP_SPILL: return TILE_ROWS * rate(t, MMA_LOAD, PARALLEL) * rate(t, ISSUE, PARALLEL);
   case OP_MMA: return TILE_ROWS * rate(t, MMA_MULTIPLY, PARALLEL) * rate(t, ISSUE, PARALLEL);
@@ -99,10 +99,17 @@ typedef struct Share {
   int64_t units;
 } Share;
 
+/* Sums do not vary with a loop inside of loop k. If loop k stood inside of that, they would be computed again and again. */
+static bool repeats_inside(IR *ir, Ref nest, const Nest *n, int k) {
+  bool any = false;
+  for (int i = k + 1; i < n->n; i++) any |= reduction_repeats(ir, nest, n->ranges[i]);
+  return any;
+}
+
 /* Several independent loops may be merged to units if every reduction varies with the innermost of them or with loops below it.
  * Otherwise a reduction would be computed more than once. So rows of tiles, on which no product of tiles depends, stay
  * innermost. */
-static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
+static void open_share(IR *ir, Ref nest, const Target *t, Share *s) {
   const Nest n = nest_open(ir, nest);
   Refs all = { 0 };
   *s = (Share){ .nest = n, .cost = nest_cost(ir, nest, t), .panels = n.n };
@@ -111,6 +118,11 @@ static void open_share(const IR *ir, Ref nest, const Target *t, Share *s) {
   int at = 0;
   for (int k = 0; k < n.n; k++)
     kind[k] = range_kind(node(ir, n.ranges[k])) == RK_ROW ? ROWS : overlaps(ir, n.store, n.ranges[k]) ? OVERLAPPING : INDEPENDENT;
+  int kept = n.n; /* loops from here on keep their places */
+  for (int k = 0; k < n.n && kept == n.n && ir->symbols.n; k++)
+    if (kind[k] == OVERLAPPING && repeats_inside(ir, nest, &n, k)) kept = k;
+  for (int k = kept; k < n.n; k++)
+    if (kind[k] == INDEPENDENT) kind[k] = OVERLAPPING;
   for (int of = INDEPENDENT; of <= ROWS; of++) {
     for (int k = 0; k < n.n; k++) {
       if ((int)kind[k] != of) continue;

@@ -1,86 +1,95 @@
 /* SPDX-License-Identifier: MIT */
-/* eval.h: internal to interp/: tapes, which evaluate a tree of graph nodes in blocks of elements.
+/* eval.h: internal to interp/: tapes. A tape is a list of instructions that evaluates a tree of graph nodes, BLOCK elements at
+ * a time.
  *
- * A tape computes one value per point of an iteration space. The variables of the space are the axes of the tree's root. Movement
- * ops only change the indices of loads. But a pad also selects, and a concatenation is stored first. Each node's coordinates are
- * affine in the variables. But below a reshape that cuts across axes, or below a gather, coordinates are not affine in the axes.
- * The tape computes these coordinates first: they become further variables, called dynamic. */
+ * A tape computes one value for each point of an iteration space. The axes of the space are the axes of the tree's root. Most
+ * movement ops only change the indices of loads. A pad also selects between its source and the fill. A concatenation has storage
+ * of its own, and is loaded from there.
+ *
+ * At each point, a node gives one of its elements. The element's coordinates are affine in variables. The first variables are the
+ * axes of the space. A gather, or a reshape that divides an axis, may read its source at coordinates that are not affine in the
+ * axes. Instructions compute these coordinates as further variables, which are called dynamic. */
 #ifndef TGC_EVAL_H
 #define TGC_EVAL_H
 #include "interp.h"
 
 enum {
   BLOCK = 512,           /* points evaluated together */
-  TREE = 48,             /* most nodes of a tree plus dynamic variables that they may need; bounds recursion */
+  TREE = 48,             /* limit of a tree's nodes and dynamic variables together. It also bounds recursion */
   MAX_VARS = MAX_RANK + TREE
 };
 
-typedef union Reg {      /* one block of values: floats of every type as double, others as CONST bits */
+typedef union Reg {      /* a register: values of BLOCK points. f: floats of every type. i: other types, as the bits of a CONST */
   double f[BLOCK];
   int64_t i[BLOCK];
 } Reg;
 
-typedef struct Affine {  /* c + the sum of k[i] * variable i */
+typedef struct Affine {  /* c plus the sum of k[i] * variable i */
   int64_t c;
-  int64_t k[MAX_VARS];   /* coefficients: axes of the space first, then dynamic variables, from MAX_RANK on */
+  int64_t k[MAX_VARS];   /* coefficients. Variable i is axis i of the space; from MAX_RANK on, variables are dynamic */
 } Affine;
 
-typedef struct Value {   /* storage of a materialized node or a leaf */
-  DType dt;              /* type in the storage; f64 for all floats when the tree is evaluated in double */
+typedef struct Value {   /* storage of a node */
+  DType dt;              /* type of the stored elements. If with_double is set (interp.h), computed floats are stored as f64 */
   int64_t elems;
-  const void *data;      /* NULL: all elements equal splat */
-  int64_t splat;
+  const void *data;      /* NULL: all elements equal `splat` */
+  int64_t splat;         /* bits of type dt */
 } Value;
 
 typedef enum { I_CONST, I_LOAD, I_INDEX, I_SELECT, I_DIV, I_MOD, I_OP } InsKind;
 
-typedef struct Ins {     /* an instruction; number i of the tape writes register i */
+typedef struct Ins {     /* an instruction; instruction number i of the tape writes register i */
   InsKind kind;
   Op op;
-  DType dt, from;        /* type of the result, and of the last operand */
-  int src[3];            /* registers */
+  DType dt, from;        /* type of the result; type of the last operand */
+  int src[3];            /* numbers of the operands' registers */
   uint32_t deps;         /* mask of the axes of the space on which the result depends */
-  Affine at;             /* LOAD: index of the element; INDEX: the value; SELECT: value tested to be in 0 .. k - 1 */
-  int64_t k;             /* CONST: bits; DIV, MOD: divisor; SELECT: extent */
-  Value value;           /* LOAD */
+  Affine at;             /* I_LOAD: index of the element. I_INDEX: the result. I_SELECT: the result is register src[0] if
+                            0 <= at < k, else register src[1] */
+  int64_t k;             /* I_CONST: bits of the constant. I_DIV, I_MOD: the divisor. I_SELECT: see `at` */
+  Value value;           /* I_LOAD: the storage */
 } Ins;
 
-typedef struct Dyn { int reg; int64_t lo, hi; } Dyn; /* a dynamic variable: register reg; lo, hi: bounds of its value */
+typedef struct Dyn { int reg; int64_t lo, hi; } Dyn; /* a dynamic variable. reg: its register; lo, hi: bounds of its value */
 
 typedef struct Tape {
   VEC(Ins) ins;
   VEC(Dyn) dyn;          /* dyn.p[i] is variable MAX_RANK + i */
-  int rank;
+  int rank;              /* number of axes of the space */
   int64_t ext[MAX_RANK]; /* extents of the space */
   int64_t pos[MAX_RANK]; /* current point, or first point of the current block */
-  Reg *reg;
+  Reg *reg;              /* by instruction: its register */
 } Tape;
 
-typedef struct Sweep { int n, axis[MAX_RANK]; } Sweep; /* axes along which a block runs, slowest first */
+/* A part of the space: all values along n axes, from the slowest axis to the fastest, and one value along each other axis. The
+ * points of the sweep are numbered in row-major order */
+typedef struct Sweep { int n, axis[MAX_RANK]; } Sweep;
 
-typedef struct Eval Eval;
-/* the storage of r; NULL: r has none (yet), so it is part of the tree */
-const Value *eval_value(const Eval *e, Ref r);
-DType eval_type(const Eval *e, DType d); /* type in which floats of type d are computed and kept */
+typedef struct Eval Eval;                      /* the state of an evaluation (interp_graph.c) */
+const Value *eval_value(const Eval *e, Ref r); /* the storage of r; NULL: r has no storage yet, so the tape must compute r */
+DType eval_type(const Eval *e, DType d);       /* type in which values of type d are computed and stored */
 IR *eval_ir(const Eval *e);
 
-/* The most splits of an index that a reshape from `in` to `out` needs; each split takes two new variables */
+/* A reshape from `in` to `out` may divide an index into quotient and remainder, which are two dynamic variables. Returns the most
+ * divisions that the reshape needs. */
 int tape_splits(const Node *out, const Node *in);
 
-void tape_open(Tape *t, int rank, const int64_t *dims);
-/* Adds instructions that compute the element of r at coordinates at[0..rank of r), and returns its register. root: computes r
- * even if storage is planned for it; other nodes with storage are loaded. */
+void tape_open(Tape *t, int rank, const int64_t *dims); /* dims: extents of the space */
+/* Adds instructions that compute the element of r at the coordinates at[0], at[1], ..., one for each axis of r. Returns the
+ * number of the register that receives the element. Nodes that have storage are loaded. root: r itself is computed even if it
+ * has storage. */
 int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root);
-void tape_identity(const Tape *t, Affine *at); /* coordinates that equal the axes of the space */
-/* Joins neighbouring axes that every index treats as one, if mask `keep` has both or neither of them. Allocates the registers.
- * Call it when the tree is complete. */
+void tape_identity(const Tape *t, Affine *at); /* sets at[i] to axis i of the space */
+/* Must be called after the last tape_add. Allocates the registers. Joins neighbouring axes of the space if all indices can be
+ * computed from the joined axis. `keep` is a mask of axes: an axis in the mask is never joined with an axis outside of it. */
 void tape_ready(Tape *t, uint32_t keep);
 void tape_close(Tape *t);
-Sweep tape_axes(const Tape *t, uint32_t mask);         /* the axes of the mask that have more than one entry */
+Sweep tape_axes(const Tape *t, uint32_t mask);         /* the sweep over those axes of the mask whose extent is not 1 */
 int64_t tape_points(const Tape *t, const Sweep *s);     /* number of points of the sweep */
-void tape_seek(Tape *t, const Sweep *s, int64_t start); /* sets pos of s's axes to point number `start` in row-major order */
-/* Runs the instructions `from` to `to` - 1 at points start .. start + n - 1 of the sweep; the other axes stay at pos. */
+void tape_seek(Tape *t, const Sweep *s, int64_t start); /* sets Tape.pos, along the axes of s, to point number `start` of s */
+/* Runs the instructions `from` to `to` - 1 at n points of the sweep s, from point number `start` on. n is at most BLOCK. Along
+ * the axes that s does not have, all points lie at Tape.pos. */
 void tape_run(Tape *t, int from, int to, const Sweep *s, int64_t start, int n);
-/* Writes n elements of a block, from number `first` on, to v's storage from element `at` on */
+/* Copies the values first to first + n - 1 of register *r to the storage of v, from element `at` on */
 void tape_store(const Value *v, int64_t at, const Reg *r, int first, int n);
 #endif

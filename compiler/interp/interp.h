@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* interp.h: an interpreter, the executable definition of the IR. It is exact, and prefers clarity to speed. Tests compare results
- * with its results. Constant folding uses it, too. */
+/* interp.h: an interpreter, which defines what the IR means. Tests compare results with its results, and constant folding uses
+ * it. */
 #ifndef TGC_INTERP_H
 #define TGC_INTERP_H
 #include "../ir/ir.h"
 
-/* Evaluates outputs[0..n) of a graph. inputs[slot] are dense tensors of the PARAMs' types and shapes. Results are dense and
- * allocated in the arena `a`. Large views, such as the im2col of a convolution, are never materialized.
- * with_double: f32, f16 and bf16 are computed and kept in double, and rounded once at the end (the accurate reference).
- * Otherwise each op rounds to its type, but reductions of floats accumulate in double and round once. A product that only a
- * REDUCE(ADD) uses is summed unrounded, as a multiply-add does. IR.half_steps changes this for sums of halves.
- * steps: greatest number of scalar evaluations, 0: no limit. False if it is exceeded. */
+/* Evaluates outputs[0..n) of a graph. inputs[slot] is the value of the PARAM with this slot: a dense tensor of the PARAM's type
+ * and shape. results[0..n) are dense tensors in the arena `a`. Large views, such as the im2col of a convolution, are never
+ * materialized. steps: most scalar evaluations; 0: no limit. Returns false if this limit is exceeded.
+ *
+ * with_double: f32, f16 and bf16 values are computed and kept in double, and rounded at the end (the accurate reference).
+ * Otherwise each op rounds to its type, with two exceptions. A reduction of floats accumulates in double, and rounds its result.
+ * A product that only a REDUCE(ADD) uses is added unrounded, as a multiply-add does. IR.half_steps makes matrix products of f16
+ * values round the sum after each product. It has no effect on products with fewer than 4 rows, columns or terms. */
 bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs, Arena *a, bool with_double,
                   int64_t steps, Tensor *results);
 
-/* Value of a node that is the same in every run, as a Tensor in ir->ctx->model. The caller memoises it. False if r is not
- * constant (Node.varies), or if the budget limits.fold_steps or limits.fold is exceeded. */
+/* Sets *out to the value of the constant node r. Computed elements are in the arena ir->ctx->model, and each call computes them
+ * again. Returns false if r is not constant (Node.varies), or if the budget limits.fold_steps or limits.fold is exceeded. */
 bool interp_const(IR *ir, Ref r, Tensor *out);
 
-/* One scalar operation; operands and result are bits as a CONST node holds them. It is the only definition of every EXPR op,
- * shared by folding, both interpreters and the tests. */
+/* Evaluates any EXPR op for one element. x[0], x[1], ...: the operands. Operands and result are bits as in a CONST node. result:
+ * type of the result; operand: type of the last operand. */
 int64_t interp_scalar(Op op, DType result, DType operand, const int64_t *x);
-/* The same for ops on floats. Operands are doubles, and the result is rounded to d; compares give 0 or 1. */
+/* Evaluates an op on floats for one element. Operands are doubles, and the result is rounded to type d. Comparisons return 0 or
+ * 1. */
 double interp_float(Op op, DType d, const double *x);
-double round_to_type(DType d, double v); /* floats only */
+double round_to_type(DType d, double v); /* d is a float type */
 
-/* Runs a linear program over memory: mem[i] is the storage of buffer i of ir->bufs. This defines the program level. An access
- * outside its buffer is a BUG. */
+/* Runs a linear program of n micro-ops. mem[i] is the memory of buffer i of ir->bufs. Calls BUG if an access lies outside of its
+ * buffer. */
 void interp_program(const IR *ir, const Ref *list, size_t n, void *const *mem);
-/* Runs one thread's part of the program. A loop over a `thread` range of extent e takes the values from begin * e / chunks to
- * before end * e / chunks. shift: by buffer, the element from which indices count (pass rebase); NULL: the first one. */
+/* Runs the part of the program that one thread runs: the chunks `begin` to `end` - 1 of `chunks` chunks. A loop over a range of
+ * kind THREAD with extent e takes the values v with begin * e / chunks <= v < end * e / chunks. shift[i]: the element of buffer i
+ * from which indices count (pass rebase). shift NULL: all indices count from the first element. */
 void interp_chunks(const IR *ir, const Ref *list, size_t n, void *const *mem, const int64_t *shift, int64_t begin, int64_t end,
                    int64_t chunks);
-/* The same in a run with these sizes, by symbol. interp_chunks takes the greatest size of each symbol. */
+/* As interp_chunks, in a run with these sizes, by symbol. interp_chunks takes the greatest size of each symbol. */
 void interp_run(const IR *ir, const Ref *list, size_t n, const int64_t *sizes, void *const *mem, const int64_t *shift,
                 int64_t begin, int64_t end, int64_t chunks);
 #endif

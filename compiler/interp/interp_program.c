@@ -191,6 +191,9 @@ void machine_step(Machine *m, const Step *s) {
       to[l] = source(m, s, from >= n)[from % n];
     }
     break;
+  case OP_LOOKUP:
+    for (int l = 0; l < x->lanes; l++) to[l] = source(m, s, 0)[source(m, s, 1)[l] & (node(m->ir, lookup_table(x))->lanes - 1)];
+    break;
   case OP_HRED: *to = across(m, s); break;
   case OP_DOT: run_dot(m, s, to); break;
   case OP_TILE: run_tile(m, s, to); break;

@@ -54,6 +54,7 @@ typedef struct Run {
   int64_t *constants;
   void **mem;
   int64_t rounds;            /* iterations run of each loop; 0: all */
+  RunSizes greatest;         /* the sizes of the run, if IR.run is NULL */
   int64_t nothing;           /* an address for missing memory, where races are not checked */
 } Run;
 
@@ -127,12 +128,20 @@ static void divergent(Run *r, int t) {
 }
 
 /* ---- accesses ---- */
+/* Elements that memory of the caller has in this run */
+static int64_t elems_in_run(const IR *ir, const Buf *b, const int64_t *run) {
+  int64_t elems = b->elems;
+  for (int k = 0; k < b->needed.n && run && buf_ends_early(b); k++)
+    elems = elems / b->needed.is[k].extent * extent_in_run(ir, b->needed.is[k].of, run);
+  return elems;
+}
+
 static void *touch(Machine *m, const Step *s, int64_t id, int64_t at, bool store) {
   Run *r = (Run *)(void *)m; /* m is its first member */
   const Buf *b = &m->ir->bufs.p[id];
   const uint32_t step = (uint32_t)(s - m->step.p);
   Mark other;
-  if (at < 0 || at >= b->elems) {
+  if (at < 0 || at >= elems_in_run(m->ir, b, m->run)) {
     fault(r, FAULT_OUTSIDE, step, id, at, NULL);
     return NULL;
   }
@@ -187,7 +196,8 @@ static Ref looped(const Node *x) { return x->op == OP_LOOP ? loop_range(x) : end
 
 /* Number of values of a loop's range to run */
 static int64_t rounds_of(const Run *r, const Node *range) {
-  const int64_t extent = range_extent(range);
+  const int64_t limit = range_limit(range);
+  const int64_t extent = limit && r->m.run ? size_in_run(r->m.ir, (int)limit - 1, r->m.run) : range_extent(range);
   return r->rounds && r->rounds < extent ? r->rounds : extent;
 }
 
@@ -208,7 +218,7 @@ static void advance(Run *r, Thread *x) {
     const bool closed = loop_gate(s->x) && !*machine_source(&r->m, s, 1);
     const bool others = place && (x->pc < r->part.first || x->pc > r->part.last); /* belongs to another part */
     if (!place) *var = 0;
-    x->pc = others || closed || !range_extent(range) ? s->match + 1 : x->pc + 1;
+    x->pc = others || closed || (!place && !rounds_of(r, range)) ? s->match + 1 : x->pc + 1;
   } else if (!place && ++*var < rounds_of(r, range)) {
     x->pc = s->match + 1;
   } else {
@@ -446,6 +456,8 @@ static BlockList choose_blocks(Run *r, int64_t most) {
 /* ---- a launch ---- */
 static void open_memory(Run *r, void *const *mem) {
   const IR *ir = r->m.ir;
+  greatest_sizes(&ir->symbols, r->greatest);
+  r->m.run = ir->run ? ir->run : r->greatest;
   r->mem = xcalloc(ir->bufs.n + 1, sizeof *r->mem);
   r->m.mem = r->mem;
   for (size_t i = 0; i < ir->bufs.n; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One row per element type: id (DT_id), bits, class, ONNX TensorProto.DataType number, C storage type, name in texts.
- * Class: b bool, i signed, u unsigned, f float. */
+/* dtypes.h: one row per element type. Columns: the id, as in DT_F32; the bits of an element in memory; the class; the number in
+ * TensorProto.DataType of ONNX; the C type of an element in memory; the name in text forms. Classes: b bool, i signed integer,
+ * u unsigned integer, f float. */
 /* clang-format off */
 /*    id      bits class onnx  C type      name */
 DTYPE(BOOL,   8,  'b',  9,  "uint8_t",  "bool")

@@ -59,7 +59,6 @@ static void verify_node(const IR *ir, Ref r) {
   const bool shorter = (x->op == OP_RANGE && x->narg == 3) || (x->op == OP_ITERATE && x->narg == 2); /* without the last one */
   NEED(shorter || x->narg == args_wanted(x, x->nsrc ? node(ir, x->src[0]) : NULL), "wrong number of arguments");
   NEED(x->lanes >= 1, "no lanes");
-  NEED(!x->flags, "flags left set");
   NEED(op->level > L_GRAPH || x->dt != DT_NONE, "no type");
   verify_types(ir, r);
 }
@@ -424,6 +423,12 @@ static void verify_lanes(const IR *ir, Ref r, const Node *x) {
     NEED(node(ir, rhs(x))->lanes == s->lanes, "lanes of sources differ");
     for (int i = 0; i < x->lanes; i++) NEED(x->arg[i] >= 0 && x->arg[i] < 2 * s->lanes, "the source has no such lane");
     return;
+  case OP_LOOKUP: {
+    const Node *index = node(ir, lookup_index(x));
+    NEED(index->dt == DT_U32 && index->lanes == x->lanes, "not one index of type u32 for each lane");
+    NEED(s->lanes > 1 && !(s->lanes & (s->lanes - 1)), "the lanes of the table are not a power of two");
+    return;
+  }
   case OP_DOT: {
     const Node *a = node(ir, dot_x(x)), *b = node(ir, dot_y(x));
     int group = b->lanes / x->lanes;

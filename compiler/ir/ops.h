@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One row per op. The enum, the parser, the printer, the verifier, constant folding, prices, the backends and the interpreter use
- * this table. The index of docs/ir.md is made from it. Nothing about ops is written twice. The columns:
+ * this table. The index of docs/ir.md is made from it. The columns:
  *
  * level    VALUE: constants and sizes of a run, at every level; EXPR: elementwise ops, at every level; GRAPH: tensors; KERNEL:
  *          scalar expressions over ranges; PROG: linear programs
@@ -19,7 +19,7 @@
  * cost     CostClass in ir.h: the class by which the op is priced
  * c        infix operator of C and languages like it; NO: none
  * libm     FN(name): the function of math.h, on double; NO: none
- * A row with a missing cell does not compile. Nor does a row of cost FUNC or LIBM whose cell libm is NO. */
+ * A row with a missing cell does not compile. A row of cost FUNC or LIBM must have a function in the column libm. */
 /* clang-format off */
 /* name       level   in  type        operands                    args                     alg              takes cost    c     libm           gloss */
 /* leaves */
@@ -93,14 +93,14 @@ OP(GATHER,    GRAPH,  2,  "T(T,i)",   "data index",               "axis:i",     
 OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "data index updates",       "op:O axis:i",           0,               ANY,  ALU,    NO,   NO,            "data, changed by updates in order along axis: each replaces the element at position index (i64), or is combined with it by op; an index out of range is ignored")
 OP(WALK,      GRAPH,  5,  "*(T,*,T,*,*)", "data feature split next start", "steps:i",      0,               ANY,  GATHER, NO,   NO,            "search trees: for row i and tree j, p begins as start[j] and becomes next[p] + (data[i, feature[p]] <= split[p]) `steps` times; the result holds p")
 OP(REDUCE,    GRAPH,  1,  "T(T)",     "",                         "op:o axes:m",           0,               ANY,  ALU,    NO,   NO,            "ADD, MUL, MAX or MIN over axes, which keep extent 1")
-/* loops: values that depend on a SLICE or a CARRIED of a loop are its body */
+/* loops: the body of a loop is the values that depend on one of its SLICEs or CARRIEDs */
 OP(STORED,    GRAPH,  1,  "T(T)",     "",                         "",                      0,               ANY,  NONE,   NO,   NO,            "the same value, in memory of its own")
 OP(SLICE,     GRAPH,  1,  "T(T)",     "",                         "loop:i axis:i reverse:i", 0,             ANY,  NONE,   NO,   NO,            "element i along axis of a STORED, where i is the number of the iteration, counted from the end with reverse=1; the result lacks the axis")
 OP(CARRIED,   GRAPH,  1,  "T(T)",     "",                         "loop:i place:i",        0,               ANY,  NONE,   NO,   NO,            "a value carried by the loop: the source in the first iteration, later the value of the YIELD with the same place in the iteration before")
 OP(YIELD,     GRAPH,  1,  "T(T)",     "",                         "loop:i place:i axis:i reverse:i", 0,     ANY,  NONE,   NO,   NO,            "the result of an iteration: the next value of a place; with place=-1, a slice along a new axis of the result, in the order of iterations or reversed")
 OP(ITERATE,   GRAPH,  S,  "*()",      "yield...",                 "loop:i trips:i while:u", 0,              ANY,  NONE,   NO,   NO,            "runs the body `trips` times, at least once. With while=n, once yield n - 1 (a bool, counted from 0) was false, further iterations change nothing, and a run may omit them")
 OP(RESULT,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "the result of yield number `at` of an ITERATE: the last value of a place, or with place=-1 all slices")
-/* branches: values that lead only to the arms of one side are computed only in runs that take this side */
+/* branches: a run takes one side. Values that only the arms of the other side use need not be computed */
 OP(ARM,       GRAPH,  1,  "T(T)",     "",                         "branch:i at:i",         0,               ANY,  NONE,   NO,   NO,            "the same value, in the memory of a branch: with at=0 its condition, and from at=1 on what its sides give")
 OP(BRANCH,    GRAPH,  S,  "*()",      "arm...",                   "branch:i",              0,               ANY,  NONE,   NO,   NO,            "BRANCH(condition, yes..., no...): the results of one side; runs need not compute the other one")
 OP(CHOSEN,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "result number `at` of a BRANCH: that value of `yes` if the condition is true, else that of `no`")
@@ -121,6 +121,7 @@ OP(VEC,       PROG,   S,  "T(T)",     "lane...",                  "",           
 OP(LANE,      PROG,   1,  "T(T)",     "",                         "lane:i",                0,               ANY,  ALU,    NO,   NO,            "one lane of a vector")
 OP(SCALB,     PROG,   2,  "T(T,T)",   "",                         "",                      0,               ANY,  ALU,    NO,   NO,            "SCALB(x, y): x times 2 to the y, rounded once; y is a whole number, or NaN where x is NaN")
 OP(SHUFFLE,   PROG,   2,  "T(T,T)",   "",                         "lanes:v",               0,               ANY,  ALU,    NO,   NO,            "a vector of lanes chosen from two vectors of equal length; lanes of the second are numbered after those of the first")
+OP(LOOKUP,    PROG,   2,  "T(T,*)",    "table index",              "",                      0,               ANY,  ALU,    NO,   NO,            "LOOKUP(table, index): for each lane of index, of type u32, the lane of table with that number, modulo the lanes of table")
 OP(DOT,       PROG,   3,  "T(T,*,*)", "sum x y",                  "",                      0,               ANY,  ALU,    NO,   NO,            "DOT(sum, x, y): each lane of sum plus the sum of products of its groups in x and y; if x has one group, it serves all lanes")
 OP(TILE,      PROG,   2,  "*()",      "buffer index",             "rows:i stride:i",       0,               ANY,  MEM,    NO,   NO,            "TILE(buffer, index): a block of memory as one value; row i starts stride elements after row i - 1")
 OP(MMA,       PROG,   3,  "T(T,*,*)", "sum x y",                  "rows:i depth:i",        0,               ANY,  ALU,    NO,   NO,            "MMA(sum, x, y): sum plus the matrix product of x and y; depth counts groups; x has its groups by row and depth, y by depth and column")

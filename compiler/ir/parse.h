@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* parse.h: internal to the reader of the text form. scan.c and parse.c scan a line into operands, arguments and a type. parse.c
- * checks them against the op's row in ops.h. For graphs, parse_graph.c checks them against the rules of the builders. */
+/* parse.h: internal to the reader of the text form (docs/text-format.md). scan.c and parse.c divide a line into operands,
+ * arguments and a type. parse.c checks these parts against the op's row in ops.h. For graphs, parse_graph.c checks the parts
+ * against the rules of the functions that build graphs. An error in the text ends the reading with EX_BADMODEL. */
 #ifndef TGC_PARSE_H
 #define TGC_PARSE_H
 #include "ir.h"
@@ -8,8 +9,8 @@
 
 enum { ARGS_MAX = 6, SHOWN = 60 }; /* most arguments of a line; most characters of a name that messages quote */
 
-typedef struct Type { /* the type behind the ':' of a line */
-  const char *at; /* its position in the text; NULL: the line has no type */
+typedef struct Type { /* the type after the ':' of a line, such as f32x8 or f32[2,3] */
+  const char *at; /* position of the type in the text; NULL: the line has no type */
   DType dt;       /* DT_NONE: not given */
   int lanes;      /* 0: not given */
   int rank;       /* -1: no dimensions given */
@@ -17,19 +18,19 @@ typedef struct Type { /* the type behind the ':' of a line */
 } Type;
 
 typedef struct Operand {
-  Ref ref; /* 0: a literal */
-  const char *at;
-  size_t n; /* characters at `at` */
+  Ref ref; /* the node with the operand's name; 0: the operand is a literal */
+  const char *at; /* position in the text */
+  size_t n; /* length in characters */
 } Operand;
 
 typedef enum { ARG_INT, ARG_LIST, ARG_WORD, ARG_STRING } ArgKind;
 typedef struct Arg {
-  const char *key, *at; /* key: the nkey characters before the '='; at: position of the value */
+  const char *key, *at; /* key: the nkey characters before the '='. at: position of the value */
   size_t nkey;
   ArgKind kind;
-  int64_t v;       /* ARG_INT: the value; ARG_STRING: number of the interned string */
-  size_t first, n; /* ARG_LIST: range in Parser.nums; ARG_WORD: n characters, beginning at `at` */
-  bool used;       /* the op has taken it; unused arguments are errors */
+  int64_t v;       /* ARG_INT: the value. ARG_STRING: number of the interned string */
+  size_t first, n; /* ARG_LIST: n integers from Parser.nums[first] on. ARG_WORD: n characters from `at` on */
+  bool used;       /* set once the op is known to have this argument. An argument that is not used is an error */
 } Arg;
 
 typedef struct Parser {
@@ -37,101 +38,117 @@ typedef struct Parser {
   IR *ir;
   Graph *g; /* graph level only */
   const TextHooks *hooks;
-  const char *path;
+  const char *path; /* name of the text, for origins; NULL: none */
   Level level; /* L_GRAPH, L_KERNEL or L_PROG */
   const char *text, *at, *end; /* start of the text; position of the reader; end of the text */
-  int line;              /* line number for origins; messages compute their own */
-  Pos seen;              /* line and column of seen_at, where the last call of scan_pos ended; the next counts from there */
-  const char *seen_at;
-  bool has_from;         /* a "from" was read, or the text is a dump: then lines are no origins */
-  uint32_t from;         /* the origin that the last "from" gives */
-  VEC(Ref) symbol;       /* by interned name: the node that it names; 0: none */
-  VEC(uint8_t) taken;    /* by interned name: 1 an input of the model, 2 an output */
+  int line;              /* number of the current line, for origins. Messages get line and column from scan_pos */
+  Pos seen;              /* line and column of seen_at */
+  const char *seen_at;   /* the position that was last passed to scan_pos. The next call counts lines and columns from there on */
+  bool has_from;         /* true: a line "from" was read, or the text is a dump. False: a node's origin is the node's line */
+  uint32_t from;         /* row in IR.origins that the last line "from" gives */
+  VEC(Ref) symbol;       /* by interned name: the node with this name; 0: none */
+  VEC(uint8_t) taken;    /* by interned name: bit 0: an input of the model has this name; bit 1: an output has this name */
   VEC(Operand) operands; /* operands of the line */
-  VEC(int64_t) nums;     /* numbers in lists of the line */
-  Refs src;              /* operands of the line as nodes; literals are CONSTs */
+  VEC(int64_t) nums;     /* integers in the lists of the line */
+  Refs src;              /* operands of the line as nodes; a literal is a CONST */
   Arg args[ARGS_MAX];
   int narg;
   Type type;
-  Refs *list; /* program level: the nodes that the lines define, in order */
-  Ref sink;   /* kernel level: the last SINK */
-  const struct PlanReader *plan; /* in a dump: reader of the statements that are not IR; NULL: no dump */
-  Pos *where;            /* in a dump: position of the line, for the verifier */
-  bool scoped;           /* names belong to a kernel or a program and end with it */
-  VEC(uint32_t) local;   /* interned names that end with the scope */
-  VEC(Ref) graph;        /* by interned name: values of the graph, which kernels cannot name */
+  Refs *list; /* program level: the nodes of the program, in order */
+  Ref sink;   /* kernel level: the last SINK; in a dump, the first SINK of the kernel */
+  const struct PlanReader *plan; /* in a dump: reader of the statements that are not IR; NULL: the text is no dump */
+  Pos *where;            /* in a dump: position of the current line, for the verifier */
+  bool scoped;           /* true: the reader is in a kernel or a program, and new names are valid until its end */
+  VEC(uint32_t) local;   /* interned names that the current kernel or program defines */
+  VEC(Ref) graph;        /* by interned name: nodes of the graph, after parse_leave_graph has hidden the names */
 } Parser;
 
-/* A dump holds all decisions of the passes (compiler/plan_text.c). Its nodes are read as they are: no constructor simplifies
- * them, and the verifier checks each line. */
+/* The reader of the statements of a dump that are not IR. They hold the decisions of the passes (compiler/plan_text.c). Nodes of
+ * a dump are made as they are written: no constructor simplifies a node, and the verifier checks each line. */
 typedef struct PlanReader {
   void *arg;
-  bool (*statement)(Parser *p, const char *at, size_t n); /* reads a line that begins with this word; false: no such statement */
-  void (*attributes)(Parser *p, Ref r);                   /* reads the attributes behind the ';' of a graph's line */
-  bool (*buffer_key)(Parser *p, Buf *b, const char *at, size_t n); /* reads the value after "key="; false: no such key */
+  /* Reads a line that begins with the word `at` of n characters. Returns false if there is no such statement. n 0: the text has
+   * ended */
+  bool (*statement)(Parser *p, const char *at, size_t n);
+  void (*attributes)(Parser *p, Ref r);                   /* reads the attributes of r, which follow the ';' of r's line */
+  /* Reads the value of the key `at` of n characters in the line of buffer b. Returns false if there is no such key. */
+  bool (*buffer_key)(Parser *p, Buf *b, const char *at, size_t n);
 } PlanReader;
 
-static inline int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; } /* number of characters of a name to quote */
+static inline int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; } /* how much of a name messages quote */
 static inline const char *dt_text(DType d) { return d ? dtype_info[d].text : "no value"; }
 static inline bool is_word(const char *s, size_t n, const char *w) { return strlen(w) == n && !memcmp(s, w, n); }
 static inline bool is_digit(char ch) { return ch >= '0' && ch <= '9'; }
-/* a word may begin with ch */
+/* whether a word may begin with ch */
 static inline bool is_start(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_'; }
 
-/* ---- scan.c: characters and tokens from p->at on; preceding blanks and comments are skipped ---- */
+/* ---- scan.c: reads characters and tokens from p->at on. Skips spaces, tabs and comments before a token ---- */
 
-/* Fails with a message about the position `at` */
+/* Fails with a message about the position `at`. */
 _Noreturn void scan_bad(Parser *p, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-Pos scan_pos(Parser *p, const char *at);
-const char *scan_dims_text(Parser *p, int rank, const int64_t *dims); /* "[2,3]" */
-const char *scan_dims_of(Parser *p, Ref r);      /* the same for the shape of r */
+Pos scan_pos(Parser *p, const char *at);         /* line and column of a position in the text */
+const char *scan_dims_text(Parser *p, int rank, const int64_t *dims); /* the shape as text, such as "[2,3]" */
+const char *scan_dims_of(Parser *p, Ref r);      /* the shape of r as text */
 
-void scan_characters(Parser *p);                 /* fails unless the text is UTF-8 without characters that mislead readers */
+void scan_characters(Parser *p);                 /* fails if the text is not UTF-8, or has control or invisible characters */
 char scan_peek(Parser *p);                       /* the next character; a newline at the end of the text */
-char scan_peek_far(Parser *p);                   /* the same, but also skips line ends, for texts in braces; 0 at the end of the
-                                                    text */
-bool scan_accept(Parser *p, char ch);            /* skips ch if it is the next character; false: another one is */
-void scan_expect(Parser *p, char ch, const char *where); /* fails unless ch is next; where: place in words, for the message */
-const char *scan_found(Parser *p);               /* describes what stands at p->at, for messages */
-void scan_end_line(Parser *p);                   /* fails unless the line ends here; goes on to the next one */
+char scan_peek_far(Parser *p);                   /* skips newlines and returns the next character, for texts in braces; 0 at the
+                                                    end of the text */
+bool scan_accept(Parser *p, char ch);            /* if the next character is ch, skips it and returns true */
+/* Skips ch; fails if another character is next. where: words for the message, such as "after the list" */
+void scan_expect(Parser *p, char ch, const char *where);
+const char *scan_found(Parser *p);               /* describes the next word or character, for messages */
+void scan_end_line(Parser *p);                   /* skips the end of the line; fails if the line does not end here */
 
-size_t scan_word(Parser *p, const char **s);     /* a name or keyword; returns its length, 0: none */
-size_t scan_literal(Parser *p, const char **s);  /* a literal, likewise. Its value depends on the type it gets */
-bool scan_is_literal(const char *s, size_t n);   /* the word is a literal */
-int64_t scan_bits(Parser *p, const char *s, size_t n, DType d); /* bits of the literal as type d */
+/* scan_word reads a name or a keyword, and scan_literal reads a literal. Both set *s to the start, and return the length, or 0 if
+ * there is none. */
+size_t scan_word(Parser *p, const char **s);
+size_t scan_literal(Parser *p, const char **s);
+bool scan_is_literal(const char *s, size_t n);   /* whether the word is inf, nan, true or false */
+/* Returns the literal s, of n characters, as bits of a CONST of type d. Fails if s is no literal of this type. */
+int64_t scan_bits(Parser *p, const char *s, size_t n, DType d);
 int64_t scan_integer(Parser *p, const char *what); /* reads an integer, which messages call `what` */
-const char *scan_string(Parser *p);              /* "..." with \" \\ \n \t \xHH, in c->model; NULL: no string */
-int scan_hex_digit(char ch);                     /* -1: not a hex digit */
-bool scan_type(Parser *p, Type *t, bool symbols); /* false: no type. symbols: dimensions may contain names */
-bool scan_dims_fit(DType d, int rank, const int64_t *dims); /* the tensor's bytes can be counted in 64 bits */
+/* Reads "..." with the escapes \" \\ \n \t \xHH. Returns the text, in the arena Ctx.model, or NULL if there is no string. */
+const char *scan_string(Parser *p);
+int scan_hex_digit(char ch);                     /* value of a hex digit; -1 if ch is no hex digit */
+/* Reads a type. Returns false if there is none. symbols: whether the type may name dimensions, as in f32[N,3] */
+bool scan_type(Parser *p, Type *t, bool symbols);
+bool scan_dims_fit(DType d, int rank, const int64_t *dims); /* whether an int64_t can hold the number of the tensor's bytes */
 
 /* ---- parse.c ---- */
 
 Ref parse_lookup(Parser *p, const char *s, size_t n);         /* the node with this name; fails if there is none */
-void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r the name; fails if it is taken */
+void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r this name, which the caller has found to be free */
 void parse_arity(Parser *p, const char *at, Op op);           /* fails if the line has too few or too many operands */
-/* Fills v in the form of Node.arg, and returns the number of values. v has room for 2 * MAX_RANK values; in kernels, for as many
- * as a shuffle has lanes. */
+/* Fills v with the line's arguments in the form of Node.arg, and returns the number of values. p->src must hold the operands. In
+ * graphs, v must have room for 2 * MAX_RANK values. In kernels and programs, v must have room for 64 values, because a shuffle
+ * has a value for each of at most 64 lanes. */
 int parse_args(Parser *p, const char *at, Op op, int64_t *v);
-DType parse_shared_type(Parser *p, Op op); /* type of literals that are LIT_RESULT or LIT_PEER; DT_NONE: none is given */
-Ref parse_operand(Parser *p, Op op, size_t i, DType shared); /* checks the type of source i; literals become CONST nodes */
+/* Returns the type of the line's literals for which literal_type (ir.h) is LIT_RESULT or LIT_PEER, or DT_NONE if the line gives
+ * no such type. */
+DType parse_shared_type(Parser *p, Op op);
+/* Returns operand i of the line as a node; fails if the type is wrong. A literal becomes a CONST. shared: the result of
+ * parse_shared_type */
+Ref parse_operand(Parser *p, Op op, size_t i, DType shared);
 
-/* parse_leave_graph hides the names of the graph; lines after it may define new ones, such as names of buffers. parse_scope does
- * the same, and begins a kernel or a program. Its names are valid until parse_scope is called again. list: gets the nodes of a
- * program */
+/* parse_leave_graph hides the names of the graph. Later lines may give these names to other nodes, such as buffers. parse_scope
+ * does the same, and begins a kernel or a program. Names that a kernel or program defines are valid until the next call of
+ * parse_scope. level: L_KERNEL or L_PROG. list: the reader appends the nodes of a program to this list */
 void parse_leave_graph(Parser *p);
 void parse_scope(Parser *p, Level level, Refs *list);
-Ref parse_graph_name(Parser *p, const char *s, size_t n); /* a value of the graph, even if hidden */
-/* Reads a graph as ir_parse_graph_with does. If `plan` is not NULL, the text is a dump, and `plan` reads the
- * statements that are not IR */
+/* Returns the graph's node with this name, even if the name is hidden. Fails if there is no such node. */
+Ref parse_graph_name(Parser *p, const char *s, size_t n);
+/* Reads a graph as ir_parse_graph_with does. plan NULL: the text is no dump. Otherwise `plan` reads the statements of the dump
+ * that are not IR. */
 Graph *parse_plan(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks, const PlanReader *plan);
 
-/* ---- parse_graph.c: at is the position of the op ---- */
+/* ---- parse_graph.c. at: position of the op ---- */
 
-Ref parse_exact_op(Parser *p, const char *at, Op op); /* the op as written; the line gives its type and shape */
+Ref parse_exact_op(Parser *p, const char *at, Op op); /* makes the node of a line, with the line's type and shape */
 
-Ref parse_graph_op(Parser *p, const char *at, Op op); /* the op by its builder, which computes type and shape */
-/* The lines of inputs, weights, outputs and the guard; name: n characters */
+Ref parse_graph_op(Parser *p, const char *at, Op op); /* makes the node by the op's builder, which computes type and shape */
+/* These functions read the rest of the line of an input, a weight, an output or the guard. name: the n characters before the
+ * '=' */
 void parse_input(Parser *p, const char *name, size_t n);
 void parse_weight(Parser *p, const char *name, size_t n);
 void parse_output(Parser *p);

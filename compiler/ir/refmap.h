@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* refmap.h: a hash map from Ref to Ref, for walks that visit few nodes of a large IR. An array with an element for each Ref
- * would cost more than such a walk. A zeroed map is empty. No key may be 0. A value of 0 reads as absent. */
+/* refmap.h: a hash map from Ref to Ref, for functions that visit few nodes of a large IR. A zeroed map is empty. No key may be 0.
+ * A key with the value 0 counts as absent. */
 #ifndef TGC_REFMAP_H
 #define TGC_REFMAP_H
 #include "ir.h"
@@ -8,19 +8,19 @@
 #include <string.h>
 
 typedef struct RefPair { Ref key, val; } RefPair;
-typedef struct RefMap { RefPair *p; uint32_t cap, n; } RefMap; /* open addressing; cap is 0 or a power of two; key 0: free slot */
+typedef struct RefMap { RefPair *p; uint32_t cap, n; } RefMap; /* open addressing. cap: 0 or a power of two. n: number of keys */
 
 static inline void refmap_free(RefMap *m) { free(m->p); }
 
-/* Refs that differ only in their two lowest bits hash to neighbouring slots. Walks often go from a node to a neighbour, whose
- * slot is then in the same cache line. */
+/* Returns the slot of this key, or a free slot (key 0) if the map lacks the key. m->cap must not be 0. Refs that differ only in
+ * their two lowest bits hash to neighbouring slots. So most nodes that were made one after another have close slots. */
 static inline RefPair *refmap_slot(const RefMap *m, Ref key) {
   uint32_t i = ((uint32_t)(((key >> 2) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) << 2 | (key & 3)) & (m->cap - 1);
   while (m->p[i].key && m->p[i].key != key) i = (i + 1) & (m->cap - 1);
   return &m->p[i];
 }
 
-static inline Ref refmap_get(const RefMap *m, Ref key) { return m->cap ? refmap_slot(m, key)->val : 0; } /* 0: absent */
+static inline Ref refmap_get(const RefMap *m, Ref key) { return m->cap ? refmap_slot(m, key)->val : 0; } /* 0 if absent */
 
 static inline void refmap_grow(RefMap *m) {
   const RefMap old = *m;

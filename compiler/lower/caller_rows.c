@@ -27,7 +27,10 @@ static Needed entries_of_rows(const Buf *b) {
   return rows;
 }
 
-bool buf_has_rows(const Buf *b) { return entries_of_rows(b).n > 0; }
+int64_t buf_row(const Buf *b) {
+  const Needed rows = entries_of_rows(b);
+  return rows.n ? rows.is[0].inner * rows.is[0].extent : 0;
+}
 
 /* The index of an element whose place is index * unit + a number below `unit`, among rows along conditions `from` and up */
 static Ref row_index(IR *ir, Ref index, const Needed *rows, int from, int64_t unit) {
@@ -55,7 +58,7 @@ Ref caller_rows(IR *ir, Ref nest) {
   Refs all = { 0 };
   RefMap now = { 0 };
   bool any = false;
-  for (size_t i = 0; i < ir->bufs.n && !any && ir->symbols.n; i++) any = buf_has_rows(&ir->bufs.p[i]);
+  for (size_t i = 0; i < ir->bufs.n && !any && ir->symbols.n; i++) any = buf_row(&ir->bufs.p[i]) > 0;
   if (any) ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);

@@ -17,14 +17,7 @@ uint32_t kernel_signature(const Plan *p, size_t k) {
   return kn->signature;
 }
 
-bool kernel_sized(const IR *ir, const Kernel *k) {
-  bool any = false;
-  for (size_t i = 0; i < k->prog.n && !any; i++) {
-    const Node *x = node(ir, k->prog.p[i]);
-    any = x->op == OP_SIZE || (x->op == OP_LOOP && range_limit(node(ir, loop_range(x))));
-  }
-  return any;
-}
+bool kernel_sized(const IR *ir, const Kernel *k) { return program_sized(ir, &k->prog); }
 
 void kernel_launches(const Plan *p, const Kernel *k, Launches *out) {
   Launch tasks = { .grid = { k->chunks, 1, 1 }, .block = { 1, 1, 1 } };

@@ -9,7 +9,8 @@
  *
  * Nests are parts of one launch, one flat grid, while none touches elements that another one stores. A nest that may do so
  * begins a new launch. All blocks of a launch have the size of the largest. A smaller block is filled by joining several
- * blocks, or by threads that store nothing.
+ * blocks, or by threads that store nothing. For a range of sizes the grid is that of the greatest ones. A block, or a flattened
+ * thread, whose values a run does not need does nothing (nest/ends.c).
  *
  * Threads of a launch do not interfere, for three reasons. Different values of a nest's ranges store at different places
  * (docs/ir.md). If several threads have the same value, the first one stores it. Nests that may interfere are in different
@@ -87,8 +88,11 @@ static Flat flatten(IR *ir, const Device *d, Ref nest, int64_t threads) {
     replaced++;
   }
   to.store = ix_subst(ir, n.store, replaced, from, by);
+  const Ref own = run_gate(ir, nest, false);
+  if (own) f.gate = ix_subst(ir, own, replaced, from, by);
   f.nest = nest_close(ir, &to);
-  if (rows * row * threads != values) f.gate = values ? ix_lt(ir, flat, ix_const(ir, values)) : c_bits(ir, DT_BOOL, 0);
+  if (!values) f.gate = c_bits(ir, DT_BOOL, 0);
+  else if (rows * row * threads != values) f.gate = ix_and(ir, ix_lt(ir, flat, ix_const(ir, values)), f.gate);
   return f;
 }
 
@@ -381,13 +385,19 @@ static void join_blocks(IR *ir, Part *p) {
   p->nest = block_threads(ir, device_order(ir, device_split(ir, p->nest, &more, 1)), &p->own);
 }
 
+/* A nest with blocks and threads. Blocks whose values no run of this size needs do nothing. */
+static Flat placed(IR *ir, const Part *p) {
+  Flat f = { .nest = place_nest(ir, p) };
+  const Nest n = nest_open(ir, f.nest);
+  for (int k = 0; k < n.n; k++)
+    if (range_is_thread(range_kind(node(ir, n.ranges[k])))) f.thread = n.ranges[k];
+  f.gate = run_gate(ir, f.nest, true);
+  return f;
+}
+
 static void put_part(Making *m, const Part *p, struct Shared *shared) {
   IR *ir = m->ir;
-  if (p->placed) {
-    linear_nest(ir, place_nest(ir, p), &m->prog, shared);
-    return;
-  }
-  const Flat f = flatten(ir, m->d, p->nest, p->threads);
+  const Flat f = p->placed ? placed(ir, p) : flatten(ir, m->d, p->nest, p->threads);
   const size_t first = m->prog.n;
   linear_nest(ir, f.nest, &m->prog, shared);
   if (f.gate) gate_threads(ir, &m->prog, first, &f);

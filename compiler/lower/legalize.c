@@ -232,7 +232,7 @@ static Ref legal(IR *ir, Ref r, void *arg) {
   if (wide || (wide = half_cast(ir, x)) || (wide = narrow_cast(ir, x))) return wide;
   if (is_supported(m, ir, x)) return 0;
   if (!m->functions && libm_has((Op)x->op, (DType)x->dt)) return 0;
-  Ref d = libm_expr(ir, r, m->backend->supports(m->target, OP_SCALB, DT_F32, DT_F32, x->lanes));
+  Ref d = libm_expr(ir, r, function_ops(m->backend, m->target, x->lanes));
   return d || x->lanes == 1 ? d : by_lane(ir, x);
 }
 

@@ -15,7 +15,7 @@
  * needs: one op on f32 in lanes   gives: arithmetic instead   breaks: its rounding, by 2 ULP at most */
 #include "lower.h"
 
-typedef struct Make { IR *ir; int lanes; bool scalb; } Make; /* scalb: the machine multiplies by powers of two */
+typedef struct Make { IR *ir; int lanes; FunctionOps has; } Make;
 
 static Ref node_of(const Make *m, Op op, DType d, int n, const Ref *src) {
   return node_make(m->ir, op, d, m->lanes, n, src, 0, NULL, 0, NULL);
@@ -56,6 +56,8 @@ static Ref polynomial(const Make *m, const float *c, int n, Ref x) {
 static Ref at_most(const Make *m, Ref x, double hi) { return binary(m, OP_MIN, x, real(m, hi)); }
 static Ref at_least(const Make *m, Ref x, double lo) { return binary(m, OP_MAX, x, real(m, lo)); }
 
+enum { PIECES = 16 }; /* polynomials in a table: lanes of the table of OP_LOOKUP */
+
 /* clang-format off */
 static const float exp_near[] = { /* e^r */
   1, 1, 0x1.fffffcp-2f, 0x1.55548cp-3f, 0x1.555858p-5f, 0x1.123dep-7f, 0x1.6ac74ep-10f };
@@ -71,6 +73,25 @@ static const float tanh_tail[] = { /* (tanh(x) / x - 1) / x^2, in x^2 */
 static const float erfc_log[] = { /* log(1 - erf(-x)) / x - 1, for x < 0 */
   0x1.06eba8p-3f, -0x1.45f3p-1f, 0x1.a4f8c4p-4f, 0x1.39b7cep-6f, -0x1.636f46p-13f, -0x1.b74256p-10f, -0x1.4e25d6p-11f,
   -0x1.f280aap-14f, -0x1.3af87p-17f };
+static const float erf_pieces[][PIECES] = { /* erf(i / 4 + t), for |t| <= 1/8, but erf(t) - t for i = 0: factors of t^0 to t^5 */
+  { 0, 0x1.1af54ep-2f, 0x1.0a7ef6p-1f, 0x1.6c1c98p-1f, 0x1.af767ap-1f, 0x1.d8865ep-1f, 0x1.eea556p-1f, 0x1.f92d08p-1f,
+    0x1.fd9ae2p-1f, 0x1.ff4048p-1f, 0x1.ffcaa8p-1f, 0x1.fff2dp-1f, 0x1.fffd1ap-1f, 0x1.ffff7p-1f, 0x1.ffffe8p-1f,
+    0x1.fffffep-1f },
+  { 0x1.06eba8p-3f, 0x1.0f5d18p+0f, 0x1.c1efccp-1f, 0x1.492e44p-1f, 0x1.a911f2p-2f, 0x1.e4653p-3f, 0x1.e72372p-4f,
+    0x1.b0552ep-5f, 0x1.529b9cp-6f, 0x1.d41438p-8f, 0x1.1d831ap-9f, 0x1.3360dcp-11f, 0x1.24091p-13f, 0x1.e9b67p-16f,
+    0x1.6a5a2ap-18f, 0x1.d938bep-21f },
+  { 0x1.df6f6ep-23f, -0x1.0f5baap-2f, -0x1.c1eep-2f, -0x1.edc46ep-2f, -0x1.a9121ap-2f, -0x1.2ecp-2f, -0x1.6d5bfap-3f,
+    -0x1.7a4bd6p-4f, -0x1.529bc2p-5f, -0x1.0749b8p-6f, -0x1.64dd6ep-8f, -0x1.a695dp-10f, -0x1.b5f20cp-12f, -0x1.8dbca8p-14f,
+    -0x1.3cdfeep-16f, -0x1.bb4778p-19f },
+  { -0x1.812ab8p-2f, -0x1.3c9c9ep-2f, -0x1.2bfcdcp-3f, 0x1.b6c25p-6f, 0x1.1b5f34p-3f, 0x1.571ce4p-3f, 0x1.1c2aeap-3f,
+    0x1.714aaep-4f, 0x1.8b0cep-5f, 0x1.63f032p-6f, 0x1.119c52p-7f, 0x1.69c902p-9f, 0x1.9da814p-11f, 0x1.9a89f6p-13f,
+    0x1.62a866p-15f, 0x1.0b417cp-17f },
+  { 0x1.0e1adap-12f, 0x1.022274p-3f, 0x1.748e8ep-3f, 0x1.3351f2p-3f, 0x1.1bcff8p-4f, -0x1.731864p-8f, -0x1.69a6b6p-5f,
+    -0x1.885486p-5f, -0x1.1a14ep-5f, -0x1.39c52ap-6f, -0x1.1caef2p-7f, -0x1.b024b6p-9f, -0x1.1654fap-10f, -0x1.33009cp-12f,
+    -0x1.23bb8ap-14f, -0x1.dfc02p-17f },
+  { 0x1.c70546p-4f, 0x1.4b162ap-4f, 0x1.0b6122p-7f, -0x1.ade42cp-5f, -0x1.1986dcp-4f, -0x1.81ec9ep-5f, -0x1.ec92cep-7f,
+    0x1.a5841p-8f, 0x1.a97cd2p-7f, 0x1.5c8aaep-7f, 0x1.920264p-8f, 0x1.6bd9a8p-9f, 0x1.0daf28p-10f, 0x1.4ea12ep-12f,
+    0x1.6017e8p-14f, 0x1.3cd1d8p-16f } };
 static const float sin_tail[] = { /* (sin(x) / x - 1) / x^2, in x^2 */
   -0x1.555546p-3f, 0x1.11077ep-7f, -0x1.9956b6p-13f };
 static const float cos_tail[] = { /* (cos(x) - 1 + x^2 / 2) / x^4, in x^2 */
@@ -96,7 +117,7 @@ static Split split(const Make *m, Ref x) {
 /* value * 2^n, where n is in the low bits of t. n may exceed the exponents of normal numbers, so there are two multiplications;
  * only the second one rounds */
 static Ref scaled(const Make *m, Ref value, Ref n, Ref t) {
-  if (m->scalb) return binary(m, OP_SCALB, value, n);
+  if (m->has.scalb) return binary(m, OP_SCALB, value, n);
   Ref i = as(m, DT_U32, t), all = binary(m, OP_SHL, i, word(m, 23));
   Ref half = binary(m, OP_SHL, binary(m, OP_SHR, i, word(m, 1)), word(m, 23));
   return mul(m, mul(m, value, power(m, half)), power(m, sub(m, all, half)));
@@ -174,7 +195,30 @@ static Ref make_tanh(const Make *m, Ref x) { /* beyond 0.625: 1 - 2 / (e^2x + 1)
   return with_sign(m, where(m, less(m, a, real(m, 0.625)), near, far), x);
 }
 
+static Ref looked_up(const Make *m, const float c[PIECES], Ref piece) {
+  Ref lane[PIECES];
+  for (int i = 0; i < PIECES; i++) lane[i] = c_float(m->ir, DT_F32, c[i]);
+  const Ref table = node_make(m->ir, OP_VEC, DT_F32, PIECES, PIECES, lane, 0, NULL, 0, NULL);
+  return node_of(m, OP_LOOKUP, DT_F32, 2, (Ref[]){ table, piece });
+}
+
+/* A short polynomial for each quarter. |x| + 1.5 * 2^21 is rounded to quarters, so their number is in its low bits. Near 0 the
+ * factor of |x| is more than 1, and its 1 is not rounded. */
+static Ref erf_by_pieces(const Make *m, Ref x) {
+  const double QUARTERS = 0x1.8p21;
+  static const float first[PIECES] = { 1 };
+  Ref a = at_most(m, magnitude(m, x), 3.87), t = add(m, a, real(m, QUARTERS)), piece = as(m, DT_U32, t);
+  Ref near = sub(m, a, sub(m, t, real(m, QUARTERS)));
+  Ref base = muladd(m, looked_up(m, first, piece), near, looked_up(m, erf_pieces[0], piece)), r = 0;
+  for (int k = (int)(sizeof erf_pieces / sizeof *erf_pieces) - 1; k > 0; k--) {
+    const Ref c = looked_up(m, erf_pieces[k], piece);
+    r = r ? muladd(m, r, near, c) : c;
+  }
+  return with_sign(m, muladd(m, r, near, base), x);
+}
+
 static Ref make_erf(const Make *m, Ref x) { /* 1 - e^(log(1 - erf)), a polynomial in the exponent */
+  if (m->has.lookup) return erf_by_pieces(m, x);
   Ref a = at_least(m, as(m, DT_F32, binary(m, OP_OR, as(m, DT_U32, x), word(m, 0x80000000))), -3.95);
   return with_sign(m, magnitude(m, expm1_small(m, muladd(m, a, POLYNOMIAL(m, erfc_log, a), a))), x);
 }
@@ -247,8 +291,13 @@ static Ref (*const makers[OP_COUNT])(const Make *, Ref) = {
 
 bool libm_has(Op op, DType d) { return d == DT_F32 && makers[op]; }
 
-Ref libm_expr(IR *ir, Ref r, bool scalb) {
+FunctionOps function_ops(const Backend *b, const Target *t, int lanes) {
+  return (FunctionOps){ .scalb = b->supports(t, OP_SCALB, DT_F32, DT_F32, lanes),
+                        .lookup = b->supports(t, OP_LOOKUP, DT_F32, DT_F32, lanes) };
+}
+
+Ref libm_expr(IR *ir, Ref r, FunctionOps has) {
   const Node *x = node(ir, r);
-  const Make m = { ir, x->lanes, scalb };
+  const Make m = { ir, x->lanes, has };
   return libm_has((Op)x->op, (DType)x->dt) ? makers[x->op](&m, operand(x)) : 0;
 }

@@ -308,6 +308,19 @@ static const Ref *product_of(const IR *ir, Ref sum) { /* the two factors of a su
   return x->op == OP_MUL || x->op == OP_DOT ? &x->src[x->nsrc - 2] : NULL;
 }
 
+/* Two values that a shuffle of their vectors joins (shuffle.c) count as one factor: that shuffle. */
+static void pair_factors(Linear *l, const Refs *sums, uint32_t *factor) {
+  const IR *ir = l->ir;
+  for (size_t i = 0; i < l->nodes.n; i++) factor[i] = (uint32_t)i;
+  for (size_t i = 0; i < sums->n; i++)
+    for (int k = 0; k < 2; k++) {
+      const Ref by = product_of(ir, sums->p[i])[k];
+      const Node *x = node(ir, by);
+      if (x->op != OP_SHUFFLE || node(ir, lhs(x))->op != OP_BCAST || node(ir, rhs(x))->op != OP_BCAST) continue;
+      factor[pos_of(l, lhs(x))] = factor[pos_of(l, rhs(x))] = pos_of(l, by);
+    }
+}
+
 /* Orders sums of products to need few registers. The shorter side of a tile stays in registers; an element of the longer side
  * is loaded for all its products together. So the next sum is one that needs fewest new factors, and among these one whose
  * factors have fewest uses left. Stores need not follow this order: results that shuffles combine (shuffle.c) ask for whole
@@ -315,20 +328,20 @@ static const Ref *product_of(const IR *ir, Ref sum) { /* the two factors of a su
 static void order_products(Linear *l, Refs *sums) {
   IR *ir = l->ir;
   size_t *uses = xmalloc((l->nodes.n + 1) * sizeof *uses);
+  uint32_t *as = xmalloc((l->nodes.n + 1) * sizeof *as); /* by node: the factor that it counts as */
   bool *there = xmalloc(l->nodes.n + 1), products = true;
   memset(uses, 0, l->nodes.n * sizeof *uses);
   memset(there, 0, l->nodes.n);
-  for (size_t i = 0; i < sums->n && products; i++) {
-    const Ref *by = product_of(ir, sums->p[i]);
-    products = by != NULL;
-    for (int k = 0; k < 2 && products; k++) uses[pos_of(l, by[k])]++;
-  }
+  for (size_t i = 0; i < sums->n && products; i++) products = product_of(ir, sums->p[i]) != NULL;
+  if (products) pair_factors(l, sums, as);
+  for (size_t i = 0; i < sums->n && products; i++)
+    for (int k = 0; k < 2; k++) uses[as[pos_of(l, product_of(ir, sums->p[i])[k])]]++;
   for (size_t at = 0; at < sums->n && products; at++) {
     size_t best = at, least = SIZE_MAX;
     for (size_t i = at; i < sums->n; i++) {
       size_t cost = 0;
       for (int k = 0; k < 2; k++) {
-        const uint32_t factor = pos_of(l, product_of(ir, sums->p[i])[k]);
+        const uint32_t factor = as[pos_of(l, product_of(ir, sums->p[i])[k])];
         cost += there[factor] ? uses[factor] : sums->n;
       }
       if (cost < least) least = cost, best = i;
@@ -337,12 +350,13 @@ static void order_products(Linear *l, Refs *sums) {
     memmove(&sums->p[at + 1], &sums->p[at], (best - at) * sizeof(Ref));
     sums->p[at] = next;
     for (int k = 0; k < 2; k++) {
-      const uint32_t factor = pos_of(l, product_of(ir, next)[k]);
+      const uint32_t factor = as[pos_of(l, product_of(ir, next)[k])];
       there[factor] = true;
       uses[factor]--;
     }
   }
   free(uses);
+  free(as);
   free(there);
 }
 
@@ -950,9 +964,11 @@ void step_programs(Plan *p, Kernel *k) {
   Shared *shared = shared_open(0);
   Sb text = { 0 };
   k->prog.n = 0;
-  for (size_t i = 0; i < k->states.n; i++) {
+  for (size_t i = 0, from = 0; i < k->states.n; i++) {
     p->ir->origin = node(p->ir, k->states.p[i].nest)->origin;
+    if (!k->states.p[i].depth) from = k->prog.n;
     linear_nest(p->ir, k->states.p[i].nest, &k->prog, shared);
+    if (p->ir->symbols.n && (i + 1 == k->states.n || !k->states.p[i + 1].depth)) fuse_nests(p->ir, &k->prog, from);
   }
   for (size_t i = 0; i < k->nests.n; i++) sb_puts(&text, k->nests.p[i].opts);
   if (k->chunks > 1) sb_printf(&text, " threads(%d)", k->chunks);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.h: builds lists of micro-ops. A leaf, or a value that lowering adds, is listed where it is first used. It is listed
- * again only for a use behind a barrier, or behind the end of the loop in which it is listed. */
+/* listing.h: builds lists of micro-ops. A leaf is a node without sources. A leaf, or a value that lowering adds, is listed before
+ * its first use. The next use after a barrier lists the leaf or value again. So does the next use after the end of the loop in
+ * which the leaf or value was listed. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"
 
 typedef struct Listing {
   const IR *ir;
-  Refs *out;
+  Refs *out;               /* the list */
   Refs visible;            /* values that listing_once has added in loops that have not ended; 0 marks the start of a loop */
-  RefMap place;            /* by node: 1 + its index in visible; outdated if another node is there */
+  RefMap place;            /* by node: 1 + the node's index in `visible`; outdated if `visible` has another node there */
 } Listing;
 
-/* Appends r, unless it is listed already and can still be used here */
+/* Appends r if `visible` does not have r */
 static inline void listing_once(Listing *l, Ref r) {
   const size_t at = refmap_get(&l->place, r);
   if (at && at <= l->visible.n && l->visible.p[at - 1] == r) return;
@@ -21,13 +22,13 @@ static inline void listing_once(Listing *l, Ref r) {
   VEC_PUSH(l->out, r);
 }
 
-/* Forgets all values that listing_once has added: behind a barrier the same node is a new value, and is listed again. */
+/* Forgets all values that listing_once has added: after a barrier the same node has a new value, and is listed again. */
 static inline void listing_forget(Listing *l) {
   for (size_t i = 0; i < l->visible.n; i++)
     if (l->visible.p[i]) l->visible.p[i] = UINT32_MAX;
 }
 
-/* Appends a line of the program itself, which may begin or end a loop */
+/* Appends a micro-op, even if it was listed before. An END or a BARRIER takes values out of `visible` */
 static inline void listing_put(Listing *l, Ref r) {
   const Op op = (Op)node(l->ir, r)->op;
   if (op == OP_END)

@@ -126,6 +126,65 @@ static bool side_by_side(const IR *ir, const Dim *d, int n) {
   return last >= 0 && d[last].coef == 1;
 }
 
+/* A remainder in an index: `sum` modulo `columns`. join_rows.c makes it of the columns of two rows. `walk`, a range of as many
+ * values as the sum takes, stands for the remainder while the order is found. */
+typedef struct Remainder { Ref term, sum, walk; int64_t columns, rows; } Remainder;
+
+static Remainder remainder_of(IR *ir, Ref index) {
+  Refs all = { 0 }, below = { 0 };
+  Remainder m = { 0 };
+  ir_toposort(ir, &index, 1, &all);
+  for (size_t i = 0; i < all.n && !m.term; i++) {
+    const Node *x = node(ir, all.p[i]);
+    int64_t columns;
+    if (x->op != OP_FLMOD || !node_is_const(ir, rhs(x), &columns)) continue;
+    const Node *sum = node(ir, lhs(x));
+    if (sum->vmin || columns < 2 || sum->vmax == INT64_MAX || (sum->vmax + 1) % columns) continue;
+    m = (Remainder){ .term = all.p[i], .sum = lhs(x), .columns = columns, .rows = (sum->vmax + 1) / columns };
+  }
+  if (m.term) collect_ranges(ir, m.sum, &below);
+  if (!below.n) m.term = 0;
+  if (m.term) {
+    Ref left = m.sum;
+    int64_t coef;
+    bool apart = true;
+    m.walk = range_make(ir, m.rows * m.columns, range_kind(node(ir, below.p[0])));
+    const Ref others = ix_subst(ir, index, 1, &m.term, &m.walk);
+    for (size_t i = 0; i < below.n && apart; i++)
+      apart = !ix_uses(ir, others, below.p[i]) && ix_split(ir, left, below.p[i], &coef, &left);
+    if (!apart || !node_is_const(ir, left, NULL)) m.term = 0;
+  }
+  VEC_FREE(&all);
+  VEC_FREE(&below);
+  return m;
+}
+
+/* The place in the walk over a nest of the innermost range below r */
+static int innermost_order(IR *ir, const Refs *all, Ref nest, Ref r) {
+  Refs below = { 0 };
+  int last = 0;
+  collect_ranges(ir, r, &below);
+  for (size_t i = 0; i < below.n; i++) {
+    const int order = walk_order(ir, all, nest, below.p[i]);
+    last = order > last ? order : last;
+  }
+  VEC_FREE(&below);
+  return last;
+}
+
+/* The dimensions of a copy: that of a remainder becomes two, of which the outer one repeats the inner one. -> their number */
+static int repeated(const Dim *from, int n, const Remainder *m, Dim *to) {
+  int all = 0;
+  for (int i = 0; i < n; i++) {
+    to[all++] = from[i];
+    if (!m->term || from[i].range != m->walk) continue;
+    to[all - 1].extent = m->rows;
+    to[all - 1].coef = 0;
+    to[all++] = (Dim){ .range = from[i].range, .extent = m->columns, .coef = from[i].coef };
+  }
+  return all;
+}
+
 enum { TERMS = 1 << 20 }; /* greater than all places in a walk */
 
 static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load, bool panels) {
@@ -133,18 +192,21 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load, bool panels) 
   const Node *x = node(ir, load);
   const Buf b = ir->bufs.p[buffer_id(node(ir, load_buffer(x)))];
   Refs ranges = { 0 };
-  Dim d[MAX_RANGES];
+  Dim d[MAX_RANGES], dims[MAX_RANGES];
   int n = 0;
   int64_t total = 1, base, closed = -1;
   FloorDivs divs;
-  Ref rest = floordivs_open(ir, load_index(x), &divs), index = ix_const(ir, 0), packed = 0;
+  const Remainder m = load_gate(x) ? (Remainder){ 0 } : remainder_of(ir, load_index(x));
+  const Ref whole = m.term ? ix_subst(ir, load_index(x), 1, &m.term, &m.walk) : load_index(x);
+  Ref rest = floordivs_open(ir, whole, &divs), index = ix_const(ir, 0), packed = 0;
   collect_ranges(ir, rest, &ranges);
-  bool ok = ranges.n <= MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
+  bool ok = ranges.n < MAX_RANGES && !b.packed && ir->tensors.p[b.slot].data != NULL;
   for (size_t i = 0; i < ranges.n && ok; i++) {
     Ref walker = ranges.p[i];
     for (int k = 0; k < divs.n; k++)
       if (divs.step[k] == walker) walker = divs.range[k];
-    Dim e = { .range = ranges.p[i], .extent = range_extent(node(ir, ranges.p[i])), .order = walk_order(ir, all, nest, walker) };
+    const int order = m.term && walker == m.walk ? innermost_order(ir, all, nest, m.sum) : walk_order(ir, all, nest, walker);
+    Dim e = { .range = ranges.p[i], .extent = range_extent(node(ir, ranges.p[i])), .order = order };
     /* neighbouring threads then store to different banks */
     if (panels && range_kind(node(ir, e.range)) == RK_REDUCE) e.order += TERMS;
     ok = ix_split(ir, rest, e.range, &e.coef, &rest) && i64_mul(total, e.extent, &total);
@@ -161,11 +223,12 @@ static Ref pack_load(Plan *p, Ref nest, const Refs *all, Ref load, bool panels) 
     if (!decided) d[i].gate = 0;
   }
   if (divs.n) index = ix_subst(ir, index, divs.n, divs.step, divs.term);
+  if (m.term) index = ix_subst(ir, index, 1, &m.walk, &m.sum);
   Packed order;
-  const Ref shared = !gated && !divs.n && !panels ? shared_order(p, b.slot, load_index(x), &order) : 0;
+  const Ref shared = !gated && !divs.n && !m.term && !panels ? shared_order(p, b.slot, load_index(x), &order) : 0;
   if (!shared && shared_plain(p, b.slot, load_index(x))) return 0;
   if (!shared && index == load_index(x) && total == b.elems && !decided) return 0; /* already in order */
-  int64_t id = shared ? buffer_of_record(p, &b, order, b.elems) : packed_buffer(p, &b, base, closed, d, n, total);
+  int64_t id = shared ? buffer_of_record(p, &b, order, b.elems) : packed_buffer(p, &b, base, closed, dims, repeated(d, n, &m, dims), total);
   if (shared) index = shared;
   Ref src[4] = { node_make(ir, OP_BUFFER, b.dt, 1, 0, NULL, 1, &id, 0, NULL), index };
   memcpy(src + 2, x->src + 2, (x->nsrc - 2u) * sizeof *src);

@@ -7,7 +7,8 @@
  * last panel come weights of the next kernel.
  *
  * A panel that only one tile reads needs no requests: its stream is even already, and requests get in the way. In ResNet-18's
- * last layers with two threads they cost 830 us instead of 770.
+ * last layers with two threads they cost 830 us instead of 770. Low tiles of rows (opt/sized.c) request nothing, either: whole tiles
+ * have read their panel (fuse_nests.c), or there are none.
  *
  * needs: nests with only loops left (expand.c), packed weights (pack.c)
  * keeps: the value of every element
@@ -103,7 +104,7 @@ static void ask_for_weights(IR *ir, const Nest *n, Ref sum, const Target *t, con
     bool asked = false; /* by an earlier load */
     for (size_t k = 0; k < parts->n; k++)
       asked |= node(ir, parts->p[k])->op == OP_PREFETCH && prefetch_buffer(node(ir, parts->p[k])) == buffer;
-    if (asked || b->kind != BUF_WEIGHT || !open_panel(ir, n, sum, index, &p)) continue;
+    if (asked || nest_has_low_tiles(ir, n) || b->kind != BUF_WEIGHT || !open_panel(ir, n, sum, index, &p)) continue;
     if (is_wanted(ir->ctx, t, b->elems * bytes, p.step * bytes, given, made)) ask(ir, buffer, &p, bytes, parts);
   }
   VEC_FREE(&body);

@@ -25,6 +25,7 @@ typedef struct Strip {
   Ref buffer, base;
   int64_t at, stride;          /* lane i is at base + at + i / run * stride */
   int lanes, run;
+  int64_t row;                 /* elements of a row of the caller's memory at the greatest size; 0: rows have no size of the run */
   Ref value;                   /* the vector */
   size_t store;                /* index of the store of lane 0; the other lanes follow */
   bool done;
@@ -57,8 +58,8 @@ static bool strip_of(IR *ir, const Ref *access, int n, Strip *s) {
     if (access_buffer(x) != s->buffer || base != s->base || (s->run && at != s->at + i / s->run * s->stride)) return false;
   }
   s->lanes = n;
-  const Buf *buf = &ir->bufs.p[buffer_id(node(ir, s->buffer))];
-  if (buf_has_rows(buf)) return false; /* rows of the caller may be shorter than the stride */
+  s->row = buf_row(&ir->bufs.p[buffer_id(node(ir, s->buffer))]);
+  if (s->row && s->stride % s->row) return false; /* rows of the caller may be shorter */
   return s->run && n % s->run == 0 && s->stride >= (s->run > 1 ? 1 : 2) && node(ir, s->buffer)->dt != DT_BOOL;
 }
 
@@ -194,8 +195,14 @@ static void store_at(IR *ir, const Strip *s, int64_t at, Ref value, Refs *out) {
 /* Whether a run fills a block of lanes within which shuffles are cheap. */
 static bool in_blocks(const IR *ir, const Strip *s) { return s->run * dt_bytes((DType)node(ir, s->buffer)->dt) >= SHUFFLE_BLOCK; }
 
-static int row_length(const IR *ir, const Strip *s, size_t beside) {
-  return s->run > 1 && !in_blocks(ir, s) ? 1 : shuffle_row(dt_bytes((DType)node(ir, s->buffer)->dt), s->lanes, (int64_t)beside);
+/* The elements from lane 0 on are in one row of the caller, if such rows have a size of the run. */
+static bool in_one_row(IR *ir, const Strip *s, size_t elems) {
+  return !s->row || node(ir, ix_mod(ir, index_at(ir, s, s->at), s->row))->vmax + (int64_t)elems <= s->row;
+}
+
+static int row_length(IR *ir, const Strip *s, size_t beside) {
+  if ((s->run > 1 && !in_blocks(ir, s)) || !in_one_row(ir, s, beside)) return 1;
+  return shuffle_row(dt_bytes((DType)node(ir, s->buffer)->dt), s->lanes, (int64_t)beside);
 }
 
 /* Loads n strips as rows and transposes blocks of n. Rows for the same vector are n lanes apart. */
@@ -313,7 +320,7 @@ static Ref shuffle_loads(IR *ir, Ref nest) {
     const Strip *a = &s.p[i];
     const bool picks = a->run > 1 ? !in_blocks(ir, a) && a->stride <= SHUFFLE_STRIDE * a->run && dense_width(ir, a, a->at, end)
                                   : shuffle_picks(a->stride, a->lanes, (int64_t)side_by_side(&s, i), false);
-    if (!picks) continue;
+    if (!picks || a->row) continue;
     for (size_t k = i; k < i + n; k++) replace(&from, &to, &s.p[k], load_dense(ir, &s.p[k], s.p[i].at, end));
   }
   for (size_t i = 0, n; i < s.n; i += n) {
@@ -346,7 +353,7 @@ static Ref shuffle_stores(IR *ir, Ref nest) {
   for (size_t i = 0, k; i < s.n; i += k) {
     const size_t side = side_by_side(&s, i);
     const int64_t stride = s.p[i].stride;
-    const bool dense = shuffle_picks(stride, s.p[i].lanes, (int64_t)side, true);
+    const bool dense = !s.p[i].row && shuffle_picks(stride, s.p[i].lanes, (int64_t)side, true);
     const int length = row_length(ir, &s.p[i], side);
     k = dense ? (size_t)stride : side;
     if (dense) store_dense(ir, &s.p[i], &made);
@@ -381,6 +388,32 @@ static Ref shuffle_nest(IR *ir, Ref nest) {
   return shuffle_stores(ir, shuffle_loads(ir, nest_close(ir, &n)));
 }
 
-static void shuffle_state(Plan *p, NestState *s) { s->nest = shuffle_nest(p->ir, s->nest); }
+/* A vector with one value in its first lanes and another one behind them becomes a choice from two vectors, each of one value.
+ * Products that need one of the values in all lanes share its vector. */
+static Ref two_values(IR *ir, Ref r, void *arg) {
+  const Node *x = node(ir, r);
+  const Ref end[2] = { vec_lane(x, 0), vec_lane(x, x->lanes - 1) };
+  int64_t lane[MAX_LANES];
+  Ref all[2];
+  int first = 0;
+  (void)arg;
+  if (x->dt != DT_F32 || x->lanes < 4 || x->lanes > MAX_LANES || end[0] == end[1] || node(ir, end[0])->op != OP_LOAD ||
+      node(ir, end[1])->op != OP_LOAD)
+    return 0;
+  while (first < x->lanes && vec_lane(x, first) == end[0]) first++;
+  for (int i = 0; i < x->lanes; i++) {
+    if (i >= first && vec_lane(x, i) != end[1]) return 0;
+    lane[i] = i < first ? i : x->lanes + i;
+  }
+  const int lanes = x->lanes;
+  for (int k = 0; k < 2; k++) all[k] = make(ir, OP_BCAST, DT_F32, lanes, 1, &end[k], 0, NULL);
+  return shuffle(ir, all[0], all[1], lanes, lane);
+}
+
+static void shuffle_state(Plan *p, NestState *s) {
+  static const Rule rules[] = { { OP_VEC, "two values", two_values }, { OP_NONE, NULL, NULL } };
+  s->nest = shuffle_nest(p->ir, s->nest);
+  ir_rewrite(p->ir, rules, NULL, &s->nest, 1, NULL);
+}
 
 void step_shuffle(Plan *p, Kernel *k) { each_state(p, k, shuffle_state); }

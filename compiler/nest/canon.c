@@ -60,7 +60,7 @@ static bool splits_entries(IR *ir, Ref nest, Ref r, int64_t outer) {
   tgcrt_size values;
   bool yes = true;
   for (int i = 0; i < nest_needed(ir, nest)->n && yes; i++)
-    yes = outer % nest_needed(ir, nest)->is[i].extent == 0 || sized_range(ir, nest, i, &values) != r;
+    yes = outer % need_most(ir, &nest_needed(ir, nest)->is[i]) == 0 || sized_range(ir, nest, i, &values) != r;
   return yes;
 }
 
@@ -358,6 +358,7 @@ static Ref canon_nest(IR *ir, Ref nest) {
 }
 
 void step_even(Plan *p, Kernel *k) {
+  if (target_has_threads(p->in->target)) end_accesses(p->ir, &k->sink);
   const Node *sink = node(p->ir, k->sink);
   Refs parts = { 0 };
   k->nests.n = 0;
@@ -369,7 +370,7 @@ void step_even(Plan *p, Kernel *k) {
 void step_canon(Plan *p, Kernel *k) {
   for (size_t i = 0; i < k->nests.n; i++) {
     p->ir->origin = node(p->ir, k->nests.p[i].nest)->origin;
-    k->nests.p[i].nest = canon_nest(p->ir, k->nests.p[i].nest);
+    k->nests.p[i].nest = join_rows(p->ir, canon_nest(p->ir, k->nests.p[i].nest), p->in->target);
   }
 }
 

@@ -4,6 +4,14 @@
  * needs: a nest   gives: the values of its ranges that a run needs   keeps: the nest   breaks: nothing */
 #include "nest.h"
 
+int64_t need_most(const IR *ir, const Need *is) {
+  const Extent *e = &ir->extents.p[is->of];
+  int64_t most = 1;
+  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]); i++)
+    if (e->at[i] > most) most = e->at[i];
+  return most < is->extent ? most : is->extent;
+}
+
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is) {
   const Node *g = node(ir, gate);
   if (g->op == OP_AND) return gate_ends(ir, lhs(g), entry, is) || gate_ends(ir, rhs(g), entry, is);
@@ -66,7 +74,8 @@ static tgcrt_size values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   if (!ix_split(ir, at, r, &coef, &rest) || coef <= 0) return none;
   const int64_t first = node(ir, rest)->vmin, last = node(ir, rest)->vmax;
   if (extent % is->extent == 0 && first >= 0 && last < coef && coef * extent == all) return size_all(extent / is->extent, is->of);
-  const int64_t entry = all / is->extent; /* values of the range for each entry */
+  const int64_t entry = all / is->extent, most = need_most(ir, is); /* values of the range for each entry, if it has steps of 1 */
+  if (extent % most == 0 && first >= 0 && last < coef && coef * (extent / most) == entry) return size_all(extent / most, is->of);
   if (is->of < ir->symbols.n || coef != 1 || first != last || first < 0 || first % entry || extent % entry || first + extent > all)
     return none;
   const Extent part = { .of = is->of, .times = 1, .plus = -first / entry, .over = 1, .most = extent / entry };
@@ -89,6 +98,12 @@ static bool is_tile(const IR *ir, const Nest *n, Ref r, int symbol, bool part) {
     yes |= s->rule == TGCRT_SIZE_COVER && s->height == range_extent(node(ir, r));
   }
   return yes;
+}
+
+bool nest_has_low_tiles(const IR *ir, const Nest *n) {
+  bool any = false;
+  for (int k = 0; k < n->n; k++) any |= range_limit(node(ir, n->ranges[k])) && range_extent(node(ir, n->ranges[k])) == 1;
+  return any;
 }
 
 const Needed *nest_needed(const IR *ir, Ref nest) {

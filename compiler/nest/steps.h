@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One row per step of a kernel, in order. Columns: letter for -d; name for --stop-after and for the function step_NAME; scope
- * (each nest, each kernel, the plan); kinds of targets it serves; level of the text after it; needs, gives, gloss. Each step
- * runs over all kernels, in execution order, before the next step begins. */
+/* steps.h: the steps of kernels, a row each, in order. The columns are: letter for -d; name for --stop-after and for the function
+ * step_NAME; scope (a call works on one nest, one kernel or the whole plan); kinds of targets for which the step runs; level of
+ * the text after the step; needs, gives and gloss. A step runs over all kernels, in execution order, before the next step
+ * begins. */
 /* clang-format off */
 STEP('j', join,      PLAN,   DEVICE, L_KERNEL, "sinks",            "fewer kernels, with more nests",                "join independent kernels")
 STEP('V', even,      KERNEL, ANY, L_NEST,   "sinks",               "conditions only on remainders whose divisor divides the extent", "split a range r where a condition depends on r mod n, and n does not divide the extent of r")

@@ -472,7 +472,7 @@ int device_contraction_best(IR *ir, Ref nest, const Target *t, int room, Opts *o
     for (int i = 0; i < x->side[0].nways; i++)
       for (int k = 0; k < x->side[1].nways; k++) try_pair(x, &x->side[0].way[i], &x->side[1].way[k], best);
   }
-  const double gain = tunable(ir->ctx, device_parts_gain);
+  const double gain = tunable(ir->ctx, device_parts_gain) * t->dev->costs.doubt;
   const bool parts = best[0].n && best[1].n && best[1].choice[0].price * gain < best[0].choice[0].price;
   if (best[0].n) found = by_unit(x, best[parts].choice[0].price, room, out);
   const int order[2] = { parts, !parts }, ways = parts || room > 1 ? 2 : 1;

@@ -22,18 +22,6 @@ static Ref identity_of(IR *ir, const Node *red) {
   return c_bits(ir, (DType)red->dt, reduce_identity(red_op(red), (DType)red->dt));
 }
 
-/* Adds a gate to a load or a store. */
-static Ref gated_access(IR *ir, const Node *x, const Ref *src, Ref gate) {
-  const Ref zero = x->op == OP_LOAD ? c_int(ir, (DType)x->dt, 0) : 0;
-  Ref all[4] = { src[0], src[1] };
-  int n = 2;
-  if (x->op == OP_STORE) all[n++] = src[2];
-  all[n] = ix_and(ir, access_gate(x) ? src[n] : 0, gate);
-  n++;
-  if (x->op == OP_LOAD) all[n++] = load_else(x) ? src[3] : zero;
-  return node_make(ir, (Op)x->op, (DType)x->dt, x->lanes, n, all, x->narg, x->arg, 0, NULL);
-}
-
 /* The nest with gates: values of r from `extent` on have no effect */
 static Ref gate_range(IR *ir, Ref nest, Ref r, int64_t extent) {
   const Ref gate = ix_lt(ir, r, ix_const(ir, extent));

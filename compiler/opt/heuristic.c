@@ -49,6 +49,7 @@ static void consider(const Model *m, Tile t, Finds *finds) {
     consider(m, s, finds);
   }
   if (m->t->vector_regs && cost_registers(m, &t) > model_registers(m)) return;
+  if (cuts_rows(m, &t)) return;
   if (m->ops * t.up * t.uq * t.terms > most_copied(m, &t)) return;
   keep_find(finds, t, tile_cycles(m, t) * (t.stage ? tunable(m->ir->ctx, stage_gain) : 1));
 }
@@ -538,9 +539,68 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   return opts_check(ir, nest, t, &o) ? most : o;
 }
 
+/* The range along which a tile of `tile` rows has its other rows, and how many. Its extent is constant, and the weights do not
+ * vary with it. An example is the height of a picture whose width is a size. .range 0: there is none */
+static Opt rows_apart(IR *ir, Ref nest, const Opts *o, Ref r, int tile) {
+  const Nest n = nest_open(ir, nest);
+  Opt best = { .unroll = 1, .lanes = 1 };
+  for (int k = 0; k < n.n; k++) {
+    const Ref other = n.ranges[k];
+    const int64_t extent = range_extent(node(ir, other));
+    if (other == r || opt_of(o, other) || range_ends_early(ir, nest, other) || reduction_repeats(ir, nest, other) ||
+        !shares_weights(ir, nest, other))
+      continue;
+    for (int rows = best.unroll + 1; rows <= tile && rows <= extent; rows++)
+      if (extent % rows == 0 && 5 * (tile / rows * rows) >= 4 * tile) best.range = other, best.unroll = rows;
+  }
+  return best;
+}
+
+/* A tile with rows along two ranges that end at sizes would leave rests of both. It gets all of them along the longer one. */
+static void rows_along_one(IR *ir, Ref nest, Opts *o) {
+  int first = -1;
+  for (int i = 0; i < o->n; i++) {
+    const Opt *p = &o->opt[i];
+    if (p->lanes > 1 || p->rows || p->unroll < 2 || !opens_range(ir, nest, p->range)) continue;
+    if (!range_ends_early(ir, nest, p->range)) continue;
+    if (first < 0) {
+      first = i;
+      continue;
+    }
+    const bool later = range_extent(node(ir, p->range)) > range_extent(node(ir, o->opt[first].range));
+    Opt *keep = &o->opt[later ? i : first];
+    keep->unroll *= o->opt[later ? first : i].unroll;
+    const int64_t extent = range_extent(node(ir, keep->range));
+    if (keep->unroll > extent) keep->unroll = (int)extent;
+    opts_drop(o, later ? first : i);
+    first = later ? i - 1 : first;
+    i--;
+  }
+}
+
+/* A size of the run may leave few rows of a tile. So the tile has most of its rows along another range, if it can. Then it is
+ * full at small sizes, and fewer heights of it are left. */
+static Opts spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
+  tgcrt_size values;
+  if (!ir->symbols.n) return o;
+  if (!o.isa_op && !o.grouped && !o.staged) rows_along_one(ir, nest, &o);
+  const Ref r = tiled_range(ir, nest, &o, &values);
+  const Opt *tile = r ? opt_of(&o, r) : NULL;
+  Opts spread = o;
+  const bool other = o.isa_op || o.grouped || o.staged;
+  if (!tile || tile->lanes > 1 || tile->rows || tile->unroll < 4 || other || o.n == MAX_RANGES) return o;
+  const Opt apart = rows_apart(ir, nest, &o, r, tile->unroll);
+  if (!apart.range) return o;
+  spread.opt[spread.n++] = apart;
+  spread.opt[tile - o.opt].unroll = tile->unroll / apart.unroll;
+  if (tile->unroll / apart.unroll == 1) spread.opt[tile - o.opt] = spread.opt[--spread.n];
+  return opts_check(ir, nest, t, &spread) ? o : spread;
+}
+
 Opts default_opts(IR *ir, Ref nest, const Target *t) {
   const Nest n = nest_open(ir, nest);
-  return target_has_threads(t) ? device_opts(ir, nest, t) : sized_default(ir, nest, t, heuristic_opts(ir, &n, t));
+  if (target_has_threads(t)) return device_opts(ir, nest, t);
+  return spread_rows(ir, nest, t, sized_default(ir, nest, t, heuristic_opts(ir, &n, t)));
 }
 
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {
@@ -570,7 +630,7 @@ static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
   Remnants parts = { 0 };
   CHECK(depth < 16);
   if (target_has_threads(t) && !o->split) return; /* devices have gates in place of borders and rests */
-  sized_opts(ir, nest, o);
+  if (!target_has_threads(t)) sized_opts(ir, nest, o);
   *o = in_order(ir, nest, o);
   opts_parts(ir, nest, o, &parts);
   const bool given = o->nparts == (int)parts.n;

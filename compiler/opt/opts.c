@@ -260,8 +260,20 @@ static void split_state(Plan *p, Kernel *k, size_t at) {
   prepare(p, k, rest_add(p, k, at, adds, o->part[0]));
 }
 
+/* A store in lanes has no gate of its own for their range: vectors have one gate for all lanes. */
+static void end_stores(IR *ir, NestState *s) {
+  for (int i = 0; i < nest_needed(ir, s->nest)->n; i++) {
+    tgcrt_size values;
+    const Ref r = sized_range(ir, s->nest, i, &values);
+    bool lanes = false;
+    for (int k = 0; k < s->opts->n; k++) lanes |= s->opts->opt[k].range == r && s->opts->opt[k].lanes > 1;
+    if (!lanes) s->nest = end_store(ir, s->nest, i);
+  }
+}
+
 void step_rests(Plan *p, Kernel *k) {
   if (target_has_threads(p->in->target)) { /* gates replace rests: they keep accesses behind a range from memory */
+    for (size_t at = 0; at < k->states.n; at++) end_stores(p->ir, &k->states.p[at]);
     for (size_t at = 0; at < k->states.n; at++)
       if (k->states.p[at].opts->split) split_state(p, k, at);
     return;

@@ -42,16 +42,18 @@ static Ref with_tiles(IR *ir, Ref nest, Ref r, int tiles, Ref begin, int64_t hei
   return range_replace(ir, nest, r, ix_add(ir, at, by[1]), 2, by);
 }
 
-/* The nest, run only if size `number` is not 0 */
-static Ref only_if(IR *ir, Ref nest, int number) {
+/* The nest, run only if size `number` is not 0: a loop in front of range `before`; 0: in front of all */
+static Ref only_if(IR *ir, Ref nest, int number, Ref before) {
   Nest n = nest_open(ir, nest);
+  int at = 0;
   CHECK(n.n < MAX_RANGES);
-  memmove(n.ranges + 1, n.ranges, (size_t)n.n++ * sizeof *n.ranges);
-  n.ranges[0] = range_limited(ir, 1, number, RK_LOOP);
+  while (before && n.ranges[at] != before) at++;
+  memmove(n.ranges + at + 1, n.ranges + at, (size_t)(n.n++ - at) * sizeof *n.ranges);
+  n.ranges[at] = range_limited(ir, 1, number, RK_LOOP);
   return nest_close(ir, &n);
 }
 
-static void drop_opt(Opts *o, int i) {
+void opts_drop(Opts *o, int i) {
   for (o->n--; i < o->n; i++) o->opt[i] = o->opt[i + 1];
 }
 
@@ -93,17 +95,28 @@ static Opts rest_opts(const Opts *o, int i, Ref r, int unroll, int lanes) {
     if (o->moved[k].block) rest.moved[n++] = o->moved[k];
   rest.nmoved = n;
   rest.opt[i] = (Opt){ .range = r, .unroll = unroll, .lanes = lanes };
-  if (!r || unroll * lanes == 1) drop_opt(&rest, i);
+  if (!r || unroll * lanes == 1) opts_drop(&rest, i);
   return rest;
 }
 
-/* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes. more: a tile of another range; .range 0: none */
-static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, const Opt *more,
-                     Remnants *parts) {
+/* Few rows of the nest have one vector along a range that ends early: one nest serves all of the range. */
+static void one_vector(IR *ir, Ref nest, Opts *o) {
+  for (int k = 0; k < o->n; k++) {
+    const bool lanes = o->opt[k].lanes > 1 && o->opt[k].unroll > 1 && opens_range(ir, nest, o->opt[k].range);
+    if (lanes && range_ends_early(ir, nest, o->opt[k].range) && may_go_on(ir, nest, o->opt[k].range)) o->opt[k].unroll = 1;
+  }
+}
+
+/* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes; it runs only if size `any` is not 0, if that is >= 0.
+ * more: a tile of another range; .range 0: none */
+static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, int any,
+                     const Opt *more, Remnants *parts) {
   Remnant rest = { 0 };
   Ref loop, inside;
   rest.nest = with_tiles(ir, nest, o->opt[i].range, tiles, size_value(ir, begin), height, &loop, &inside);
+  if (any >= 0) rest.nest = only_if(ir, rest.nest, any, loop);
   rest.opts = rest_opts(o, i, inside, (int)(height / lanes), lanes);
+  if (lanes == 1) one_vector(ir, rest.nest, &rest.opts);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
   int64_t rows = height;
   for (int k = 0; k < rest.opts.n; k++) /* rows_beside */
@@ -135,8 +148,7 @@ static bool red_varies(IR *ir, Ref index) {
   return any;
 }
 
-/* A sum of the nest takes terms from weights that do not vary with r. */
-static bool shares_weights(IR *ir, Ref nest, Ref r) {
+bool shares_weights(IR *ir, Ref nest, Ref r) {
   Refs all = { 0 };
   bool sums = false, shares = false;
   ir_toposort(ir, &nest, 1, &all);
@@ -151,7 +163,7 @@ static bool shares_weights(IR *ir, Ref nest, Ref r) {
 }
 
 /* A low tile of rows may have further rows along another range that ends at another size: tokens of several short sequences. All
- * of them use the weights that are loaded once. */
+ * of them use the weights that are loaded once. Behind single rows they fill a tile, else half of one: that gains most. */
 static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, int height) {
   tgcrt_size values;
   for (int k = 0; k < nest_needed(ir, nest)->n; k++) {
@@ -159,7 +171,7 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
     const int64_t most = r ? range_extent(node(ir, r)) : 0;
     bool free = most > 1 && ir->extents.p[values.of].symbol != symbol && o->n < MAX_RANGES;
     for (int i = 0; i < o->n; i++) free &= o->opt[i].range != r;
-    const int rows = tile / height < most ? tile / height : (int)most;
+    const int all = height == 1 ? tile : tile / (2 * height), rows = all < most ? all : (int)most;
     if (free && rows > 1 && !reduction_repeats(ir, nest, r) && shares_weights(ir, nest, r))
       return (Opt){ .range = r, .unroll = rows, .lanes = 1 };
   }
@@ -173,29 +185,53 @@ static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
   return reductions_below(ir, nest) && tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0 && may_go_on(ir, nest, r);
 }
 
-static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
-  static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
-                               few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
-  const int tile = o->opt[i].unroll;
-  const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
-  for (int h = tile - 1; h > 0; h--) {
-    const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
-    if (!ever(ir, &any)) continue;
-    const int start = size_of_tiles(ir, values, tile, h, rule[3]);
-    const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
-    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, rule[1]), start, h, 1, &more, parts);
-    Remnant *last = &parts->p[parts->n - 1];
-    last->nest = only_if(ir, last->nest, size_number(ir, any));
-  }
-  return size_of_tiles(ir, values, tile, 1, rule[0]);
-}
-
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
 typedef struct Behind { int count, begin; } Behind;
 
 static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
   const int count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_PARTS);
   return (Behind){ count, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN) };
+}
+
+/* A reduction of the nest loads terms that do not vary with r, so rows of a tile share them. */
+static bool shares_terms(IR *ir, Ref nest, Ref r) {
+  Refs all = { 0 };
+  bool shares = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n && !shares; i++)
+    shares = node(ir, all.p[i])->op == OP_LOAD && red_varies(ir, load_index(node(ir, all.p[i]))) && !ix_uses(ir, all.p[i], r);
+  VEC_FREE(&all);
+  return shares;
+}
+
+/* Rests of rows, each half as high as the one before. halves: false: single rows */
+static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool halves, const tgcrt_size *values, Remnants *parts) {
+  const int all = o->opt[i].unroll;
+  for (int tile = all, height; tile > 1; tile = height) {
+    height = halves ? tile / 2 : 1;
+    const Behind b = behind(ir, values, tile, height);
+    const int any = halves ? -1 : size_of_tiles(ir, values, tile, tile, TGCRT_SIZE_COVER); /* threads share no single rows */
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, 1, any, &(Opt){ 0 }, parts);
+  }
+  return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
+}
+
+static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
+                               few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
+  const int tile = o->opt[i].unroll;
+  const Nest n = nest_open(ir, nest);
+  const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
+  if (low || !shares) return few_rests(ir, nest, o, i, shares, values, parts);
+  const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
+  for (int h = tile - 1; h > 0; h--) {
+    const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
+    if (!ever(ir, &any)) continue;
+    const int start = size_of_tiles(ir, values, tile, h, rule[3]);
+    const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
+    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, rule[1]), start, h, 1, size_number(ir, any), &more, parts);
+  }
+  return size_of_tiles(ir, values, tile, 1, rule[0]);
 }
 
 /* ---- lanes ---- */
@@ -210,7 +246,7 @@ static tgcrt_size last_values(IR *ir, Ref nest, const Opts *o, int i, const tgcr
   while (lanes > left) lanes /= 2;
   Remnant rest = { 0 };
   Ref part;
-  rest.nest = only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any));
+  rest.nest = only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any), 0);
   rest.opts = rest_opts(o, i, node(ir, part)->op == OP_RANGE ? part : 0, (int)left / lanes, lanes);
   VEC_PUSH(parts, rest);
   const Extent before = { .of = values->of, .times = values->times, .plus = 0, .over = 1, .most = extent - left };
@@ -222,24 +258,25 @@ static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values
   for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, values, tile, height);
-    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, &(Opt){ 0 }, parts);
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, -1, &(Opt){ 0 }, parts);
   }
   return size_of_tiles(ir, values, whole, 1, TGCRT_SIZE_WHOLE);
 }
 
 /* As lane_rests, but the last vector may go on behind the values that a run needs. Sums that do not vary along r are computed
- * once, by one nest. Where the range ends within a vector, that nest computes some values twice. */
+ * once, by one nest. Where the range ends within a vector, a nest with sums computes some values twice. One without sums may
+ * compute in place, so another nest takes the last values. */
 static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const Ref r = o->opt[i].range;
   const bool once = reduction_repeats(ir, nest, r);
-  const tgcrt_size before = once ? *values : last_values(ir, nest, o, i, values, parts);
+  const tgcrt_size before = reductions_below(ir, nest) ? *values : last_values(ir, nest, o, i, values, parts);
   const int lanes = o->opt[i].lanes, most = (int)range_extent(node(ir, r)) + 1; /* no run has a whole tile of it */
   if (once) o->opt[i].unroll = 1;
   const int tile = lanes * o->opt[i].unroll;
   if (tile == lanes) return size_of_tiles(ir, &before, most, lanes, TGCRT_SIZE_COVER);
   const int count = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_COVER);
   const int begin = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_BEGIN);
-  if (greatest_size(ir, count)) add_rest(ir, nest, o, i, count, begin, lanes, lanes, &(Opt){ 0 }, parts);
+  if (greatest_size(ir, count)) add_rest(ir, nest, o, i, count, begin, lanes, lanes, -1, &(Opt){ 0 }, parts);
   return size_of_tiles(ir, &before, tile, 1, TGCRT_SIZE_WHOLE);
 }
 
@@ -253,7 +290,7 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
   if (p.rows || o->staged || o->grouped == r) return nest; /* all values are computed */
   if (tile == 1) {
     now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, *values), RK_LOOP);
-    if (i < o->n) drop_opt(o, i);
+    if (i < o->n) opts_drop(o, i);
     opts_replace(o, r, now);
     return range_replace(ir, nest, r, now, 1, &now);
   }

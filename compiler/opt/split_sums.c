@@ -68,6 +68,20 @@ int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d) {
   return sum_ranges(ir, nest, red, &sums) * o->sum_parts;
 }
 
+/* The condition under which a run needs a value of the nest, if all sums vary with its ranges; 0: always */
+static Ref needed_sums(IR *ir, Ref nest, const Nest *sums) {
+  Ref gate = run_gate(ir, nest, false);
+  Refs ranges = { 0 };
+  if (gate) collect_ranges(ir, gate, &ranges);
+  for (size_t i = 0; i < ranges.n; i++) {
+    bool has = false;
+    for (int k = 0; k < sums->n; k++) has |= sums->ranges[k] == ranges.p[i];
+    if (!has) gate = 0;
+  }
+  VEC_FREE(&ranges);
+  return gate;
+}
+
 Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds) {
   Ref red;
   Nest first = { 0 }, second = nest_open(ir, nest);
@@ -87,7 +101,8 @@ Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds) {
   *adds = nest_close(ir, &second);
 
   const Ref mine = range_replace(ir, red, o->split, ix_add(ir, ix_mul(ir, part, each), rest), 1, &rest);
-  first.store = node_make(ir, OP_STORE, d, 1, 3, (Ref[]){ buffer, ix_add(ir, ix_mul(ir, part, sums), at), mine }, 0, NULL, 0, NULL);
+  const Ref gate = needed_sums(ir, nest, &first), src[4] = { buffer, ix_add(ir, ix_mul(ir, part, sums), at), mine, gate };
+  first.store = node_make(ir, OP_STORE, d, 1, gate ? 4 : 3, src, 0, NULL, 0, NULL);
   for (int k = 0; k < first.n; k++) { /* ranges of one nest are no other's */
     own[k] = range_new(ir, range_extent(node(ir, first.ranges[k])), range_kind(node(ir, first.ranges[k])));
     opts_replace(o, first.ranges[k], own[k]);

@@ -7,7 +7,7 @@
 /* Fills in m from the nest; the caller calls model_free. */
 void model_build(Model *m, IR *ir, const Nest *n, const Target *t);
 void model_free(Model *m);
-/* Adds the LOAD or STORE r to a model that the caller makes without model_build. It accesses the element of `buffer` at `index`.
+/* Adds the LOAD or STORE r to a model that the caller makes without model_build. r accesses the element of `buffer` at `index`.
  * hot, times, group: as in Access */
 void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times, int group);
 /* Least bytes of a lane: 2 if there is a sum of halves below root that the target adds as halves; otherwise 4. Model.lane_bytes

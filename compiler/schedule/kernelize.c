@@ -35,6 +35,7 @@ static uint32_t memo_hash(Ref r, Ref path, const Ref *idx, int rank) {
 static Ref address(IR *ir, const Place *p, const Ref *idx, int rank) {
   Ref at = ix_const(ir, p->offset);
   for (int a = 0; a < rank; a++) at = ix_add(ir, at, ix_mul(ir, idx[a], p->stride[a]));
+  if (p->odd) at = ix_add(ir, at, ix_mul(ir, size_value(ir, p->odd - 1), p->odd_step));
   return at;
 }
 
@@ -132,6 +133,9 @@ static Ref walked(Lower *l, const Node *x, const Ref *idx, Ref path) {
   return scalar(ir, OP_REPEAT, DT_I64, 2, (Ref[]){ step, held });
 }
 
+/* The target is a device whose threads have gates in place of ranges that end (nest/ends.c). */
+static bool has_gates(const Sched *s) { return target_has_threads(s->plan->in->target); }
+
 /* A term that counts only below a size of the run: the range ends there in place of a comparison for each term. */
 static Ref limit_ranges(IR *ir, Op op, Ref value, int n, Ref *ranges) {
   for (int k = 0; k < n;) {
@@ -188,7 +192,8 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
       at[a] = (reduce_axes(x) >> a & 1) ? range_make(ir, y->dims[a], RK_REDUCE) : idx[a];
       if ((reduce_axes(x) >> a & 1) && y->dims[a] != 1) ranges[n++] = at[a];
     }
-    src[0] = limit_ranges(ir, (Op)reduce_op(x), term(l, operand(x), at, path), n, ranges);
+    src[0] = term(l, operand(x), at, path);
+    if (!has_gates(l->s)) src[0] = limit_ranges(ir, (Op)reduce_op(x), src[0], n, ranges);
     memcpy(src + 1, ranges, (size_t)n * sizeof *src);
     return node_make(ir, OP_RED, (DType)x->dt, 1, n + 1, src, 1, x->arg, 0, NULL);
   }
@@ -399,18 +404,10 @@ static int until_of(const Sched *s, const Node *loop) {
   return 0;
 }
 
-/* How many iterations a run does: n, or one more, after which carried values are where those of the greatest size are */
-static int iterations_of_run(IR *ir, int extent, int64_t trips) {
-  const int64_t odd = trips % 2;
-  const Extent pairs = { .of = extent, .times = 1, .plus = 1 - odd, .over = 2, .most = trips };
-  const Extent all = { .of = extent_make(ir, pairs), .times = 2, .plus = odd, .over = 1, .most = trips };
-  return size_number(ir, size_all(1, extent_make(ir, all)));
-}
-
 static void set_trips(const Sched *s, const Node *loop) {
   Plan *p = s->plan;
   const int until = until_of(s, loop), extent = loop_extent(s->ir, iterate_loop(loop));
-  const int limit = extent < 0 ? 0 : 1 + iterations_of_run(s->ir, extent, iterate_trips(loop));
+  const int limit = extent < 0 ? 0 : 1 + size_number(s->ir, size_all(1, extent));
   for (size_t k = p->kernels.n; k-- > 0 && p->kernels.p[k].loop == iterate_loop(loop) + 1;) {
     p->kernels.p[k].trips = iterate_trips(loop);
     p->kernels.p[k].until = until;

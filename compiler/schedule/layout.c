@@ -19,19 +19,30 @@ static int new_buf(IR *ir, BufKind kind, DType dt, int64_t elems, int64_t slot, 
   return (int)ir->bufs.n - 1;
 }
 
+/* The axes of x in memory, the innermost one first; -> how many */
+static int memory_order(const Node *x, const Place *p, int axis[MAX_RANK]) {
+  const int inner = p->inner < 0 ? x->rank - 1 : p->inner;
+  int n = 0;
+  for (int i = -1; i < x->rank; i++) {
+    const int a = i < 0 ? inner : x->rank - 1 - i;
+    if (a >= 0 && (i < 0 || a != inner)) axis[n++] = a;
+  }
+  return n;
+}
+
 /* Computes strides for an order of axes with `inner` last, halo included; returns the number of elements spanned. */
 static int64_t lay_out(Sched *s, Ref r) {
   const Node *x = node(s->ir, r);
   Place *p = &s->place[r];
   int64_t n = 1, extent;
-  int inner = p->inner < 0 ? x->rank - 1 : p->inner;
+  int axis[MAX_RANK];
+  const int axes = memory_order(x, p, axis);
   p->offset = 0;
-  for (int i = -1; i < x->rank; i++) {
-    int a = i < 0 ? inner : x->rank - 1 - i;
-    if (a < 0 || (i >= 0 && a == inner)) continue;
+  for (int i = 0; i < axes; i++) {
+    const int a = axis[i];
     p->stride[a] = n;
     p->offset += p->lo[a] * n;
-    if (!i64_add(x->dims[a], p->lo[a], &extent) || !i64_add(extent, p->hi[a], &extent) || !i64_mul(n, extent, &n) ||
+    if (!i64_add(x->dims[a], p->lo[a] + p->pad[a], &extent) || !i64_add(extent, p->hi[a], &extent) || !i64_mul(n, extent, &n) ||
         n > MOST_BYTES / dt_bytes((DType)x->dt))
       fail_at(s->ir->ctx, EX_BADMODEL, ir_pos(s->ir, r), "a value takes more than 2^60 bytes of memory");
   }
@@ -231,16 +242,23 @@ static void lay_out_yield(Sched *s, Ref r, const Carries *all) {
     p->buf = slice_buf(s->ir, r, p->buf, p->stride[yield_axis(x)], x->dims[yield_axis(x)], yield_reverse(x));
 }
 
+/* With two places by turns, the last iteration of a run says where the result is. Iterations that a run need not do leave it in
+ * both places. */
 static void lay_out_result(Sched *s, Ref r, const Carries *all) {
   IR *ir = s->ir;
   const Node *x = node(ir, r), *loop = node(ir, operand(x)), *y = node(ir, loop->src[result_at(x)]);
   const int buf = s->place[loop->src[result_at(x)]].buf;
   const Buf b = ir->bufs.p[buf];
   const Carry *c = yield_place(y) >= 0 ? carry_of(s, all, y) : NULL;
+  const int extent = loop_extent(ir, iterate_loop(loop));
   const int64_t trips = iterate_trips(loop), n = lay_out_plain(s, r), least = b.step < 0 ? b.at + (trips - 1) * b.step : b.at;
   Place *p = &s->place[r];
   if (c && c->rows) p->buf = view_buf(ir, r, b.of - 1, n, b.at + (trips - 1) * b.step, 0, 0);
-  else if (b.turn) p->buf = view_buf(ir, r, b.of - 1, n, trips % 2 * b.step, 0, 0);
+  else if (b.turn && extent >= 0) {
+    p->buf = view_buf(ir, r, b.of - 1, b.step + n, 0, 0, 0);
+    p->odd = 1 + size_number(ir, (tgcrt_size){ 1, 2, 1, TGCRT_SIZE_PARTS, extent });
+    p->odd_step = b.step;
+  } else if (b.turn) p->buf = view_buf(ir, r, b.of - 1, n, trips % 2 * b.step, 0, 0);
   else if (b.of && (least || is_rows(all, loop->src[result_at(x)]))) p->buf = view_buf(ir, r, b.of - 1, n, least, 0, 0);
   else p->buf = b.of ? b.of - 1 : buf;
 }
@@ -331,6 +349,40 @@ static void lay_out_branches(Sched *s) {
   }
 }
 
+/* Every run needs the first elements along the axis, and no groups of them. */
+static bool ends_along(const Node *x, const Needed *needs, int axis) {
+  int64_t within;
+  bool any = false, all = true;
+  for (int k = 0; k < needs->n; k++) {
+    if (need_axis(x, &needs->is[k], &within) != axis) continue;
+    any = true;
+    all &= within == 1 && needs->is[k].extent == x->dims[axis];
+  }
+  return any && all;
+}
+
+/* Rows of a value that ends at a size have the stride of HIGH. If it is a multiple of half a page, for example, rows share a few
+ * sets of the nearest cache. A kernel that reads many of them misses there. So such rows get some entries more. Readers see
+ * no difference, since the rows of one run are apart anyway. */
+static void pad_rows(Sched *s, Ref r) {
+  enum { LINE = 64, SETS = 4096, CROWDED = 512, SHARE = 20 }; /* bytes; one entry in SHARE may be added */
+  const Node *x = node(s->ir, r);
+  Place *p = &s->place[r];
+  int64_t row = dt_bytes((DType)x->dt);
+  int axis[MAX_RANK];
+  const int axes = memory_order(x, p, axis);
+  if (!s->needs || !s->needs[r].n || s->needs[r].n == NEED_NOTHING || p->has_halo || (x->op == OP_CAT && !p->select)) return;
+  for (int i = 0; i + 1 < axes; i++) {
+    const int64_t entry = row, dims = x->dims[axis[i]];
+    row = entry * dims;
+    if (!row || row > MOST_BYTES / SETS || row % CROWDED || row < 2 * CROWDED || !ends_along(x, &s->needs[r], axis[i]))
+      continue;
+    const int64_t step = LINE / i64_gcd(entry, LINE);
+    for (int64_t pad = step; pad <= dims / SHARE; pad += step)
+      if (i64_gcd(entry * (dims + pad), SETS) < i64_gcd(row, SETS)) p->pad[axis[i]] = pad, row = entry * (dims + pad);
+  }
+}
+
 /* Where entries along axis a of value r lie in the value whose buffer it shares. *whole: that value */
 static int64_t begin_in_whole(const Sched *s, Ref r, int a, Ref *whole) {
   int64_t begin = 0;
@@ -355,6 +407,7 @@ static Needed needed_in_memory(const Sched *s, Ref r) {
       Need is = s->needs[r].is[k];
       if (need_axis(x, &is, &within) != a || halo || all != x->dims[a]) continue;
       is.inner = p->stride[a] * within;
+      is.extent += p->pad[a];
       needed_add(ir, &in, is);
     }
     const int of = need_along(ir, x, &s->needs[r], a);
@@ -457,6 +510,7 @@ void sched_layout(Sched *s) {
       p->inner = q->inner;
       continue;
     }
+    pad_rows(s, r);
     int64_t n = lay_out(s, r);
     if (dtype_info[x->dt].bits == 8 && dt_int((DType)x->dt)) n += DOT_OVERREAD;
     p->buf = new_buf(ir, BUF_ARENA, (DType)x->dt, n, -1, r);

@@ -119,18 +119,20 @@ void file_put(Ctx *c, const char *path, const void *p, size_t n) {
   if (file_write(path, p, n)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
 }
 
+/* A terminal, a pipe or a device such as /dev/null: it is written, not replaced. */
+static bool is_device(const char *path) {
+  struct stat st;
+  return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 void file_expect(Ctx *c, const char *path) {
   struct stat st;
   const char *slash = strrchr(path, '/');
   const char *folder = !slash ? "." : arena_str(&c->model, path, (size_t)(slash - path) + 1);
   if (!stat(path, &st) && S_ISDIR(st.st_mode)) fail(c, EX_NOWRITE, "cannot write '%s': it is a folder", path);
-  if (access(folder, W_OK | X_OK)) fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
-}
-
-/* A terminal, a pipe or a device such as /dev/null: it is written, not replaced. */
-static bool is_device(const char *path) {
-  struct stat st;
-  return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+  const bool device = is_device(path); /* it is written; a file is made in its folder */
+  if (access(device ? path : folder, device ? W_OK : W_OK | X_OK))
+    fail(c, EX_NOWRITE, "cannot write '%s': %s", path, strerror(errno));
 }
 
 void file_replace(Ctx *c, const char *path, const void *p, size_t n) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cpu_facts.h: facts about one CPU (facts.h). They come from a row of cpus.h, from a measurement, or from a text that
+/* cpu_facts.h: facts about one CPU (facts.h). Facts come from a row of cpus.h, from a measurement, or from a text that
  * cpu_parse reads. */
 #ifndef TGC_CPU_FACTS_H
 #define TGC_CPU_FACTS_H
@@ -12,28 +12,28 @@ typedef enum Fact {
   FACT_COUNT
 } Fact;
 
-typedef struct FactInfo { const char *name, *unit, *rule, *gloss; } FactInfo; /* columns of facts.h; rule: its text */
+typedef struct FactInfo { const char *name, *unit, *rule, *gloss; } FactInfo; /* columns of facts.h; rule: the rule as text */
 extern const FactInfo fact_info[FACT_COUNT];
 
-extern const char fact_assumed[]; /* the text in `source` of a fact whose value comes from its rule */
+extern const char fact_assumed[]; /* CpuFacts.source of each fact whose value comes from a rule */
 typedef struct CpuFacts {
-  const char *name, *isa;  /* isa: the name of the target whose code runs on this CPU, as target_find takes it */
-  double at[FACT_COUNT];          /* by fact: its value */
+  const char *name, *isa;  /* isa: name of a target (target_find) whose code runs on this CPU */
+  double at[FACT_COUNT];          /* by fact: the value, in the fact's unit */
   const char *source[FACT_COUNT]; /* by fact: source of the value; NULL: not known yet */
 } CpuFacts;
 
 typedef struct CpuRow { const char *name, *isa, *gloss; } CpuRow;
-extern const CpuRow cpu_rows[];                       /* .name NULL ends it */
+extern const CpuRow cpu_rows[];                       /* .name NULL ends the list */
 
-const CpuFacts *cpu_named(Arena *a, const char *name);          /* a row of cpus.h; NULL: there is none */
-void cpu_assume(CpuFacts *f, const Target *t);                  /* fills in unknown facts by their rules */
-const CpuFacts *cpu_facts_of(const Target *t, CpuFacts *assumed); /* t->facts; if NULL, *assumed, filled in by the rules */
-bool fact_is_size(Fact f);                                      /* the fact is the size of a cache, which is not rounded */
-double two_digits(double v);                                    /* rounded to two significant digits */
-/* cpu_print writes the facts as text, one a line. cpu_parse reads such a text, and assumes facts that the text lacks. NULL:
- * *why says what is wrong. */
+const CpuFacts *cpu_named(Arena *a, const char *name);          /* the CPU with this name in cpus.h; NULL: there is none */
+void cpu_assume(CpuFacts *f, const Target *t);                  /* fills in the unknown facts by the rules, for t */
+const CpuFacts *cpu_facts_of(const Target *t, CpuFacts *assumed); /* t->facts; if NULL, `assumed`, filled in by rules */
+bool fact_is_size(Fact f);                                      /* whether the fact is the size of a cache */
+double two_digits(double v);                                    /* v rounded to two significant digits; 0 if v <= 0 */
+/* cpu_print appends the facts to out as text, one fact a line. cpu_parse reads such a text, and fills in missing facts by the
+ * rules. If cpu_parse returns NULL, *why says what is wrong with the text. */
 void cpu_print(const CpuFacts *f, Sb *out);
 const CpuFacts *cpu_parse(Arena *a, const char *text, const char **why);
-/* A copy of t whose `facts` are f, and whose cache sizes are those in f. cost/cpu_rates.c computes rates from facts. */
+/* Returns a copy of t. Its field `facts` is f, and its cache sizes are those in f. */
 Target *target_with_facts(Arena *a, const Target *t, const CpuFacts *f);
 #endif

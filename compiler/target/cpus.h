@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cpus.h: CPUs that --machine names. CPU(id, name, isa, gloss) is a CPU. isa: the target whose code runs on it, as in --isa.
- * KNOWN(cpu, fact, value, source) is a fact about a CPU, in the unit that facts.h gives. A fact without such a row is assumed by
- * the rule in facts.h. The sources are "measured", "mca" (llvm-mca-19 with a model of this core) and "unchecked" (the vendor's
- * figure as it is commonly given; nobody has looked it up or measured it). Sizes of caches are those that one core can use. The
- * macros below stand for several KNOWNs. */
+/* cpus.h: CPUs that --machine names. CPU(id, name, isa, gloss) is a CPU. isa: the target for which code for this CPU is compiled,
+ * as in --isa. KNOWN(cpu, fact, value, source) is a fact about a CPU, in the unit that facts.h gives. If a CPU has no row for a
+ * fact, the rule in facts.h estimates the fact. A source is "measured", "mca" or "unchecked". "mca": llvm-mca-19 with a model of
+ * this core. "unchecked": the vendor's figure as it is commonly given, neither looked up nor measured. Sizes of caches are the
+ * sizes that one core can use. CACHES, ISSUE, FIRST and GOLDEN_COVE stand for several KNOWNs. */
 #ifndef CPU
 #define CPU(id, name, isa, gloss)
 #endif

@@ -6,9 +6,13 @@
 #include "target.h"
 #include <string.h>
 
-/* Every GPU has twice as many registers as .sums for each of its threads. Costs are estimates for common GPUs. Only the barrier's
- * has been measured: on an H200, by networks with 36 limits of threads, sums and depths (docs/devices.md). */
-#define USUAL .sums = 16, .sums_long = 64, .costs = { .copy = 5, .request = 4, .barrier = 30, .term = 2, .memory = 32, .launch = 1e6 }
+/* Every GPU has twice as many registers as .sums for each of its threads. Costs are estimates for common GPUs. NVIDIA's barriers,
+ * memory and launches were measured on H200s, by networks with 69 settings of limits and costs (docs/devices.md). Parts of sums
+ * are in the second-level cache, and a graph starts its next launch within about 1.3 us. */
+#define COSTS(of_memory, of_launch, of_parts) \
+  .sums = 16, .sums_long = 64, \
+  .costs = { .copy = 5, .request = 4, .barrier = 30, .term = 2, .memory = of_memory, .launch = of_launch, .doubt = of_parts }
+#define USUAL COSTS(32, 1e6, 1.5)
 
 /* The minimum that a GPU with OpenCL 1.2 must offer. Blocks of 256 threads are an exception, which all current GPUs support.
  * Grids have no limits in OpenCL; these are those of a 32-bit size_t. Warps, banks and units are those of common GPUs: only
@@ -62,8 +66,8 @@ static const Device opencl_cpu = {
  * threads are assumed to fill it. */
 #define CUDA(capability, multiprocessors, half, gb, gflop, matrix) \
   { .warp = 32, .max_threads = 1024, .max_grid = { INT32_MAX, 65535, 65535 }, .shared_bytes = 49152, .shared_banks = 32, \
-    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, USUAL, .registers = 65536, .arch = capability, \
-    .gigabytes = gb, .gigaflops = gflop, .shared_is_fast = true, .interface = "cuda", .matrix_units = matrix }
+    .segment = 32, .max_args = 512, .units = multiprocessors, .unit_threads = half, COSTS(12, 3e5, 1), .registers = 65536, \
+    .arch = capability, .gigabytes = gb, .gigaflops = gflop, .shared_is_fast = true, .interface = "cuda", .matrix_units = matrix }
 #define SM_75(matrix) CUDA(75, 40, 512, 320, 8100, matrix)
 #define SM_80(matrix) CUDA(80, 108, 1024, 1555, 19500, matrix)
 #define SM_86(matrix) CUDA(86, 72, 768, 600, 31200, matrix)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* device_driver.h: functions of the bundles' runtime (runtime_stub), by which tgc itself uses a device's driver. They open the
- * driver's library on first use, in the process that calls them. A driver may crash, and it does not survive a fork. So only
- * child processes that start no further processes call these functions. */
+/* device_driver.h: functions of the bundles' runtime (runtime_stub), by which tgc itself uses a device's driver. The first call
+ * opens the driver's library in the calling process. A driver may crash, and does not survive a fork. So only child processes
+ * that start no further processes may call these functions. */
 #ifndef TGC_DEVICE_DRIVER_H
 #define TGC_DEVICE_DRIVER_H
 #include "../../runtime_stub/tgcrt_device.h"
 
-typedef struct DeviceDriver { /* tgcrt_device.h says what each of them does */
+typedef struct DeviceDriver { /* tgcrt_device.h describes each function */
   int (*open)(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open);
   int (*describe)(const tgcrt_device *open, tgcrt_device_facts *facts);
   int (*init)(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* facts.h: facts about a CPU's speed and caches, one row each. The columns of FACT are: id; name in the text of a machine; unit;
- * rule; meaning. If a fact is not known, the rule gives its value. A rule may use the facts of the rows above as at(id), the
- * target t, and `lanes`, the number of floats in a vector. A fact whose unit has the word "cycle" or "cycles" is for one core. */
+/* facts.h: facts about a CPU's speed and caches, one row each. The columns of FACT are: id; name in the text of cpu_print; unit;
+ * rule; meaning. The rule estimates the fact if it is not known. A rule may use the facts of rows above as at(id), the target t,
+ * and `lanes`, the number of floats in a vector. A fact whose unit has the word "cycle" or "cycles" is for one core. */
 /* clang-format off */
 FACT(CLOCK,        "clock",        "GHz",           t->pointer_bits == 32 ? 0.2 : 2.5, "cycles per nanosecond in vector code")
 FACT(FMA,          "fma",          "per cycle",     2 * lanes, "multiply-adds of floats, with the widest vectors")
@@ -13,7 +13,7 @@ FACT(WINDOW,       "window",        "instructions",  t->pointer_bits == 32 ? 4 :
 FACT(JUMP,         "jump",          "cycles",        t->pointer_bits == 32 ? 3 : 16, "time lost at the end of a loop that the core did not foresee")
 FACT(BF16,         "bf16",         "per cycle",     has_bf16(t) ? at(FMA) : 0, "multiply-adds of bf16 by dot instructions; 0: none")
 FACT(BF16_TILES,   "bf16_tiles",   "per cycle",     has_amx(t) ? 12 * at(FMA) : 0, "multiply-adds of bf16 by tiles that are loaded from the first level; 0: none")
-FACT(FP16,         "fp16",         "per cycle",     target_sums_halves(t, 0) ? 2 * at(FMA) : 0, "multiply-adds of halves that are added as halves, by one that is spread to all lanes; 0: none")
+FACT(FP16,         "fp16",         "per cycle",     target_sums_halves(t, 0) ? 2 * at(FMA) : 0, "multiply-adds of halves, with sums in halves and one factor spread to all lanes; 0: none")
 FACT(INT8,         "int8",         "per cycle",     has_int8(t) ? 4 * at(FMA) : at(FMA),
       "multiply-adds of bytes by the best instruction")
 FACT(DIVIDE,       "divide",       "per cycle",     at(FMA) / 10, "quotients of floats, with the widest vectors")

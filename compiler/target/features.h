@@ -3,8 +3,8 @@
  *   - the id in TGCRT_CPU_id and FEAT_id
  *   - the architecture
  *   - the name in --isa
- *   - the features that this one needs; their rows stand above
- *   - text that it appends to the C compiler's flags for the machine (Target.cflags)
+ *   - the features that this feature needs; their rows stand above
+ *   - the text that this feature appends to the C compiler's flags for the machine (Target.cflags)
  *   - LLVM's names of the feature, for Target.llvm
  *   - a condition of the preprocessor that holds if the C compiler's flags allow the feature */
 /* clang-format off */

@@ -126,10 +126,19 @@ void launches_free(Launches *l) {
   VEC_FREE(l);
 }
 
-/* Number of buffers that a launch takes as arguments */
+bool program_sized(const IR *ir, const Refs *prog) {
+  bool any = false;
+  for (size_t i = 0; i < prog->n && !any; i++) {
+    const Node *x = node(ir, prog->p[i]);
+    any = x->op == OP_SIZE || (x->op == OP_LOOP && range_limit(node(ir, loop_range(x))));
+  }
+  return any;
+}
+
+/* Number of buffers that a launch takes as arguments, with the table of sizes */
 static int given_buffers(const IR *ir, const Launch *l) {
   uint8_t *use = buffer_uses(ir, l->prog.p, l->prog.n);
-  int n = 0;
+  int n = program_sized(ir, &l->prog);
   for (size_t i = 0; i < ir->bufs.n; i++) n += use[i] && !buf_is_own(ir->bufs.p[i].kind);
   free(use);
   return n;

@@ -234,6 +234,8 @@ bool target_adds_words(const Target *t, int lanes) { return target_packs(t, lane
 
 bool target_scales(const Target *t, DType d, int lanes) { return t->features & FEAT_AVX512 && d == DT_F32 && lanes == 16; }
 
+bool target_looks_up(const Target *t, DType d, int lanes) { return target_scales(t, d, lanes) && !t->in_order; }
+
 /* The preprocessor condition for an architecture with the floating-point instructions of all its rows. */
 static const char *arch_macros(Arch a) {
   static const char *const macros[] = {

@@ -8,7 +8,7 @@
 
 typedef enum Arch { ARCH_ANY, ARCH_X86_64, ARCH_AARCH64, ARCH_RISCV64, ARCH_ARM, ARCH_WASM } Arch;
 
-enum { TGCRT_CPU_MVE = 1 << 21 }; /* Helium. CPUs with it run no operating system, so the runtime does not detect it */
+enum { TGCRT_CPU_MVE = 1 << 21 }; /* Helium. CPUs with Helium run no operating system, so the runtime does not detect it */
 
 enum { /* bits of features; bundles use the same values */
 #define FEATURE(id, arch, name, needs, cflags, llvm, macros) FEAT_##id = TGCRT_CPU_##id,
@@ -16,100 +16,116 @@ enum { /* bits of features; bundles use the same values */
 #undef FEATURE
 };
 
-/* Caches of all machines so far. LINE_BYTES: bytes of a cache line. L1_SETS: sets of the first level, so a way has 4096 bytes, as
- * many as a page. L2_WAYS: least number of ways of the second level. */
+/* Facts about caches that hold for all machines of machines.h. LINE_BYTES: bytes of a cache line. L1_SETS: number of sets of the
+ * first level. So a way of the first level has LINE_BYTES * L1_SETS bytes, as many as a page. L2_WAYS: least number of ways of
+ * the second level. */
 enum { LINE_BYTES = 64, L1_SETS = 64, L2_WAYS = 8 };
 
-/* A kernel may keep a row of results in variables from its reductions to its stores: at most so many vectors. Variables that get
- * no register are on the stack. */
+/* Greatest number of vectors of results that a kernel keeps in variables from its reductions to its stores. Variables without a
+ * register are on the stack. */
 enum { ROW_VECTORS = 32 };
 
 typedef struct Target {
-  const char *isa;         /* "portable", "x86-64-v4+vnni", ...: for --isa, messages, the manifest and build files. No
-                              pass decides by it */
+  const char *isa;         /* name, such as "x86-64-v4+vnni": for --isa, messages, the manifest and build files */
   Arch arch;
-  int pointer_bits;        /* a CPU's: 64 or 32; 0: unknown */
-  uint32_t features;       /* FEAT_ bits: features beyond the architecture's baseline that code may use */
-  int vector_bytes;        /* widest vector that makes code faster; 0: scalar code only */
-  int vector_regs;         /* architectural vector registers, or float registers if there are no vectors; 0: unknown */
-  int int_regs;            /* integer registers that a compiler may use; 0: they limit nothing */
+  int pointer_bits;        /* bits of a CPU's pointer: 64 or 32; 0: unknown */
+  uint32_t features;       /* FEAT_ bits of the features that code may use beyond the architecture's baseline */
+  int vector_bytes;        /* bytes of the widest vector that makes code faster; 0: scalar code only */
+  int vector_regs;         /* number of architectural vector registers; without vectors, of float registers; 0: unknown */
+  int int_regs;            /* number of integer registers that a compiler may use; 0: there are enough for all code */
   bool fma;                /* multiply-add is one instruction */
   bool f16_convert;        /* the hardware converts between f16 and f32 */
   int l1_bytes, l2_bytes;  /* bytes of the first-level data cache and the second-level cache of a core */
   int l3_bytes;            /* bytes of the third-level cache, which cores share; 0: none, or unknown */
-  int cores;               /* 1: not known, or one */
+  int cores;               /* number of cores; 1 if the number is not known */
   const char *cflags;      /* flags for the C compiler: "-mavx2 -mfma" */
   const char *triple;      /* LLVM's name of the machine and its operating system */
   const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
   const char *cpu;         /* LLVM's name of a CPU, on request only; NULL: any */
   const struct Rates *rates; /* cost/cost.h; NULL: the rates for all machines */
   const char *source;      /* source of the cache sizes */
-  const struct CpuFacts *facts; /* cpu_facts.h: the CPU for which costs are predicted; NULL: none was chosen */
+  const struct CpuFacts *facts; /* cpu_facts.h: facts of the CPU for which costs are computed; NULL: no CPU was chosen */
   const Device *dev;       /* device.h; NULL: a CPU */
   bool in_order;           /* request, not fact: sums of floats add term by term, in the same order on all machines */
-  bool flushes;            /* request, not fact: results may have 0 for denormals, so instructions that flush them may be used */
-  /* The machines of one bundle: the one with most features first, the baseline last, then NULL. Schedules are made for the
-   * Target that has the list. NULL: the bundle is for this machine only */
+  bool flushes;            /* request, not fact: results may have 0 for denormals, so instructions may flush denormals */
+  /* The machines of a bundle for several machines. The first machine has the most features, and the last one is the baseline;
+   * then NULL follows. Schedules are made for the Target that has this list. NULL: the bundle is for this machine only */
   const struct Target *const *variants;
 } Target;
 
-/* A row of features.h; bit: FEAT_id */
+/* A row of features.h. bit: FEAT_id; needs: FEAT_ bits of the features that this feature needs */
 typedef struct Feature { uint32_t bit; Arch arch; const char *name; uint32_t needs; const char *cflags, *llvm, *macros; } Feature;
-extern const Feature features[];                      /* .name NULL ends it; needed features come first */
+extern const Feature features[];                      /* .name NULL ends the list. A feature follows the features that it needs */
 extern const int feature_count;
-extern const Target targets[];                        /* .isa NULL ends it */
+extern const Target targets[];                        /* .isa NULL ends the list */
 
-/* Finds the machine for a text: the name of a row of targets, or "native". The latter is the best row that this CPU runs, with
- * the CPU's other features. "+name" and "-name" add and remove features ("native-amx"). The result lives in arena `a`. NULL:
- * *why says what is wrong with the text. */
+/* Returns the machine that a text names. A text is "fat", "native", or the name of a row of `targets` or `device_targets`.
+ * "native" is this CPU: the first row of `targets` that the CPU can run, with the CPU's further features, and the CPU's cache
+ * sizes. Behind "native" or the name of a row, "+name" adds a feature and "-name" removes a feature, as in "native-amx". "fat" is
+ * a bundle for several machines, with Target.variants. The result lives in arena `a`. Returns NULL if the text is wrong; *why
+ * says what is wrong. */
 const Target *target_find(Arena *a, const char *text, const char **why);
-/* The architecture of an LLVM triple; ARCH_ANY: tgc does not know the triple. *isa: the row that is used if --isa is not given */
+/* Returns the architecture of an LLVM triple, and sets *isa to the name of the target to use without --isa. Returns ARCH_ANY and
+ * leaves *isa unchanged if tgc does not know the triple. */
 Arch triple_arch(const char *triple, const char **isa);
-const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu); /* NULL: t's triple, any cpu */
-const Target *target_in_order(Arena *a, const Target *t); /* sets in_order; also, the C compiler may not fuse multiply-adds */
-const Target *target_flushing(Arena *a, const Target *t); /* sets flushes */
-void target_facts(const Target *t, Sb *o);            /* all facts that schedules may depend on, as one line */
-/* Writes lines of C that stop compilation with a message if the compiler's flags are for another machine. */
+/* target_tuned, target_in_order and target_flushing return a changed copy of t in arena `a`. target_tuned sets triple and cpu.
+ * triple NULL: t's triple stays; cpu NULL: any CPU. target_in_order sets in_order, and changes cflags so that the C compiler does
+ * not fuse multiply-adds. target_flushing sets flushes. */
+const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu);
+const Target *target_in_order(Arena *a, const Target *t);
+const Target *target_flushing(Arena *a, const Target *t);
+void target_facts(const Target *t, Sb *o);            /* appends the facts on which schedules depend, as a part of a line */
+/* Appends lines of C that end the compilation of a file with an error if the compiler's flags do not fit. Flags do not fit if
+ * they are for another machine, or if they break the arithmetic of IEEE 754. file: name of the file, for the message */
 void target_guard(const Target *t, const char *file, Sb *o);
 const char *arch_name(Arch a);
-int target_least_vector(const Target *t);             /* bytes of the shortest vectors that instructions exist for */
-bool target_is_bare(const Target *t);                 /* t has no operating system */
+int target_least_vector(const Target *t);             /* bytes of the shortest vectors for which t has instructions */
+bool target_is_bare(const Target *t);                 /* whether t has no operating system */
 const char *target_tools(const Target *t);            /* prefix of the names of GNU tools for t: "arm-none-eabi-" or "" */
-const char *target_machine_flags(Arena *a, const Target *t); /* the part of cflags that all code for the machine needs */
-/* t has an instruction that converts this number of floats to bf16. The instruction flushes denormals, so t->flushes must be
- * set. */
+const char *target_machine_flags(Arena *a, const Target *t); /* the flags of cflags that begin with -m, in arena `a` */
+/* Whether code may use an instruction of t that converts this number of floats to bf16. Since the instruction flushes denormals,
+ * the result is false if t->flushes is false. */
 bool target_rounds(const Target *t, int lanes);
-/* t's registers have 32 bits, so indices are computed in 32 bits if their bounds allow it (lower/narrow.c). */
+/* Whether indices are computed in 32 bits where their bounds allow it (lower/narrow.c): on devices with threads, and on CPUs
+ * whose pointers have 32 bits. */
 bool target_counts_in_32(const Target *t);
-DType target_count(const Target *t);                  /* the type of chunk numbers in code for a CPU */
-/* t has an instruction that rounds a scalar of type `from` to the nearest integer, as i32. to: i32 or a narrower integer; code
- * saturates the i32 to the narrower type. */
+DType target_count(const Target *t);                  /* the type of chunk numbers in code for a CPU: i32 or i64 */
+/* Whether t has an instruction that rounds a scalar of type `from` to the nearest i32, for a conversion to type `to`. `to` is i32
+ * or a narrower integer; for a narrower integer, code saturates the i32. */
 bool target_rounds_to_int(const Target *t, DType from, DType to);
-/* t has an instruction that rounds this number of floats to i32, for the C backend's helper `pack`, which makes bytes of them. */
+/* Whether t has an instruction that rounds this number of floats to i32. The C backend then has a helper `pack`, which rounds
+ * floats to bytes. */
 bool target_packs(const Target *t, int lanes);
-/* t has an instruction that multiplies pairs of words and adds the products up in this number of lanes of i32. */
+/* Whether t has an instruction that multiplies words (16 bits) and adds the products of two neighbours. lanes: number of sums,
+ * which are i32 */
 bool target_adds_words(const Target *t, int lanes);
-/* t has an instruction that multiplies this number of lanes of type d by powers of two (SCALB). */
+/* Whether t has an instruction that multiplies this number of lanes of type d by powers of two (SCALB) */
 bool target_scales(const Target *t, DType d, int lanes);
+/* t has an instruction that looks up this number of lanes of type d in a vector of 16 lanes (LOOKUP), and may use it. Results of
+ * functions differ in rounding from those without it, so in_order must not be set. */
+bool target_looks_up(const Target *t, DType d, int lanes);
 
 /* ---- device.c ---- */
-extern const Target device_targets[];                 /* .isa NULL ends it; each has .dev */
-const Target *device_target(const char *isa);         /* NULL: there is no device of that name */
-/* device_named: the row with features added or removed by the text `more` ("+f16-dotprod"); NULL: *why says what is wrong with
- * it. device_with: the row with those features of `set` (DEVF_ bits) that the device may have, and no others. Results live in
- * arena `a`. */
+extern const Target device_targets[];                 /* targets with .dev; .isa NULL ends the list */
+const Target *device_target(const char *isa);         /* the row with this name; NULL: there is none */
+/* device_named returns a copy of the row, with features added or removed by the text `more`, such as "+f16-dotprod". device_named
+ * returns NULL if the text is wrong; *why says what is wrong. device_with returns a copy of the row. The copy has the features
+ * of `set` (DEVF_ bits) that the device may have, and no others. Results live in arena `a`. */
 const Target *device_named(Arena *a, const Target *row, const char *more, const char **why);
 const Target *device_with(Arena *a, const Target *row, uint32_t set);
-/* Whether the device converts halves by instructions. These may flush denormals, so t->flushes must be set. Otherwise integer
- * arithmetic converts halves. */
+/* Whether code converts halves by instructions of a device. Since these instructions may flush denormals, the result is false if
+ * t->flushes is false. For a device, false means that code converts halves by integer arithmetic. */
 bool target_converts_halves(const Target *t);
-/* The CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: asks for vectors of any number */
+/* Whether the CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: whether there is such a number of
+ * lanes */
 bool target_sums_halves(const Target *t, int lanes);
-bool target_has_threads(const Target *t);             /* many threads run a program for t (docs/ir.md, "Device programs") */
+bool target_has_threads(const Target *t);             /* whether t is a device that runs a program in many threads */
 void device_facts(const Device *d, Sb *o);            /* the device's part of target_facts */
 
 /* ---- host.c ---- */
-Arch host_arch(void);                                 /* ARCH_ANY: tgc has no rows for this machine */
-uint32_t host_features(void);                         /* FEAT_ bits that the CPU and the operating system have */
-void host_sizes(Target *t);                           /* sets t's caches and cores to this CPU's; unknown ones stay */
+Arch host_arch(void);                                 /* ARCH_ANY: neither x86-64 nor aarch64 nor riscv64 */
+uint32_t host_features(void);                         /* FEAT_ bits that this CPU and the operating system support */
+/* Sets the cache sizes of t to those of this CPU, and t->cores to the number of CPUs that this process may use. A field stays
+ * unchanged if its value is not known. */
+void host_sizes(Target *t);
 #endif

@@ -1,117 +1,128 @@
 /* SPDX-License-Identifier: MIT */
-/* batch.h: internals of the tuner's batches. A batch is a child process with some candidates of a task; each candidate is a
- * schedule, which becomes a kernel of the batch's plan. candidate_lower.c makes programs of the kernels and prices them.
- * candidate_build.c makes code. race.c times it, candidate_verify.c compares its results, and batch.c controls the steps. For
- * devices, candidate_device.c makes the code and runs it, and candidate_images.c compiles it for drivers that take no text. A
- * batch talks to the tuner by lines on its standard output. */
+/* batch.h: internals of the tuner's batches. A batch is a child process that tries some candidates of a task. A task (tune.h) is
+ * a nest with candidates: schedules to try for this nest. The batch's plan has a kernel for each candidate.
+ * candidate_lower.c makes programs of the kernels, and estimates the time of the programs. candidate_build.c makes code. race.c
+ * times the code, candidate_verify.c compares results, and batch.c controls the steps. For devices, candidate_device.c makes and
+ * runs the code. Some drivers take no text; for these, candidate_images.c compiles the code. A batch talks to the tuner by lines
+ * on its standard output. */
 #ifndef TGC_BATCH_H
 #define TGC_BATCH_H
 #include "../target/device_driver.h"
 #include "tune.h"
 
-typedef void (*RunFn)(void *const *); /* runs a candidate on buffers at these addresses */
+typedef void (*RunFn)(void *const *); /* the function of a candidate; its argument has the addresses of the buffers */
 typedef struct Given {
   ScheduleSource source;
   const char *opts;
   PlanInputs in;
-} Given; /* a source that gives each nest the schedule `opts`, and the inputs of a plan that uses it */
-/* Microseconds of a run with the data in the caches (warm) and after a flush (cold). With Task.state, both are the time with the
- * data in that state. spread: as in Trial */
+} Given; /* source: gives each nest the schedule `opts`. in: Plan.in of a plan that uses this source */
+/* Microseconds of a run with the data in the caches (warm) and after a flush of the caches (cold). If Task.state is set, warm and
+ * cold are equal: the time of a run with the data as in Task.state. spread: as in Trial */
 typedef struct Time { double warm, cold, spread; } Time;
 
 typedef struct Batch {
-  Lab *lab;
+  Lab *lab;                /* the state that all batches share (tune.h) */
   const Task *task;
-  VEC(int) which;          /* the batch's candidates, by index in Task.cand; the first is the incumbent */
+  VEC(int) which;          /* the batch's candidates, by index in Task.cand. The first is the incumbent or, if `compares` is set,
+                              the reference */
   const char *stem;        /* start of the names of the batch's files */
-  bool compares;           /* the batch has two candidates; the first is the reference for the results of the second */
+  bool compares;           /* the batch only compares the results of its two candidates */
   Child child;
   double best;             /* seconds of the fastest run so far */
   Given given;
-  /* the current candidates: one kernel of the plan for each. The arrays below are by the kernel's number in the plan */
+  /* The plan has a kernel for each candidate that is tried now. All arrays below, except for libs, have an element for each
+   * kernel of the plan. */
   Plan plan;
-  VEC(int) kept;           /* the candidate's index in the list `which` */
-  VEC(RunFn) run;          /* the candidate's function, in the process that times */
-  VEC(const char *) libs;  /* not by kernel: paths of compiled libraries */
-  VEC(int) lib_of, at_in;  /* the candidate's library, as index in libs; index of its function in the library's table */
-  bool *bad;               /* the candidate failed, and is not run again */
-  bool *in_program;        /* on a device: the candidate is in the program that the driver gets */
+  VEC(int) kept;           /* index of the kernel's candidate in `which` */
+  VEC(RunFn) run;          /* the candidate's function, in the process that times it */
+  VEC(const char *) libs;  /* paths of compiled libraries */
+  VEC(int) lib_of, at_in;  /* lib_of: index of the candidate's library in libs; at_in: index of the candidate's function
+                              in the table of this library */
+  bool *bad;               /* the candidate failed, and will not run again */
+  bool *in_program;        /* on a device: the candidate is in the program that is passed to the driver */
   Time *time;              /* measured times; warm 0: not measured */
 } Batch;
 
-/* Index in Task.cand of the candidate */
+/* The index in Task.cand of the candidate of this kernel */
 static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[b->kept.p[kernel]]; }
 
 /* ---- candidate_lower.c ---- */
-void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p); /* makes an empty plan for candidates */
+void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p); /* sets *p to an empty plan, which uses *g */
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts); /* adds the nest with this schedule, lowered to a program */
-/* Estimated cycles of a program. state: where its data are; NULL: in the near caches */
+/* Estimated cycles of a program. state: where the program finds its data; NULL: all data were accessed just before */
 double program_cycles(const Lab *b, const Refs *prog, const CacheState *state);
 
 /* ---- candidate_build.c ---- */
-void read_headers(Lab *lab);       /* precompiles headers such as immintrin.h, once enough files have included them */
-/* Call it in the tuner before it forks. Lab.screen compiles the incumbent, unless it is too long, and all batches inherit the
- * code. */
+void read_headers(Lab *lab);       /* precompiles headers such as immintrin.h, if enough files have included them */
+/* To be called in the tuner's process before batches start. Compiles the incumbent with Lab.screen, so that all batches inherit
+ * the code. If the incumbent is too long for this, each batch compiles it. */
 void ready_incumbent(Lab *lab, const Task *t);
-const Ready *find_ready(const Batch *b); /* the incumbent's entry in Lab.ready; NULL: there is none */
-/* Appends kernels first to first + n - 1 as C. For kernel first + I there is also a function cI that calls the kernel. The
- * functions cI have the type RunFn, and a table lists them. */
+const Ready *find_ready(const Batch *b); /* the element of Lab.ready with the incumbent; NULL: there is none */
+/* Appends C code of kernels number first to first + n - 1. For kernel number first + I, the code also has a function cI of type
+ * RunFn that calls the kernel. A table in the code lists these functions. */
 void write_source(Batch *b, int first, int n, Sb *out);
-/* Compiles all candidates that Lab.built does not have. Reports those that the compiler refuses, and marks them as bad. */
+/* Compiles all candidates that Lab.built lacks. Reports candidates that the compiler refuses, and marks them as bad. */
 void build_all(Batch *b);
-bool take_built(Batch *b, const char *line); /* in the tuner: notes a line that build_all sent; false: another line */
-void load_libraries(Batch *b);     /* call it in the process that runs the code */
+/* To be called in the tuner's process. If build_all has sent this line, notes what the line says. Returns false for other
+ * lines. */
+bool take_built(Batch *b, const char *line);
+void load_libraries(Batch *b);     /* sets b->run, in the process that runs the code */
 
 /* ---- job_nest.c ---- */
-void job_put(Batch *b, int number); /* writes files for nest `number` of a job to the lab's scratch folder */
+void job_put(Batch *b, int number); /* writes the files of a job for the nest with this number to Lab.scratch */
 
 /* ---- candidate_memory.c ---- */
 void *memory(int64_t bytes);       /* allocates; ends the process if there is too little memory */
-/* Fills memory with random values. hard: some are infinities, NaN, denormals and the like */
+/* Fills memory with random values. hard: some of the values are infinities, NaN, denormals and the like */
 void fill(void *p, DType d, int64_t elems, uint64_t seed, bool hard);
 
 /* ---- candidate_caches.c ---- */
 typedef struct Placed { /* a buffer of a candidate */
   void *p;
   int64_t bytes;
-  MemoryLevel level;       /* the level of cache or memory in which a run is to find it */
-  bool written;            /* other kernels write it */
+  MemoryLevel level;       /* the level of cache or memory in which a run shall find the buffer */
+  bool written;            /* caches_place writes the buffer, as earlier kernels do; false: caches_place only reads it, as
+                              weights */
 } Placed;
-int64_t caches_other(const Target *t); /* bytes of further memory that caches_place accesses */
-/* Accesses n buffers and the further memory `other`, so that each buffer is then in its level */
+int64_t caches_other(const Target *t); /* size in bytes of `other` in caches_place */
+/* Brings each of n buffers to its level. other: a memory of caches_other bytes. Accesses to it displace data from caches */
 void caches_place(const Target *t, void *other, const Placed *x, int n);
 
 /* ---- race.c ---- */
-/* How candidates run in the process that times them. This process ends if a candidate cannot run. self: what `begin` returned */
+/* How candidates run in the process that times them. This process ends if a candidate cannot run. kernel: the candidate's kernel
+ * in the plan */
 typedef struct Course {
-  void *(*begin)(Batch *b);
+  void *(*begin)(Batch *b); /* to be called first; returns `self` of the other functions */
   double (*once)(void *self, int kernel, int repeat); /* seconds of a run: the mean of `repeat` runs, on a device the least */
-  void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold); /* the same, warm and cold (Time) */
+  void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold); /* sets seconds of a warm and of a cold run */
 } Course;
-void race_all(Batch *b, bool quick); /* times candidates that are not bad; reports crashes and hangs; quick: for the screen */
+/* Times the candidates that are not bad. Reports candidates that crash or hang. quick: the code is the screen's, and is timed for
+ * a short time */
+void race_all(Batch *b, bool quick);
 
 /* ---- candidate_device.c ---- */
 extern const Course device_course;
-void device_build(Batch *b);       /* the work before the race: compiles images, if the driver takes no text */
-/* Most seconds that the driver may take to make a program, or to run a kernel for the first time. incumbent: the program
- * or kernel is the incumbent's, which may take longer */
+void device_build(Batch *b);       /* the work before the race: compiles images if the driver takes no text */
+/* Most seconds that the driver may take to make a program, or for the first run of a kernel. incumbent: the program or kernel is
+ * the incumbent's, so it may take longer */
 double driver_limit(const Batch *b, bool incumbent);
-/* Call it if the driver refuses the program of all candidates. Reports candidates that the driver refuses even alone, and marks
- * them as bad. If the driver takes each candidate alone, half of the candidates are left out. */
+/* To be called if the driver refuses the program with all candidates. Tries each candidate in a program of its own. Reports
+ * candidates that the driver refuses, and marks them as bad. If the driver refuses none of them, leaves out half of the
+ * candidates. */
 void device_refused(Batch *b, const char *why);
-void device_pass_on(const char *line); /* if the line says that the device or the compiler is gone: tells the tuner, and
-                                          ends this process */
-void device_ask(const Batch *b);   /* if the device is gone: tells the tuner, which ends the search, and ends this process */
-void *device_compare_open(Batch *b); /* a session for comparing two candidates; it ends with the process */
-/* Runs a kernel in such a session on random inputs. For each buffer i that kernel 0 writes, mem[i] gets the contents of buffer i.
- * seed, hard: as in fill */
+void device_pass_on(const char *line); /* tells the tuner and ends this process if the line says that the device, or the compiler,
+                                          does not answer any more */
+void device_ask(const Batch *b);   /* tells the tuner and ends this process if the device does not answer any more */
+void *device_compare_open(Batch *b); /* returns a session for comparing two candidates; it ends with the process */
+/* Runs a kernel on random inputs. session: the result of device_compare_open. Kernel 0 is the reference's. For each buffer i that
+ * kernel 0 writes, sets mem[i] to a new copy of the contents after this run. seed, hard: as in fill */
 void device_outputs(Batch *b, void *session, int kernel, int seed, bool hard, void **mem);
 
 /* ---- candidate_images.c ---- */
-typedef VEC(tgcrt_image) NetImages; /* images as the runtime takes them */
-/* The order for Backend.images to compile a text of candidates; file: the text's name in messages */
+typedef VEC(tgcrt_image) NetImages; /* images in the form that the runtime takes */
+/* The argument of Backend.images for compiling a text with candidates. file: the text's name in messages */
 ImageOrder candidate_order(const Lab *lab, const char *file, Bytes text);
-/* Appends the images of a text to out. Call it in a child, because the process ends if there is no compiler. Returns NULL, or why
- * there are no images */
+/* Compiles a text, and appends the images to *out. Must be called in a child process, since it ends the process if there is no
+ * compiler. Returns NULL, or the reason why there are no images. */
 const char *candidate_images(const Lab *lab, const char *text, NetImages *out);
 #endif

@@ -45,7 +45,7 @@ static double op_cost(const Target *t, const Node *x) {
   case OP_HRED: return x->lanes * rate(t, COMBINE, TUNER) + rate(t, VECTOR_BEGIN, TUNER);
   case OP_LANE: return rate(t, ALU, TUNER);
   case OP_SCALB: return rate(t, SCALB, TUNER) * vectors(t, x);
-  case OP_SHUFFLE: return rate(t, SHUFFLE, TUNER) * vectors(t, x);
+  case OP_SHUFFLE: case OP_LOOKUP: return rate(t, SHUFFLE, TUNER) * vectors(t, x);
   default: break;
   }
   const CostClass of = op_info[x->op].cost;

@@ -21,8 +21,9 @@ void split_words(Ctx *c, const char *s, Words *out) {
 }
 
 void compiler_words(Ctx *c, Words *out) {
+  const size_t before = out->n;
   split_words(c, getenv("CC"), out);
-  if (!out->n) VEC_PUSH(out, "cc");
+  if (out->n == before) VEC_PUSH(out, "cc");
 }
 
 /* The first line that `cc --version` prints; the child is cut off after a while. NULL: there is none, and why. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* store_file.h: the SQLite file that holds the tuner's store, for source files with tables of their own. */
+/* store_file.h: the SQLite file of the tuner's store. store_machine.c and store_decision.c keep tables of their own in this
+ * file. */
 #ifndef TGC_STORE_FILE_H
 #define TGC_STORE_FILE_H
 #include "tune.h"
 #include <sqlite3.h>
 
-#define STORE_BUSY 1.0 /* seconds to wait while another process keeps the file locked */
+#define STORE_BUSY 1.0 /* seconds to wait if another process has locked the file */
 
-/* Opens a file that others may have written, so lengths are limited, and its schema is not trusted. flags: as for
- * sqlite3_open_v2. Returns an SQLite status; the caller closes *db. */
+/* Opens an SQLite file. Other programs may have written the file, so SQLite limits lengths and does not trust the file's schema.
+ * flags: as for sqlite3_open_v2. Returns an SQLite status. The caller closes *db, also after a failure. */
 int store_file_open(const char *path, int flags, sqlite3 **db);
-sqlite3 *store_file(const Store *s); /* the store's file; NULL: the store keeps rows in memory only */
+sqlite3 *store_file(const Store *s); /* the opened file of s; NULL: s is only in memory */
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* tune.h: schedules that were measured: lock files, the tuner and its store. A candidate is a schedule that the tuner tries for a
- * nest. The incumbent is the candidate with which the others are compared.
+/* tune.h: the tuner, its store, and lock files. The tuner searches for fast schedules by measurements, and keeps the measurements
+ * in its store. A lock file has the schedules and decisions of one model. A candidate is a schedule that the tuner tries for a
+ * nest. The incumbent is the candidate with which the tuner compares the others: the best schedule of the nest so far.
  *
- * machine_key.c names the place for which measurements hold: this machine and compiler. cache_state.c says in which caches data
- * are in a run of the model. store.c keeps measurements. neighbours.c varies a schedule. batch.c lowers, compiles and times many
- * candidates in child processes (sandbox.c starts them; batch.h lists the files of batches). search.c is the beam search over
- * candidates. job.c writes candidates for another machine, and import.c reads the measurements of that machine. */
+ * machine_key.c names the place for which measurements hold: machine and compiler, or device and driver. cache_state.c tells
+ * in which cache a nest finds its data in a run of the model. store.c keeps measurements. neighbours.c varies a schedule.
+ * batch.c lowers, compiles and times many candidates in child processes. sandbox.c starts these processes. batch.h lists the
+ * other files of batches. search.c is the beam search over candidates. job.c writes candidates for another machine, and import.c
+ * reads the measurements of that machine. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
 #include "../driver.h"
@@ -13,192 +15,216 @@
 #include <sys/types.h>
 
 double tune_clock(void);                             /* seconds, monotonic */
-double tune_work(void);                              /* CPU seconds of this process and its ended children */
-bool key_ok(const char *s, size_t n);                /* 64 hex digits */
+double tune_work(void);                              /* CPU seconds of this process and of its ended children */
+bool key_ok(const char *s, size_t n);                /* whether n is 64, and the n characters at s are hex digits in lower case */
 
 /* ---- lock.c: a text file of schedules next to a model ---- */
-typedef struct LockLine {
+typedef struct LockLine {  /* the schedule of the nest with this key */
   char key[65];
-  const char *opts;        /* as text */
-  double micros;           /* microseconds, measured on the machine where the schedule was found */
-  bool partial;            /* the search was not finished */
-  bool model;              /* chosen by the cost model, not measured */
-  const char *note;        /* origin of the schedule, in words */
-  bool used;               /* a nest of the model has this key */
+  const char *opts;        /* the schedule as text */
+  double micros;           /* microseconds of the nest with this schedule, on the machine that measured it; 0: not measured */
+  bool partial;            /* the search for the schedule was not finished */
+  bool model;              /* the cost model chose the schedule; nothing was measured */
+  const char *note;        /* where the schedule comes from, in words */
+  bool used;               /* the compilation has asked for the schedule of this key */
 } LockLine;
 typedef struct Lock {
-  ScheduleSource source;   /* first member: a Lock is a ScheduleSource */
+  ScheduleSource source;   /* the first member, so a pointer to it is a pointer to the Lock */
   const char *path;
-  int version;             /* version of the file that was read */
-  VEC(LockLine) lines;     /* sorted by key */
-  Decisions *decisions;    /* decisions that the file gives; for lock_write, the decisions that passes made; NULL: none */
-  const Decision *chosen;  /* further decisions for lock_write */
+  int version;             /* version of the file's format */
+  VEC(LockLine) lines;     /* sorted by key, until lock_complete appends lines */
+  Decisions *decisions;    /* decisions from the file, and decisions that passes made. lock_write writes only what passes made.
+                              NULL: no decisions */
+  const Decision *chosen;  /* nchosen further decisions that lock_write writes */
   size_t nchosen;
 } Lock;
-Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; lives in c->model */
-void lock_report(Ctx *c, const Lock *l);             /* warns of lines without a nest in the model */
-/* Gives each nest of the plan a line with its complete schedule. A line whose schedule the plan uses keeps its time and note. */
+Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; result in c->model */
+void lock_report(Ctx *c, const Lock *l);             /* warns of schedules and decisions that this compilation did not use */
+/* Gives each nest of the plan a line with the nest's complete schedule. If the schedule came from a line of the lock file, that
+ * line keeps its time and its note. */
 void lock_complete(Ctx *c, Lock *l, const Plan *p);
-void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts lines; writes all or nothing; fails with EX_NOWRITE */
+void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts the lines and writes the file, all or nothing; fails with
+                                                        EX_NOWRITE */
 
 /* ---- machine_key.c ---- */
-/* The place for which times hold: machine and compiler, or device and driver. text: in words; id: digest of the text */
+/* The place for which times hold: machine and compiler, or device and driver. text: the place in words; id: digest of the text */
 typedef struct Place { const char *text; char id[65]; } Place;
-#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable that names the default device; bundles called net read it, too */
+#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable with the default device, also for a bundle called net */
 typedef VEC(const char *) Words;
-void split_words(Ctx *c, const char *s, Words *out); /* appends the words of s, which blanks separate; s may be NULL */
+void split_words(Ctx *c, const char *s, Words *out); /* appends the words between spaces, tabs and newlines; s may be NULL */
 void compiler_words(Ctx *c, Words *out);             /* appends the words of the environment variable CC, or "cc" */
-/* The place of this machine, or of a device if b is for devices. device: its number or a part of its name; NULL: the default
- * device. False: there is no compiler, or no such device */
+/* Sets *p to the place of this machine, or of a device if b has a driver. device: the device's number, or a part of its name;
+ * NULL: the default device. Returns false if no compiler works, or no such device answers. */
 bool place_find(Ctx *c, const Backend *b, const char *device, Place *p);
-Place place_here(Ctx *c, const Backend *b, const char *device); /* the same, but fails with EX_MISSING */
-/* Finds the place of a device that can run the plan. archs: architectures of its images; NULL: the target's. Returns 0, or an
- * exit code and why there is none. */
+/* Returns the place that place_find finds. Fails with EX_MISSING, EX_NOWRITE or EX_RETRY if place_find finds none. */
+Place place_here(Ctx *c, const Backend *b, const char *device);
+/* Sets *p to the place of a device that can run the plan. archs: architectures of the plan's images; NULL: the target's. device:
+ * as in place_find. Returns 0. If there is no such device, returns EX_MISSING, and sets *why to the reason. */
 int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *device, Place *p, const char **why);
-const char *device_missing(Ctx *c, const Backend *b, const char *device); /* why the device does not answer; NULL: it answers */
+const char *device_missing(Ctx *c, const Backend *b, const char *device); /* returns why the device does not answer; NULL if it
+                                                                             answers */
 
-/* Place p for decisions. wanted: a text of the target and the options. The place includes `wanted`, because keys of nodes do not
- * cover the target and the options. */
+/* Returns the place for decisions. The text of the result is the text of p, then `wanted`: the target and the options in words.
+ * Keys of decisions do not depend on the target and the options, so the place must. */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
-Place place_with(Ctx *c, const Place *p, const char *state); /* place p for times with the data in this state (CacheState.text) */
-const char *cpu_identity(Arena *a);                  /* this CPU: its name, features and caches */
+/* Returns the place for times that are measured with the data in a cache state. The text of the result is the text of p, then
+ * `state` (CacheState.text). */
+Place place_with(Ctx *c, const Place *p, const char *state);
+const char *cpu_identity(Arena *a);                  /* this CPU in words: name, features and sizes of caches; the text is in a */
 
 /* ---- paired.c ---- */
-/* The quotient of times with a change and times without it. A pair is one process with the change and one without. n: number of
- * pairs. ratio: geometric mean; low, high: ends of its 90 % confidence interval, Student's for the logarithms. n 1: no interval,
- * so high is infinite */
+/* A comparison of times with a change and without the change. A pair is a process with the change and a process without the
+ * change. The ratio of a pair is the time with the change, divided by the time without the change. ratio: geometric mean of the
+ * ratios of n pairs; 1 if n is 0. low, high: ends of the 90 % confidence interval of the mean, by Student's distribution of the
+ * logarithms; 0 and infinity if n is 0 or 1. */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
-Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: by pair, the logarithm of the quotient */
+Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural logarithm of the ratio of each pair */
 
 /* ---- store_machine.c: facts of CPUs in the store ---- */
-/* path: the store's file; cpu: cpu_identity. store_machine returns the facts as text (cpu_print); NULL: none are stored */
+/* path: the store's file; NULL: there is no file. cpu: the result of cpu_identity. text: facts about this CPU, as cpu_print
+ * writes them. store_machine returns this text in c->model, or NULL if the store has no facts about this CPU. */
 const char *store_machine(Ctx *c, const char *path, const char *cpu);
-bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* false: it cannot be written */
+bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* returns false if the store cannot be
+                                                                                        written */
 
 /* ---- cache_state.c: where a nest finds its data in a run of the whole model ---- */
 typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
 extern const char *const cache_level_name[LEVELS];
 typedef struct DataSeen {   /* a buffer of a nest; a model may use the nest several times */
-  int buf;                 /* number of the buffer in the first use of the nest */
-  bool written;            /* the nest stores to it */
-  int at[LEVELS];          /* by level: number of uses of the nest that find the buffer there */
-  MemoryLevel level;       /* the median */
+  int buf;                 /* number of the buffer that the first use of the nest accesses */
+  bool written;            /* the nest stores to the buffer */
+  int at[LEVELS];          /* by level: number of uses of the nest that find the buffer at this level */
+  MemoryLevel level;       /* the median of these levels; set by cache_state_close */
 } DataSeen;
 typedef struct CacheState {
   VEC(DataSeen) seen;      /* buffers of the nest other than weights, in the order of their first access */
   DataSeen weights;        /* all weights of the nest together */
-  const char *text;        /* "inputs L2 L3, weights memory, results L2" */
+  const char *text;        /* "inputs L2 L3, weights memory, results L2": the levels of two inputs, the weights and the results */
 } CacheState;
-/* The level of each buffer of each kernel: by kernel, then by buffer, with the caches of t. Call it after memplan. */
+/* Returns level[kernel][i] for the i-th buffer of Kernel.bufs: the smallest cache of t that has the buffer when the kernel
+ * begins, or LEVEL_MEMORY. Must be called after the pass memplan. The arrays are in the model's arena (Ctx.model). */
 MemoryLevel **cache_levels(const Plan *p, const Target *t);
-/* Adds a use of the nest, in this kernel. level: by buffer of the kernel, as cache_levels returns it */
+/* Adds to *s that this kernel uses the nest. level: the kernel's row of cache_levels */
 void cache_state_see(CacheState *s, const Plan *p, int kernel, Ref nest, const MemoryLevel *level);
-void cache_state_close(Ctx *c, CacheState *s);       /* call it after the last use: sets levels and text */
-MemoryLevel cache_state_level(const CacheState *s, const IR *ir, int buf); /* the level of a buffer in this state */
+void cache_state_close(Ctx *c, CacheState *s);       /* sets DataSeen.level and the text; to be called after the last use */
+/* The level of a buffer in this state; LEVEL_L1 for a buffer that the state does not have */
+MemoryLevel cache_state_level(const CacheState *s, const IR *ir, int buf);
 
 /* ---- tool.c: compilers and linkers ---- */
 typedef struct Tool {
   const char *what;        /* for messages: "C compiler" */
-  const char *variable;    /* environment variable that names another such tool: "CC"; for messages */
-  const Words *argv;       /* with a NULL at the end */
+  const char *variable;    /* for messages: the environment variable by which a user chooses the tool, such as "CC" */
+  const Words *argv;       /* the command, with a NULL at the end */
   const char *log;         /* file for the tool's output */
   const char *scratch;     /* folder for the tool's temporary files; NULL: the tool's default */
   const char *makes;       /* file that the tool must make; NULL: none */
   double seconds;          /* time limit, after which all processes of the tool are killed */
-  int64_t memory;          /* bytes; 0: no limit */
-  /* Called several times a second. second: the number of elapsed seconds in the first call after each full second, else 0. A
-   * result other than 0 ends the tool. */
+  int64_t memory;          /* limit of memory, in bytes; 0: no limit */
+  /* A function that is called several times a second; NULL: none. second: in the first call after each full second, the number of
+   * elapsed seconds; in other calls, 0. A result other than 0 ends the tool. */
   int (*tick)(void *arg, int64_t second);
   void *tick_arg;
 } Tool;
 typedef struct ToolEnd {
-  int error;               /* errno if the tool could not run; 0: it ran */
-  bool exec;               /* exec failed */
+  int error;               /* errno if the tool could not run; 0: the tool ran */
+  bool exec;               /* the tool could not run because exec failed */
   bool late;               /* the time limit was exceeded */
-  int interrupted;         /* the result of tick that ended the tool; 0: none did */
-  int status;              /* if none of these holds: the tool's wait status */
+  int interrupted;         /* the result of tick that ended the tool; 0: tick did not end it */
+  int status;              /* the tool's wait status, if error, late and interrupted are 0 */
 } ToolEnd;
 ToolEnd tool_run(const Tool *t);
-/* The exit code that follows from *e; 0: success. Otherwise *why has the tool's name and the reason. EX_MISSING: there is no
- * tool that works. EX_NOWRITE, EX_RETRY: the machine is to blame, or the time limit. EX_BUG: the tool works, and refuses its
- * input. */
+/* Returns 0 if the tool had success. Otherwise sets *why to the tool's name and the reason, and returns an exit code:
+ *   EX_MISSING  the tool is missing, or does not work
+ *   EX_NOWRITE  a file cannot be written
+ *   EX_RETRY    there was too little memory, time or another resource
+ *   EX_BUG      the tool works, and refuses its input
+ * e->interrupted must be 0. */
 int tool_judge(Ctx *c, const Tool *t, const ToolEnd *e, const char **why);
 
 /* ---- store.c: measurements in an SQLite file ---- */
-typedef struct Trial {     /* a schedule of a nest that was tried */
-  const char *opts;
+typedef struct Trial {     /* a schedule that was tried for a nest */
+  const char *opts;        /* the schedule as text */
   bool failed;
   double warm, cold;       /* microseconds, unless failed */
-  double spread;           /* spread of the middle half of the samples, divided by their median; not stored */
+  double spread;           /* interquartile range of the warm times, divided by their median; not stored */
   const char *why;         /* if failed: the reason */
-  bool varied;             /* neighbours of the schedule were tried in this session */
-  bool rejected;           /* in this session it did not win in the whole model, or its results were wrong or not compared */
+  bool varied;             /* in this session, a generation looked for new neighbours of the schedule, and found none */
+  bool rejected;           /* in this session, the schedule lost in the whole model, or its results were wrong or not compared */
 } Trial;
 typedef VEC(Trial) Trials;
-/* The best schedule of a nest. beam: width of the search that found it; 0: the search is not finished */
+/* The best schedule of a nest. beam: width of the finished search (Tuner.beam); 0: the search is not finished */
 typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner;
 typedef struct Store Store;
-/* create: the store is for writing; if the file cannot be written, warns and keeps rows in memory. Otherwise the result is NULL
- * if there is no file, or if it cannot be used. */
+/* With `create`, opens the store for writing. If the file is damaged or no store, renames the file, and begins a new one. If the
+ * file cannot be written, or path is NULL, warns, and keeps rows in memory. Without `create`, opens the store for reading. Then
+ * returns NULL if there is no file, or if the file cannot be used. */
 Store *store_open(Ctx *c, const char *path, bool create);
-const char *store_path(Ctx *c, const char *given);   /* `given`, or the usual path of the store's file; NULL: no home is known */
+/* The path of the store's file: `given`; if that is NULL, the usual path; NULL if the user's home is not known */
+const char *store_path(Ctx *c, const char *given);
 void store_close(Store *s);
-void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* appends a nest's trials; texts live in c->model */
-bool store_winner(Store *s, const char *key, const Place *p, Winner *out); /* false: there is none */
-/* From here on to store_commit, all rows are written or none. durable: written rows survive a power cut. */
+void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* appends the trials of a nest */
+bool store_winner(Store *s, const char *key, const Place *p, Winner *out); /* returns false if the nest has no winner */
+/* Begins a transaction, which store_commit ends. durable: after store_commit, rows survive a power cut. The texts of rows must
+ * stay valid until store_close, because rows wait in memory if another process has locked the file. */
 void store_begin(Store *s, bool durable);
 void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t);
 void store_put_winner(Store *s, const char *key, const Place *p, const Winner *w);
-bool store_commit(Store *s);                         /* false: the rows are only in memory */
-/* A trial or a winner. n: for a winner its beam; for a trial, 1 if it failed, else 0 */
+bool store_commit(Store *s);                         /* returns false if the rows are only in memory */
+/* A trial or a winner. place: Place.text. n: for a winner, Winner.beam; for a trial, 1 if the trial failed, else 0 */
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
-void store_each(Store *s, EachRow each, void *arg);  /* trials and winners, in a fixed order */
-/* The store as a source of schedules. place_find takes a while. So the source first calls it when it is asked
- * about a nest for which the store has a schedule, of whatever place. */
+void store_each(Store *s, EachRow each, void *arg);  /* calls `each` for all trials and winners, sorted by key, then by place */
+/* The store as a source of schedules. At the first question about a nest for which the store has a winner at any place, the
+ * source calls place_find. It never calls place_find again, because a call takes long. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- store_decision.c: decisions of passes that were measured in whole models ---- */
-/* Returns the value of the decision about this node or kernel, in c->model. NULL: none is stored. */
+/* Returns the stored decision of this pass about the node or kernel with this key, in c->model. Returns NULL if there is none, or
+ * if s is NULL. */
 const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, const char *key);
-bool store_put_decision(Store *s, const Place *p, const Decision *d); /* false: it cannot be written */
-/* The store as a source of decisions; NULL: it has none, or b has a driver. The source calls place_find when a pass first
- * asks. wanted: as in place_for */
+bool store_put_decision(Store *s, const Place *p, const Decision *d); /* returns false if the store cannot be written */
+/* Returns the store as a source of decisions; NULL if s is NULL, the store has no decisions, or b has a driver. The source calls
+ * place_find when a pass first asks. wanted: as in place_for */
 DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *wanted);
 
 /* ---- log.c: the store as text ---- */
 void store_export(Store *s, Sb *out);
-void store_import(Store *s, Ctx *c, const char *path); /* adds the rows of a text of store_export; warns of wrong lines */
+/* Adds the rows of a file that has a text of store_export, and warns of wrong lines. Replaces a stored winner only by a faster
+ * winner. Fails with EX_BADMODEL if the file has no such text. */
+void store_import(Store *s, Ctx *c, const char *path);
 
 /* ---- neighbours.c ---- */
 typedef void (*EachOpts)(void *arg, const char *text);
-/* Calls `each` with legal schedules that differ from o in one respect, as text */
+/* Calls `each` with the text of each neighbour of o: a legal schedule that differs from o in one respect. The text is only valid
+ * during the call. */
 void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg);
 
-/* ---- device_neighbours.c: the same for a device that runs many threads ---- */
+/* ---- device_neighbours.c: neighbours for a device that runs many threads ---- */
 void device_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg);
 
 /* ---- sandbox.c ---- */
 typedef struct Child {
   pid_t pid;               /* 0: none */
-  int to, from;            /* pipes to its standard input and from its output; -1: closed */
-  Sb in;                   /* output that was read, but not yet used */
+  int to, from;            /* pipes to the child's standard input, and from its standard output; -1: closed */
+  Sb in;                   /* output that was read, but not returned by child_line yet */
 } Child;
-/* Starts a child process, which dies with its parent. Returns true in the child, where standard input and output are the pipes;
- * returns false in the parent. log: file for the child's standard error */
+/* Starts a child process, which dies with its parent. Returns true in the child, where standard input and output are the pipes.
+ * Returns false in the parent. log: path of a file for the child's standard error. Fails with EX_RETRY. */
 bool child_begin(Ctx *c, Child *k, const char *log);
-/* The next line of the child. False: no line came within `seconds`, or the child's output has ended (*ended) */
+/* Sets *line to the next line of the child's output, without the newline. Returns false if no line comes. Then *ended says why:
+ * true if the output has ended, false if `seconds` have passed. */
 bool child_line(Child *k, double seconds, Sb *line, bool *ended);
-int child_end(Child *k);                             /* kills the child's whole group, and returns the child's wait status */
-void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* sends a line to the parent */
+int child_end(Child *k);                             /* kills the child's process group, and returns the child's wait status */
+void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* in the child: sends a line to the parent */
 const char *why_ended(Ctx *c, int status);           /* the child's wait status in words */
-void child_limits(int cpu_seconds, int64_t memory);  /* limits this process; memory: bytes, 0: no new limit */
-/* Call it in the leader of a process group. It sets the leader's signals so that the group ends when the leader's parent dies. */
+void child_limits(int cpu_seconds, int64_t memory);  /* limits this process; memory: in bytes; 0: no new limit */
+/* To be called in the leader of a process group. After that, the group ends when the leader's parent dies. */
 void child_signals(void);
 
 /* ---- batch.c ---- */
-/* The screen (Lab.screen) is a backend that compiles candidates faster than the compiler of bundles does, to sort out slow ones.
- * In the comments below, "the compiler" is the latter. OPEN: not tried yet. DROPPED: not timed. SCREENED: timed with the screen's
+/* In the comments below, "the compiler" is the compiler of bundles. The screen (Lab.screen) is a backend that compiles candidates
+ * faster than the compiler does. Its code serves to find slow candidates, which the compiler then need not compile. Outcomes of a
+ * candidate: OPEN: not tried yet. DROPPED: not timed, mostly since a low speed is expected. SCREENED: timed with the screen's
  * code, and not chosen for the compiler. MEASURED: timed with the compiler's code */
 typedef enum { OUT_OPEN, OUT_DROPPED, OUT_SCREENED, OUT_MEASURED, OUT_FAILED } Outcome;
 typedef enum { SPENT_LOWERING, SPENT_COMPILING, SPENT_TIMING, SPENT_CHECKING, SPENT_KINDS } Spent;
@@ -206,157 +232,169 @@ typedef struct Candidate {
   const char *opts;
   Outcome outcome;
   double warm, cold, spread; /* as in Trial */
-  const char *why;         /* if it failed: the reason */
+  const char *why;         /* if the outcome is OUT_FAILED: the reason */
 } Candidate;
-enum { SCREENED_KEEP = 2 }; /* most candidates of a task that go to the compiler after the screen */
-/* A candidate by index in Task.cand (0: none), and its time divided by the incumbent's; both times are with the screen's code */
+enum { SCREENED_KEEP = 2 }; /* most candidates of a task that go to the compiler after the screen has timed them */
+/* A candidate for the compiler. place: index in Task.cand; 0: no candidate. relative: the candidate's time divided by the
+ * incumbent's time, both with the screen's code */
 typedef struct Quick { int place; double relative; } Quick;
-typedef struct Task {       /* candidates to try for one nest, in several batches */
+typedef struct Task {       /* candidates to try for one nest. Batches run side by side, each with some of the candidates */
   Ref nest;
   const char *key;
   VEC(Candidate) cand;     /* the first one is the incumbent */
   double best;             /* microseconds of the incumbent with the compiler's code; 0: unknown */
-  double screen_us;        /* microseconds of the incumbent with the screen's code, from the screen's race; 0: unknown */
+  double screen_us;        /* microseconds of the incumbent with the screen's code; 0: unknown */
   bool insists;            /* the incumbent goes to the compiler, even if no other candidate does */
-  Quick quickest[SCREENED_KEEP]; /* candidates for the compiler, best first */
+  Quick quickest[SCREENED_KEEP]; /* the candidates for the compiler, the fastest one first */
   int number;              /* number of the nest in a job */
-  const CacheState *state; /* where the nest's data are when it is timed; NULL: it is timed with them in the caches, and after a
-                              flush */
+  const CacheState *state; /* where the nest's data are when candidates are timed. NULL: candidates are timed twice, with warm and
+                              with cold caches */
 } Task;
-typedef struct Built {     /* a candidate that was compiled in this session */
+typedef struct Built {     /* a candidate or a reference that was compiled in this session */
   const char *key, *opts;
-  const char *lib;         /* path of the library with its code */
-  int at;                  /* index of its function in the library's table */
-  bool reference;          /* compiled as a reference, not as a candidate */
+  const char *lib;         /* path of the library with the code */
+  int at;                  /* index of the function in the library's table */
+  bool reference;          /* the code is for comparisons of results; false: it is for timing */
 } Built;
-typedef struct Ready {     /* an incumbent that the screen has compiled in the tuner; children inherit its code */
+typedef struct Ready {     /* an incumbent that the screen has compiled in the tuner's process; batches inherit the code */
   const char *key, *opts;
   Kernel kernel;
-  void (*run)(void *const *); /* its function; NULL: it is too long, so each batch compiles it */
+  void (*run)(void *const *); /* the incumbent's function; NULL: the incumbent is too long, so each batch compiles it */
 } Ready;
 typedef struct Lab {       /* state that all batches share */
   Ctx *ctx;
   IR *ir;
   const Target *target;
   const Backend *backend;
-  const char *device;      /* for a backend with a driver: the device's number, or a part of its name; NULL: the default */
+  const char *device;      /* for a backend with a driver: the device's number, or a part of its name; NULL: the default device */
   bool keep_denormals;     /* the device's kernels keep denormals */
   const char *archs;       /* architectures of the device's images; NULL: the target's */
-  Compiling compiler;      /* compiles images if the backend's compiler library is missing */
-  bool short_of_memory;    /* the device had too little memory for some candidate */
-  const char *gone;        /* why the search cannot go on: no device or no compiler any more; NULL: it can */
-  const Backend *screen;   /* the screen, which compiles inside of the process; NULL: none */
+  Compiling compiler;      /* compiles images if the library that usually compiles them is missing */
+  bool short_of_memory;    /* the device had too little memory for at least one candidate */
+  const char *gone;        /* why the search cannot go on: the device or the compiler does not answer any more; NULL: it can go
+                              on */
+  const Backend *screen;   /* the screen, which compiles without starting a compiler's process; NULL: none */
   const char *scratch;     /* folder for files of batches */
-  int jobs, keep;          /* jobs: most processes at a time. keep: most candidates of a batch to compile, cheapest first */
-  int room, raced;         /* on a device. room: most statements (micro-ops) that a call of lab_run compiles; raced: statements
-                              compiled in this call */
-  double statement_seconds; /* on a device: seconds per statement in the last call of lab_run; 0: unknown */
-  double limit;            /* most seconds of a candidate's run */
-  double cc_limit;         /* most seconds of the compiler for a file, or of a device's driver for a program */
-  double deadline;         /* time at which the search ends, as tune_clock gives it */
-  double grace;            /* seconds after the deadline that a race or a comparison under way may take */
-  int (*interrupted)(void *arg); /* not 0: stop */
+  int jobs, keep;          /* jobs: most batches at a time. keep: most candidates that a batch compiles: those with the least
+                              estimated cost */
+  int room, raced;         /* on a device. room: most statements (micro-ops) that the current call of lab_run compiles. raced:
+                              number of statements that this call has compiled */
+  double statement_seconds; /* on a device: seconds per statement in the previous call of lab_run; 0: unknown */
+  double limit;            /* most seconds that a run of a candidate may take */
+  double cc_limit;         /* most seconds that the compiler may take for a file, or a device's driver for a program */
+  double deadline;         /* time at which the search ends, by tune_clock */
+  double grace;            /* seconds after the deadline for which a race or a comparison may go on */
+  int (*interrupted)(void *arg); /* called often; a result other than 0 stops the search */
   void *interrupted_arg;
   int batches;             /* number of batches so far, for names of files */
-  const char *header;      /* header file that was precompiled; it includes headers such as immintrin.h. NULL: none yet */
-  int wanted_header;       /* number of files that included such headers before this one was precompiled */
-  VEC(Built) built;        /* candidates and references whose code later batches use again */
+  const char *header;      /* path of a precompiled header that includes headers such as immintrin.h; NULL: not made yet */
+  int wanted_header;       /* number of files compiled without `header` that include such headers */
+  VEC(Built) built;        /* code that later batches use again */
   VEC(Ready) ready;        /* incumbents that the screen has compiled */
   double spent[SPENT_KINDS]; /* CPU seconds of all processes */
 } Lab;
-bool lab_run(Lab *b, Task *t);                   /* tries the task's candidates; false: interrupted, out of time, or Lab.gone */
-/* Writes promising candidates of the task as files of a job to the scratch folder. False: time was up, the search was
- * interrupted, or tgc cannot lower a candidate. In the last case the candidate's outcome is OUT_FAILED */
+bool lab_run(Lab *b, Task *t);                   /* tries the task's candidates; returns false if the search must end */
+/* Writes promising candidates of the task as files of a job to the scratch folder. If only the incumbent is left, writes no
+ * files. Returns false if time was up, the search was interrupted, or tgc cannot lower a candidate. Such a candidate has the
+ * outcome OUT_FAILED. */
 bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */
-double nest_cycles(const Lab *b, Ref nest, const char *opts); /* estimated from the micro-ops of the nest's program */
+/* Estimate of the cycles of a nest with this schedule, from the micro-ops of the nest's program */
+double nest_cycles(const Lab *b, Ref nest, const char *opts);
 
 /* ---- candidate_verify.c ---- */
-/* Compares the results of a schedule with those of the empty schedule, on random inputs and on hard ones (infinities, NaN,
- * denormals and the like). Returns NULL if they agree up to rounding; else the difference, or why there is no comparison. *late:
- * there was not enough time */
+/* Compares the results of a schedule with the results of the empty schedule, on random inputs and on hard inputs. Hard inputs
+ * have infinities, NaN, denormals and the like. Returns NULL if the results agree up to rounding. Otherwise returns the
+ * difference in words, or the reason why there was no comparison. Sets *late to true if the comparison was interrupted, or there
+ * was not enough time. */
 const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts, bool *late);
 
 /* ---- search.c ---- */
-typedef struct Goal {       /* a nest whose schedule the tuner searches for, and the state of the search */
+typedef struct Goal {       /* the search for the schedule of one nest */
   Ref nest;
   char key[65];
   int count;               /* number of times that a run of the model runs the nest */
   CacheState state;        /* where the nest's data are in a run of the model */
-  Place place, screened_place; /* places of the nest's rows in the store; they include the state */
-  size_t ignored;          /* number of trials in the store whose place has no state, as an older tgc has written them */
-  Trials trials;           /* with the compiler's code */
-  Trials screened;         /* with the screen's code; times are scaled so that the incumbent's equals its time with the
-                              compiler's code */
-  const char *base, *best; /* schedules: that of the heuristic, and the best one known */
-  const char *proven;      /* the best before this search, or a schedule that has since won in the whole model */
-  const char *runner_up;   /* about as fast as the best, for a test in the whole model; NULL: there is none */
-  const char *elsewhere;   /* if the store has no winner for this state of the data: the winner without a state, or NULL */
+  Place place, screened_place; /* the places under which the store keeps `trials` and `screened`. If Tuner.stateful is set,
+                              their texts include the text of `state` */
+  size_t ignored;          /* number of trials of the nest that the search ignores, because their place has no state. An older tgc
+                              has stored them */
+  Trials trials;           /* with times of the compiler's code */
+  Trials screened;         /* with times of the screen's code. If `measured` is true, the times are scaled to the speed of the
+                              compiler's code: they are multiplied by the ratio of the incumbent's two times */
+  const char *base, *best; /* base: the heuristic's schedule; best: the best schedule known */
+  const char *proven;      /* the schedule that last won in the whole model; if there is none, the best before this search */
+  const char *runner_up;   /* a schedule about as fast as the best, for a test in the whole model; NULL: there is none */
+  const char *elsewhere;   /* if the store has no winner for `state`: its winner for a place without a state; NULL: none */
   double base_us, best_us; /* microseconds of `base` and `best`, the mean of warm and cold; estimates until they are measured */
-  double slack;            /* microseconds that `base` takes in a run of the model above the roofline's time; 0: unknown */
+  double slack;            /* microseconds in a run of the model that `base` takes longer than the roofline; 0: unknown */
   double best_warm, best_cold; /* times of `best`, in microseconds */
   double cycles;           /* estimated cycles of `base` */
   bool begun;              /* the heuristic's best schedules were tried in this session */
-  int stale;               /* generations without progress */
-  VEC(const char *) dropped; /* schedules dropped without being timed, mostly for their estimated cost */
-  bool measured;           /* `best` was measured with the compiler's code; else its time is an estimate */
-  double screen_us;        /* the incumbent's microseconds with the screen's code, by which times of `screened` are scaled; 0
-                              after the incumbent was measured with the compiler's code */
-  bool verified;           /* results of `best` were compared in this session */
-  bool done, dirty;        /* done: the search is finished; dirty: `best` has changed since it was stored */
-  bool taken;              /* tune_take has returned it */
-  int64_t tried;           /* candidates in this session */
-  double worked;           /* CPU seconds of all processes for them */
+  int stale;               /* consecutive generations without progress */
+  VEC(const char *) dropped; /* schedules that were dropped and not timed, mostly since their estimated cost is high */
+  bool measured;           /* `best` was timed with the compiler's code; false: best_us is an estimate */
+  double screen_us;        /* microseconds of the incumbent with the screen's code; 0 if `measured` is true, or unknown */
+  bool verified;           /* results of `best` were compared in this session, or need no comparison */
+  bool done, dirty;        /* done: the search is finished; dirty: the store does not have the current `best` and `done` */
+  bool taken;              /* tune_take has returned this goal */
+  int64_t tried;           /* number of candidates tried in this session */
+  double worked;           /* CPU seconds that the search for this nest took in this session, over all processes */
 } Goal;
 typedef struct Tuner {
   Lab lab;
   Store *store;
-  Place place;             /* place of the times with the compiler's code */
-  Place screened;          /* place of the times with the screen's code */
+  Place place;             /* place of times with the compiler's code */
+  Place screened;          /* place of times with the screen's code */
   bool stateful;           /* candidates are timed with their data where a run of the model finds them */
   int beam;                /* width of the search: how many of the best schedules a generation varies */
   int64_t trials;          /* most trials; 0: no limit */
   VEC(Goal) goals;
   bool compared;           /* a job has compared the results of the trials */
-  int64_t tried, failed, left_out; /* candidates in this session: all, failed, rejected by the screen */
-  /* Callbacks, which may be NULL. progress: after each generation. acknowledged: trial x is in the store. wrong: results of a
-   * schedule are wrong, which is a bug of tgc */
+  int64_t tried, failed, left_out; /* numbers of candidates in this session: tried; failed; timed only with the screen's code */
+  /* Callbacks, which may be NULL. progress: called after each generation. acknowledged: called when trial x is in the store. Its
+   * argument `screened` is true if x was timed with the screen's code. wrong: called if a schedule gives wrong results, which is
+   * a bug of tgc */
   void (*progress)(void *arg, const struct Tuner *t);
   void (*acknowledged)(void *arg, const Goal *g, const Trial *x, bool screened);
   void (*wrong)(void *arg, const Goal *g, const char *opts, const char *why);
   void *progress_arg;      /* the argument `arg` of all three */
 } Tuner;
-void tune_goals(Tuner *t, const Plan *p);            /* fills in t->goals: the nests of a plan, with their rows of the store */
-void tune_slack(Tuner *t, const Plan *p, const double *us); /* sets Goal.slack; us: microseconds of slack, by kernel */
-bool tune_run(Tuner *t);                             /* false: interrupted */
-/* Among the goals not taken yet, chooses the one that can gain most, and fills *task with its candidates. NULL: there is none, or
- * time is up */
+void tune_goals(Tuner *t, const Plan *p);            /* makes t->goals from the nests of p and the store */
+void tune_slack(Tuner *t, const Plan *p, const double *us); /* sets Goal.slack; us: microseconds of slack of each kernel */
+/* Searches until all goals are done, time is up, t->trials candidates were tried, or Lab.gone is set. Returns false if the search
+ * was interrupted. */
+bool tune_run(Tuner *t);
+/* Returns the goal that can gain most, among the goals that are neither done nor taken. Sets *task to candidates for this goal;
+ * the caller frees task->cand. Returns NULL if there is no such goal, or the search must end. */
 Goal *tune_take(Tuner *t, Task *task);
-void tune_imported(Tuner *t);                        /* makes the best trial of each nest its winner, also in the store */
-/* Finds each nest's runner-up: the fastest trial that is neither the best nor the heuristic's schedule, if it takes little longer
- * than the best. Its results are compared with those of the empty schedule. */
+void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
+/* Sets Goal.runner_up to the fastest trial other than the best and the heuristic's schedule. Sets it to NULL if this trial takes
+ * much longer than the best, or if its results differ from those of the empty schedule. */
 void tune_runners_up(Tuner *t);
-/* Makes `opts` the best schedule of g, also in the store: the one that won in the whole model, or an earlier best */
+/* Makes `opts`, the schedule that has won in the whole model, the best schedule of g, also in the store. */
 void goal_validated(Tuner *t, Goal *g, const char *opts);
-/* Microseconds of one run of all goals, with `base` of each goal, or with `best` */
+/* The microseconds that the nests of all goals take in a run of the model, with Goal.base if `base`, else with Goal.best */
 double tune_total(const Tuner *t, bool base);
 void tuner_free(Tuner *t);
 
 /* ---- job.c: candidates as a folder that another machine builds and runs ---- */
 typedef struct JobOptions {
   const char *dir;         /* the folder to write */
-  const char *command;     /* the tgc command that reads the job's log, for the folder's instructions */
+  const char *command;     /* the tgc command that imports the job's log; the instructions in the folder mention it */
 } JobOptions;
-typedef struct JobSize { int nests, left; } JobSize; /* nests in the folder; nests left out because time was up */
-JobSize job_write(Tuner *t, const JobOptions *o);    /* fails with EX_NOWRITE, or as the device's compiler fails */
+typedef struct JobSize { int nests, left; } JobSize; /* numbers of nests. nests: in the folder; left: left out because time was
+                                                        up */
+JobSize job_write(Tuner *t, const JobOptions *o);    /* writes no folder if there are no nests; fails with EX_NOWRITE */
 
-/* ---- import.c: the log of a job, which has the times of its candidates ---- */
+/* ---- import.c: the log of a job, which has the times of the job's candidates ---- */
 typedef struct Imported {
-  Place place;             /* place of the last imported row; text NULL: none was imported */
-  int64_t trials, failed, wrong; /* imported rows of measured trials; imported rows of failed trials; lines left out */
+  Place place;             /* place of the last imported row; text NULL: no row was imported */
+  int64_t trials, failed, wrong; /* numbers of imported trials that were timed, of imported trials that failed, and of lines left
+                                    out */
 } Imported;
-/* Adds to the store the rows about nests of the plan whose schedules are legal, and warns of other lines. Fails with EX_BADMODEL
- * if the file is no log */
+/* Adds rows of a log to the store. A row is added if the plan has its nest, its schedule is legal, and its place is for this
+ * backend and version of tgc. Warns of other lines. Fails with EX_BADMODEL if the file is no log. */
 Imported job_import(Ctx *c, Store *s, const Plan *p, const char *path);
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* convert.h: a --convert option, NAME=FORM,KEY..., for an input or an output of a model (docs/pictures.md). The form says which
- * data the caller passes or gets. convert.c parses the option; pictures.c and answers.c build the graph that converts. */
+/* convert.h: the option --convert for an input or an output of a model (docs/pictures.md). The option's value is NAME=FORM, then
+ * words and texts KEY=VALUE, separated by commas. The form says which data the caller passes or gets. convert.c parses the
+ * option. pictures.c and answers.c build the graph that converts. */
 #ifndef TGC_CONVERT_H
 #define TGC_CONVERT_H
 #include "compose.h"
 #include "interface.h"
 
-enum { NUMBERS_MOST = 16 }; /* most numbers behind a key such as mean=, and most channels of a picture */
-typedef struct Numbers { double v[NUMBERS_MOST]; int n; } Numbers; /* the n numbers behind a key; n 0: the key is not given */
+enum { NUMBERS_MOST = 16 }; /* most numbers after a key such as mean=, and most channels of a picture */
+typedef struct Numbers { double v[NUMBERS_MOST]; int n; } Numbers; /* the n numbers after a key; n 0: the key is not given */
 
-/* Words that may follow the form. Each enum is a group, from which at most one word may be given; 0: none is given */
+/* Words that may follow the form. An option may have only one word of each enum. 0: it has none */
 typedef enum { LAYOUT_NONE, LAYOUT_NHWC, LAYOUT_NCHW } Layout;
 typedef enum { ORDER_NONE, ORDER_RGB, ORDER_BGR, ORDER_RGBA, ORDER_BGRA, ORDER_GRAY } Order;
 typedef enum { MATRIX_NONE, MATRIX_601, MATRIX_709 } Matrix;
@@ -17,41 +18,44 @@ typedef enum { RANGE_NONE, RANGE_LIMITED, RANGE_FULL } Range;
 typedef enum { SAMPLE_NONE, SAMPLE_BILINEAR, SAMPLE_AREA, SAMPLE_LETTERBOX, SAMPLE_CROP, SAMPLE_WARP } Sampling;
 
 typedef struct Form Form;
-typedef struct Spec {      /* a parsed option */
+typedef struct Spec {      /* a parsed option --convert */
   Ctx *c;
-  const char *what;        /* the whole option, for messages */
+  const char *what;        /* the option as given, for messages */
   const Form *form;
-  int layout, order, matrix, range, sampling; /* by group: the word that is given, or 0 */
-  int yuv6, replicate, round, model_nhwc, model_bgr; /* single words: 1: it is given */
-  Numbers mean, std, size, fill, axis, k, threshold, high, scale, zero; /* keys */
+  int layout, order, matrix, range, sampling; /* values of the enums above */
+  int yuv6, replicate, round, model_nhwc, model_bgr; /* further words: 1 if the word is given */
+  Numbers mean, std, size, fill, axis, k, threshold, high, scale, zero; /* the keys with these names */
 } Spec;
 
-/* Builds a form for the model's input or output v. Adds the new inputs to g, and returns the converted value; 0: it has added the
- * outputs to g itself. */
+/* Builds the conversion for the model's input or output v. g: an empty graph, to which the function adds inputs and nodes.
+ * Returns the converted value, and the caller makes this value the output of g. Returns 0 if the function has added the outputs
+ * of g itself. */
 typedef Ref ConvertFn(const Spec *s, Graph *g, const GIO *v);
 struct Form {
   const char *name;
   DType dt;                /* element type of the new input, or of the new output */
-  double mean, std;        /* values of these keys where they are not given */
-  int groups;              /* the groups of words and keys that the form takes, as bits */
+  double mean, std;        /* values of these keys if they are not given */
+  int groups;              /* which words and keys the form takes, as bits of an enum in convert.c */
   ConvertFn *build;
-  /* where chroma lies: in one plane of pairs (TWO), in two planes (THREE), or beside brightness in four bytes (PACKED) */
+  /* Where Y (brightness), U and V (chroma) lie. TWO: a plane of Y, and a plane of pairs of U and V. THREE: a plane for each.
+   * PACKED: one plane, in which two pixels are four bytes. NONE: the form has no chroma */
   enum { PLANES_NONE, PLANES_TWO, PLANES_THREE, PLANES_PACKED } planes;
-  int u, v, y;             /* TWO: places of U and V in a pair. PACKED: places of U, V and the first brightness in four bytes */
+  /* TWO: u, v are the indices of U and V in a pair. PACKED: u, v, y are the indices of U, V and the first Y in the four bytes */
+  int u, v, y;
 };
 
 /* ---- convert_values.c ---- */
-/* Fail with EX_USAGE_. The message names the whole option, which is `what`, and then has the text of fmt. */
+/* refuse and refuse_at fail with EX_USAGE_. The message is `what`, the option as given, followed by the text of fmt. */
 #define refuse(s, ...) refuse_at((s)->c, (s)->what, __VA_ARGS__)
 _Noreturn void refuse_at(Ctx *c, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The numbers n of the key `key` as a value of type f32 that broadcasts with x. There is one number for all elements of x, or one
- * for each channel. axis: the axis of x along which the channels lie; -1: x has no channels. otherwise: the number to take if the
- * key is not given */
+/* Returns the numbers *n of the key named `key` as a constant of type f32 that broadcasts with x. If the key is not given, the
+ * number is `otherwise`. axis: the axis of x with the channels; -1: x has no channels. Fails unless there is one number for all
+ * elements of x, or a number for each channel. */
 Ref along(const Spec *s, IR *ir, const Numbers *n, double otherwise, const char *key, Ref x, int axis);
-/* (x - mean) * (1 / std), where mean and std are as in `along` */
+/* (x - mean) * (1 / std). The constants mean and std are results of `along`. */
 Ref normalised(const Spec *s, IR *ir, Ref x, int axis);
-Ref rounded_to(IR *ir, Ref x, DType d); /* x as type d; to an integer type: rounded to nearest, ties to even, and saturated */
+Ref rounded_to(IR *ir, Ref x, DType d); /* x as type d. If d is an integer type, x is rounded (ties to even) and saturated */
 Ref f32_const(IR *ir, double v);        /* a constant of type f32 and rank 0 */
 
 /* ---- pictures.c: forms of pictures, as inputs in RGB and in YUV, and as outputs ---- */

@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* interface.h: what the user changes about a model's inputs and outputs. */
+/* interface.h: changes that the user makes to a model's inputs and outputs. */
 #ifndef TGC_INTERFACE_H
 #define TGC_INTERFACE_H
 #include "../../compiler/ir/ir.h"
 
 typedef struct TextList { const char *const *p; size_t n; } TextList; /* n texts */
 typedef struct ConstInput { /* from --const NAME=VALUE */
-  const char *name, *value; /* value: one number for all elements of the input, or one for each, separated by commas */
-  const Tensor *file;       /* the contents of @FILE; NULL: the field `value` is used */
+  const char *name, *value; /* value: a number for all elements, or a number for each element, separated by commas */
+  const Tensor *file;       /* the tensor in the file if VALUE is @FILE; else NULL */
 } ConstInput;
 typedef struct IoOptions {
   const ConstInput *consts;
   size_t nconsts;
-  TextList froms;           /* values that become inputs */
-  TextList renames;         /* OLD=NEW */
+  TextList froms;           /* names of values that become inputs */
+  TextList renames;         /* texts OLD=NEW */
   TextList prologues, epilogues; /* paths of .tg files */
-  TextList converts;        /* NAME=FORM,... as convert.c reads it */
+  TextList converts;        /* texts NAME=FORM,... (convert.h) */
 } IoOptions;
 
-/* The constant k as a tensor of the input's type and shape. Fails if k has another type, or another number of elements. */
+/* In all functions below, f may be NULL if there are no options. */
+
+/* Returns the constant k as a tensor with the input's type and shape. Fails if k does not fit this type and shape. */
 Tensor const_input(Ctx *c, const ConstInput *k, const GIO *input);
-const ConstInput *const_find(const IoOptions *f, const char *name); /* the constant for this input; NULL: none. f may be NULL */
-/* Fails if there is a constant for a name that none of the n inputs has. */
+const ConstInput *const_find(const IoOptions *f, const char *name); /* the constant for the input of this name; NULL: none */
+/* Fails if f has a constant for a name that none of the n inputs has. */
 void consts_check(Ctx *c, const IoOptions *f, const GIO *inputs, size_t n);
-/* The graph with constants in place of inputs, for front ends that do not put them in place while they build. If there are
- * constants, frees g; else returns g. */
+/* Returns a graph with constants in place of inputs, and frees g. Without constants, returns g. For front ends that do not use
+ * const_find while they build a graph. */
 Graph *consts_bind(Ctx *c, const IoOptions *f, Graph *g);
 
-/* Renames inputs and outputs, then adds prologues, epilogues and conversions. load: reads a .tg file. Frees g and returns the new
- * graph; if nothing is added, returns g. */
+/* Renames inputs and outputs of g, then adds prologues, epilogues and conversions. load: a function that reads a .tg file.
+ * Returns the new graph, and frees g. If nothing is added, returns g. */
 Graph *interface_apply(Ctx *c, const IoOptions *f, Graph *g, Graph *(*load)(Ctx *c, const char *path));
 
-/* convert.c: the small graph before an input, or after an output, that --convert describes. spec: the option without NAME=;
- * whole: the whole option, for messages */
+/* convert.c: each function returns a graph that --convert describes. convert_input: the graph computes the model's input.
+ * convert_output: the graph reads the model's output. spec: the option without NAME=; whole: the option as given, for messages */
 Graph *convert_input(Ctx *c, const GIO *input, const char *spec, const char *whole);
 Graph *convert_output(Ctx *c, const GIO *output, const char *spec, const char *whole);
 #endif

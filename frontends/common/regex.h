@@ -4,16 +4,16 @@
 #define TGC_REGEX_H
 #include "../../compiler/support/support.h"
 
-enum { DFA_STATES = 4096 }; /* most states of an automaton; rule: a state fits in 16 bits */
+enum { DFA_STATES = 4096 }; /* most states of an automaton; the number of a state must fit in 16 bits */
 
 typedef struct Dfa {
-  int states, classes;   /* numbers of states, and of classes of bytes */
-  uint8_t class_of[256]; /* by byte: its class; bytes of one class lead to the same states */
-  const uint16_t *next;  /* [state * classes + class]: the next state. State 0 is the first */
-  const bool *accepts;   /* by state: a text that ends in this state matches as a whole */
+  int states, classes;   /* number of states; number of classes of bytes */
+  uint8_t class_of[256]; /* by byte: the byte's class. From any state, all bytes of one class lead to one next state */
+  const uint16_t *next;  /* next[state * classes + class]: the next state. The automaton begins in state 0 */
+  const bool *accepts;   /* by state: whether the pattern matches a whole text that leads from state 0 to this state */
 } Dfa;
 
-/* Compiles a pattern of n bytes of UTF-8, in the syntax of RE2. Returns NULL, or the reason why it cannot be compiled. Memory of
- * the automaton comes from m. */
+/* Compiles a pattern of n bytes of UTF-8, in the syntax of RE2. Returns NULL, or the reason why the pattern cannot be
+ * compiled. The tables of the automaton live in m. */
 const char *regex_compile(Arena *m, const char *pattern, size_t n, Dfa *out);
 #endif

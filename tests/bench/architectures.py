@@ -266,7 +266,7 @@ def bilstm(n, length=40, width=128, inner=256):
     w, r = n.normal(1 / math.sqrt(width), 2, 4 * inner, width), n.normal(1 / math.sqrt(inner), 2, 4 * inner, inner)
     y = n.op("LSTM", n.input("frames", length, 1, width), n.const(w), n.const(r), n.const(n.normal(0.02, 2, 8 * inner)),
              outputs=3, hidden_size=inner, direction="bidirectional")[0]
-    n.output(n.op("LogSoftmax", dense(n, shape(n, turn(n, y, 0, 2, 1, 3), length, 2 * inner), 2 * inner, 64), axis=-1), length, 64)
+    n.output(n.op("LogSoftmax", dense(n, shape(n, turn(n, y, 0, 2, 1, 3), -1, 2 * inner), 2 * inner, 64), axis=-1), length, 64)
 
 
 ARCHITECTURES = {f.__name__: f for f in (unet, efficientnet, resnext, convnext, style_transfer, deeplab, dcgan, vit, swin,

@@ -99,8 +99,13 @@ def classifier(n, x, width, form=Plain, classes=1000):
     n.output(f.value(n.op("Gemm", pooled, *f.weights(n.normal(0.02, classes, width)), transB=1), signed=True), 1, classes)
 
 
+def number(extent):
+    """an extent in a Reshape: a dimension with a name is open"""
+    return extent if isinstance(extent, int) else -1
+
+
 def heads(n, x, length, count, size):
-    return n.op("Transpose", n.op("Reshape", x, n.const([1, length, count, size], np.int64)), perm=[0, 2, 1, 3])
+    return n.op("Transpose", n.op("Reshape", x, n.const([1, number(length), count, size], np.int64)), perm=[0, 2, 1, 3])
 
 
 def attend(n, q, k, v, length, width, mask=None):
@@ -109,7 +114,7 @@ def attend(n, q, k, v, length, width, mask=None):
     scores = n.op("Div", n.op("MatMul", q, n.op("Transpose", k, perm=[0, 1, 3, 2])), n.const(math.sqrt(size)))
     weights = n.op("Softmax", n.op("Add", scores, mask) if mask else scores, axis=-1)
     mixed = n.op("Transpose", n.op("MatMul", weights, v), perm=[0, 2, 1, 3])
-    return n.op("Reshape", mixed, n.const([1, length, width], np.int64))
+    return n.op("Reshape", mixed, n.const([1, number(length), width], np.int64))
 
 
 def gelu_tanh(n, x):
@@ -158,8 +163,13 @@ def resnet18_qdq(n):
 
 
 def bert_base(n, length=128, width=768, layers=12):
-    words = n.op("Gather", n.const(n.normal(0.02, 30522, width)), n.input("ids", 1, length, kind=TensorProto.INT64))
-    x = layer_norm(n, n.op("Add", words, n.const(n.normal(0.02, 1, length, width))), width)
+    ids = n.input("ids", 1, length, kind=TensorProto.INT64)
+    words = n.op("Gather", n.const(n.normal(0.02, 30522, width)), ids)
+    if isinstance(length, int):
+        places = n.const(n.normal(0.02, 1, length, width))
+    else:
+        places = n.op("Slice", n.const(n.normal(0.02, 1, 512, width)), n.const([0], np.int64), n.op("Shape", ids, start=1), n.const([1], np.int64))
+    x = layer_norm(n, n.op("Add", words, places), width)
     seen = n.op("Cast", n.input("mask", 1, length, kind=TensorProto.INT64), to=TensorProto.FLOAT)
     hidden = n.op("Sub", n.const(1), n.op("Unsqueeze", seen, n.const([1, 2], np.int64)))
     mask = n.op("Mul", hidden, n.const(-10000))
@@ -189,7 +199,7 @@ def gpt2_decode(n, past=511, width=768, layers=12, words=50257):
         x = n.op("Add", x, dense(n, inner, 4 * width, width))
     n.output(n.op("MatMul", layer_norm(n, x, width), n.const(np.ascontiguousarray(table.T))), 1, 1, words)
     for name, value in states:
-        n.output(value, 1, 12, past + 1, size, name=name)
+        n.output(value, 1, 12, past + 1 if isinstance(past, int) else "more", size, name=name)
 
 
 # ---- single layers ----

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* fibers.h: runs kernels for GPUs on the CPU. A shim is a C++ header that defines the words of a kernel language, such as CUDA.
- * It includes this file. The shim, the text of the kernels and a table of the kernels are compiled to a library, which has the
+/* fibers.h: runs kernels for GPUs on the CPU. A shim is a C++ header that defines the words of a kernel language, such as CUDA. A
+ * shim includes this file. The shim, the text of the kernels and a table of the kernels are compiled to a library, which has the
  * functions shim_find and shim_launch.
  *
- * Blocks run one after another. The threads of a block are fibers, which share one thread of the CPU. Each fiber runs up to its
- * next barrier, in ascending order of threads. A kernel without barriers needs no fibers. Three things that kernel languages
- * leave undefined are errors here: (1) some threads of a block end without reaching a barrier at which others wait; (2) threads
- * of a block wait at different barriers; (3) a thread asks for the value of a thread of its warp that has ended. */
+ * A shuffle is an exchange of values between the threads of a warp. Blocks run one after another. The threads of a block are
+ * fibers, which share one thread of the CPU. Each fiber runs up to its next barrier or shuffle, in ascending order of threads. A
+ * kernel without barriers and shuffles needs no fibers.
+ *
+ * Kernel languages leave some cases undefined, which are faults here:
+ * - Some threads of a block end without reaching a barrier at which other threads wait.
+ * - Threads of a block wait at different barriers, or threads of a warp at different shuffles.
+ * - Some threads of a warp wait at a barrier, and others at a shuffle, so that none can go on.
+ * - A shuffle asks for the value of a thread that has ended. */
 #ifndef TGC_TESTS_FIBERS_H
 #define TGC_TESTS_FIBERS_H
 #include <setjmp.h>
@@ -22,23 +27,24 @@ struct ShimIndex { unsigned x, y, z; };
 static ShimIndex threadIdx, blockIdx, blockDim, gridDim;
 
 namespace shim {
-/* BLOCK: the fiber waits for the other threads of its block; WARP: for those of its warp */
+/* BLOCK: the fiber waits at a barrier for all threads of the block. WARP: the fiber waits at a shuffle for all threads of the
+ * warp. */
 enum State { READY, BLOCK, WARP, ENDED };
 enum { MOST = 1024, STACK = 1 << 16, LANES = 32 }; /* most threads of a block; bytes of a fiber's stack; threads of a warp */
 struct Fiber {
-  jmp_buf at;         /* where it goes on */
+  jmp_buf at;         /* where the fiber goes on */
   State state;
-  int line;           /* line of the barrier or shuffle at which it waits */
-  bool begun;         /* its body has begun */
-  unsigned shuffles;  /* number of its shuffles so far: exchanges of values between the threads of a warp */
-  uint64_t given[2];  /* the fiber's values for the last two shuffles: shuffle k is at k % 2 */
+  int line;           /* line of the barrier or shuffle at which the fiber waits */
+  bool begun;         /* the fiber runs body() on its own stack */
+  unsigned shuffles;  /* number of shuffles of the fiber so far */
+  uint64_t given[2];  /* the values that the fiber gave to its last two shuffles; the value for shuffle number k is at k % 2 */
 };
 static Fiber fibers[MOST];
 static char *stacks;
 static jmp_buf scheduler;
-static int current, nthreads; /* the thread that runs; threads of a block */
+static int current, nthreads; /* current: number of the thread that runs. nthreads: number of threads of a block */
 static bool fibrous;          /* the kernel has barriers or shuffles, so its threads are fibers */
-static void (*call)(void **); /* the kernel; its argument is params */
+static void (*call)(void **); /* the kernel, which is called with params */
 static void **params;
 static char why[200];         /* the first fault; "": none so far */
 
@@ -53,7 +59,8 @@ static void fault(const char *what, int line) {
   if (!*why) snprintf(why, sizeof why, "%s, line %d of the kernels, block %u,%u,%u", what, line, blockIdx.x, blockIdx.y, blockIdx.z);
 }
 
-static void wait(State state, int line) { /* puts the current fiber into this state, at this line, and runs others */
+/* Puts the current fiber into this state, at this line, and lets other fibers run. Returns when the fiber may go on. */
+static void wait(State state, int line) {
   Fiber &f = fibers[current];
   if (!fibrous) {
     fault("a barrier in a kernel that the shim took for one without", line);
@@ -63,7 +70,7 @@ static void wait(State state, int line) { /* puts the current fiber into this st
   if (!_setjmp(f.at)) _longjmp(scheduler, 1);
 }
 
-static void body() { /* the body of a fiber; it never returns, and calls the kernel once for each block */
+static void body() { /* the body of a fiber: calls the kernel once for each block, and never returns */
   for (;;) {
     call(params);
     fibers[current].state = ENDED;
@@ -85,8 +92,9 @@ static void resume(int i) { /* runs fiber i until it waits or has ended */
   setcontext(&c);
 }
 
-/* Whether the n threads from `first` on may go on: all of them that have not ended wait in this state. It is a fault if they wait
- * at different lines. */
+/* Whether the n threads from `first` on may go on. They may if at least one thread waits in this state, and each of the others
+ * waits in this state or has ended. It is a fault if threads wait at different lines. For the state BLOCK it is also a fault if they
+ * may go on and some threads have ended. */
 static bool complete(int first, int n, State state) {
   int waiting = 0, ended = 0, line = 0;
   for (int i = first; i < first + n; i++) {
@@ -124,7 +132,8 @@ static void run_block() {
     for (Fiber &f : fibers) f.begun = false;
 }
 
-/* A shuffle: gives the value `mine` of the current thread to others, and returns that of thread number `lane` of its warp */
+/* A shuffle: gives the value `mine` of the current thread to the other threads of the warp. Returns the value of thread number
+ * `lane` of the warp, or `mine` if the warp has no such thread. */
 template <class T> static T exchanged(T mine, int lane, int line) {
   Fiber &f = fibers[current];
   const int me = current, warp = current / LANES * LANES;
@@ -135,7 +144,7 @@ template <class T> static T exchanged(T mine, int lane, int line) {
   wait(WARP, line);
   int from = warp + lane;
   if (lane < 0 || lane >= LANES || from >= nthreads) from = me;
-  const unsigned ahead = fibers[from].shuffles - turn; /* 2: it already waits at the next shuffle, which uses the other slot */
+  const unsigned ahead = fibers[from].shuffles - turn; /* 2: thread `from` waits at the next shuffle, with the other slot */
   if (ahead != 1 && ahead != 2) fault("a shuffle of a lane that is not there", line);
   memcpy(&mine, &fibers[from].given[turn % 2], sizeof mine);
   return mine;
@@ -149,7 +158,8 @@ typedef struct ShimKernel {
   size_t nparams;
   int barriers; /* 1: the kernel has barriers or shuffles */
 } ShimKernel;
-/* Runs a kernel with this grid of blocks of this many threads. Returns NULL, or a text that says what went wrong. */
+/* Runs a kernel. grid: number of blocks along x, y and z. block: number of threads of a block along x, y and z. params: addresses
+ * of the kernel's parameters. Returns NULL, or a text about the first fault. */
 static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const unsigned block[3], void **params) {
   gridDim = { grid[0], grid[1], grid[2] };
   blockDim = { block[0], block[1], block[2] };
@@ -165,7 +175,9 @@ static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const u
       }
   return *shim::why ? shim::why : NULL;
 }
-/* defines the functions of the library. Arguments: a SHIM_KERNEL for each kernel */
+/* Defines shim_find and shim_launch. shim_find returns the kernel with this name, or NULL. shim_launch calls shim_run. The
+ * arguments of SHIM_LIBRARY are initialisers of ShimKernels, one for each kernel. The shim's macro SHIM_KERNEL makes an
+ * initialiser. */
 #define SHIM_LIBRARY(...) \
   static const ShimKernel shim_kernels[] = { __VA_ARGS__ }; \
   extern "C" const ShimKernel *shim_find(const char *name) { \

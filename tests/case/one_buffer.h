@@ -11,7 +11,7 @@
  * buffer in bytes */
 typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
 
-static size_t place(Places *m, int64_t bytes) { /* reserves this many bytes at the end, and returns their offset */
+static size_t place(Places *m, int64_t bytes) { /* reserves at least this many bytes at the end, and returns their offset */
   const size_t at = m->end;
   m->end += ((size_t)bytes + BUNDLE_ALIGN) / BUNDLE_ALIGN * BUNDLE_ALIGN;
   return at;
@@ -29,7 +29,7 @@ static Places places_of(const Plan *p) {
   return m;
 }
 
-/* writes argument i of a call of kernel k: a pointer to its buffer i */
+/* writes argument i of a call of kernel k: a pointer to the kernel's buffer i */
 static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *o) {
   const Dialect *l = p->in->backend->dialect;
   const Kernel *x = &p->kernels.p[k];
@@ -45,8 +45,9 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
   sb_puts(o, ")");
 }
 
-/* Writes a kernel for one call. It runs all chunks of the plan's kernel `first`, or of the kernel group that begins with it, one
- * after another. kernel: the words before its name. memory: the declaration of its parameter m, the buffer */
+/* Writes a kernel for one call. Its name is `call` and the number `first`, such as call0. The kernel runs all chunks of the
+ * plan's kernel `first`, or of the kernel group that begins with `first`, one after another. kernel: the words before the written
+ * kernel's name. memory: the declaration of the parameter m, the buffer */
 static void put_call(const Plan *p, const Places *m, size_t first, const char *kernel, const char *memory, Sb *o) {
   const Kernel *k = &p->kernels.p[first];
   sb_printf(o, "%scall%zu(%s) {\n  for (long c = 0; c < %d; c++) {\n", kernel, first, memory, k->chunks);

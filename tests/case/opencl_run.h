@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl_run.h: runs graphs that are compiled for an OpenCL device. It runs them in this process, with the runtime file
- * tgcrt_opencl.c. Each `why` is a buffer of 512 bytes that gets the first message; "": there is none. */
+/* opencl_run.h: runs graphs that are compiled for an OpenCL device, in this process and with the runtime file tgcrt_opencl.c.
+ * Each parameter `why` is a buffer of 512 bytes, which must hold "" before the call. It gets the first message. */
 #ifndef TGC_TESTS_OPENCL_RUN_H
 #define TGC_TESTS_OPENCL_RUN_H
 #include "../../backends/backends.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* a function for tgcrt_device.log; its argument is `why` */
+/* A function for tgcrt_device.log; tgcrt_device.log_arg is `why` */
 static void opencl_note(void *why, const char *text) {
   if (!*(char *)why) snprintf(why, 512, "%.400s", text);
 }
@@ -20,12 +20,12 @@ static const char *opencl_kernels(const Bundle *b) { /* the source of the bundle
   BUG("a bundle of OpenCL without kernels");
 }
 
-/* The device for all graphs of the process and of its child processes. opencl_warm opens it, so that the device's compiler
- * reads its library of functions only once. In PoCL, reading the library takes longer than compiling most kernels. A child
- * process does not have the threads of its parent, so the driver must not use threads. */
+/* The device for all graphs of the process and of its child processes. opencl_warm opens the device and runs a kernel, so that
+ * child processes need not read the library of functions of the device's compiler again. Threads do not survive a fork, so the
+ * driver must not use threads. */
 static tgcrt_device opencl_device;
 
-static int opencl_warm(char *why) {
+static int opencl_warm(char *why) { /* returns a status of tgcrt.h */
   static const char *const text = "__kernel void k(__global float *x, ulong at) { x[at] = exp(x[at]); }", *const name = "k";
   static const tgcrt_launch launch = { 0, 0, 1, { 1, 1, 1 }, { 1, 1, 1 } };
   static const tgcrt_place place = { TGCRT_PLACE_WORK, 0, 0 };
@@ -41,41 +41,42 @@ static int opencl_warm(char *why) {
 
 /* ---- many graphs as one program ----
  *
- * A driver's compiler reads a thousand functions of its own before the first kernel. So a batch joins the tables of many graphs
- * to one tgcrt_net, and the sources of their kernels to one source. In this source, names of kernels
- * and helpers end with the number of their graph. */
+ * For each source text, a driver's compiler first reads a thousand functions of its own. So a batch joins the tables of many
+ * graphs to one tgcrt_net (tgcrt_device.h), and the sources of all kernels to one source. In this source, the names of a graph's
+ * kernels and helpers end with the number of the graph. */
 typedef struct OpenclBatch {
-  Ctx *c;                  /* its arena owns the options, the names of functions and the memory of a run */
-  Sb text, weights;
-  const char *options;     /* for the driver's compiler, equal for all graphs */
+  Ctx *c;                  /* the arena c->model owns the options, the names of functions and the memory of a run */
+  Sb text, weights;        /* source of all kernels; weights of all graphs */
+  const char *options;     /* options for the driver's compiler, the same for all graphs; NULL: no graph was added yet */
   VEC(const char *) functions;
   VEC(tgcrt_launch) launches;
   VEC(tgcrt_place) places;
   VEC(size_t) in_bytes, out_bytes;
   VEC(const void *) in;
   VEC(void *) out;
-  size_t work_bytes, graphs; /* graphs: number of graphs so far */
-  uint32_t needs, block, shared_bytes; /* as in a tgcrt_net */
+  size_t work_bytes, graphs; /* work_bytes: as in tgcrt_net. graphs: number of graphs so far */
+  uint32_t needs, block, shared_bytes; /* the fields needs, max_block and shared_bytes of the tgcrt_net */
 } OpenclBatch;
 
-enum { OPENCL_ALIGN = 256 }; /* bytes: alignment of a graph's part of a buffer; no device needs more */
+enum { OPENCL_ALIGN = 256 }; /* alignment of a graph's part of a buffer, in bytes; no device needs more */
 
 static size_t opencl_name(const char *at) { /* length of the name or number that begins at `at`; 0: there is none */
   return strspn(at, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* Whether a name of n bytes is one that other graphs use, too: tgc_... is a helper, kN or kN_M a kernel */
+/* Whether other graphs may use the same name, of n bytes: a helper (tgc_...), or a function of kernel N
+ * (kN, kN_M, kN_wE or kN_M_wE) */
 static bool opencl_is_shared(const char *name, size_t n) {
   if (n > 4 && !memcmp(name, "tgc_", 4)) return true;
-  return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_") >= n - 1;
+  return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_w") >= n - 1;
 }
 
 static void opencl_put_text(OpenclBatch *b, const char *text) {
   for (const char *at = text; *at;) {
     const size_t n = opencl_name(at);
     const bool shared = opencl_is_shared(at, n);
+    if (shared) sb_printf(&b->text, "g%zu_", b->graphs); /* in front: the runtime reads the end of a kernel's name */
     sb_put(&b->text, at, n ? n : 1);
-    if (shared) sb_printf(&b->text, "_g%zu", b->graphs);
     at += n ? n : 1;
   }
 }
@@ -97,7 +98,7 @@ static void opencl_put_tables(OpenclBatch *b, const Plan *p, const DeviceTables 
   if (p->weights.bytes) sb_put(&b->weights, (const char *)p->weights.p, (size_t)p->weights.bytes);
   while (b->weights.n < end) sb_put(&b->weights, "", 1);
   for (size_t i = 0; i < t->functions.n; i++)
-    VEC_PUSH(&b->functions, arena_printf(&b->c->model, "%s_g%zu", t->functions.p[i], b->graphs));
+    VEC_PUSH(&b->functions, arena_printf(&b->c->model, "g%zu_%s", b->graphs, t->functions.p[i]));
   for (size_t i = 0; i < t->launches.n; i++) {
     tgcrt_launch l = t->launches.p[i];
     l.function += functions, l.first += places;
@@ -115,7 +116,8 @@ static void opencl_put_tables(OpenclBatch *b, const Plan *p, const DeviceTables 
   b->shared_bytes = t->shared_bytes > b->shared_bytes ? (uint32_t)t->shared_bytes : b->shared_bytes;
 }
 
-/* Adds a plan for an OpenCL device. in, out: memory of its inputs and outputs, valid until the batch has run */
+/* Adds a plan for an OpenCL device to the batch. in, out: memory of the plan's inputs and outputs, valid until the batch has
+ * run */
 static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, void *const *out) {
   const Graph *g = p->g;
   Bundle files = { 0 };
@@ -139,7 +141,7 @@ static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, voi
   bundle_free(&files);
 }
 
-/* Runs all graphs of the batch */
+/* Runs all graphs of the batch. If this succeeds, `why` is "" afterwards. */
 static void opencl_run(const OpenclBatch *b, char *why) {
   const char *text = b->text.p ? b->text.p : "";
   const tgcrt_net net = {

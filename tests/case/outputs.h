@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* outputs.h: compares outputs with expected ones, for several test programs. */
+/* outputs.h: compares the outputs of a graph with the expected outputs. */
 #ifndef TGC_TESTS_OUTPUTS_H
 #define TGC_TESTS_OUTPUTS_H
 #include "../../compiler/schedule/schedule.h"
 #include <math.h>
 
-/* Element i of a tensor that has the type of t and the elements at `data`. data NULL: all elements are t->splat */
+/* Element i of a tensor with t's type. data: the elements; NULL: all elements are t->splat */
 static inline double output_element(const Tensor *t, const void *data, int64_t i) {
   Tensor at = *t;
   at.data = data;
   return bits_to_double(t->dt, tensor_bits(&at, i));
 }
 
-/* Index of the first element in which the values at `got` differ from want; -1: there is none. Floats may differ by
- * part * M + room, where M is the largest finite magnitude in want, or `least` if that is larger. */
+/* got: elements of want's type. Returns the index of the first element in which `got` and `want` differ, or -1 if none does. A
+ * NaN equals any NaN. Floats count as equal if they differ by at most part * M + room. M is the largest finite magnitude in want,
+ * or `least` if `least` is larger. */
 static inline int64_t outputs_far(const Tensor *want, const void *got, double part, double least, double room) {
   double most = least;
   for (int64_t i = 0; i < want->elems; i++) {
@@ -27,7 +28,7 @@ static inline int64_t outputs_far(const Tensor *want, const void *got, double pa
   return -1;
 }
 
-/* the same with room 0 */
+/* outputs_far with room 0 */
 static inline int64_t outputs_differ(const Tensor *want, const void *got, double part, double least) {
   return outputs_far(want, got, part, least, 0);
 }

@@ -488,6 +488,15 @@ int32_t cuMemsetD8Async(uint64_t memory, unsigned char value, size_t n, void *st
   return 0;
 }
 
+int32_t cuMemsetD32Async(uint64_t memory, uint32_t value, size_t n, void *stream) {
+  CALL;
+  IDLE(stream);
+  unsigned char *to = part(memory, n * sizeof value, 0, __func__);
+  if (memory % sizeof value) wrong(__func__, "not aligned");
+  for (size_t i = 0; i < n; i++) memcpy(to + i * sizeof value, &value, sizeof value);
+  return 0;
+}
+
 static int runs_kernels(void) {
   const char *library = getenv("FAKE_CUDA_KERNELS");
   return library && *library;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shim.h: defines the words of CUDA that kernels use, so that kernels run on the CPU. shim.py compiles this file, a bundle's
- * net.cu and a table of its kernels to a library. Threads of the kernels are fibers (../case/fibers.h). */
+ * net.cu and a table of its kernels to a library. If a kernel has barriers or shuffles, its threads are
+ * fibers (../case/fibers.h). */
 #include "../case/fibers.h"
 #include <math.h>
 #undef INT32_MAX
@@ -49,5 +50,5 @@ template <class... A, size_t... I> static void apply(void (*f)(A...), void **p, 
 template <class... A> static void apply(void (*f)(A...), void **p) { apply(f, p, std::index_sequence_for<A...>{}); }
 template <class... A> static constexpr size_t count(void (*)(A...)) { return sizeof...(A); }
 } // namespace shim
-/* the ShimKernel for kernel k. barriers: 1 if it has barriers or shuffles */
+/* the ShimKernel for kernel k. barriers: 1 if the kernel has barriers or shuffles */
 #define SHIM_KERNEL(k, barriers) { #k, [](void **p) { shim::apply(k, p); }, shim::count(k), barriers }

@@ -5,7 +5,7 @@
 #include "../../compiler/support/support.h"
 #include <stdio.h>
 
-/* The text of the file at path. It lies in the arena and ends with a NUL. NULL: the file cannot be opened */
+/* The text of the file at path. The text lies in the arena and ends with a NUL. NULL: the file cannot be opened */
 static inline char *slurp(Arena *a, const char *path) {
   FILE *in = fopen(path, "r");
   Sb text = { 0 };
@@ -13,8 +13,8 @@ static inline char *slurp(Arena *a, const char *path) {
   if (!in) return NULL;
   for (size_t n; (n = fread(part, 1, sizeof part, in));) sb_put(&text, part, n);
   fclose(in);
-  char *s = arena_dup(a, text.p, text.n + 1);
-  s[text.n] = 0;
+  sb_put(&text, "", 1);
+  char *s = arena_dup(a, text.p, text.n);
   sb_free(&text);
   return s;
 }

@@ -3,11 +3,12 @@
 test's own, and TAP. Environment: CC, BUILD."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from fixtures import BUILD, ROOT  # noqa: E402
+from fixtures import BUILD, ROOT, TGC  # noqa: E402
 
 HERE, STUB = ROOT / "tests/device-runtime", ROOT / "runtime_stub"
 CC = os.environ.get("CC", "cc").split()
@@ -54,6 +55,15 @@ class Runtime:
         self.run(*CC, *STRICT, f"-DNEEDS={needs}", *flags, f"-I{net}", f"-I{STUB}", f"-I{HERE}", "-o", self.work / name, *sources, *made,
                  *own, "-lm", "-pthread")
         return self.work / name
+
+    def of_sizes(self, *emit):
+        """sizes.c with a bundle for ranges of sizes, as strict C99; -> its folder"""
+        folder = self.work / "ranges"
+        shutil.rmtree(folder, ignore_errors=True)
+        self.run(TGC, "compile", HERE / "sizes.tg", "--dim=b=0:3", "--dim=n=1:9", f"--backend={self.interface}", *emit, "--name=net", "-q", "-o", folder)
+        for source in ("net.c", f"tgcrt_{self.interface}.c"):
+            self.run(*CC, "-pedantic", "-Wconversion", *STRICT, f"-I{folder}", "-c", "-o", folder / "strict.o", folder / source)
+        return folder
 
     def fake(self, name="fake", *flags):
         """the environment in which programs find it"""

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host.h: tests the functions of a bundle for a device, on a device that runs kernels. The bundle's net.h is made by fill.py. The
- * results are compared with those of model.h, which computes the network on the host. */
+/* host.h: tests of the functions of a bundle for a device, with a device that really runs kernels. fill.py makes the bundle's
+ * net.h. The tests compare the device's results with the results of model.h, which computes the network on the host. */
 #include "model.h"
 #include <pthread.h>
 
@@ -96,7 +96,8 @@ static void threads(void) {
   for (int i = 0; i < 3; i++) CHECK(!pthread_join(t[i], NULL));
 }
 
-/* Opens the device of this name, and makes a run on it. Prints and returns the status of open or init, and prints the log. */
+/* Opens the device of this name, and makes a run on this device. Prints the status of net_open or net_init, and the log. Returns
+ * the status. */
 static int device(const char *name) {
   static Model m;
   tgcrt_device d;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* model.h: for tests of a bundle for a device. A Model has a context of the network in net.cl, and the context's memory. It
- * also has the expected results, which functions of this file compute on the host. The network has two states. `total` grows by x
- * * weight in each run. `past` is a window. It keeps the last three products of each of two rows. The network's outputs are y, h
- * and v, and `at` is an input that is used as an index. */
+/* model.h: for tests of a bundle for a device. A Model has a context of the network in net.cl, and the context's memory. The
+ * Model also has the expected results, which functions of this file compute on the host. The network's inputs are x and `at`,
+ * which is used as an index. The outputs are y, h and v. The network has two states, `total` and `past`. A run adds x[i] *
+ * weight(i) to total[i]. The state `past` is a window of two rows with three elements each. A run appends x[k] * weight(k) to row
+ * k. */
 #include "net.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ static int model_init(Model *m) {
   return net_init(&m->ctx, m->arena, NET_ARENA_BYTES, m->weights, NET_WEIGHTS_BYTES);
 }
 
-static void model_fill(Model *m, int run) { /* the inputs of the run with this number; in some, the index is out of range */
+static void model_fill(Model *m, int run) { /* sets the inputs of run number `run`. In every fourth run, `at` is out of range */
   for (int i = 0; i < N; i++) m->x[i] = (float)((run * 7 + i * 3) % 11 - 5);
   m->at = run % 4 == 3 ? 99 : run % 16;
 }

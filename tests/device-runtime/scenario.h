@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* scenario.h: a scenario calls all functions of a bundle for a device, one after another, on a library that takes the place of
- * the driver. The scenario is repeated, and each time another call of the driver fails.
+/* scenario.h: a scenario calls all functions of a bundle for a device, one after another. A library takes the place of the
+ * driver. The scenario is repeated, and in each repetition another call of the driver fails.
  *
- * The including file must include the fake.h of its folder above this #include, and define LIBRARY, the name of the library.
- * Below the #include, the file must define the functions that are only declared here, and a table of Rows. */
+ * A test must first include the fake.h of its own folder, and define LIBRARY, the name of the library. Then the test includes
+ * this file, defines the functions that are only declared here, and defines a table of Rows. */
 #include "model.h"
 #include <pthread.h>
 
-static Fake *driver;           /* the library's variable `fake` */
-static void (*defaults)(void); /* its function fake_defaults */
+static Fake *driver;           /* the variable `fake` of the library */
+static void (*defaults)(void); /* the function fake_defaults of the library */
 static Model m;
 
 static void *caller_buffer(void);              /* makes a buffer of 64 bytes on the device of m, as a caller would */
@@ -33,11 +33,11 @@ static const tgcrt_device *asked(void) { /* the device to open, with a log and a
 }
 
 /* ---- one call fails ---- */
-static const char *step; /* the step, that is the function of the bundle, at which the scenario ended */
-static int after;        /* the status of another run, made after the failure */
+static const char *step; /* name of the current step of the scenario, such as "init" for net_init, or "get" for net_state_get */
+static int after;        /* the status of another run, which the scenario makes after a failure */
 
-/* Calls all functions of the bundle, one after another, until one fails. queue: the caller's queue, or NULL. Returns the status
- * of the last one. */
+/* Calls all functions of the bundle, one after another, until a call fails. queue: the caller's queue; NULL: none. Returns the
+ * status of the last call. */
 static int scenario(void *queue) {
   unsigned char saved[NET_STATE_BYTES];
   float total[N];
@@ -56,7 +56,7 @@ static int scenario(void *queue) {
   if (status) return status;
 #define STEP(name, call) step = name, status = call; check_caller(); if (status) goto end
   STEP("run", net_run_v(&m.ctx, m.in, m.out));
-  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* at the end of its memory, the window moves to the start */
+  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* the window is at the end of its memory, and moves to the start */
   STEP("get", net_state_get(&m.ctx, 1, total));
   STEP("put", net_state_put(&m.ctx, 0, total));
   STEP("save", net_state_save(&m.ctx, saved));
@@ -64,7 +64,7 @@ static int scenario(void *queue) {
   STEP("reset", net_state_reset(&m.ctx));
   STEP("profile", net_profile(&m.ctx, m.in, m.out, times));
   for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] == 500);
-  int32_t unused = driver->fail_at; /* the test itself makes the next calls of the driver, and none of them is to fail */
+  int32_t unused = driver->fail_at; /* the test itself makes the next calls of the driver, and these must succeed */
   void *buffers[5], *in[3] = { NULL, NULL, NULL };
   driver->fail_at = 0;
   const int calls = driver->calls;
@@ -78,7 +78,7 @@ static int scenario(void *queue) {
   if (!status) status = net_sync(&m.ctx, 20);
   check_caller();
   const int called = driver->calls;
-  unused = status ? 0 : driver->fail_at; /* if fail_at is set and no call has failed, one that net_close makes fails */
+  unused = status ? 0 : driver->fail_at; /* if no call has failed so far, one of the calls by net_close is to fail */
   driver->fail_at = 0;
   if (status) after = net_run_v(&m.ctx, m.in, m.out);
   for (int i = 0; i < 5; i++) caller_release(buffers[i]);
@@ -90,10 +90,10 @@ end:
   return status;
 }
 
-/* The effect that is expected if a function of the driver fails. The function's name begins with `call`. steps: names of the
- * steps for which the row holds; NULL: all. memory: the status that the step must return if the error is a lack of memory.
- * other: its status for other errors. The status -1: the step must succeed. lost: 1: afterwards the device is lost. log: a
- * part of the message; NULL: any message */
+/* The effect that is expected if a function of the driver fails. call: start of the function's name. steps: names of the steps
+ * for which the row holds; NULL: all steps. memory: the status that the step must return if the error is a lack of memory. other:
+ * the status that the step must return for other errors. -1 in place of a status: the step must succeed. lost: 1 if the device is
+ * lost afterwards. log: a part of the message that is expected; NULL: no message is needed */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
 static const Row *row_of(const Row *r, const char *call) { /* the first row that holds for the call in the current step */
@@ -101,7 +101,7 @@ static const Row *row_of(const Row *r, const char *call) { /* the first row that
   return r;
 }
 
-/* Checks that a context that is opened anew works. */
+/* Checks that a new context works. */
 static void second_run(void *queue) {
   tgcrt_device d = *asked();
   defaults();
@@ -114,9 +114,9 @@ static void second_run(void *queue) {
   check_caller();
 }
 
-/* Repeats the scenario for each call of the driver and each of three errors: in a repetition, this call fails with this error.
- * errors[0] is a lack of memory. live: number of the driver's objects that exist before and after the scenario. may: a function
- * of the driver whose failure may go unnoticed */
+/* Repeats the scenario for each call of the driver and for each of three errors: the call fails with the error. errors[0] is a
+ * lack of memory. live: number of the driver's objects that exist before the scenario, and must exist after it. may: Row.call of
+ * functions that may fail without an effect on the status */
 static void each_call(void *queue, int live, const Row *rows, const int32_t errors[3], const char *may) {
   int calls;
   defaults();
@@ -145,7 +145,7 @@ static void each_call(void *queue, int live, const Row *rows, const int32_t erro
   printf("%d calls\n", calls);
 }
 
-static int opened(const char *name) { /* opens the device of this name, makes a run and closes it; returns the status */
+static int opened(const char *name) { /* opens the device of this name, makes a run, and closes the context; returns the status */
   tgcrt_device d = *asked();
   int status;
   model_prepare(&m);
@@ -158,7 +158,7 @@ static int opened(const char *name) { /* opens the device of this name, makes a 
   return status;
 }
 
-/* Checks that after a run has lost the device every function returns TGCRT_LOST, and that the context can be closed. */
+/* m.ctx must have lost its device in a run. Checks that each function returns TGCRT_LOST, and that the context can be closed. */
 static void check_lost(void) {
   float total[N];
   uint64_t times[NET_LAUNCHES];
@@ -198,10 +198,11 @@ static int open_only(void) {
   return 0;
 }
 
-/* ---- the parts of a test program, of which one runs ---- */
+/* ---- the parts of a test program. Each run of the program runs one part ---- */
 typedef struct Part { const char *name; void (*run)(void); } Part;
 
-/* Runs the part with this name. p: the list of parts; an entry whose name is NULL ends it. Returns 64 if no part has the name. */
+/* Runs the part with this name, and returns 0. Returns 64 if there is no such part. p: all parts; a Part with the name NULL ends
+ * the list */
 static int run_part(const Part *p, const char *name) {
   while (p->name && strcmp(p->name, name)) p++;
   if (p->name) p->run();

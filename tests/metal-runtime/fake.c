@@ -46,7 +46,7 @@ typedef struct Class { const char *name; const Method *of_class, *of_objects; } 
 enum { ARGUMENTS = 31, DISPATCHES = 65536 };
 
 typedef struct Object Object;
-typedef struct Argument { Object *buffer; size_t at, n; unsigned char bytes[32]; } Argument;
+typedef struct Argument { Object *buffer; size_t at, n; unsigned char bytes[4096]; } Argument;
 typedef struct Dispatch { Object *pipeline; Argument args[ARGUMENTS]; Size grid, block; } Dispatch;
 struct Object {
   const Class *of;

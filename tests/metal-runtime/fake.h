@@ -6,8 +6,8 @@
 
 typedef struct Fake {
   /* set by tests */
-  int fail_at;                   /* the call with this number, of those that can fail, fails; the first is 1; 0: none fails */
-  int32_t error;                 /* the error of a command buffer, if the call that fails asks for its status */
+  int fail_at;                   /* calls that can fail are numbered from 1; the call with this number fails; 0: none fails */
+  int32_t error;                 /* the error that a command buffer gets, if the call that fails asks for the buffer's status */
   int hang;                      /* 1: command buffers are never done */
   int broken;                    /* the error of all command buffers; 0: none */
   int devices;                   /* number of devices */

@@ -6,8 +6,8 @@
 
 typedef struct Fake {
   /* set by tests */
-  int fail_at;                   /* the call with this number fails; the first one is 1; 0: none fails */
-  int32_t error;                 /* the result of that call */
+  int fail_at;                   /* calls are numbered from 1; the call with this number fails; 0: none fails */
+  int32_t error;                 /* the result of the call that fails */
   int platforms, devices;        /* number of platforms, and of devices of each platform */
   int gpu;                       /* number of the device that is a GPU; -1: none */
   int32_t event_state;           /* state of every event: 0 done, 1 running, < 0 failed */
@@ -21,7 +21,7 @@ typedef struct Fake {
   uint64_t subgroup;             /* threads of a subgroup (warp) */
   const char *name, *version, *driver, *extensions; /* texts of clGetDeviceInfo */
   uint64_t queue_needs;          /* bits of properties that a queue needs to run recorded commands */
-  const char *no_function;       /* name of a function of an extension that the library lacks; NULL: it has all */
+  const char *no_function;       /* name of a function of an extension that the library lacks; NULL: the library has all */
   unsigned char guard;           /* the byte that a read of one byte yields. The runtime reads one byte only for a run's guard */
   /* read by tests: numbers of calls, objects that exist, compiled sources, binaries, launches, waits, and runs of recordings */
   int calls, live, sources, binaries, launches, waits, replays;

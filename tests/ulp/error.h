@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* error.h: the error of a float in units in the last place (ULP) of the exact result. The error is infinite if only one of the
- * two, the float or the exact result, is a NaN or an infinity. It is also infinite if the exact result is 0 and the float is not
- * a zero of the same sign. */
+/* error.h: the error of a float in units in the last place (ULP) of the exact result. */
 #ifndef TESTS_ULP_ERROR_H
 #define TESTS_ULP_ERROR_H
 #include <math.h>
@@ -14,14 +12,18 @@ static float as_float(uint32_t bits) { /* the float that has these bits */
   return f;
 }
 
-/* want: the exact result. Two cases of overflow have a finite error. If `want` rounds to an infinity, the infinity of its sign
- * has the error 0, and the greatest float of its sign the error 1. If `want` is beyond the greatest float but does not round to
- * infinity, infinity has the error 1. */
+/* Returns the error of `got`. want: the exact result. Special cases:
+ * - If `want` is a NaN, the error of a NaN is 0, and the error of all other floats is infinite.
+ * - If `want` is 0, the error of a zero of the same sign is 0, and the error of all other floats is infinite.
+ * - If `want` rounds to an infinity, the error of this infinity is 0, and the error of the greatest float of the same sign is 1.
+ *   The error of all other floats is infinite.
+ * - If `want` is beyond the greatest float, but rounds to the greatest float, the error of the infinity of the same sign is 1.
+ * Otherwise the error of NaNs and infinities is infinite. */
 static double error_in_ulp(float got, double want) {
   if (isnan(want)) return isnan(got) ? 0 : INFINITY;
   if (isnan(got)) return INFINITY;
   if (isinf((float)want)) return (got < 0) != (want < 0) || fabsf(got) < 0x1.fffffep127f ? INFINITY : !isinf(got);
-  if (isinf(got)) return fabs(want) > 0x1.fffffep127 ? 1 : INFINITY;
+  if (isinf(got)) return fabs(want) > 0x1.fffffep127 && (got < 0) == (want < 0) ? 1 : INFINITY;
   if (want == 0) return got == 0 && !signbit(got) == !signbit(want) ? 0 : INFINITY;
   int e = ilogb(want);
   return fabs((double)got - want) / ldexp(1, (e < -126 ? -126 : e) - 23);

@@ -38,8 +38,8 @@ static inline void device_kernel_free(Kernel *k) {
   VEC_FREE(&k->locals);
 }
 
-/* Runs a program in several orders of threads. launches: the number of launches that it must have. mem: by buffer, its memory. r
- * gets the report of a launch that has a fault. Returns true if no launch has a fault. */
+/* Runs a program in several orders of threads. launches: the number of launches that the program must have. mem: by buffer, its
+ * memory. r gets the report of a launch that has a fault. Returns true if no launch has a fault. */
 static inline bool device_run(IR *ir, const Refs *prog, size_t launches, void *const *mem, LaunchReport *r) {
   Launches l = { 0 };
   bool good = true;

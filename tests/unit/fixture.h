@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fixture.h: gives each unit test an IR of its own, to which cmocka's `state` points. */
+/* fixture.h: functions that cmocka calls before and after each unit test, so that each test has an IR of its own. *state points
+ * to the IR. */
 #ifndef TGC_TEST_FIXTURE_H
 #define TGC_TEST_FIXTURE_H
 #include "../../compiler/ir/ir.h"

@@ -324,6 +324,8 @@ BAD_PROGRAM(set_type, p.acc, MAKE(OP_SET, DT_NONE, p.acc, ix_const(ir, 0)))
 BAD_PROGRAM(lanes_mixed, node_make(ir, OP_ADD, DT_F32, 4, 2, (Ref[]){ p.zero, p.zero }, 0, NULL, 0, NULL))
 BAD_PROGRAM(no_lane, p.loop, p.load, WITH(OP_LANE, DT_F32, 1, p.load), p.end)
 BAD_PROGRAM(no_lane_of_two, node_make(ir, OP_SHUFFLE, DT_F32, 2, 2, (Ref[]){ p.zero, p.zero }, 2, (int64_t[]){ 1, 2 }, 0, NULL))
+BAD_PROGRAM(index_of_float, node_make(ir, OP_LOOKUP, DT_F32, 1, 2, (Ref[]){ p.zero, p.zero }, 0, NULL, 0, NULL))
+BAD_PROGRAM(table_of_one, MAKE(OP_LOOKUP, DT_F32, p.zero, c_bits(ir, DT_U32, 0)))
 BAD_PROGRAM(vec_count, node_make(ir, OP_VEC, DT_F32, 4, 2, (Ref[]){ p.zero, p.zero }, 0, NULL, 0, NULL))
 BAD_PROGRAM(sum_in_program, p.loop, p.load, sum_of(ir, p.load, p.r), p.end)
 BAD_PROGRAM(twice, p.loop, p.load, p.load, p.end)
@@ -358,6 +360,8 @@ static void bad_programs(void **state) {
   BREAKS(lanes_mixed, "lanes of sources differ");
   BREAKS(no_lane, "the source has no such lane");
   BREAKS(no_lane_of_two, "the source has no such lane");
+  BREAKS(index_of_float, "not one index of type u32 for each lane");
+  BREAKS(table_of_one, "the lanes of the table are not a power of two");
   BREAKS(vec_count, "the number of sources is not that of the lanes");
   BREAKS(sum_in_program, "not an op of programs");
   BREAKS(twice, "twice in one scope");

@@ -287,6 +287,20 @@ static void shuffles(void **state) {
   }
 }
 
+/* lanes of a vector, by the low bits of their numbers */
+static void lookups(void **state) {
+  World *w = *state;
+  const Target *t = machine(w, "native");
+  char got[64], want[64];
+  if (!llvm_available() || !llvm_backend.supports(t, OP_LOOKUP, DT_F32, DT_F32, 16)) skip();
+  start(w);
+  Ref x = buffer(w, DT_F32, false), i = buffer(w, DT_U32, false), y = buffer(w, DT_F32, true), zero = constant(w, DT_I64, 0);
+  Ref table = PUT(OP_LOAD, DT_F32, 16, x, zero), index = PUT(OP_LOAD, DT_U32, 16, i, zero);
+  PUT(OP_STORE, DT_NONE, 1, y, zero, PUT(OP_LOOKUP, DT_F32, 16, table, index));
+  run_both(w, t, (void *[]){ values(w, DT_F32, 1), values(w, DT_U32, 1), values(w, DT_F32, 1) }, got, want, sizeof got);
+  assert_memory_equal(got, want, sizeof got);
+}
+
 /* s[i] + the products of four bytes of x, for each lane its own or the same for all, and of y */
 static void dot_products(void **state) {
   World *w = *state;
@@ -373,6 +387,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(every_select, setup, teardown),
     cmocka_unit_test_setup_teardown(gates_lanes_and_reductions, setup, teardown),
     cmocka_unit_test_setup_teardown(shuffles, setup, teardown),
+    cmocka_unit_test_setup_teardown(lookups, setup, teardown),
     cmocka_unit_test_setup_teardown(dot_products, setup, teardown),
     cmocka_unit_test_setup_teardown(bounds, setup, teardown),
     cmocka_unit_test_setup_teardown(the_same_bytes_each_time, setup, teardown),

@@ -164,6 +164,17 @@ static void lanes_of_two_are_picked(void **state) {
   assert_memory_equal(y, ((int32_t[]){ 4, 1, 1, 3, 2, 4 }), sizeof y);
 }
 
+static void lanes_are_looked_up(void **state) { /* by their number modulo the lanes of the table */
+  World *w = *state;
+  int32_t x[4] = { 5, 6, 7, 8 }, y[2] = { 0 };
+  uint32_t at[2] = { 3, 0xfffffffd };
+  Ref bx = buffer(w, DT_I32, 4), bi = buffer(w, DT_U32, 2), by = buffer(w, DT_I32, 2);
+  Ref table = PUT(OP_LOAD, DT_I32, 4, bx, integer(w, 0)), index = PUT(OP_LOAD, DT_U32, 2, bi, integer(w, 0));
+  PUT(OP_STORE, DT_NONE, 1, by, integer(w, 0), PUT(OP_LOOKUP, DT_I32, 2, table, index));
+  execute(w, (void *[]){ x, at, y });
+  assert_memory_equal(y, ((int32_t[]){ 8, 6 }), sizeof y);
+}
+
 static void across_lanes_the_tree_is_fixed(void **state) { /* halves first: (x0 + x2) + (x1 + x3) */
   World *w = *state;
   float x[4] = { 1e8f, 1, -1e8f, 3 }, sum = 0;
@@ -202,6 +213,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(gates_keep_accesses_inside, setup, teardown),
     cmocka_unit_test_setup_teardown(lanes_gather_and_scatter, setup, teardown),
     cmocka_unit_test_setup_teardown(lanes_of_two_are_picked, setup, teardown),
+    cmocka_unit_test_setup_teardown(lanes_are_looked_up, setup, teardown),
     cmocka_unit_test_setup_teardown(across_lanes_the_tree_is_fixed, setup, teardown),
     cmocka_unit_test_setup_teardown(inner_loops_start_anew, setup, teardown),
   };

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # check.sh KIT: runs what kit.sh has made on the GPU of this machine: each model against its reference outputs, a product for each row of
-# matrix instructions, small models through OpenCL, verify, profile and tune of one model, and models of at least 20 kernels under
-# compute-sanitizer. Without a GPU it says so and ends well. Takes ten minutes at most, and writes KIT/gpu-check.log.
+# matrix instructions, a bundle for ranges of sizes, small models through OpenCL, verify, profile and tune of one model. The bundle for
+# ranges, and models of at least 20 kernels, also run under compute-sanitizer. Without a GPU it says so and ends well. Takes ten minutes
+# at most, and writes KIT/gpu-check.log.
 # Environment: TGC, in place of the kit's; GPU_CHECK_SECONDS (570).
 set -u
 kit=$1
@@ -48,7 +49,9 @@ one() {
   return 1
 }
 
-example() { echo "$1/net_check --weights $1/net_weights.bin --check $1/net_check.bin"; }
+# of FOLDER FILE: the file, which a bundle for OpenCL may share with the one for CUDA
+of() { if [ -e "$1/$2" ]; then echo "$1/$2"; else echo "models/$(basename "$1")/$2"; fi; }
+example() { echo "$1/net_check --weights $(of "$1" net_weights.bin) --check $(of "$1" net_check.bin)"; }
 cd "$kit" || exit 1
 for folder in models/*/; do
   [ -d "$folder" ] && one "model $(basename "$folder")" 60 $(example "${folder%/}")
@@ -57,6 +60,9 @@ for folder in rows/*/; do
   if [ -d "$folder" ]; then one "matrix instructions of $(basename "$folder")" 60 $(example "${folder%/}")
   else echo "skipped  matrix instructions: this tgc has no row of them"; fi
 done
+
+ranges='ranges/sizes ranges/net_weights.bin'
+if [ -d ranges ]; then one "ranges of sizes" 60 $ranges; fi
 
 if ldconfig -p | grep -q libnvidia-opencl; then
   mkdir -p vendors # so that the loader takes this driver, and not that of a CPU
@@ -83,6 +89,9 @@ else
 fi
 
 if command -v compute-sanitizer > /dev/null; then
+  for tool in memcheck racecheck synccheck; do
+    if [ -d ranges ]; then one "$tool, ranges of sizes" 120 compute-sanitizer --tool $tool --error-exitcode 86 $ranges; fi
+  done
   for folder in $(ls -d models/*/ 2>/dev/null); do
     [ "$ran" -lt 20 ] || break
     folder=${folder%/}

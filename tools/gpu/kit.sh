@@ -59,12 +59,31 @@ for row in $("$tgc" devices | sed -n 's/^\(cuda-sm_[0-9]*+mma\) .*/\1/p'); do
   bundle "$kit/rows/$row" "$root/tests/device-runtime/product.onnx" --backend=cuda --isa="$row" --arch="${arch%+mma}" || :
 done
 
+# a bundle for ranges of sizes, with a program that runs it at all of them
+work=$kit/work
+if "$tgc" compile "$root/tests/device-runtime/sizes.tg" --dim b=0:3 --dim n=1:9 --backend=cuda --arch="$archs" --name=net -q -o "$work" 2>"$kit/said"; then
+  make -s -C "$work" CC="${CC:-cc}" CFLAGS=-O2 build/libnet.a
+  mkdir -p "$kit/ranges"
+  ${CC:-cc} -std=c11 -O2 -I"$work" -o "$kit/ranges/sizes" "$root/tests/device-runtime/sizes.c" "$work/build/libnet.a" -ldl -lm -pthread
+  cp "$work/net_weights.bin" "$kit/ranges"
+else
+  echo "gpu-kit: ranges: $(tail -n 1 "$kit/said")" >&2
+fi
+rm -rf "$work"
+
+# share NAME: removes files of the bundle for OpenCL that the one for CUDA has too, so that more models fit; check.sh finds them there
+share() {
+  for file in net_weights.bin net_check.bin; do
+    if cmp -s "$kit/models/$1/$file" "$kit/opencl/$1/$file"; then rm "$kit/opencl/$1/$file"; fi
+  done
+}
+
 # model NAME FILE BYTES OPTION...
 model() {
   name=$1 file=$2 size=$3
   shift 3
   bundle "$kit/models/$name" "$file" --backend=cuda --arch="$archs" "$@" || return 0
-  [ "$size" -gt $small ] || bundle "$kit/opencl/$name" "$file" --backend=opencl "$@" || :
+  if [ "$size" -le $small ] && bundle "$kit/opencl/$name" "$file" --backend=opencl "$@"; then share "$name"; fi
   [ "$(du -sk "$kit" | cut -f 1)" -gt $most ] || return 0
   echo "gpu-kit: $name would make the folder larger than $((most / 1024)) MiB" >&2
   rm -rf "$kit/models/$name" "$kit/opencl/$name"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* build.h: shared by the builders of ONNX operators. A builder turns one node of the ONNX model into nodes of the graph; a Ref is
- * a node of the graph. The driver (builder.c) has already found the operator's row in optable.h, checked the number and types of
- * the inputs, and read the attributes. So a builder only checks shapes and values. Nodes are added to b->ir. */
+/* build.h: shared by the builders of ONNX operators. A builder turns one node of the ONNX model into nodes of the graph, and adds
+ * these to b->ir. A Ref is a node of the graph. First, the driver (builder.c) finds the operator's row in optable.h, checks the
+ * number and the types of the inputs, and reads the attributes. So a builder only checks shapes and values. */
 #ifndef TGC_ONNX_BUILD_H
 #define TGC_ONNX_BUILD_H
 #include "../../common/pieces.h"
@@ -9,50 +9,51 @@
 #include <string.h>
 
 enum {
-  ANY = 1 << 30,    /* in a row: any number of inputs or outputs */
-  SOME = ANY - 1,   /* in a row: any number of inputs, of which some may be omitted */
+  ANY = 1 << 30,    /* in OpRow.in_max: any number of inputs, of which none may be omitted; in out_max: any number of outputs */
+  SOME = ANY - 1,   /* in OpRow.in_max: any number of inputs, of which some may be omitted */
   MAX_ATTRS = 24,   /* most attributes of an operator of optable.h */
-  FOLD_ELEMS = 4096 /* elements; integer constants up to this size are evaluated as soon as they are built */
+  FOLD_ELEMS = 4096 /* most elements of integer or bool constants that are evaluated as soon as they are built */
 };
-#define MAX_ELEMS ((int64_t)1 << 40) /* elements; most of a tensor, of one axis and of a padding */
+#define MAX_ELEMS ((int64_t)1 << 40) /* most elements of a tensor; also the greatest extent and padding */
 
 typedef struct Build Build;
 typedef void (*BuildFn)(Build *b);
 
-/* One form of one operator. A form is valid in the opset versions `since` to `until` of the operator's domain.
+/* A form of an operator. The form is valid in the opset versions `since` to `until` of the operator's domain.
  * types: a letter for the type of each input; the last letter holds for all further inputs. f: float. i: integer. u: u8. n:
- *   number. b: bool. a: any type. z: string. s: sequence. q: a tensor of any type, a sequence or an optional. ^: the type of the
- *   input before. =: the type of the first input. w: a float. If w is the first letter and the first input is narrower than f32,
- *   the driver widens all inputs to f32 for the builder, and rounds the results once.
- * attrs: a word name:kind for each attribute. Kinds are i int, f float, s string, t tensor, g graph, y type; I, F and S are their
- *   lists. A limit may follow: >=N for an int or for each int of a list, {A|B} for a string. At the end ! says that the
+ *   number. b: bool. a: a tensor of any type. z: string. s: sequence. q: a tensor of any type, a sequence or an optional. ^: the
+ *   type of the previous input that is not omitted. =: the type of the first input. w: a float. If the first letter is w and the
+ *   first input is f16 or bf16, the driver widens all inputs to f32 for the builder, and rounds the results once.
+ * attrs: a word name:kind for each attribute. Kinds are i int, f float, s string, t tensor, g graph, y type, I ints, F floats,
+ *   S strings. A limit may follow: >=N for an int or for each of several ints, {A|B} for a string. At the end, ! says that the
  *   attribute is required, and =V gives the default value V. */
 typedef struct OpRow {
   const char *domain, *name; /* domain "": ai.onnx */
   int since, until;
   int in_min, in_max, out_min, out_max; /* least and greatest numbers of inputs and of outputs */
   const char *types, *attrs;
-  BuildFn build;      /* for most old forms: an adapter (adapt.c), which turns the node into the newest form */
-  int64_t arg;        /* argument for the builder, mostly the Op that it builds */
+  BuildFn build;      /* the builder. For most old forms, this is an adapter (adapt.c): it turns the ONNX node into the newest
+                         form */
+  int64_t arg;        /* argument for the builder, mostly the Op to build */
 } OpRow;
 
-/* All rows, from onnx.c */
+/* The rows of all operators (onnx.c) */
 typedef struct OpTable {
   const OpRow *rows;         /* sorted by name; forms of one operator from the oldest to the newest */
   size_t n;
   const OpForm *refused;     /* the nrefused operators that tgc refuses with a reason (refused.h) */
   size_t nrefused;
-  const BuildFn *moves;      /* builders that change no value, so they take any type; NULL ends the list */
+  const BuildFn *moves;      /* builders that only move elements, and so take any type; NULL ends the list */
   const BuildFn *take_narrow; /* builders that accept the types of small_types.c other than strings; NULL ends the list */
   const BuildFn *take_strings; /* builders that accept strings; NULL ends the list */
 } OpTable;
 
-typedef struct AttrVal { /* the value of an attribute; its kind says which of the last fields has it */
-  const char *name;   /* the name in the row's attrs, of `len` bytes; no NUL follows */
+typedef struct AttrVal { /* an attribute. `kind` says which of the fields from `i` on has the value; kind y has no value */
+  const char *name;   /* the attribute's name: `len` bytes of OpRow.attrs, without a NUL behind them */
   size_t len;
   char kind;          /* as in OpRow.attrs */
-  bool set;           /* given by the node or by a default */
-  size_t n;           /* number of entries of a list */
+  bool set;           /* the ONNX node or a default gives the value */
+  size_t n;           /* for kinds I, F and S: number of entries of the list */
   int64_t i;
   double f;
   const char *s;
@@ -74,36 +75,36 @@ static inline AttrVal string_attr(const char *name, const char *v) {
   return (AttrVal){ .name = name, .len = strlen(name), .kind = 's', .set = true, .s = v };
 }
 
-/* A List is a sequence: the first n tensors of `items`. Lists with the same first tensors may share their items. Builders pass a
- * List as a Ref that no node has (LIST_TAG). An optional with an element is the Ref of that element. An optional without one is a
- * List whose n is NOTHING. */
+/* A List is a sequence: the first n tensors of `items`. Lists that begin with the same tensors may share their items. Builders
+ * pass a List as a Ref: the List's index in Build.lists, with the bit LIST_TAG set. An optional with an element is the Ref of
+ * that element. An optional without an element is a List whose n is NOTHING. */
 enum { NOTHING = -1 };
 typedef struct Items { Ref *p; int64_t n; } Items;
 typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes; /* n values */
 
-/* A ragged result: its size depends on data. It has a fixed number of entries along one axis. A run finds how many of the first
- * ones are valid. name: the result's name. there: bool, one for each entry: it is valid. total: i64 of rank 0, the number
- * of entries that the data gives. room: entries that a bundle's output shows; further ones are cut off. */
+/* A ragged result has a fixed number of entries along axis 0. The valid entries come first, and the others are not valid. The
+ * number of valid entries depends on the data of the run. name: the result's name. there: a bool for each entry, true if the
+ * entry is valid. total: i64 of rank 0, the number of entries that the data give. room: most entries that the result may have as
+ * an output of a bundle. */
 typedef struct Count { const char *name; Ref there, total; int64_t room; } Count;
 typedef struct Ragged {
-  int64_t most;         /* entries that --capacity reserves for a ragged result; 0: the option is not given. Results of TopK
-                           and of loops may have other numbers of entries */
-  int64_t wanted;       /* entries that such a result has as an output: the number that the option gives. If it is 1, `most` is 2
-                           (ragged.c) */
-  Count *counts;        /* n ragged results */
+  int64_t most;         /* number of entries of a ragged result in the graph: the value of --capacity, but at least 2; 0:
+                           --capacity is not given. Results of TopK and of loops may have other numbers of entries */
+  int64_t wanted;       /* number of entries of a ragged result that is an output of the bundle: the value of --capacity */
+  Count *counts;        /* the n ragged results */
   size_t n;
-  Ref over;             /* bool of rank 0: a result that is not in counts was cut off; 0: there is no such result */
-  uint8_t *axis;        /* by Ref, for Refs below `known`: the axis along which the node has valid and invalid entries, in a
-                           code of ragged.c */
-  Ref known, room;      /* room: number of Refs for which axis has memory */
+  Ref over;             /* bool of rank 0, true in a run that cuts off a result; 0: only results in counts can be cut off */
+  uint8_t *axis;        /* by Ref: the axis along which the value has valid and invalid entries, as a number that ragged.c
+                           explains */
+  Ref known, room;      /* known: number of Refs for which `axis` is computed; room: number of Refs for which it has memory */
 } Ragged;
-#define LIST_TAG 0x80000000u /* this bit is set in a Ref that is an index into Build.lists */
+#define LIST_TAG 0x80000000u /* the bit that is set in a Ref that stands for a List */
 static inline bool is_list(Ref r) { return r & LIST_TAG; }
 
-/* ZipMap's result is a table. If the labels of its columns are strings, the graph gets them as a further output. table: name of
- * the table; name: of the further output */
+/* The result of ZipMap is a table. The columns of the table have labels. If the labels are strings and the table is an output,
+ * the graph gets the labels as a further output. table: the table's name. name: the name of the further output. r: the labels */
 typedef struct Keys { const char *table, *name; Ref r; } Keys;
 typedef struct KeyList { Keys *p; size_t n; } KeyList;
 
@@ -118,122 +119,133 @@ struct Build {        /* the state of a builder */
   const OpRow *row;   /* the form of its operator */
   Pos at;             /* position of the ONNX node, for messages */
   int nin, nout;
-  Ref *in;            /* by input: its value; 0: omitted. Adapters may append inputs, up to the newest form's in_max */
-  Ref *out;           /* results of the builder; 0 if the ONNX node has no such output */
+  Ref *in;            /* by input: the value; 0: the input is omitted. An adapter may append up to 8 inputs */
+  Ref *out;           /* by output: the result. The builder sets it; if it leaves 0, the builder does not support this output */
   AttrVal attr[MAX_ATTRS];
   int nattr;          /* number of attributes in attr */
-  int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: its type is a DType */
-  int result_narrow;  /* SmallType.onnx of the builder's first result */
-  Ref *value;         /* by OnnxId: its node; 0: not built yet. For values defined in a body: the node of the current copy */
-  int64_t *unrolled;  /* the count that --max-unroll limits (budget.c); nodes_made comes on top of it */
-  Ref made_from;      /* first graph node made for the current node of the main graph */
-  uint32_t loop_from; /* number of nodes in the IR when the last loop_begin began a loop */
-  size_t bytes_from;  /* bytes that the model's arena had handed out before the current node of the main graph */
+  int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: the type of the value is a DType */
+  int result_narrow;  /* SmallType.onnx of the builder's first result; 0: the type of this result is a DType */
+  Ref *value;         /* by OnnxId: the value's graph node or List; 0: not built yet. For a value in a body, the graph node is
+                         that of the current copy of the body */
+  int64_t *unrolled;  /* number of nodes counted so far; --max-unroll limits *unrolled + nodes_made (budget.c) */
+  Ref made_from;      /* first graph node that was made for the current ONNX node of the main graph */
+  uint32_t loop_from; /* number of nodes in the IR when loop_begin last began a loop */
+  size_t bytes_from;  /* bytes that the model's arena had handed out before the current ONNX node of the main graph */
   Lists *lists;       /* all sequences so far */
   Ragged *ragged;
   KeyList *keys;      /* labels of all ZipMaps so far */
-  bool *beyond;       /* set if a body fails because of a limit of tgc, although the model is valid */
-  Notes *wrong;       /* bools of rank 0; a run in which one is true had an index out of range. NULL: they are not recorded */
-  bool declared_count; /* the shapes that the model declares are right: the user has changed no extent, and --capacity is
-                          not given */
+  bool *beyond;       /* set to true if a body fails because of a limit of tgc, although the model is valid */
+  Notes *wrong;       /* bools of rank 0: if one of them is true in a run, an index was out of range. NULL: not recorded */
+  bool declared_count; /* builders may use declared shapes. This is so if the model gives all extents of its inputs, the user has
+                          changed none of them, and --capacity is not given */
   Folded *folded;     /* for a range of sizes: values of constants that stay expressions */
   SortedAxes *sorted; /* LoadOptions.sorted */
   bool sized;         /* the graph is for a range of sizes: its form must not depend on extents (frontends/sized.c) */
-  bool doubtful;      /* the ONNX node is in a copy of a loop's body that may come after the loop's end. In such a copy even
-                         constant indices may be out of range */
+  bool doubtful;      /* the ONNX node is in a copy of a loop's body, for an iteration that may come after the loop's end. In such
+                         a copy even constant indices may be out of range */
 };
 
 static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
-/* results.c: returns the array p of n elements, of `size` bytes each, with room for one more. It lies in the model's arena, and
- * is doubled when n is a power of two. */
+/* results.c: makes room for one more element in the array p of n elements of `size` bytes, and returns the array, which may have
+ * moved. The array is in the model's arena. Must be called before each element is added, also before the first, when n is 0. */
 void *grown(Build *b, void *p, size_t n, size_t size);
 
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
-/* Call too_much for a model that is valid but exceeds a limit of tgc. In a side of an If, `bad` only makes tgc drop the side, as
- * one that never runs; `too_much` makes tgc refuse the model. */
+/* too_much is for models that are valid, but exceed a limit of tgc. If the node is in a side of an If, `bad` makes tgc drop the
+ * side and assume that the side never runs. In the same case, `too_much` makes tgc refuse the model. */
 #define too_much(b, ...) (*(b)->beyond = true, bad(b, __VA_ARGS__))
 
 /* ---- builder.c: builds one ONNX node after the other ---- */
 Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o);
-void become(Build *b, const char *op);          /* makes b->row ai.onnx's newest form of op; keeps attributes of equal names */
-void build_newest(Build *b);                    /* builds the ONNX node by the newest form of its operator's name in ai.onnx */
-/* The result of the operator op of ai.onnx for nin inputs. n attributes are given; the others have their defaults. */
+/* Sets b->row to the newest form of op in ai.onnx. An attribute keeps its value if the new row has its name with the same
+ * kind. */
+void become(Build *b, const char *op);
+void build_newest(Build *b);                    /* calls become(b, b->row->name), then builds the ONNX node */
+/* Builds the operator op of ai.onnx for nin inputs, with n attributes. Other attributes have their defaults. Returns the first
+ * result. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
-/* the same for an operator with nout results, which go to `out` */
+/* As apply_op, but sets out[] to the first nout results */
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
-/* Builds a copy of a body: the graph g in an attribute of an If, Loop or Scan. in: values of its inputs; out: gets its results */
+/* Builds a copy of a body. A body is the graph g in an attribute of an If, Loop or Scan. in: values of the body's inputs. out[]
+ * becomes the body's results */
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
 
 /* ---- budget.c ---- */
-/* Adds n to the count that --max-unroll limits. Fails if the sum of the count and of nodes_made exceeds the limit. A builder that
- * makes as many copies as the model says calls this function before it allocates memory for them. It calls it again in each copy,
- * mostly with n = 0. */
+/* Adds n to *b->unrolled. Fails if *b->unrolled + nodes_made exceeds the limit of --max-unroll. If the model gives the number of
+ * copies that a builder makes, the builder must call spend before it allocates memory for the copies. The builder must call spend
+ * again for each copy, mostly with n = 0. */
 void spend(Build *b, int64_t n);
-bool unrolled_too_far(const Build *b);          /* whether that sum exceeds the limit */
-int64_t nodes_made(const Build *b);             /* nodes, or memory for as many, made for the main graph's current ONNX node */
+bool unrolled_too_far(const Build *b);          /* whether *b->unrolled + nodes_made exceeds the limit of --max-unroll */
+/* The greater one of two numbers for the current ONNX node of the main graph: graph nodes made, and units of 256 bytes
+ * allocated */
+int64_t nodes_made(const Build *b);
 /* ---- loops of the graph, of `trips` iterations ----
- * loop_begin: begins a loop and returns its number. -1: the builder shall copy the body for each iteration, because there are few
- * iterations, another loop is being built, or a limit is reached. loop_end: ends the loop. loop_spend: adds to the count for the
- * calls of the loop's kernels, which tgc lists for all iterations. A call counts less than a copied node. */
+ * loop_begin: begins a loop and returns its number. Returns -1 if there are few iterations, if another loop is being built, or if
+ * a limit is reached. Then the builder must copy the body for each iteration. loop_spend: calls spend for the calls of the loop's
+ * kernels in all iterations. A call counts less than a copied node. loop_end: ends the loop. */
 int loop_begin(Build *b, int64_t trips);
 void loop_end(Build *b);
 void loop_spend(Build *b, int64_t trips);
 
-/* ---- args.c ---- */
+/* ---- args.c. It is a BUG to ask for an attribute that b->row does not have ---- */
 static inline bool word_is(const char *p, size_t len, const char *word) { return strlen(word) == len && !memcmp(p, word, len); }
-bool attr_set(const Build *b, const char *name); /* given by the ONNX node or by a default */
+bool attr_set(const Build *b, const char *name); /* whether the ONNX node or a default gives a value */
 int64_t attr_int(const Build *b, const char *name); /* 0 if not set */
 double attr_float(const Build *b, const char *name); /* 0 if not set */
-bool attr_is(const Build *b, const char *name, const char *value); /* the attribute is the string `value` */
-const int64_t *attr_ints(const Build *b, const char *name, int *n); /* its *n ints; NULL: not set */
-AttrVal *attr_find(Build *b, const char *name); /* set or not */
+bool attr_is(const Build *b, const char *name, const char *value); /* whether the attribute is the string `value` */
+const int64_t *attr_ints(const Build *b, const char *name, int *n); /* the *n ints of the attribute; NULL: not set */
+AttrVal *attr_find(Build *b, const char *name); /* the attribute, set or not */
 void set_string(Build *b, const char *name, const char *value); /* sets an attribute of kind string */
 static inline const Node *in_node(const Build *b, int k) { return node(b->ir, b->in[k]); }
 static inline DType in_dt(const Build *b, int k) { return (DType)in_node(b, k)->dt; }
 static inline bool has_in(const Build *b, int k) { return k >= 0 && k < b->nin && b->in[k]; }
 
-int in_narrow(const Build *b, int k);           /* SmallType.onnx of input k, or 0 */
-Ref scalar_in(Build *b, int k);                 /* input k, which has one element, as a value of rank 0 */
+int in_narrow(const Build *b, int k);           /* SmallType.onnx of input k; 0: the type of input k is a DType */
+Ref scalar_in(Build *b, int k);                 /* input k as a value of rank 0; fails unless input k has one element */
 
-/* ---- inputs that must be constant. name: the input's name in the operator's documentation, for messages ---- */
-bool const_tensor(Build *b, Ref r, Tensor *t);  /* gets the value of r; false: r depends on an input of the graph */
-const int64_t *const_ints(Build *b, int k, const char *name, int *n); /* the *n integers of input k; fails if not constant */
-const double *const_floats(Build *b, int k, const char *name, int *n); /* the *n floats of input k; fails if not constant */
-const char *input_behind(const Build *b, Ref r); /* the name of an input of the graph on which r depends */
-int64_t tensor_int(const Tensor *t, int64_t i); /* element i */
-double tensor_float(const Tensor *t, int64_t i);
-int axis_of(Build *b, int64_t axis, int rank);  /* the axis from 0 on; a negative one counts from the end; fails out of range */
-uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* the n axes as a mask of bits; fails if an axis repeats */
+/* ---- inputs that must be constant. name: the input's name in the operator's documentation, for messages. const_ints and
+ * const_floats fail if input k is not constant, or has more than 16 * FOLD_ELEMS elements ---- */
+bool const_tensor(Build *b, Ref r, Tensor *t);  /* sets *t to the value of r; returns false if r is not constant */
+const int64_t *const_ints(Build *b, int k, const char *name, int *n); /* elements of input k as integers; *n: their number */
+const double *const_floats(Build *b, int k, const char *name, int *n); /* elements of input k as floats; *n: their number */
+const char *input_behind(const Build *b, Ref r); /* if r depends on inputs of the graph, the name of one of them; else "" */
+int64_t tensor_int(const Tensor *t, int64_t i); /* element i as an integer */
+double tensor_float(const Tensor *t, int64_t i); /* element i as a float */
+int axis_of(Build *b, int64_t axis, int rank);  /* the axis counted from 0. `axis` counts from the end if it is negative. Fails if
+                                                   the axis is out of range */
+uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* bit i is set if axis i is among the n axes; fails if an axis
+                                                                     repeats */
 
 /* ---- results.c ---- */
-void wrong_if(Build *b, Ref flags);             /* a run in which one of these bools is true reports an index out of range */
-void check_dims(Build *b, int rank, const int64_t *dims); /* fails above USER_RANK or MAX_ELEMS */
+void wrong_if(Build *b, Ref flags);             /* a run reports an index out of range if one of the flags is true */
+void check_dims(Build *b, int rank, const int64_t *dims); /* fails if the rank exceeds USER_RANK, or a size exceeds MAX_ELEMS */
 char *dims_text(Build *b, const int64_t *dims, int rank); /* "[2,3]", for messages */
-int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y, for numbers >= 0; fails above MAX_ELEMS */
-Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims); /* x broadcast to this shape; fails if x does not broadcast to it */
+int64_t elems_mul(Build *b, int64_t x, int64_t y); /* x * y, for x, y >= 0; fails if the product exceeds MAX_ELEMS */
+Ref to_shape(Build *b, Ref x, int rank, const int64_t *dims); /* x broadcast to this shape; fails if that is not possible */
 void check_broadcast(Build *b, int n, const Ref *xs); /* fails if the shapes of these n values do not broadcast */
-Ref ints_ref(Build *b, int n, const int64_t *v); /* constant i64[n] */
+Ref ints_ref(Build *b, int n, const int64_t *v); /* a constant of type i64[n] */
 static inline Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, const void *data) { /* data is copied */
   return g_tensor(b->ir, d, rank, dims, data);
 }
 static inline Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
   return g_floats(b->ir, d, rank, dims, v);
 }
-Ref type_limit(IR *ir, DType d, bool high);     /* +-inf, or the greatest or least integer */
-Ref bitcast(Build *b, Ref x, DType d);          /* the bits of x as type d, which is as wide */
-Ref clamp_index(Build *b, Ref index, int64_t extent); /* i64, clamped into 0..extent - 1; extent > 0 */
-Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* concatenates n > 0 values; overwrites xs */
-/* x with lo[i] elements before and hi[i] behind those of axis first + i, for i < n. The new elements have the value `fill` */
+Ref type_limit(IR *ir, DType d, bool high);     /* the least value of type d, with `high` the greatest; infinities for floats */
+Ref bitcast(Build *b, Ref x, DType d);          /* the bits of x as type d. Both types have equally many bits */
+Ref clamp_index(Build *b, Ref index, int64_t extent); /* the index as i64, clamped to 0 .. extent - 1; extent > 0 */
+Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* the concatenation of n > 0 values; overwrites xs */
+/* x with new elements: for each i < n, lo[i] at the start of axis first + i, and hi[i] at the end of this axis. The new elements
+ * have the value `fill` */
 Ref pad_axes(IR *ir, Ref x, int first, int n, const int64_t *lo, const int64_t *hi, Ref fill);
 DType acc_type(DType d);                        /* type in which values of d are summed: f32 for f16 and bf16, else d */
 static inline Ref num(Build *b, Ref like, double v) { return c_float(b->ir, (DType)node(b->ir, like)->dt, v); }
 static inline Ref add(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_ADD, x, y); }
 static inline Ref integer(Build *b, int64_t v) { return c_int(b->ir, DT_I64, v); }
-/* x, marked to be stored in memory, so that elements that are read more than once are computed once. In the body of a loop: x
- * itself */
+/* Makes x a value with memory of its own (STORED), so that no element is computed more than once. In the body of a loop, returns
+ * x. */
 static inline Ref stored(Build *b, Ref x) { return b->ir->in_loop ? x : g_stored(b->ir, x); }
-/* logical AND of two bools; a Ref of 0 stands for true */
+/* Logical AND of two bools; a Ref of 0 stands for true */
 static inline Ref both(Build *b, Ref x, Ref y) { return x && y ? g_binary(b->ir, OP_AND, x, y) : x ? x : y; }
 static inline Ref sub(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_SUB, x, y); }
 static inline Ref mul(Build *b, Ref x, Ref y) { return g_binary(b->ir, OP_MUL, x, y); }
@@ -244,144 +256,166 @@ static inline Ref at_most(Build *b, Ref x, double v) { return g_binary(b->ir, OP
 static inline Ref clamped(Build *b, Ref x, double lo, double hi) { return at_most(b, at_least(b, x, lo), hi); }
 static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 
-/* ---- small_values.c: values of the small types of small_types.c, such as float8. They are computed in the type SmallType.kept.
- * saturate: numbers beyond the range become the greatest or least one of the type ---- */
-Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate); /* x rounded to type t */
+/* ---- small_values.c: values of the small types of small_types.c, such as float8. The graph keeps such values in the type
+ * SmallType.kept. saturate: numbers beyond the range of the type become its greatest or least number, not NaN or infinity ---- */
+Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate); /* x as type t; floats round, and integers wrap */
 Ref narrow_range(Build *b, const SmallType *t, Ref x); /* x clamped to the range of t, an integer type */
 Ref narrowed_power(Build *b, Ref x, bool saturate); /* x rounded to float8e8m0, as the attribute round_mode of a Cast says */
-Ref narrow_from_bytes(Build *b, const SmallType *t, Ref bytes); /* the values whose codes `bytes` has, one element a byte */
-Ref narrow_to_bytes(Build *b, const SmallType *t, Ref x); /* the codes of x, one element a byte */
+Ref narrow_from_bytes(Build *b, const SmallType *t, Ref bytes); /* values of type t from their codes; each byte is a code */
+Ref narrow_to_bytes(Build *b, const SmallType *t, Ref x); /* the codes of the values x of type t; each byte is a code */
 
-/* ---- strings.c: a tensor of strings is a tensor of bytes with one more axis, the last. Along this axis a row is one string: its
- * bytes, and then zeros. A string without zeros fills its row. ---- */
-Ref strings_ended(Build *b, Ref bytes);         /* the rows, with zeros in all places behind the first zero */
-Ref string_lengths(Build *b, Ref x);            /* bytes of each string: i64, with extent 1 along the last axis */
-Ref strings_wide(Build *b, Ref x, int64_t width); /* x with zeros behind each row, up to this width in bytes */
-Ref string_table(Build *b, const Bytes *s, int64_t n); /* the constant of n strings: u8[n, width of the longest] */
-Ref strings_taken(Build *b, Ref table, Ref index); /* the strings of table u8[n, width], n > 0, with these indices: i64 */
-Ref strings_equal(Build *b, Ref x, Ref y);      /* whether the strings are equal: bool; the shapes are broadcast */
-/* For each string of x: the index of the first of the n strings of `keys` that equals it, or n. i64 of the shape of x, without
- * the last axis */
+/* ---- strings.c: a tensor of strings is a tensor of bytes with one more axis, the last axis. Each row along this axis has the
+ * bytes of a string, then zeros. If the string is as long as the row, no zeros follow. ---- */
+Ref strings_ended(Build *b, Ref bytes);         /* `bytes` with zeros behind the first zero of each row */
+Ref string_lengths(Build *b, Ref x);            /* lengths of strings in bytes, as i64; the last axis gets extent 1 */
+Ref strings_wide(Build *b, Ref x, int64_t width); /* x with zeros behind each row, so that rows have at least `width` bytes */
+/* A constant u8[n, width] with n strings. width: bytes of the longest string, at least 1 */
+Ref string_table(Build *b, const Bytes *s, int64_t n);
+/* The strings with these indices in a table. table: u8[n, width], n > 0; index: i64 of any shape */
+Ref strings_taken(Build *b, Ref table, Ref index);
+Ref strings_equal(Build *b, Ref x, Ref y);      /* a bool for each pair of strings; the shapes of x and y are broadcast */
+/* For each string of x, the index of the first equal string in the table keys, u8[n, width]; n if there is none. The result is
+ * i64 with the shape of x, without the last axis. */
 Ref string_places(Build *b, Ref x, Ref keys);
 static inline int64_t string_width(const Build *b, Ref x) { return node(b->ir, x)->dims[node(b->ir, x)->rank - 1]; }
-bool strings_move(const OpRow *row);            /* the operator moves elements, so it takes strings */
-/* Builds an ONNX node that moves strings: it moves indices of the strings, by which a gather then selects the strings. False: the
- * ONNX node has no strings among its inputs, or its operator is of another kind */
+bool strings_move(const OpRow *row);            /* whether the operator takes strings because it only moves or counts elements */
+/* Builds an ONNX node with strings among its inputs. Returns false, and builds nothing, if strings_move is false for the
+ * operator. */
 bool build_strings(Build *b);
 
 /* ---- numeral_ops.c ---- */
-Ref text_of_numbers(Build *b, Ref x);           /* strings of integers, bools or floats */
-Ref numbers_of_text(Build *b, Ref x, DType d);  /* numbers in strings; a text that is no number counts as an index out of range */
+Ref text_of_numbers(Build *b, Ref x);           /* integers, bools or floats as strings */
+Ref numbers_of_text(Build *b, Ref x, DType d);  /* strings as numbers. A run reports an index out of range if a string
+                                                   does not begin with a number */
 
 /* ---- move_ops.c: pieces that other builders use ---- */
 static inline Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) { return g_take(b->ir, x, axis, index, n); }
-Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to axis 1, or axis 1 to the end */
+Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to axis 1 if to_front, else axis 1 to the end */
 
 /* ---- make_ops.c ---- */
-/* Element i of the result combines, by op, the elements of x up to i along the axis. exclusive: only those up to i - 1. reverse:
- * the elements from the end down to i */
+/* Element i of the result combines elements of x along the axis by op: elements 0 to i or, with `reverse`, element i to the last
+ * element. With `exclusive`, element i itself is left out. */
 Ref cumulative(Build *b, Op op, Ref x, int axis, bool exclusive, bool reverse);
 
 /* ---- gather_ops.c ---- */
-/* The index as i64 from 0 on; a negative one counts from the end. Build.wrong records whether one is out of range. */
+/* The index as i64, counted from 0. In `index`, negative numbers count from the end. extent: of the axis. Fails if the axis is
+ * empty, or if a constant index is out of range. For other indices, Build.wrong records whether they are out of range in a
+ * run. */
 Ref wrap_index(Build *b, Ref index, int64_t extent);
-/* Each element is that of `old`, except where 0 <= `at` < n: there it is the element of `rows` whose index along the axis is
- * `at`. rows has n > 0 elements along the axis; `at` is i64; `old` may have rank 0. */
+/* rows has n > 0 elements along the axis. Where 0 <= `at` < n, the result is the element of rows with the index `at` along the
+ * axis. Elsewhere, the result is the element of `old`. `at` is i64; `old` may have rank 0. */
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
 size_t wrong_noted(const Build *b);             /* number of values in Build.wrong */
-/* makes the values from..to - 1 of Build.wrong count only if the bool `cond` equals `value` */
+/* From now on, values number `from` to `to` - 1 of Build.wrong count only if the bool `cond` equals `value`. */
 void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);
 
-/* ---- capacity_ops.c: operators whose result size depends on data; the results have as many rows as --capacity says ---- */
-int64_t need_capacity(const Build *b);          /* Ragged.most; fails if --capacity is not given */
-/* Records that the first `total` rows of the ONNX node's result are valid. Returns bool[Ragged.most]:
- * for each row, whether it is valid */
+/* ---- capacity_ops.c: operators with a result whose size depends on data. In the graph, this result has Ragged.most rows ---- */
+int64_t need_capacity(const Build *b);          /* returns Ragged.most; fails if --capacity is not given */
+/* Records that the first `total` rows of the ONNX node's first result are valid. Returns bool[Ragged.most], which says for each
+ * row whether it is valid. */
 Ref counted_rows(Build *b, Ref total);
 void nonzero_of_data(Build *b);                 /* builds NonZero */
-void compress_by_data(Build *b, Ref from, int axis); /* builds Compress; from: its input */
+void compress_by_data(Build *b, Ref from, int axis); /* builds Compress of `from` along the axis */
 
 /* ---- ragged.c ---- */
-/* Records that the ONNX node's first result is ragged. The arguments are the fields of its Count. */
+/* Records that the ONNX node's first result is ragged. there, total, room: as in Count */
 void add_count(Build *b, Ref there, Ref total, int64_t room);
-void add_count_of(Build *b, uint32_t out, Ref there, Ref total, int64_t room); /* the same for result `out`, which has a name */
-void note_overflow(Build *b, Ref over);         /* a run where `over` is true returns TGCRT_CAPACITY */
-/* Fails if one of the axes from..to - 1 of r has an extent that depends on data */
+void add_count_of(Build *b, uint32_t out, Ref there, Ref total, int64_t room); /* as add_count, for result number `out` */
+void note_overflow(Build *b, Ref over);         /* a run returns TGCRT_CAPACITY if `over` is true */
+/* Fails if an axis `from` to `to` - 1 of r has an extent that depends on data */
 void check_counts(Build *b, Ref r, int64_t from, int64_t to);
-bool has_ragged(Build *b, Ref r);               /* whether some entries of r may be invalid */
-/* r cut to Ragged.wanted entries; fails if an operator has mixed invalid entries with valid ones */
+bool has_ragged(Build *b, Ref r);               /* whether entries of r may be invalid */
+/* Returns r, or the first Ragged.wanted entries of r if r is ragged. Fails if an operator has mixed invalid entries with valid
+ * entries */
 Ref checked_ragged(Build *b, Ref r);
 
-/* ---- declared.c: inputs that decide the shape of a result, such as that of Reshape, and are not constant ---- */
+/* ---- declared.c: inputs that decide the shape of a result, such as the input `shape` of Reshape. If such an input is not
+ * constant, builders use the shape that the model declares for the result ---- */
 bool is_known(Build *b, int k);                   /* whether input k is constant */
-/* The shape that the model declares for result number `out`; NULL: the model does not declare all of it */
+/* The shape that the model declares for result number `out`; NULL if not all of the shape is declared, or Build.declared_count is
+ * false */
 const int64_t *declared_dims(Build *b, int out, int *rank);
-typedef enum { WILD_NONE, WILD_LOW, WILD_ONE } Wild; /* values that fit any extent: none; 0 and less; 1 */
-/* If input k is constant: the same as const_ints. Otherwise the `count` values `implied`, which follow from the declared shape. A
- * run whose input differs from them reports an index out of range. The check skips entries whose implied value is negative,
- * and input values that fit any extent (wild). implied NULL: nothing follows from the declared shape, and the function fails */
+typedef enum { WILD_NONE, WILD_LOW, WILD_ONE } Wild; /* input values that stand for any extent. LOW: all values up to 0; ONE: the
+                                                        value 1 */
+/* If input k is constant, returns the result of const_ints. Otherwise returns `implied`: the `count` values that input k must
+ * have for the declared shape. A run reports an index out of range if an input value differs from the implied value. This check
+ * skips negative implied values, and input values that stand for any extent (wild). If input k is not constant, the function
+ * fails in these cases: implied is NULL, the input does not have `count` elements, or Build.wrong is NULL. */
 const int64_t *implied_ints(Build *b, int k, const char *name, int *n, Wild wild, const int64_t *implied, int count);
-/* implied_ints with the declared shape of result 0, and with the extent that is declared for result 0 on this axis */
+/* These functions call implied_ints with a part of the declared shape of result 0 as `implied`. shape_ints: the whole shape.
+ * extent_int: the extent of this axis */
 const int64_t *shape_ints(Build *b, int k, const char *name, int *n, Wild wild);
 const int64_t *extent_int(Build *b, int k, const char *name, int *n, int axis);
 
-/* ---- lists.c: sequences and optionals. Each tensor of a list that the model takes or gives is an input or output of the
- * graph ---- */
-Ref list_ref(Build *b, Items *items, int64_t n);  /* the first n of the items */
-void list_push(Build *b, Items *items, Ref r);    /* appends r to the items */
+/* ---- lists.c: sequences and optionals. If a sequence is an input or output of the model, then each tensor of the sequence is an
+ * input or output of the graph ---- */
+Ref list_ref(Build *b, Items *items, int64_t n);  /* a sequence of the first n tensors of `items` */
+void list_push(Build *b, Items *items, Ref r);    /* appends r to `items` */
 Ref new_list(Build *b, int64_t n, const Ref *r);  /* a sequence of n tensors */
 Ref nothing(Build *b);                            /* an optional without an element */
 bool has_nothing(const Build *b, Ref r);          /* whether r is an optional without an element */
-/* The n tensors `element` that replace input `id` of the model; n NOTHING: an optional without an element */
+/* An input `id` of the model that is a sequence or an optional, and the n inputs that replace it. If n is NOTHING, the input is
+ * an optional without an element, and is replaced by no input */
 typedef struct ListInput { OnnxId id; const OnnxId *element; int64_t n; } ListInput;
 typedef struct ListInputs { ListInput *p; size_t n; } ListInputs;
-/* Replaces sequences and optionals among the model's inputs by their tensors */
+/* Replaces sequences and optionals among the model's inputs by inputs for their tensors */
 ListInputs lists_expand(Build *b, const LoadOptions *o);
-void lists_join(Build *b, const ListInputs *l);   /* makes the sequences and optionals again, once their tensors have values */
+/* Makes the sequences and optionals that lists_expand has replaced, from the values in b->value of the inputs that replace
+ * them */
+void lists_join(Build *b, const ListInputs *l);
 
 /* ---- sort_ops.c ---- */
 Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN counts as the greatest value */
-Ref order_keys(Build *b, Ref x);                /* for each element an i64 in the range of 32 bits, in the same order as x */
-Ref entries_up_to(Build *b, Ref sorted, Ref value); /* i64: number of entries <= value along the last axis, which ascends */
-/* flags: bool[rows, n]. Returns i64[rows, k]. Element j of a row is the index of the row's j-th true flag, counted from 0; n if
- * there is none. *total: i64[rows, 1], number of true flags of each row */
+/* Returns a key for each element of x: an i64 in the range of int32_t. Keys are ordered as the elements are, with NaN as the
+ * greatest. The type of x has at most 32 bits. */
+Ref order_keys(Build *b, Ref x);
+/* For each element of `value`, counts the entries in the same row of `sorted` that are at most this element. The counts are i64.
+ * Rows lie along the last axis. The entries of a row of `sorted` ascend. */
+Ref entries_up_to(Build *b, Ref sorted, Ref value);
+/* flags: bool[rows, n]. Returns i64[rows, k]. Element j of a row is the index of true flag number j in this row of flags; j
+ * counts from 0. The element is n if the row has fewer true flags. Sets *total, unless total is NULL, to the number of true flags
+ * of each row, i64[rows, 1]. */
 Ref places_of_true(Build *b, Ref flags, int64_t k, Ref *total);
 
 /* ---- reduce_ops.c ---- */
 Ref softmax(Build *b, Ref x, int axis, bool log); /* log: the logarithm of the softmax */
 
-/* Both normalise over the last axis; epsilon is an attribute of the ONNX node. bias 0: none */
+/* These functions normalise x over the last axis. The epsilon is an attribute of the ONNX node. bias: 0 if there is none */
 Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);
-Ref rms_norm(Build *b, Ref x, Ref scale);
+Ref rms_norm(Build *b, Ref x, Ref scale);       /* the result has the type of `scale` */
 
 /* ---- window_ops.c ---- */
-/* The convolution of x [batch, channels, spatial axes..] with weights [maps, channels / groups, kernel axes..], by the attributes
- * of Conv that the ONNX node has. x and weights have a type that acc_type returns. */
+/* The convolution of x [batch, channels, spatial axes] with weights [maps, channels / groups, kernel axes]. The ONNX node must
+ * have the attributes of Conv. The types of x and weights must not be f16 or bf16. */
 Ref conv(Build *b, Ref x, Ref weights);
-Ref add_bias(Build *b, Ref y, int k);           /* y plus input k, which has one entry for each channel of y */
-/* Copies the `want` entries of an attribute to `to`; each is `fill` if the attribute is not set */
+Ref add_bias(Build *b, Ref y, int k);           /* y plus input k. Input k has an entry for each channel of y */
+/* Copies the `want` entries of an attribute to `to`. Fails if the attribute has another number of entries. If the attribute is
+ * not set, sets each entry to `fill`. */
 void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to);
 
 /* ---- matmul_ops.c ---- */
 Ref matmul(Build *b, Ref a, Ref w);             /* a[.., m, k] times w[.., k, n]; vectors are treated as in NumPy */
-Ref turned(Build *b, Ref x, const char *flag);  /* x, with its last two axes swapped if the attribute `flag` is not 0 */
+Ref turned(Build *b, Ref x, const char *flag);  /* x, or x with the last two axes swapped if the attribute `flag` is not 0 */
 
 /* ---- quant_ops.c ---- */
-/* The product of two matrices, x and w. x has floats, which are first quantised to 8 bits by their own range. w has integers with
- * this scale and zero point. */
+/* The product of the matrices x and w. x has floats. They are quantised to 8 bits first, with a scale that follows from the range
+ * of x. w has integers, which are quantised with `scale` and `zero`. */
 Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero);
 /* Unpacks the bytes q[n, bytes] into [n, count] values of `bits` bits each; the lowest bits of a byte come first */
 Ref unpack_bits(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits);
-/* The product of two matrices of integers: inputs number a and w, each minus its zero point (inputs az and wz). The product is
- * multiplied by both scales; then input `bias` is added. */
+/* The product of two matrices of integers, multiplied by both scales, plus a bias. a, w: numbers of the inputs with the matrices.
+ * az, wz: numbers of the inputs with the zero points of a and w. Zero points are subtracted before the matrices are multiplied.
+ * bias: number of the input with the bias. Zero points and bias may be omitted. */
 Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias);
 
-/* ---- learn_ops.c: classifiers; scores are [rows, classes] ---- */
+/* ---- learn_ops.c: classifiers. Scores have the shape [rows, classes] ---- */
 Ref feature_rows(Build *b, Ref x);              /* x as [rows, columns]; a vector becomes one row */
-Ref best_class(Build *b, Ref scores);           /* by row, the number of the class with the greatest score: i64[rows, 1] */
+Ref best_class(Build *b, Ref scores);           /* i64[rows, 1]: for each row, the number of the class with the greatest score */
 Ref transformed(Build *b, Ref scores, const char *how); /* how: a value of the attribute post_transform */
-int64_t class_count(Build *b, const char *ints); /* number of classes; ints: name of the attribute with integer labels */
-/* The labels, as [rows], of the classes whose numbers are in `at`, i64[rows, 1]. Returns 0 if the labels are strings and the
- * ONNX node's output is not used. */
+/* The number of classes. Fails if there are no labels. ints: name of the attribute with the labels if labels are integers */
+int64_t class_count(Build *b, const char *ints);
+/* at: numbers of classes, i64[rows, 1]. Returns the labels [rows] of these classes. Returns 0 if the labels are strings and the
+ * ONNX node omits the first output. */
 Ref class_labels(Build *b, const char *ints, Ref at);
 
 #define OPROW(domain, name, since, until, imin, imax, omin, omax, types, attrs, fn, arg) void fn(Build *b);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* optable.h: the ONNX operators that tgc reads. An operator has a row for each of its forms, which differ in inputs or
- * attributes. The columns are:
+/* optable.h: the ONNX operators that tgc reads. An operator has a row for each of its forms. Forms of an operator are valid in
+ * different opset versions, and differ in inputs or attributes. The columns are:
  * - domain ("" is ai.onnx) and name of the operator
- * - first and last opset version of the form; OPSET_NOW is the last version of a form that is still valid
+ * - first and last opset version of the form; the last version is OPSET_NOW if the newest opset still has the form
  * - least and greatest number of inputs, then of outputs; build.h defines ANY and SOME
- * - types of the inputs, and attributes; OpRow in build.h explains their letters
- * - builder, and its argument
+ * - types of the inputs, and attributes; OpRow in build.h explains the letters
+ * - the builder, which is the function that makes the nodes of the graph, and an argument for the builder
  *
- * Rows are sorted by name, domain and opset, since row_find bisects them. Most builders of old forms are adapters (adapt.c). An
- * adapter turns the node into the newest form of the operator, or into the operator that replaced it. OPROW must be defined
- * before this file is included.
+ * Rows are sorted by name, then by domain, then by opset version. For most old forms, the builder is an adapter (adapt.c). An
+ * adapter turns the ONNX node into a node of the operator's newest form. If ONNX has replaced the operator by another one, the
+ * adapter makes a node of that other operator. A file defines the macro OPROW before it includes this file.
  *
- * The macros below are attributes that several rows have in common. */
+ * The macros below are lists of attributes that several rows have in common. */
 #define OLD "consumed_inputs:I"
 #define BROADCAST "axis:i broadcast:i=0 consumed_inputs:I"
 #define SLIDE "auto_pad:s{NOTSET|SAME_UPPER|SAME_LOWER|VALID}=NOTSET strides:I>=1 dilations:I>=1 pads:I "
@@ -465,6 +465,7 @@ OPROW("", "Xor",                  7,  OPSET_NOW,  2, 2,   1, 1,   "b^",   "", op
 OPROW("ai.onnx.ml", "ZipMap",     1,  OPSET_NOW,  1, 1,   1, 1,   "f",    "classlabels_int64s:I classlabels_strings:S", op_zip_map, 0)
 /* clang-format on */
 #undef OLD
+#undef RECURRENT
 #undef BROADCAST
 #undef SLIDE
 #undef CONV

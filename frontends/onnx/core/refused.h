@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* refused.h: known operators that tgc does not read: domain ("" is ai.onnx), name, and the reason, which the message quotes.
- * Operators that neither this list nor optable.h names are refused without a reason. */
+/* refused.h: known operators that tgc refuses. The columns of REFUSED are: domain ("" is ai.onnx), name, and the reason as the
+ * message gives it. */
 #define TOKENS "tgc does not split text into tokens"
 #define DATA_SIZE "the size of its result depends on the data"
 #define RANDOM "its results are random"

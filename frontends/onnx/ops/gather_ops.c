@@ -4,17 +4,21 @@
  * access leaves a tensor. */
 #include "../core/build.h"
 
-/* Values of an index input if they are constant and few enough; NULL otherwise, or if they may be out of range */
+/* Fails if a constant index is out of range. Returns the indices as numbers from 0 on if they are constant and few enough. NULL:
+ * they are not, or they may be out of range because the node may never run */
 static int64_t *known_index(Build *b, Ref r, int64_t extent, int64_t *count) {
   Tensor t;
-  if (dims_elems(node(b->ir, r)->dims, node(b->ir, r)->rank) > FOLD_ELEMS * 256 || !const_tensor(b, r, &t)) return NULL;
+  if (!const_tensor(b, r, &t)) return NULL;
+  for (int64_t i = 0; i < t.elems; i++) {
+    const int64_t at = tensor_int(&t, i);
+    if (at >= -extent && at < extent) continue;
+    if (b->doubtful) return NULL;
+    bad(b, "index %lld is out of range for an axis of extent %lld", (long long)at, (long long)extent);
+  }
+  if (t.elems > FOLD_ELEMS * 256) return NULL;
   int64_t *v = ARENA_NEW(&b->c->model, int64_t, t.elems + 1);
   for (int64_t i = 0; i < t.elems; i++) {
     v[i] = tensor_int(&t, i);
-    if (v[i] < -extent || v[i] >= extent) {
-      if (b->doubtful) return NULL;
-      bad(b, "index %lld is out of range for an axis of extent %lld", (long long)v[i], (long long)extent);
-    }
     if (v[i] < 0) v[i] += extent;
   }
   *count = t.elems;

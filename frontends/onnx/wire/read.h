@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read.h: internal to the files that turn a model's nodes into records: read.c, functions.c, order.c. */
+/* read.h: internal to the files that turn a model's nodes into records (onnx.h): read.c, functions.c, order.c. */
 #ifndef TGC_ONNX_READ_H
 #define TGC_ONNX_READ_H
 #include "pb.h"
@@ -13,23 +13,24 @@ typedef struct Imports { /* opset versions by domain, for the model or for one f
   const OnnxImport *p;
 } Imports;
 
-/* ---- bodies: the graphs in attributes of an If, Loop or Scan ---- */
+/* ---- bodies: the graphs in attributes of a node, such as an If, Loop or Scan ---- */
 
 typedef struct Body {
-  NodeProto **nodes;       /* its n nodes */
+  NodeProto **nodes;       /* the n nodes of the body */
   size_t n;
-  const GraphProto *graph;
-  bool entered;            /* the bodies inside of this one are already on the stack above it */
+  const GraphProto *graph; /* NULL: the nodes are a function's or the main graph's */
+  bool entered;            /* the bodies inside of this body have been pushed onto the stack */
 } Body;
-typedef VEC(Body) Bodies;  /* a stack of the bodies that are still to be visited; on the heap */
+typedef VEC(Body) Bodies;  /* a stack of bodies that are still to be visited; VEC_FREE frees it */
 
-void push_bodies(Bodies *to, const NodeProto *n); /* pushes the bodies of a node */
+void push_bodies(Bodies *to, const NodeProto *n); /* pushes the bodies of a node onto the stack */
 
 /* ---- functions.c: model-local functions ---- */
 
-typedef struct Size {      /* size of a list of nodes after inlining */
-  int64_t flat, total;     /* flat: number of nodes without those in bodies; total: with them; INT64_MAX: too many to count */
-  uint32_t depth;          /* depth of nested calls */
+typedef struct Size {      /* size of a list of nodes after functions are inlined */
+  int64_t flat, total;     /* flat: number of nodes outside of bodies. total: number of all nodes. INT64_MAX: this many or
+                              more */
+  uint32_t depth;          /* greatest depth of nested calls */
 } Size;
 
 typedef struct Function {
@@ -39,34 +40,35 @@ typedef struct Function {
   Imports imports;
   AttrProto **defaults;    /* default values of the function's attributes */
   size_t ndefaults;
-  uint32_t next;           /* 1 + the index of the next function of the same name; 0: there is none */
+  uint32_t next;           /* 1 + the index of the previous function with this name; 0: there is none */
   uint32_t *order;         /* indices of the function's nodes in topological order; NULL until the first call is inlined */
-  Size size;               /* size of a call; Size.depth includes the function itself */
+  Size size;               /* size of the nodes that replace a call. Size.depth includes this call */
 } Function;
 
 typedef struct Functions {
   Ctx *c;
-  Arena *scratch;          /* memory of the functions, until reading ends */
+  Arena *scratch;          /* memory of the functions; it is freed when the model has been read */
   Function *p;
   uint32_t n;
-  VEC(uint32_t) named;     /* by interned name: 1 + index of a function with this name; `next` leads to the others. 0: none */
-  Bodies bodies;           /* stack of a walk */
+  VEC(uint32_t) named;     /* by interned name: 1 + the index of the last function with this name; Function.next leads to the
+                              earlier ones. 0: there is none */
+  Bodies bodies;           /* for internal use by functions.c */
 } Functions;
 
-/* Reads n opset imports. where: the model or the function that has them, for messages to the user */
+/* Reads n opset imports. where: name of the model or the function that has these imports, for messages to the user */
 Imports read_imports(Ctx *c, size_t n, Onnx__OperatorSetIdProto *const *p, const char *where);
 
-/* Fills in f from the functions of the model. Fails if functions call each other in a cycle or too deeply, or if inlining makes
- * too many nodes. */
+/* Fills in f with the functions of the model. The caller must have set f->c and f->scratch, and all else in *f to 0. Fails if a
+ * function is defined twice, if functions call each other in a cycle or too deeply, or if inlining makes too many nodes. */
 void functions_read(Functions *f, const Onnx__ModelProto *model);
 void functions_free(Functions *f);
-Function *function_of(const Functions *f, const NodeProto *call); /* the function that a node calls; NULL: it calls none */
+Function *function_of(const Functions *f, const NodeProto *call); /* the function that a node calls; NULL: none */
 Size inlined_size(Functions *f, NodeProto **nodes, size_t n);     /* the size of a list of n nodes */
 
 /* ---- order.c ---- */
 
-/* Sorts n elements topologically. Element i needs the elements need[start[i]] to need[start[i + 1] - 1]. Writes the new order of
- * the numbers 0 to n - 1 to `order`: each element follows those that it needs. If the old order is such an order, it stays.
- * Returns 0. If there is a cycle, writes its elements to `order` and returns their number. */
+/* Sorts the elements 0 to n - 1 topologically. Element i needs the elements need[start[i]] to need[start[i + 1] - 1]. Writes all
+ * elements to `order`, each behind the elements that it needs, and returns 0. If the order 0, 1, ... has this property, `order`
+ * gets exactly this order. If there is a cycle, writes the elements of the cycle to `order`, and returns their number. */
 uint32_t order_by_need(Arena *scratch, uint32_t n, const uint32_t *start, const uint32_t *need, uint32_t *order);
 #endif
