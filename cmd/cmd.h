@@ -415,7 +415,7 @@ void find_sets(Ctx *c, const Options *o, Texts *sets);
 void feed_shapes(const Interface *f, Feed *feed);
 const char *ort_script(Ctx *c, const char *name);         /* the script `name` of cmd/probe for ONNX Runtime, for python -c */
 const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions as these scripts read them: "f32:1,3";
-                                                             of strings, the last dimension is their bytes */
+                                                             the last dimension of strings counts bytes */
 void ort_needs_onnx(Ctx *c, const char *model, const char *option); /* fails if the model is a .tg file */
 /* ONNX Runtime makes `runs` runs on the inputs in s->given. s->want receives the outputs, s->nout for each run. */
 void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs);

@@ -357,7 +357,7 @@ static bool same_constant(IR *a, Ref r, IR *b, Ref s) {
   return computed_alike(a, r, b, s) || (interp_const(a, r, &x) && interp_const(b, s, &y) && same_tensor(&x, &y));
 }
 
-/* What a selection by a constant gives: its source, if the condition is alike for all elements */
+/* The source that a selection by a constant takes, if the condition is alike for all elements */
 static Ref selected(IR *ir, Ref r) {
   for (const Node *x = node(ir, r); x->op == OP_WHERE && !node(ir, where_cond(x))->varies; x = node(ir, r)) {
     Tensor t;

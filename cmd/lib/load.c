@@ -30,7 +30,7 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
   for (size_t i = 0; i < o->dims.n; i++) {
     const char *eq = strrchr(o->dims.p[i], '=');
     const char *name = arena_str(m, o->dims.p[i], (size_t)(eq - o->dims.p[i]));
-    Symbol s = { .high = strtoll(eq + 1, NULL, 10) }; /* of a sum: no matter */
+    Symbol s = { .high = strtoll(eq + 1, NULL, 10) }; /* a sum has its value later */
     if (strchr(eq, ':') && (nranges == SYMBOLS_MOST || parse_range(eq + 1, &s))) BUG("--dim was not checked");
     if (strchr(eq, ':')) ranges[nranges++] = (DimRange){ (int)dims.n, s.low, s.step, s.typical };
     VEC_PUSH(&dims, ((DimValue){ name, s.high, strchr(eq, '+') ? eq + 1 : NULL }));

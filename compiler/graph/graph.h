@@ -56,7 +56,7 @@ Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
 Ref graph_positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank);
 Ref graph_size_plus(IR *ir, int extent, int64_t plus);
 /* Joins b behind the entries of a that a run has: positions below the extent are from a, and the others from b. Both have their
- * greatest extents. of: the extent of b; -1: it is constant */
+ * greatest extents. the row `of` has the extent of b; -1: it is constant */
 Ref graph_joined(IR *ir, Ref a, Ref b, int axis, int extent, int of);
 
 /* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. A selection computes both sides. For

@@ -108,7 +108,7 @@ static bool appended_behind_size(const IR *ir, Ref out, int slot) {
 /* Some models keep keys and values in one tensor: they take both apart, append to each, and stack the results. */
 typedef struct Stack { /* a tree of movements and concatenations above the places where a model appends */
   IR *ir;
-  int slot;   /* of the input */
+  int slot;   /* number of the input */
   bool fresh; /* builds the tree of the appended parts, else the tree of what the input has */
   int axis;   /* along which the node built last grows */
 } Stack;

@@ -524,7 +524,7 @@ void op_max_pool(Build *b) {
   if (b->nout > 1 && b->n->out[1]) b->out[1] = without_axes(b->ir, max_places(b, &w, taps, max), tap_axes(&w));
 }
 
-/* The same counts on all axes at once, for a range of sizes: sums of the ones in each window, with the shape of the result */
+/* The same counts for a range of sizes: sums of the ones in each window, with the shape of the result */
 static Ref counted_ones(Build *b, const Window *w, bool with_pad) {
   IR *ir = b->ir;
   Window at = *w;
