@@ -71,7 +71,7 @@ typedef struct Options {
   int64_t seed, capacity, string_bytes, max_nodes, max_unroll, max_nesting, max_decoded, max_fold, max_fold_steps;
   double rtol, atol, seconds, percentile, max_drop;
   bool time_passes, self_test, run_step, no_cpu_check, no_index_status, no_store, no_validate, interpret, vs_ort, vs_untuned;
-  bool ort, cold, hardlinks;
+  bool ort, ort_unfused, cold, hardlinks;
   bool json, explain, tunables, measure, predict, quiet, verbose, help, man, version, wide;
   const char *color, *messages;
   void (*say)(void *arg, const char *text); /* called with a message if an option is wrong; NULL: the message is printed */
@@ -286,12 +286,10 @@ bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run);
 /* Sets each size that is -1. A size that counts elements of states becomes the least of its range, any other size the greatest.
  * Fails if a size does not belong to its range. Returns the sizes as text; NULL if there is no range. */
 const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
-/* Sets the dimensions that GIO.open marks in n values. These dimensions depend on the sizes `run`. extents: how each
- * extent follows from sizes; the first `symbols` extents are the sizes themselves. extents NULL: each marked dimension is a
- * size */
+/* Sets the extents that depend on sizes (GIO.open) in n values. extents: how each extent follows from sizes; the first `symbols`
+ * extents are the sizes themselves. */
 void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int64_t *run);
-/* A copy of n values for a run of these sizes. Each dimension that GIO.open marks is a size. */
-const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run);
+const GIO *values_of_run(Ctx *c, const IR *ir, const GIO *v, size_t n, const int64_t *run); /* a copy with these extents */
 Options one_size(Ctx *c, const Options *o, const Symbols *all, const int64_t *run); /* o with sizes in place of the ranges */
 
 /* ---- interpret.c ---- */
@@ -415,10 +413,11 @@ json_t *tensor_json(const char *name, const Tensor *t);   /* the same for a JSON
 void find_sets(Ctx *c, const Options *o, Texts *sets);
 /* Fills in a feed with the shapes of a bundle's inputs, without data. load_graph sets dynamic dimensions by these shapes. */
 void feed_shapes(const Interface *f, Feed *feed);
-const char *ort_script(Ctx *c, const char *name);         /* text of the script `name` in cmd/probe, for python -c */
-const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions, as these scripts read them: "f32:1,3" */
-void ort_needs_onnx(Ctx *c, const char *model, const char *option); /* fails if model is a .tg file. option: for the message */
-/* Lets ONNX Runtime make `runs` runs on the inputs in s->given. s->want receives the s->nout outputs of each run. */
+const char *ort_script(Ctx *c, const char *name);         /* the script `name` of cmd/probe for ONNX Runtime, for python -c */
+const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions as these scripts read them: "f32:1,3";
+                                                             the last dimension of strings counts bytes */
+void ort_needs_onnx(Ctx *c, const char *model, const char *option); /* fails if the model is a .tg file */
+/* ONNX Runtime makes `runs` runs on the inputs in s->given. s->want receives the outputs, s->nout for each run. */
 void ort_references(Ctx *c, const Options *o, const char *model, const char *scratch, const Steps *s, size_t runs);
 
 /* ---- npy.c: NumPy's files ---- */

@@ -81,10 +81,10 @@ GROUP(GENERAL,   "General")
 
 /*     letter name              argument                 kind   field            verbs        group */
 
-OPTION(0,   "dim",              "NAME=N|NAME=RANGE",      LIST,  dims,            "crVikbptqw", INPUT,
+OPTION(0,   "dim",              "NAME=N|NAME=RANGE|NAME=SUM", LIST,  dims,            "crVikbptqw", INPUT,
        "size of a dynamic dimension, named as in the model or as INPUT:AXIS; --data and --input set it as well; all=N sets "
        "the dimensions that have no size yet. A range LOW:HIGH[:STEP][@TYPICAL] makes one bundle for all of its sizes; up to four "
-       "dimensions may have one")
+       "dimensions may have one. A sum adds up other dimensions and numbers: total=past+seq")
 OPTION(0,   "result",           "NAME",                   LIST,  results,         "crVikbptw",  INPUT,
        "make this value an output in place of the model's outputs, and drop what it does not need; may be repeated")
 OPTION(0,   "from",             "NAME",                   LIST,  froms,           "crVikbptw",  INPUT,
@@ -136,6 +136,8 @@ OPTION(0,   "model",            "MODEL",                  TEXT,  original,      
        "wrong are named")
 OPTION(0,   "ort",              0,                        FLAG,  ort,             "V",          INPUT,
        "take the outputs of ONNX Runtime as the reference, through the Python named by TGC_PYTHON (python3)")
+OPTION(0,   "ort-unfused",      0,                        FLAG,  ort_unfused,     "V",          INPUT,
+       "let ONNX Runtime run the model's operators one by one: operators of 8 bits that it fuses round differently")
 
 OPTION('o', "output",           "DIR",                    TEXT,  out,             "c",          OUTPUT,
        "folder for the bundle; with --stop-after, file for the text")

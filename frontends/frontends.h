@@ -8,13 +8,22 @@
 
 /* STRING_BYTES: the default of --string-bytes. STRING_MOST: most bytes of a string in a model or in data */
 enum { STRING_BYTES = 64, STRING_MOST = 1 << 16 };
-typedef struct DimValue { const char *name; int64_t value; } DimValue; /* from --dim batch=4 */
+/* From --dim batch=4; or from --dim total=past+seq, where sum is the text behind '=', and model_load finds the value */
+typedef struct DimValue { const char *name; int64_t value; const char *sum; } DimValue;
 /* A range of sizes, from --dim seq=8:512:8@128. dim: index in LoadOptions.dims; the value there is the greatest size.
  * typical 0: not given */
 typedef struct DimRange {
   int dim;
   int64_t low, step, typical;
 } DimRange;
+
+/* The axes along which a model sorts, in the order in which it is read. The form of a sort depends on the extent of its axis, but
+ * all sizes of a range need one form. So sized.c reads the model for several sizes first, and notes which extents differ. */
+typedef struct SortedAxis { int64_t extent; bool open; } SortedAxis;
+typedef struct SortedAxes {
+  VEC(SortedAxis) all;
+  size_t at;               /* number of the next axis */
+} SortedAxes;
 
 typedef struct LoadOptions {
   /* Sizes of dimensions, from the user. A dimension of an input may have several names. The names are looked up in this order:
@@ -38,6 +47,7 @@ typedef struct LoadOptions {
   int64_t capacity;        /* rows reserved for results whose size depends on data; 0: no --capacity */
   const DimRange *ranges;  /* the entries of dims that have a range of sizes (sized.h) */
   int nranges;
+  SortedAxes *sorted;      /* for a range; NULL: no axis is known to be open */
 } LoadOptions;
 
 /* Each of these two functions reads a model and returns its graph, which lives in c->model. On failure, the function calls fail()

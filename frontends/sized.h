@@ -7,14 +7,17 @@
 #include "../compiler/graph/graph.h"
 #include "frontends.h"
 
-/* A CAT or a SHRINK that was replaced, because the indices of its elements depend on the sizes of the run */
+/* A replaced node. In the model it was a CAT, a SHRINK or a PAD in which the places of elements depend on the sizes of the run. */
 typedef struct Placed {
   Ref now;                             /* the node that replaces `was` */
   const Node *was;                     /* the replaced node, as the front end built it */
   Ref *src;                            /* the sources of `was`, as nodes of the graph for the greatest sizes */
-  int begin[MAX_RANK];                 /* for a SHRINK, by axis: the row of IR.extents with the first index in a run; -1: all runs
-                                          have the first index of `was` */
+  int begin[MAX_RANK];                 /* for a SHRINK, by axis: the row of IR.extents whose value in a run is the begin; -1: the
+                                          begin is that of `was` */
+  signed char front[MAX_RANK];         /* for a PAD, by axis: PAD_FIXED, or k if (width + k) / 2 elements of it are in front */
 } Placed;
+/* PAD_FIXED: the front is that of `was`, and the rest is behind. PAD_MOST: greatest absolute value of other k */
+enum { PAD_FIXED = -128, PAD_MOST = 16 };
 typedef VEC(Placed) Placeds;
 
 /* The graph for the greatest sizes. needs, open: the results of graph_needs and graph_open (compiler/graph/graph.h) */

@@ -106,7 +106,26 @@ static const Symbol *symbol_of(const IR *ir, const Needed *n) {
   return &ir->symbols.p[ir->extents.p[n->is[n->n - 1].of].symbol];
 }
 
-/* Source k of a node. If another user needs more of the source, it is larger, and the node takes the entries that it needs. */
+/* "batch=4, seq=100" */
+static const char *run_text(Ctx *c, const Symbols *all, const int64_t *run) {
+  Sb s = { 0 };
+  for (int k = 0; k < all->n; k++) sb_printf(&s, "%s%s=%lld", k ? ", " : "", all->p[k].name, (long long)run[k]);
+  return sb_keep(&s, &c->model);
+}
+
+_Noreturn static void differs(Ctx *c, Pos at, const Symbols *s, const int64_t *run) {
+  RunSizes most = { 0 };
+  int k = 0;
+  greatest_sizes(s, most);
+  while (k + 1 < s->n && run[k] == most[k]) k++;
+  fail_at(c, EX_BADMODEL, at,
+          "--dim %s: the node depends on the size in a way that one bundle cannot serve; a run of %s is no part of that of %s; "
+          "give one number",
+          s->p[k].name, run_text(c, s, run), run_text(c, s, most));
+}
+
+/* Source k of a node. If another user needs more of the source, it is larger, and the node takes the entries that it needs. The
+ * positions in joined axes, of which an inner one ends early, are other numbers than those of a run. */
 static Ref cut_source(const Cut *w, Ref r, int k) {
   IR *ir = w->to;
   const Ref source = node(w->from, r)->src[k], now = w->now[source];
@@ -116,8 +135,9 @@ static Ref cut_source(const Cut *w, Ref r, int k) {
   int64_t dims[MAX_RANK];
   Need mask;
   Split s;
-  if (n.n <= 0 || needed_same(&n, had) || graph_size_mask(w->from, source, &mask)) return now;
+  if (n.n <= 0 || (needed_same(&n, had) && y->op != OP_IOTA) || graph_size_mask(w->from, source, &mask)) return now;
   need_dims(w->from, y, &n, w->run, dims);
+  if (y->op == OP_IOTA && !of_whole_axes(y, &n)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
   if (y->op == OP_IOTA) return g_iota(ir, (DType)y->dt, dims[0]);
   if (of_whole_axes(y, &n) && of_whole_axes(y, had))
     return ends_inside(node(ir, now), dims) ? g_shrink(ir, now, none, NULL, dims) : now;
@@ -137,24 +157,6 @@ static const Placed *placed_at(const Cut *w, Ref r) {
   for (size_t i = 0; i < w->placed->n && !found; i++)
     if (w->placed->p[i].now == r) found = &w->placed->p[i];
   return found;
-}
-
-/* "batch=4, seq=100" */
-static const char *run_text(Ctx *c, const Symbols *all, const int64_t *run) {
-  Sb s = { 0 };
-  for (int k = 0; k < all->n; k++) sb_printf(&s, "%s%s=%lld", k ? ", " : "", all->p[k].name, (long long)run[k]);
-  return sb_keep(&s, &c->model);
-}
-
-_Noreturn static void differs(Ctx *c, Pos at, const Symbols *s, const int64_t *run) {
-  RunSizes most = { 0 };
-  int k = 0;
-  greatest_sizes(s, most);
-  while (k + 1 < s->n && run[k] == most[k]) k++;
-  fail_at(c, EX_BADMODEL, at,
-          "--dim %s: the node depends on the size in a way that one bundle cannot serve; a run of %s is no part of that of %s; "
-          "give one number",
-          s->p[k].name, run_text(c, s, run), run_text(c, s, most));
 }
 
 static bool same_shape(const Node *x, const int64_t *dims, int but) {
@@ -214,9 +216,15 @@ static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
   }
   for (int a = 0; a < x->rank && x->op == OP_SHRINK; a++)
     if (p->begin[a] >= 0) arg[a] = extent_in_run(w->from, p->begin[a], w->run);
+  for (int a = 0; a < x->rank && x->op == OP_PAD; a++) {
+    const int64_t width = dims[a] - node(ir, src[0])->dims[a];
+    if (p->front[a] != PAD_FIXED) arg[a] = (width + p->front[a]) / 2;
+    arg[x->rank + a] = width - arg[a];
+  }
   Node now = *x;
   now.arg = arg;
   if (!shape_follows(ir, &now, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
+  if (x->op == OP_PAD) return g_pad(ir, src[0], arg, arg + x->rank, src[1]);
   return x->op == OP_SHRINK ? g_shrink(ir, src[0], arg, arg + x->rank, dims)
                             : node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg, x->rank, dims);
 }
@@ -349,9 +357,25 @@ static bool same_constant(IR *a, Ref r, IR *b, Ref s) {
   return computed_alike(a, r, b, s) || (interp_const(a, r, &x) && interp_const(b, s, &y) && same_tensor(&x, &y));
 }
 
-/* 0: the graphs compute the same; else the node of g at which they differ first on the way from the outputs */
+/* The source that a selection by a constant takes, if the condition is alike for all elements */
+static Ref selected(IR *ir, Ref r) {
+  for (const Node *x = node(ir, r); x->op == OP_WHERE && !node(ir, where_cond(x))->varies; x = node(ir, r)) {
+    Tensor t;
+    if (!interp_const(ir, where_cond(x), &t) || !t.elems) return r;
+    for (int64_t i = 1; i < t.elems; i++)
+      if (tensor_bits(&t, i) != tensor_bits(&t, 0)) return r;
+    r = tensor_bits(&t, 0) ? where_yes(x) : where_no(x);
+  }
+  return r;
+}
+
+enum { VISITS = 8 }; /* at most so many comparisons for each node */
+
+/* 0: the graphs compute the same; else the node of g at which they differ first on the way from the outputs. A node of g may have
+ * several peers, because constants of other forms may have the same elements. */
 static Ref difference(Graph *g, Graph *h) {
-  RefMap peer = { 0 }; /* node of g to the node of h that computes the same, if their sources do */
+  RefMap peer = { 0 }; /* node of h to the node of g that computes the same, if their sources do */
+  uint64_t left = VISITS * ((uint64_t)g->ir->n + h->ir->n);
   Refs todo = { 0 };
   Ref wrong = g->outputs.n == h->outputs.n ? 0 : 1;
   for (size_t i = 0; i < g->outputs.n && !wrong; i++) {
@@ -359,12 +383,13 @@ static Ref difference(Graph *g, Graph *h) {
     VEC_PUSH(&todo, h->outputs.p[i].ref);
   }
   while (todo.n && !wrong) {
-    const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
+    Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
+    if (node(g->ir, r)->op != node(h->ir, s)->op) r = selected(g->ir, r), s = selected(h->ir, s);
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
-    if (refmap_get(&peer, r) == s) continue;
+    if (refmap_get(&peer, s) == r) continue;
     const bool constant = !x->varies && !y->varies;
-    if (constant ? !same_constant(g->ir, r, h->ir, s) : refmap_get(&peer, r) || !same_op(g->ir, x, h->ir, y)) wrong = r;
-    refmap_set(&peer, r, s);
+    if (constant ? !same_constant(g->ir, r, h->ir, s) : !left-- || !same_op(g->ir, x, h->ir, y)) wrong = r;
+    refmap_set(&peer, s, r);
     for (int k = 0; k < x->nsrc && !constant && !wrong; k++) {
       VEC_PUSH(&todo, x->src[k]);
       VEC_PUSH(&todo, y->src[k]);

@@ -92,14 +92,20 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   }
 }
 
-/* An extent that follows from another extent, such as the extent of a convolution's output. If extent number `of` is x, the
- * result is (x * times + plus) / over, but at least 0 and at most `most`. The first extents are the sizes that the caller sets;
- * these sizes have no tgcrt_extent. If `by` is not 0, the caller of tgcrt_extent_of multiplies the result by the extent with the
- * number by - 1. */
+/* An extent that follows from another one, extent number `of`. An example is the extent of a convolution's output. If the other
+ * extent is x, this one is (x * times + plus) / over, but at least 0 and at most `most`. The first numbers of extents stand for
+ * the sizes that the caller sets; these have no tgcrt_extent. by: k + 1 multiplies the result by extent number k, and -k - 1 adds
+ * extent number k; 0: neither. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {
   const int64_t sum = of * e->times + e->plus, extent = sum < 0 ? 0 : sum / e->over;
   return extent < e->most ? extent : e->most;
+}
+
+/* at: the values of all extents before this one, by number */
+static inline int64_t tgcrt_extent_in(const tgcrt_extent *e, const int64_t *at) {
+  const int64_t extent = tgcrt_extent_of(e, at[e->of]);
+  return e->by > 0 ? extent * at[e->by - 1] : e->by < 0 ? extent + at[-e->by - 1] : extent;
 }
 #endif

@@ -145,22 +145,24 @@ static const char *bounded_text(Ctx *c, int rank, const int64_t *dims) {
   return arena_printf(&c->model, "%s of at most %lld bytes", strings_text(c, rank, dims), (long long)dims[rank - 1]);
 }
 
-/* Gets sizes that are not known yet from the shape of an input's data. Bytes without a shape tell one size. */
-static void sizes_given(const NamedTensor *t, const GIO *v, int64_t *run) {
+/* Gets sizes that are not known yet from the shape of an input's data. Bytes without a shape tell one size. symbols: number of
+ * sizes */
+static void sizes_given(const NamedTensor *t, const GIO *v, int symbols, int64_t *run) {
   int64_t row = dt_bytes(v->dt), *unknown = NULL;
   int n = 0;
   for (int a = 0; t && a < v->rank; a++) {
-    int64_t *size = v->open[a] ? &run[v->open[a] - 1] : NULL;
+    int64_t *size = v->open[a] && v->open[a] <= symbols ? &run[v->open[a] - 1] : NULL;
+    n += v->open[a] > symbols; /* an extent that follows from sizes */
     if (size && *size < 0 && !t->raw && a < t->t.rank) *size = t->t.dims[a];
     if (size && *size < 0) unknown = size, n++;
     else row *= size ? *size : v->dims[a];
   }
-  if (n == 1 && t->raw && row) *unknown = t->t.elems / row;
+  if (n == 1 && unknown && t->raw && row) *unknown = t->t.elems / row;
 }
 
 const char *feed_size(Ctx *c, const Options *o, const Symbols *all, const Feed *f, const GIO *in, size_t n, int64_t *run) {
   if (!sizes_asked(c, o, all, run)) return NULL;
-  for (size_t i = 0; i < n; i++) sizes_given(find_tensor(f->inputs.p, f->inputs.n, &in[i], (int)i), &in[i], run);
+  for (size_t i = 0; i < n; i++) sizes_given(find_tensor(f->inputs.p, f->inputs.n, &in[i], (int)i), &in[i], all->n, run);
   return sizes_complete(c, all, run);
 }
 

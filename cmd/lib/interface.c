@@ -68,7 +68,7 @@ static bool read_extents(const json_t *list, const Symbols *symbols, Extents *ou
                        .over = json_integer_value(json_object_get(j, "over")),
                        .most = json_integer_value(json_object_get(j, "most")),
                        .by = (int)json_integer_value(json_object_get(j, "by")) };
-    if (e.of < 0 || e.of >= (int)out->n || e.over < 1 || e.by < 0 || e.by > (int)out->n) return false;
+    if (e.of < 0 || e.of >= (int)out->n || e.over < 1 || extent_other(&e) >= (int)out->n) return false;
     VEC_PUSH(out, e);
   }
   return true;

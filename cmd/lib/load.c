@@ -30,22 +30,22 @@ static LoadOptions load_options(Ctx *c, const Options *o, const Feed *feed) {
   for (size_t i = 0; i < o->dims.n; i++) {
     const char *eq = strrchr(o->dims.p[i], '=');
     const char *name = arena_str(m, o->dims.p[i], (size_t)(eq - o->dims.p[i]));
-    Symbol s = { .high = strtoll(eq + 1, NULL, 10) };
+    Symbol s = { .high = strtoll(eq + 1, NULL, 10) }; /* a sum has its value later */
     if (strchr(eq, ':') && (nranges == SYMBOLS_MOST || parse_range(eq + 1, &s))) BUG("--dim was not checked");
     if (strchr(eq, ':')) ranges[nranges++] = (DimRange){ (int)dims.n, s.low, s.step, s.typical };
-    VEC_PUSH(&dims, ((DimValue){ name, s.high }));
+    VEC_PUSH(&dims, ((DimValue){ name, s.high, strchr(eq, '+') ? eq + 1 : NULL }));
   }
   for (size_t i = 0; feed && !first_change(o) && i < feed->inputs.n; i++) {
     const NamedTensor *t = &feed->inputs.p[i];
     for (int a = 0; !t->raw && a < t->t.rank; a++) {
-      if (t->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%s:%d", t->name, a), t->t.dims[a] }));
-      if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a] }));
+      if (t->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%s:%d", t->name, a), t->t.dims[a], NULL }));
+      if (t->number >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#%d:%d", t->number, a), t->t.dims[a], NULL }));
     }
   }
   for (size_t i = 0; feed && i < feed->lists.n; i++) {
     const GivenList *g = &feed->lists.p[i];
-    if (g->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%s", g->name), g->n }));
-    if (g->place >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%d", g->place), g->n }));
+    if (g->name) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%s", g->name), g->n, NULL }));
+    if (g->place >= 0) VEC_PUSH(&dims, ((DimValue){ arena_printf(m, "#list:%d", g->place), g->n, NULL }));
   }
   LoadOptions l = { .dims = arena_dup(m, dims.p, dims.n * sizeof *dims.p),
                     .ndims = (int)dims.n,

@@ -251,6 +251,7 @@ static const struct { const char *option, *without[3]; } idle[] = {
   { "csv", { "rate", "cold" } },
   { "repeat", { "limit", "baseline" } },
   { "pairs", { "vs-untuned" } },
+  { "ort-unfused", { "ort" } },
   { "seed", { "self-test", "precision", "weights" } }, /* for compile */
 };
 /* clang-format on */
@@ -375,6 +376,7 @@ static int check_dim(const Options *o, size_t i) {
   if (!n) return wrong(o, "--dim needs NAME=N, not '%s'", text);
   if (strchr(eq, ':') && (v = check_range_of_dim(o, i, eq + 1)) >= 0) return (int)v;
   if (strchr(eq, ':')) return check_dim_twice(o, i, n);
+  if (strchr(eq, '+')) return check_dim_twice(o, i, n); /* the front end knows the names of a sum */
   if (!parse_size(eq + 1, &v)) return wrong(o, "--dim %s: the size must be a whole number, not '%s'", text, eq + 1);
   if (v < 1) return wrong(o, "--dim %s: the size must be at least 1", text);
   if (v > MOST_ELEMS) return wrong(o, "--dim %s: the size must be at most 2^40", text);

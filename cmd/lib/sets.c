@@ -40,8 +40,7 @@ void feed_shapes(const Interface *f, Feed *feed) {
 
 const char *ort_type(Ctx *c, const GIO *v) {
   Sb s = { 0 };
-  if (v->narrow == ONNX_STRING) fail(c, EX_USAGE_, "'%s' has strings, which tgc does not pass to ONNX Runtime", v->name);
-  sb_printf(&s, "%s:", dtype_info[v->dt].text);
+  sb_printf(&s, "%s:", v->narrow == ONNX_STRING ? "string" : dtype_info[v->dt].text);
   for (int k = 0; k < v->rank; k++) sb_printf(&s, "%s%lld", k ? "," : "", (long long)v->dims[k]);
   return sb_keep(&s, &c->model);
 }
@@ -52,7 +51,7 @@ const char *ort_script(Ctx *c, const char *name) {
 }
 
 /* The words of the script; the data are files in the folder. */
-static void ort_words(Ctx *c, const char *model, const char *folder, const Steps *s, size_t runs, Texts *argv) {
+static void ort_words(Ctx *c, const Options *o, const char *model, const char *folder, const Steps *s, size_t runs, Texts *argv) {
   const char *python = getenv("TGC_PYTHON");
   const char *const first[] = { python && *python ? python : "python3",
                                 "-c",
@@ -60,7 +59,8 @@ static void ort_words(Ctx *c, const char *model, const char *folder, const Steps
                                 model,
                                 folder,
                                 arena_printf(&c->model, "%zu", runs),
-                                arena_printf(&c->model, "%zu", s->nin) };
+                                arena_printf(&c->model, "%zu", s->nin),
+                                o->ort_unfused ? "unfused" : "fused" };
   for (size_t i = 0; i < sizeof first / sizeof *first; i++) VEC_PUSH(argv, first[i]);
   for (size_t i = 0; i < s->nin + s->nout; i++) {
     const GIO *v = i < s->nin ? &s->in[i] : &s->out[i - s->nin];
@@ -88,7 +88,7 @@ void ort_references(Ctx *c, const Options *o, const char *model, const char *scr
       const Tensor *t = &s->given[r * s->stride + i];
       file_put(c, data_path(c, scratch, "in", r, i), t->data, (size_t)(t->elems * dt_bytes(t->dt)));
     }
-  ort_words(c, model, scratch, s, runs, &argv);
+  ort_words(c, o, model, scratch, s, runs, &argv);
   work_begin(c, o, "running ONNX Runtime");
   worker_program(c, &w, "ONNX Runtime", &argv);
   work_end(c);

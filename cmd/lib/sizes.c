@@ -75,7 +75,7 @@ int runs_of_size(const char *text) {
 
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run) {
   size_t name;
-  for (int k = 0; k < SYMBOLS_MOST; k++) run[k] = -1;
+  for (int k = 0; k < SYMBOLS_MOST + SUMS_MOST; k++) run[k] = k < SYMBOLS_MOST ? -1 : 0;
   if (!all->n && o->run_size)
     fail(c, EX_USAGE_, "--size %s has no effect: the model is for one size; --dim NAME=LOW:HIGH makes it serve a range",
          o->run_size);
@@ -180,12 +180,12 @@ void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int6
   for (size_t i = 0; i < n; i++)
     for (int a = 0; a < v[i].rank; a++)
       if (v[i].open[a])
-        v[i].dims[a] = extents ? extent_of_formulas(extents, symbols, v[i].open[a] - 1, run) : run[v[i].open[a] - 1];
+        v[i].dims[a] = extent_of_formulas(extents, symbols, v[i].open[a] - 1, run);
 }
 
-const GIO *values_of_run(Ctx *c, const GIO *v, size_t n, const int64_t *run) {
+const GIO *values_of_run(Ctx *c, const IR *ir, const GIO *v, size_t n, const int64_t *run) {
   GIO *copy = n ? arena_dup(&c->model, v, n * sizeof *v) : NULL; /* a model may have no inputs */
-  values_at(copy, n, NULL, 0, run);
+  values_at(copy, n, &ir->extents, ir->symbols.n, run);
   return copy;
 }
 

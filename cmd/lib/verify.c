@@ -88,7 +88,7 @@ static void interpret_compiled(Ctx *c, const Verify *v, Tensor *in, Tensor *out)
     char *data = arena_alloc(&c->model, (size_t)(whole.elems * dt_bytes(whole.dt)));
     memset(data, 0, (size_t)(whole.elems * dt_bytes(whole.dt)));
     for (int a = 0; a < x->rank; a++)
-      if (x->open[a]) run[x->open[a] - 1] = in[i].dims[a];
+      if (x->open[a] && x->open[a] <= g->ir->symbols.n) run[x->open[a] - 1] = in[i].dims[a];
     copy_entries(x->dt, x->rank, in[i].dims, data, x->dims, in[i].data, in[i].dims);
     whole.data = data;
     in[i] = whole;

@@ -53,11 +53,13 @@ static void start_ort(Ctx *c, Bench *b) {
   VEC_PUSH(&argv, b->o->model);
   VEC_PUSH(&argv, arena_printf(&c->model, "%d", b->threads));
   for (size_t i = 0; i < b->plan->g->inputs.n; i++) { /* states too: ONNX Runtime takes and returns them */
+    const GIO *in = &b->plan->g->inputs.p[i];
     const Tensor *t = &b->in[i];
     const char *path = arena_printf(&c->model, "%s/input_%zu", b->scratch, i);
+    if (in->narrow == ONNX_STRING) fail(c, EX_USAGE_, "'%s' has strings, which bench does not pass to ONNX Runtime", in->name);
     file_put(c, path, t->data, (size_t)(t->elems * dt_bytes(t->dt)));
-    VEC_PUSH(&argv, b->plan->g->inputs.p[i].name);
-    VEC_PUSH(&argv, arena_printf(&c->model, "%s:%s", ort_type(c, &b->plan->g->inputs.p[i]), path));
+    VEC_PUSH(&argv, in->name);
+    VEC_PUSH(&argv, arena_printf(&c->model, "%s:%s", ort_type(c, in), path));
   }
   VEC_PUSH(&argv, NULL);
   b->ort = &b->side[b->sides++];
@@ -445,7 +447,7 @@ static int bench_once(Ctx *c, const Options *given) {
     b.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
     n = b.plan->g->inputs.n;
     then.run_size = feed_size(c, o, &b.plan->ir->symbols, &feed, b.plan->g->inputs.p, graph_nin(b.plan->g), run);
-    in = values_of_run(c, b.plan->g->inputs.p, n, run);
+    in = values_of_run(c, b.plan->ir, b.plan->g->inputs.p, n, run);
     b.tgc_s = (clock_ms() - start) * 1e-3;
     b.floor = floor_of(c, o, b.plan, b.threads, run);
     if (o->vs_untuned) {

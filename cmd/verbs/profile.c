@@ -156,7 +156,7 @@ static int profile_once(Ctx *c, const Options *given) {
     p.t.device = p.plan->in->backend->device != NULL;
     n = p.plan->g->inputs.n;
     then.run_size = feed_size(c, o, &p.plan->ir->symbols, &feed, p.plan->g->inputs.p, graph_nin(p.plan->g), run);
-    in = values_of_run(c, p.plan->g->inputs.p, n, run);
+    in = values_of_run(c, p.plan->ir, p.plan->g->inputs.p, n, run);
   }
   Tensor *tensors = ARENA_NEW(&c->model, Tensor, n + 1);
   feed_inputs(c, &feed, in, (int)n, o->seed, tensors);

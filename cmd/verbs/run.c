@@ -51,7 +51,7 @@ static int run_once(Ctx *c, const Options *given) {
     machine_tell_default(c, o);
     r.plan = plan_of(o, load_graph(c, o, &feed), t, NULL);
     then.run_size = feed_size(c, o, &r.plan->ir->symbols, &feed, r.plan->g->inputs.p, graph_nin(r.plan->g), run);
-    s.in = values_of_run(c, r.plan->g->inputs.p, r.plan->g->inputs.n, run), s.nin = graph_nin(r.plan->g);
+    s.in = values_of_run(c, r.plan->ir, r.plan->g->inputs.p, r.plan->g->inputs.n, run), s.nin = graph_nin(r.plan->g);
     s.stride = r.plan->g->inputs.n;
     s.out = r.plan->g->outputs.p, s.nout = graph_nout(r.plan->g);
   }

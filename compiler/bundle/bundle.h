@@ -328,6 +328,7 @@ const char *size_dims_functions(const Rendering *r); /* functions in C that tell
  * work takes less time than threads need to begin and end it together. */
 int64_t size_share(const Rendering *r);
 const char *size_share_text(const Rendering *r); /* size_share as text */
+int other_extent(const Extent *e, const int *number); /* Extent.by in the bundle's table; number: from extents_used */
 const char *size_count(const Rendering *r);   /* number of symbols; 1 if there are none */
 int size_extents(const Rendering *r);         /* number of rows of size_extent_rows */
 const char *size_extent_rows(const Rendering *r); /* rows of the type tgcrt_extent, for extents computed from sizes */

@@ -427,7 +427,7 @@ static json_t *run_extents_json(const IR *ir, const int *number, int count) {
       json_array_append_new(list,
                             json_pack("{s:i, s:I, s:I, s:I, s:I, s:o*}", "of", number[e->of], "times", (json_int_t)e->times,
                                       "plus", (json_int_t)e->plus, "over", (json_int_t)e->over, "most", (json_int_t)e->most,
-                                      "by", e->by ? json_integer(1 + number[e->by - 1]) : NULL));
+                                      "by", e->by ? json_integer(other_extent(e, number)) : NULL));
   }
   return list;
 }

@@ -25,7 +25,7 @@ static const char *rows_of_extents(const IR *ir, const int *number) {
   Sb s = { 0 };
   for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n; i++) {
     const Extent *e = &ir->extents.p[i];
-    const int64_t row[] = { e->times, e->plus, e->over, e->most, number[e->of], e->by ? 1 + number[e->by - 1] : 0 };
+    const int64_t row[] = { e->times, e->plus, e->over, e->most, number[e->of], other_extent(e, number) };
     if (number[i]) put_row(&s, "extent", 4, 6, row);
   }
   return sb_keep(&s, &ir->ctx->model);

@@ -152,6 +152,11 @@ int size_extents(const Rendering *r) {
   return count;
 }
 
+int other_extent(const Extent *e, const int *number) {
+  const int row = e->by ? 1 + number[extent_other(e)] : 0;
+  return e->by < 0 ? -row : row;
+}
+
 const char *size_extent_rows(const Rendering *r) {
   const IR *ir = r->p->ir;
   Sb s = { 0 };
@@ -161,7 +166,7 @@ const char *size_extent_rows(const Rendering *r) {
     const Extent *e = &ir->extents.p[i];
     if (number[i])
       sb_printf(&s, "%s  { %lld, %lld, %lld, %lld, %d, %d },", s.n ? "\n" : "", (long long)e->times, (long long)e->plus,
-                (long long)e->over, (long long)e->most, number[e->of], e->by ? 1 + number[e->by - 1] : 0);
+                (long long)e->over, (long long)e->most, number[e->of], other_extent(e, number));
   }
   return sb_keep(&s, &ir->ctx->model);
 }

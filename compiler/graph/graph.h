@@ -52,6 +52,12 @@ bool graph_size_mask(const IR *ir, Ref r, Need *is);
 /* Returns x under a size mask along an axis. extent: the row of IR.extents with the number of entries that keep their values;
  * fill: bits of the mask's constant */
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
+/* The positions first + i * step, i = 0 .. n - 1, along an axis of `rank` axes; the value of an extent plus a constant */
+Ref graph_positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank);
+Ref graph_size_plus(IR *ir, int extent, int64_t plus);
+/* Joins b behind the entries of a that a run has: positions below the extent are from a, and the others from b. Both have their
+ * greatest extents. the row `of` has the extent of b; -1: it is constant */
+Ref graph_joined(IR *ir, Ref a, Ref b, int axis, int extent, int of);
 
 /* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. A selection computes both sides. For
  * a device, all loops are unrolled, and all branches become selections. graph_loops fails if a device would need too many copies
@@ -63,6 +69,7 @@ bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values be
 /* Rewrites the graph by a table of rules. The rule of power.c may change roundings. merge: also uses the rules of scale.c, which
  * change roundings. All other rules are exact */
 bool graph_simplify(Graph *g, bool merge);
+bool graph_is_same(IR *ir, Ref a, Ref b); /* simplify.c: node a becomes node b if it is simplified */
 /* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded to f16 or bf16, as the IR
  * defines. Otherwise values between ops stay unrounded. dev: the device of the target; NULL if the target is a CPU. Factors of
  * sums of products stay rounded if a matrix unit of the device can multiply them */

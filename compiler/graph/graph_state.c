@@ -10,6 +10,7 @@
  * needs: any graph    gives: Graph.states    breaks: the order of inputs and outputs */
 #include "graph.h"
 #include "../ir/refmap.h"
+#include "rules.h"
 #include <string.h>
 
 enum { SLACK = 4 }; /* default capacity: the window plus 1/SLACK of it, or plus one run; then the window moves back */
@@ -103,6 +104,77 @@ static bool appended_behind_size(const IR *ir, Ref out, int slot) {
          pad_hi(yes, gather_axis(no)) == node(ir, gather_data(no))->dims[gather_axis(no)];
 }
 
+/* ---- stacked caches ---- */
+/* Some models keep keys and values in one tensor: they take both apart, append to each, and stack the results. */
+typedef struct Stack { /* a tree of movements and concatenations above the places where a model appends */
+  IR *ir;
+  int slot;   /* number of the input */
+  bool fresh; /* builds the tree of the appended parts, else the tree of what the input has */
+  int axis;   /* along which the node built last grows */
+} Stack;
+
+/* A part of the input with something appended. Sets the source that `fresh` asks for, and the axis. */
+static Ref leaf_of_stack(Stack *s, const Node *x) {
+  const IR *ir = s->ir;
+  Need below;
+  Ref old = 0, fresh = 0;
+  if (x->op == OP_CAT && x->nsrc == 2) {
+    s->axis = (int)cat_axis(x), old = cat_part(x, 0), fresh = cat_part(x, 1);
+  } else if (x->op == OP_WHERE && ir->symbols.n && graph_first_entries(ir, where_cond(x), &below)) {
+    const Node *yes = node(ir, where_yes(x)), *no = node(ir, where_no(x));
+    if (yes->op != OP_PAD || no->op != OP_GATHER) return 0;
+    s->axis = (int)gather_axis(no), old = pad_data(yes), fresh = gather_data(no);
+  }
+  for (Ref r = old; r; r = op_is_movement((Op)node(ir, r)->op) ? operand(node(ir, r)) : 0)
+    if (is_param(ir, r, s->slot)) return s->fresh ? fresh : old;
+  return 0;
+}
+
+/* The tree with other extents along the axis; 0: it has another node. depth: limits the calls in each other */
+static Ref grown_part(Stack *s, Ref r, int depth) {
+  IR *ir = s->ir;
+  const Node *x = node(ir, r);
+  const Ref leaf = leaf_of_stack(s, x);
+  int64_t dims[MAX_RANK];
+  if (leaf || !depth) return leaf;
+  if (x->op == OP_CAT) {
+    Ref *part = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
+    for (int k = 0; k < x->nsrc; k++)
+      if (!(part[k] = grown_part(s, x->src[k], depth - 1)) || s->axis == cat_axis(x)) return 0;
+    return g_cat(ir, x->nsrc, part, (int)cat_axis(x));
+  }
+  const Ref of = x->op == OP_PERMUTE || x->op == OP_RESHAPE ? grown_part(s, operand(x), depth - 1) : 0;
+  if (!of) return 0;
+  const int64_t n = node(ir, of)->dims[s->axis];
+  if (x->op == OP_PERMUTE) {
+    int to = 0;
+    while (permute_perm(x, to) != s->axis) to++;
+    s->axis = to;
+    return g_permute(ir, of, x->arg);
+  }
+  s->axis = reshape_axis(x, node(ir, operand(x)), s->axis);
+  memcpy(dims, x->dims, x->rank * sizeof *dims);
+  if (s->axis < 0) return 0;
+  dims[s->axis] = n;
+  return g_reshape(ir, of, x->rank, dims);
+}
+
+/* The output as the input with one part appended, if it is a stack of parts that each get something appended; else the output */
+static Ref unstacked(const Graph *g, Ref out, int slot) {
+  enum { DEPTH = 16 };
+  IR *ir = g->ir;
+  const GIO *past = &g->inputs.p[slot];
+  Stack s = { ir, slot, false, -1 };
+  const Op op = (Op)node(ir, out)->op;
+  const Ref old = op == OP_CAT || op == OP_RESHAPE || op == OP_PERMUTE ? grown_part(&s, out, DEPTH) : 0;
+  if (!old || !graph_is_same(ir, old, past->ref)) return out;
+  s.fresh = true;
+  const Ref fresh = grown_part(&s, out, DEPTH);
+  if (!fresh) return out;
+  if (!past->open[s.axis]) return g_cat(ir, 2, (Ref[]){ past->ref, fresh }, s.axis);
+  return graph_joined(ir, past->ref, fresh, s.axis, past->open[s.axis] - 1, -1);
+}
+
 static bool same_shape(const GIO *a, const GIO *b) {
   return a->dt == b->dt && a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
 }
@@ -144,6 +216,7 @@ static GState classify(Graph *g, const Pair *p) {
   const StateSpec *s = p->spec;
   const GIO *past = &g->inputs.p[p->in];
   GIO *out = &g->outputs.p[p->out];
+  out->ref = unstacked(g, out->ref, p->in);
   if (appended_behind_size(g->ir, out->ref, p->in)) return sized_window(g, p);
   GState st = { .axis = -1, .init = initial(c, s, past) };
   Ref cat = appended(g->ir, out->ref, p->in);

@@ -131,6 +131,18 @@ static Ref shrink_of_cat(IR *ir, const Node *x, const Node *s) {
   return g_shrink(ir, g_cat(ir, after - first, s->src + first, axis), begin, x->arg + n, x->dims);
 }
 
+Ref rule_part_of_part(IR *ir, Ref r, void *users) {
+  const Node *x = node(ir, r), *s = node(ir, operand(x));
+  int64_t begin[MAX_RANK], step[MAX_RANK];
+  (void)users;
+  if (s->op != OP_SHRINK || empty(x)) return 0;
+  for (int i = 0; i < x->rank; i++) {
+    begin[i] = shrink_begin(s, i) + shrink_begin(x, i) * shrink_step(s, i);
+    step[i] = shrink_step(s, i) * shrink_step(x, i);
+  }
+  return g_shrink(ir, operand(s), begin, step, x->dims);
+}
+
 Ref rule_shrink(IR *ir, Ref r, void *users) {
   const Node *x = node(ir, r), *s = node(ir, operand(x));
   const int n = x->rank;
@@ -142,12 +154,7 @@ Ref rule_shrink(IR *ir, Ref r, void *users) {
   y = g_shrink(ir, operand(x), x->arg, x->arg + n, x->dims);
   if (y != r) return y;
   switch ((Op)s->op) {
-  case OP_SHRINK:
-    for (int i = 0; i < n; i++) {
-      begin[i] = shrink_begin(s, i) + shrink_begin(x, i) * shrink_step(s, i);
-      step[i] = shrink_step(s, i) * shrink_step(x, i);
-    }
-    return g_shrink(ir, operand(s), begin, step, x->dims);
+  case OP_SHRINK: return rule_part_of_part(ir, r, users);
   case OP_EXPAND:
     for (int i = 0; i < n; i++) {
       bool repeated = node(ir, operand(s))->dims[i] == 1;

@@ -163,6 +163,36 @@ Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill) {
   return g_where(ir, g_reshape(ir, below, rank, dims), x, c_bits(ir, (DType)node(ir, x)->dt, fill));
 }
 
+Ref graph_positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank) {
+  int64_t dims[MAX_RANK];
+  for (int a = 0; a < rank; a++) dims[a] = a == axis ? n : 1;
+  const Ref steps = g_binary(ir, OP_MUL, g_iota(ir, DT_I64, n), c_int(ir, DT_I64, step));
+  return g_reshape(ir, g_binary(ir, OP_ADD, steps, first), rank, dims);
+}
+
+Ref graph_size_plus(IR *ir, int extent, int64_t plus) {
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  return plus ? g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus)) : size;
+}
+
+Ref graph_joined(IR *ir, Ref a, Ref b, int axis, int extent, int of) {
+  const Node *x = node(ir, a), *y = node(ir, b);
+  const int rank = x->rank;
+  const int64_t m = x->dims[axis], both = m + y->dims[axis];
+  int64_t none[MAX_RANK] = { 0 }, hi[MAX_RANK] = { 0 }, dims[MAX_RANK];
+  for (int k = 0; k < rank; k++) dims[k] = k == axis ? both : 1;
+  hi[axis] = y->dims[axis];
+  const Ref before = g_pad(ir, a, none, hi, c_int(ir, (DType)x->dt, 0));
+  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  Ref place = graph_positions(ir, g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)), 1, both, axis, rank);
+  if (of >= 0) { /* no entry of b behind those of the run is read */
+    place = g_binary(ir, OP_MAX, place, c_int(ir, DT_I64, 0));
+    place = g_binary(ir, OP_MIN, place, graph_size_plus(ir, of, -1));
+  }
+  const Ref below = g_reshape(ir, g_binary(ir, OP_CMPLT, g_iota(ir, DT_I64, both), size), rank, dims);
+  return g_where(ir, below, before, g_gather(ir, b, place, axis));
+}
+
 /* ---- rules ---- */
 /* The axis of source k with the same entries as `axis` of x; -1: there is none */
 static int source_axis(const Node *x, const Node *y, int k, int axis) {
@@ -176,7 +206,7 @@ static int source_axis(const Node *x, const Node *y, int k, int axis) {
   case OP_PAD: same = !k; break;
   case OP_CAT: same = axis != cat_axis(x); break;
   case OP_GATHER: same = k || axis != gather_axis(x); break;
-  case OP_SCATTER: same = axis != scatter_axis(x); break;
+  case OP_SCATTER: same = !k || axis != scatter_axis(x); break;
   case OP_WALK: same = !k && !axis; break;
   case OP_SLICE: at = axis < slice_axis(x) ? axis : axis + 1; break;
   case OP_YIELD:
@@ -204,9 +234,9 @@ static int entries_of_source(IR *ir, const Node *x, const Node *y, int k, int ax
   Extent e = { .of = count, .times = 1, .over = 1 };
   switch ((Op)x->op) {
   case OP_SHRINK:
-    if (shrink_step(x, axis) <= 0) return -1;
     e.times = shrink_step(x, axis);
     e.plus = shrink_begin(x, axis) - e.times + 1;
+    if (e.times <= 0) e.times = 0, e.plus = shrink_begin(x, axis) + 1; /* the result begins with the last entry */
     break;
   case OP_PAD:
     if (k) return -1;
@@ -305,12 +335,21 @@ static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, 
   if (inside) needed_add(ir, of, along(y, axis, all_of_run));
 }
 
+/* The mask gives a scatter indices that it ignores, for the updates that a run does not have. */
+static bool masks_index(const IR *ir, const Node *scatter, const Need *mask) {
+  int64_t other, within;
+  return node_is_const(ir, where_no(node(ir, scatter_index(scatter))), &other) && other < 0 &&
+         need_axis(node(ir, scatter_index(scatter)), mask, &within) == scatter_axis(scatter);
+}
+
 /* Adds the conditions of the size masks that a reduction takes its terms from, or of the mask that hides a value. */
 static void add_masks(IR *ir, Ref r, int k, Needed *to) {
   const Node *x = node(ir, r);
   int64_t other;
   Need mask;
   if (x->op == OP_WHERE && k == 1 && ir->symbols.n && graph_first_entries(ir, where_cond(x), &mask)) needed_only(ir, to, mask);
+  if (x->op == OP_SCATTER && k && graph_size_mask(ir, scatter_index(x), &mask) && masks_index(ir, x, &mask))
+    needed_only(ir, to, mask);
   if (x->op != OP_REDUCE) return;
   for (Ref s = operand(x); graph_size_mask(ir, s, &mask); s = where_yes(node(ir, s))) {
     if (!node_is_const(ir, where_no(node(ir, s)), &other) || other != reduce_identity(reduce_op(x), (DType)x->dt)) return;
@@ -374,6 +413,11 @@ static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   if (trips >= 0) needed_add(g->ir, &out, along(x, (int)yield_axis(x), trips));
   const int of = x->op == OP_CAT ? entries_of_cat(g->ir, open, x) : -1;
   if (of >= 0) needed_add(g->ir, &out, along(x, (int)cat_axis(x), of));
+  Need mask;
+  if (graph_size_mask(g->ir, r, &mask)) { /* behind a padding whose width depends on the size, the mask tells the extent */
+    if (node(g->ir, where_yes(x))->op == OP_PAD) needed_only(g->ir, &out, mask);
+    else needed_add(g->ir, &out, mask);
+  }
   for (size_t i = 0; i < g->ir->opened.n; i++) {
     const OpenAxis *o = &g->ir->opened.p[i];
     if (o->value == r) needed_only(g->ir, &out, along(x, o->axis, o->extent));

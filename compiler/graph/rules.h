@@ -40,6 +40,7 @@ Ref rule_reshape(IR *ir, Ref r, void *users);
 Ref rule_expand(IR *ir, Ref r, void *users);
 Ref rule_permute(IR *ir, Ref r, void *users);
 Ref rule_shrink(IR *ir, Ref r, void *users);
+Ref rule_part_of_part(IR *ir, Ref r, void *users);       /* the part of rule_shrink for a part of a part */
 Ref rule_window(IR *ir, Ref r, void *users);
 Ref rule_pad(IR *ir, Ref r, void *users);
 Ref rule_cat(IR *ir, Ref r, void *users);

@@ -346,3 +346,12 @@ bool graph_simplify(Graph *g, bool merge) {
   VEC_FREE(&roots);
   return changed;
 }
+
+bool graph_is_same(IR *ir, Ref a, Ref b) {
+  Graph g = { .ir = ir };
+  VEC_PUSH(&g.outputs, ((GIO){ .ref = a }));
+  while (g.outputs.p[0].ref != b && graph_simplify(&g, false)) {}
+  const bool same = g.outputs.p[0].ref == b;
+  VEC_FREE(&g.outputs);
+  return same;
+}

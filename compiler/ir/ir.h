@@ -154,7 +154,7 @@ typedef struct Tensor {
 
 /* ---- sizes of a run (sizes.c): the caller may give the size of a dimension for each run. Such a dimension is a symbol. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
-enum { SYMBOLS_MOST = 4 };  /* most symbols of a model */
+enum { SYMBOLS_MOST = 4, SUMS_MOST = 4 }; /* most symbols of a model; most sums of two extents */
 typedef struct Graph Graph;
 typedef struct Symbol {
   const char *name;        /* name of the dimension */
@@ -163,23 +163,24 @@ typedef struct Symbol {
   int64_t appended;        /* if the symbol is the number of elements of some states: how many elements a run appends to each of
                               these states; otherwise 0 */
 } Symbol;
+/* A sum of two extents that follow from different symbols is like a symbol: extents follow from it. A caller sets none. */
 typedef struct Symbols {
-  int n;
-  Symbol p[SYMBOLS_MOST];
-} Symbols;                              /* n 0: all sizes are constants */
-typedef int64_t RunSizes[SYMBOLS_MOST]; /* the size of each symbol in a run */
-/* An extent that may differ from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows
- * from the extent in row `of`. Let x be the value of row `of` in a run. Then the value of this extent in the run is 0 if
- * x * times + plus is negative, and min(most, (x * times + plus) / over) otherwise. If `by` is set, the extent is a product: its
- * value is multiplied by the value of row by - 1. In a product, only the fields from `of` to `by` are set. Only shapes of
- * outputs contain products. */
+  int n, sums;                          /* n 0: all sizes are constants; sums: number of sums, which are behind the n symbols */
+  Symbol p[SYMBOLS_MOST + SUMS_MOST];
+} Symbols;
+/* The size of each symbol in a run. Behind them: those of the sums, or 0 for what follows from the sizes of the symbols */
+typedef int64_t RunSizes[SYMBOLS_MOST + SUMS_MOST];
+/* An extent that differs from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows from
+ * the extent in row `of`. If x is the value of that extent, the new one is min(most, (x * times + plus) / over), or 0 if the sum
+ * is negative. Two extents of one symbol that have the same values in all runs share a row. `by` makes an extent the product or
+ * the sum of two. Only shapes of outputs have products, and a product has no `at`. A sum has a row in IR.symbols. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
-  int by;                  /* 0: the extent is no product */
-  int symbol;              /* number of the symbol from which this extent follows, perhaps through other extents */
-  const int64_t *at;       /* values of this extent, one for each size of the symbol, from the least size on */
-  int64_t shared;          /* greatest common divisor of all values in `at` */
+  int by;                  /* k + 1: the result is multiplied by extent k; -k - 1: extent k is added; 0: neither */
+  int symbol;              /* number of the symbol or sum from which this extent follows, perhaps through other extents */
+  const int64_t *at;       /* values of this extent, one for each size of the symbol, from its least size on */
+  int64_t shared;          /* greatest common divisor of these values */
 } Extent;
 typedef VEC(Extent) Extents;
 /* Needed says which elements of a value a run needs: the elements that satisfy all n conditions. Element number i, in row-major
@@ -554,11 +555,13 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same, but CONST 0
 void ir_set_symbols(IR *ir, const Symbols *symbols); /* sets the symbols of a model, and drops all other extents */
 /* Returns a row with the values of e in all runs; adds e if there is no such row. e needs only the fields from `of` to `most`. */
 int extent_make(IR *ir, Extent e);
-int extent_product(IR *ir, int a, int b); /* adds a product of two extents, for the shape of an output; returns its row */
-int64_t extent_in_run(const IR *ir, int extent, const int64_t *run); /* the extent's value in a run. Not for products */
-static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of sizes of s */
-/* As extent_in_run, but also for products, and without Extent.at: computes the value by the formulas. all: the extents. Their
- * first `symbols` rows are the symbols. */
+int extent_product(IR *ir, int a, int b); /* the row of a product, for the shape of an output */
+int extent_sum(IR *ir, int a, int b);     /* the row of a sum of extents of different symbols; -1: there are too many sums */
+static inline bool extent_is_product(const Extent *e) { return e->by > 0; }
+static inline int extent_other(const Extent *e) { return (e->by < 0 ? -e->by : e->by) - 1; } /* the row `by`; -1: none */
+int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
+static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of its sizes */
+/* As extent_in_run, for rows without Extent.at; the first `symbols` rows are the symbols */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
 const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula with names of symbols: "(n+1)/2" */
 /* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns an array that

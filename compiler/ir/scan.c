@@ -229,7 +229,7 @@ static int64_t named_dim(Parser *p, const Type *t) {
   return p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n), t->rank, t->dt);
 }
 
-/* NAME, then any number of *NAME, *N, /N, +N and -N, which apply from left to right: "n-3/2+1" is floor((n - 3) / 2) + 1 */
+/* NAME, then any number of *NAME, +NAME, *N, /N, +N and -N, which apply from left to right: "n-3/2+1" is floor((n - 3) / 2) + 1 */
 static int64_t symbolic_dim(Parser *p, const Type *t) {
   int64_t v = named_dim(p, t), by = 0;
   for (;;) {
@@ -241,7 +241,7 @@ static int64_t symbolic_dim(Parser *p, const Type *t) {
       continue;
     }
     if (!scan_accept(p, '*') && !scan_accept(p, '/') && !scan_accept(p, '+')) return v;
-    by = op == '*' && is_start(scan_peek(p)) ? named_dim(p, t) : scan_integer(p, op == '*' ? "a factor" : "a number");
+    by = op != '/' && is_start(scan_peek(p)) ? named_dim(p, t) : scan_integer(p, op == '*' ? "a factor" : "a number");
     if (op == '/' && by < 1) scan_bad(p, at, "a dimension cannot be divided by %lld", (long long)by);
     if (op == '/') v = v < 0 ? v : v / by; /* a negative dimension is wrong anyway */
     else if (!(op == '*' ? i64_mul(v, by, &v) : i64_add(v, by, &v))) scan_bad(p, at, "the dimension is too large");

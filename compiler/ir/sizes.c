@@ -19,20 +19,23 @@ void greatest_sizes(const Symbols *s, int64_t *run) {
   for (int k = 0; k < s->n; k++) run[k] = s->p[k].high;
 }
 
+/* The values of a symbol, as an extent */
+static Extent extent_of_symbol(const IR *ir, int symbol) {
+  const Symbol *s = &ir->symbols.p[symbol];
+  Extent e = { .of = symbol, .times = 1, .over = 1, .most = s->high, .symbol = symbol };
+  int64_t *at = ARENA_NEW(&ir->ctx->model, int64_t, symbol_sizes(s));
+  for (int64_t i = 0; i < symbol_sizes(s); i++) {
+    at[i] = s->low + i * s->step;
+    e.shared = i64_gcd(e.shared, at[i]);
+  }
+  e.at = at;
+  return e;
+}
+
 void ir_set_symbols(IR *ir, const Symbols *symbols) {
   ir->symbols = *symbols;
   ir->extents.n = 0;
-  for (int k = 0; k < symbols->n; k++) {
-    const Symbol *s = &symbols->p[k];
-    Extent e = { .of = k, .times = 1, .over = 1, .most = s->high, .symbol = k };
-    int64_t *at = ARENA_NEW(&ir->ctx->model, int64_t, symbol_sizes(s));
-    for (int64_t i = 0; i < symbol_sizes(s); i++) {
-      at[i] = s->low + i * s->step;
-      e.shared = i64_gcd(e.shared, at[i]);
-    }
-    e.at = at;
-    VEC_PUSH(&ir->extents, e);
-  }
+  for (int k = 0; k < symbols->n; k++) VEC_PUSH(&ir->extents, extent_of_symbol(ir, k));
 }
 
 int extent_make(IR *ir, Extent e) {
@@ -46,8 +49,10 @@ int extent_make(IR *ir, Extent e) {
     at[i] = tgcrt_extent_of(&formula, ir->extents.p[e.of].at[i]);
     e.shared = i64_gcd(e.shared, at[i]);
   }
-  for (; k < ir->extents.n; k++)
-    if (!ir->extents.p[k].by && ir->extents.p[k].symbol == e.symbol && !memcmp(ir->extents.p[k].at, at, bytes)) break;
+  for (; k < ir->extents.n; k++) {
+    const Extent *had = &ir->extents.p[k];
+    if (!extent_is_product(had) && had->symbol == e.symbol && !memcmp(had->at, at, bytes)) break;
+  }
   if (k == ir->extents.n) {
     e.at = arena_dup(&ir->ctx->model, at, bytes);
     VEC_PUSH(&ir->extents, e);
@@ -59,52 +64,6 @@ int extent_make(IR *ir, Extent e) {
 int extent_product(IR *ir, int a, int b) {
   VEC_PUSH(&ir->extents, ((Extent){ .of = a, .times = 1, .over = 1, .most = INT64_MAX, .by = 1 + b }));
   return (int)ir->extents.n - 1;
-}
-
-int64_t extent_in_run(const IR *ir, int extent, const int64_t *run) {
-  const Extent *e = &ir->extents.p[extent];
-  const Symbol *s = &ir->symbols.p[e->symbol];
-  return e->at[(run[e->symbol] - s->low) / s->step];
-}
-
-int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run) {
-  int64_t *at = xcalloc((size_t)extent + (size_t)symbols + 1, sizeof *at);
-  for (int i = 0; i < symbols; i++) at[i] = run[i];
-  for (int i = symbols; i <= extent; i++) {
-    const Extent *e = &all->p[i];
-    at[i] = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, e->most, e->of, e->by }, at[e->of]);
-    if (e->by) at[i] *= at[e->by - 1];
-  }
-  const int64_t value = at[extent];
-  free(at);
-  return value;
-}
-
-const char *extent_text(Ctx *c, const IR *ir, int extent) {
-  const Extent *e = &ir->extents.p[extent];
-  if (extent < ir->symbols.n) return ir->symbols.p[extent].name;
-  const char *text = extent_text(c, ir, e->of);
-  if (e->by) return arena_printf(&c->model, "(%s)*(%s)", text, extent_text(c, ir, e->by - 1));
-  const bool derived = e->of >= ir->symbols.n;
-  if (e->times != 1) text = arena_printf(&c->model, derived ? "%lld*(%s)" : "%lld*%s", (long long)e->times, text);
-  if (e->plus) text = arena_printf(&c->model, "%s%+lld", text, (long long)e->plus);
-  return e->over == 1 ? text : arena_printf(&c->model, e->plus || derived ? "(%s)/%lld" : "%s/%lld", text, (long long)e->over);
-}
-
-const int *extents_used(const IR *ir, const Graph *g, int *count) {
-  const size_t symbols = (size_t)ir->symbols.n;
-  int *number = ARENA_NEW(&ir->ctx->model, int, ir->extents.n + 1);
-  memset(number, 0, (ir->extents.n + 1) * sizeof *number);
-  *count = 0;
-  for (size_t i = 0; i < ir->sizes.n; i++) number[ir->sizes.p[i].of] = 1;
-  for (size_t i = 0; i < g->outputs.n; i++)
-    for (int a = 0; a < g->outputs.p[i].rank; a++)
-      if (g->outputs.p[i].open[a]) number[g->outputs.p[i].open[a] - 1] = 1;
-  for (size_t i = ir->extents.n; i-- > symbols;)
-    if (number[i]) number[ir->extents.p[i].of] = number[ir->extents.p[i].by ? ir->extents.p[i].by - 1 : ir->extents.p[i].of] = 1;
-  for (size_t i = 0; i < ir->extents.n; i++)
-    if (i < symbols || number[i]) number[i] = i < symbols ? (int)i : ir->symbols.n + (*count)++;
-  return number;
 }
 
 static int64_t least_extent(const IR *ir, int extent) {
@@ -121,10 +80,134 @@ static int64_t most_extent(const IR *ir, int extent) {
   return most;
 }
 
+/* Greatest common divisor of the differences between the values of an extent */
+static int64_t step_of_extent(const IR *ir, int extent) {
+  const int64_t *at = ir->extents.p[extent].at;
+  int64_t step = 0;
+  for (int64_t i = 1; i < runs(ir, extent); i++) step = i64_gcd(step, at[i] > at[0] ? at[i] - at[0] : at[0] - at[i]);
+  return step;
+}
+
+int extent_sum(IR *ir, int a, int b) {
+  Symbols *all = &ir->symbols;
+  const int symbol = all->n + all->sums;
+  for (size_t i = 0; i < ir->extents.n; i++) {
+    const Extent *e = &ir->extents.p[i];
+    if (e->by < 0 && ((e->of == a && extent_other(e) == b) || (e->of == b && extent_other(e) == a))) return (int)i;
+  }
+  if (all->sums == SUMS_MOST) return -1;
+  const char *name = arena_printf(&ir->ctx->model, "%s+%s", extent_text(ir->ctx, ir, a), extent_text(ir->ctx, ir, b));
+  const int64_t step = i64_gcd(step_of_extent(ir, a), step_of_extent(ir, b));
+  all->p[symbol] = (Symbol){ name, least_extent(ir, a) + least_extent(ir, b), most_extent(ir, a) + most_extent(ir, b),
+                             step ? step : 1, 0, 0 };
+  all->sums++;
+  Extent e = extent_of_symbol(ir, symbol);
+  e.of = a;
+  e.most = INT64_MAX;
+  e.by = -1 - b;
+  VEC_PUSH(&ir->extents, e);
+  return (int)ir->extents.n - 1;
+}
+
+/* A sum has parts from other symbols or earlier sums, so there are at most SUMS_MOST calls in each other. */
+int64_t extent_in_run(const IR *ir, int extent, const int64_t *run) {
+  const Extent *e = &ir->extents.p[extent];
+  const Symbol *s = &ir->symbols.p[e->symbol];
+  int64_t size = run[e->symbol];
+  for (int i = ir->symbols.n; e->symbol >= ir->symbols.n && !size; i++) {
+    const Extent *sum = &ir->extents.p[i];
+    if (sum->by < 0 && sum->symbol == e->symbol)
+      size = extent_in_run(ir, sum->of, run) + extent_in_run(ir, extent_other(sum), run);
+  }
+  return e->at[(size - s->low) / s->step];
+}
+
+int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run) {
+  int64_t *at = xcalloc((size_t)extent + (size_t)symbols + 1, sizeof *at);
+  for (int i = 0; i < symbols; i++) at[i] = run[i];
+  for (int i = symbols; i <= extent; i++) {
+    const Extent *e = &all->p[i];
+    at[i] = tgcrt_extent_in(&(tgcrt_extent){ e->times, e->plus, e->over, e->most, e->of, e->by }, at);
+  }
+  const int64_t value = at[extent];
+  free(at);
+  return value;
+}
+
+const char *extent_text(Ctx *c, const IR *ir, int extent) {
+  const Extent *e = &ir->extents.p[extent];
+  if (extent < ir->symbols.n) return ir->symbols.p[extent].name;
+  const char *text = extent_text(c, ir, e->of);
+  if (e->by < 0) return arena_printf(&c->model, "%s+%s", text, extent_text(c, ir, extent_other(e)));
+  if (e->by) return arena_printf(&c->model, "(%s)*(%s)", text, extent_text(c, ir, extent_other(e)));
+  const bool derived = e->of >= ir->symbols.n;
+  if (e->times != 1) text = arena_printf(&c->model, derived ? "%lld*(%s)" : "%lld*%s", (long long)e->times, text);
+  if (e->plus) text = arena_printf(&c->model, "%s%+lld", text, (long long)e->plus);
+  return e->over == 1 ? text : arena_printf(&c->model, e->plus || derived ? "(%s)/%lld" : "%s/%lld", text, (long long)e->over);
+}
+
+static void mark_open(const GIO *v, size_t n, int *number) {
+  for (size_t i = 0; i < n; i++)
+    for (int a = 0; a < v[i].rank; a++)
+      if (v[i].open[a]) number[v[i].open[a] - 1] = 1;
+}
+
+const int *extents_used(const IR *ir, const Graph *g, int *count) {
+  const size_t symbols = (size_t)ir->symbols.n;
+  int *number = ARENA_NEW(&ir->ctx->model, int, ir->extents.n + 1);
+  memset(number, 0, (ir->extents.n + 1) * sizeof *number);
+  *count = 0;
+  for (size_t i = 0; i < ir->sizes.n; i++) number[ir->sizes.p[i].of] = 1;
+  mark_open(g->inputs.p, g->inputs.n, number);
+  mark_open(g->outputs.p, g->outputs.n, number);
+  for (size_t i = ir->extents.n; i-- > symbols;) {
+    const Extent *e = &ir->extents.p[i];
+    if (number[i]) number[e->of] = number[e->by ? extent_other(e) : e->of] = 1;
+  }
+  for (size_t i = 0; i < ir->extents.n; i++)
+    if (i < symbols || number[i]) number[i] = i < symbols ? (int)i : ir->symbols.n + (*count)++;
+  return number;
+}
+
+static bool rises(const IR *ir, int extent) {
+  bool yes = true;
+  for (int64_t i = 1; i < runs(ir, extent) && yes; i++) yes = ir->extents.p[extent].at[i - 1] <= ir->extents.p[extent].at[i];
+  return yes;
+}
+
+/* The other part of the sum `sum`, if the symbol is one; -1: it is none */
+static int part_beside(const IR *ir, int sum, int symbol) {
+  int other = -1;
+  for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n && other < 0 && sum >= ir->symbols.n; i++) {
+    const Extent *e = &ir->extents.p[i];
+    if (e->by >= 0 || e->symbol != sum) continue;
+    if (e->of == symbol) other = extent_other(e);
+    if (extent_other(e) == symbol) other = e->of;
+  }
+  return other;
+}
+
+/* Compares an extent of a sum with one of a symbol that is a part of the sum. The other part has its least value, or if
+ * `greatest` its greatest one: that is the worst case. */
+static bool at_most_beside(const IR *ir, int sum, int64_t of_sum, int part, int64_t of_part, bool greatest) {
+  const Extent *x = &ir->extents.p[sum], *y = &ir->extents.p[part];
+  const Symbol *s = &ir->symbols.p[x->symbol], *one = &ir->symbols.p[y->symbol];
+  const int beside = part_beside(ir, x->symbol, y->symbol);
+  bool yes = beside >= 0 && rises(ir, sum);
+  const int64_t more = !yes ? 0 : greatest ? most_extent(ir, beside) : least_extent(ir, beside);
+  for (int64_t i = 0; i < symbol_sizes(one) && yes; i++) {
+    const int64_t all = x->at[(one->low + i * one->step + more - s->low) / s->step] * of_sum, some = y->at[i] * of_part;
+    yes = greatest ? all <= some : some <= all;
+  }
+  return yes;
+}
+
 /* In every run, a * times is at most b * more. */
 static bool always_at_most(const IR *ir, int a, int64_t times, int b, int64_t more) {
   const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
-  if (x->symbol != y->symbol) return most_extent(ir, a) * times <= least_extent(ir, b) * more;
+  if (x->symbol != y->symbol)
+    return most_extent(ir, a) * times <= least_extent(ir, b) * more || at_most_beside(ir, b, more, a, times, false) ||
+           at_most_beside(ir, a, times, b, more, true);
   bool yes = true;
   for (int64_t i = 0; i < runs(ir, a) && yes; i++) yes = x->at[i] * times <= y->at[i] * more;
   return yes;
@@ -199,7 +282,10 @@ static bool is_arithmetic_of_two(const Node *x) {
 
 /* The size is known: the run has its symbol. */
 static bool size_is_set(const IR *ir, int number, const int64_t *run) {
-  return run[ir->extents.p[ir->sizes.p[number].of].symbol] > 0;
+  const int symbol = ir->extents.p[ir->sizes.p[number].of].symbol;
+  bool parts = symbol >= ir->symbols.n;
+  for (int k = 0; k < ir->symbols.n && parts; k++) parts = run[k] > 0;
+  return run[symbol] > 0 || parts;
 }
 
 /* An operand of x with bounds that are known; *other: the other one. 0: there is none, or x is another op */

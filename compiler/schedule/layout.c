@@ -447,6 +447,15 @@ static void find_needed(Sched *s) {
   }
   free(mixed);
   free(known);
+  for (size_t i = 0; i < graph_nout(s->g); i++) {
+    const GIO *v = &s->g->outputs.p[i];
+    const int buf = s->place[v->ref].buf;
+    const Needed whole = graph_need_of_value(ir, v);
+    if (buf < 0 || ir->bufs.p[buf].kind != BUF_OUTPUT || ir->bufs.p[buf].needed.n >= whole.n) continue;
+    fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, v->ref),
+            "--dim %s: another node reads more entries of output '%s' than a run has; give one number",
+            ir->symbols.p[ir->extents.p[whole.is[0].of].symbol].name, v->name);
+  }
 }
 
 void sched_layout(Sched *s) {

@@ -2,8 +2,35 @@
 /* open_dims.c: which dimensions without a size are taken as 1. Only the batch is: a bundle for any other guessed size would be of
  * no use to its user. */
 #include "open_dims.h"
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* Cuts the next part out of a sum. Returns where the one behind it begins. */
+static const char *next_part(Ctx *c, const char *at, const char **part) {
+  at += strspn(at, " ");
+  const size_t all = strcspn(at, "+");
+  size_t n = all;
+  while (n && at[n - 1] == ' ') n--;
+  *part = arena_str(&c->model, at, n);
+  return at + all + (at[all] == '+');
+}
+
+bool dim_sum(Ctx *c, const char *text, bool (*of)(Ctx *c, void *arg, const char *name, int64_t *value), void *arg,
+             int64_t *value) {
+  bool good = strchr(text, '+') != NULL && text[strlen(text) - 1] != '+';
+  *value = 0;
+  while (good && *text) {
+    const char *part;
+    int64_t one = 0;
+    text = next_part(c, text, &part);
+    const size_t n = strlen(part);
+    if (n && n < 10 && strspn(part, "0123456789") == n) one = strtoll(part, NULL, 10);
+    else good = n && of(c, arg, part, &one);
+    *value += one;
+  }
+  return good;
+}
 
 static bool is_length(const char *name) {
   static const char *const parts[] = { "len", "seq", "height", "width", "time", "frame", "token" };

@@ -13,6 +13,9 @@ typedef struct OpenDims { /* the open dimensions so far; {0}: none */
   bool not_batch;         /* an open dimension is not axis 0, or its name suggests a length, such as "seq" or "height" */
 } OpenDims;
 
+/* Evaluates a sum of names and numbers, such as "past + seq" or "past + 1", as exporters name dimensions. The function `of` gives the
+ * value of a name, or false. Returns false if the text is no sum, or a name has no value */
+bool dim_sum(Ctx *c, const char *text, bool (*of)(Ctx *c, void *arg, const char *name, int64_t *value), void *arg, int64_t *value);
 /* Adds the dimension at this axis of an input of type dt. name: the name for --dim. has_name: whether the model names the
  * dimension. at: position of the dimension, if the model is a text file */
 void open_dims_add(Ctx *c, OpenDims *d, Pos at, const char *name, bool has_name, int axis, DType dt);

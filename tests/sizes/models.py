@@ -239,7 +239,54 @@ def joined(c=3):
             "q = reshape p : [1,b*n,4]\ny = tanh q\n" + 'output y "y"\n')
 
 
+def stacked(heads=2, d=6):
+    """as the decoder above, with keys and values in one tensor, keys with their positions last in between"""
+    return (f'x = input f32[1,1,{heads * d}] "x"\npast = input f32[2,{heads},n,{d}] "past"\nt = reshape x : [{heads},1,{d}]\na = tanh t\nb = mul t, 0.5\n'
+            f"ps = shrink past begin=[0,0,0,0] step=[1,1,1,1] : [1,{heads},n,{d}]\npk = reshape ps : [{heads},n,{d}]\npt = permute pk perm=[0,2,1]\n"
+            f"at = permute a perm=[0,2,1]\nkt = cat pt, at axis=2\nk = permute kt perm=[0,2,1]\nvs = shrink past begin=[1,0,0,0] step=[1,1,1,1] : [1,{heads},n,{d}]\n"
+            f"pv = reshape vs : [{heads},n,{d}]\nv = cat pv, b axis=1\np = mul k, t\ns = reduce p op=add axes=[2]\nm = reduce s op=max axes=[1]\nc = sub s, m\n"
+            "e = exp c\nz = reduce e op=add axes=[1]\nw = div e, z\nu = mul w, v\no = reduce u op=add axes=[1]\noutput o \"o\"\n"
+            f'ks = reshape k : [1,{heads},n+1,{d}]\nvr = reshape v : [1,{heads},n+1,{d}]\npresent = cat ks, vr axis=0\noutput present "present"\n')
+
+
+def pads(c=2):
+    """ONNX: paddings whose width depends on the length n: of a convolution, of poolings, and by ceil_mode"""
+    f32, k = onnxfile.FLOAT, [c, c, 3]
+    nodes = [onnxfile.node("Conv", ["x", "k"], ["y"], kernel_shape=[3], strides=[2], auto_pad="SAME_UPPER"),
+             onnxfile.node("MaxPool", ["y"], ["z"], kernel_shape=[2], strides=[2], auto_pad="SAME_UPPER"),
+             onnxfile.node("AveragePool", ["y"], ["v"], kernel_shape=[3], strides=[2], auto_pad="SAME_LOWER"),
+             onnxfile.node("AveragePool", ["x"], ["u"], kernel_shape=[2], strides=[2], ceil_mode=1)]
+    return onnxfile.model("pads", nodes, [onnxfile.tensor("k", f32, k, numbers_of(k, 0))], [onnxfile.value("x", f32, ["b", c, "n"])],
+                          [onnxfile.value(name, f32, ["b", c, name]) for name in "yzvu"])
+
+
+def order():
+    """ONNX: all values in order, and the place of each in that order, as sequences of different lengths are packed"""
+    f32, i64 = onnxfile.FLOAT, 7
+    nodes = [onnxfile.node("Shape", ["x"], ["n"]), onnxfile.node("TopK", ["x", "n"], ["sorted", "from"], axis=0),
+             onnxfile.node("ReduceProd", ["n"], ["all"], keepdims=0), onnxfile.node("Range", ["zero", "all", "one"], ["places"]),
+             onnxfile.node("Mul", ["places", "zero"], ["none"]),
+             onnxfile.node("ScatterElements", ["none", "from", "places"], ["to"], axis=0), onnxfile.node("Tanh", ["sorted"], ["t"]),
+             onnxfile.node("Gather", ["t", "to"], ["again"])]
+    return onnxfile.model("order", nodes, [onnxfile.tensor(k, i64, [], struct.pack("<q", v)) for k, v in (("zero", 0), ("one", 1))],
+                          [onnxfile.value("x", f32, ["n"])],
+                          [onnxfile.value("sorted", f32, ["n"]), onnxfile.value("again", f32, ["n"])])
+
+
+def longer(heads=2, d=6):
+    """attention of n new positions over b cached ones and themselves, with a mask of both, and the cache behind it"""
+    text = f'x = input f32[n,{heads * d}] "x"\npast = input f32[{heads},b,{d}] "past"\nmask = input f32[1,b+n] "mask"\n'
+    for name in "qkv":
+        text += dense(name + "p", "x", heads * d, heads * d, "w" + name, {"q": 0.37, "k": 0.59, "v": 0.83}[name])
+        text += f"{name}4 = reshape {name}p : [n,{heads},{d}]\n{name}h = permute {name}4 perm=[1,0,2]\n"
+    return (text + f"k = cat past, kh axis=1\nv = cat past, vh axis=1\nq5 = reshape qh : [{heads},n,1,{d}]\nk5 = reshape k : [{heads},1,b+n,{d}]\n"
+            f"v5 = reshape v : [{heads},1,b+n,{d}]\np = mul q5, k5\ns_r = reduce p op=add axes=[3]\ns_3 = reshape s_r : [{heads},n,b+n]\n"
+            f"mask3 = reshape mask : [1,1,b+n]\ns = add s_3, mask3\nm = reduce s op=max axes=[2]\ne_d = sub s, m\ne = exp e_d\n"
+            f"z = reduce e op=add axes=[2]\na_d = div e, z\na = reshape a_d : [{heads},n,b+n,1]\no_p = mul a, v5\no_r = reduce o_p op=add axes=[2]\n"
+            f'o = reshape o_r : [{heads},n,{d}]\noutput o "o"\noutput k "present"\n')
+
+
 ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
 SPATIAL = {"audio": audio, "ocr": ocr, "edges": edges}
-SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids, "joined": joined}  # with two numbers, b and n
+SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids, "joined": joined, "longer": longer}  # with two numbers, b and n
 INNER = {"encoder": encoder, "row_softmax": row_softmax, "pooled": pooled}

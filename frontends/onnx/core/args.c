@@ -51,6 +51,7 @@ bool const_tensor(Build *b, Ref r, Tensor *t) {
     return true;
   }
   if (x->varies) return false;
+  if (r < b->folded->n && b->folded->p[r]) return const_tensor(b, b->folded->p[r], t); /* a WEIGHT is at hand */
   if (!interp_const(b->ir, r, t))
     bad(b, "evaluating a constant exceeds the limits of constant folding; raise --max-fold or --max-fold-steps");
   return true;

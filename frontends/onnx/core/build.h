@@ -108,6 +108,8 @@ static inline bool is_list(Ref r) { return r & LIST_TAG; }
 typedef struct Keys { const char *table, *name; Ref r; } Keys;
 typedef struct KeyList { Keys *p; size_t n; } KeyList;
 
+typedef struct Folded { Ref *p; uint32_t n; } Folded; /* by Ref below n: the WEIGHT with the value; 0: it is not evaluated yet */
+
 struct Build {        /* the state of a builder */
   Ctx *c;
   const OpTable *ops;
@@ -136,6 +138,8 @@ struct Build {        /* the state of a builder */
   Notes *wrong;       /* bools of rank 0: if one of them is true in a run, an index was out of range. NULL: not recorded */
   bool declared_count; /* builders may use declared shapes. This is so if the model gives all extents of its inputs, the user has
                           changed none of them, and --capacity is not given */
+  Folded *folded;     /* for a range of sizes: values of constants that stay expressions */
+  SortedAxes *sorted; /* LoadOptions.sorted */
   bool sized;         /* the graph is for a range of sizes: its form must not depend on extents (frontends/sized.c) */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body, for an iteration that may come after the loop's end. In such
                          a copy even constant indices may be out of range */

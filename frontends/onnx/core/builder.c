@@ -264,6 +264,21 @@ static void check_count(Build *b, const char *what, int64_t n, int least, int mo
         n < least ? least : most);
 }
 
+/* A range of sizes keeps arithmetic on positions as it is written, since a table is right for one size only. Its value is noted,
+ * because shapes may follow from it. */
+static Ref folded_aside(Build *b, Ref r, Ref weight) {
+  Folded *f = b->folded;
+  if (r >= f->n) {
+    const uint32_t n = b->ir->n * 2;
+    Ref *p = ARENA_NEW(&b->c->model, Ref, n);
+    memset(p, 0, n * sizeof *p);
+    if (f->n) memcpy(p, f->p, f->n * sizeof *p);
+    *f = (Folded){ p, n };
+  }
+  f->p[r] = weight;
+  return r;
+}
+
 /* Evaluates shapes and the like at once, so that later users read a table instead of evaluating the sub-graph again. */
 static Ref fold_small(Build *b, Ref r) {
   const Node *x = node(b->ir, r);
@@ -271,7 +286,10 @@ static Ref fold_small(Build *b, Ref r) {
   if (dt_float(x->dt) || x->op == OP_WEIGHT || dims_elems(x->dims, x->rank) > FOLD_ELEMS || node_is_const(b->ir, r, NULL))
     return r;
   if (has_ragged(b, r)) return r; /* a constant would not tell which entries are valid */
-  return const_tensor(b, r, &t) ? g_weight(b->ir, ir_tensor(b->ir, &t)) : r;
+  if (!const_tensor(b, r, &t)) return r;
+  const Ref weight = g_weight(b->ir, ir_tensor(b->ir, &t));
+  const bool arithmetic = op_info[x->op].level == L_EXPR || op_is_movement((Op)x->op);
+  return b->sized && arithmetic && t.elems > 1 ? folded_aside(b, r, weight) : weight;
 }
 
 void become(Build *b, const char *op) {
@@ -401,6 +419,11 @@ static bool dim_given(DimLookup *l, const char *name, int64_t *value) {
   return false;
 }
 
+static bool part_given(Ctx *c, void *arg, const char *name, int64_t *value) {
+  (void)c;
+  return dim_given(arg, name, value);
+}
+
 /* Whether data was given whose shape has this axis of input `number`. */
 static bool dim_of_data(Ctx *c, DimLookup *l, const char *input, uint32_t number, int axis, int64_t *value) {
   return dim_given(l, arena_printf(&c->model, "#%s:%d", input, axis), value) ||
@@ -425,7 +448,7 @@ static int64_t dim_value(Build *b, DimLookup *l, const char *input, uint32_t num
   if (d->value < 0) names_add(c, &l->names, d->param && *d->param ? d->param : name);
   if (dim_given(l, name, &value)) return value;
   if (d->value >= 0) return d->value;
-  if (d->param && dim_given(l, d->param, &value)) return value;
+  if (d->param && (dim_given(l, d->param, &value) || dim_sum(c, d->param, part_given, l, &value))) return value;
   if (dim_of_data(c, l, input, number, axis, &value)) return value;
   if (d->param && dim_of_any_data(b, l, d->param, &value)) return value;
   if (d->negative)
@@ -622,6 +645,7 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
   Notes wrong = { 0 };
   Lists lists = { 0 };
   KeyList keys = { 0 };
+  Folded folded = { 0 };
   Ragged ragged = { .wanted = o ? o->capacity : 0 };
   ragged.most = ragged.wanted == 1 ? 2 : ragged.wanted;
   Build b = { .c = c,
@@ -630,11 +654,13 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
               .m = m,
               .lists = &lists,
               .keys = &keys,
+              .folded = &folded,
               .ragged = &ragged,
               .unrolled = &unrolled,
               .beyond = &beyond,
               .wrong = o && o->unguarded ? NULL : &wrong,
               .sized = o && o->nranges,
+              .sorted = o ? o->sorted : NULL,
               .value = ARENA_NEW(&c->model, Ref, m->values.n),
               .narrow = ARENA_NEW(&c->model, int, m->values.n) };
   const ListInputs listed = lists_expand(&b, o);

@@ -15,6 +15,7 @@ typedef struct Window {
   int64_t in[SPATIAL], out[SPATIAL], k[SPATIAL], stride[SPATIAL], dilation[SPATIAL];
   int64_t lo[SPATIAL], hi[SPATIAL]; /* padding of the model */
   int64_t over[SPATIAL];            /* elements that ceil_mode reads beyond the padding */
+  bool ceils;                       /* ceil_mode */
 } Window;
 
 void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to) {
@@ -59,6 +60,7 @@ static void window_read(Build *b, Window *w, const Node *x, const int64_t *kerne
 static void window_place(Build *b, Window *w, bool ceil_mode) {
   bool valid = attr_is(b, "auto_pad", "VALID"), upper = attr_is(b, "auto_pad", "SAME_UPPER"),
        lower = attr_is(b, "auto_pad", "SAME_LOWER");
+  w->ceils = ceil_mode;
   for (int i = 0; i < w->n; i++) {
     if (valid) w->lo[i] = w->hi[i] = 0;
     if (upper || lower) {
@@ -86,9 +88,20 @@ static Ref windows(IR *ir, Ref x, int first, int n, const int64_t *out, const in
   return x;
 }
 
+/* The padding at the end of axis i. A width that depends on the extent may be 0 at some size of a range. There must be a padding
+ * at each size, so it gets elements that no window takes. */
+static bool padding_varies(const Build *b, const Window *w, int i) {
+  const bool same = attr_is(b, "auto_pad", "SAME_UPPER") || attr_is(b, "auto_pad", "SAME_LOWER");
+  return b->sized && w->stride[i] > 1 && ((same && reach(w, i) >= w->stride[i]) || w->ceils);
+}
+
+static int64_t padding_behind(const Build *b, const Window *w, int i) {
+  return w->hi[i] + w->over[i] + (padding_varies(b, w, i) ? w->stride[i] - 1 : 0);
+}
+
 static Ref padded_windows(Build *b, const Window *w, Ref x, Ref fill) {
   int64_t hi[SPATIAL] = { 0 };
-  for (int i = 0; i < w->n; i++) hi[i] = w->hi[i] + w->over[i];
+  for (int i = 0; i < w->n; i++) hi[i] = padding_behind(b, w, i);
   return windows(b->ir, pad_axes(b->ir, x, 2, w->n, w->lo, hi, fill), 2, w->n, w->out, w->k, w->stride, w->dilation);
 }
 
@@ -153,6 +166,7 @@ Ref conv(Build *b, Ref x, Ref weights) {
   for (int i = 0; i < w.n; i++)
     if (w.lo[i] < 0 || w.hi[i] < 0) bad(b, "attribute 'pads' is negative on spatial axis %d", i);
   window_place(b, &w, false);
+  for (int i = 0; i < w.n; i++) w.hi[i] = padding_behind(b, &w, i);
   x = pad_axes(b->ir, x, 2, w.n, w.lo, w.hi, c_int(b->ir, (DType)xn->dt, 0));
   return window_sum(b->ir, x, weights, 0, attr_int(b, "group"), w.stride, w.dilation);
 }
@@ -510,6 +524,19 @@ void op_max_pool(Build *b) {
   if (b->nout > 1 && b->n->out[1]) b->out[1] = without_axes(b->ir, max_places(b, &w, taps, max), tap_axes(&w));
 }
 
+/* The same counts for a range of sizes: sums of the ones in each window, with the shape of the result */
+static Ref counted_ones(Build *b, const Window *w, bool with_pad) {
+  IR *ir = b->ir;
+  Window at = *w;
+  int64_t dims[MAX_RANK] = { 1, 1 };
+  for (int i = 0; i < w->n; i++) {
+    dims[2 + i] = w->in[i] + (with_pad ? w->lo[i] + w->hi[i] : 0);
+    if (with_pad) at.lo[i] = at.hi[i] = 0;
+  }
+  const Ref zero = c_int(ir, acc_type(in_dt(b, 0)), 0), ones = g_stored(ir, g_expand(ir, num(b, zero, 1), w->n + 2, dims));
+  return without_axes(ir, g_reduce(ir, OP_ADD, padded_windows(b, &at, ones, zero), tap_axes(w)), tap_axes(w));
+}
+
 /* Number of elements that each window counts on axis i. Padding counts if with_pad; elements that ceil_mode reads beyond it
  * never do. These are taps t with lo <= o * stride + t * dilation < hi. */
 static Ref counted(Build *b, const Window *w, int i, bool with_pad) {
@@ -579,7 +606,7 @@ void op_average_pool(Build *b) {
   IR *ir = b->ir;
   Window w;
   pool_read(b, &w);
-  bool with_pad = attr_int(b, "count_include_pad"), uniform = true;
+  bool with_pad = attr_int(b, "count_include_pad"), uniform = true, varies = false;
   DType acc = acc_type(in_dt(b, 0));
   int64_t all = 1;
   Ref sum = g_reduce(ir, OP_ADD, padded_windows(b, &w, g_cast(ir, b->in[0], acc), c_int(ir, acc, 0)), tap_axes(&w));
@@ -587,8 +614,10 @@ void op_average_pool(Build *b) {
   for (int i = 0; i < w.n; i++) {
     uniform &= !w.over[i] && (with_pad || (!w.lo[i] && !w.hi[i]));
     all *= w.k[i];
+    varies |= padding_varies(b, &w, i) && (!with_pad || w.ceils);
   }
-  for (int i = 0; i < w.n && !uniform; i++) { /* separable: the product of one vector per axis */
+  if (varies) uniform = false, count = counted_ones(b, &w, with_pad);
+  for (int i = 0; i < w.n && !uniform && !varies; i++) { /* separable: the product of one vector per axis */
     Ref axis = counted(b, &w, i, with_pad);
     count = count ? g_binary(ir, OP_MUL, count, axis) : axis;
   }

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* sized_fit.c: the extents of values, if the graphs for a few sizes are known.
+ *
+ * A number that differs from graph to graph, such as an extent, a begin or a number of iterations, has a sample in each. The
+ * samples are compared with the extents that are known: first multiples of one, then sums with a constant, then quotients. So a
+ * formula is a guess. sized_proof.c tries it for all sizes.
+ *
+ * needs: Sizing.peer    gives: Sizing.open, IR.opened and IR.loop_extent    keeps: the graph */
+#include "sized_parts.h"
+#include <string.h>
+
+/* ---- samples ---- */
+uint32_t samples_vary(const Sizing *z, const Samples *s) {
+  uint32_t symbols = 0;
+  for (int p = 0; p < z->n; p++)
+    if ((s->known >> p & 1) && s->at[p] != s->most) symbols |= 1u << z->probe[p].symbol;
+  return symbols;
+}
+
+/* An extent whose symbol or sum has the value `size`, which may be above the range */
+static int64_t extent_beyond(const IR *ir, int extent, int64_t size) {
+  int chain[64], n = 0;
+  for (; extent >= ir->symbols.n && !ir->extents.p[extent].by && n < 64; extent = ir->extents.p[extent].of) chain[n++] = extent;
+  while (n--) {
+    const Extent *e = &ir->extents.p[chain[n]];
+    size = tgcrt_extent_of(&(tgcrt_extent){ e->times, e->plus, e->over, INT64_MAX, e->of, 0 }, size);
+  }
+  return size;
+}
+
+int64_t greatest_extent(const IR *ir, int extent) {
+  RunSizes run = { 0 };
+  greatest_sizes(&ir->symbols, run);
+  return extent_in_run(ir, extent, run);
+}
+
+int64_t extent_at_probe(const Sizing *z, int extent, int p) {
+  const Probe *at = &z->probe[p];
+  RunSizes run = { 0 };
+  const IR *ir = z->ir;
+  greatest_sizes(&ir->symbols, run);
+  int root = extent; /* a symbol or a sum */
+  while (root >= ir->symbols.n && ir->extents.p[root].by >= 0) root = ir->extents.p[root].of;
+  if (at->size > run[at->symbol] && root >= ir->symbols.n) /* a sum's parts are of earlier sums, so there are few calls */
+    return extent_beyond(ir, extent, extent_at_probe(z, ir->extents.p[root].of, p) +
+                                       extent_at_probe(z, extent_other(&ir->extents.p[root]), p));
+  if (at->size > run[at->symbol] && root == at->symbol) return extent_beyond(ir, extent, at->size);
+  run[at->symbol] = at->size;
+  return extent_in_run(ir, extent, run);
+}
+
+/* Whether the samples are times * extent + plus */
+static bool samples_are(const Sizing *z, const Samples *s, int extent, int64_t times, int64_t plus) {
+  bool all = s->most == times * greatest_extent(z->ir, extent) + plus;
+  for (int p = 0; p < z->n && all; p++)
+    all = !(s->known >> p & 1) || s->at[p] == times * extent_at_probe(z, extent, p) + plus;
+  return all;
+}
+
+/* Finds an extent of which a quotient gives the samples: (extent * times + plus) / over */
+static int fit_quotient(const Sizing *z, const Samples *s) {
+  enum { OVER_MOST = 8 };
+  const size_t n = z->ir->extents.n;
+  for (int64_t over = 2; over <= OVER_MOST; over++)
+    for (size_t e = 0; e < n; e++) {
+      const int64_t most = extent_is_product(&z->ir->extents.p[e]) ? 0 : greatest_extent(z->ir, (int)e);
+      int64_t least = most, low = s->most;
+      for (int p = 0; p < z->n && most; p++) {
+        const int64_t at = extent_at_probe(z, (int)e, p);
+        if ((s->known >> p & 1) && at < least) least = at, low = s->at[p];
+      }
+      if (least == most || extent_is_constant(z->ir, (int)e)) continue;
+      const int64_t times = ((s->most - low) * over + (most - least) / 2) / (most - least);
+      for (int64_t i = 0; i < over && times > 0; i++) {
+        const int64_t plus = s->most * over - times * most + i;
+        const Extent f = { .of = (int)e, .times = times, .plus = plus, .over = over, .most = s->most };
+        bool all = true;
+        for (int p = 0; p < z->n && all; p++) {
+          const int64_t sum = extent_at_probe(z, (int)e, p) * f.times + f.plus;
+          const bool beyond = extent_at_probe(z, (int)e, p) > most;
+          all = !(s->known >> p & 1) || (sum >= 0 && s->at[p] == (sum / over > s->most && !beyond ? s->most : sum / over));
+        }
+        if (all) return extent_make(z->ir, f);
+      }
+    }
+  return -1;
+}
+
+/* Whether the samples are the sum of two extents and a constant */
+static bool samples_are_sum(const Sizing *z, const Samples *s, int a, int b, int64_t plus) {
+  bool all = true;
+  for (int p = 0; p < z->n && all; p++)
+    all = !(s->known >> p & 1) || s->at[p] == extent_at_probe(z, a, p) + extent_at_probe(z, b, p) + plus;
+  return all;
+}
+
+static bool follows_from(const IR *ir, int extent, int symbol) {
+  const Extent *e = &ir->extents.p[extent];
+  return !extent_is_product(e) && e->symbol == symbol && !extent_is_constant(ir, extent);
+}
+
+/* Finds two extents, of two symbols, whose sum the samples are, but for a constant. */
+static bool fit_sum(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+  const uint32_t symbols = samples_vary(z, s);
+  IR *ir = z->ir;
+  const size_t n = ir->extents.n;
+  int one = 0, two;
+  while (one < ir->symbols.n && !(symbols >> one & 1)) one++;
+  two = one + 1;
+  while (two < ir->symbols.n && !(symbols >> two & 1)) two++;
+  if (two >= ir->symbols.n || symbols >> (two + 1)) return false;
+  for (size_t a = 0; a < n; a++)
+    for (size_t b = 0; b < n && follows_from(ir, (int)a, one); b++) {
+      if (!follows_from(ir, (int)b, two)) continue;
+      const int64_t rest = s->most - greatest_extent(ir, (int)a) - greatest_extent(ir, (int)b);
+      if (!samples_are_sum(z, s, (int)a, (int)b, rest)) continue;
+      *extent = extent_sum(ir, (int)a, (int)b);
+      *times = 1;
+      *plus = rest;
+      return *extent >= 0;
+    }
+  return false;
+}
+
+/* Finds an extent that differs from the samples by a constant, once a constant is added and the sum is rounded up to a
+ * multiple. */
+static bool fit_rounded(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+  enum { MULTIPLE_MOST = 8 };
+  IR *ir = z->ir;
+  const size_t n = ir->extents.n;
+  for (int64_t m = 2; m <= MULTIPLE_MOST; m++)
+    for (size_t e = 0; e < n * (size_t)m; e++) {
+      const int of = (int)(e / (size_t)m);
+      const int64_t more = (int64_t)(e % (size_t)m) + m - 1;
+      if (extent_is_product(&ir->extents.p[of]) || extent_is_constant(ir, of)) continue;
+      const int64_t most = (greatest_extent(ir, of) + more) / m;
+      bool all = true;
+      for (int p = 0; p < z->n && all; p++)
+        all = !(s->known >> p & 1) || s->most - s->at[p] == (most - (extent_at_probe(z, of, p) + more) / m) * m;
+      if (!all) continue;
+      *extent = extent_make(ir, (Extent){ .of = of, .times = 1, .plus = more, .over = m, .most = most });
+      *times = m;
+      *plus = s->most - most * m;
+      return true;
+    }
+  return false;
+}
+
+bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+  for (int shifted = 0; shifted < 2; shifted++)
+    for (size_t e = 0; e < z->ir->extents.n; e++) {
+      if (extent_is_product(&z->ir->extents.p[e])) continue;
+      const int64_t most = greatest_extent(z->ir, (int)e);
+      if (extent_is_constant(z->ir, (int)e)) continue;
+      *extent = (int)e;
+      *times = shifted || !most ? 1 : s->most / most;
+      *plus = shifted ? s->most - most : 0;
+      for (int p = 0; p < z->n && shifted; p++) {
+        const int64_t less = most - extent_at_probe(z, (int)e, p);
+        if (!less || !(s->known >> p & 1) || (s->most - s->at[p]) % less) continue;
+        *times = (s->most - s->at[p]) / less;
+        *plus = s->most - *times * most;
+        break;
+      }
+      if (*times && samples_are(z, s, (int)e, *times, *plus)) return true;
+    }
+  if (fit_sum(z, s, extent, times, plus) || fit_rounded(z, s, extent, times, plus)) return true;
+  *extent = fit_quotient(z, s);
+  *times = 1;
+  *plus = 0;
+  return *extent >= 0;
+}
+
+int extent_of_samples(const Sizing *z, const Samples *s) {
+  int extent;
+  int64_t times, plus;
+  if (!samples_vary(z, s) || !fit_samples(z, s, &extent, &times, &plus)) return -1;
+  return extent_make(z->ir, (Extent){ .of = extent, .times = times, .plus = plus, .over = 1, .most = s->most });
+}
+
+Samples samples_of_axis(const Sizing *z, Ref r, int axis) {
+  Samples s = { .most = node(z->ir, r)->dims[axis] };
+  for (int p = 0; p < z->n; p++) {
+    if (!z->peer[r][p]) continue;
+    s.at[p] = z->peer[r][p]->dims[axis];
+    s.known |= 1u << p;
+  }
+  return s;
+}
+
+int extent_along(const Sizing *z, Ref r, int axis) {
+  const Node *x = node(z->ir, r);
+  const Samples s = samples_of_axis(z, r, axis);
+  const int extent = need_along(z->ir, x, &z->open[r], axis);
+  return extent >= 0 && samples_are(z, &s, extent, 1, 0) ? extent : extent_of_samples(z, &s);
+}
+
+/* ---- extents that no rule of graph/needs.c gives ---- */
+/* The extent that the number of iterations is in a run; -1: it is constant, or not known */
+static int extent_of_trips(const Sizing *z, Ref r) {
+  Samples s = { .most = iterate_trips(node(z->ir, r)) };
+  for (int p = 0; p < z->n; p++) {
+    if (!z->peer[r][p]) continue;
+    s.at[p] = iterate_trips(z->peer[r][p]);
+    s.known |= 1u << p;
+  }
+  return extent_of_samples(z, &s);
+}
+
+/* Finds loops whose number of iterations follows from a size. Returns whether there is one more. */
+static bool find_trips(const Sizing *z, const Refs *order) {
+  IR *ir = z->ir;
+  bool more = false, backwards[GRAPH_LOOPS] = { false };
+  for (size_t i = 0; i < order->n; i++) {
+    const Node *x = node(ir, order->p[i]);
+    if (x->op == OP_SLICE) backwards[slice_loop(x)] |= slice_reverse(x);
+    if (x->op == OP_YIELD) backwards[yield_loop(x)] |= yield_place(x) < 0 && yield_reverse(x);
+    if (x->op != OP_ITERATE || iterate_while(x) || backwards[iterate_loop(x)] || ir->loop_extent[iterate_loop(x)]) continue;
+    const int extent = extent_of_trips(z, order->p[i]);
+    if (extent < 0 || extent >= UINT16_MAX) continue;
+    ir->loop_extent[iterate_loop(x)] = (unsigned short)(1 + extent);
+    more = true;
+  }
+  return more;
+}
+
+int sum_of_extents(const Sizing *z, int a, int b) {
+  IR *ir = z->ir;
+  if (ir->extents.p[a].symbol != ir->extents.p[b].symbol) return extent_sum(ir, a, b);
+  Samples s = { .most = greatest_extent(ir, a) + greatest_extent(ir, b) };
+  for (int p = 0; p < z->n; p++) s.at[p] = extent_at_probe(z, a, p) + extent_at_probe(z, b, p), s.known |= 1u << p;
+  return extent_of_samples(z, &s);
+}
+
+/* The extent of a concatenation as the sum of those of its parts; -1: it is not known */
+static int extent_of_parts(const Sizing *z, Ref r) {
+  const Node *x = node(z->ir, r);
+  const int axis = (int)cat_axis(x);
+  const Samples s = samples_of_axis(z, r, axis);
+  int64_t constant = 0;
+  int sum = -1;
+  for (int k = 0; k < x->nsrc; k++) {
+    const int of = extent_along(z, x->src[k], axis);
+    if (of < 0) constant += node(z->ir, x->src[k])->dims[axis];
+    else if (sum < 0) sum = of;
+    else if ((sum = sum_of_extents(z, sum, of)) < 0) return -1;
+  }
+  if (sum >= 0 && constant)
+    sum = extent_make(z->ir, (Extent){ .of = sum, .times = 1, .plus = constant, .over = 1, .most = s.most });
+  return sum >= 0 && samples_are(z, &s, sum, 1, 0) ? sum : -1;
+}
+
+Samples samples_of_pad(const Sizing *z, Ref r, int axis, bool front) {
+  const Node *x = node(z->ir, r);
+  Samples s = { .most = front ? pad_lo(x, axis) : pad_hi(x, axis) };
+  for (int p = 0; p < z->n; p++) {
+    if (!z->peer[r][p]) continue;
+    s.at[p] = front ? pad_lo(z->peer[r][p], axis) : pad_hi(z->peer[r][p], axis);
+    s.known |= 1u << p;
+  }
+  return s;
+}
+
+bool pad_varies(const Sizing *z, Ref r, int axis) {
+  const Samples front = samples_of_pad(z, r, axis, true), back = samples_of_pad(z, r, axis, false);
+  return samples_vary(z, &front) || samples_vary(z, &back);
+}
+
+/* Finds the extents of paddings whose width depends on a size. Returns whether there is one more. */
+static bool find_padded(const Sizing *z, Ref r) {
+  IR *ir = z->ir;
+  bool more = false;
+  for (int a = 0; a < node(ir, r)->rank; a++) {
+    bool known = !pad_varies(z, r, a);
+    for (size_t i = 0; i < ir->opened.n && !known; i++) known = ir->opened.p[i].value == r && ir->opened.p[i].axis == a;
+    const Samples s = samples_of_axis(z, r, a);
+    const int extent = known ? -1 : extent_of_samples(z, &s);
+    if (extent < 0) continue;
+    VEC_PUSH(&ir->opened, ((OpenAxis){ r, a, extent }));
+    more = true;
+  }
+  return more;
+}
+
+/* Finds extents that do not follow from those of sources: of gathers, concatenations and paddings. Returns whether there is one
+ * more. */
+static bool find_opened(const Sizing *z, const Refs *order) {
+  IR *ir = z->ir;
+  bool more = false;
+  for (size_t i = 0; i < order->n; i++) {
+    const Ref r = order->p[i];
+    const Node *x = node(ir, r);
+    if (x->op == OP_PAD) more |= find_padded(z, r);
+    const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : x->op == OP_CAT ? (int)cat_axis(x) : -1;
+    if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) continue;
+    int extent = extent_along(z, r, axis);
+    if (extent < 0 && x->op == OP_CAT) extent = extent_of_parts(z, r);
+    if (extent < 0) continue;
+    VEC_PUSH(&ir->opened, ((OpenAxis){ r, axis, extent }));
+    more = true;
+  }
+  return more;
+}
+
+/* Extents behind a loop follow from its iterations. */
+void find_extents(Sizing *z) {
+  Refs roots = { 0 }, order = { 0 };
+  for (size_t i = 0; i < z->g->outputs.n; i++) VEC_PUSH(&roots, z->g->outputs.p[i].ref);
+  ir_toposort(z->ir, roots.p, roots.n, &order);
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(z->ir, order.p[i]);
+    if (x->op == OP_CARRIED) refmap_set(&z->carried, place_key(carried_loop(x), carried_place(x)), order.p[i]);
+  }
+  if (z->ir->loops) {
+    z->ir->loop_extent = ARENA_NEW(&z->ir->ctx->model, unsigned short, GRAPH_LOOPS);
+    memset(z->ir->loop_extent, 0, GRAPH_LOOPS * sizeof *z->ir->loop_extent);
+  }
+  do z->open = graph_open(z->g);
+  while (find_opened(z, &order) || (z->ir->loops && find_trips(z, &order)));
+  VEC_FREE(&order);
+  VEC_FREE(&roots);
+}
+

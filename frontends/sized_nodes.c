@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* sized_nodes.c: replaces nodes of the graph for the greatest sizes by nodes that serve all sizes.
+ *
+ * Where a reduction or a padding takes other entries at other sizes, a size mask hides entries that a run does not have. A
+ * concatenation behind such entries becomes a selection, and a constant that follows from numbers of entries becomes a SIZE.
+ * Entries at the end of the dimension, and reversals, become gathers. A loop keeps its values once a run has no more iterations.
+ *
+ * needs: Sizing.open of find_extents    gives: Sizing.placed    breaks: Graph.outputs, which become new nodes */
+#include "sized_parts.h"
+#include <math.h>
+#include <string.h>
+
+static Ref mask_axes(const Sizing *z, Ref r, Ref value, uint32_t axes, int64_t fill) {
+  for (int a = 0; a < node(z->ir, r)->rank; a++) {
+    const int extent = axes >> a & 1 ? extent_along(z, r, a) : -1;
+    if (extent >= 0) value = graph_masked(z->ir, value, a, extent, fill);
+  }
+  return value;
+}
+
+/* Axes with padding behind the entries */
+static uint32_t padded_axes(const Node *pad) {
+  uint32_t axes = 0;
+  for (int a = 0; a < pad->rank; a++) axes |= (uint32_t)(pad_hi(pad, a) > 0) << a;
+  return axes;
+}
+
+/* The source of a padding: a run's entries, and then the padding. All users of the source can take them from there. */
+static Ref padded_source(const Sizing *z, Ref pad, Ref value) {
+  const Node *x = node(z->ir, pad);
+  int64_t fill;
+  return node_is_const(z->ir, pad_fill(x), &fill) ? mask_axes(z, pad_data(x), value, padded_axes(x), fill) : value;
+}
+
+/* How many elements of a padding are in front, if half of its width and a constant are (Placed.front); PAD_MOST + 1: another
+ * number */
+static int front_of_pad(const Sizing *z, Ref r, int axis) {
+  const Samples front = samples_of_pad(z, r, axis, true), back = samples_of_pad(z, r, axis, false);
+  if (!samples_vary(z, &front)) return PAD_FIXED;
+  int k = -PAD_MOST;
+  for (bool all = false; k <= PAD_MOST; k++) {
+    all = front.most == (front.most + back.most + k) / 2;
+    for (int p = 0; p < z->n && all; p++) all = !(front.known >> p & 1) || front.at[p] == (front.at[p] + back.at[p] + k) / 2;
+    if (all) break;
+  }
+  return k;
+}
+
+/* A padding along an axis that has half of its width and a constant in front. all, of: the extents with and without it */
+static Ref centred(IR *ir, Ref value, int axis, int64_t most, int all, int of, int front, int64_t fill) {
+  const int rank = node(ir, value)->rank;
+  const Ref none = c_int(ir, DT_I64, 0), size = graph_size_plus(ir, of, 0);
+  const Ref width = g_binary(ir, OP_ADD, graph_size_plus(ir, all, front), g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)));
+  const Ref back = g_binary(ir, OP_MUL, g_binary(ir, OP_FLDIV, width, c_int(ir, DT_I64, 2)), c_int(ir, DT_I64, -1));
+  const Ref place = graph_positions(ir, back, 1, most, axis, rank); /* in the source; negative in front of it */
+  const Ref there = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, none, place), g_binary(ir, OP_CMPLT, place, size));
+  const Ref inside = g_binary(ir, OP_MIN, g_binary(ir, OP_MAX, place, none), graph_size_plus(ir, of, -1));
+  return g_where(ir, there, g_gather(ir, value, inside, axis), c_bits(ir, (DType)node(ir, value)->dt, fill));
+}
+
+/* A padding whose width depends on a size, such as SAME_UPPER with a stride. 0: it has no form for all sizes */
+static Ref varying_pad(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  Placed p = { .was = x, .src = src };
+  int64_t lo[MAX_RANK], hi[MAX_RANK], fill;
+  Ref value = src[0];
+  if (!node_is_const(ir, pad_fill(x), &fill)) return 0;
+  for (int a = 0; a < x->rank; a++) {
+    const int front = front_of_pad(z, r, a), all = extent_along(z, r, a), of = extent_along(z, pad_data(x), a);
+    if (pad_varies(z, r, a) && (front > PAD_MOST || all < 0 || of < 0)) return 0;
+    p.front[a] = (signed char)front;
+    lo[a] = pad_lo(x, a), hi[a] = pad_hi(x, a);
+    if (of >= 0 && hi[a] && front == PAD_FIXED) value = graph_masked(ir, value, a, of, fill);
+    if (front == PAD_FIXED) continue;
+    value = centred(ir, value, a, x->dims[a], all, of, front, fill);
+    lo[a] = hi[a] = 0;
+  }
+  p.now = value = g_pad(ir, value, lo, hi, src[1]);
+  VEC_PUSH(&z->placed, p);
+  for (int a = 0; a < x->rank; a++) /* later passes learn the extents from masks */
+    if (pad_varies(z, r, a)) value = graph_masked(ir, value, a, extent_along(z, r, a), fill);
+  return value;
+}
+
+static Ref sized_pad(Sizing *z, Ref r, Ref *src) {
+  bool varies = false;
+  for (int a = 0; a < node(z->ir, r)->rank; a++) varies |= pad_varies(z, r, a);
+  const Ref placed = varies ? varying_pad(z, r, src) : 0;
+  if (placed) return placed;
+  const Ref first = z->pad[pad_data(node(z->ir, r))];
+  int64_t fill, other;
+  const bool same = first && node_is_const(z->ir, pad_fill(node(z->ir, r)), &fill) &&
+                    node_is_const(z->ir, pad_fill(node(z->ir, first)), &other) && fill == other &&
+                    padded_axes(node(z->ir, r)) == padded_axes(node(z->ir, first));
+  if (!same) src[0] = padded_source(z, r, src[0]);
+  return node_with_src(z->ir, r, src);
+}
+
+static Ref sized_reduction(const Sizing *z, Ref r, Ref *src) {
+  const Node *x = node(z->ir, r);
+  const int64_t identity = reduce_identity(reduce_op(x), (DType)x->dt);
+  return g_reduce(z->ir, reduce_op(x), mask_axes(z, operand(x), src[0], reduce_axes(x), identity), reduce_axes(x));
+}
+
+/* Updates that a run does not have get an index that is ignored. */
+static Ref sized_scatter(const Sizing *z, Ref r, Ref *src) {
+  const Node *x = node(z->ir, r);
+  src[1] = mask_axes(z, scatter_index(x), src[1], 1u << scatter_axis(x), -1);
+  return node_with_src(z->ir, r, src);
+}
+
+/* A multiple of the sizes of several symbols; 0: the samples are none */
+static Ref product_of_sizes(const Sizing *z, const Samples *s, uint32_t symbols) {
+  IR *ir = z->ir;
+  int64_t all = 1;
+  for (int k = 0; k < ir->symbols.n; k++)
+    if (symbols >> k & 1) all *= ir->symbols.p[k].high;
+  bool good = s->most >= all && s->most % all == 0;
+  for (int p = 0; p < z->n && good; p++) {
+    const Probe *at = &z->probe[p];
+    if (s->known >> p & 1 & symbols >> at->symbol) good = s->at[p] == s->most / ir->symbols.p[at->symbol].high * at->size;
+  }
+  Ref product = 0;
+  for (int k = 0; k < ir->symbols.n && good; k++) {
+    if (!(symbols >> k & 1)) continue;
+    const Ref size = size_value(ir, size_number(ir, size_all(product ? 1 : s->most / all, k)));
+    product = product ? g_binary(ir, OP_MUL, product, size) : size;
+  }
+  return product;
+}
+
+/* The sum or difference of two extents of one symbol, and a constant; 0: the samples are none */
+static Ref two_sizes(const Sizing *z, const Samples *s) {
+  IR *ir = z->ir;
+  const int n = (int)ir->extents.n;
+  for (int i = 0; i < 2 * n * n; i++) {
+    const int a = i / 2 / n, b = i / 2 % n, sign = i % 2 ? -1 : 1;
+    const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
+    if (extent_is_product(x) || extent_is_product(y) || x->symbol != y->symbol) continue;
+    const int64_t plus = s->most - greatest_extent(ir, a) - sign * greatest_extent(ir, b);
+    bool all = true;
+    for (int p = 0; p < z->n && all; p++)
+      all = !(s->known >> p & 1) || s->at[p] == extent_at_probe(z, a, p) + sign * extent_at_probe(z, b, p) + plus;
+    if (!all) continue;
+    const Ref other = g_binary(ir, OP_MUL, graph_size_plus(ir, b, 0), c_int(ir, DT_I64, sign));
+    return g_binary(ir, OP_ADD, graph_size_plus(ir, a, plus), other);
+  }
+  return 0;
+}
+
+/* Source k of a user, a number of entries or its inverse, such as the divisor of a mean. The proof tries all sizes. */
+static Ref sized_constant(const Sizing *z, Ref user, int k) {
+  IR *ir = z->ir;
+  const Ref r = view_base(ir, node(ir, user)->src[k]);
+  const DType d = (DType)node(ir, r)->dt;
+  for (int inverse = 0; inverse < 2 && d != DT_BOOL; inverse++) {
+    Samples s = { 0 };
+    bool good = !inverse || dt_float(d);
+    for (int p = -1; p < z->n && good; p++) {
+      const Operand *x = p < 0 ? NULL : z->operand[user][p];
+      if (p >= 0 && (!x || !x[k].known)) continue;
+      const int64_t bits = p < 0 ? const_value(node(ir, r)) : x[k].bits;
+      const double value = bits_to_double(d, bits), whole = nearbyint(inverse ? 1 / value : value);
+      good = fabs(whole) < 1e15 && double_to_bits(d, inverse ? 1 / whole : whole) == bits;
+      if (!good) break;
+      if (p < 0) s.most = (int64_t)whole;
+      else s.at[p] = (int64_t)whole, s.known |= 1u << p;
+    }
+    int extent;
+    int64_t times, plus;
+    const uint32_t symbols = good ? samples_vary(z, &s) : 0;
+    if (!symbols) continue;
+    if (symbols & (symbols - 1)) {
+      const Ref product = product_of_sizes(z, &s, symbols);
+      if (!product) continue;
+      const Ref of_type = g_cast(ir, product, d);
+      return inverse ? g_unary(ir, OP_RECIP, of_type) : of_type;
+    }
+    Ref size = 0;
+    if (fit_samples(z, &s, &extent, &times, &plus)) {
+      size = size_value(ir, size_number(ir, size_all(times > 0 ? times : 1, extent)));
+      if (times < 0) size = g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, times));
+      if (plus) size = g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus));
+    } else if (!(size = two_sizes(z, &s))) {
+      continue;
+    }
+    const Ref value = g_cast(ir, size, d);
+    return inverse ? g_unary(ir, OP_RECIP, value) : value;
+  }
+  return r;
+}
+
+/* A part of an axis that begins at a place which depends on the size, such as the last entry: a gather by positions */
+static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  Placed p = { .was = x, .src = src };
+  int64_t begin[MAX_RANK], step[MAX_RANK], dims[MAX_RANK];
+  Ref value = src[0];
+  bool any = false;
+  for (int a = 0; a < x->rank; a++) {
+    Samples s = { .most = shrink_begin(x, a) };
+    begin[a] = shrink_begin(x, a), step[a] = shrink_step(x, a), dims[a] = x->dims[a];
+    for (int i = 0; i < z->n; i++)
+      if (z->peer[r][i]) s.at[i] = shrink_begin(z->peer[r][i], a), s.known |= 1u << i;
+    p.begin[a] = extent_of_samples(z, &s);
+    if (p.begin[a] < 0) continue;
+    begin[a] = 0, step[a] = 1;
+    const Ref first = graph_size_plus(ir, p.begin[a], 0);
+    value = g_gather(ir, value, graph_positions(ir, first, shrink_step(x, a), dims[a], a, x->rank), a);
+    any = true;
+  }
+  if (!any) return node_with_src(ir, r, src);
+  p.now = g_shrink(ir, value, begin, step, dims);
+  VEC_PUSH(&z->placed, p);
+  return p.now;
+}
+
+/* A concatenation behind entries whose number depends on the size */
+static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  const int axis = (int)cat_axis(x);
+  int extent = -1;    /* the extent of the parts so far; -1: it is constant */
+  int64_t before = 0; /* entries in front, if it is */
+  bool any = false;
+  Ref value = 0;
+  for (int k = 0; k < x->nsrc; k++) {
+    const int64_t n = node(ir, x->src[k])->dims[axis];
+    const int of = extent_along(z, x->src[k], axis);
+    any |= extent >= 0;
+    if (!value) value = src[k];
+    else if (extent < 0) value = g_cat(ir, 2, (Ref[]){ value, src[k] }, axis);
+    else value = graph_joined(ir, value, src[k], axis, extent, of);
+    if (extent >= 0 && of >= 0) {
+      extent = sum_of_extents(z, extent, of);
+      if (extent < 0) return node_with_src(ir, r, src);
+    } else if (of >= 0 || extent >= 0) {
+      extent = extent_make(ir, (Extent){ .of = of >= 0 ? of : extent, .times = 1, .plus = of >= 0 ? before : n, .over = 1,
+                                         .most = node(ir, value)->dims[axis] });
+    }
+    before += n;
+  }
+  if (!any) return node_with_src(ir, r, src);
+  VEC_PUSH(&z->placed, ((Placed){ .now = value, .was = x, .src = src }));
+  return value;
+}
+
+/* An index from data is known to be inside the greatest extent only, unless it is clamped. In a run it is inside, too: there the
+ * clamp vanishes, or the proof fails. */
+static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  const int extent = extent_along(z, gather_data(x), (int)gather_axis(x));
+  const Node *index = node(ir, view_base(ir, gather_index(x)));
+  if (extent >= 0 && index->varies && index->op != OP_MIN) src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
+  const Ref value = node_with_src(ir, r, src);
+  const int of = index->varies ? extent_along(z, r, (int)gather_axis(x)) : -1;
+  return of < 0 ? value : graph_masked(ir, value, (int)gather_axis(x), of, 0); /* later passes learn the extent from the mask */
+}
+
+/* The next value of a place, kept from iteration n on if a run has n of them */
+static Ref sized_yield(Sizing *z, Ref r, Ref *src) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  const int loop = (int)yield_loop(x), extent = loop_extent(ir, loop);
+  if (extent < 0 || yield_place(x) < 0) return node_with_src(ir, r, src);
+  const Ref old = refmap_get(&z->carried, place_key(loop, yield_place(x)));
+  const Ref none = g_expand(ir, c_int(ir, (DType)x->dt, 0), x->rank, x->dims);
+  const Ref before = old ? z->now[old] : g_carried(ir, loop, (int)yield_place(x), none);
+  if (!before) ir->loop_extent[loop] = 0; /* the proof will refuse it */
+  if (!before) return node_with_src(ir, r, src);
+  return g_yield(ir, loop, (int)yield_place(x), g_where(ir, g_live(ir, loop, greatest_extent(ir, extent)), src[0], before));
+}
+
+static Ref sized_node(Sizing *z, Ref r, Ref *src) {
+  const Node *x = node(z->ir, r);
+  switch ((Op)x->op) {
+  case OP_REDUCE: return sized_reduction(z, r, src);
+  case OP_SCATTER: return sized_scatter(z, r, src);
+  case OP_GATHER: return sized_gather(z, r, src);
+  case OP_PAD: return sized_pad(z, r, src);
+  case OP_SHRINK: return sized_shrink(z, r, src);
+  case OP_CAT: return sized_cat(z, r, src);
+  case OP_YIELD: return sized_yield(z, r, src);
+  default: return x->nsrc ? node_with_src(z->ir, r, src) : r;
+  }
+}
+
+void put_sizes(Sizing *z) {
+  Graph *g = z->g;
+  IR *ir = z->ir;
+  Refs roots = { 0 }, order = { 0 };
+  for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
+  ir_toposort(ir, roots.p, roots.n, &order);
+  memset(z->now, 0, ir->n * sizeof *z->now);
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(ir, order.p[i]);
+    if (x->op == OP_PAD && padded_axes(x) && !z->pad[pad_data(x)]) z->pad[pad_data(x)] = order.p[i];
+  }
+  for (size_t i = 0; i < order.n; i++) {
+    const Ref r = order.p[i];
+    const Node *x = node(ir, r);
+    Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc), now;
+    ir->origin = x->origin;
+    for (int k = 0; k < x->nsrc; k++) {
+      const Ref base = view_base(ir, x->src[k]);
+      const bool constant = node(ir, base)->op == OP_CONST && !op_is_movement((Op)x->op);
+      src[k] = constant ? view_over(ir, x->src[k], base, sized_constant(z, r, k)) : z->now[x->src[k]];
+    }
+    now = sized_node(z, r, src);
+    z->now[r] = z->pad[r] ? padded_source(z, z->pad[r], now) : now;
+  }
+  for (size_t i = 0, n = ir->opened.n; i < n; i++) {
+    const OpenAxis o = ir->opened.p[i];
+    VEC_PUSH(&ir->opened, ((OpenAxis){ z->now[o.value], o.axis, o.extent }));
+  }
+  ir->origin = 0;
+  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = z->now[g->outputs.p[i].ref];
+  VEC_FREE(&order);
+  VEC_FREE(&roots);
+}

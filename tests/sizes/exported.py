@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT
+"""Small ONNX models with open dimensions, in the forms that exporters write: shapes are computed by Shape, Gather, Concat and
+Reshape, masks by Range, Trilu and Where. MODELS: each with ranges (low, high, step)."""
+import math
+import pathlib
+import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
+import onnxfile  # noqa: E402
+from onnxfile import FLOAT, INT64  # noqa: E402
+
+BOOL = 9
+
+
+class Writer:
+    """Collects nodes and constants. op() returns the name of its result, or a list of names."""
+
+    def __init__(self):
+        self.nodes, self.tensors, self.n = [], [], 0
+
+    def name(self, text):
+        self.n += 1
+        return f"{text}_{self.n}"
+
+    def op(self, kind, *inputs, outputs=1, **attributes):
+        out = [self.name(kind) for _ in range(outputs)]
+        self.nodes.append(onnxfile.node(kind, list(inputs), out, **attributes))
+        return out if outputs > 1 else out[0]
+
+    def ints(self, *values, scalar=False):
+        name = self.name("ints")
+        self.tensors.append(onnxfile.tensor(name, INT64, [] if scalar else [len(values)], struct.pack(f"<{len(values)}q", *values)))
+        return name
+
+    def number(self, value):
+        name = self.name("number")
+        self.tensors.append(onnxfile.tensor(name, FLOAT, [], struct.pack("<f", value)))
+        return name
+
+    def weight(self, *shape, scale=None):
+        n, phase = math.prod(shape), 0.37 * (self.n + 1)
+        scale = scale or 1 / shape[-2 if len(shape) == 2 else 1] ** 0.5
+        name = self.name("weight")
+        self.tensors.append(onnxfile.tensor(name, FLOAT, shape, struct.pack(f"<{n}f", *(scale * math.sin(0.7 * i + phase) for i in range(n)))))
+        return name
+
+    def extent(self, x, axis, scalar=False):
+        """an extent of x, as Shape and Gather give it"""
+        return self.op("Gather", self.op("Shape", x), self.ints(axis, scalar=True) if scalar else self.ints(axis), axis=0)
+
+    def reshape(self, x, *dims):
+        """dims: numbers, and names of extents"""
+        return self.op("Reshape", x, self.op("Concat", *(self.ints(d) if isinstance(d, int) else d for d in dims), axis=0))
+
+    def dense(self, x, n, m):
+        return self.op("Add", self.op("MatMul", x, self.weight(n, m)), self.weight(m, scale=0.1))
+
+    def norm(self, x, d):
+        mean = self.op("ReduceMean", x, axes=[-1])
+        c = self.op("Sub", x, mean)
+        v = self.op("ReduceMean", self.op("Pow", c, self.number(2)), axes=[-1])
+        return self.op("Mul", self.op("Div", c, self.op("Sqrt", self.op("Add", v, self.number(1e-5)))), self.weight(d, scale=1))
+
+    def heads(self, x, b, n, heads, d):
+        return self.op("Transpose", self.reshape(x, b, n, heads, d), perm=[0, 2, 1, 3])
+
+    def attention(self, q, k, v, mask, b, n, heads, d):
+        s = self.op("Div", self.op("MatMul", q, self.op("Transpose", k, perm=[0, 1, 3, 2])), self.number(d ** 0.5))
+        s = self.op("Softmax", self.op("Add", s, mask) if mask else s, axis=-1)
+        return self.reshape(self.op("Transpose", self.op("MatMul", s, v), perm=[0, 2, 1, 3]), b, n, heads * d)
+
+    def conv(self, x, c, m, k=3, act="Relu", **attributes):
+        y = self.op("Conv", x, self.weight(m, c, k, k, scale=1 / (k * c ** 0.5)), self.weight(m, scale=0.1), kernel_shape=[k, k], **attributes)
+        return self.op(act, y) if act else y
+
+    def model(self, inputs, outputs, opset=17):
+        """inputs: (name, type, shape); outputs: (name, value, type, shape)"""
+        for name, value, _, _ in outputs:
+            self.nodes.append(onnxfile.node("Identity", [value], [name]))
+        return onnxfile.model("exported", self.nodes, self.tensors, [onnxfile.value(*i) for i in inputs],
+                              [onnxfile.value(n, t, s) for n, _, t, s in outputs], opset)
+
+
+def rotated(w, x, cos, sin, d):
+    """rotary positions"""
+    first = w.op("Slice", x, w.ints(0), w.ints(d // 2), w.ints(3))
+    second = w.op("Slice", x, w.ints(d // 2), w.ints(2**62), w.ints(3))
+    turned = w.op("Concat", w.op("Neg", second), first, axis=-1)
+    return w.op("Add", w.op("Mul", x, cos), w.op("Mul", turned, sin))
+
+
+def decoder(total="past_sequence_length + sequence_length", layers=2, heads=2, d=8, words=20):
+    """a decoder with caches: new positions behind past ones, rotary positions, a causal mask and a mask of both"""
+    w, e = Writer(), heads * d
+    inputs = [("input_ids", INT64, ["batch_size", "sequence_length"]), ("attention_mask", INT64, ["batch_size", total]),
+              ("position_ids", INT64, ["batch_size", "sequence_length"])]
+    outputs = []
+    b, n, all_of = w.extent("input_ids", 0), w.extent("input_ids", 1), w.extent("attention_mask", 1)
+    x = w.op("Gather", w.weight(words, e, scale=1), "input_ids")
+    past = w.extent("past_key_values.0.key", 2)
+    places = w.op("Range", w.op("Squeeze", past), w.op("Squeeze", w.op("Add", past, n)), w.ints(1, scalar=True))
+    seen = w.op("Range", w.ints(0, scalar=True), w.op("Squeeze", all_of), w.ints(1, scalar=True))
+    later = w.op("Greater", seen, w.op("Unsqueeze", places, w.ints(1)))
+    hidden = w.op("Equal", w.op("Unsqueeze", "attention_mask", w.ints(1, 2)), w.ints(0, scalar=True))
+    shape = w.op("Concat", b, w.ints(1), n, all_of, axis=0)
+    off = w.op("Or", w.op("Expand", later, shape), hidden)
+    mask = w.op("Where", off, w.number(-1e9), w.number(0))
+    angle = w.op("Mul", w.op("Unsqueeze", w.op("Cast", "position_ids", to=FLOAT), w.ints(1, 3)), w.weight(1, 1, 1, d // 2, scale=1))
+    angle = w.op("Concat", angle, angle, axis=-1)
+    cos, sin = w.op("Cos", angle), w.op("Sin", angle)
+    for i in range(layers):
+        y = w.norm(x, e)
+        q, k, v = (w.heads(w.dense(y, e, e), b, n, heads, d) for _ in range(3))
+        q, k = rotated(w, q, cos, sin, d), rotated(w, k, cos, sin, d)
+        for kind, new in (("key", k), ("value", v)):
+            name = f"past_key_values.{i}.{kind}"
+            inputs.append((name, FLOAT, ["batch_size", heads, "past_sequence_length", d]))
+            outputs.append((f"present.{i}.{kind}", w.op("Concat", name, new, axis=2), FLOAT, ["batch_size", heads, total, d]))
+        y = w.attention(q, outputs[-2][1], outputs[-1][1], mask, b, n, heads, d)
+        x = w.op("Add", x, w.dense(y, e, e))
+        y = w.norm(x, e)
+        x = w.op("Add", x, w.dense(w.op("Mul", w.op("Sigmoid", w.dense(y, e, 2 * e)), w.dense(y, e, 2 * e)), 2 * e, e))
+    logits = w.op("MatMul", w.norm(x, e), w.weight(e, words))
+    return w.model(inputs, [("logits", logits, FLOAT, ["batch_size", "sequence_length", words]), *outputs])
+
+
+def sentence(heads=2, d=8, words=20):
+    """an encoder of sentences: the mean over the positions of the mask, of length 1"""
+    w, e = Writer(), heads * d
+    b, n = w.extent("input_ids", 0), w.extent("input_ids", 1)
+    places = w.op("Slice", w.weight(1, 512, e, scale=0.5), w.ints(0), n, w.ints(1))
+    x = w.norm(w.op("Add", w.op("Gather", w.weight(words, e, scale=1), "input_ids"), places), e)
+    seen = w.op("Cast", "attention_mask", to=FLOAT)
+    mask = w.op("Mul", w.op("Sub", w.number(1), w.op("Unsqueeze", seen, w.ints(1, 2))), w.number(-1e4))
+    q, k, v = (w.heads(w.dense(x, e, e), b, n, heads, d) for _ in range(3))
+    x = w.norm(w.op("Add", x, w.dense(w.attention(q, k, v, mask, b, n, heads, d), e, e)), e)
+    each = w.op("Expand", w.op("Unsqueeze", seen, w.ints(2)), w.op("Shape", x))
+    total = w.op("ReduceSum", w.op("Mul", x, each), w.ints(1), keepdims=0)
+    count = w.op("Max", w.op("ReduceSum", each, w.ints(1), keepdims=0), w.number(1e-9))
+    mean = w.op("Div", total, count)
+    unit = w.op("Div", mean, w.op("Max", w.op("ReduceL2", mean, axes=[-1]), w.number(1e-12)))
+    return w.model([("input_ids", INT64, ["batch", "seq"]), ("attention_mask", INT64, ["batch", "seq"])],
+                   [("sentence_embedding", unit, FLOAT, ["batch", e]), ("token_embeddings", x, FLOAT, ["batch", "seq", e])])
+
+
+def segmentation(c=4):
+    """strides of 2 with the padding of TensorFlow, then back to the height and width of the picture"""
+    w = Writer()
+    x = w.conv("image", 3, c, strides=[2, 2], auto_pad="SAME_UPPER")
+    y = w.op("MaxPool", w.conv(x, c, 2 * c, auto_pad="SAME_UPPER"), kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_UPPER")
+    y = w.conv(y, 2 * c, 2 * c, strides=[2, 2], auto_pad="SAME_LOWER")
+    sizes = w.op("Slice", w.op("Shape", x), w.ints(2), w.ints(4), w.ints(0))
+    y = w.op("Resize", y, "", "", w.op("Concat", w.op("Slice", w.op("Shape", y), w.ints(0), w.ints(2), w.ints(0)), sizes, axis=0), mode="linear",
+             coordinate_transformation_mode="half_pixel")
+    y = w.conv(w.op("Concat", x, y, axis=1), 3 * c, 3, 1, act=None)
+    sizes = w.op("Slice", w.op("Shape", "image"), w.ints(2), w.ints(4), w.ints(0))
+    y = w.op("Resize", y, "", "", w.op("Concat", w.op("Slice", w.op("Shape", y), w.ints(0), w.ints(2), w.ints(0)), sizes, axis=0), mode="linear",
+             coordinate_transformation_mode="half_pixel")
+    return w.model([("image", FLOAT, ["batch", 3, "height", "width"])],
+                   [("probabilities", w.op("Softmax", y, axis=1), FLOAT, ["batch", 3, "height", "width"]),
+                    ("classes", w.op("ArgMax", y, axis=1, keepdims=0), INT64, ["batch", "height", "width"])])
+
+
+def best_boxes(c=4, classes=3, kept=6):
+    """boxes of pictures of any height: the best entries of all classes, by TopK"""
+    w = Writer()
+    x = w.conv("images", 3, c, strides=[2, 2], pads=[1, 1, 1, 1])
+    y = w.conv(x, c, 4 + classes, 1, act="Sigmoid")
+    y = w.op("Transpose", w.reshape(y, w.extent(y, 0), 4 + classes, -1), perm=[0, 2, 1])
+    boxes = w.op("Slice", y, w.ints(0), w.ints(4), w.ints(2))
+    best = w.op("ReduceMax", w.op("Slice", y, w.ints(4), w.ints(4 + classes), w.ints(2)), axes=[2], keepdims=0)
+    values, places = w.op("TopK", best, w.ints(kept), axis=1, outputs=2)
+    at = w.op("Expand", w.op("Unsqueeze", places, w.ints(2)), w.op("Concat", w.extent(places, 0), w.ints(kept), w.ints(4), axis=0))
+    return w.model([("images", FLOAT, ["batch", 3, "height", 16])],
+                   [("scores", values, FLOAT, ["batch", kept]), ("boxes", w.op("GatherElements", boxes, at, axis=1), FLOAT, ["batch", kept, 4])])
+
+
+def speech(frame=32, hop=16, bands=6, hidden=5):
+    """a spectrogram of samples, bands, their logarithm, convolutions over time and an LSTM"""
+    w = Writer()
+    window = w.weight(frame, scale=1)
+    signal = w.op("Pad", "audio", w.ints(0, frame // 2, 0, frame // 2), mode="reflect")
+    z = w.op("STFT", w.op("Unsqueeze", signal, w.ints(2)), w.ints(hop, scalar=True), window, w.ints(frame, scalar=True))
+    power = w.op("ReduceSum", w.op("Mul", z, z), w.ints(3), keepdims=0)
+    mel = w.op("Log", w.op("Add", w.op("MatMul", power, w.op("Abs", w.weight(frame // 2 + 1, bands))), w.number(1e-4)))
+    mean = w.op("ReduceMean", mel, axes=[1])
+    x = w.op("Transpose", w.op("Sub", mel, mean), perm=[0, 2, 1])
+    x = w.op("Relu", w.op("Conv", x, w.weight(8, bands, 3, scale=0.3), kernel_shape=[3], strides=[2], pads=[1, 1]))
+    x = w.op("Transpose", x, perm=[2, 0, 1])
+    y, _, _ = w.op("LSTM", x, w.weight(1, 4 * hidden, 8, scale=0.4), w.weight(1, 4 * hidden, hidden, scale=0.4), w.weight(1, 8 * hidden, scale=0.1),
+                   hidden_size=hidden, outputs=3)
+    y = w.op("Transpose", w.op("Squeeze", y, w.ints(1)), perm=[1, 0, 2])
+    return w.model([("audio", FLOAT, ["batch", "samples"])],
+                   [("log_probs", w.op("LogSoftmax", w.dense(y, hidden, 7), axis=-1), FLOAT, ["batch", "frames", 7])])
+
+
+def whisper(heads=2, d=8, words=20, frames=12):
+    """a decoder of text with attention to an encoder's states: learned positions, and a causal mask by Trilu"""
+    w, e = Writer(), heads * d
+    b, n, f = w.extent("tokens", 0), w.extent("tokens", 1), w.extent("audio_features", 1)
+    places = w.op("Slice", w.weight(64, e, scale=0.3), w.ints(0), n, w.ints(0))
+    x = w.op("Add", w.op("Gather", w.weight(words, e, scale=1), "tokens"), places)
+    full = w.op("Expand", w.number(-1e9), w.op("Concat", n, n, axis=0))
+    mask = w.op("Trilu", full, w.ints(1, scalar=True), upper=1)
+    y = w.norm(x, e)
+    q, k, v = (w.heads(w.dense(y, e, e), b, n, heads, d) for _ in range(3))
+    x = w.op("Add", x, w.dense(w.attention(q, k, v, mask, b, n, heads, d), e, e))
+    q = w.heads(w.dense(w.norm(x, e), e, e), b, n, heads, d)
+    k, v = (w.heads(w.dense("audio_features", e, e), b, f, heads, d) for _ in range(2))
+    x = w.op("Add", x, w.dense(w.attention(q, k, v, None, b, n, heads, d), e, e))
+    last = w.op("Gather", x, w.ints(-1, scalar=True), axis=1)
+    logits = w.op("MatMul", w.norm(x, e), w.weight(e, words))
+    return w.model([("tokens", INT64, ["batch", "n"]), ("audio_features", FLOAT, ["batch", frames, e])],
+                   [("logits", logits, FLOAT, ["batch", "n", words]), ("last", last, FLOAT, ["batch", e])])
+
+
+MODELS = {
+    "decoder": (decoder, {"batch_size": (1, 3, 1), "sequence_length": (1, 6, 1), "past_sequence_length": (1, 12, 1)}),
+    "sentence": (sentence, {"batch": (1, 4, 1), "seq": (1, 24, 1)}),
+    "segmentation": (segmentation, {"batch": (1, 2, 1), "height": (16, 48, 8), "width": (16, 48, 8)}),
+    "best_boxes": (best_boxes, {"batch": (1, 2, 1), "height": (8, 24, 1)}),
+    "speech": (speech, {"batch": (1, 3, 1), "samples": (64, 256, 1)}),
+    "whisper": (whisper, {"batch": (1, 3, 1), "n": (1, 16, 1)}),
+}
