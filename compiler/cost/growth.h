@@ -18,9 +18,9 @@ typedef enum Optimize { /* names in --optimize */
   OPTIMIZE_COUNT
 } Optimize;
 extern const char *const optimize_name[OPTIMIZE_COUNT]; /* NULL for OPTIMIZE_AUTO */
-/* Returns the row with the name s; OPTIMIZE_AUTO if s is NULL, OPTIMIZE_COUNT if no row has this name */
+/* Returns the value whose name is s; OPTIMIZE_AUTO if s is NULL, OPTIMIZE_COUNT if no value has this name */
 Optimize optimize_named(const char *s);
-/* Returns `wish`; if `wish` is OPTIMIZE_AUTO, returns the row for which it stands on the machine t */
+/* Returns `wish`; if `wish` is OPTIMIZE_AUTO, returns the value for which OPTIMIZE_AUTO stands on the machine t */
 Optimize optimize_for(Optimize wish, const Target *t);
 
 typedef struct Growth {

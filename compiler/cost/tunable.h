@@ -17,12 +17,12 @@ static inline const Tunables *tunables_of(const Ctx *c) { return c->tunables ? c
 /* The value of a tunable, such as tunable(ir->ctx, unroll_most) */
 #define tunable(ctx, name) (tunables_of(ctx)->name)
 
-/* Applies `text`, which has the form "NAME=VALUE". NAME is a tunable such as unroll_most, or a rate as one part of the compiler
- * uses it, such as l2_bytes.tile. If NAME is `rates`, all rates are multiplied by VALUE. Returns NULL, or an error message that
- * is allocated in a. */
+/* Applies `text`, which has the form "NAME=VALUE". NAME is a tunable such as unroll_most, or a rate of one caller (cost.h). An
+ * example is l2_bytes.tile, the rate l2_bytes of the caller `tile`. If NAME is `rates`, all rates are multiplied by VALUE.
+ * Returns NULL, or an error message that is allocated in a. */
 const char *tunables_set(Arena *a, Tunables *t, const char *text);
 
-/* A row of the list of tunables and rates. A rate has a row for each part of the compiler that uses it. */
+/* A row of the list of tunables and rates. A rate has a row for each caller that has a value of the rate. */
 typedef struct TunableRow {
   const char *name;        /* as in NAME of tunables_set */
   double value, normal, least, most; /* value: as set in t; normal: the default; least, most: limits of the value */

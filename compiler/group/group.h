@@ -20,8 +20,8 @@ typedef struct Addresses {
 bool addresses_independent(const Addresses *a, const Addresses *b, int64_t chunks);
 
 /* ---- group.c ---- */
-/* The addresses of a load or store: base + the sum of coef[i] * range[i]. An address of another form has n 0. Then its least value
- * is base, and its greatest value is base + spread. */
+/* The addresses of a load or store: base + the sum of coef[i] * range[i]. An address of another form has n 0. Then its least
+ * value is base, and its greatest value is base + spread. */
 typedef struct Touch {
   int buf, nest;             /* the buffer; the nest's number */
   bool write;                /* a store */
@@ -40,7 +40,7 @@ static inline bool shares_even(const Tunables *u, const Target *t, int64_t share
 }
 
 /* ---- strips.c ---- */
-void strips_join(Plan *p); /* joins kernels that convert the caller's inputs with the kernels that read the converted values */
+void strips_join(Plan *p); /* joins a kernel that converts an input of the caller, and the next kernel, which reads the result */
 
 /* ---- affinity.c: which thread's cache holds which elements of a buffer ---- */
 typedef struct Affinity Affinity;
@@ -53,11 +53,12 @@ enum { SPAN_NONE = 0, SPAN_ONE = -1 };
  * 1: the index is not affine in `range` */
 int64_t affinity_span(IR *ir, Ref index, Ref range);
 void affinity_end(Plan *p); /* frees p->affinity; afterwards nothing is known about p's buffers */
-/* The fraction of buffer `buf` that a kernel would copy to a second thread's cache if it read the buffer with this span; -1: not
- * known */
+/* Estimates the fraction of buffer `buf` that comes into the caches of two threads when a kernel reads the buffer with this span.
+ * Elements that are already in two caches do not count. Returns -1 if the fraction is not known */
 double affinity_reading(const Plan *p, int64_t buf, int64_t span);
-/* If a kernel stores buffer `buf` with this span: the fraction of the buffer that a reading kernel copies to a second thread's
- * cache. It is the greatest fraction of all reading kernels, if each of them shares its best loop. -1: not known */
+/* Let a kernel store buffer `buf` with this span. Each kernel that then reads the buffer brings a fraction of the buffer into the
+ * caches of two threads. In each reading kernel, threads share the loop for which this fraction is least. Returns the greatest
+ * fraction of all reading kernels; -1 if nothing is known */
 double affinity_storing(const Plan *p, int64_t buf, int64_t span);
 /* Records that a kernel accesses buffer `buf` with this span. store: true for a store, false for a read */
 void affinity_note(const Plan *p, int64_t buf, bool store, int64_t span);

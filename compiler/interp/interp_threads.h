@@ -53,8 +53,8 @@ typedef struct ThreadOrder { OrderKind kind; uint64_t seed; int warp; } ThreadOr
 void interp_launch(const IR *ir, const Launch *l, const Device *d, void *const *mem, ThreadOrder o, int64_t most,
                    LaunchReport *r);
 
-/* Memory traffic of all blocks of a launch together. interp_traffic estimates it: it runs only some blocks of each part and a few
- * iterations of each loop, and extrapolates. It does not compute values, so an index that depends on loaded data counts as 0. */
+/* Memory traffic of all blocks of a launch together. interp_traffic runs at most 8 blocks of each part, and at most 64 iterations
+ * of each loop, and extrapolates. It does not compute values, so an index that depends on loaded data counts as 0. */
 typedef struct LaunchTraffic {
   int warp;                /* number of threads that make a request together: Device.warp, or 32 if that is not known */
   double requests, sectors, bytes;   /* global memory: requests, sectors as in Traffic; bytes: size of these sectors */
@@ -64,6 +64,7 @@ LaunchTraffic interp_traffic(const IR *ir, const Launch *l, const Device *d);
 
 /* Runs a launch several times, with different orders and warp sizes. Each run begins with the same contents of memory.
  * Afterwards, memory and r->traffic are those of the run in ascending order with warps of Device.warp threads. A sampled launch
- * runs only twice. Returns false if a run had a fault, or if the results of two runs differ in any bit; r->text says which. */
+ * runs only twice. Returns false if a run had a fault, or if the results of two runs differ in any bit. Then r->text describes
+ * the faults or the difference. */
 bool interp_launch_orders(const IR *ir, const Launch *l, const Device *d, void *const *mem, int64_t most, LaunchReport *r);
 #endif

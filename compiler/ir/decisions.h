@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decisions.h: decisions of passes about nodes or kernels. A lock file can hold them and give them to a later compilation. *
+/* decisions.h: decisions of passes about nodes or kernels. A lock file can hold them and give them to a later compilation.
+ *
  * Before a pass asks the cost model for a choice, the pass opens a question. The question may have a given value. If this value
  * is legal, the pass takes it. If the value is not legal, the pass warns with the reason. Without a legal value, the pass asks
  * the cost model. In all cases the pass records its decision. If all decisions are given, the rates of the cost model have no

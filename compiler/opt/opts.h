@@ -87,8 +87,8 @@ double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound
 /* ---- sized.c: sized ranges, which end at a size of the run ---- */
 void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes STAGE, and TILE of these ranges, from
                                                       o */
-void opts_drop(Opts *o, int i);                    /* removes tile number i */
-bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a sum of the nest has terms with weights that do not vary with r */
+void opts_drop(Opts *o, int i);                    /* removes o->opt[i] */
+bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a reduction of the nest reads weights whose indices do not depend on r */
 /* Returns the nest that computes the whole tiles, with limits for sized ranges (RANGE in ops.h). Adds the nests for the rests of
  * the sized ranges to `parts`. Afterwards o names the ranges of the returned nest. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
@@ -195,8 +195,8 @@ Ref unit_factor(const IR *ir, Ref factor, DType d);
  * INT64_MAX: unknown */
 int64_t memory_step(IR *ir, Ref index, Ref range);
 Ref main_load(IR *ir, Ref factor);          /* the load whose index has the most ranges; 0: there is no load */
-/* Returns why the reduction over o->staged may not run in rounds of o->depth terms, or NULL if it may. Adds the bytes of shared
- * memory that its panels take to *bytes. */
+/* Returns why the reduction over o->staged may not run in rounds of o->depth terms, or NULL if it may. Increases *bytes by the
+ * number of bytes of shared memory for panels, and for the sums of a unit that writes whole matrices (unit_is_whole). */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
 /* Applies STAGE to a nest over threads and copies. range: Opts.staged; depth: Opts.depth; u: the unit that multiplies the panels,
  * or NULL */

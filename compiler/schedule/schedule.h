@@ -92,8 +92,8 @@ typedef struct Kernel {
                               this often. plan_loop_calls sets `rounds` */
   int when;                /* 0: the kernel always runs. Above 0: the kernel runs only for one side of a branch. `when` is
                               2 * b + 1 for the side `no`, and 2 * b + 2 for the side `yes`, where b is the number of the
-                              condition's buffer. A branch may be on a side of an outer branch. Then the kernel that writes its
-                              condition has the `when` of that side */
+                              condition's buffer. A branch may be on a side of an outer branch. Then the kernel that writes the
+                              condition of the inner branch has the `when` of this side */
   bool moves;              /* the kernel only copies, selects or converts elements, or fills memory with a number */
   int entry;               /* number of the entry to which the kernel belongs; the kernels of an entry are consecutive */
 } Kernel;
@@ -104,11 +104,12 @@ typedef struct Kernel {
  * element with the index base + the sum of digit[i] * coef[i]. */
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
-/* Memory of a state: `outer` blocks of `block` bytes. In each block, the `keep` bytes from offset cursor * step on are the
- * state's value. A run of an entry that only reads the state leaves the cursor. A run adds n to the cursor if it appends n * step
- * bytes to each block of a window. Otherwise the run adds 1. If the cursor is then at least `slots`, it becomes 0. At this moment,
- * the value of a window with step < block is moved to the start of each block. A state that is no window has one slot, or two
- * slots that runs use by turns. */
+/* Memory of a state: `outer` blocks of `block` bytes. For each state there is also a cursor: a number in the arena, at
+ * MemoryPlan.state_at, which is 0 before the first run. In each block, the `keep` bytes from offset cursor * step on are the
+ * state's value. A run of an entry that only reads the state does not change the cursor. A run adds n to the cursor if it appends
+ * n * step bytes to each block of a window. Otherwise the run adds 1. If the cursor is then at least `slots`, it becomes 0. At
+ * this moment, the value of a window with step < block is moved to the start of each block. A state that is no window has one
+ * slot, or two slots that runs use by turns. */
 typedef struct StatePlace {
   int64_t at;              /* offset of this memory from MemoryPlan.state_at */
   int64_t outer, block, keep, step, slots;
@@ -212,8 +213,9 @@ typedef struct CompileOptions {
   Optimize optimize;       /* OPTIMIZE_AUTO is 0 */
   int64_t max_arena, max_weights; /* 1 + most bytes; 0: no limit */
   bool tell_growth;        /* fill in Plan.growth.arena, too. For this, the graph is planned a second time */
-  bool stepped;            /* a run is cut into steps, so each run makes all calls in their order */
-  bool keep_denormals;     /* use instructions that flush denormals only if the precision asks for them */
+  bool stepped;            /* the caller can do a run in parts (BundleOptions.stepped), so each run makes all calls in their
+                              order */
+  bool keep_denormals;     /* an instruction that flushes denormals is used only if `precision` asks for this instruction */
   Groups groups;           /* GROUPS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
   const char *dump;        /* letters of the passes and steps after which to print the text to stderr */
@@ -226,8 +228,8 @@ typedef struct CompileOptions {
   const Setting *settings; /* options to record in the dump */
   int nsettings;
   const Sample *sample;    /* sample to record in the dump; NULL: none */
-  Resumed *resumed;        /* a dump: only the passes and steps after its last one run, on the graph of the dump. NULL: all passes
-                              run */
+  Resumed *resumed;        /* a dump: compile_graph continues after the last pass or step of the dump, with its graph. NULL: all
+                              passes run */
 } CompileOptions;
 
 static inline int when_buffer(const Kernel *k) { return (k->when - 1) / 2; } /* if `when` is set: the buffer of the condition */
