@@ -36,7 +36,8 @@ typedef struct Render {    /* the state while one kernel is printed */
   size_t spilled;          /* on a device: position of the latest SPILL. A SPILL stores a matrix tile */
   LaunchPart part;         /* the current part of the launch */
   bool parts;              /* the launch has several parts */
-  const char *sizes;       /* in a kernel that a driver starts: name of the table of sizes. NULL: its name is n, or there is none */
+  const char *sizes;       /* in a kernel that a driver starts: name of the table of sizes. NULL: the table's name is n, or the
+                              kernel does not use the table */
   const bool *aligned;     /* by buffer of the kernel: the address is aligned for any vector; NULL: nothing is known */
   int64_t blocks;          /* number of blocks of the launch's earlier parts */
   Arena a;                 /* owns the texts */
@@ -61,7 +62,8 @@ int unwrap(Sb *e, const Node *x);
 /* The text of a combination of two values by op, which is ADD, MUL, MAX or MIN. a, b: texts of the values, which have `lanes`
  * lanes of type d */
 const char *combined(Render *w, Op op, DType d, int lanes, const char *a, const char *b);
-/* The text of those lanes of a that `numbers` lists, such as "1, 0", in a dialect with `pick` */
+/* a: the text of a vector with `lanes` lanes of type d. Returns the text of a vector of those lanes that `numbers` lists, such as
+ * "1, 0". To be called only for dialects with Dialect.pick */
 const char *picked_lanes(Render *w, DType d, int lanes, const char *a, const char *numbers);
 /* The text of one lane of a vector of type d. vector: the name of the vector; lane: the lane's number, from 0 */
 const char *lane_text(Render *w, DType d, const char *vector, int64_t lane);

@@ -360,7 +360,7 @@ static const size_t *output_bytes(const Core *s, const tgcrt_net *net) {
   return s->sizes ? s->sizes->output_bytes : net->output_bytes;
 }
 
-static int32_t put_sizes(Core *s) { /* enqueues a write of the table, if the device has another one */
+static int32_t put_sizes(Core *s) { /* enqueues a write of the table, if the device's copy has other numbers */
   tgcrt_run_sizes *z = s->sizes;
   const int32_t result = z && z->changed ? put_numbers(s, z->at, z->table, z->n) : 0;
   if (z && !result) z->changed = 0;

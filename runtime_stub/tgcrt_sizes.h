@@ -14,8 +14,8 @@
  * first of these two tiles has the height (rest + tile + 1) / 2. A tile with less than `tile` values is a lower tile. If `all` is
  * less than `tile`, all values form one lower tile.
  *
- * By the rules FULL to FIRST, the rest becomes one or two lower tiles, and all full tiles stay. Lower tiles have few heights: 1,
- * 2, 4 and one number above half a tile. So the last tile may extend beyond the loop's values. */
+ * By the rules FULL to FIRST, all full tiles stay, and the rest becomes one or two tiles. Their heights are among 1, 2, 4, one
+ * number above half a tile, and `tile`. So the last tile may extend beyond the loop's values. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of full tiles */
@@ -48,8 +48,8 @@ static inline int64_t tgcrt_few_height(int64_t rows, int64_t middle, int64_t til
   return height < tile ? height : tile;
 }
 
-/* Computes the heights of one or two lower tiles for the last `left` values, which are fewer than `tile`. height[1] is 0 if there
- * is one tile. There are two tiles if together they are more than two values lower than one tile. */
+/* Computes the heights of one or two tiles for the last `left` values, which are fewer than `tile`. There are two
+ * tiles if the sum of their heights, plus 2, is less than the height of one tile. Otherwise height[1] is not set. */
 static inline void tgcrt_few_tiles(int64_t left, int64_t tile, int64_t height[2]) {
   const int64_t middle = (tile / 2 + 2) / 2 * 2, first = left > middle ? middle : 4;
   height[0] = tgcrt_few_height(left, middle, tile);

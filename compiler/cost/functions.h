@@ -8,8 +8,11 @@
  *   - latency of the longest chain of dependent operations, in latencies of a multiplication. Other instructions have a third of
  *     the latency of a multiplication
  *   - whether the last step is OP_SCALB
- * BY_LOOKUP is a function for machines that have OP_LOOKUP for as many lanes. Its columns: the op, and the numbers of
- * multiplications, other instructions and lookups, and the latency of the longest chain.
+ *
+ * A row of BY_LOOKUP is for targets that may use OP_LOOKUP for as many lanes as the function's result has (target_looks_up).
+ * The columns of BY_LOOKUP are the op, the numbers of multiplications, other instructions and lookups, and the latency of the
+ * longest chain.
+ *
  * If the machine has no instruction for OP_SCALB, function_cost (issue.c) adds 2 to the multiplications, 4 to the other
  * instructions, and 1 to the chain. tests/unit/program_time.c checks these numbers against the arithmetic of lower/libm.c. */
 /* clang-format off */

@@ -68,7 +68,8 @@ Products plan_products(const Plan *p);
 
 /* ---- plan_time.c: predicts the time of each kernel on one core of a CPU with the facts f. Sets out[k] for kernel k ---- */
 void plan_time(const Plan *p, const CpuFacts *f, ProgramTime *out);
-/* ---- fuse_nests.c: joins loops over equal values in the program from place `from` on, which is that of a nest and its rests ---- */
+/* ---- fuse_nests.c: the micro-ops of prog from index `from` on are those of a nest and its rests. Joins loops over equal
+ * values, if several of these nests begin with such loops ---- */
 void fuse_nests(IR *ir, Refs *prog, size_t from);
 /* ---- multiplications.c: the number of multiplications in a run. run: the sizes, by symbol ---- */
 double plan_multiplications(const Plan *p, const int64_t *run);
@@ -80,8 +81,8 @@ double plan_multiplications(const Plan *p, const int64_t *run);
  * false */
 bool blocks_apart(const IR *ir, const Launch *l, void *const *mem, int64_t most, Sb *why);
 
-/* ---- rebase.c: kernels get pointers to their buffers. If this makes the functions of kernels equal, a pointer moves to the
- * first element that the kernel accesses. In the arena and the weights, it stays a multiple of REBASE_ALIGN ---- */
+/* ---- rebase.c: kernels get pointers to their buffers. A pointer moves to the first element that the kernel accesses, where the
+ * functions of kernels become equal by this move. Pointers to the arena and the weights stay multiples of REBASE_ALIGN ---- */
 enum { REBASE_ALIGN = 64 }; /* bytes: alignment that backends assume for pointers to the arena and the weights */
 void plan_rebase(Plan *p);
 

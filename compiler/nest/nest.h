@@ -29,7 +29,7 @@ Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
 /* Some terms of a reduction over a range. The new ranges by[0], ..., by[n - 1] number the terms. at: an expression of these
  * ranges, which gives the value of the reduction's range for each term. only: condition under which a term counts; 0: all terms
- * count. counted: other pieces have the terms that do not count, so a maximum or minimum may take these terms again */
+ * count. counted: other pieces count the terms for which `only` is false. So a maximum or minimum ignores `only` */
 typedef struct TermsPart { Ref at, by[3], only; int n; bool counted; } TermsPart;
 /* Returns `root` with each reduction over r divided into n reductions, one for each piece[], whose results are combined. lanes: a
  * range that each piece[].at uses; the combined results are finally reduced over this range. 0: there is no such range */
@@ -60,20 +60,27 @@ bool range_ends_early(IR *ir, Ref nest, Ref r); /* whether r is a result of size
  * r have gates if the memory is the caller's, which may end before these values. No index is loaded from a place that depends on
  * r, since memory behind the needed values is undefined. root has no REPEAT and no serial range. */
 bool may_go_on(IR *ir, Ref root, Ref r);
-bool nest_has_low_tiles(const IR *ir, const Nest *n); /* tiles of few rows: in a loop that runs at most once, as sizes decide */
+/* Whether a range of the nest has the extent 1 and a limit. At some sizes, its loop does not run at all. Loops over lower tiles
+ * (tgcrt_sizes.h) can be such loops. */
+bool nest_has_low_tiles(const IR *ir, const Nest *n);
 int64_t need_most(const IR *ir, const Need *is); /* how many entries a run of the greatest size needs; memory may have more */
 /* Whether this is proved for each run: if `gate` is true, `entry` is below the value of row is->of of IR.extents. */
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is);
-Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most), which is `at` in all iterations that a run executes */
+Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most); only `at` if bounds of nodes prove at <= most */
 
 /* ---- ends.c: on a device, gates in place of limits of ranges ---- */
-/* The load or store x with a further gate; src: its sources. A load without a gate gives 0 where the gate is false. */
+/* Returns the load or store x with the sources src[], and with `gate` added to its gate. If x is a load without a value for a
+ * false gate, this value is 0 in the result. */
 Ref gated_access(IR *ir, const Node *x, const Ref *src, Ref gate);
-void end_accesses(IR *ir, Ref *root);       /* gives a gate to each access to memory of the caller that ends at a run's size */
-/* The nest, whose store gets a gate: condition `condition` of nest_needed. Without a sized_range the nest stays as it is. */
+/* Inputs and outputs may be shorter in a run than at the greatest sizes. Adds gates to accesses below *root, so that the run does
+ * not access memory behind its inputs and outputs. */
+void end_accesses(IR *ir, Ref *root);
+/* Returns the nest with a gate for its store. The gate is condition number `condition` of nest_needed. Returns `nest` if
+ * sized_range finds no range for this condition. */
 Ref end_store(IR *ir, Ref nest, int condition);
-/* The condition under which a nest with ranges of blocks has work: an element that a run needs. of_block: in a block; else for
- * one value of its ranges. It uses no data, and of_block no other ranges than those of blocks. 0: always */
+/* Returns a condition without loads; 0: no condition is known. of_block true: where the condition is false, the run needs no
+ * element that this block stores; the condition uses only ranges of blocks. of_block false: where the condition is false, the run
+ * needs no element that the nest stores at these values of its ranges. */
 Ref run_gate(IR *ir, Ref nest, bool of_block);
 
 /* ---- canon.c ---- */
@@ -81,7 +88,9 @@ int nest_batch(IR *ir, const Nest *n);      /* for a batch of matrix products: h
                                                products */
 
 /* ---- join_rows.c ---- */
-Ref join_rows(IR *ir, Ref nest, const Target *t); /* returns the nest, in which two rows of a product may be one row */
+/* If rows of a matrix product end with half a vector, may join each two rows to one. Returns the new nest; `nest` if no row is
+ * joined. */
+Ref join_rows(IR *ir, Ref nest, const Target *t);
 
 /* ---- floordivs.c: makes an index affine, by new ranges in place of quotients of ranges by constants ---- */
 /* The n replaced quotients: the new range step[i] stands for term[i], which is the quotient of range[i] by a constant. */

@@ -26,10 +26,11 @@ typedef struct Place {
   int64_t offset;          /* in elements */
   int64_t lo[MAX_RANK], hi[MAX_RANK]; /* by axis: numbers of elements of the halo before the value and behind it. For a window:
                                          elements of the window's memory before and behind the value */
-  int64_t pad[MAX_RANK];   /* by axis: elements of memory behind those of the greatest size. Nothing accesses them (layout.c) */
+  int64_t pad[MAX_RANK];   /* by axis: number of unused elements of memory behind the value (layout.c) */
   Ref fill;                /* the CONST that the halo holds */
   int64_t stride[MAX_RANK]; /* in elements */
-  int odd;                 /* 1 + number of a size of the run: if this size is 1 in place of 0, all elements lie `odd_step` later */
+  int odd;                 /* 1 + index of a row of IR.sizes; 0: none. In a run, this row gives 0 or 1. If it gives 1, all
+                              elements lie `odd_step` later */
   int64_t odd_step;        /* in elements */
 } Place;
 

@@ -48,8 +48,8 @@ typedef struct Case {
   const DimValue *dims;    /* LoadOptions.dims */
   int ndims;
   const struct Tunables *tunables; /* NULL: the defaults */
-  int skip;                /* number of plans to skip, counted over all machines. Not 0 if a child died at the last of these
-                              plans */
+  int skip;                /* number of plans to skip, counted over all machines. The last of them is the plan at which a child
+                              process died; 0: no child died in this case */
   double most;             /* most operations of an evaluation in the interpreter; 0: 50 million. An evaluation that estimates
                               rounding errors may take four times as many */
   /* A check of the exact outputs, for graphs whose results the caller knows. case_run calls it at most once. NULL: no check */

@@ -46,8 +46,9 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
 }
 
 /* Writes the kernel for one call of the plan. The written kernel has a name such as call0, with the number `first`. It runs all
- * chunks of the plan's kernel number `first`, one after another. If a kernel group begins with this kernel, it runs all chunks of
- * the group. kernel: the words that stand before the name. memory: declaration of the parameter m, a pointer to the buffer */
+ * chunks of the plan's kernel number `first`, one after another. If a kernel group begins with kernel `first`, the written kernel
+ * runs all chunks of the group. kernel: the words that stand before the name. memory: declaration of the parameter m, a pointer
+ * to the buffer */
 static void put_call(const Plan *p, const Places *m, size_t first, const char *kernel, const char *memory, Sb *o) {
   const Kernel *k = &p->kernels.p[first];
   sb_printf(o, "%scall%zu(%s) {\n  for (long c = 0; c < %d; c++) {\n", kernel, first, memory, k->chunks);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* model.h: for tests of a bundle for a device (net.h). A Model has a context of the bundle, and the context's memory. It also has
- * the expected results, which functions of this file compute on the host. The bundle's network has the inputs x and `at`; `at` is
- * an index. The outputs are y, h and v. The network has two states, `total` and `past`. A run adds x[i] * weight(i) to total[i].
- * The state `past` is a window of two rows with three elements each. A run appends x[k] * weight(k) to row k. */
+ * the expected results, which functions of this file compute on the host. The bundle's network has the inputs x, `at`
+ * and `none`; `at` is an index, and `none` has no elements. The outputs are y, h and v. The network has two states, `total` and
+ * `past`. A run adds x[i] * weight(i) to total[i]. The state `past` is a window of two rows with three elements each. A run
+ * appends x[k] * weight(k) to row k. */
 #include "net.h"
 #include <dlfcn.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 typedef struct Fake {
   /* set by tests */
-  int fail_at;                   /* number of the call that fails; 0: no call fails. Calls that can fail count from 1 */
+  int fail_at;                   /* number of the call that fails; 0: none. Only calls that can fail are counted, from 1 */
   int32_t error;                 /* if the call that fails asks for the status of a command buffer: the error of this buffer */
   int hang;                      /* 1: command buffers are never done */
   int broken;                    /* the error that all command buffers get; 0: no error */

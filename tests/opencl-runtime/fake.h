@@ -6,7 +6,7 @@
 
 typedef struct Fake {
   /* set by tests */
-  int fail_at;                   /* number of the call that fails; 0: no call fails. Calls count from 1 */
+  int fail_at;                   /* number of the call that fails; 0: no call fails. Calls are counted from 1 */
   int32_t error;                 /* the result of the call that fails */
   int platforms, devices;        /* number of platforms; number of devices of each platform */
   int gpu;                       /* number of the device that is a GPU; -1: no device is */
