@@ -51,8 +51,8 @@ double op_instructions(const Target *t, Caller by, Op op); /* time of op on a ve
 double multiply_adds(const Target *t, Caller by);          /* number of multiply-adds of floats that start per cycle; each lane of
                                                               a vector counts */
 /* Each result is the time of one product in a sum of products, divided by the time of a multiply-add of floats. bytes_time:
- * products of bytes. words_time: products of words of 16 bits; 0 if the target cannot add them up, or has a matrix unit for
- * bytes */
+ * products of bytes. words_time: products of words of 16 bits; 0 if no instruction of the target sums such products, or if
+ * the target has a matrix unit for bytes */
 double bytes_time(const Target *t);
 double words_time(const Target *t);
 /* Number of products of bf16 in the time of one product of floats, with the best instruction; 0: no instruction multiplies

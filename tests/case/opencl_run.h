@@ -43,7 +43,7 @@ static int opencl_warm(char *why) { /* returns a status of tgcrt.h */
  *
  * For each source text, a driver's compiler first reads a thousand functions of its own. So a batch joins the tables of many
  * graphs to one tgcrt_net (tgcrt_device.h), and the sources of all kernels to one source. In this source, the names of a graph's
- * kernels and helpers end with the number of the graph. */
+ * kernels and helpers begin with the number of the graph, as in g3_k0. */
 typedef struct OpenclBatch {
   Ctx *c;                  /* the arena c->model owns the options, the names of functions and the memory of a run */
   Sb text, weights;        /* source of all kernels; weights of all graphs */
@@ -64,8 +64,8 @@ static size_t opencl_name(const char *at) { /* length of the name or number that
   return strspn(at, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* Whether other graphs may use the same name, of n bytes: a helper (tgc_...), or a function of kernel N
- * (kN, kN_M, kN_wE or kN_M_wE) */
+/* Whether other graphs may use the same name, of n bytes. Such a name is that of a helper, tgc_..., or of a kernel's function: "k"
+ * and the number of the kernel; then perhaps "_" and the number of a launch; then perhaps "_w" and a number of threads */
 static bool opencl_is_shared(const char *name, size_t n) {
   if (n > 4 && !memcmp(name, "tgc_", 4)) return true;
   return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_w") >= n - 1;

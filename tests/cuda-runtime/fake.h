@@ -20,7 +20,8 @@ typedef struct Fake {
   uint64_t memory;               /* bytes of a device's memory */
   const char *name;              /* first words of the devices' names */
   const char *no_function;       /* name of a function that the library lacks; NULL: the library has all functions */
-  unsigned char guard;           /* if the library runs no kernels: the result of each copy of one byte. Guards have one byte */
+  unsigned char guard;           /* if the library runs no kernels: the byte that each copy of one byte to the host gets.
+                                    Guards have one byte */
   /* read by tests */
   int calls, live;               /* calls: number of calls so far. live: number of objects that exist */
   int launches, replays;         /* launches: number of launches that ran. replays: number of runs of recorded graphs */
