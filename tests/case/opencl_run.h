@@ -64,8 +64,8 @@ static size_t opencl_name(const char *at) { /* length of the name or number that
   return strspn(at, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* Whether other graphs may use the same name, of n bytes. Such a name is that of a helper, tgc_..., or of a kernel's function: "k"
- * and the number of the kernel; then perhaps "_" and the number of a launch; then perhaps "_w" and a number of threads */
+/* Whether other graphs may use the same name, of n bytes. Such a name is that of a helper, tgc_..., or of a kernel's function:
+ * "k" and the number of the kernel; then perhaps "_" and the number of a launch; then perhaps "_w" and a number of threads */
 static bool opencl_is_shared(const char *name, size_t n) {
   if (n > 4 && !memcmp(name, "tgc_", 4)) return true;
   return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_w") >= n - 1;
