@@ -33,6 +33,7 @@ static bool shares_rows(IR *ir, Product *p) {
     const bool weight = b->kind == BUF_WEIGHT;
     const bool by_row = ix_uses(ir, all.p[i], p->row), by_column = ix_uses(ir, all.p[i], p->column);
     yes = weight ? !by_row : !by_column && ix_split(ir, load_index(x), p->row, &coef, &rest);
+    yes &= b->dt != DT_BF16; /* dot instructions and matrix units take these in groups of terms */
     yes &= !load_gate(x) || !(ix_uses(ir, load_gate(x), p->row) || ix_uses(ir, load_gate(x), p->column));
     if (weight && by_column) weights = true, p->weights += b->elems;
     values |= !weight && by_row;
