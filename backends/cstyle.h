@@ -24,8 +24,8 @@ typedef struct Render {    /* the state while one kernel is printed */
   char **text;             /* by position in the program: text of the value at this position, without outer parentheses */
   char *prec;              /* by position in the program: precedence of this text: ATOM, PRODUCT, SUM or LOOSE */
   Use *use;                /* by position in the program: uses of the value at this position */
-  RefMap at;               /* by node: 1 + the latest position of the node in the program. A range has a position in each
-                              nest that uses the range */
+  RefMap at;               /* by node: 1 + the node's position in the program. A range has a position in each nest that uses
+                              the range. Then the position counts that the current walk passed last */
   int nloops, naccs;       /* numbers of loops and of accumulators printed so far */
   int ntiles;              /* number of nests with tiles of matrix instructions printed so far */
   int indent;              /* number of spaces before a statement */
@@ -36,8 +36,8 @@ typedef struct Render {    /* the state while one kernel is printed */
   size_t spilled;          /* on a device: position of the latest SPILL. A SPILL stores a matrix tile */
   LaunchPart part;         /* the current part of the launch */
   bool parts;              /* the launch has several parts */
-  const char *sizes;       /* in a kernel that a driver starts: name of the table of sizes. NULL: the table's name is n, or the
-                              kernel does not use the table */
+  const char *sizes;       /* in a kernel that a driver starts: name of the table with the numbers that follow from the sizes
+                              of the run (tgcrt_size). NULL: the table's name is n, or the kernel does not use the table */
   const bool *aligned;     /* by buffer of the kernel: the address is aligned for any vector; NULL: nothing is known */
   int64_t blocks;          /* number of blocks of the launch's earlier parts */
   Arena a;                 /* owns the texts */

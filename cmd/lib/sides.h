@@ -22,7 +22,8 @@ struct Races {             /* data that all comparisons share, and estimates of 
   const char *scratch;
   const Target *target;    /* the machine, with the facts about it that are in the tuner's store */
   Tensor *in;              /* inputs of the model; NULL: not made yet */
-  int jobs;                /* most C compilers that run at a time; 0: one C compiler compiles the whole bundle */
+  int jobs;                /* greatest number of C compilers that run at the same time; 0: one C compiler compiles the whole
+                              bundle */
   Texts built, objects;    /* side_build.c: symbols of the kernels compiled so far; paths of the object files so far */
   double seconds;          /* run time of a side. Each of its lives gets an equal part. A life may take longer than this part,
                               because a life has at least two blocks */
@@ -32,9 +33,9 @@ struct Races {             /* data that all comparisons share, and estimates of 
                               files of earlier builds again */
   bool again;              /* a side was built before */
 };
-/* Each side gets at least `least` and at most `most` lives. All sides begin and end their lives together, and their blocks
- * alternate. end: a time in ms by clock_ms. After `least` lives, a further life begins only if it will probably end before
- * `end`. */
+/* One measurement (sides_measure or sides_go_on) gives each side at least `least` and at most `most` lives. All sides begin and
+ * end their lives together, and their blocks alternate. end: a time in ms by clock_ms. After `least` lives, a further life begins
+ * only if it will probably end before `end`. */
 typedef struct Lives {
   int most, least;
   double end;

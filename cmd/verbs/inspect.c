@@ -179,7 +179,7 @@ static int64_t moved_bytes(const Plan *p) {
 
 static void print_moves(const Plan *p, int64_t all) {
   int n = 0;
-  puts("kernels that only move elements:");
+  puts("kernels that only copy, select or convert elements, or fill memory:");
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     if (!x->moves) continue;

@@ -19,8 +19,8 @@ double pbqp_total(const Pbqp *c, const int *alternative);            /* total co
 /* The part of the total cost that comes from `node`, the neighbours of `node`, and all edges of these nodes */
 double pbqp_cost_around(const Pbqp *c, const int *alternative, int node);
 /* Chooses alternative[n] for each node n so that the total cost is small, and returns this cost. If fixed[n] is at least 0, node
- * n takes this alternative. fixed NULL: no alternatives are fixed. The result is the least possible cost for graphs that become
- * empty by repeatedly removing nodes with at most two neighbours, such as series-parallel graphs. For other graphs, the result
- * may be slightly greater. */
+ * n takes this alternative. fixed NULL: no alternatives are fixed. Let nodes with at most two neighbours be removed repeatedly,
+ * and let an edge then join two such neighbours. If the graph becomes empty in this way, as a series-parallel graph does, the
+ * result is the least possible cost. For other graphs, the result may be slightly greater. */
 double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative);
 #endif
