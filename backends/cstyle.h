@@ -25,7 +25,7 @@ typedef struct Render {    /* the state while one kernel is printed */
   char *prec;              /* by position in the program: precedence of this text: ATOM, PRODUCT, SUM or LOOSE */
   Use *use;                /* by position in the program: uses of the value at this position */
   RefMap at;               /* by node: 1 + the node's position in the program. A range has a position in each nest that uses
-                              the range. Then the position counts that the current walk passed last */
+                              the range; `at` has the position that the current walk over the program passed last */
   int nloops, naccs;       /* numbers of loops and of accumulators printed so far */
   int ntiles;              /* number of nests with tiles of matrix instructions printed so far */
   int indent;              /* number of spaces before a statement */

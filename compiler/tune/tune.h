@@ -33,8 +33,8 @@ typedef struct Lock {
   const char *path;
   int version;             /* version of the file's format */
   VEC(LockLine) lines;     /* sorted by key, until lock_complete appends lines */
-  Decisions *decisions;    /* decisions from the file, and decisions that passes made. lock_write writes only what passes made.
-                              NULL: no decisions */
+  Decisions *decisions;    /* decisions from the file, and decisions that passes made. Of these decisions, lock_write writes
+                              only those that passes made. NULL: no decisions */
   const Decision *chosen;  /* nchosen further decisions that lock_write writes */
   size_t nchosen;
 } Lock;
@@ -49,7 +49,9 @@ void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts the lines and writ
 /* ---- machine_key.c ---- */
 /* The place for which times hold: machine and compiler, or device and driver. text: the place in words; id: digest of the text */
 typedef struct Place { const char *text; char id[65]; } Place;
-#define DEVICE_VARIABLE "NET_DEVICE" /* environment variable with the default device, also for a bundle called net */
+/* Environment variable that names the default device of tgc. Each bundle has such a variable: NAME_DEVICE, with its own name. So a
+ * bundle called net reads this one. */
+#define DEVICE_VARIABLE "NET_DEVICE"
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* appends the words between spaces, tabs and newlines; s may be NULL */
 void compiler_words(Ctx *c, Words *out);             /* appends the words of the environment variable CC, or "cc" */
@@ -234,7 +236,8 @@ typedef struct Candidate {
   double warm, cold, spread; /* as in Trial */
   const char *why;         /* if the outcome is OUT_FAILED: the reason */
 } Candidate;
-enum { SCREENED_KEEP = 2 }; /* most candidates of a task that go to the compiler after the screen has timed them */
+/* After the screen has timed the candidates of a task, the incumbent and at most this number of others go to the compiler. */
+enum { SCREENED_KEEP = 2 };
 /* A candidate for the compiler. place: index in Task.cand; 0: no candidate. relative: the candidate's time divided by the
  * incumbent's time, both with the screen's code */
 typedef struct Quick { int place; double relative; } Quick;

@@ -2,7 +2,7 @@
 /* optable.h: the ONNX operators that tgc reads. An operator has a row for each of its forms. Forms of an operator are valid in
  * different opset versions, and differ in inputs or attributes. The columns are:
  * - domain ("" is ai.onnx) and name of the operator
- * - first and last opset version of the form; the last version is OPSET_NOW if the newest opset still has the form
+ * - first and last opset version of the form; the last version is OPSET_NOW if no later form has replaced this one
  * - least and greatest number of inputs, then of outputs; build.h defines ANY and SOME
  * - types of the inputs, and attributes; OpRow in build.h explains the letters
  * - the builder, which is the function that makes the nodes of the graph, and an argument for the builder
