@@ -33,8 +33,8 @@ typedef struct Lock {
   const char *path;
   int version;             /* version of the file's format */
   VEC(LockLine) lines;     /* sorted by key, until lock_complete appends lines */
-  Decisions *decisions;    /* decisions from the file, and decisions that passes made. Of these decisions, lock_write writes
-                              only those that passes made. NULL: no decisions */
+  Decisions *decisions;    /* decisions from the file, and decisions that passes made; lock_write writes only the latter.
+                              NULL: no decisions */
   const Decision *chosen;  /* nchosen further decisions that lock_write writes */
   size_t nchosen;
 } Lock;
@@ -49,8 +49,8 @@ void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts the lines and writ
 /* ---- machine_key.c ---- */
 /* The place for which times hold: machine and compiler, or device and driver. text: the place in words; id: digest of the text */
 typedef struct Place { const char *text; char id[65]; } Place;
-/* Environment variable that names the default device of tgc. Each bundle has such a variable: NAME_DEVICE, with its own name. So a
- * bundle called net reads this one. */
+/* Environment variable that names the default device of tgc. Each bundle has such a variable: NAME_DEVICE, with its own name.
+ * So a bundle called net reads this one. */
 #define DEVICE_VARIABLE "NET_DEVICE"
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* appends the words between spaces, tabs and newlines; s may be NULL */
