@@ -37,7 +37,7 @@ typedef struct Target {
   bool f16_convert;        /* the hardware converts between f16 and f32 */
   int l1_bytes, l2_bytes;  /* bytes of the first-level data cache and the second-level cache of a core */
   int l3_bytes;            /* bytes of the third-level cache, which cores share; 0: none, or unknown */
-  int cores;               /* number of cores; 1 if the number is not known */
+  int cores;               /* number of cores or, after host_sizes, of CPUs that this process may use; 1: not known */
   const char *cflags;      /* flags for the C compiler: "-mavx2 -mfma" */
   const char *triple;      /* LLVM's name of the machine and its operating system */
   const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
@@ -101,8 +101,8 @@ bool target_packs(const Target *t, int lanes);
 bool target_adds_words(const Target *t, int lanes);
 /* Whether t has an instruction that multiplies this number of lanes of type d by powers of two (SCALB) */
 bool target_scales(const Target *t, DType d, int lanes);
-/* t has an instruction that looks up this number of lanes of type d in a vector of 16 lanes (LOOKUP), and may use it. Results of
- * functions differ in rounding from those without it, so in_order must not be set. */
+/* Whether t has an instruction that looks up this number of lanes of type d in a vector of 16 lanes (LOOKUP), and may use it. The
+ * result is false if t->in_order is set, since functions computed by this instruction are rounded in another way. */
 bool target_looks_up(const Target *t, DType d, int lanes);
 
 /* ---- device.c ---- */
