@@ -23,8 +23,8 @@ typedef struct PipeState { /* a state, with keys as in --state */
   bool grow;               /* whether the key grow is given */
   Pos at;
 } PipeState;
-/* An input or output of the pipeline, to which the text gives a name. ends: for an input, the inputs of stages that get it; for an
- * output, the output of a stage that it is */
+/* An input or output of the pipeline, to which the text gives a name. ends: for an input, the inputs of stages that get it; for
+ * an output, the output of a stage that it is */
 typedef struct PipeValue { const char *name; PipeEnds ends; Pos at; } PipeValue;
 typedef struct PipeEntry { const char *name; VEC(int) stages; Pos at; } PipeEntry; /* stages: indices, in execution order */
 typedef struct Pipeline {
