@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* issue.h: internals of program_time.h. packed.c finds loops that the C compiler vectorises. issue.c counts what each loop issues
- * to the ports of a core. overlap.c computes the time of the loops, given that a core starts micro-ops while earlier micro-ops
+ * to the ports of a core. overlap.c computes the time of the loops, given that a core starts instructions while earlier ones
  * wait. program_time.c adds the time of memory. */
 #ifndef TGC_ISSUE_H
 #define TGC_ISSUE_H
@@ -9,8 +9,8 @@
 #include "../ir/refmap.h"
 
 /* The ports of a core, with the unit in which Issue.at counts the work of each port. MULTIPLY, VECTOR (all arithmetic), MOVE
- * (moves between lanes), LOAD and STORE: vectors. DIVIDE: quotients. MATRIX: cycles of a matrix unit. START: micro-ops that the
- * core starts */
+ * (moves between lanes), LOAD and STORE: vectors. DIVIDE: quotients. MATRIX: cycles of a matrix unit. START: micro-ops of
+ * the core. A micro-op of the program needs several of these, or none */
 typedef enum Port {
   PORT_MULTIPLY, PORT_VECTOR, PORT_MOVE, PORT_LOAD, PORT_STORE, PORT_DIVIDE, PORT_MATRIX, PORT_START, PORTS
 } Port;
@@ -39,15 +39,16 @@ typedef struct Timer { /* a program, and facts about it from which its time is c
   double lanes, bytes;     /* number of floats in the widest vector; bytes of this vector */
   double rate[PORTS];      /* work that the port does in a cycle, in the units of Issue.at */
   VEC(LoopTime) loop;      /* as in Walks.loops */
-  RefMap place;            /* by node: 1 + the latest place of the node in the program */
+  RefMap place;            /* by node: 1 + its place in the program. If several loops compute the node, it has several places;
+                              the last one that overlap.c has read counts */
   /* from: places of the operands of all nodes; -1 if an operand is not in the program. operands: for each place, the index in
    * `from` of the first operand of the node there */
   Places operands, from;
   /* Sets of nodes. summed: scalar additions to a variable. halved: variables with vectors of 64 bytes or more that an OP_HRED
    * reads */
   RefMap summed, halved;
-  double *starts, *ready;  /* by place. starts: number of micro-ops of the node there; ready: the first cycle in which its value
-                              can be used */
+  double *starts, *ready;  /* by place. starts: work of the node there for PORT_START; ready: the first cycle in which its
+                              value can be used */
 } Timer;
 
 /* Whether x counts as arithmetic on indices: a scalar integer of 32 bits or more */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* scenario.h: a scenario calls all functions of a bundle for a device, one after another. A library takes the place of the
- * driver. The scenario is repeated, and in each repetition another call of the driver fails.
+ * driver. The scenario is repeated. In each repetition one call of the driver fails, with one of three errors.
  *
  * A test must first include the fake.h of its own folder, and define LIBRARY, the name of the library. Then the test includes
  * this file, defines the functions that are only declared here, and defines a table of Rows. */
@@ -36,8 +36,8 @@ static const tgcrt_device *asked(void) { /* the device to open, with a log and a
 static const char *step; /* name of the current step of the scenario, such as "init" for net_init, or "get" for net_state_get */
 static int after;        /* the status of another run, which the scenario makes after a failure */
 
-/* Calls all functions of the bundle, one after another, until a call fails. queue: the caller's queue; NULL: none. Returns the
- * status of the last call. */
+/* Calls the functions of the bundle except net_close, one after another, until a call fails. Returns the status of this call, or
+ * TGCRT_OK. After a failure in a step, makes another run and sets `after`. queue: the caller's queue; NULL: none */
 static int scenario(void *queue) {
   unsigned char saved[NET_STATE_BYTES];
   float total[N];
