@@ -15,7 +15,7 @@ void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out);
  * Without NVRTC, clang makes the PTX, and there are no cubins. Some values of order->emit change this:
  *   EMIT_TEXT  only an empty fatbin, because the bundle's own build makes the fatbin.
  *   EMIT_ASM   only the PTX.
- *   EMIT_OBJ   without NVRTC, the function fails.
+ *   EMIT_OBJ   without NVRTC, the function calls fail(), which does not return.
  *   EMIT_LIB   if nvFatbin is installed, one fatbin replaces all images, and contains them.
  * Returns NULL, or the reason why the compiler refuses the text. */
 const char *cuda_images(Ctx *c, const ImageOrder *order, Images *out);
