@@ -289,6 +289,8 @@ const char *sizes_complete(Ctx *c, const Symbols *all, int64_t *run);
 /* Sets the extents that depend on sizes (GIO.open) in n values. extents: how each extent follows from sizes; the first `symbols`
  * extents are the sizes themselves. */
 void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int64_t *run);
+/* Sets the sizes in run that are extents of n inputs. v: the inputs of a graph of ir; in: data with the shapes of the run */
+void sizes_of_inputs(const IR *ir, const GIO *v, const Tensor *in, size_t n, int64_t *run);
 const GIO *values_of_run(Ctx *c, const IR *ir, const GIO *v, size_t n, const int64_t *run); /* a copy with these extents */
 Options one_size(Ctx *c, const Options *o, const Symbols *all, const int64_t *run); /* o with sizes in place of the ranges */
 

@@ -57,14 +57,6 @@ static void run_kernel(DeviceRun *r, size_t kernel) {
   launches_free(&launches);
 }
 
-/* The sizes of a run, from the shapes of its inputs */
-static void sizes_of_run(const Plan *p, const Tensor *in, int64_t *run) {
-  greatest_sizes(&p->ir->symbols, run);
-  for (size_t i = 0; i < graph_nin(p->g); i++)
-    for (int a = 0; a < p->g->inputs.p[i].rank; a++)
-      if (p->g->inputs.p[i].open[a]) run[p->g->inputs.p[i].open[a] - 1] = in[i].dims[a];
-}
-
 /* An output of a run: its elements are the first ones of the memory for the greatest sizes */
 static Tensor output_of_run(const IR *ir, const GIO *v, const int64_t *run) {
   Tensor t = tensor_like(v);
@@ -83,7 +75,8 @@ json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, co
   RunSizes run;
   if (p->ir->symbols.n) { /* results must not depend on what lies behind the entries of a run */
     memset(r.arena, 0xff, (size_t)p->memory.arena_bytes);
-    sizes_of_run(p, in, run);
+    greatest_sizes(&p->ir->symbols, run);
+    sizes_of_inputs(p->ir, p->g->inputs.p, in, graph_nin(p->g), run);
     p->ir->run = run;
   }
   open_states(&r);

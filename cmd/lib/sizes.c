@@ -183,6 +183,12 @@ void values_at(GIO *v, size_t n, const Extents *extents, int symbols, const int6
         v[i].dims[a] = extent_of_formulas(extents, symbols, v[i].open[a] - 1, run);
 }
 
+void sizes_of_inputs(const IR *ir, const GIO *v, const Tensor *in, size_t n, int64_t *run) {
+  for (size_t i = 0; i < n; i++)
+    for (int a = 0; a < v[i].rank; a++)
+      if (v[i].open[a] && v[i].open[a] <= ir->symbols.n) run[v[i].open[a] - 1] = in[i].dims[a];
+}
+
 const GIO *values_of_run(Ctx *c, const IR *ir, const GIO *v, size_t n, const int64_t *run) {
   GIO *copy = n ? arena_dup(&c->model, v, n * sizeof *v) : NULL; /* a model may have no inputs */
   values_at(copy, n, &ir->extents, ir->symbols.n, run);

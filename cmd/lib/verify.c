@@ -81,14 +81,13 @@ static void copy_entries(DType d, int rank, const int64_t *part, char *to, const
 static void interpret_compiled(Ctx *c, const Verify *v, Tensor *in, Tensor *out) {
   const Graph *g = v->compiled;
   RunSizes run = { 0 };
+  if (v->range) sizes_of_inputs(g->ir, g->inputs.p, in, g->inputs.n, run);
   for (size_t i = 0; i < g->inputs.n; i++) {
     const GIO *x = &g->inputs.p[i];
     if (!v->range || !gio_is_open(x)) continue;
     Tensor whole = tensor_like(x);
     char *data = arena_alloc(&c->model, (size_t)(whole.elems * dt_bytes(whole.dt)));
     memset(data, 0, (size_t)(whole.elems * dt_bytes(whole.dt)));
-    for (int a = 0; a < x->rank; a++)
-      if (x->open[a] && x->open[a] <= g->ir->symbols.n) run[x->open[a] - 1] = in[i].dims[a];
     copy_entries(x->dt, x->rank, in[i].dims, data, x->dims, in[i].data, in[i].dims);
     whole.data = data;
     in[i] = whole;

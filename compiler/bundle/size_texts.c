@@ -30,9 +30,9 @@ const char *size_count(const Rendering *r) {
 }
 
 int64_t size_share(const Rendering *r) {
-  enum { ALONE = 20000 }; /* cycles: an encoder of 48 values takes longer with two threads where its largest kernel takes less */
   const Plan *p = r->p;
   const int lanes = p->in->target->vector_bytes / 4;
+  const double alone = tunable(p->ir->ctx, sized_alone);
   double most = 0, entries = 1;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
@@ -40,7 +40,7 @@ int64_t size_share(const Rendering *r) {
     if (x->chunks > 1 && cycles > most) most = cycles;
   }
   for (int k = 0; k < p->ir->symbols.n; k++) entries *= (double)p->ir->symbols.p[k].high;
-  return most > 0 && most > ALONE ? (int64_t)(entries * ALONE / most) : 1;
+  return most > alone ? (int64_t)(entries * alone / most) : 1;
 }
 
 const char *size_share_text(const Rendering *r) {

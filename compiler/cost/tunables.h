@@ -46,10 +46,15 @@ TUNABLE(double, strip_again, 1.5, 1, 16, "times", "most conversions of a row of 
 TUNABLE(int, group_shares_most, 255, 1, 255, "shares", "most shares of chunks for threads; each share has a piece of memory of its own")
 TUNABLE(int, group_shares_wanted, 8, 1, 255, "shares", "shares of chunks where the number of cores is unknown: two for each of four assumed cores")
 TUNABLE(int, group_shares_odd, 16, 1, 255, "shares", "from this many shares on, an odd number is balanced enough for an even number of threads")
+TUNABLE(int, pitch_streams, 256, 1, 65536, "elements", "a nest that accesses more elements of a buffer at a time leaves the buffer as it is: bounds compile time")
 TUNABLE(int, group_run_least, 256, 1, 1048576, "bytes", "least contiguous bytes that a chunk stores; less would splinter memory")
 TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of the nests that a group does not divide into chunks; one chunk runs each of these nests whole")
 
 /* ---- canonical nests ---- */
+TUNABLE(int, join_registers, 32, 1, 64, "registers", "two rows of a product become one only with as many vector registers: a factor of each row takes one more")
+TUNABLE(int, join_lanes, 8, 1, 64, "lanes", "as join_registers: with shorter vectors, half a vector is too little to gain")
+TUNABLE(int, join_vectors, 5, 1, 64, "half vectors", "longest row that is joined to the next one; in longer rows, at most an eighth of the lanes is idle")
+TUNABLE(int, join_rows, 16, 2, 1048576, "rows", "fewest rows of a product whose rows are joined: its weights are packed twice")
 TUNABLE(int, nest_select_most, 8, 1, 64, "values", "longest range that selects between values and is therefore unrolled")
 TUNABLE(int, stream_bytes, 256, 1, 1048576, "bytes", "least contiguous bytes worth a stream of their own: four cache lines")
 
@@ -64,6 +69,10 @@ TUNABLE(int, whole_terms, 7, 1, 16, "values", "longest range of a reduction that
 TUNABLE(int, walk_trees, 10, 1, 64, "walks", "decision trees that are walked in turn: with the addresses of their tables they fill 16 registers")
 TUNABLE(int, walk_rows, 16, 1, 64, "walks", "walks of several rows through one tree that alternate: they share cache lines, so more of them pay")
 TUNABLE(int, sized_narrow, 4, 1, 16, "lanes", "lanes of the narrower vectors behind the last wide one, where a range ends at a size of the run; a power of two")
+TUNABLE(int, pad_distance, 512, 64, 1048576, "bytes", "for a range of sizes: rows at a multiple of this distance share few sets of the first-level cache, and get some entries more")
+TUNABLE(int, pad_share, 20, 1, 1000, "entries", "most entries that are added to such a row: its entries, divided by this")
+TUNABLE(double, sized_alone, 20000, 0, 1e15, "cycles", "for a range of sizes: a run whose largest kernel takes less uses one thread; an encoder of 48 values is then slower with two threads")
+TUNABLE(int, fused_loops, 4, 0, 64, "loops", "for a range of sizes: most loops inside of each other that a nest and its rests share: bounds recursion")
 TUNABLE(int, sized_rows, 6, 1, 64, "rows", "for a range of sizes: the tile is chosen as if the nest had this many rows, with 16 registers; tiles of 6 rows by 16 columns cost at most 1.08 times any other tile, on AVX2")
 TUNABLE(int, sized_rows_many, 8, 1, 64, "rows", "as sized_rows, with 32 registers or more")
 TUNABLE(int, row_tile, 4, 1, 16, "rows", "rows reduced together in a row-wise reduction: while one waits for its sum, another goes on")

@@ -183,7 +183,7 @@ Ref graph_joined(IR *ir, Ref a, Ref b, int axis, int extent, int of) {
   for (int k = 0; k < rank; k++) dims[k] = k == axis ? both : 1;
   hi[axis] = y->dims[axis];
   const Ref before = g_pad(ir, a, none, hi, c_int(ir, (DType)x->dt, 0));
-  const Ref size = size_value(ir, size_number(ir, size_all(1, extent)));
+  const Ref size = graph_size_plus(ir, extent, 0);
   Ref place = graph_positions(ir, g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, -1)), 1, both, axis, rank);
   if (of >= 0) { /* no entry of b behind those of the run is read */
     place = g_binary(ir, OP_MAX, place, c_int(ir, DT_I64, 0));

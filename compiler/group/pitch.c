@@ -16,15 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STREAMS = 256 }; /* elements that a nest accesses at a time; a nest with more is not looked at */
-
 typedef VEC(int64_t) Places;
+typedef VEC(Touch) Touches;
 
 /* ---- what a nest accesses at a time ---- */
-static void multiply(Places *at, int64_t step, int64_t n) { /* adds the places that are 1 to n - 1 steps further */
+static size_t most_streams(const IR *ir) { return (size_t)tunable(ir->ctx, pitch_streams); }
+
+static void multiply(Places *at, int64_t step, int64_t n, size_t most) { /* adds the places that are 1 to n - 1 steps further */
   const size_t had = at->n;
   for (int64_t i = 1; i < n; i++)
-    for (size_t k = 0; k < had && at->n <= MOST_STREAMS; k++) VEC_PUSH(at, at->p[k] + i * step);
+    for (size_t k = 0; k < had && at->n <= most; k++) VEC_PUSH(at, at->p[k] + i * step);
 }
 
 /* The places of one access */
@@ -32,7 +33,7 @@ static void add_places(IR *ir, Ref nest, const Touch *t, Places *all) {
   Places at = { 0 };
   VEC_PUSH(&at, t->base);
   for (int i = 0; i < t->n; i++)
-    if (range_selects(ir, nest, t->range[i])) multiply(&at, t->coef[i], range_extent(node(ir, t->range[i])));
+    if (range_selects(ir, nest, t->range[i])) multiply(&at, t->coef[i], range_extent(node(ir, t->range[i])), most_streams(ir));
   for (size_t i = 0; i < at.n; i++) VEC_PUSH(all, at.p[i]);
   VEC_FREE(&at);
 }
@@ -81,19 +82,29 @@ static bool is_movable(const IR *ir, const Buf *b) {
   return true;
 }
 
-static void look(IR *ir, const Target *t, Ref nest, Part *part, Refs *touched) {
+/* The loads and stores of a nest */
+static Touches touches_of(IR *ir, Ref nest) {
+  Touches out = { 0 };
   Refs all = { 0 };
-  touched->n = 0;
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
-    const Touch at = touch_of(ir, x, 0);
-    Part *p = &part[at.buf];
+    if (x->op == OP_LOAD || x->op == OP_STORE) VEC_PUSH(&out, touch_of(ir, x, 0));
+  }
+  VEC_FREE(&all);
+  return out;
+}
+
+static void look(IR *ir, const Target *t, Ref nest, Part *part, Refs *touched) {
+  Touches all = touches_of(ir, nest);
+  touched->n = 0;
+  for (size_t i = 0; i < all.n; i++) {
+    const Touch *at = &all.p[i];
+    Part *p = &part[at->buf];
     if (p->fixed) continue;
-    p->fixed = at.spread || p->places.n > MOST_STREAMS;
-    if (!p->places.n) VEC_PUSH(touched, (Ref)at.buf);
-    add_places(ir, nest, &at, &p->places);
+    p->fixed = at->spread || p->places.n > most_streams(ir);
+    if (!p->places.n) VEC_PUSH(touched, (Ref)at->buf);
+    add_places(ir, nest, at, &p->places);
   }
   for (size_t i = 0; i < touched->n; i++) {
     Part *p = &part[touched->p[i]];
@@ -115,14 +126,10 @@ static bool divides_address(const IR *ir, const Touch *t, int64_t distance) {
 }
 
 static void check(IR *ir, Ref nest, Part *part) {
-  Refs all = { 0 };
-  ir_toposort(ir, &nest, 1, &all);
+  Touches all = touches_of(ir, nest);
   for (size_t i = 0; i < all.n; i++) {
-    const Node *x = node(ir, all.p[i]);
-    if (x->op != OP_LOAD && x->op != OP_STORE) continue;
-    const Touch t = touch_of(ir, x, 0);
-    Part *p = &part[t.buf];
-    p->fixed |= p->distance && !divides_address(ir, &t, p->distance);
+    Part *p = &part[all.p[i].buf];
+    p->fixed |= p->distance && !divides_address(ir, &all.p[i], p->distance);
   }
   VEC_FREE(&all);
 }
@@ -143,6 +150,7 @@ static Ref moved(IR *ir, Ref r, const Part *part) {
 
 static Ref move_nest(IR *ir, Ref nest, const Part *part) {
   Nest n = nest_open(ir, nest);
+  const Ref store = n.store;
   Refs all = { 0 }, from = { 0 }, to = { 0 };
   ir_toposort(ir, &n.store, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
@@ -157,7 +165,7 @@ static Ref move_nest(IR *ir, Ref nest, const Part *part) {
   VEC_FREE(&all);
   VEC_FREE(&from);
   VEC_FREE(&to);
-  return from.n || n.store != nest_open(ir, nest).store ? nest_close(ir, &n) : nest;
+  return n.store != store ? nest_close(ir, &n) : nest;
 }
 
 static void grow(Buf *b, int64_t distance) {

@@ -73,7 +73,7 @@ static int64_t least_extent(const IR *ir, int extent) {
   return least;
 }
 
-static int64_t most_extent(const IR *ir, int extent) {
+int64_t extent_most(const IR *ir, int extent) {
   const int64_t *at = ir->extents.p[extent].at;
   int64_t most = at[0];
   for (int64_t i = 1; i < runs(ir, extent); i++) most = at[i] > most ? at[i] : most;
@@ -98,7 +98,7 @@ int extent_sum(IR *ir, int a, int b) {
   if (all->sums == SUMS_MOST) return -1;
   const char *name = arena_printf(&ir->ctx->model, "%s+%s", extent_text(ir->ctx, ir, a), extent_text(ir->ctx, ir, b));
   const int64_t step = i64_gcd(step_of_extent(ir, a), step_of_extent(ir, b));
-  all->p[symbol] = (Symbol){ name, least_extent(ir, a) + least_extent(ir, b), most_extent(ir, a) + most_extent(ir, b),
+  all->p[symbol] = (Symbol){ name, least_extent(ir, a) + least_extent(ir, b), extent_most(ir, a) + extent_most(ir, b),
                              step ? step : 1, 0, 0 };
   all->sums++;
   Extent e = extent_of_symbol(ir, symbol);
@@ -194,7 +194,7 @@ static bool at_most_beside(const IR *ir, int sum, int64_t of_sum, int part, int6
   const Symbol *s = &ir->symbols.p[x->symbol], *one = &ir->symbols.p[y->symbol];
   const int beside = part_beside(ir, x->symbol, y->symbol);
   bool yes = beside >= 0 && rises(ir, sum);
-  const int64_t more = !yes ? 0 : greatest ? most_extent(ir, beside) : least_extent(ir, beside);
+  const int64_t more = !yes ? 0 : greatest ? extent_most(ir, beside) : least_extent(ir, beside);
   for (int64_t i = 0; i < symbol_sizes(one) && yes; i++) {
     const int64_t all = x->at[(one->low + i * one->step + more - s->low) / s->step] * of_sum, some = y->at[i] * of_part;
     yes = greatest ? all <= some : some <= all;
@@ -206,7 +206,7 @@ static bool at_most_beside(const IR *ir, int sum, int64_t of_sum, int part, int6
 static bool always_at_most(const IR *ir, int a, int64_t times, int b, int64_t more) {
   const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
   if (x->symbol != y->symbol)
-    return most_extent(ir, a) * times <= least_extent(ir, b) * more || at_most_beside(ir, b, more, a, times, false) ||
+    return extent_most(ir, a) * times <= least_extent(ir, b) * more || at_most_beside(ir, b, more, a, times, false) ||
            at_most_beside(ir, a, times, b, more, true);
   bool yes = true;
   for (int64_t i = 0; i < runs(ir, a) && yes; i++) yes = x->at[i] * times <= y->at[i] * more;
@@ -214,7 +214,7 @@ static bool always_at_most(const IR *ir, int a, int64_t times, int b, int64_t mo
 }
 
 bool extent_at_most(const IR *ir, int a, int b) { return always_at_most(ir, a, 1, b, 1); }
-bool extent_is_constant(const IR *ir, int extent) { return least_extent(ir, extent) == most_extent(ir, extent); }
+bool extent_is_constant(const IR *ir, int extent) { return least_extent(ir, extent) == extent_most(ir, extent); }
 
 /* ---- sizes ---- */
 tgcrt_size size_all(int64_t times, int of) { return (tgcrt_size){ times, 1, 1, TGCRT_SIZE_ALL, of }; }

@@ -10,8 +10,6 @@
  * gives: the same program with fewer loops   keeps: the value of every element; the order of the terms of each sum */
 #include "lower.h"
 
-enum { DEEPEST = 4 }; /* loops inside one another that are joined */
-
 /* Loops over equal values: what stands in them, with the range of the first one */
 typedef struct Joined { Ref loop, end; int loops; Refs body; } Joined;
 
@@ -63,10 +61,10 @@ static void add_body(IR *ir, const Ref *list, size_t n, Ref from, Ref to, Refs *
   VEC_FREE(&by);
 }
 
-/* Appends the statements of one level to out, with loops over equal values joined. */
-static void join_level(IR *ir, const Ref *list, size_t n, int depth, Refs *out) {
+/* Appends the statements of one level to out, with loops over equal values joined, on this level and on `levels` - 1 below it. */
+static void join_level(IR *ir, const Ref *list, size_t n, int levels, Refs *out) {
   VEC(Joined) all = { 0 };
-  bool fits = depth < DEEPEST, joins = false;
+  bool fits = levels > 0, joins = false;
   Refs before = { 0 };
   for (size_t i = 0, end; i < n && fits; i = end + 1) {
     end = i;
@@ -88,7 +86,7 @@ static void join_level(IR *ir, const Ref *list, size_t n, int depth, Refs *out) 
     append(out, before.p, before.n);
     for (size_t k = 0; k < all.n; k++) {
       VEC_PUSH(out, all.p[k].loop);
-      join_level(ir, all.p[k].body.p, all.p[k].body.n, all.p[k].loops > 1 ? depth + 1 : DEEPEST, out);
+      join_level(ir, all.p[k].body.p, all.p[k].body.n, all.p[k].loops > 1 ? levels - 1 : 0, out);
       VEC_PUSH(out, all.p[k].end);
     }
   }
@@ -139,7 +137,7 @@ void fuse_nests(IR *ir, Refs *prog, size_t from) {
   if (in_place(ir, prog->p + from, prog->n - from)) return;
   append(&list, prog->p + from, prog->n - from);
   prog->n = from;
-  join_level(ir, list.p, list.n, 0, prog);
+  join_level(ir, list.p, list.n, tunable(ir->ctx, fused_loops), prog);
   drop_known(ir, prog, from);
   VEC_FREE(&list);
 }

@@ -256,29 +256,30 @@ static Ref pack_load(Plan *p, const Node *x, PackWalk *w, bool panels) {
   return node_make(ir, OP_LOAD, (DType)x->dt, 1, decided ? 2 : x->nsrc, src, 0, NULL, 0, NULL);
 }
 
+typedef struct Packing { Ref load; PackWalk walk; } Packing;
+
 /* A weight that one load reads as it is stays for loads of its vectors, too. All of them then read the same vectors of memory,
  * and what the nest computes from those is computed once. */
 static void pack_nest(Plan *p, NestState *s, bool panels) {
   IR *ir = p->ir;
-  Refs all = { 0 }, loads = { 0 };
-  VEC(Ref) from = { 0 };
-  VEC(Ref) to = { 0 };
+  Refs all = { 0 }, from = { 0 }, to = { 0 };
+  VEC(Packing) loads = { 0 };
   RefMap kept = { 0 };
-  PackWalk w;
   ir_toposort(ir, &s->nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
+    Packing one = { .load = all.p[i] };
     if (x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind != BUF_WEIGHT) continue;
-    if (walk_open(p, s->nest, &all, x, panels, &w)) VEC_PUSH(&loads, all.p[i]);
+    if (walk_open(p, s->nest, &all, x, panels, &one.walk)) VEC_PUSH(&loads, one);
     else refmap_set(&kept, load_buffer(x), 1);
   }
   for (size_t i = 0; i < loads.n; i++) {
-    const Node *x = node(ir, loads.p[i]);
-    CHECK(walk_open(p, s->nest, &all, x, panels, &w));
-    if (refmap_get(&kept, load_buffer(x)) && reads_vectors(ir, &w)) continue;
-    const Ref packed = pack_load(p, x, &w, panels);
+    Packing *one = &loads.p[i];
+    const Node *x = node(ir, one->load);
+    if (refmap_get(&kept, load_buffer(x)) && reads_vectors(ir, &one->walk)) continue;
+    const Ref packed = pack_load(p, x, &one->walk, panels);
     if (!packed) continue;
-    VEC_PUSH(&from, loads.p[i]);
+    VEC_PUSH(&from, one->load);
     VEC_PUSH(&to, packed);
   }
   if (from.n) s->nest = ix_subst(ir, s->nest, (int)from.n, from.p, to.p);

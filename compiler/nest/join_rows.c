@@ -11,8 +11,6 @@
 #include "../cost/growth.h"
 #include "nest.h"
 
-enum { LEAST_REGISTERS = 32, LEAST_LANES = 8, MOST_VECTORS = 5, LEAST_ROWS = 16 };
-
 typedef struct Product {
   Ref store, red, row, column;
   int64_t weights;         /* elements of the weights, which two rows have twice */
@@ -43,8 +41,8 @@ static bool shares_rows(IR *ir, Product *p) {
 }
 
 /* Whether rows of n columns end with half a vector, so that at least an eighth of the lanes would be idle */
-static bool ends_with_half(int64_t n, int lanes) {
-  return n > lanes && n % lanes == lanes / 2 && 2 * n / lanes <= MOST_VECTORS;
+static bool ends_with_half(const IR *ir, int64_t n, int lanes) {
+  return n > lanes && n % lanes == lanes / 2 && 2 * n / lanes <= tunable(ir->ctx, join_vectors);
 }
 
 static bool is_product(IR *ir, Ref nest, const Nest *n, Product *p) {
@@ -85,12 +83,13 @@ static Growth growth_of(const IR *ir, const Product *p, const Target *t) {
 Ref join_rows(IR *ir, Ref nest, const Target *t) {
   const Nest n = nest_open(ir, nest);
   const int lanes = t->vector_bytes / dt_bytes(DT_F32);
-  if (t->dev || lanes < LEAST_LANES || t->vector_regs < LEAST_REGISTERS || node(ir, n.store)->op != OP_STORE) return nest;
+  const bool wide = lanes >= tunable(ir->ctx, join_lanes) && t->vector_regs >= tunable(ir->ctx, join_registers);
+  if (t->dev || !wide || node(ir, n.store)->op != OP_STORE) return nest;
   for (int i = 0; i < n.n; i++)
     for (int k = 0; k < n.n; k++) {
       Product p = { .row = n.ranges[i], .column = n.ranges[k] };
       const int64_t rows = range_extent(node(ir, p.row)), columns = range_extent(node(ir, p.column));
-      if (i == k || !ends_with_half(columns, lanes) || rows % 2 || rows < LEAST_ROWS ||
+      if (i == k || !ends_with_half(ir, columns, lanes) || rows % 2 || rows < tunable(ir->ctx, join_rows) ||
           range_kind(node(ir, p.row)) != RK_LOOP || range_kind(node(ir, p.column)) != RK_LOOP ||
           !rows_adjacent(ir, n.store, p.row, p.column) || !is_product(ir, nest, &n, &p))
         continue;

@@ -5,11 +5,8 @@
 #include "nest.h"
 
 int64_t need_most(const IR *ir, const Need *is) {
-  const Extent *e = &ir->extents.p[is->of];
-  int64_t most = 1;
-  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]); i++)
-    if (e->at[i] > most) most = e->at[i];
-  return most < is->extent ? most : is->extent;
+  const int64_t most = extent_most(ir, is->of);
+  return most < 1 ? 1 : most < is->extent ? most : is->extent;
 }
 
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is) {

@@ -365,7 +365,8 @@ static bool ends_along(const Node *x, const Needed *needs, int axis) {
  * sets of the nearest cache. A kernel that reads many of them misses there. So such rows get some entries more. Readers see
  * no difference, since the rows of one run are apart anyway. */
 static void pad_rows(Sched *s, Ref r) {
-  enum { LINE = 64, SETS = 4096, CROWDED = 512, SHARE = 20 }; /* bytes; one entry in SHARE may be added */
+  enum { SETS = L1_SETS * LINE_BYTES }; /* bytes */
+  const int64_t crowded = tunable(s->ir->ctx, pad_distance), share = tunable(s->ir->ctx, pad_share);
   const Node *x = node(s->ir, r);
   Place *p = &s->place[r];
   int64_t row = dt_bytes((DType)x->dt);
@@ -375,10 +376,10 @@ static void pad_rows(Sched *s, Ref r) {
   for (int i = 0; i + 1 < axes; i++) {
     const int64_t entry = row, dims = x->dims[axis[i]];
     row = entry * dims;
-    if (!row || row > MOST_BYTES / SETS || row % CROWDED || row < 2 * CROWDED || !ends_along(x, &s->needs[r], axis[i]))
+    if (!row || row > MOST_BYTES / SETS || row % crowded || row < 2 * crowded || !ends_along(x, &s->needs[r], axis[i]))
       continue;
-    const int64_t step = LINE / i64_gcd(entry, LINE);
-    for (int64_t pad = step; pad <= dims / SHARE; pad += step)
+    const int64_t step = LINE_BYTES / i64_gcd(entry, LINE_BYTES);
+    for (int64_t pad = step; pad <= dims / share; pad += step)
       if (i64_gcd(entry * (dims + pad), SETS) < i64_gcd(row, SETS)) p->pad[axis[i]] = pad, row = entry * (dims + pad);
   }
 }
