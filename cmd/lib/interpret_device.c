@@ -72,7 +72,7 @@ json_t *plan_interpret(Ctx *c, const Options *o, const Plan *p, size_t steps, co
   r.arena = aligned(c, p->memory.arena_bytes);
   r.mem = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
   r.out = ARENA_NEW(&c->model, void *, p->g->outputs.n + 1);
-  RunSizes run;
+  RunSizes run = { 0 };
   if (p->ir->symbols.n) { /* results must not depend on what lies behind the entries of a run */
     memset(r.arena, 0xff, (size_t)p->memory.arena_bytes);
     greatest_sizes(&p->ir->symbols, run);
