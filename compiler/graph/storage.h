@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* storage.h: number formats in which weights are stored (weight-only quantisation). The macro STORAGE has three columns: id, the
- * format's name in --weights, and a description of a stored weight. */
+/* storage.h: number formats in which weights are stored (weight-only quantisation). Columns of the macro STORAGE: id, name of the
+ * format in --weights, description of how a weight is stored. */
 #ifndef STORAGE
 #ifndef TGC_STORAGE_H
 #define TGC_STORAGE_H
@@ -10,7 +10,7 @@ typedef enum Storage {
   STORAGE_COUNT
 } Storage;
 extern const char *const storage_name[];
-Storage storage_named(const char *s); /* the format with the name s; STORAGE_COUNT: there is none */
+Storage storage_named(const char *s); /* returns the format with the name s; STORAGE_COUNT if there is none */
 #endif
 #else
 STORAGE(FP32, "fp32", "unchanged")

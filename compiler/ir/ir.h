@@ -3,8 +3,8 @@
  * over ranges (loop variables), and linear programs. ops.h says which op belongs to which level.
  *
  * Nodes are immutable and hash-consed: equal op, type, lanes, sources, arguments and shape give the same Ref. So two nodes are
- * equal if and only if their Refs are equal, and common subexpressions are shared. A node keeps the origin with which it was
- * first made, so that messages can name the node or the line of the user's model. */
+ * equal if and only if their Refs are equal, and common subexpressions are shared. Each node has an origin, a place in the user's
+ * model that messages can name. A node that is made again keeps its first origin. */
 #ifndef TGC_IR_H
 #define TGC_IR_H
 #include "../../runtime_stub/tgcrt_sizes.h"
@@ -31,15 +31,17 @@ extern const DTypeInfo dtype_info[DT_COUNT];
 DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
 DType dtype_from_onnx(int onnx);                /* DT_NONE if unknown or unsupported */
 
-/* ONNX_STRING is the number of the type `string` in TensorProto.DataType of ONNX. In the IR, a tensor of strings has one more
- * axis, for the bytes of a string. Each byte is an element. A string ends at its first zero byte, or at the end of this axis. */
+/* ONNX_STRING is the number of the type `string` in TensorProto.DataType of ONNX. In the IR, a tensor of strings has one axis
+ * more than in ONNX: the bytes of a string lie along the last axis. A string ends at its first zero byte, or at the end of the
+ * last axis. */
 enum { ONNX_STRING = 8 };
-/* A type of ONNX that DType lacks (small_types.c). A byte of a string is an element of the SmallType ONNX_STRING. */
+/* A type of ONNX that DType lacks (small_types.c). The SmallType with the number ONNX_STRING describes a byte of a string. */
 typedef struct SmallType {
   const char *name;           /* the name in ONNX, such as "float8e4m3fn" */
   int onnx;                   /* TensorProto.DataType */
   DType kept;                 /* the DType that values of this type have in graphs */
-  int bits, mantissa, least;  /* bits: of an element. mantissa: its bits. least: exponent of the smallest normal number */
+  int bits, mantissa, least;  /* bits: number of bits of an element. mantissa: number of bits of the mantissa. least: exponent of
+                                 the smallest normal number */
   double greatest;            /* the greatest finite value */
   /* NONE: neither NaN nor infinities. NAN: NaN, but no infinities. INF: NaN and infinities. UNSIGNED: no infinities; NaN has the
    * bits that -0 has in other types. POWERS: each value is a positive power of two or NaN */
@@ -65,7 +67,7 @@ typedef enum {
   OP_COUNT
 } Op;
 
-typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* L_NEST is for dumps of nests; no op has it */
+typedef enum { L_VALUE, L_EXPR, L_GRAPH, L_KERNEL, L_NEST, L_PROG } Level; /* no op has the level L_NEST: it is for dumps */
 enum { COMM = 1, ASSOC = 2, IDEM = 4, MOVE = 8 }; /* bits of OpInfo.algebra, explained in ops.h */
 typedef enum { TAKES_ANY, TAKES_NUM, TAKES_INT, TAKES_BITS, TAKES_FLT } Takes; /* types of operands, explained in ops.h */
 /* Class by which an op is priced. ALU: one instruction of arithmetic. DIV: a division, a reciprocal or a root. MOD: a
@@ -88,7 +90,7 @@ typedef struct OpInfo { /* a row of ops.h, which explains the columns */
 extern const OpInfo op_info[OP_COUNT];
 /* Returns the op with the name s, n characters in lower case, such as "add". Returns OP_NONE if there is no such op. */
 Op op_from_text(const char *s, size_t n);
-bool op_by_lane(Op op);                          /* whether lane i of the op's result depends on lane i of the sources only */
+bool op_by_lane(Op op);                          /* whether each lane i of a result depends only on lane i of the sources */
 bool op_takes(Op op, DType d);                   /* whether `op`, which is elementwise, is defined for operands of type d */
 
 /* ---- nodes ---- */
@@ -101,7 +103,7 @@ typedef enum {             /* how a range is executed; docs/ir.md */
   RK_UNROLL, RK_PARTIAL,   /* UNROLL: copies of the body, one after another. PARTIAL: copies of a reduction's body, each with an
                               accumulator */
   RK_VEC,                  /* lanes of vectors */
-  RK_THREAD,               /* a loop that threads share */
+  RK_THREAD,               /* a loop whose iterations threads share */
   RK_DOT, RK_ROW, RK_DEPTH, /* for dot-product and matrix instructions. DOT: values that the instruction takes as a group. ROW:
                                rows of a tile. DEPTH: groups along the depth of a tile */
   RK_SERIAL,               /* a loop whose iterations keep their order */
@@ -111,22 +113,23 @@ typedef enum {             /* how a range is executed; docs/ir.md */
   RK_COUNT
 } RangeKind;
 extern const char *const range_kind_name[RK_COUNT];
-/* range_is_thread: whether threads of a block share the values of the range. range_is_place: whether threads of a block, or
- * blocks, share the values of the range. */
+/* range_is_thread: whether the values of the range are distributed over the threads of a block. range_is_place: whether the
+ * values are distributed over the threads of a block or over blocks. */
 static inline bool range_is_thread(RangeKind k) { return k == RK_LOCAL || k == RK_GROUP; }
 static inline bool range_is_place(RangeKind k) { return k == RK_GRID || range_is_thread(k); }
 
+/* The nodes below a node are its sources, their sources, and so on. */
 typedef struct Node {
   uint8_t op;              /* Op */
   uint8_t dt;              /* DType of an element */
   uint8_t rank;            /* graph level: number of dimensions */
   uint16_t lanes;          /* number of lanes; 1: a scalar */
   uint16_t nsrc, narg;
-  bool varies;             /* graph level: the node is or depends on a PARAM, a SIZE, or an op of loops or branches */
+  bool varies;             /* graph level: this node or a node below it is a PARAM, a SIZE, or an op of loops or branches */
   uint8_t loop;            /* graph level: 1 + number of the loop whose body contains the node; 0: no loop */
   uint32_t origin;         /* row of IR.origins */
-  uint32_t newest_range;   /* 1 + the greatest number of a RANGE among this node and all nodes below it; 0: there is no RANGE.
-                              RANGEs with numbers below 0 do not count */
+  uint32_t newest_range;   /* 1 + the greatest id of the RANGEs with ids from 0 on, among this node and the nodes below it;
+                              0: there is no such RANGE */
   const Ref *src;
   const int64_t *arg;      /* the narg arguments, as OpInfo.args lists them; interned */
   const int64_t *dims;     /* graph level: the shape, one extent for each of the `rank` dimensions; interned; never NULL */
@@ -136,7 +139,7 @@ typedef struct Node {
 typedef struct Origin {    /* the place in the user's model that a node comes from */
   const char *text;        /* such as "node 17 'conv1' (Conv, opset 11)" or "net.tg:12" */
   uint32_t index;          /* number by which origins are sorted: the node's position in the model, or the line */
-  bool is_line;            /* the place is a line of a text; printed graphs leave such an origin out */
+  bool is_line;            /* the place is a line of a text; a printed graph leaves this origin out */
 } Origin;
 
 /* ---- constant tensors: row-major, dense, little-endian data at any alignment. A Tensor does not own its data ---- */
@@ -148,39 +151,46 @@ typedef struct Tensor {
   const void *data;        /* NULL: all elements equal splat */
   int64_t splat;           /* if data is NULL: the value of each element, in the form of a CONST */
   const char *name;        /* name in the model; may be NULL */
-  int narrow;              /* SmallType.onnx of the elements' type; 0: the elements have no SmallType. If dt is SmallType.kept,
-                              data has the values of the elements. If dt is small_bytes, data has the bits of the elements */
+  int narrow;              /* SmallType.onnx of the elements' type; 0: the elements have no SmallType. With a SmallType, dt is
+                              SmallType.kept. If `kept` is a float type, dt may also be U8. Then each byte of data has the bits
+                              of an element */
 } Tensor;
 
-/* ---- sizes of a run (sizes.c): the caller may give the size of a dimension for each run. Such a dimension is a symbol. ---- */
+/* ---- sizes of a run (sizes.c). A dimension whose size the caller gives for each run is a symbol. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
-enum { SYMBOLS_MOST = 4, SUMS_MOST = 4 }; /* most symbols of a model; most sums of two extents */
+enum { SYMBOLS_MOST = 4, SUMS_MOST = 4 }; /* SYMBOLS_MOST: most symbols of a model. SUMS_MOST: most sums (Symbols) */
 typedef struct Graph Graph;
 typedef struct Symbol {
   const char *name;        /* name of the dimension */
-  int64_t low, high, step; /* the dimension's sizes are low, low + step, ..., high. Shapes of nodes contain `high` */
+  int64_t low, high, step; /* the size in a run is one of low, low + step, ..., high. In shapes of nodes, the dimension has the
+                              size `high` */
   int64_t typical;         /* the size for which schedules are made; 0: not known */
-  int64_t appended;        /* if the symbol is the number of elements of some states: how many elements a run appends to each of
-                              these states; otherwise 0 */
+  int64_t appended;        /* if the symbol counts the elements of some states, the number of elements that a run appends to
+                              each of these states; otherwise 0 */
 } Symbol;
-/* A sum of two extents that follow from different symbols is like a symbol: extents follow from it. A caller sets none. */
+/* The symbols of a model, and sums. A sum adds two extents (Extent) that follow from different symbols. Further extents can
+ * follow from a sum, as from a symbol. But no caller gives the value of a sum. */
 typedef struct Symbols {
-  int n, sums;                          /* n 0: all sizes are constants; sums: number of sums, which are behind the n symbols */
+  int n, sums;                          /* n: number of symbols. sums: number of sums, which are behind the n symbols in p */
   Symbol p[SYMBOLS_MOST + SUMS_MOST];
 } Symbols;
-/* The size of each symbol in a run. Behind them: those of the sums, or 0 for what follows from the sizes of the symbols */
+/* The size of each symbol in a run, and behind these sizes the value of each sum. If the value of a sum is 0, functions compute
+ * the value from the sizes of the symbols */
 typedef int64_t RunSizes[SYMBOLS_MOST + SUMS_MOST];
 /* An extent that differs from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows from
- * the extent in row `of`. If x is the value of that extent, the new one is min(most, (x * times + plus) / over), or 0 if the sum
- * is negative. Two extents of one symbol that have the same values in all runs share a row. `by` makes an extent the product or
- * the sum of two. Only shapes of outputs have products, and a product has no `at`. A sum has a row in IR.symbols. */
+ * the extent in row `of`. If x is the value of row `of`, the result is min(most, (x * times + plus) / over), or 0 if
+ * x * times + plus is negative. The extent is this result, or the product or the sum of this result and another extent (`by`).
+ * Only shapes of outputs have products. Each sum is also in IR.symbols. If two extents follow from one symbol and are equal in
+ * all runs, they share a row. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
-  int by;                  /* k + 1: the result is multiplied by extent k; -k - 1: extent k is added; 0: neither */
+  int by;                  /* k + 1: the extent is the result times extent k. -k - 1: the extent is the result plus extent k.
+                              0: the extent is the result */
   int symbol;              /* number of the symbol or sum from which this extent follows, perhaps through other extents */
-  const int64_t *at;       /* values of this extent, one for each size of the symbol, from its least size on */
-  int64_t shared;          /* greatest common divisor of these values */
+  const int64_t *at;       /* one value of this extent for each size of the symbol or sum, in ascending order of the sizes. A
+                              product has no `at` */
+  int64_t shared;          /* greatest common divisor of the values in `at` */
 } Extent;
 typedef VEC(Extent) Extents;
 /* Needed says which elements of a value a run needs: the elements that satisfy all n conditions. Element number i, in row-major
@@ -242,11 +252,11 @@ typedef struct IR {
   Symbols symbols;
   Extents extents;         /* the extents that differ from run to run */
   VEC(OpenAxis) opened;    /* extents that only the front end knows */
-  const int64_t *run;      /* by symbol: the size in the run that interp_graph evaluates; NULL: all have the greatest size */
+  const int64_t *run;      /* RunSizes, for interp_graph and interp_launch; NULL: each symbol has its greatest size */
   VEC(tgcrt_size) sizes;   /* numbers that follow from a run's extents, such as numbers of iterations. SIZEs and RANGEs refer to
-                              rows */
+                              rows of this table */
   uint32_t origin;         /* origin of nodes made from now on */
-  Pos building;            /* node of the model that a front end is building; .node NULL: none */
+  Pos building;            /* node of the model that a front end is building; .node NULL: no front end is building a node */
   int64_t next_range;      /* the next free number for a RANGE, or for another op with an id, such as ACC */
   bool half_steps;         /* a sum of products of halves is rounded to a half after each addition, as on the target. The products
                               are exact (half_sums.c) */
@@ -258,8 +268,8 @@ typedef struct IR {
   int64_t branches;        /* number of the next branch */
   struct Decisions *decisions; /* decisions of the passes (decisions.h); NULL: they are not recorded */
   struct MemoryGoal *memory; /* whether passes may use more memory to gain speed (cost/growth.h); NULL: they may */
-  const Pos *dump;         /* line of the dump that tgc reads, for messages. A mistake in a dump is an error of the user, not a
-                              BUG. NULL: tgc reads no dump */
+  const Pos *dump;         /* for messages: the current line, while tgc reads a dump; otherwise NULL. A mistake in a dump is an
+                              error of the user, not a BUG */
 } IR;
 
 IR *ir_new(Ctx *c);                /* an IR in the model's arena (Ctx.model), which also holds the nodes */
@@ -293,9 +303,9 @@ static inline Ref operand_if_any(const Node *x, Op op, int i) {
 }
 #include "accessors.h"
 
-/* The accessors below are for nodes that may have one of several ops. */
-/* It is a BUG if x has no operand i with this name. If x has only one operand, the name "data" is right, too. name NULL: it is a
- * BUG if x does not have exactly two operands, or if the operands have names in ops.h. */
+/* Each of the following accessors serves several ops. */
+/* Checks that x has an operand i, and that ops.h gives operand i this name. If x has only one operand, the name "data" is always
+ * right. name NULL: checks that x has exactly two operands, and that ops.h gives them no names. A check that fails is a BUG. */
 void check_operand(const Node *x, int i, const char *name);
 static inline Ref operand_named(const Node *x, int i, const char *name) {
 #ifdef TGC_CHECK_ARGS
@@ -312,52 +322,54 @@ static inline Ref access_buffer(const Node *x) { return operand_named(x, 0, "buf
 static inline bool is_access(const Node *x) { return x->op == OP_LOAD || x->op == OP_TILE || x->op == OP_STORE; }
 static inline Ref access_index(const Node *x) { return operand_named(x, 1, "index"); }
 static inline Ref access_gate(const Node *x) { return x->op == OP_STORE ? store_gate(x) : load_gate(x); }
-static inline Ref variable_of(const Node *x) { return operand_named(x, 0, "acc"); } /* x: a SET or GET */
+static inline Ref variable_of(const Node *x) { return operand_named(x, 0, "acc"); } /* the ACC of x, a SET or GET */
 
-/* Adds an Origin with these two fields, and returns its row in IR.origins, for ir->origin. Does not copy the text. */
+/* Adds an Origin with this text and this index, and does not copy the text. Returns the row of the Origin in IR.origins. */
 uint32_t ir_origin(IR *ir, const char *text, uint32_t index);
-/* Reports that the result of a pass breaks a promise: as a BUG or, if IR.dump is set, as an error in the dump. */
+/* Reports that the result of a pass breaks a rule. If IR.dump is set, reports an error of the user; otherwise reports a BUG. */
 _Noreturn void ir_wrong(const IR *ir, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 Pos ir_pos(const IR *ir, Ref r);   /* the origin of r as a position, for messages */
 
 /* Makes room for `more` nodes in the hash table of nodes. Called before a fork, so that no child has to enlarge its own table. */
 void ir_reserve(IR *ir, uint32_t more);
-/* The only constructor of nodes. The caller gives the type and, at graph level, the shape; ir_verify.c checks them later. The
- * function copies src, arg and dims, and computes bounds. It fails if there are too many axes, sources or nodes. It neither folds
- * nor simplifies. */
+/* The only constructor of nodes. The caller gives the type and, at graph level, the shape; ir_verify.c later checks the type and
+ * the shape. The function copies src, arg and dims, and computes Node.vmin and Node.vmax. The function fails if there are too
+ * many axes, sources or nodes. It neither folds nor simplifies. */
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg,
               int rank, const int64_t *dims);
-/* Returns a node with the sources src, and with the op, type, arguments, shape and origin of r. If r has the sources src, returns
- * r. */
+/* Returns a node with the sources src, and with the op, type, lanes, arguments, shape and origin of r. If r has the sources
+ * src, returns r. */
 Ref node_with_src(IR *ir, Ref r, const Ref *src);
 bool nodes_alike(const Node *x, const Node *y);               /* graph level: whether x and y have the same type and shape */
 int64_t dims_elems(const int64_t *dims, int rank);            /* product of the extents; INT64_MAX on overflow */
 /* Whether r is a CONST, or made from a CONST by views and BCASTs. If so, and bits is not NULL, sets *bits to the value of the
  * CONST. */
 bool node_is_const(const IR *ir, Ref r, int64_t *bits);
-/* Whether x is a CAST from integers to wider integers that keeps all values */
+/* Whether x is a CAST from an integer type to a wider integer type, which has all values of the first type */
 bool node_widens(const IR *ir, const Node *x);
-/* Whether x, an ADD, SUB or MUL, is of integers, and the bounds of its operands prove that no result wraps */
+/* x: an ADD, SUB or MUL. Whether x is of integers, and the bounds of the operands of x prove that no result wraps */
 bool node_is_exact(const IR *ir, const Node *x);
-/* Sets *lo and *hi to the least and the greatest value of type d, and returns true. For floats and 64-bit integers, sets them to
- * INT64_MIN and INT64_MAX, and returns false. */
+/* Sets *lo and *hi to the least and the greatest value of type d, and returns true. For floats and 64-bit integers, sets *lo to
+ * INT64_MIN and *hi to INT64_MAX, and returns false. */
 bool dt_bounds(DType d, int64_t *lo, int64_t *hi);
 /* Returns `bits` as a CONST of type d keeps them: truncated, then sign- or zero-extended; a bool is 0 or 1. */
 uint64_t dt_wrap(DType d, uint64_t bits);
 
-/* ---- scalar constants. A CONST keeps its value in 64 bits: integers are sign- or zero-extended; a bool is 0 or 1; an f32 is in
- * the low 32 bits, an f16 or bf16 in the low 16 bits. This is the form of a CONST ---- */
+/* ---- scalar constants. A CONST keeps its value in 64 bits: integers are sign- or zero-extended; a bool is 0 or 1; the bits of a
+ * float are the low bits, and the other bits are 0. This encoding is called the form of a CONST ---- */
 Ref c_bits(IR *ir, DType d, int64_t bits);     /* a CONST with these bits */
 Ref c_int(IR *ir, DType d, int64_t v);         /* a CONST of v, converted to d, which may be a float type */
 Ref c_float(IR *ir, DType d, double v);        /* a CONST of v, rounded to d; if d is no float type, converted as CAST does */
 double bits_to_double(DType d, int64_t bits);  /* the value that these bits of a CONST have as type d */
-/* Converts v to the bits of a CONST of type d, as CAST does. Floats round to nearest even. Integers truncate and saturate, and
- * NaN becomes 0. For bool, 0 becomes 0, and all other values, also NaN, become 1. */
+/* Converts v to the bits of a CONST of type d, as CAST does. If d is a float type, v is rounded to nearest even. If d is an
+ * integer type, v is truncated, a value beyond the type's bounds becomes the nearest bound, and NaN becomes 0. If d is bool,
+ * 0 becomes 0, and all other values, also NaN, become 1. */
 int64_t double_to_bits(DType d, double v);
 int64_t reduce_identity(Op op, DType d);       /* the result of a REDUCE by op over no elements, as bits of a CONST */
 
-/* ---- graph builders. Wrong types and shapes are a BUG; while a front end builds a node (IR.building), they are an error of the
- * model at this node. Elementwise builders broadcast as numpy does: missing leading axes and extents of 1 ---- */
+/* ---- graph builders. Wrong types and shapes are a BUG. But while a front end builds a node of the model (IR.building), they are
+ * an error of the model at this node. Elementwise builders broadcast operands as numpy does: they add leading axes, and repeat
+ * axes of extent 1 ---- */
 Ref g_param(IR *ir, DType d, int rank, const int64_t *dims, int slot); /* slot: number of the input */
 /* A WEIGHT of ir->tensors.p[tensor]. A tensor with one element or without data (a splat) becomes an EXPAND of a CONST. */
 Ref g_weight(IR *ir, int tensor);
@@ -376,7 +388,9 @@ Ref g_where(IR *ir, Ref c, Ref a, Ref b);      /* c ? a : b */
 Ref g_reshape(IR *ir, Ref x, int rank, const int64_t *dims);
 Ref g_expand(IR *ir, Ref x, int rank, const int64_t *dims);  /* broadcast_to of numpy: may add leading axes */
 Ref g_permute(IR *ir, Ref x, const int64_t *perm); /* axis a of the result is axis perm[a] of x */
-Ref g_shrink(IR *ir, Ref x, const int64_t *begin, const int64_t *step, const int64_t *dims); /* step NULL: all steps are 1 */
+/* Element j along axis a of the result is element begin[a] + j * step[a] of x. dims: the result's shape. step NULL: all steps are
+ * 1 */
+Ref g_shrink(IR *ir, Ref x, const int64_t *begin, const int64_t *step, const int64_t *dims);
 Ref g_flip(IR *ir, Ref x, uint32_t axes);      /* reverses axes, by a SHRINK with steps of -1. axes: a mask of bits */
 /* Splits `axis` into an axis of extent `out`, at the same position, and a new last axis of extent k. The result's element
  * (.., o, .., t) is x's element (.., o * stride + t * dilation, ..), which must exist. */
@@ -408,14 +422,14 @@ typedef VEC(Ref) Refs;
  * this number, and of all nodes between them and the ITERATE of the loop. A body has no loop inside. ---- */
 enum { GRAPH_LOOPS = 250 }; /* most loops of a graph */
 /* op_is_of_loops: whether op is an op of loops or branches. Values of these ops are in memory, row-major. op_is_gathering:
- * whether op is ITERATE or BRANCH. These two have no memory of their own, but gather values that other ops have in memory. */
+ * whether op is ITERATE or BRANCH. The values of these two ops lie in the memory of their operands. */
 static inline bool op_is_gathering(Op op) { return op == OP_ITERATE || op == OP_BRANCH; }
 static inline bool op_is_of_loops(Op op) {
   return op == OP_STORED || op == OP_SLICE || op == OP_CARRIED || op == OP_YIELD || op == OP_RESULT || op == OP_ARM ||
          op == OP_CHOSEN || op_is_gathering(op);
 }
 /* Returns 1 + the number of the loop whose iterations compute x, or 0 if there is no such loop. Returns 0 for a CARRIED, because
- * its kernel stores the first value, and runs before the loop. */
+ * the kernel of a CARRIED stores the first value before the loop runs. */
 static inline int body_of(const Node *x) { return x->op == OP_CARRIED ? 0 : x->loop; }
 /* loop: number of the loop. place: number of a carried value in the loop. reverse: the first iteration has the last slice along
  * axis. ops.h describes the ops. */
@@ -426,18 +440,18 @@ Ref g_carried(IR *ir, int loop, int place, Ref init);
 Ref g_yield(IR *ir, int loop, int place, Ref x);
 /* x: one iteration's slice of a result. axis: the axis of the result along which the slices of all `trips` iterations lie */
 Ref g_yield_slice(IR *ir, int loop, Ref x, int axis, bool reverse, int64_t trips);
-/* The end of a loop with n yields. ends: 1 + index in yields of the yield of a bool; 0: there is no such yield. Once this bool is
- * false, further iterations change nothing, and a run may omit them. */
+/* The end of a loop with n yields. ends 0: data does not end the loop early. ends k + 1: yield number k gives a bool. After the
+ * first iteration in which this bool is false, further iterations change nothing, and a run may omit them. */
 Ref g_iterate(IR *ir, int loop, int64_t trips, int ends, int n, const Ref *yields);
-/* Replaces the n yields of a loop. The new yields keep the carried values once the bool of `ends` (as in g_iterate) is false.
- * Returns NULL, or the reason why this is impossible. */
+/* Replaces the n yields of a loop. The new yields keep the carried values as soon as the bool of `ends` (g_iterate) is false.
+ * Returns NULL, or the reason why the loop cannot have these yields. */
 const char *g_hold_yields(IR *ir, int ends, int n, Ref *yields);
 Ref g_result(IR *ir, Ref iterate, int at); /* the result of yield number `at`, counted from 0 */
 /* Returns the row of IR.extents with the number of iterations of the loop that a run needs; -1 if a run needs all iterations. */
 static inline int loop_extent(const IR *ir, int64_t loop) { return ir->loop_extent ? ir->loop_extent[loop] - 1 : -1; }
 /* These functions are for a loop with a loop_extent. g_live returns a bool that is true in the iterations that the run needs.
- * is_live: whether r has the form that g_live gives to this bool. is_held: whether r is WHERE(live, next, before); `live` is such
- * a bool or a view of one, and `before` is a CARRIED. */
+ * is_live: whether r has the form that g_live gives to this bool. is_held: whether r is WHERE(live, next, before) with two
+ * properties. `before` is a CARRIED, and `live` is the bool of g_live or a view of this bool. */
 Ref g_live(IR *ir, int loop, int64_t trips);
 bool is_live(const IR *ir, Ref r);
 bool is_held(const IR *ir, Ref r);
@@ -448,12 +462,12 @@ const char *g_iterate_refuses(const IR *ir, Ref iterate);
  * A loop with a loop_extent stays if `least` is below INT64_MAX. */
 enum { EARLY_COPIES = 64 };
 bool ir_unroll(IR *ir, Ref *roots, size_t n, int64_t least);
-/* Moves the nodes of each body in `order`, so that they come directly before the body's ITERATE. */
+/* Reorders `order`, so that the nodes of each body come directly before the ITERATE of the body's loop. */
 void order_bodies(const IR *ir, Refs *order);
 
 /* ---- branches (branches.c). A branch has a number. A side of a branch guards a node if only this side uses the node, perhaps
- * through other nodes. A run needs guarded nodes only if it takes their side. A branch inside of a loop guards no node that is
- * computed before the loop ---- */
+ * through other nodes. A run needs a guarded node only if the run takes this side. A branch inside of a loop guards no node that
+ * is computed before the loop ---- */
 /* A branch with n results. yes: the n values of the side that a run takes if cond is true. no: the n values of the other side */
 Ref g_branch(IR *ir, Ref cond, int n, const Ref *yes, const Ref *no);
 Ref g_arm(IR *ir, int64_t branch, int64_t at, Ref x); /* arm number `at` of branch number `branch`, for the value x */
@@ -465,19 +479,22 @@ const char *g_branch_refuses(const IR *ir, Ref branch); /* NULL if `branch` is c
 /* Replaces branches below the n roots by selections (WHERE), and updates roots. A branch r stays if stays[r] is true, but loses
  * its unused results. stays NULL: no branch stays */
 void ir_select(IR *ir, Ref *roots, size_t n, const bool *stays);
-/* A side of a branch. in: 1 + index in Guards.list of the innermost side that guards the branch; 0: no side guards it. yes: the
- * side `yes` of g_branch */
+/* A side of a branch. in: 1 + index in Guards.list of the innermost side that guards the branch; 0: no side guards the branch.
+ * yes: true for the side `yes` of g_branch, false for the side `no` */
 typedef struct Guard { int in; Ref branch; bool yes; } Guard;
 typedef struct Guards {
   VEC(Guard) list;
-  int *of;                 /* by Ref: 1 + index in `list` of the innermost side that guards the node; 0: no side guards it */
+  int *of;                 /* by Ref: 1 + index in `list` of the innermost side that guards the node; 0: no side guards the
+                              node */
 } Guards;
 /* order: all nodes, sources first. roots: n nodes that all runs need. The caller frees the result with guards_free. */
 Guards find_guards(const IR *ir, const Refs *order, const Ref *roots, size_t n);
 void guards_free(Guards *g);
-/* As body_of, but an ARM on a side of a branch belongs to the body with this branch, even if no iteration changes the value. */
+/* As body_of, but an ARM that a side guards belongs to the body that contains the branch of this side. Even an ARM whose value no
+ * iteration changes belongs to this body. */
 int guarded_body(const IR *ir, const Guards *g, Ref r);
-/* Moves guarded nodes in `order`, so that they come directly before their BRANCH, and the nodes of a side follow each other. */
+/* Reorders `order`, so that the nodes that the two sides of a branch guard come directly before the BRANCH, one side after the
+ * other. */
 void order_branches(const IR *ir, const Guards *g, Refs *order);
 /* Returns an array with an element for each buffer: whether another buffer lies in this buffer's memory (Buf.of). The caller
  * frees the array. */
@@ -494,8 +511,8 @@ typedef struct GIO {       /* an input or output of a graph */
   unsigned short open[MAX_RANK]; /* by axis: 1 + the row of IR.extents with the axis's extent; 0: the extent is a constant */
   const char *formula[MAX_RANK]; /* by axis: the extent as a formula with a symbol, for people; NULL: the extent is a symbol or a
                                     constant */
-  Needed is;               /* n 0: `open` tells which elements an output has in a run. Otherwise `is` tells this: an axis may
-                              consist of several joined axes, and `open` cannot tell that only one of these ends early */
+  Needed is;               /* the elements that an output has in a run; n 0: `open` tells them. `is` is needed for an axis that
+                              was made from several axes, if only one of these ends early */
 } GIO;
 static inline int64_t gio_bytes(const GIO *v) { return dims_elems(v->dims, v->rank) * dt_bytes(v->dt); }
 /* A state: memory that the bundle keeps from run to run. The graph has an input and an output for the state. */
@@ -516,7 +533,8 @@ typedef struct GState {
 typedef struct GEntry {
   const char *name;        /* a C identifier */
   Graph *g;
-  int *input, *output, *state; /* input[i]: number in the whole graph of input i of g. output, state: likewise */
+  int *input, *output, *state; /* input[i]: input i of g is the input with this number of the whole graph. output, state:
+                                  likewise */
 } GEntry;
 struct Graph {
   IR *ir;
@@ -549,7 +567,7 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * comparisons, AND, OR, NOT and WHERE. Constructors return canonical, simplified nodes. Sums are ADD chains of coefficient*term,
  * sorted by node_order, with the constant last. Bounds come from Node.vmin and vmax. A bound that overflows is unknown ---- */
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
-Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* the same, but CONST 0 if extent is 1 */
+Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* as range_new, but a CONST 0 if extent is 1 */
 /* sizes.c. Below, `extent` is a row of IR.extents, `number` is a row of IR.sizes, and `run` holds the size of each symbol in a
  * run. */
 void ir_set_symbols(IR *ir, const Symbols *symbols); /* sets the symbols of a model, and drops all other extents */
@@ -558,16 +576,16 @@ int extent_make(IR *ir, Extent e);
 int extent_product(IR *ir, int a, int b); /* the row of a product, for the shape of an output */
 int extent_sum(IR *ir, int a, int b);     /* the row of a sum of extents of different symbols; -1: there are too many sums */
 static inline bool extent_is_product(const Extent *e) { return e->by > 0; }
-static inline int extent_other(const Extent *e) { return (e->by < 0 ? -e->by : e->by) - 1; } /* the row `by`; -1: none */
+static inline int extent_other(const Extent *e) { return (e->by < 0 ? -e->by : e->by) - 1; } /* the row k of `by`; -1: none */
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
 int64_t extent_most(const IR *ir, int extent); /* the greatest value of the extent in any run */
-static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of its sizes */
+static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of sizes */
 /* As extent_in_run, for rows without Extent.at; the first `symbols` rows are the symbols */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);
 const char *extent_text(Ctx *c, const IR *ir, int extent); /* the extent as a formula with names of symbols: "(n+1)/2" */
-/* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes and outputs need. Returns an array that
- * maps each row of IR.extents to the row's number in this table, counted from 0. Rows that the table lacks are mapped to 0, too.
- * Sets *count to the number of rows after the symbols. */
+/* The bundle has a table of extents: the symbols, then the rows of IR.extents that sizes, inputs and outputs need. Returns an
+ * array that maps each row of IR.extents to the row's number in this table, counted from 0. Rows that the table lacks are mapped
+ * to 0, too. Sets *count to the number of rows after the symbols. */
 const int *extents_used(const IR *ir, const Graph *g, int *count);
 /* Sets *least and *most to bounds of the index r in a run, and returns true. Returns false if no bounds are known. A size of 0
  * in `run` stands for all sizes of the symbol. iota: only the first `iota` elements of each IOTA below r count; 0: all elements
@@ -582,13 +600,13 @@ int64_t greatest_size(const IR *ir, int number);     /* the greatest value of th
 int64_t size_in_run(const IR *ir, int number, const int64_t *run); /* the value of this row in a run */
 bool size_is_allowed(const Symbol *s, int64_t size); /* whether the symbol may have this size */
 void greatest_sizes(const Symbols *s, int64_t *run); /* sets run[k] to the greatest size of symbol k */
-/* Adds the condition `is` to `to`, and returns true. Returns false, and adds nothing, in three cases: all elements satisfy `is`;
- * `to` has a condition for this axis; `to` is full. */
+/* Adds the condition `is` to `to`, and returns true. Returns false, and adds nothing, in three cases: all elements satisfy `is`
+ * in all runs; `to` has a condition for the axis of `is`; `to` is full. */
 bool needed_add(IR *ir, Needed *to, Need is);
-void needed_only(IR *ir, Needed *to, Need is);       /* replaces the condition of `to` for this axis by `is`, or adds `is` */
-/* One user of a value needs the elements of a, another user needs the elements of b. Returns conditions that all these elements
- * satisfy. For an axis with conditions in a and in b, the result has the weaker condition, if one of them is weaker in all runs.
- * The result has no other conditions. Neither a nor b may be NEED_NOTHING. */
+void needed_only(IR *ir, Needed *to, Need is);       /* adds `is`, in place of a condition of `to` for the axis of `is` */
+/* One user of a value needs the elements that satisfy a, another user needs those that satisfy b. Returns conditions that all of
+ * these elements satisfy. For an axis with conditions in a and in b, the result has the condition that is weaker in all runs, if
+ * there is one. The result has no other conditions. Neither a nor b may be NEED_NOTHING. */
 Needed needed_both(const IR *ir, const Needed *a, const Needed *b);
 bool needed_same(const Needed *a, const Needed *b);  /* whether a and b have equal conditions */
 static inline bool gio_is_open(const GIO *v) {
@@ -634,10 +652,11 @@ void ir_print_graph(const Graph *g, Sb *out);                 /* with the elemen
 void ir_print_graph_blob(const Graph *g, Sb *out, Sb *blob, const char *blobname);
 void ir_print_nodes(const IR *ir, const Ref *roots, size_t n, Sb *out); /* kernel level; roots are SINKs or NESTs */
 void ir_print_program(const IR *ir, const Ref *list, size_t n, Sb *out);
-/* Prints the line that ir_print_program prints for list[at], without indent. Prints nothing if list[at] has no such line. */
+/* Prints the line that ir_print_program prints for list[at], without indent. Prints nothing if ir_print_program prints no line
+ * for list[at]. */
 void ir_print_op(const IR *ir, const Ref *list, size_t n, size_t at, Sb *out);
 
-typedef struct TextHooks { /* callbacks for references in a graph's text. If a callback is NULL, such a reference is an error */
+typedef struct TextHooks { /* callbacks for references in a graph's text. A reference whose callback is NULL is an error */
   void *arg;
   /* Returns `bytes` bytes of a weight file, from `offset` on. file: the name in the text, relative to the directory of the text.
    * sha256: the expected digest; NULL: the text gives none. at: position for messages */
@@ -650,9 +669,9 @@ Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path,
 Ref ir_parse_kernel(IR *ir, const char *text, size_t n);      /* returns the last SINK */
 void ir_parse_program(IR *ir, const char *text, size_t n, Refs *out); /* appends the nodes of the program to out */
 
-/* Returns the same graph in a new IR that has only the nodes below the outputs. Nodes are numbered in the order in which the
- * graph's text lists them, and origins in the order of Origin.index. So graphs with the same text get equal Refs. States, entries
- * and symbols are not copied. */
+/* Returns a copy of g in a new IR, which has only the outputs and the nodes below them. Nodes are numbered in the order in which
+ * the graph's text lists them, and origins in the order of Origin.index. So graphs with equal texts get equal Refs. States,
+ * entries and symbols are not copied. */
 Graph *ir_compact(const Graph *g);
 
 /* The type of a literal that is source i of an op. NONE: source i may be no literal. RESULT: the type of the result. PEER: the
@@ -672,20 +691,20 @@ void ir_verify_nest(const IR *ir, Ref nest);
 void ir_verify_program(const IR *ir, const Ref *list, size_t n);
 
 /* ---- rewriting (rewrite.c): applies a table of rules, sources before users, until no rule applies ---- */
-typedef Ref (*RuleFn)(IR *ir, Ref r, void *arg); /* the replacement of r; 0 or r: the rule does not apply */
+typedef Ref (*RuleFn)(IR *ir, Ref r, void *arg); /* returns the replacement of r; 0 or r if the rule does not apply */
 typedef struct Rule { Op op; const char *name; RuleFn fn; } Rule; /* fn is called for nodes of this op; OP_NONE ends a table */
 /* Rewrites the n roots and the nodes below them, and stores the new Refs in roots. arg: passed to the rules. hits: NULL, or an
  * array; hits[i] is increased whenever rule i is applied. Returns whether a root has changed. It is a BUG if rules are applied
  * too often for the number of nodes. */
 bool ir_rewrite(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits);
-bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* all nodes below the outputs */
-/* As ir_rewrite, for rules that must not duplicate work. These rules may read `users`, an empty map that the function fills.
+bool ir_rewrite_graph(Graph *g, const Rule *rules, void *arg); /* as ir_rewrite, with the outputs of g as the roots */
+/* As ir_rewrite, for rules that must not duplicate work. users: an empty map, which the function fills and the rules may read.
  * `users` maps a node to the number of its uses before the rewriting; a replacement takes over the uses of the replaced node. The
- * number may be too high, but is never too low. A node that is absent from `users` was made by a rule, and only nodes that this
- * rule made use it. */
+ * number may be too high, but is never too low. If a node is absent from `users`, a rule made the node, and only other nodes that
+ * this rule made are users of the node. */
 struct RefMap;
 bool ir_rewrite_users(IR *ir, const Rule *rules, void *arg, Ref *roots, size_t n, int *hits, struct RefMap *users);
-/* order: nodes, sources first. Fills the map `only`: it maps a node of `order` to the only node that reads it. A root, and a node
- * that is an operand more than once, are mapped to 0. */
+/* order: nodes, sources first. Fills the map `only` from nodes to Refs. A node of `order` is mapped to the only node of which
+ * it is an operand. A root, and a node that is an operand more than once, are mapped to 0. */
 void ir_only_users(const IR *ir, const Refs *order, const Refs *roots, struct RefMap *only);
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* ops.h: the table of ops, with a row for each op. Many parts of the compiler include this table. The index of docs/ir.md is made
- * from it. The columns:
+ * from the table. The columns:
  *
  * level    the levels of the IR at which the op occurs. VALUE: constants and sizes of a run, at all levels. EXPR: elementwise
- *          ops, at all levels. GRAPH: ops on tensors. KERNEL: ops of kernels, on scalars. PROG: ops of linear programs
+ *          ops, at all levels. GRAPH: ops on tensors. KERNEL: ops of kernels; BUFFER, RANGE, LOAD and STORE also occur in
+ *          linear programs. PROG: ops of linear programs
  * in       number of operands, which are the sources of a node; V: one or more; S: any number
  * type     result type, then operand types in parentheses. T: any type, but the same type at each T of the row; b: bool; i: the
- *          type of indices; *: any type. If the result is *, each node states its own result type
+ *          type of indices; *: any type. If the result type is *, the row does not tell it
  * operands names of the operands, separated by blanks. name?: the operand may be absent; name...: all further operands. Empty:
  *          the operands have no names
  * args     the integer arguments as name:kind, separated by blanks. Kinds: i one integer; l one integer per dimension of the
  *          (first) operand; v one integer per lane; m bit mask of axes, printed as a list; c bits of a constant of the node's
- *          type; u one integer, which is the last argument and which the text omits if it is 0; o an op; O an op or none; s an
+ *          type; u one integer, always the last argument; texts leave it out if it is 0; o an op; O an op or none; s an
  *          interned string; k a RangeKind
  * alg      properties of the op on integers: COMM commutative, ASSOC associative, IDEM idempotent. MOVE: the op only moves
  *          elements
@@ -83,7 +84,7 @@ OP(SHR,       EXPR,   2,  "T(T,T)",   "",                         "",           
 /* elementwise, three sources */
 OP(WHERE,     EXPR,   3,  "T(b,T,T)", "cond yes no",              "",                      0,               ANY,  ALU,    NO,   NO,            "cond ? yes : no")
 OP(MULACC,    EXPR,   3,  "T(T,T,T)", "x y sum",                  "",                      0,               NUM,  ALU,    NO,   NO,            "x * y + sum, one or two roundings")
-/* movement of tensors: element i of the result is an element of the source, or a fill value */
+/* movement of tensors: each element of the result is an element of a source, or a fill value */
 OP(RESHAPE,   GRAPH,  1,  "T(T)",     "",                         "",                      MOVE,            ANY,  NONE,   NO,   NO,            "same elements in row-major order, new shape")
 OP(EXPAND,    GRAPH,  1,  "T(T)",     "",                         "",                      MOVE,            ANY,  NONE,   NO,   NO,            "repeats axes of extent 1; same rank")
 OP(PERMUTE,   GRAPH,  1,  "T(T)",     "",                         "perm:l",                MOVE,            ANY,  NONE,   NO,   NO,            "axis i of the result is axis perm[i] of the source")
@@ -96,14 +97,14 @@ OP(GATHER,    GRAPH,  2,  "T(T,i)",   "data index",               "axis:i",     
 OP(SCATTER,   GRAPH,  3,  "T(T,i,T)", "data index updates",       "op:O axis:i",           0,               ANY,  ALU,    NO,   NO,            "data, changed by updates in order along axis: each replaces the element at position index (i64), or is combined with it by op; an index out of range is ignored")
 OP(WALK,      GRAPH,  5,  "*(T,*,T,*,*)", "data feature split next start", "steps:i",      0,               ANY,  GATHER, NO,   NO,            "search trees: for row i and tree j, p begins as start[j] and becomes next[p] + (data[i, feature[p]] <= split[p]) `steps` times; the result holds p")
 OP(REDUCE,    GRAPH,  1,  "T(T)",     "",                         "op:o axes:m",           0,               ANY,  ALU,    NO,   NO,            "ADD, MUL, MAX or MIN over axes, which keep extent 1")
-/* loops: the body of a loop consists of all values that depend on a SLICE or a CARRIED of this loop */
+/* loops: the body of a loop consists of the SLICEs and CARRIEDs of this loop, and of all values between them and the ITERATE */
 OP(STORED,    GRAPH,  1,  "T(T)",     "",                         "",                      0,               ANY,  NONE,   NO,   NO,            "the same value, in memory of its own")
 OP(SLICE,     GRAPH,  1,  "T(T)",     "",                         "loop:i axis:i reverse:i", 0,             ANY,  NONE,   NO,   NO,            "element i along axis of a STORED, where i is the number of the iteration, counted from the end with reverse=1; the result lacks the axis")
 OP(CARRIED,   GRAPH,  1,  "T(T)",     "",                         "loop:i place:i",        0,               ANY,  NONE,   NO,   NO,            "a value carried by the loop: the source in the first iteration, later the value of the YIELD with the same place in the iteration before")
 OP(YIELD,     GRAPH,  1,  "T(T)",     "",                         "loop:i place:i axis:i reverse:i", 0,     ANY,  NONE,   NO,   NO,            "the result of an iteration: the next value of a place; with place=-1, a slice along a new axis of the result, in the order of iterations or reversed")
 OP(ITERATE,   GRAPH,  S,  "*()",      "yield...",                 "loop:i trips:i while:u", 0,              ANY,  NONE,   NO,   NO,            "runs the body `trips` times, at least once. With while=n, once yield n - 1 (a bool, counted from 0) was false, further iterations change nothing, and a run may omit them")
 OP(RESULT,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "the result of yield number `at` of an ITERATE: the last value of a place, or with place=-1 all slices")
-/* branches: a run takes one of two sides. It need not compute values that only the arms of the other side use */
+/* branches: a run takes one of two sides. The run need not compute values that only the arms of the other side use */
 OP(ARM,       GRAPH,  1,  "T(T)",     "",                         "branch:i at:i",         0,               ANY,  NONE,   NO,   NO,            "the same value, in the memory of a branch: with at=0 its condition, and from at=1 on what its sides give")
 OP(BRANCH,    GRAPH,  S,  "*()",      "arm...",                   "branch:i",              0,               ANY,  NONE,   NO,   NO,            "BRANCH(condition, yes..., no...): the results of one side; runs need not compute the other one")
 OP(CHOSEN,    GRAPH,  1,  "*(*)",     "",                         "at:i",                  0,               ANY,  NONE,   NO,   NO,            "result number `at` of a BRANCH: that value of `yes` if the condition is true, else that of `no`")
