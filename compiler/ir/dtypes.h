@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* dtypes.h: one row per element type. Columns: the id, as in DT_F32; the bits of an element in memory; the class; the number in
- * TensorProto.DataType of ONNX; the C type of an element in memory; the name in text forms. Classes: b bool, i signed integer,
- * u unsigned integer, f float. */
+/* dtypes.h: one row per element type. Columns: the id, such as F32 for DT_F32; the number of bits of an element in memory; the
+ * class; the number in TensorProto.DataType of ONNX; the C type of an element in memory; the name in texts and dumps. Classes:
+ * b bool, i signed integer, u unsigned integer, f float. */
 /* clang-format off */
 /*    id      bits class onnx  C type      name */
 DTYPE(BOOL,   8,  'b',  9,  "uint8_t",  "bool")
