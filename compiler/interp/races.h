@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* races.h: internal to interp/: finds races. In a race, two threads access one element, at least one of the two accesses is a
- * store, and no barrier orders the accesses. An epoch begins with a block, or at a barrier, and ends where the next epoch begins. */
+ * store, and no barrier orders the accesses. An epoch begins with a block, or at a barrier, and ends where the next epoch
+ * begins. */
 #ifndef TGC_RACES_H
 #define TGC_RACES_H
 #include "interp_threads.h"

@@ -211,17 +211,18 @@ typedef enum {
   BUF_KINDS
 } BufKind;
 extern const char *const buf_kind_name[BUF_KINDS];
-/* Whether buffers of kind k belong to a kernel's function, and are no parameters of the function */
+/* Whether a kernel's function makes buffers of kind k itself, instead of getting them as parameters */
 static inline bool buf_is_own(BufKind k) { return k == BUF_LOCAL || k == BUF_SHARED; }
 typedef struct Buf {
   BufKind kind;
   DType dt;
   int64_t elems;           /* size of the memory, in elements */
   int64_t slot;            /* number of the input, output or state; for a weight: row of IR.tensors */
-  int64_t offset;          /* bytes from the start of the arena, the blob of weights or the state; -1: not placed */
+  int64_t offset;          /* bytes from the start of the arena, of the blob of weights, or of the memory of all states
+                              (MemoryPlan.state_at in schedule/schedule.h); -1: not placed yet */
   int packed;              /* for a weight: 1 + row of WeightPlan.packed (schedule/schedule.h); 0: the tensor itself */
   int of;                  /* 1 + row of IR.bufs of another buffer, of kind ARENA. This buffer lies in the memory of that buffer,
-                              as a slice or a carried value of a loop. 0: this buffer has memory of its own */
+                              as a slice, a carried value or a result of a loop. 0: this buffer has memory of its own */
   int64_t at, step;        /* if `of` is set. at: elements from the start of the other buffer to this buffer in iteration 0 of the
                               loop. step: elements by which each further iteration moves this buffer */
   Needed needed;           /* the elements that a run needs */
@@ -245,7 +246,7 @@ typedef struct IR {
   Ctx *ctx;
   Node **chunk;            /* arrays of 4096 nodes each. Nodes never move, so that a pointer to a node stays valid */
   uint32_t n;              /* Refs are 1 .. n-1 */
-  struct IRTables *tables; /* hash tables of nodes, lists and origins */
+  struct IRTables *tables; /* hash tables of nodes and of lists */
   VEC(Tensor) tensors;
   VEC(Buf) bufs;
   VEC(Origin) origins;
@@ -266,7 +267,7 @@ typedef struct IR {
                                   iterations change no carried value, and a run may omit them. 0: a run needs all iterations.
                                   NULL: a run needs all iterations of all loops */
   int64_t branches;        /* number of the next branch */
-  struct Decisions *decisions; /* decisions of the passes (decisions.h); NULL: they are not recorded */
+  struct Decisions *decisions; /* decisions of the passes (decisions.h); NULL: decisions are not recorded */
   struct MemoryGoal *memory; /* whether passes may use more memory to gain speed (cost/growth.h); NULL: they may */
   const Pos *dump;         /* for messages: the current line, while tgc reads a dump; otherwise NULL. A mistake in a dump is an
                               error of the user, not a BUG */
@@ -330,7 +331,8 @@ uint32_t ir_origin(IR *ir, const char *text, uint32_t index);
 _Noreturn void ir_wrong(const IR *ir, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 Pos ir_pos(const IR *ir, Ref r);   /* the origin of r as a position, for messages */
 
-/* Makes room for `more` nodes in the hash table of nodes. Called before a fork, so that no child has to enlarge its own table. */
+/* Makes room for `more` nodes in the hash table of nodes. After a call before a fork, no child process has to enlarge its copy of
+ * the table. */
 void ir_reserve(IR *ir, uint32_t more);
 /* The only constructor of nodes. The caller gives the type and, at graph level, the shape; ir_verify.c later checks the type and
  * the shape. The function copies src, arg and dims, and computes Node.vmin and Node.vmax. The function fails if there are too
@@ -347,7 +349,7 @@ int64_t dims_elems(const int64_t *dims, int rank);            /* product of the 
 bool node_is_const(const IR *ir, Ref r, int64_t *bits);
 /* Whether x is a CAST from an integer type to a wider integer type, which has all values of the first type */
 bool node_widens(const IR *ir, const Node *x);
-/* x: an ADD, SUB or MUL. Whether x is of integers, and the bounds of the operands of x prove that no result wraps */
+/* x: an ADD, SUB or MUL. Returns whether x is of integers, and the bounds of the operands of x prove that no result wraps */
 bool node_is_exact(const IR *ir, const Node *x);
 /* Sets *lo and *hi to the least and the greatest value of type d, and returns true. For floats and 64-bit integers, sets *lo to
  * INT64_MIN and *hi to INT64_MAX, and returns false. */
@@ -402,11 +404,11 @@ Ref g_cat(IR *ir, int n, const Ref *xs, int axis); /* all xs have the same type,
  * other. Elements of index outside of [0, extent of `axis` in x) are clamped into this interval. */
 Ref g_gather(IR *ir, Ref x, Ref index, int axis);
 /* Returns 1 if all elements of index are known to lie in [0, extent). Returns -1 if an element is known to lie outside; then
- * *wrong is the value of this element. Otherwise returns 0. */
+ * *wrong is an integer outside, for a message. Otherwise returns 0. */
 int g_index_fits(const IR *ir, Ref index, int64_t extent, int64_t *wrong);
 /* Returns x, changed by the elements of updates in order. An element of updates changes the element of x that has, along `axis`,
  * the position that `index` gives. `op` combines the two elements; with OP_NONE, the new element replaces the old element. An
- * index out of range changes nothing. Along `axis`, index and updates are broadcast to each other; along the other axes, both are
+ * index out of range has no effect. Along `axis`, index and updates are broadcast to each other; along the other axes, both are
  * broadcast to x. */
 Ref g_scatter(IR *ir, Op op, Ref x, Ref index, Ref updates, int axis);
 /* Goes through search trees (WALK in ops.h). src holds the operands data, feature, split, next and start. data: a matrix of
@@ -477,7 +479,7 @@ Ref g_chosen(IR *ir, Ref branch, int at); /* result number `at` of the branch, c
 static inline int branch_results(const Node *x) { return (x->nsrc - 1) / 2; }
 const char *g_branch_refuses(const IR *ir, Ref branch); /* NULL if `branch` is correct; otherwise the reason */
 /* Replaces branches below the n roots by selections (WHERE), and updates roots. A branch r stays if stays[r] is true, but loses
- * its unused results. stays NULL: no branch stays */
+ * the results that no node uses. stays NULL: no branch stays */
 void ir_select(IR *ir, Ref *roots, size_t n, const bool *stays);
 /* A side of a branch. in: 1 + index in Guards.list of the innermost side that guards the branch; 0: no side guards the branch.
  * yes: true for the side `yes` of g_branch, false for the side `no` */
@@ -507,7 +509,8 @@ typedef struct GIO {       /* an input or output of a graph */
   DType dt;
   int rank;
   int64_t dims[MAX_RANK];
-  int narrow;              /* SmallType.onnx of the elements, one in each byte; 0: the elements have no SmallType */
+  int narrow;              /* SmallType.onnx of the elements' type; then each byte has one element. 0: the elements have no
+                              SmallType */
   unsigned short open[MAX_RANK]; /* by axis: 1 + the row of IR.extents with the axis's extent; 0: the extent is a constant */
   const char *formula[MAX_RANK]; /* by axis: the extent as a formula with a symbol, for people; NULL: the extent is a symbol or a
                                     constant */
@@ -522,7 +525,7 @@ typedef struct GState {
                               of the output, and has as many elements as the input of this run */
   int64_t taken, capacity; /* capacity: extent of the memory along the axis */
   int64_t step, most;      /* step: elements by which the window moves at a time. most: greatest number of elements that a run
-                              appends. Both equal `taken` if all entries of a bundle append the same number */
+                              appends. `step` and `most` equal `taken` if all entries of a bundle append equally many elements */
   int symbol;              /* 1 + number of the symbol whose size counts the elements; 0: none. With a symbol, the elements lie at
                               the start of the memory and do not move, and a run appends elements behind them */
   bool only_read;          /* this entry only reads the state, so that the output is the input; another entry writes the state */
@@ -533,7 +536,7 @@ typedef struct GState {
 typedef struct GEntry {
   const char *name;        /* a C identifier */
   Graph *g;
-  int *input, *output, *state; /* input[i]: input i of g is the input with this number of the whole graph. output, state:
+  int *input, *output, *state; /* input[i]: the number of input i of g among the inputs of the whole graph. output, state:
                                   likewise */
 } GEntry;
 struct Graph {
@@ -555,8 +558,8 @@ static inline bool graph_may_overflow(const Graph *g) { return g->guarded && g->
 /* outputs that the caller gets */
 static inline size_t graph_nout(const Graph *g) { return g->outputs.n - g->states.n - g->guarded; }
 
-/* Total order of nodes by structure (node_order.c): negative if `a` stands before `b`, positive if `a` stands after `b`, 0 if a
- * equals b. The order does not depend on when nodes were made. */
+/* Compares nodes in a total order by structure (node_order.c). Returns a negative number if `a` stands before `b`, a positive
+ * number if `a` stands after `b`, and 0 if `a` is `b`. The order does not depend on when nodes were made. */
 int node_order(const IR *ir, Ref a, Ref b);
 int node_order_r(const void *a, const void *b, void *ir); /* for qsort_r over Refs */
 /* Appends the n roots and all nodes below them to out, in topological order: sources before users. Skips a root that is 0. The

@@ -4,7 +4,7 @@
  *
  * level    the levels of the IR at which the op occurs. VALUE: constants and sizes of a run, at all levels. EXPR: elementwise
  *          ops, at all levels. GRAPH: ops on tensors. KERNEL: ops of kernels; BUFFER, RANGE, LOAD and STORE also occur in
- *          linear programs. PROG: ops of linear programs
+ *          linear programs. PROG: ops of linear programs, and of nests with lanes
  * in       number of operands, which are the sources of a node; V: one or more; S: any number
  * type     result type, then operand types in parentheses. T: any type, but the same type at each T of the row; b: bool; i: the
  *          type of indices; *: any type. If the result type is *, the row does not tell it
