@@ -42,7 +42,7 @@ typedef enum { I_CONST, I_LOAD, I_INDEX, I_SELECT, I_DIV, I_MOD, I_OP } InsKind;
 typedef struct Ins {     /* an instruction; instruction number i of the tape writes register i */
   InsKind kind;
   Op op;
-  DType dt, from;        /* type of the result; type of the last operand */
+  DType dt, from;        /* dt: type of the result. from: type of the last operand */
   int src[3];            /* numbers of the operands' registers */
   uint32_t deps;         /* mask of the axes of the space on which the result depends */
   Affine at;             /* I_LOAD: index of the loaded element. I_INDEX: the result itself. I_SELECT: the result is register
@@ -77,8 +77,8 @@ int tape_splits(const Node *out, const Node *in);
 
 void tape_open(Tape *t, int rank, const int64_t *dims); /* dims: extents of the space */
 /* Adds instructions that compute the element of r at the coordinates at[0], at[1], ..., one for each axis of r. Returns the
- * number of the register that receives the element. Nodes that have storage are loaded. root: r itself is computed even if it
- * has storage. */
+ * number of the register that receives the element. Nodes that have storage are loaded. root true: r itself is computed even
+ * if r has storage. */
 int tape_add(Eval *e, Tape *t, Ref r, const Affine *at, bool root);
 void tape_identity(const Tape *t, Affine *at); /* sets at[i] to the function that gives the position along axis i */
 /* Must be called after the last tape_add. Allocates the registers. Joins neighbouring axes of the space if all indices can be

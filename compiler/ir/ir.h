@@ -25,7 +25,7 @@ typedef struct DTypeInfo {
   const char *ctype;  /* type of an element in generated C code */
   int bits;
   char cls;           /* 'b' bool, 'i' signed, 'u' unsigned, 'f' float */
-  int onnx;           /* TensorProto.DataType */
+  int onnx;           /* number of the type in TensorProto.DataType of ONNX */
 } DTypeInfo;
 extern const DTypeInfo dtype_info[DT_COUNT];
 DType dtype_from_text(const char *s, size_t n); /* DT_NONE if unknown */
@@ -38,7 +38,7 @@ enum { ONNX_STRING = 8 };
 /* A type of ONNX that DType lacks (small_types.c). The SmallType with the number ONNX_STRING describes a byte of a string. */
 typedef struct SmallType {
   const char *name;           /* the name in ONNX, such as "float8e4m3fn" */
-  int onnx;                   /* TensorProto.DataType */
+  int onnx;                   /* number of the type in TensorProto.DataType */
   DType kept;                 /* the DType that values of this type have in graphs */
   int bits, mantissa, least;  /* bits: number of bits of an element. mantissa: number of bits of the mantissa. least: exponent of
                                  the smallest normal number */
@@ -421,7 +421,7 @@ Ref g_reduce(IR *ir, Op op, Ref x, uint32_t axes); /* axes: a mask of bits; redu
 
 typedef VEC(Ref) Refs;
 /* ---- loops (loops.c). A loop has a number, and makes at least one iteration. The body consists of the SLICEs and CARRIEDs with
- * this number, and of all nodes between them and the ITERATE of the loop. A body has no loop inside. ---- */
+ * this number, and of all nodes between them and the ITERATE of the loop. A body contains no other loop. ---- */
 enum { GRAPH_LOOPS = 250 }; /* most loops of a graph */
 /* op_is_of_loops: whether op is an op of loops or branches. Values of these ops are in memory, row-major. op_is_gathering:
  * whether op is ITERATE or BRANCH. The values of these two ops lie in the memory of their operands. */
@@ -571,13 +571,12 @@ void ir_toposort(const IR *ir, const Ref *roots, size_t n, Refs *out);
  * sorted by node_order, with the constant last. Bounds come from Node.vmin and vmax. A bound that overflows is unknown ---- */
 Ref range_new(IR *ir, int64_t extent, RangeKind kind);  /* a RANGE with a new number, also for extent 1 (node.c) */
 Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* as range_new, but a CONST 0 if extent is 1 */
-/* sizes.c. Below, `extent` is a row of IR.extents, `number` is a row of IR.sizes, and `run` holds the size of each symbol in a
- * run. */
+/* sizes.c. Below, `extent` is a row of IR.extents, `number` is a row of IR.sizes, and `run` is a RunSizes. */
 void ir_set_symbols(IR *ir, const Symbols *symbols); /* sets the symbols of a model, and drops all other extents */
 /* Returns a row with the values of e in all runs; adds e if there is no such row. e needs only the fields from `of` to `most`. */
 int extent_make(IR *ir, Extent e);
-int extent_product(IR *ir, int a, int b); /* the row of a product, for the shape of an output */
-int extent_sum(IR *ir, int a, int b);     /* the row of a sum of extents of different symbols; -1: there are too many sums */
+int extent_product(IR *ir, int a, int b); /* adds the product of the extents in rows a and b; returns the row */
+int extent_sum(IR *ir, int a, int b);     /* likewise for the sum; returns -1 if there are too many sums */
 static inline bool extent_is_product(const Extent *e) { return e->by > 0; }
 static inline int extent_other(const Extent *e) { return (e->by < 0 ? -e->by : e->by) - 1; } /* the row k of `by`; -1: none */
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
@@ -624,8 +623,8 @@ Ref ix_const(IR *ir, int64_t v);
 Ref ix_add(IR *ir, Ref a, Ref b);
 Ref ix_sub(IR *ir, Ref a, Ref b);
 Ref ix_mul(IR *ir, Ref a, int64_t k);
-Ref ix_div(IR *ir, Ref a, int64_t k);          /* floor; k > 0 */
-Ref ix_mod(IR *ir, Ref a, int64_t k);          /* floor; k > 0 */
+Ref ix_div(IR *ir, Ref a, int64_t k);          /* a / k, rounded down; k > 0 */
+Ref ix_mod(IR *ir, Ref a, int64_t k);          /* a - k * ix_div(a, k); k > 0 */
 Ref ix_lt(IR *ir, Ref a, Ref b);               /* bool; folded if bounds decide */
 Ref ix_and(IR *ir, Ref a, Ref b);              /* bools; Ref 0 stands for true, as operand and as result */
 Ref ix_in(IR *ir, Ref a, int64_t lo, int64_t hi); /* the bool lo <= a < hi; Ref 0 (true) if bounds prove it */
@@ -648,7 +647,7 @@ Ref view_over(IR *ir, Ref r, Ref base, Ref other);
 void view_index(IR *ir, Ref view, const Ref *idx, Ref *at);
 
 /* ---- text form (literal.c, print.c, scan.c, parse.c, parse_graph.c; grammar in docs/text-format.md). Reading a printed text
- * gives the same nodes in the same order ---- */
+ * makes nodes equal to the printed nodes, in the order of the text ---- */
 void ir_print_graph(const Graph *g, Sb *out);                 /* with the elements of all weights */
 /* Prints the elements of long weights to blob, each weight aligned to 64 bytes. blobname: name that the text gives to the blob's
  * file */
@@ -667,26 +666,26 @@ typedef struct TextHooks { /* callbacks for references in a graph's text. A refe
   /* Returns the size of the dimension `name`, which is axis number `axis` of a value of type dt. */
   int64_t (*dim)(Ctx *c, void *arg, Pos at, const char *name, int axis, DType dt);
 } TextHooks;
-Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path); /* fails with EX_BADMODEL, line, column, caret */
+Graph *ir_parse_graph(Ctx *c, const char *text, size_t n, const char *path); /* a mistake in the text: fails (EX_BADMODEL) */
 Graph *ir_parse_graph_with(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks);
 Ref ir_parse_kernel(IR *ir, const char *text, size_t n);      /* returns the last SINK */
 void ir_parse_program(IR *ir, const char *text, size_t n, Refs *out); /* appends the nodes of the program to out */
 
-/* Returns a copy of g in a new IR, which has only the outputs and the nodes below them. Nodes are numbered in the order in which
- * the graph's text lists them, and origins in the order of Origin.index. So graphs with equal texts get equal Refs. States,
- * entries and symbols are not copied. */
+/* Returns a copy of g in a new IR, which has only the inputs, the outputs, and the nodes below the outputs. Nodes are numbered in
+ * the order in which the graph's text lists them, and origins in the order of Origin.index. So graphs with equal texts get equal
+ * Refs. States, entries and symbols are not copied. */
 Graph *ir_compact(const Graph *g);
 
 /* The type of a literal that is source i of an op. NONE: source i may be no literal. RESULT: the type of the result. PEER: the
  * type of another operand. */
 typedef enum { LIT_NONE, LIT_BOOL, LIT_I64, LIT_RESULT, LIT_PEER } LiteralType;
 LiteralType literal_type(Op op, int i);
-void literal_put(Sb *out, DType d, int64_t bits);             /* appends the shortest text that reads back to the same bits */
+void literal_put(Sb *out, DType d, int64_t bits);             /* appends the shortest text for which literal_parse gives `bits` */
 /* Sets *bits to the value of the literal s, of n characters, as type d. Returns NULL, or the error, such as "is out of range". */
 const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits);
 
-/* ---- verifier (ir_verify.c). If a rule of ops.h is broken, the verifier reports a BUG at the node's origin. While tgc reads a
- * dump, the verifier reports an error of the user instead ---- */
+/* ---- verifier (ir_verify.c). If a node breaks a rule, such as a rule of ops.h, the verifier reports a BUG at the origin of the
+ * node. While tgc reads a dump, the verifier reports an error of the user instead of a BUG ---- */
 void ir_verify_graph(const Graph *g);
 void ir_verify_graph_node(const Graph *g, Ref r);
 void ir_verify_kernel(const IR *ir, Ref sink);
