@@ -5,16 +5,16 @@
  *   - number of multiplications
  *   - number of other instructions on vectors, without divisions. An OP_SCALB at the end counts as 2
  *   - number of divisions
- *   - latency of the longest chain of dependent operations, in latencies of a multiplication. Other instructions have a third of
- *     the latency of a multiplication
+ *   - latency of the longest chain of dependent operations, rounded. The unit is the latency of a multiplication. Additions of
+ *     floats count as 1, divisions as 3, an OP_SCALB at the end as 1, and all other instructions as 1/3
  *   - whether the last step is OP_SCALB
  *
- * A row of BY_LOOKUP is for targets that may use OP_LOOKUP for as many lanes as the function's result has (target_looks_up).
- * The columns of BY_LOOKUP are the op, the numbers of multiplications, other instructions and lookups, and the latency of the
- * longest chain.
+ * For an op with a row of BY_LOOKUP, this row counts if target_looks_up is true for the lanes of the op's result. The columns
+ * of BY_LOOKUP are the op, the numbers of multiplications, other instructions and lookups, and the latency of the longest chain.
  *
- * If the machine has no instruction for OP_SCALB, function_cost (issue.c) adds 2 to the multiplications, 4 to the other
- * instructions, and 1 to the chain. tests/unit/program_time.c checks these numbers against the arithmetic of lower/libm.c. */
+ * The machine may have no instruction for OP_SCALB. For functions with this last step, function_cost (issue.c) then adds 2 to the
+ * multiplications, 4 to the other instructions, and 1 to the chain. tests/unit/program_time.c checks the numbers of all rows
+ * against the arithmetic of lower/libm.c. */
 /* clang-format off */
 FUNCTION(EXP,   9,  5, 0, 12, true)
 FUNCTION(EXP2,  6,  7, 0, 11, true)

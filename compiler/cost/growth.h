@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* growth.h: how passes may use more memory to save time. A pass may know a form of a layer that is faster and takes more memory.
- * The pass describes this form as a Growth and calls growth_allowed. If the pass then chooses the form, it calls growth_granted.
- * The answer of growth_allowed depends on --optimize, and on the forms that driver.c has withdrawn. If the result of a
- * compilation exceeds --max-arena or --max-weights, driver.c withdraws some of the granted forms and compiles again. Each such
- * compilation is an attempt. */
+/* growth.h: how passes may use more memory to save time. For some layers, a pass knows a faster form that takes more memory. The
+ * pass describes this form as a Growth and calls growth_allowed. If the pass then chooses the form, it calls growth_granted. The
+ * answer of growth_allowed depends on --optimize, and on the forms that driver.c has withdrawn. If the result of a compilation
+ * exceeds --max-arena or --max-weights, driver.c withdraws some of the granted forms and compiles again. The first compilation
+ * and each repetition are called attempts. */
 #ifndef TGC_GROWTH_H
 #define TGC_GROWTH_H
 #include "../target/target.h"
 
 typedef enum Optimize { /* names in --optimize */
-  OPTIMIZE_AUTO,           /* only in requests: stands for OPTIMIZE_SMALL on machines without an operating system, and for
-                              OPTIMIZE_SPEED on all others */
+  OPTIMIZE_AUTO,           /* stands for OPTIMIZE_SMALL on machines without an operating system, and for OPTIMIZE_SPEED on
+                              all others; optimize_for replaces it */
   OPTIMIZE_SPEED,          /* the arena and the weights may grow */
   OPTIMIZE_SIZE,           /* the arena may grow */
   OPTIMIZE_RAM,            /* the weights may grow */
@@ -25,7 +25,7 @@ Optimize optimize_for(Optimize wish, const Target *t);
 
 typedef struct Growth {
   const char *form;        /* name of the faster form, such as "Winograd tiles"; for messages, and to recognise withdrawn forms */
-  uint32_t origin;         /* Node.origin of the layer. All attempts have the same origins, but not the same nodes */
+  uint32_t origin;         /* Node.origin of the layer. Origins are equal in all attempts; nodes may differ */
   double weights, arena;   /* estimates of the bytes that the form adds to the weights and to the arena */
   double gain;             /* cycles that the form saves */
 } Growth;
@@ -35,22 +35,22 @@ typedef struct MemoryGoal {
   VEC(Growth) granted;     /* forms that passes chose in this attempt */
   VEC(Growth) withdrawn;   /* forms withdrawn after earlier attempts. In this list, `weights` and `arena` are limits: the form is
                               allowed for its layer only if it adds fewer bytes. 0: no limit */
-  bool same_weights, same_arena; /* true: no form of any layer may add to the weights, or to the arena */
+  bool same_weights, same_arena; /* same_weights: no form may add to the weights; same_arena: no form may add to the arena */
 } MemoryGoal;
 
 bool growth_allowed(const IR *ir, const Growth *g); /* whether the pass may choose this form */
 void growth_granted(const IR *ir, const Growth *g); /* records that the pass chose this form */
 /* Withdraws some of the granted forms, and empties m->granted.
  *
- * weights: number of bytes by which the weights must shrink; 0 or less: the weights need not shrink. Withdraws forms, those that
- * save the fewest cycles per byte of weights first, until the withdrawn forms have added at least this number of bytes.
+ * weights: number of bytes by which the weights must shrink; 0 or less: the weights need not shrink. Forms are withdrawn until
+ * their bytes of weights add up to this number. Forms that save fewer cycles per byte of weights are withdrawn first.
  *
- * arena: above 0 if the arena must shrink. Let `most` be the number of bytes that the largest granted form adds to the arena. If
- * the arena must shrink, each form is withdrawn that adds at least most / 2 bytes to the arena.
+ * arena: above 0 if the arena must shrink. Then all forms are withdrawn that add at least most / 2 bytes to the arena.
+ * Here, `most` is the greatest number of bytes that a granted form adds to the arena.
  *
- * how: the limit of the bytes that a withdrawn form may add, in the next attempts, to the memory that must shrink. WITHDRAW_SIZE:
- * fewer bytes than in this attempt. WITHDRAW_LAYER: no bytes. WITHDRAW_ALL: no bytes, and forms of all other layers may add no
- * bytes to this memory either.
+ * how: how many bytes a withdrawn form may add, in the next attempts, to the memory that must shrink (weights, arena or both).
+ * WITHDRAW_SIZE: fewer bytes than in this attempt. WITHDRAW_LAYER: no bytes. WITHDRAW_ALL: no bytes; also, no form of any other
+ * layer may add bytes to this memory.
  *
  * Returns false if no granted form adds to the memory that must shrink. */
 typedef enum { WITHDRAW_SIZE, WITHDRAW_LAYER, WITHDRAW_ALL } Withdrawal;

@@ -14,7 +14,7 @@ typedef struct WalkTerm { int loop; double coef, count; } WalkTerm;
 /* An index: the constant `base` plus the sum of n terms. data: the index has further terms that are not known, such as loaded
  * values */
 typedef struct WalkIndex { int n; bool data; double base; WalkTerm term[WALK_TERMS]; } WalkIndex;
-/* Accesses of one loop to one buffer. All are loads, or all are stores. Their indices differ only in the constants */
+/* Accesses of one loop to one buffer: all loads, or all stores. Only the constants of their indices may differ */
 typedef struct Walk {
   int buf, loop, bytes;     /* number of the buffer; number of the loop; bytes of an element */
   bool store;               /* the accesses are stores */
@@ -35,7 +35,8 @@ void walks_read(const IR *ir, const Refs *prog, Walks *w); /* fills in *w */
 void walks_free(Walks *w);
 /* Writes the distinct constants of x to at[], in ascending order. Returns their number */
 int walk_bases(const Walk *x, double at[WALK_COPIES]);
-/* Returns the outermost loop around `loop`, or `loop` itself if no loop is around it. Number 0, the program, counts as no loop */
+/* Returns the number of the outermost loop around `loop`, or `loop` itself if no loop is around it. Here, number 0, the whole
+ * program, is no loop */
 int walk_outermost(const Walks *w, int loop);
 /* Returns how many distinct bytes, in whole cache lines, x accesses while `loop` runs. body: counts only one iteration of
  * `loop` */
@@ -45,16 +46,16 @@ double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool bo
 double walk_missed(const IR *ir, const Walks *w, const Walk *x, double bytes, bool known);
 
 /* ---- program_time.c ---- */
-/* Callbacks about the contents of the caches. since: returns the number of bytes that a cache must hold to hold buffer number
- * `buf` still. These are the bytes accessed since the last access to the buffer, plus the buffer's bytes. touch: notes that the
- * program accesses `bytes` bytes of the buffer */
+/* Callbacks about the contents of the caches. since: returns the least size, in bytes, of a cache that still holds buffer
+ * number `buf`. This size follows from the data accessed since the last access to the buffer. touch: notes that the program
+ * accesses `bytes` bytes of the buffer */
 typedef struct Residence {
   double (*since)(void *arg, int buf);
   void (*touch)(void *arg, int buf, double bytes);
   void *arg;
 } Residence;
 /* Times in cycles. issue: the program's time if all data were in the first-level cache. memory: the time to move data
- * between that cache and the levels beyond it. total: the program's time, in which these two times overlap partly */
+ * between the first-level cache and the levels beyond it. total: the program's time, in which these times overlap partly */
 typedef struct ProgramTime { double issue, memory, total; } ProgramTime;
 ProgramTime program_time(const IR *ir, const Refs *prog, const Target *t, const CpuFacts *f, const Residence *r);
 #endif
