@@ -33,16 +33,17 @@ typedef struct Contraction {
   CWindow window[MAX_RANK];
 } Contraction;
 
-/* Fills in *c for r. Returns false if r is no sum of products of two different values. Also returns false if indices of the
- * product are not affine in the ranges, or if an axis of the REDUCE's operand is empty */
+/* Fills in *c for r. Returns false if r is no sum of products, or if both factors are the same value. Also returns false
+ * if indices of the product are not affine in the ranges, or if an axis of the REDUCE's operand is empty */
 bool contraction_find(IR *ir, Ref r, Contraction *c);
 /* If both bases are casts of bytes to integers, replaces each base by the bytes, or by the value from which views make the bytes.
- * Otherwise returns false, and *c is no longer valid */
+ * Then returns true. Otherwise returns false, and *c becomes invalid */
 bool contraction_of_bytes(IR *ir, Contraction *c);
-/* Returns the i such that the index c->at[f][a] is c->range[i].range itself, and this range has the extent of axis a of
- * c->base[f]; -1 if there is none */
+/* Returns the number i of the range that itself is the index c->at[f][a] and has the extent of axis a of c->base[f]; -1 if no
+ * range is */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
-/* Writes the row-major index into c->base[f], in elements, as *begin plus the sum of coef[i] times the value of range i */
+/* Sets *begin and coef so that the row-major index into c->base[f] is *begin, plus coef[i] times the value of range i for each
+ * range i */
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);
 /* Whether c is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
 bool contraction_batched(const Contraction *c);

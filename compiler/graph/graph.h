@@ -10,7 +10,7 @@ typedef struct StateSpec {  /* options of a state, or of all states whose names 
   const char *past, *present; /* names of the state's input and output, or patterns with one * for these names */
   int axis;                 /* the axis along which the user expects runs to append; -1: any axis. graph_states fails if the graph
                                appends along another axis */
-  int64_t capacity;         /* elements of the state's memory along the axis; 0: the default */
+  int64_t capacity;         /* number of positions of the state's memory along the axis; 0: the default */
   bool grow;                /* before the first run, no position along the axis is valid; each run appends some positions */
   const Tensor *init;       /* value before the first run; NULL: zeros */
 } StateSpec;
@@ -18,19 +18,19 @@ typedef struct StateSpec {  /* options of a state, or of all states whose names 
  * a spec does not fit the graph. */
 void graph_states(Graph *g, const StateSpec *specs, int n);
 /* Returns the part of a name that the * of a pattern matches; NULL if the name does not match. A pattern without * matches only
- * the equal name, and the part is "". */
+ * the equal name; then the part is "". */
 const char *star_matched(Ctx *c, const char *pattern, const char *name);
 const char *star_filled(Ctx *c, const char *pattern, const char *with); /* the pattern with `with` in place of the * */
 /* grow.c: hides invalid positions of growing states from reductions; grows[k]: state k has StateSpec.grow */
 void graph_grow(Graph *g, const bool *grows);
 
-/* ---- needs.c: for graphs with symbols, the dimensions whose sizes differ from run to run (--dim NAME=LOW:HIGH). A run needs
- * only some elements of each value. A Needed (ir.h), the need of the value, describes these elements by conditions. A condition
- * is a Need ---- */
+/* ---- needs.c: for graphs with symbols. A symbol is a dimension whose size differs from run to run (--dim NAME=LOW:HIGH). A run
+ * needs only some elements of each value. The need of a value, a Needed (ir.h), describes these elements by conditions. Each
+ * condition is a Need ---- */
 /* graph_open: returns the elements that each value has in a run, as far as the sizes of inputs decide this. graph_needs: returns
- * the elements of each value that a run needs. In a run, an input has only the elements that the run's sizes give it. If a run
- * needs further elements, graph_needs fails with a message about the input or the node that needs them. Both results are arrays
- * by Ref, in the model's arena. */
+ * the elements of each value that a run needs. open: the result of graph_open. In a run, an input has only the elements that the
+ * run's sizes give it. If a run needs further elements of an input, graph_needs fails with a message about the input, or about
+ * the node that needs these elements. The results of both functions are arrays by Ref, in the model's arena. */
 const Needed *graph_open(const Graph *g);
 const Needed *graph_needs(const Graph *g, const Needed *open);
 /* Returns the need of source k of r, if *n is the need of r. open: the element of graph_open's result for the source */
@@ -40,8 +40,8 @@ Needed graph_need_of_value(IR *ir, const GIO *v); /* the elements that an input 
  * this axis that the condition counts as one entry */
 int need_axis(const Node *x, const Need *is, int64_t *within);
 bool need_lies_in(const Node *x, const Needed *n, int axis); /* whether a condition of *n limits this axis of x */
-/* Returns the row of IR.extents with the number of entries, from the first one on, that satisfy *n along an axis of x; -1 if *n
- * does not limit the axis in this way */
+/* If *n limits an axis of x to its first entries, returns the row of IR.extents that has the number of these entries. Otherwise
+ * returns -1 */
 int need_along(IR *ir, const Node *x, const Needed *n, int axis);
 /* Sets dims to the shape of the part of x that a run needs. n: the need of x; run: the run's sizes, by symbol */
 void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run, int64_t *dims);
@@ -52,16 +52,18 @@ bool graph_size_mask(const IR *ir, Ref r, Need *is);
 /* Returns x under a size mask along an axis. extent: the row of IR.extents with the number of entries that keep their values;
  * fill: bits of the mask's constant */
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);
-/* The positions first + i * step, i = 0 .. n - 1, along an axis of `rank` axes; the value of an extent plus a constant */
+/* graph_positions: returns a node with `rank` axes that has the positions first + i * step, i = 0 .. n - 1, along `axis`.
+ * graph_size_plus: returns a node with the value of a row of IR.extents, plus a constant */
 Ref graph_positions(IR *ir, Ref first, int64_t step, int64_t n, int axis, int rank);
 Ref graph_size_plus(IR *ir, int extent, int64_t plus);
-/* Joins b behind the entries of a that a run has: positions below the extent are from a, and the others from b. Both have their
- * greatest extents. the row `of` has the extent of b; -1: it is constant */
+/* Returns the entries of a that a run has, followed by the entries of b, along an axis. extent: the row of IR.extents with the
+ * number of these entries of a. The row `of` has the number of entries of b; -1: this number is constant. The nodes a, b and the
+ * result have the shapes for the greatest sizes */
 Ref graph_joined(IR *ir, Ref a, Ref b, int axis, int extent, int of);
 
 /* unroll_loops.c: unrolls short loops, and turns branches that gain little into selections. A selection computes both sides. For
  * a device, all loops are unrolled, and all branches become selections. graph_loops fails if a device would need too many copies
- * of a loop's body. All branches also become selections if the graph has symbols, or if `fixed` is set. fixed: every run makes
+ * of a loop's body. All branches also become selections if the graph has symbols, or if `fixed` is set. fixed: all runs must make
  * the same calls in the same order */
 void graph_loops(Graph *g, const Target *t, bool fixed);
 /* Each pass below returns whether it changed the graph. */
@@ -69,7 +71,7 @@ bool graph_integer(Graph *g, const Target *t);  /* sums over quantised values be
 /* Rewrites the graph by a table of rules. The rule of power.c may change roundings. merge: also uses the rules of scale.c, which
  * change roundings. All other rules are exact */
 bool graph_simplify(Graph *g, bool merge);
-bool graph_is_same(IR *ir, Ref a, Ref b); /* simplify.c: node a becomes node b if it is simplified */
+bool graph_is_same(IR *ir, Ref a, Ref b); /* simplify.c: whether calls of graph_simplify turn node a into node b */
 /* f16 and bf16 values between inputs and outputs become f32. every: each op's result is still rounded to f16 or bf16, as the IR
  * defines. Otherwise values between ops stay unrounded. dev: the device of the target; NULL if the target is a CPU. Factors of
  * sums of products stay rounded if a matrix unit of the device can multiply them */
@@ -80,17 +82,18 @@ bool graph_fold(Graph *g, const Device *dev);
 bool graph_sink_concat(Graph *g);    /* movement of a concatenation becomes movement of its parts */
 bool graph_merge_gemms(Graph *g);    /* sums of products that share a factor become one sum of products */
 /* product_time: the time of one term of a sum of products at precision p, relative to a multiply-add of floats. product_bytes:
- * the bytes of the weight in such a term */
+ * the bytes of a weight in a sum of products at precision p */
 double product_time(Precision p, const Target *t);
 double product_bytes(Precision p, const Target *t);
 /* Whether precision p may split factors into sums of bf16, and a split product takes less time than a product of floats. */
 bool split_faster(Precision p, const Target *t);
-/* If p asks for this, splits factors into sums of bf16. If p only allows this, splits factors where the split is faster, and only
- * if keep_denormals is false. */
+/* Splits factors into sums of bf16, if p asks for this. If p only allows this, splits only where the split is faster, and only if
+ * keep_denormals is false. */
 bool graph_bf16_split(Graph *g, Precision p, const Target *t, bool keep_denormals);
 /* Stores weights in half precision, if p asks for this. */
 bool graph_weights_to_half(Graph *g, Precision p, const Target *t);
-bool half_sums(Precision p, const Target *t); /* p asks for sums of halves, and t computes these faster than sums of floats */
+/* Whether p asks for sums of halves, and t computes sums of halves faster than sums of floats */
+bool half_sums(Precision p, const Target *t);
 /* If half_sums(p, t) holds, splits sums of products with weights into short parts. The terms of a part are added in halves, and
  * the parts are added in f32. */
 bool graph_half_sums(Graph *g, Precision p, const Target *t);
@@ -102,7 +105,7 @@ bool graph_winograd(Graph *g, Precision p, const Target *t); /* computes convolu
 bool graph_padding_split(Graph *g, const Target *t);
 /* variance.c: makes a node out[i] for each of n roots. The node computes, for each element of the root, the variance of the
  * element's rounding error. The node has type f32 and the root's shape. The caller evaluates the node in double, where squares
- * neither overflow nor underflow. product: relative error of products in sums, besides the rounding to their type. Returns false
- * if a variance is not known. */
+ * neither overflow nor underflow. product: relative error of products in sums, besides the rounding to the type of the products.
+ * Returns false if a variance is not known. */
 bool graph_variance(IR *ir, const Ref *roots, int n, double product, Ref *out);
 #endif

@@ -6,11 +6,11 @@
 #include "../ir/refmap.h"
 
 Ref splat(IR *ir, const Node *x, int64_t bits); /* returns a node of x's type and shape; each element has these bits */
-static inline bool is_constant(const IR *ir, Ref r) { return !node(ir, r)->varies; } /* r depends on constants only */
+static inline bool is_constant(const IR *ir, Ref r) { return !node(ir, r)->varies; } /* whether r depends only on constants */
 
 /* Maps the shape of a part of a tensor through a reshape from the shape `from` to the shape `to`. part[i] is from[i] or 1; out[i]
  * gets to[i] or 1. The reshape may join axes of which some are whole in the part and others have extent 1. Then reshape_part
- * returns false or, with `widen`, makes these axes whole in `part` and `out`. All extents are above 0. */
+ * returns false or, with `widen`, makes these axes whole in `part` and `out`. All extents must be above 0. */
 bool reshape_part(int from_rank, const int64_t *from, int to_rank, const int64_t *to, int64_t *part, int64_t *out, bool widen);
 
 /* x is a reshape of `from`. Returns the axis of x that has the same entries as axis a of `from`; -1 if there is none */
@@ -20,9 +20,10 @@ int reshape_axis(const Node *x, const Node *from, int a);
  * element would overflow */
 Ref half_weight(IR *ir, Ref w, DType d);
 
-/* quantize_weights.c: whether factor f of a sum of products consists of quantised constants. These are bytes that are cast to
- * floats, moved, and given shared zero points and scales. chain gets the nodes from the factor to the cast, at most MAX_GROUP.
- * Returns the number of these nodes; 0 if the factor is something else, or is read so often that floats are faster. */
+/* quantize_weights.c: tests whether factor f of a sum of products consists of quantised constants. These are bytes that are cast to
+ * floats, moved, and given shared zero points and scales. If the test succeeds, chain gets the nodes from the factor to the cast,
+ * at most MAX_GROUP. Returns the number of these nodes; 0 if the test fails, or if the factor is read so often that floats are
+ * faster. */
 enum { MAX_GROUP = 16 };
 int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain);
 
@@ -40,7 +41,7 @@ Ref rule_reshape(IR *ir, Ref r, void *users);
 Ref rule_expand(IR *ir, Ref r, void *users);
 Ref rule_permute(IR *ir, Ref r, void *users);
 Ref rule_shrink(IR *ir, Ref r, void *users);
-Ref rule_part_of_part(IR *ir, Ref r, void *users);       /* the part of rule_shrink for a part of a part */
+Ref rule_part_of_part(IR *ir, Ref r, void *users);       /* as rule_shrink, but only for a part of a part */
 Ref rule_window(IR *ir, Ref r, void *users);
 Ref rule_pad(IR *ir, Ref r, void *users);
 Ref rule_cat(IR *ir, Ref r, void *users);
