@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 /* FORMAT: version of manifest.json. ABI_MAJOR, ABI_MINOR: version of tgcrt.h that a bundle needs. ABI_SIZES: the minor version
- * for a bundle with a range of sizes (--dim NAME=LOW:HIGH). ALIGN: TGCRT_ALIGN of tgcrt.h, in bytes */
+ * that a bundle with a range of sizes needs (--dim NAME=LOW:HIGH). ALIGN: TGCRT_ALIGN of tgcrt.h, in bytes */
 enum { BUNDLE_FORMAT = 1, BUNDLE_ABI_MAJOR = 1, BUNDLE_ABI_MINOR = 4, BUNDLE_ABI_SIZES = 5, BUNDLE_ALIGN = 64 };
 
 typedef enum {
@@ -38,15 +38,16 @@ typedef struct Package {
 
 typedef struct BundleOptions {
   const Backend *backend;
-  const char *name;        /* the bundle's name, with which its files and symbols begin; bundle_name_ok accepts it */
+  const char *name;        /* the bundle's name. bundle_name_ok must accept it. Names of the bundle's files and symbols begin with
+                              this name */
   WeightsMode weights;
   Emit emit;               /* form of the code */
   unsigned bindings;       /* bit i: the bundle has the file of bindings[i] */
   Bytes (*link)(Ctx *c, void *arg, Bytes object); /* links an object file to a shared library (EMIT_SO) or a module (EMIT_WASM) */
   void *link_arg;          /* the argument `arg` of link */
   const char *archs;       /* architectures to compile for, as in --arch; NULL: the target's own */
-  Compiling compiler;      /* makes images (files of compiled device kernels) if the library that usually makes them is missing;
-                              .run NULL: nothing else makes images */
+  Compiling compiler;      /* makes images (files of compiled device kernels) if the library that usually makes images is missing.
+                              .run NULL: only the library makes images */
   const Package *package;  /* NULL: the bundle's own build files */
   bool stepped;            /* the bundle has the function NAME_run_step, which does a part of a run */
   bool no_cpu_check;       /* NAME_init does not check that the CPU has the features that the code uses */
@@ -70,14 +71,14 @@ typedef struct Bundle { VEC(BundleFile) files; } Bundle;
 /* Whether s is a C identifier of at most 40 characters that begins with a letter. Keywords, common macros and "tgcrt" are
  * refused. */
 bool bundle_name_ok(const char *s);
-/* A name of a C field for each of the n values. The field name is made from the value's name in the model, if this gives an
- * identifier that is unique and not reserved. Otherwise the field name is `kind` and the value's number, such as "input_0". */
+/* Returns a name of a C field for each of the n values. The field name is made from the value's name in the model, if this gives
+ * an identifier that is unique and not reserved. Otherwise the field name is `kind` and the value's number, such as "input_0". */
 const char **bundle_fields(Ctx *c, const GIO *v, int n, const char *kind);
-/* A copy of s for comments. In the copy, a blank stands for each sequence of characters other than [A-Za-z0-9_]. The copy neither
- * begins nor ends with a blank. */
+/* Returns a copy of s for comments. In the copy, a blank stands for each sequence of characters other than [A-Za-z0-9_]. The copy
+ * neither begins nor ends with a blank. */
 const char *text_words(Ctx *c, const char *s);
-/* The file name of variant v without its ending, such as "net_x86_64_v4". The symbols in this file begin with the same text.
- * net: the bundle's name */
+/* Returns the file name of variant v without its ending, such as "net_x86_64_v4". Names of symbols in this file begin with the
+ * same text. net: the bundle's name */
 const char *bundle_variant(const Plan *v, const char *net);
 
 /* ---- template.c ---- */
@@ -94,11 +95,11 @@ struct WordSet {           /* words and lists for a template */
   const Word *fixed;       /* words with their texts */
   const MadeWord *made;    /* words with functions; NULL: none */
   const Rendering *from;   /* the argument of MadeWord.make and of `row` */
-  /* The lines of a template between "@each LIST" and "@end" are filled in once for each row of a list. This function returns the
-   * words of row i of a list, or NULL if the list has no row i. The n characters at `list` are the name of the list. The pointer
-   * `row` itself is NULL if this set has no lists. */
+  /* The lines of a template between "@each LIST" and "@end" are filled in once for each row of the list LIST. This function
+   * returns the words of row i of a list, or NULL if the list has no row i. The n characters at `list` are the name of the list.
+   * The pointer `row` itself is NULL if this set has no lists. */
   const Word *(*row)(const Rendering *r, const char *list, size_t n, size_t i);
-  const WordSet *outer;    /* a further set for words that this set lacks, and for lists if `row` is NULL; NULL: none */
+  const WordSet *outer;    /* a further set, for words that this set lacks, and for lists if `row` is NULL; NULL: none */
 };
 /* Fills in the template `name` of runtime_stub, and appends the result to out */
 void template_fill(const char *name, const WordSet *words, Sb *out);
@@ -125,16 +126,16 @@ Repeats reroll_calls(const Plan *p);           /* finds the repeated calls of a 
 const Repeat *repeat_of(const Repeats *s, size_t kernel); /* the Repeat with the kernel's call; NULL: there is none */
 /* s: the result of repeat_of for this kernel. Returns whether the kernel's call is in the first iteration of s, or s is NULL. */
 bool in_first_iteration(const Repeat *s, size_t kernel);
-/* The next two functions are about tables of the generated code that have a row for each kernel. If a Repeat is a loop of the
- * model, kernels of its second and later iterations have no rows. repeats_folded: returns the Repeats of `all` that are loops of
- * the model. In the result, Repeat.first is the number of a row. The caller frees the list (VEC_FREE). has_row: whether the
- * kernel has a row. all, repeats: the result of reroll_calls. If `repeats` is NULL, each kernel
+/* The next two functions are about tables of the generated code with rows for kernels. If a Repeat is a loop of the model, kernels
+ * of its second and later iterations have no rows. All other kernels have rows. repeats_folded: returns the Repeats of `all` that
+ * are loops of the model. In the result, Repeat.first is the number of the row of the first kernel. The caller frees the list
+ * (VEC_FREE). has_row: whether the kernel has a row. all, repeats: the result of reroll_calls. If `repeats` is NULL, each kernel
  * has a row. */
 Repeats repeats_folded(const Plan *p, const Repeats *all);
 bool has_row(const Plan *p, const Repeats *repeats, size_t kernel);
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer); /* buffer: index into Kernel.bufs, here and below */
-/* How the place of a kernel's buffer changes over the iterations of s. The kernel's call must be in the first iteration of s. If
- * s is NULL, the place does not change. */
+/* Returns how the place of a kernel's buffer changes over the iterations of s. The kernel's call must be in the first iteration
+ * of s. If s is NULL, the place does not change. */
 CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
 /* Whether the table of the buffer's byte offsets (CallMoves.table) needs 64 bits */
 bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
@@ -148,9 +149,9 @@ void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes);
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins;
 KernelOrigins *kernel_origins(const Plan *p);  /* an element for each kernel, in the model's arena */
 const char *kernels_text(const Plan *p, const Repeats *repeats); /* the functions of all kernels, with comments */
-/* Each text is a list with a number for each kernel that has a row (has_row). `type` stands before each number. chunks_text:
- * number of tasks for threads. A task is Kernel.chunks_per_task chunks, or one chunk if chunks_per_task is 0. The number is 0 if
- * p is a variant that takes the kernel from the baseline. groups_text: Kernel.group_size */
+/* chunks_text and groups_text return lists with a number for each kernel that has a row (has_row). `type` stands before each
+ * number. chunks_text: the number of tasks for threads. A task is Kernel.chunks_per_task chunks, or one chunk if chunks_per_task
+ * is 0. The number is 0 if p is a variant that takes the kernel from the baseline. groups_text: Kernel.group_size */
 const char *chunks_text(const Plan *p, const Repeats *repeats, const char *type);
 const char *groups_text(const Plan *p, const Repeats *repeats, const char *type);
 /* C statements that turn the variable k from the number of a kernel into the number of its row. folded: from repeats_folded */
@@ -160,9 +161,10 @@ typedef struct JobForm { /* arguments of job_text */
   bool fat, stepped;            /* fat: the bundle is for several machines; stepped: as in BundleOptions */
   const char *linkage, *name;   /* linkage: "static " or ""; name: the function's name */
 } JobForm;
-/* Work in the units of NAME_run_step. A unit is 1000 operations or bytes moved; the work of a kernel is rounded up. works_text: a
- * list with a number for each kernel. The first kernel of a kernel group has the work of the group; the others have 0.
- * work_whole: the sum of this list. work_part: the work of the task with most work */
+/* The next three functions return work in the units of NAME_run_step. A unit is 1000 operations or bytes moved; the work of a
+ * kernel is rounded up. works_text: a list with a number for each kernel. For the first kernel of a kernel group, the number is
+ * the work of the group; for the others, it is 0. work_whole: the sum of this list. work_part: the work of the task with most
+ * work */
 const char *works_text(const Plan *p);
 int64_t work_whole(const Plan *p);
 int64_t work_part(const Plan *p);
@@ -174,7 +176,7 @@ const char *job_text(const Plan *p, const Repeats *repeats, const JobForm *f);
 /* Returns the name of each kernel's function, such as "k3". In C the name also has operators of the model and the order of axes
  * in memory, as in "k3_conv_relu_hwc". The name is NULL if the kernel uses the function of another kernel. */
 const char **kernel_functions(const Plan *p, const KernelOrigins *from);
-const Layout **kernel_layouts(const Plan *p);  /* by kernel: layout of the stored value; NULL: none, or several values */
+const Layout **kernel_layouts(const Plan *p);  /* by kernel: layout of the stored value; NULL: none, or several */
 /* Appends the text of a comment about kernel k: the stored value and its layout l, the operations, and the opts of the first
  * nest. If l is NULL, the text does not mention the value. */
 void put_kernel_facts(const Plan *p, const Kernel *k, const Layout *l, Sb *s);
@@ -212,8 +214,8 @@ typedef struct DeviceTables { /* runtime_stub/tgcrt_device.h explains the rows *
  * launch_exchange (launch.h) */
 const char *device_function(Ctx *c, int code, size_t launch, int exchange);
 DeviceTables device_tables(const Plan *p);
-int64_t device_work(const Plan *p);           /* bytes of work memory: the arena, then the table of sizes */
-int64_t device_sizes_at(const Plan *p);       /* offset of that table; only of plans for ranges of sizes */
+int64_t device_work(const Plan *p);           /* bytes of work memory: the arena, then the table of sizes if p has one */
+int64_t device_sizes_at(const Plan *p);       /* offset of the table of sizes in work memory */
 void device_tables_free(DeviceTables *t);
 void note_needs(const Plan *p, const Launch *l, DeviceTables *t); /* updates t->needs, t->block and t->shared_bytes for l */
 const char *device_launches(Ctx *c, const DeviceTables *t); /* t->launches as rows in C */
@@ -293,7 +295,7 @@ void put_literal(Sb *s, const char *name, const char *escape);
 
 /* ---- bindings.c: the interface of a bundle in other languages than C ---- */
 typedef struct Binding {
-  const char *word;        /* value of --bindings; NULL ends a list */
+  const char *word;        /* a word of --bindings; NULL ends the table of bindings */
   const char *template, *file; /* template: a file of runtime_stub; file: name of the file made from it. % stands for the bundle's
                                   name */
   const char *const *taken; /* names that a bundle with this binding must not have; NULL ends the list */
@@ -314,21 +316,22 @@ const char **size_fields(const IR *ir);       /* names of C fields for the symbo
 const char *size_names(const Rendering *r);   /* the names of size_fields, with commas: "batch, length" */
 const char *size_strings(const Rendering *r); /* the names of size_fields as string literals, with commas */
 const char *size_members(const Rendering *r); /* the names of size_fields as members of a structure: "s->batch, s->length" */
-const char *size_sets(const Rendering *r);    /* C statements that set these members to the sizes of the run */
+const char *size_sets(const Rendering *r);    /* C statements that set the members of size_members to the sizes of a run */
 const char *size_macros(const Rendering *r);  /* macros NET_NAME_LOW, NET_NAME_HIGH and, for a step above 1, NET_NAME_STEP */
 const char *size_bounds(const Rendering *r);  /* by symbol: a row with least size, greatest size and step */
-bool size_appends(const Symbols *all);        /* whether Symbol.appended is set for a symbol (ir.h) */
+bool size_appends(const Symbols *all);        /* whether Symbol.appended (ir.h) is set for any symbol */
 const char *size_appended(const Rendering *r); /* by symbol: Symbol.appended */
 const char *size_rows(const Rendering *r);    /* rows of the type tgcrt_size: one for each row of IR.sizes, at least one */
 const char *size_table(const Rendering *r);   /* number of rows of size_rows */
 int64_t size_rows_count(const IR *ir);        /* the number that size_table prints */
 const char *size_functions(const Rendering *r);      /* functions in C that set sizes (runtime_stub/sizes.c.in) */
 const char *size_dims_functions(const Rendering *r); /* functions in C that tell shapes at the sizes of the run (dims.c.in) */
-/* Threads share the kernels of a run if the product of its sizes is at least this number. At smaller sizes, the kernel with most
- * work takes less time than threads need to begin and end it together. */
+/* Threads share the kernels of a run if the product of the run's sizes is at least this number. At smaller sizes, each kernel
+ * takes less time than threads need to begin and end the kernel together. */
 int64_t size_share(const Rendering *r);
 const char *size_share_text(const Rendering *r); /* size_share as text */
-int other_extent(const Extent *e, const int *number); /* Extent.by in the bundle's table; number: from extents_used */
+int other_extent(const Extent *e, const int *number); /* Extent.by in the rows of size_extent_rows. number: the result of
+                                                       * extents_used */
 const char *size_count(const Rendering *r);   /* number of symbols; 1 if there are none */
 int size_extents(const Rendering *r);         /* number of rows of size_extent_rows */
 const char *size_extent_rows(const Rendering *r); /* rows of the type tgcrt_extent, for extents computed from sizes */
@@ -340,7 +343,7 @@ const char *size_axes(const Rendering *r);    /* size_most_axes as text: length 
 const char *size_inputs(const Rendering *r);
 const char *size_outputs(const Rendering *r);
 /* Appends two columns of v's row in the test program check.c: the product of all extents of v that are not symbols; and a list
- * that says for each symbol how many axes of v have it as their extent */
+ * that says, for each symbol, how many axes of v have this symbol as their extent */
 void size_slot(Sb *s, const IR *ir, const GIO *v);
 
 /* ---- value_texts.c: inputs and outputs as C ---- */
@@ -374,7 +377,7 @@ json_t *json_text(const char *s);              /* s as a string of JSON; bytes t
 json_t *json_dims(int rank, const int64_t *dims); /* an array of numbers */
 json_t *json_kernels(const Plan *p);           /* an array with facts about each kernel */
 
-/* ---- write.c: these functions fail with EX_NOWRITE ---- */
+/* ---- write.c: these functions fail with EX_NOWRITE if they cannot write ---- */
 /* Writes the files of b into the existing folder dir, one after another. durable: syncs each file (fsync) */
 void bundle_put(Ctx *c, const Bundle *b, const char *dir, bool durable);
 /* Replaces the bundle in dir by b in one step. After a failure, dir has either the complete old bundle or the complete new

@@ -20,10 +20,10 @@ int reshape_axis(const Node *x, const Node *from, int a);
  * element would overflow */
 Ref half_weight(IR *ir, Ref w, DType d);
 
-/* quantize_weights.c: tests whether factor f of a sum of products consists of quantised constants. These are bytes that are cast to
- * floats, moved, and given shared zero points and scales. If the test succeeds, chain gets the nodes from the factor to the cast,
- * at most MAX_GROUP. Returns the number of these nodes; 0 if the test fails, or if the factor is read so often that floats are
- * faster. */
+/* quantize_weights.c: tests whether factor f of a sum of products consists of quantised constants. These are bytes that are cast
+ * to floats, moved, and given shared zero points and scales. If the test succeeds, chain gets the nodes from the factor to the
+ * cast, at most MAX_GROUP. Returns the number of these nodes; 0 if the test fails, or if the factor is read so often that floats
+ * are faster. */
 enum { MAX_GROUP = 16 };
 int quantised_factor(const IR *ir, Ref sum, int f, Ref *chain);
 
