@@ -20,15 +20,15 @@ typedef enum {
   WEIGHTS_OBJECT           /* in the object file, library or module that tgc writes */
 } WeightsMode; /* where the weights are */
 
-/* An output compared with reference values. max: greatest absolute error; rms: root mean square of the errors; largest: greatest
- * magnitude of the reference values */
+/* The error of an output against reference values. max: greatest absolute error; rms: root mean square of the errors; largest:
+ * greatest magnitude of the reference values */
 typedef struct OutputError { double max, rms, largest; } OutputError;
 
 /* A kind of package: a bundle with the files of another build system. packages.h has a row for each kind. */
 typedef struct Package {
   const char *word;        /* value of the option --package */
   bool bare;               /* programs run without an operating system; false: the target decides */
-  WeightsMode weights;     /* form of the weights without --embed-weights */
+  WeightsMode weights;     /* where the weights are if --embed-weights is not given */
   const char *stays;       /* files of Backend.files that the package keeps, by the name of the template or of the file, with
                               blanks between names. The package also keeps the header, the licence, and files without template */
   const char *files[9];    /* further files: a template, the name of the file made from it, the next template, ...; NULL ends the
@@ -43,7 +43,7 @@ typedef struct BundleOptions {
   WeightsMode weights;
   Emit emit;               /* form of the code */
   unsigned bindings;       /* bit i: the bundle has the file of bindings[i] */
-  Bytes (*link)(Ctx *c, void *arg, Bytes object); /* links an object file to a shared library (EMIT_SO) or a module (EMIT_WASM) */
+  Bytes (*link)(Ctx *c, void *arg, Bytes object); /* links an object file into a shared library (EMIT_SO) or module (EMIT_WASM) */
   void *link_arg;          /* the argument `arg` of link */
   const char *archs;       /* architectures to compile for, as in --arch; NULL: the target's own */
   Compiling compiler;      /* makes images (files of compiled device kernels) if the library that usually makes images is missing.
@@ -60,7 +60,7 @@ typedef struct BundleOptions {
 } BundleOptions;
 
 typedef struct BundleFile {
-  const char *name;        /* the file's path in the bundle's folder; only packages have further folders */
+  const char *name;        /* the file's path in the bundle's folder; only packages have files in further folders */
   const void *p;           /* the file's n bytes, valid as long as the plan */
   size_t n;
   const char *sha256;      /* the digest of the bytes, as text; NULL: not computed yet */
@@ -87,8 +87,8 @@ const char *bundle_variant(const Plan *v, const char *net);
 typedef struct Word { const char *name, *text; } Word;
 static inline const char *word_if(bool is) { return is ? "yes" : ""; } /* text for a word that templates mention only in @if */
 typedef struct Rendering Rendering;
-/* A word with a function that returns the word's text. The function is called whenever a template mentions the word. A table of
- * such words ends with a name NULL. */
+/* A word with a function that returns the word's text. The function is called whenever a template mentions the word. A table
+ * of MadeWords ends with a name NULL. */
 typedef struct MadeWord { const char *name; const char *(*make)(const Rendering *r); } MadeWord;
 typedef struct WordSet WordSet;
 struct WordSet {           /* words and lists for a template */
@@ -111,10 +111,11 @@ void template_expand(const char *name, const Word *words, Sb *out); /* as templa
 typedef struct Repeat { size_t first, period, times; } Repeat;
 typedef VEC(Repeat) Repeats;
 /* The place of a buffer that a call passes to a kernel. slot: number of the input, output or state that contains the buffer; 0
- * for a buffer in the arena or the weights. at: the buffer's offset in bytes from the start of this memory */
+ * for a buffer in the arena or the weights. at: offset in bytes from the start of the input, the output, the arena or the blob of
+ * weights; for a state, from MemoryPlan.state_at */
 typedef struct CallPlace { int64_t slot, at; } CallPlace;
-/* How the place of a call's buffer changes over the iterations of a Repeat. Unless a bool below is set, slot and offset grow by
- * the same amounts in each iteration. */
+/* How the place of a call's buffer changes over the iterations of a Repeat. Unless a bool below is set, each iteration adds
+ * by.slot to the slot and by.at to the offset. */
 typedef struct CallMoves {
   CallPlace by;            /* the place in iteration 1 minus the place in iteration 0 */
   bool turns;              /* the offset alternates: even iterations have the offset of iteration 0, odd iterations have
@@ -124,13 +125,13 @@ typedef struct CallMoves {
 } CallMoves;
 Repeats reroll_calls(const Plan *p);           /* finds the repeated calls of a plan; the caller frees the list (VEC_FREE) */
 const Repeat *repeat_of(const Repeats *s, size_t kernel); /* the Repeat with the kernel's call; NULL: there is none */
-/* s: the result of repeat_of for this kernel. Returns whether the kernel's call is in the first iteration of s, or s is NULL. */
+/* s: the result of repeat_of for this kernel. Returns true if s is NULL, or if the kernel's call is in the first iteration of s */
 bool in_first_iteration(const Repeat *s, size_t kernel);
-/* The next two functions are about tables of the generated code with rows for kernels. If a Repeat is a loop of the model, kernels
- * of its second and later iterations have no rows. All other kernels have rows. repeats_folded: returns the Repeats of `all` that
- * are loops of the model. In the result, Repeat.first is the number of the row of the first kernel. The caller frees the list
- * (VEC_FREE). has_row: whether the kernel has a row. all, repeats: the result of reroll_calls. If `repeats` is NULL, each kernel
- * has a row. */
+/* The next two functions are about tables of the generated code with rows for kernels. If a Repeat is a loop of the model, the
+ * kernels of its second and later iterations have no rows. All other kernels have rows. repeats_folded: returns the Repeats of
+ * `all` that are loops of the model. In the result, Repeat.first is the number of the row of the first kernel. The caller frees
+ * the list (VEC_FREE). has_row: whether the kernel has a row. all, repeats: the result of reroll_calls. If `repeats` is NULL,
+ * each kernel has a row. */
 Repeats repeats_folded(const Plan *p, const Repeats *all);
 bool has_row(const Plan *p, const Repeats *repeats, size_t kernel);
 CallPlace call_place(const Plan *p, size_t kernel, size_t buffer); /* buffer: index into Kernel.bufs, here and below */
@@ -141,7 +142,8 @@ CallMoves call_moves(const Plan *p, const Repeat *s, size_t kernel, size_t buffe
 bool call_table_wide(const Plan *p, const Repeat *s, size_t kernel, size_t buffer);
 
 /* ---- places.c ---- */
-/* Ends with BUG if a call passes less memory than a buffer needs. weight_bytes: size of the blob of weights */
+/* Ends with BUG if a call passes a pointer with which a buffer would not lie inside of the memory meant for it. weight_bytes:
+ * size of the blob of weights */
 void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes);
 
 /* ---- kernels.c: texts in C ---- */
@@ -260,8 +262,8 @@ void bundle_free(Bundle *b);
 /* ---- module.c: texts in LLVM IR for the template net.ll.in ---- */
 const char *module_size(const Plan *p);        /* LLVM's type for size_t */
 const char *module_count(const Plan *p);       /* LLVM's type for the numbers of chunks that kernels get */
-/* Attribute that puts the function or constant `name` into a section of its own. Linkers drop a section to which nothing refers.
- * The text is "" if the object format is not ELF. begins: start of the section's name, ".text" or ".rodata" */
+/* An attribute that puts the function or constant `name` into a section of its own. Linkers drop a section to which nothing
+ * refers. The text is "" if the object format is not ELF. begins: start of the section's name, ".text" or ".rodata" */
 const char *module_section(const Plan *p, const char *begins, const char *name);
 const char *module_states(const Plan *p, const char *size); /* rows of the type tgcrt_state. size: module_size */
 const char *module_nulls(const Rendering *r);  /* instructions that set %null to true if a required pointer is NULL */
@@ -349,16 +351,16 @@ void size_slot(Sb *s, const IR *ir, const GIO *v);
 /* ---- value_texts.c: inputs and outputs as C ---- */
 char *text_upper(Ctx *c, const char *text);    /* a copy of the text in capitals */
 void text_dims(Sb *s, const GIO *v, const Symbols *symbols); /* appends v's type and shape: "f32[4,8]" */
-/* If GIO.narrow says that v's elements stand for others, such as strings, returns words about them, such as ", each an element of
- * type float8e4m3fn". Otherwise returns "". */
+/* GIO.narrow may say that v's elements stand for strings or for elements of another type. Then returns words about this, such as
+ * ", each an element of type float8e4m3fn". Otherwise returns "". */
 const char *text_holds(Ctx *c, const GIO *v);
 /* Fields of a structure: a pointer name[i] for each of the n values. is_const: pointers to const */
 const char *text_fields(Ctx *c, const GIO *v, int n, const char **name, bool is_const, const Symbols *symbols);
-/* Appends macros with the shapes of the n values. NAME: the bundle's or the entry's name, with which the macros' names begin.
- * kind: "INPUT" or "OUTPUT" */
+/* Appends macros with the shapes of the n values. Names of the macros begin with NAME, the name of the bundle or of an entry,
+ * and with kind, "INPUT" or "OUTPUT" */
 void text_shapes(Sb *s, const char *NAME, const char *kind, const GIO *v, int n);
-/* Statements in C that return TGCRT_ARGUMENT if the pointer to an input or output is NULL. For a value without elements, the
- * pointer may be NULL. in, out: names of the fields for inputs and outputs */
+/* Statements in C that return TGCRT_ARGUMENT if the pointer to an input or output is NULL, unless the value has no elements.
+ * in, out: names of the fields for inputs and outputs */
 const char *text_null_checks(Ctx *c, const Graph *g, const char **in, const char **out);
 /* Statements in C that copy the pointers to inputs and outputs from arrays to structures. in, out: names of the fields. name:
  * names of four variables: the structure of inputs, the array of inputs, the structure of outputs, the array of outputs */
