@@ -125,7 +125,7 @@ typedef struct CallMoves {
 } CallMoves;
 Repeats reroll_calls(const Plan *p);           /* finds the repeated calls of a plan; the caller frees the list (VEC_FREE) */
 const Repeat *repeat_of(const Repeats *s, size_t kernel); /* the Repeat with the kernel's call; NULL: there is none */
-/* s: the result of repeat_of for this kernel. Returns true if s is NULL, or if the kernel's call is in the first iteration of s */
+/* s: the result of repeat_of for this kernel. Returns true if s is NULL or the kernel's call is in the first iteration of s */
 bool in_first_iteration(const Repeat *s, size_t kernel);
 /* The next two functions are about tables of the generated code with rows for kernels. If a Repeat is a loop of the model, the
  * kernels of its second and later iterations have no rows. All other kernels have rows. repeats_folded: returns the Repeats of

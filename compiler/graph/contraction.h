@@ -39,11 +39,11 @@ bool contraction_find(IR *ir, Ref r, Contraction *c);
 /* If both bases are casts of bytes to integers, replaces each base by the bytes, or by the value from which views make the bytes.
  * Then returns true. Otherwise returns false, and *c becomes invalid */
 bool contraction_of_bytes(IR *ir, Contraction *c);
-/* Returns the number i of the range that itself is the index c->at[f][a] and has the extent of axis a of c->base[f]; -1 if no
- * range is */
+/* If the index c->at[f][a] is just a range, and this range has the extent of axis a of c->base[f], returns the range's number.
+ * Otherwise returns -1 */
 int contraction_axis(IR *ir, const Contraction *c, int f, int a);
-/* Sets *begin and coef so that the row-major index into c->base[f] is *begin, plus coef[i] times the value of range i for each
- * range i */
+/* Sets *begin and coef[]. The row-major index into c->base[f], in elements, is *begin plus the sum of coef[i] times the value of
+ * range i, over all ranges */
 void contraction_flat(IR *ir, const Contraction *c, int f, int64_t *coef, int64_t *begin);
 /* Whether c is a batch of matrix products, such as Winograd tiles or the groups of a convolution */
 bool contraction_batched(const Contraction *c);
