@@ -93,8 +93,8 @@ double access_cost(const Access *a, const Target *t, int v, int lanes);
  * divides the other, returns the upper bound n * k */
 double walked_elements(int64_t a, int64_t n, int64_t b, int64_t k);
 /* Returns the number of distinct elements that an access reads or stores for n[i] values of each range i. Elements in several
- * windows count once. apart: index of the range in lanes; -1: none. n[apart] is a number of vectors. Vectors are assumed to have no
- * elements in common. */
+ * windows count once. apart: index of the range in lanes; -1: none. n[apart] is a number of vectors. Vectors are assumed to have
+ * no elements in common. */
 double access_elements(const Model *m, const Access *a, const int64_t *n, int apart);
 
 /* ---- vectors whose lanes are `stride` elements apart. For each lane, the tile accesses `beside` adjacent elements, beginning
