@@ -5,8 +5,9 @@
  *   - number of multiplications
  *   - number of other instructions on vectors, without divisions. An OP_SCALB at the end counts as 2
  *   - number of divisions
- *   - latency of the longest chain of dependent operations, rounded. The unit is the latency of a multiplication. Additions of
- *     floats count as 1, divisions as 3, an OP_SCALB at the end as 1, and all other instructions as 1/3
+ *   - latency of the longest chain of dependent operations, rounded. The unit is the latency of a multiplication. Additions
+ *     and subtractions of floats, lookups, and an OP_SCALB at the end count as 1. Divisions count as 3, and all other
+ *     instructions as 1/3
  *   - whether the last step is OP_SCALB
  *
  * For an op with a row of BY_LOOKUP, this row counts if target_looks_up is true for the lanes of the op's result. The columns
