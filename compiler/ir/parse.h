@@ -7,7 +7,8 @@
 #include "ir.h"
 #include <string.h>
 
-enum { ARGS_MAX = 6, SHOWN = 60 }; /* most arguments of a line; most characters of a name that messages quote */
+enum { ARGS_MAX = 6, SHOWN = 60 }; /* ARGS_MAX: most arguments of a line. SHOWN: messages quote at most this many
+                                       characters of a name */
 
 typedef struct Type { /* the type after the ':' of a line, such as f32x8 or f32[2,3] */
   const char *at; /* position of the type in the text; NULL: the line has no type */
@@ -30,7 +31,7 @@ typedef struct Arg {
   ArgKind kind;
   int64_t v;       /* ARG_INT: the value. ARG_STRING: number of the interned string */
   size_t first, n; /* ARG_LIST: n integers from Parser.nums[first] on. ARG_WORD: n characters from `at` on */
-  bool used;       /* set once the op is known to have this argument. An argument that is not used is an error */
+  bool used;       /* whether parse_args has found the key among the op's arguments. A key that the op lacks is an error */
 } Arg;
 
 typedef struct Parser {
@@ -40,10 +41,11 @@ typedef struct Parser {
   const TextHooks *hooks;
   const char *path; /* name of the text, for origins; NULL: none */
   Level level; /* L_GRAPH, L_KERNEL or L_PROG */
-  const char *text, *at, *end; /* start of the text; position of the reader; end of the text */
+  const char *text, *at, *end; /* text: start of the text. at: position of the reader. end: end of the text */
   int line;              /* number of the current line, for origins. Messages get line and column from scan_pos */
   Pos seen;              /* line and column of seen_at */
-  const char *seen_at;   /* the position that was last passed to scan_pos. The next call counts lines and columns from there on */
+  const char *seen_at;   /* the position last passed to scan_pos. A call with a later position counts lines and columns from
+                            there on */
   bool has_from;         /* true: a line "from" was read, or the text is a dump. False: a node's origin is the node's line */
   uint32_t from;         /* row in IR.origins that the last line "from" gives */
   VEC(Ref) symbol;       /* by interned name: the node with this name; 0: none */
@@ -58,24 +60,24 @@ typedef struct Parser {
   Ref sink;   /* kernel level: the last SINK; in a dump, the first SINK of the kernel */
   const struct PlanReader *plan; /* in a dump: reader of the statements that are not IR; NULL: the text is no dump */
   Pos *where;            /* in a dump: position of the current line, for the verifier */
-  bool scoped;           /* true: the reader is in a kernel or a program, and new names are valid until its end */
+  bool scoped;           /* whether parse_scope was called. If so, new names are valid until the next call of parse_scope */
   VEC(uint32_t) local;   /* interned names that the current kernel or program defines */
-  VEC(Ref) graph;        /* by interned name: nodes of the graph, after parse_leave_graph has hidden the names */
+  VEC(Ref) graph;        /* by interned name: the graph's node with this name; 0: none. Empty until parse_leave_graph is called */
 } Parser;
 
-/* The reader of the statements of a dump that are not IR. They hold the decisions of the passes (compiler/plan_text.c). Nodes of
- * a dump are made as they are written: no constructor simplifies a node, and the verifier checks each line. */
+/* Callbacks that read the parts of a dump that hold decisions of passes instead of IR (compiler/plan_text.c). */
 typedef struct PlanReader {
   void *arg;
-  /* Reads a line that begins with the word `at` of n characters. Returns false if there is no such statement. n 0: the text has
-   * ended */
+  /* Reads a line that begins with the word `at` of n characters. Returns false if no statement begins with this word. n 0: the
+   * text has ended */
   bool (*statement)(Parser *p, const char *at, size_t n);
   void (*attributes)(Parser *p, Ref r);                   /* reads the attributes of r, which follow the ';' of r's line */
-  /* Reads the value of the key `at` of n characters in the line of buffer b. Returns false if there is no such key. */
+  /* Reads the value of the key `at` of n characters in the line of buffer b, and stores the value in b. Returns false if there is
+   * no such key. */
   bool (*buffer_key)(Parser *p, Buf *b, const char *at, size_t n);
 } PlanReader;
 
-static inline int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; } /* how much of a name messages quote */
+static inline int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; } /* number of characters to quote in a message */
 static inline const char *dt_text(DType d) { return d ? dtype_info[d].text : "no value"; }
 static inline bool is_word(const char *s, size_t n, const char *w) { return strlen(w) == n && !memcmp(s, w, n); }
 static inline bool is_digit(char ch) { return ch >= '0' && ch <= '9'; }
@@ -90,18 +92,19 @@ Pos scan_pos(Parser *p, const char *at);         /* line and column of a positio
 const char *scan_dims_text(Parser *p, int rank, const int64_t *dims); /* the shape as text, such as "[2,3]" */
 const char *scan_dims_of(Parser *p, Ref r);      /* the shape of r as text */
 
-void scan_characters(Parser *p);                 /* fails if the text is not UTF-8, or has control or invisible characters */
+void scan_characters(Parser *p);                 /* fails if the text is not UTF-8, or has invisible characters or control
+                                                    characters other than tabs and line ends */
 char scan_peek(Parser *p);                       /* the next character; a newline at the end of the text */
-char scan_peek_far(Parser *p);                   /* skips newlines and returns the next character, for texts in braces; 0 at the
-                                                    end of the text */
+char scan_peek_far(Parser *p);                   /* as scan_peek, but skips newlines, too; 0 at the end of the text. For lists
+                                                    in braces, which may have several lines */
 bool scan_accept(Parser *p, char ch);            /* if the next character is ch, skips it and returns true */
 /* Skips ch; fails if another character is next. where: words for the message, such as "after the list" */
 void scan_expect(Parser *p, char ch, const char *where);
 const char *scan_found(Parser *p);               /* describes the next word or character, for messages */
 void scan_end_line(Parser *p);                   /* skips the end of the line; fails if the line does not end here */
 
-/* scan_word reads a name or a keyword, and scan_literal reads a literal. Both set *s to the start, and return the length, or 0 if
- * there is none. */
+/* If the next token is a name or a keyword, scan_word sets *s to the start of the token, skips the token, and returns the number
+ * of characters skipped. Otherwise returns 0. scan_literal does this for literals. */
 size_t scan_word(Parser *p, const char **s);
 size_t scan_literal(Parser *p, const char **s);
 bool scan_is_literal(const char *s, size_t n);   /* whether the word is inf, nan, true or false */
@@ -113,27 +116,28 @@ const char *scan_string(Parser *p);
 int scan_hex_digit(char ch);                     /* value of a hex digit; -1 if ch is no hex digit */
 /* Reads a type. Returns false if there is none. symbols: whether the type may name dimensions, as in f32[N,3] */
 bool scan_type(Parser *p, Type *t, bool symbols);
-bool scan_dims_fit(DType d, int rank, const int64_t *dims); /* whether an int64_t can hold the number of the tensor's bytes */
+bool scan_dims_fit(DType d, int rank, const int64_t *dims); /* whether an int64_t can hold the size in bytes of a
+                                                               tensor of type d with these dimensions */
 
 /* ---- parse.c ---- */
 
 Ref parse_lookup(Parser *p, const char *s, size_t n);         /* the node with this name; fails if there is none */
-void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r this name, which the caller has found to be free */
+void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r this name, which no node may have yet */
 void parse_arity(Parser *p, const char *at, Op op);           /* fails if the line has too few or too many operands */
 /* Fills v with the line's arguments in the form of Node.arg, and returns the number of values. p->src must hold the operands. In
  * graphs, v must have room for 2 * MAX_RANK values. In kernels and programs, v must have room for 64 values, because a shuffle
  * has a value for each of at most 64 lanes. */
 int parse_args(Parser *p, const char *at, Op op, int64_t *v);
-/* Returns the type of the line's literals for which literal_type (ir.h) is LIT_RESULT or LIT_PEER, or DT_NONE if the line gives
- * no such type. */
+/* Returns the type of the line's literals for which literal_type (ir.h) is LIT_RESULT or LIT_PEER, or DT_NONE if the line does
+ * not give this type. */
 DType parse_shared_type(Parser *p, Op op);
-/* Returns operand i of the line as a node; fails if the type is wrong. A literal becomes a CONST. shared: the result of
- * parse_shared_type */
+/* Returns operand i of the line as a node; fails if the operand has a wrong type. A literal becomes a CONST. shared: the type of
+ * the operands for which literal_type is LIT_RESULT or LIT_PEER; DT_NONE: unknown */
 Ref parse_operand(Parser *p, Op op, size_t i, DType shared);
 
 /* parse_leave_graph hides the names of the graph. Later lines may give these names to other nodes, such as buffers. parse_scope
- * does the same, and begins a kernel or a program. Names that a kernel or program defines are valid until the next call of
- * parse_scope. level: L_KERNEL or L_PROG. list: the reader appends the nodes of a program to this list */
+ * calls parse_leave_graph, and begins a kernel or a program. Names that a kernel or program defines are valid until the next call
+ * of parse_scope. level: L_KERNEL or L_PROG. list: the reader appends the nodes of a program to this list; NULL for a kernel */
 void parse_leave_graph(Parser *p);
 void parse_scope(Parser *p, Level level, Refs *list);
 /* Returns the graph's node with this name, even if the name is hidden. Fails if there is no such node. */
@@ -144,10 +148,11 @@ Graph *parse_plan(Ctx *c, const char *text, size_t n, const char *path, const Te
 
 /* ---- parse_graph.c. at: position of the op ---- */
 
-Ref parse_exact_op(Parser *p, const char *at, Op op); /* makes the node of a line, with the line's type and shape */
+Ref parse_exact_op(Parser *p, const char *at, Op op); /* makes the node of a dump's line, with the line's type and shape. The
+                                                         verifier checks the node */
 
 Ref parse_graph_op(Parser *p, const char *at, Op op); /* makes the node by the op's builder, which computes type and shape */
-/* These functions read the rest of the line of an input, a weight, an output or the guard. name: the n characters before the
+/* The functions below read the rest of the line of an input, a weight, an output or the guard. name: the n characters before the
  * '=' */
 void parse_input(Parser *p, const char *name, size_t n);
 void parse_weight(Parser *p, const char *name, size_t n);

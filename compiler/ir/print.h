@@ -44,5 +44,6 @@ void print_buffer(Sb *out, const IR *ir, int64_t id, int64_t slot);
  * lines of buffers already. */
 void print_kernel(Printer *p, const Ref *roots, size_t n);
 void print_program(Printer *p, const Ref *list, size_t n);
-void print_end(Printer *p);                            /* ends a kernel or a program, so that the next one may use its names */
+void print_end(Printer *p);                            /* forgets the names of the last kernel or program. The next kernel or
+                                                          program may give these names to other nodes */
 #endif

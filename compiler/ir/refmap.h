@@ -13,7 +13,7 @@ typedef struct RefMap { RefPair *p; uint32_t cap, n; } RefMap; /* open addressin
 static inline void refmap_free(RefMap *m) { free(m->p); }
 
 /* Returns the slot of this key, or a free slot (key 0) if the map lacks the key. m->cap must not be 0. Refs that differ only in
- * their two lowest bits hash to neighbouring slots. So most nodes that were made one after another have close slots. */
+ * their two lowest bits hash to neighbouring slots. */
 static inline RefPair *refmap_slot(const RefMap *m, Ref key) {
   uint32_t i = ((uint32_t)(((key >> 2) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) << 2 | (key & 3)) & (m->cap - 1);
   while (m->p[i].key && m->p[i].key != key) i = (i + 1) & (m->cap - 1);

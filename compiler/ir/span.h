@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* span.h: intervals of integers. The span of an expression contains all values of the expression, but may be larger than needed.
+/* span.h: intervals of integers. The span of an expression contains all values of the expression, and perhaps other integers.
  * If no bounds can be computed, the span is UNKNOWN. */
 #ifndef TGC_SPAN_H
 #define TGC_SPAN_H
@@ -8,6 +8,7 @@
 typedef struct Span { int64_t lo, hi; } Span; /* the integers from lo to hi; lo > hi: none */
 static const Span UNKNOWN = { INT64_MIN, INT64_MAX };
 
+/* whether both bounds are known */
 static inline bool known(Span s) { return s.lo != INT64_MIN && s.hi != INT64_MAX; }
 /* span_or: the smallest span that contains a and b. span_and: the values that are in both a and b */
 static inline Span span_or(Span a, Span b) { return (Span){ a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi }; }

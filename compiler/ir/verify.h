@@ -5,14 +5,14 @@
 #define TGC_VERIFY_H
 #include "ir.h"
 
-/* Fails as ir_wrong does, with a message that node r breaks the rule `what` */
+/* Fails as ir_wrong does. The message names node r. The text `what` says what is wrong with the node. */
 _Noreturn void verify_broken(const IR *ir, Ref r, const char *what);
-/* Checks a rule about node r: calls verify_broken if `cond` is false. The text `what` is the rule in words. The macro uses the
- * variables ir and r of its caller. */
+/* Checks a rule about node r: calls verify_broken if `cond` is false. The macro uses the variables ir and r of the function that
+ * contains it. */
 #define NEED(cond, what) ((cond) ? (void)0 : verify_broken(ir, r, what))
 
-/* `blocks` says whether the program has loops over blocks or over threads of a block. If it is true, checks the rules that hold
- * only for device programs. If it is false, checks the rules that hold only for other programs. The caller has already checked
- * the rules that hold for all programs. */
+/* `blocks` says whether the program has loops over blocks or over threads of a block. If it does, checks the rules that hold
+ * only for device programs. Otherwise checks the rules that hold only for other programs. The caller must have checked the rules
+ * that hold for all programs. */
 void verify_device(const IR *ir, const Ref *list, size_t n, bool blocks);
 #endif
