@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.h: builds lists of micro-ops. listing_once is for nodes without sources, and for values that lowering adds: it lists
- * such a node before its first use. From then on the node is visible. A barrier ends this, and so does the end of the loop in
- * which the node was listed. The next use after that lists the node again. */
+/* listing.h: builds lists of micro-ops. A node without sources, or a value that lowering adds, must be in the list before each
+ * use of the node. So the caller calls listing_once before each use. listing_once appends the node if the node is invisible, and
+ * makes the node visible. A barrier makes all nodes invisible. The end of a loop makes all nodes invisible that were appended
+ * inside of this loop. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"
@@ -9,7 +10,8 @@
 typedef struct Listing {
   const IR *ir;
   Refs *out;               /* the list */
-  Refs visible;            /* nodes that listing_once has listed and that are visible now; a 0 marks the start of a loop */
+  Refs visible;            /* the visible nodes, in the order of the list. An element 0 marks the start of a loop. An element
+                              UINT32_MAX stands for a node that a barrier has made invisible */
   RefMap place;            /* by node: 1 + the node's index in `visible`. If `visible` has another node at this index, the node is
                               not visible */
 } Listing;
@@ -23,13 +25,13 @@ static inline void listing_once(Listing *l, Ref r) {
   VEC_PUSH(l->out, r);
 }
 
-/* Makes all nodes invisible. After a barrier this is necessary, since a node may have a new value then. */
+/* Makes all nodes invisible. Necessary after a barrier, because a node may have another value then. */
 static inline void listing_forget(Listing *l) {
   for (size_t i = 0; i < l->visible.n; i++)
     if (l->visible.p[i]) l->visible.p[i] = UINT32_MAX;
 }
 
-/* Appends micro-op r to the list, even if r was listed before. An END or a BARRIER makes nodes invisible */
+/* Appends micro-op r to the list, even if r was listed before. An END or a BARRIER makes nodes invisible, as described above */
 static inline void listing_put(Listing *l, Ref r) {
   const Op op = (Op)node(l->ir, r)->op;
   if (op == OP_END)
