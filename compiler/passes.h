@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* passes.h: a row for each pass, in order. The columns of PASS are: letter for -d; name for --stop-after; function; level of the
- * text that is printed after the pass; a description (gloss). The file of a pass begins with a comment that says what the pass
- * needs and gives. The steps of kernels run between two passes. Their table, steps.h, is included at this place. */
+/* passes.h: a row for each pass, in the order in which the passes run. The columns of PASS are: letter for -d; name for
+ * --stop-after; function; level of the text that is printed after the pass; a description (gloss). The file of a pass begins with
+ * a comment that says what the pass needs and gives. The steps of kernels run between the passes `kernels` and `bounds`. So the
+ * table of steps, steps.h, is included between these two rows. */
 PASS('x', loops, pass_loops, L_GRAPH, "unroll loops that are short, and all loops if the target is a device")
 PASS('i', integer, pass_integer, L_GRAPH, "compute quantised values in integers")
 PASS('s', simplify, pass_simplify, L_GRAPH, "rewrite the graph by a table of rules, almost all of them exact")

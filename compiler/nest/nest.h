@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* nest.h: operations on nests, which group/, opt/ and lower/ use. The operations take nests apart, make them canonical, compute
- * their keys and count their work. In a canonical nest, a range is split if an index then has no quotient. Two ranges are merged
- * if each access treats them as one. Ranges are ordered by their strides. */
+/* nest.h: operations on nests, for group/, opt/ and lower/. The operations take nests apart, make them canonical, compute their
+ * keys and count their work. To make a nest canonical, canon.c splits a range if a quotient in an index then disappears. Two
+ * ranges are merged if each access treats them as one range. Ranges are ordered by the strides of accesses. */
 #ifndef TGC_NEST_H
 #define TGC_NEST_H
 #include "../cost/tunable.h"
@@ -9,8 +9,8 @@
 #include "../ir/refmap.h"
 #include "../schedule/schedule.h"
 
-/* A nest taken apart: its store, and its n ranges, outermost first. `ranges` does not have the ranges of reductions; these are
- * operands of nodes below the store. */
+/* A nest taken apart: its store, and its n ranges, outermost first. The ranges of reductions are not in `ranges`; they
+ * are operands of REDs below the store. */
 typedef struct Nest {
   Ref store;
   int n;
@@ -29,10 +29,11 @@ Ref range_replace(IR *ir, Ref root, Ref r, Ref expr, int n, const Ref *by);
 Ref range_part(IR *ir, Ref root, Ref r, int64_t begin, int64_t end, Ref *part);
 /* Some terms of a reduction over a range. The new ranges by[0], ..., by[n - 1] number the terms. at: an expression of these
  * ranges, which gives the value of the reduction's range for each term. only: condition under which a term counts; 0: all terms
- * count. counted: other pieces count the terms for which `only` is false. So a maximum or minimum ignores `only` */
+ * count. counted: whether other TermsParts of the reduction have the terms for which `only` is false. If so, a maximum or minimum
+ * ignores `only` */
 typedef struct TermsPart { Ref at, by[3], only; int n; bool counted; } TermsPart;
-/* Returns `root` with each reduction over r divided into n reductions, one for each piece[], whose results are combined. lanes: a
- * range that each piece[].at uses; the combined results are finally reduced over this range. 0: there is no such range */
+/* Returns `root` with each reduction over r divided into n reductions. Reduction k has the terms of piece[k], and the n results
+ * are combined. lanes: 0, or a range that all piece[k].at use; then the combined results are reduced over this range */
 Ref reduce_pieces(IR *ir, Ref root, Ref r, const TermsPart *piece, int n, Ref lanes);
 void collect_ranges(const IR *ir, Ref root, Refs *out); /* all RANGEs below root, in node_order */
 void nest_ranges(const IR *ir, Ref nest, Refs *out);    /* ranges of the nest, then ranges of the nest's reductions; schedules
@@ -52,35 +53,36 @@ bool reduction_repeats(IR *ir, Ref root, Ref r);
 /* ---- needed.c: ranges of which a run needs only the first values ---- */
 const Needed *nest_needed(const IR *ir, Ref nest); /* the elements of the stored buffer that a run needs, as conditions */
 /* Condition number `condition` of nest_needed says how many entries along an axis a run needs. Returns the range of the nest that
- * counts these entries, or groups of them. Sets *values to the number of values of this range that a run needs; these are the
- * first ones. Returns 0 if there is no such range, or if the range already has a limit. */
+ * counts these entries, or groups of these entries. A run needs only the first values of this range; sets *values to the number
+ * of these values. Returns 0 if no range counts the entries, or if the range already has a limit. */
 Ref sized_range(IR *ir, Ref nest, int condition, tgcrt_size *values);
 bool range_ends_early(IR *ir, Ref nest, Ref r); /* whether r is a result of sized_range for this nest, or has a limit */
-/* Whether root may also be computed for values of r that a run does not need. This has three conditions. Accesses that depend on
- * r have gates if the memory is the caller's, which may end before these values. No index is loaded from a place that depends on
- * r, since memory behind the needed values is undefined. root has no REPEAT and no serial range. */
+/* Whether root may also be computed for values of r that a run does not need. This has three conditions. Accesses to
+ * memory of the caller have gates if the accesses depend on r, because this memory may end early. No index is loaded from a place
+ * that depends on r, because memory behind the needed values is undefined. root has no REPEAT and no serial range. */
 bool may_go_on(IR *ir, Ref root, Ref r);
-/* Whether a range of the nest has the extent 1 and a limit. At some sizes, its loop does not run at all. Loops over lower tiles
- * (tgcrt_sizes.h) can be such loops. */
+/* Whether a range of the nest has the extent 1 and a limit. At some sizes, the loop of this range does not run at all. An example
+ * is a loop over at most one lower tile (tgcrt_sizes.h). */
 bool nest_has_low_tiles(const IR *ir, const Nest *n);
 int64_t need_most(const IR *ir, const Need *is); /* how many entries a run of the greatest size needs; memory may have more */
 /* Whether this is proved for each run: if `gate` is true, `entry` is below the value of row is->of of IR.extents. */
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is);
-Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most); only `at` if bounds of nodes prove at <= most */
+Ref index_at_most(IR *ir, Ref at, int64_t most); /* min(at, most); `at` itself if bounds of nodes prove at <= most */
 
 /* ---- ends.c: on a device, gates in place of limits of ranges ---- */
-/* Returns the load or store x with the sources src[], and with `gate` added to its gate. If x is a load without a value for a
- * false gate, this value is 0 in the result. */
+/* Returns the load or store x with the sources src[], and with `gate`. If x has a gate, the result has the AND of `gate` and the
+ * gate in src[]. If x is a load without a value for a false gate, this value is 0 in the result. */
 Ref gated_access(IR *ir, const Node *x, const Ref *src, Ref gate);
 /* Inputs and outputs may be shorter in a run than at the greatest sizes. Adds gates to accesses below *root, so that the run does
- * not access memory behind its inputs and outputs. */
+ * not access memory behind inputs and outputs. */
 void end_accesses(IR *ir, Ref *root);
-/* Returns the nest with a gate for its store. The gate is condition number `condition` of nest_needed. Returns `nest` if
+/* Returns the nest with a gate for the store. The gate is condition number `condition` of nest_needed. Returns `nest` if
  * sized_range finds no range for this condition. */
 Ref end_store(IR *ir, Ref nest, int condition);
-/* Returns a condition without loads; 0: no condition is known. of_block true: where the condition is false, the run needs no
- * element that this block stores; the condition uses only ranges of blocks. of_block false: where the condition is false, the run
- * needs no element that the nest stores at these values of its ranges. */
+/* Returns a condition that has no LOADs, or 0 if no condition is known. With of_block, the condition uses only ranges of
+ * blocks; where the condition is false, the run needs no element that this block stores. Without of_block, the condition may use
+ * all ranges of the nest; where the condition is false, the run needs no element that the nest stores at these values of the
+ * ranges. */
 Ref run_gate(IR *ir, Ref nest, bool of_block);
 
 /* ---- canon.c ---- */
@@ -88,12 +90,13 @@ int nest_batch(IR *ir, const Nest *n);      /* for a batch of matrix products: h
                                                products */
 
 /* ---- join_rows.c ---- */
-/* If rows of a matrix product end with half a vector, may join each two rows to one. Returns the new nest; `nest` if no row is
- * joined. */
+/* If rows of a matrix product end with half a vector, may join each pair of rows into one row. Returns the new nest, or `nest`
+ * if no rows are joined. */
 Ref join_rows(IR *ir, Ref nest, const Target *t);
 
 /* ---- floordivs.c: makes an index affine, by new ranges in place of quotients of ranges by constants ---- */
-/* The n replaced quotients: the new range step[i] stands for term[i], which is the quotient of range[i] by a constant. */
+/* The n replaced quotients: the new range step[i] stands for the quotient term[i]. The only range in this quotient is
+ * range[i]. */
 typedef struct FloorDivs { int n; Ref term[MAX_RANGES], range[MAX_RANGES], step[MAX_RANGES]; } FloorDivs;
 Ref floordivs_open(IR *ir, Ref index, FloorDivs *s); /* returns the index with the new ranges, and fills in *s. Quotients that
                                                         may be negative stay */
@@ -114,10 +117,11 @@ void varying_free(Varying *v);
 /* ---- nestkey.c: keys. A key is 64 hex digits that identify a canonical nest on a target. Nests with equal keys can have the
  * same schedule ---- */
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
-/* Opens a question about a kernel (ir/decisions.h). The kernel's key follows from the keys of all its canonical nests. */
+/* Opens a question about a kernel (ir/decisions.h). The kernel's key follows from the keys of all canonical
+ * nests of the kernel. */
 Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);
 
-/* ---- work.c: the work that a run cannot avoid, however fast its code is ---- */
+/* ---- work.c: the work that a run cannot avoid, however fast the code is ---- */
 typedef enum MultiplyType { MULTIPLY_F32, MULTIPLY_F64, MULTIPLY_BF16, MULTIPLY_INT8, MULTIPLY_INT16, MULTIPLY_TYPES } MultiplyType;
 /* multiplies: for each type, the number of products that are terms of sums. bytes: distinct bytes of weights, inputs and states
  * that a run reads */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* steps.h: a row for each step of kernels, in order. A step processes all kernels, in execution order, before the next step
- * begins. The columns of STEP:
+/* steps.h: a row for each step of kernels, in the order in which the steps run. A step processes all kernels, in
+ * execution order, before the next step begins. The columns of STEP:
  *   - letter for -d
  *   - name for --stop-after, and of the function step_NAME
- *   - scope: a call of the function works on one nest, on one kernel or on the whole plan
+ *   - scope. PLAN: one call of the function does the whole step. KERNEL, NEST: each call does the step for one kernel. NEST: the step
+ *     changes each nest of the kernel by itself, and is skipped if Kernel.as is set
  *   - kinds of targets for which the step runs
  *   - level of the text that is printed after the step
- *   - needs: the data that the step reads; gives: the data that the step makes
+ *   - needs: the data that the step reads
+ *   - gives: the data that the step makes
  *   - gloss: a description of the step */
 /* clang-format off */
 STEP('j', join,      PLAN,   DEVICE, L_KERNEL, "sinks",            "fewer kernels, with more nests",                "join independent kernels")
