@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opts.h: schedules of nests. A schedule is a list of opts. Functions here read and print schedules, check whether they are
- * legal, choose them by heuristics, and apply them. */
+/* opts.h: schedules of nests. A schedule is a list of opts. The functions read, print, check, choose and apply
+ * schedules. */
 #ifndef TGC_OPTS_H
 #define TGC_OPTS_H
 #include "../cost/tile.h"
@@ -18,12 +18,12 @@ typedef struct Opt {
   int threads;             /* on a device: number of threads of a block that share the range; 0: the threads do not share it. The
                               opt is LOCAL for a range of the nest, and GROUP for a range of a reduction */
 } Opt;
-/* The opt OUTER (`block` is 0) moves the loop of a range outside of the other loops of its nest or reduction. The opt TILE moves
+/* The opt OUTER (`block` is 0) moves the loop of a range outside of the other loops of the nest or reduction. The opt TILE moves
  * only a loop over blocks of `block` values. */
 typedef struct Move { Ref range; int block; } Move;
 enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* MAX_TILE: most values of a range in one tile; MAX_CHUNKS: most chunks of a kernel */
 enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* limits of a text: MAX_DEPTH levels of nested schedules, MAX_BRACES schedules */
-enum { SPLIT_MOST = 1 << 24 }; /* limit of the number of sums of a nest, times the number of parts of a sum */
+enum { SPLIT_MOST = 1 << 24 }; /* most partial sums of a nest with SPLIT: number of sums, times number of parts of a sum */
 enum { MAX_MOVES = 8, MAX_PEELED = 4, MAX_PARTS = 24 }; /* lengths of arrays in Opts */
 typedef struct Opts {      /* a schedule */
   int n;                   /* number of ranges with opts */
@@ -32,22 +32,23 @@ typedef struct Opts {      /* a schedule */
   Move moved[MAX_MOVES];    /* outermost first */
   int npeeled;
   Ref peeled[MAX_PEELED];  /* PEEL: ranges that are cut into borders and an interior. The other opts apply to the interior */
-  Ref staged;              /* STAGE: operands are copied in panels, one panel for each tile of this range; 0: no panels */
+  Ref staged;              /* STAGE: operands are copied in panels. On a CPU, there is one panel for each tile of this range. On a
+                              device, this is a range of a reduction (see `depth`). 0: no panels */
   Ref split;               /* SPLIT, on a device: a range of a reduction. It is cut into parts, and different blocks sum the
                               parts. 0: no range is cut */
   int sum_parts;           /* if `split` is set: number of parts into which each sum is cut. Then `part` has only the schedule of
                               the nest that adds the parts */
   int depth;               /* if `staged` is set, on a device: number of terms of a panel. One round of the reduction over
                               `staged` sums these terms. Otherwise 0 */
-  Ref grouped;             /* TC: range whose values an instruction takes in groups. The Opt of this range splits a range of
-                              groups, not of values. 0: none */
+  Ref grouped;             /* TC: range whose values an instruction takes in groups. The Opt of this range splits the range
+                              that counts the groups. 0: none */
   const struct IsaOp *isa_op; /* the instruction that takes the values of `grouped` (dot_ops.h); NULL: none */
   const MatrixUnit *unit;  /* MMA, on a device: the matrix unit that multiplies panels; NULL: each thread multiplies */
   Ref side[2];             /* if `unit` is set, two ranges of the nest: their values are the rows and the columns of the unit's
                               matrices */
   int threads;             /* THREADS: number of chunks of the kernel; 0: the cost model decides */
-  int nparts, nborders;    /* nparts: number of schedules in `part`, 0 until they are chosen. The first nborders are for
-                              borders */
+  int nparts, nborders;    /* nparts: number of schedules in `part`, 0 until they are chosen. The first nborders schedules
+                              are for borders */
   const char *part[MAX_PARTS]; /* a schedule for each remnant, as text with the names of the remnant's ranges */
 } Opts;
 
@@ -55,16 +56,16 @@ typedef struct Opts {      /* a schedule */
  * SPLIT, the only remnant is the nest that adds the parts. */
 typedef struct Remnant {
   Ref nest;
-  bool border, own;        /* border: the remnant is a border. own: its schedule is chosen separately; false: its schedule follows
-                              from the main nest's schedule */
+  bool border, own;        /* border: the remnant is a border. own: the remnant's schedule is chosen separately; false: it
+                              follows from the main nest's schedule */
   Opts opts;               /* if `own` is false: the remnant's schedule */
 } Remnant;
 typedef VEC(Remnant) Remnants;
 
 /* ---- opts_list.c ---- */
 void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` in o, but not in o->split and o->grouped */
-int unit_side(const Opts *o, Ref range);      /* number of values of the range that one matrix of o->unit has along its rows or
-                                                 columns; 1 if the range is not in o->side */
+int unit_side(const Opts *o, Ref range);      /* number of rows of a matrix of sums of o->unit if `range` is o->side[0]; number of
+                                                 columns if `range` is o->side[1]; otherwise 1 */
 /* Inserts `nest` with the schedule `opts` into k->states, behind k->states.p[at] and all remnants of that nest. Returns the index
  * of the inserted nest */
 size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *opts);
@@ -79,21 +80,23 @@ const char *opts_end(const char *text, const char *end);
 Opts opts_read(IR *ir, Ref nest, const char *text);               /* parses a schedule that was checked before */
 
 /* ---- legality.c ---- */
-const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* returns why o is illegal, or NULL: o is legal */
+const char *opts_check(IR *ir, Ref nest, const Target *t, const Opts *o); /* returns why o is illegal, or NULL if o is legal */
 /* Calls opts_scan, then opts_check. Returns the message of the first function that has one, or NULL. */
 const char *opts_parse(IR *ir, Ref nest, const Target *t, const char *text, size_t n, Opts *o);
-double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound of the nest's statements after expansion */
+double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound of the number of the nest's statements after
+                                                                     expansion */
 
 /* ---- sized.c: sized ranges, which end at a size of the run ---- */
 void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes STAGE, and TILE of these ranges, from
                                                       o */
 void opts_drop(Opts *o, int i);                    /* removes o->opt[i] */
-bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a reduction of the nest reads weights whose indices do not depend on r */
+bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a reduction of the nest loads weights at indices that do not depend on
+                                                 r */
 /* Returns the nest that computes the whole tiles, with limits for sized ranges (RANGE in ops.h). Adds the nests for the rests of
  * the sized ranges to `parts`. Afterwards o names the ranges of the returned nest. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
 /* Returns `root` after splitting each reduction over o->range into a reduction over whole tiles and reductions over the rest.
- * o->range has a limit. */
+ * o->range must have a limit. */
 Ref sized_sum(IR *ir, Ref root, const Opt *o);
 /* Returns a < b for two indices, compared as i32, since one instruction compares vectors of i32 */
 Ref less_i32(IR *ir, Ref a, Ref b);
@@ -101,7 +104,8 @@ void sized_check(IR *ir, Ref nest);                /* fails if the nest might ac
 
 /* ---- opts.c ---- */
 void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends to `parts` the remnants that o leaves */
-Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, and puts the loops in order */
+Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: returns the nest after splitting all ranges
+                                                       of o, with the loops in order */
 
 /* ---- device_opts.c: schedules for devices ---- */
 /* Returns why the opts of o are illegal, or NULL if they are legal. Does not check STAGE and SPLIT: stage_shared_refuses and
@@ -124,7 +128,7 @@ Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
 Ref device_order(IR *ir, Ref nest);
 
 /* The threads of a block, in a nest with ranges over blocks and threads. The threads of a group (opt GROUP) compute one result of
- * a reduction together. Their number is the extent of a range of kind GROUP. */
+ * a reduction together. A group has as many threads as a range of kind GROUP has values. */
 typedef struct BlockThreads {
   int n;
   Ref range[MAX_RANGES];   /* the nest's ranges of kind LOCAL, and the ranges of kind GROUP whose groups got additional threads */
@@ -133,35 +137,35 @@ typedef struct BlockThreads {
 } BlockThreads;
 /* Decides which threads form each group, and fills in *b. If possible, a group uses threads that the block has anyway. These are
  * the threads of ranges of the nest on which the group's result does not depend, or the threads of another group. Otherwise the
- * block gets additional threads. Returns the nest. In it, the ranges of existing threads replace the ranges of kind GROUP. */
+ * block gets additional threads. Returns the nest. If a group uses existing threads, their ranges replace the group's range. */
 Ref block_threads(IR *ir, Ref nest, BlockThreads *b);
 /* The results of a group's threads are added in two steps. In the first step, some of the threads add a part of the results each.
  * In the second step, each thread of the group adds up the sums of the first step. This function returns how many threads add in
- * the first step. */
+ * the first step. group: number of threads of the group */
 static inline int group_firsts(int64_t group) { int n = 1; while ((int64_t)n * n * 4 <= group) n *= 2; return n; }
 
 /* ---- device_contraction.c: tiles for sums of products, by the device's facts ---- */
-/* Writes at most `room` schedules to `out`, best first. Returns their number; 0: no tiles save time */
+/* Writes at most `room` schedules to `out`, best first. Returns the number of schedules, or 0 if no tiles save time */
 int device_contraction_best(IR *ir, Ref nest, const Target *t, int room, Opts *out);
 
 /* ---- device_heuristic.c: schedules by the device's facts ---- */
 Opts device_opts(IR *ir, Ref nest, const Target *t);
 /* Writes at most `room` good schedules to `out`. The first schedule is the one that device_opts returns. Returns the number of
- * schedules; 0: device_opts returns an empty schedule */
+ * schedules, or 0 if device_opts returns an empty schedule */
 int device_best(IR *ir, Ref nest, const Target *t, int room, Opts *out);
 
 /* ---- peel.c ---- */
-const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* why r may not be peeled; NULL: r may be peeled */
+const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* returns why r may not be peeled, or NULL if it may */
 /* Peels the ranges o->peeled. Returns the interior, and changes o to name the ranges of the interior. Appends the nests of the
  * borders to `borders` */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);
 void peel_state(Plan *p, Kernel *k, size_t at);             /* replaces k->states.p[at] by the interior, with borders behind it */
 
 /* ---- stage.c: panels of operands, copied into memory of the kernel ---- */
-const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* why STAGE is illegal; NULL: it is legal */
+const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* returns why STAGE is illegal, or NULL */
 
 /* ---- split_sums.c: sums in parts ---- */
-const char *split_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* why SPLIT is illegal; NULL: it is legal */
+const char *split_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* returns why SPLIT is illegal, or NULL */
 int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* number of elements of the buffer that gets the sums of the
                                                                    parts; sets *d to the type of an element */
 /* Returns the nest that stores the sums of the parts to `buffer`, and changes o to name the ranges of this nest. Sets *adds to
@@ -172,21 +176,22 @@ Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 /* The number of elements that a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements that
  * the copies of a thread read */
 int staged_vector(int64_t copies);
-/* The pitch of a panel: the number of elements from the start of one term to the start of the next. With this pitch, vectors are
- * aligned. Threads that store the same element of consecutive terms access different banks of shared memory, if there are enough
+/* The pitch of a panel: the number of elements from the start of one term to the start of the next term. With this pitch, vectors
+ * are aligned. Threads that store element number i of consecutive terms access different banks of shared memory, if there are enough
  * banks. width: number of elements of a term. depth: number of terms of the panel. beside: result of staged_vector */
 int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside);
 typedef struct StagedSum { /* a sum of products whose factors may be in panels */
   Ref red;
   Ref factor[2];
-  bool shared[2];          /* by factor: several threads or copies read the same element of it; staged_product sets this to
-                              false */
+  bool shared[2];          /* by factor: whether several threads or copies read one element of the factor; staged_product
+                              sets this to false */
 } StagedSum;
-/* Returns NULL if the reduction over range r is a sum of products, and describes it in *p; otherwise the reason why it is not */
+/* If the reduction over range r is a sum of products, describes this sum in *p and returns NULL. Otherwise returns the reason why
+ * not. */
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p);
 enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
-/* Whether an instruction of the device that sums four products can compute *p. For this, both factors must be 8-bit integers that
- * are converted to i32. */
+/* Whether the device has an instruction that sums four products, and this instruction can compute *p. Both factors must be 8-bit
+ * integers that are converted to i32. */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 /* Returns `factor` if it has the type d. If `factor` is converted from a value of type d, returns this value. Otherwise returns
  * 0. */
@@ -198,8 +203,8 @@ Ref main_load(IR *ir, Ref factor);          /* the load whose index has the most
 /* Returns why the reduction over o->staged may not run in rounds of o->depth terms, or NULL if it may. Increases *bytes by the
  * number of bytes of shared memory for panels, and for the sums of a unit that writes whole matrices (unit_is_whole). */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
-/* Applies STAGE to a nest over threads and copies. range: Opts.staged; depth: Opts.depth; u: the unit that multiplies the panels,
- * or NULL */
+/* Returns the nest after applying STAGE. The nest must have ranges over threads and copies. range: Opts.staged. depth: Opts.depth.
+ * u: Opts.unit */
 Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const MatrixUnit *u);
 
 /* ---- heuristic.c: schedules by the analytic model of cost/tile.c ---- */
@@ -213,13 +218,14 @@ int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
 Opts default_opts(IR *ir, Ref nest, const Target *t);
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* calls device_best for devices with threads, and
                                                                              heuristic_best for other targets */
-/* Calls sized_opts. Then, if o has no schedules for its remnants, adds them: a remnant's schedule follows from o, or the cost
- * model chooses it (Remnant.own). On a device with threads, this function changes only schedules with SPLIT. */
+/* Adds the schedules of remnants to o, if they are missing. The schedule of a remnant follows from o, or the cost model chooses
+ * this schedule (Remnant.own). If the target is no device with threads, calls sized_opts before. On a device with threads, changes
+ * only schedules with SPLIT. */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
 /* ---- retile.c ---- */
 /* Changes o, a schedule for the target `from`, to fit the vectors of the target `to`. Removes the schedules of remnants from o.
- * Tiles keep their sizes, except along one range on which no weight depends. Returns false if this is impossible; then o is not
- * usable. */
+ * Tiles keep their sizes, except along one range on which no weight depends. Returns false if the changed schedule is illegal;
+ * then o is not usable. */
 bool opts_retile(IR *ir, Ref nest, const Target *from, const Target *to, Opts *o);
 #endif
