@@ -177,8 +177,8 @@ Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
  * the copies of a thread read */
 int staged_vector(int64_t copies);
 /* The pitch of a panel: the number of elements from the start of one term to the start of the next term. With this pitch, vectors
- * are aligned. Threads that store element number i of consecutive terms access different banks of shared memory, if there are enough
- * banks. width: number of elements of a term. depth: number of terms of the panel. beside: result of staged_vector */
+ * are aligned. Threads that store element number i of consecutive terms access different banks of shared memory, if there are
+ * enough banks. width: number of elements of a term. depth: number of terms of the panel. beside: result of staged_vector */
 int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside);
 typedef struct StagedSum { /* a sum of products whose factors may be in panels */
   Ref red;
@@ -203,8 +203,8 @@ Ref main_load(IR *ir, Ref factor);          /* the load whose index has the most
 /* Returns why the reduction over o->staged may not run in rounds of o->depth terms, or NULL if it may. Increases *bytes by the
  * number of bytes of shared memory for panels, and for the sums of a unit that writes whole matrices (unit_is_whole). */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
-/* Returns the nest after applying STAGE. The nest must have ranges over threads and copies. range: Opts.staged. depth: Opts.depth.
- * u: Opts.unit */
+/* Returns the nest after applying STAGE. The nest must have ranges over threads and copies. range: Opts.staged. depth:
+ * Opts.depth. u: Opts.unit */
 Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const MatrixUnit *u);
 
 /* ---- heuristic.c: schedules by the analytic model of cost/tile.c ---- */
@@ -219,8 +219,8 @@ Opts default_opts(IR *ir, Ref nest, const Target *t);
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* calls device_best for devices with threads, and
                                                                              heuristic_best for other targets */
 /* Adds the schedules of remnants to o, if they are missing. The schedule of a remnant follows from o, or the cost model chooses
- * this schedule (Remnant.own). If the target is no device with threads, calls sized_opts before. On a device with threads, changes
- * only schedules with SPLIT. */
+ * this schedule (Remnant.own). If the target is no device with threads, calls sized_opts before. On a device with threads,
+ * changes only schedules with SPLIT. */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
 /* ---- retile.c ---- */

@@ -13,7 +13,7 @@ void model_access(Model *m, Ref r, Ref index, Ref buffer, bool hot, double times
 /* Returns the least number of bytes of a lane. This is 2 if there is a sum of f16 below root that the target adds in f16;
  * otherwise this is 4. Model.lane_bytes may be greater. */
 int lane_bytes(const IR *ir, Ref root, const Target *t);
-/* Returns the number of bytes of the widest element that a LOAD below r loads. LOADs whose results are used only in indices, gates
- * or conditions do not count. */
+/* Returns the number of bytes of the widest element that a LOAD below r loads. LOADs whose results are used only in indices,
+ * gates or conditions do not count. */
 int widest_datum(const IR *ir, Ref r);
 #endif
