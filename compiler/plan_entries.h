@@ -3,9 +3,10 @@
 #ifndef TGC_PLAN_ENTRIES_H
 #define TGC_PLAN_ENTRIES_H
 #include "schedule/schedule.h"
-int *plan_order(const Graph *g); /* numbers of the entries, the one with the most work first; allocated in the model's arena */
+int *plan_order(const Graph *g); /* returns the numbers of the entries, in descending order of work; allocated in the model's
+                                    arena */
 /* q is the plan of entry number e of p's graph. Appends the kernels, packed weights and layouts of q to p. The buffers with the
- * numbers from first_buffer on are those of q. The caller makes p's memory plan later. */
+ * numbers from first_buffer on must be those of q. The caller makes p's memory plan later. */
 void plan_join(Plan *p, const Plan *q, int e, size_t first_buffer);
 void plan_sort(Plan *p); /* puts the kernels into the order of the entries; to be called after the last plan_join */
 #endif

@@ -17,8 +17,9 @@ typedef enum {
   F_REAL,                  /* double */
   F_TEXT,                  /* const char *: a string */
   F_KEY,                   /* char[65]: a string */
-  F_AXES,                  /* int64_t[MAX_RANK]: a list with a number for each axis; not written if all are Field.absent */
-  F_FILL,                  /* Ref of a CONST: a literal of the value's type */
+  F_AXES,                  /* int64_t[MAX_RANK]: a list with a number for each axis; not written if all numbers equal
+                              Field.absent */
+  F_FILL,                  /* Ref of a CONST: a literal of the type that the line's value has */
   F_VALUE,                 /* Ref of a graph value: the name of this graph value, which a later line may define */
   F_TENSOR,                /* int64_t: the number of a tensor */
   F_LIST,                  /* int64_t[24]: a list */
@@ -47,7 +48,7 @@ typedef struct Writer {
   Printer graph, inner;    /* printers for the graph and for the current kernel */
   const Sched *s;
   const Plan *p;
-  int pass;                /* index in passes.h of the last pass that ran */
+  int pass;                /* number, in passes.h, of the last pass or step that ran */
   const CompileOptions *o;
   Sb *out;
   uint32_t ntensors;       /* number of tensors written so far */
@@ -57,7 +58,7 @@ void put_after(Writer *w);
 void put_settings(Writer *w);
 void put_sources(Writer *w);
 void put_origins(Writer *w);
-/* Functions for Printer.attributed and Printer.attributes. arg: the Writer */
+/* is_placed is for Printer.attributed, and put_place is for Printer.attributes. arg: the Writer */
 bool is_placed(Ref r, void *arg);
 void put_place(const Printer *p, Ref r, void *arg);
 void put_graph(Writer *w);
@@ -69,9 +70,9 @@ void put_packed(Writer *w);
 void put_kernels(Writer *w);
 void put_memory(Writer *w);
 
-/* ---- plan_read.c: a table of plan_text.c has the first words of lines, with a function of plan_read.c for each word. The
- * function reads the rest of such a line. read_place and read_buffer_key read only attributes. end_kernel verifies the last
- * kernel that was read ---- */
+/* ---- plan_read.c: a table of plan_text.c has the words with which lines begin, and a read_ function for each word. The
+ * function reads the rest of the line. read_place and read_buffer_key read only attributes. end_kernel verifies the kernel that
+ * was read last ---- */
 /* A name of n characters that an attribute uses before a line defines this name. owner: the attribute belongs to
  * Reader.placed.p[owner]. at: offset of the attribute's field in a Place */
 typedef struct Later { Ref owner; size_t at; const char *name; size_t n; } Later;
@@ -81,7 +82,7 @@ typedef struct Placed { Ref value; Place place; Pos pos; } Placed;
 typedef struct Reader {
   Resumed *r;
   Plan *into;              /* the plan, or the variant, that gets the kernels which are read */
-  Kernel *kernel;          /* the last kernel that was read; NULL: no kernel was read yet */
+  Kernel *kernel;          /* the kernel to which the current line belongs; NULL: none */
   VEC(Placed) placed;
   VEC(Later) later;
   VEC(Packed) packed;

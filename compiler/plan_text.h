@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_text.h: writes and reads dumps. A dump is the state of a compilation as text. The option --stop-after writes a dump, and
- * the option --start-after reads it. */
+/* plan_text.h: writes dumps, and describes a dump that plan_read (driver.h) has read. A dump is the state of a compilation as
+ * text. The option --stop-after writes a dump, and the option --start-after reads a dump. */
 #ifndef TGC_PLAN_TEXT_H
 #define TGC_PLAN_TEXT_H
 #include "driver.h"
@@ -11,7 +11,7 @@
 /* The contents of a dump that was read, allocated in the arena Ctx.model */
 struct Resumed {
   const char *after;       /* name of the last pass or step that ran */
-  int pass;                /* index of this pass or step in passes.h */
+  int pass;                /* number of this pass or step in passes.h */
   Graph *g;
   Plan *plan;              /* without the fields that come from CompileOptions */
   Place *place;            /* places (sched.h) of nplace nodes, by Ref; NULL: the dump was written before the pass materialize */
@@ -24,7 +24,7 @@ struct Resumed {
 void plan_print(const Sched *s, const Plan *p, int pass, const CompileOptions *o, Sb *out);
 /* Appends only the graph, with decisions about its nodes as attributes. tgc can read this text as a model, too. */
 void plan_print_graph(const Sched *s, const Plan *p, Sb *out);
-/* plan_check.c: checks the rules that concern several lines of a dump. The target must be known before. Exits with EX_BADMODEL if
- * a dump breaks a rule. */
+/* plan_check.c: checks the rules that concern several lines of a dump. Fails with EX_BADMODEL if the dump breaks a rule. p->in
+ * must be set. pass: number of the last pass or step that ran */
 void plan_check(const Sched *s, const Plan *p, int pass);
 #endif

@@ -103,8 +103,8 @@ void scan_expect(Parser *p, char ch, const char *where);
 const char *scan_found(Parser *p);               /* describes the next word or character, for messages */
 void scan_end_line(Parser *p);                   /* skips the end of the line; fails if the line does not end here */
 
-/* If the next token is a name or a keyword, scan_word sets *s to the start of the token, skips the token, and returns the number
- * of characters skipped. Otherwise returns 0. scan_literal does this for literals. */
+/* scan_word sets *s to the start of the next token, skips the token, and returns its number of characters. If the next token is
+ * no name and no keyword, scan_word only returns 0. scan_literal does this for literals. */
 size_t scan_word(Parser *p, const char **s);
 size_t scan_literal(Parser *p, const char **s);
 bool scan_is_literal(const char *s, size_t n);   /* whether the word is inf, nan, true or false */

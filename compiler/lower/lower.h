@@ -135,7 +135,7 @@ const IsaOp *tile_isa_op(const IR *ir, const Node *mma); /* the instruction that
  * weight, and returns the index that element `index` of `tensor` has in this order. Returns 0 if no weight was found, or if the
  * lanes of a load at this index would not read adjacent elements. */
 Ref shared_order(Plan *p, int64_t tensor, Ref index, Packed *order);
-/* Whether an earlier entry reads a weight that has the bytes of `tensor` and is not packed, and the lanes of a load at `index`
- * read adjacent elements. */
+/* Whether an earlier entry reads a weight that is not packed and has the bytes of `tensor`. Returns false, too, if the lanes of a
+ * load at `index` do not read adjacent elements. */
 bool shared_plain(const Plan *p, int64_t tensor, Ref index);
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* sched.h: shared by the files of schedule/. They work in this order. materialize.c chooses which values are stored. layout.c
- * places each stored value, in the order of axes that layout_seed.c and layout_pbqp.c choose. kernelize.c makes kernels of scalar
- * expressions over ranges. state_plan.c plans the memory of states. memplan.c chooses offsets in the arena. */
+/* sched.h: shared by the files of schedule/. These files work one after another. materialize.c chooses which values are stored.
+ * layout.c places each stored value in memory; layout_seed.c and layout_pbqp.c choose the order of the value's axes. kernelize.c
+ * makes kernels of scalar expressions over ranges. state_plan.c plans the memory of states. memplan.c chooses offsets in the
+ * arena. */
 #ifndef TGC_SCHED_H
 #define TGC_SCHED_H
 #include "../cost/tunable.h"
 #include "../graph/graph.h"
 #include "schedule.h"
 
-/* Where a value is stored. An element of the value has an index idx[a] along each axis a. Its index in the buffer is `offset` +
- * the sum of idx[a] * stride[a]. */
+/* Where a value is stored. An element of the value has an index idx[a] along each axis a. The element's index in the buffer is
+ * `offset` + the sum of idx[a] * stride[a]. */
 typedef struct Place {
   bool materialized;             /* materialize.c: the value has memory */
   bool select;             /* materialize.c: the value is a CAT of parts with extent 1. A single nest computes the values of all
@@ -29,8 +30,8 @@ typedef struct Place {
   int64_t pad[MAX_RANK];   /* by axis: number of unused elements of memory behind the value (layout.c) */
   Ref fill;                /* the CONST that the halo holds */
   int64_t stride[MAX_RANK]; /* in elements */
-  int odd;                 /* 1 + index of a row of IR.sizes; 0: none. In a run, this row gives 0 or 1. If it gives 1, all
-                              elements lie `odd_step` later */
+  int odd;                 /* 1 + index of a row of IR.sizes; 0: none. In a run, this row gives 0 or 1. If the row gives 1,
+                              all elements of the value lie `odd_step` elements later */
   int64_t odd_step;        /* in elements */
 } Place;
 
@@ -55,11 +56,13 @@ void sched_layout_pbqp(Sched *s);                /* needs: .materialized, .insid
 void sched_layout(Sched *s);                /* needs: sched_materialize; gives: buffers, offsets, strides, plan->layouts */
 void sched_layouts(Sched *s);               /* needs: buffers, offsets, strides; gives: plan->layouts */
 void sched_lower(Sched *s);                 /* needs: layout; gives: plan->kernels with sinks */
-BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot); /* kind of the buffer of output i; *slot: its Buf.slot */
-void sched_states(Plan *p);                 /* needs: kernels with final buffers; gives: memory of states, offsets in it */
+BufKind sched_output_kind(const Graph *g, size_t i, int64_t *slot); /* returns the kind of the buffer of output i, and
+                                                                       sets *slot to Buf.slot of this buffer */
+void sched_states(Plan *p);                 /* needs: kernels with final buffers; gives: memory of states, and offsets in this
+                                               memory */
 bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: whether buffer `out` of k may be in the same
                                                                          memory as buffer `in` */
 void sched_memplan(Plan *p);                /* needs: sched_states; gives: the other offsets, the rest of MemoryPlan */
-bool memplan_check(const Plan *p, Sb *why); /* checks the memory plan: two buffers in use at the same time overlap only if a
-                                               kernel computes in place. Returns false and sets *why if they overlap otherwise */
+bool memplan_check(const Plan *p, Sb *why); /* returns true if the memory plan is correct: buffers in use at the same time
+                                               overlap only where a kernel computes in place. Otherwise sets *why to the reason */
 #endif

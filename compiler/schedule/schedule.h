@@ -17,12 +17,12 @@ typedef struct NestSchedule {
   bool partial;            /* the search that found the schedule was interrupted */
 } NestSchedule;
 
-/* A nest as it is between two steps (nest/steps.h). If a schedule cuts rests and borders off a nest, they follow this nest in
- * Kernel.states. */
+/* A nest as it is between two steps (nest/steps.h). If a schedule cuts rests and borders off a nest, the rests and
+ * borders follow this nest in Kernel.states. */
 typedef struct NestState {
   Ref nest;
-  int depth;               /* 0: the nest comes from an element of Kernel.nests. Above 0: it was cut off an earlier nest of the
-                              list, the nearest one with a smaller depth */
+  int depth;               /* 0: the nest comes from an element of Kernel.nests. Above 0: the nest was cut off another nest. This
+                              is the nearest earlier nest in Kernel.states with a smaller depth */
   struct Opts *opts;       /* opts that no step has applied yet (opt/opts.h); in the arena ir->ctx->model */
   int kept;                /* number of outermost ranges that stay outermost when opts order the loops */
   Ref panel[3];            /* the ranges into which tiles split the range Opts.staged: [0] loop, [1] copies, [2] lanes; 0: none */
@@ -32,7 +32,7 @@ typedef struct NestState {
 } NestState;
 
 /* A source of schedules. The compiler uses the heuristic only for nests that no source knows. Sources form a list (`next`). If
- * several sources know a nest, the first of them in the list gives its schedule. */
+ * several sources know a nest, the first of these sources in the list gives the schedule. */
 typedef struct ScheduleSource {
   const char *name;        /* such as "lock" or "store"; for the manifest and for messages */
   /* Returns the schedule of the nest with this key as text, or NULL if this source does not know the nest. Sets *partial as in
@@ -41,7 +41,7 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* The numbers of accesses of a program, by how the pass `bounds` proved that they lie inside their buffers (lower/bounds.c) */
+/* Numbers of accesses of a program, by the kind of proof that the pass `bounds` has found (lower/bounds.c) */
 typedef struct KernelBounds {
   int64_t accesses;        /* all accesses */
   int64_t by_ranges;       /* accesses for whose proof ranges of loops had to be halved */
@@ -49,30 +49,32 @@ typedef struct KernelBounds {
 } KernelBounds;
 
 typedef struct Kernel {
-  Ref sink;                /* the SINK (ops.h) of the kernel's nests, to which no opts are applied */
+  Ref sink;                /* the SINK (ops.h) of the kernel's nests, before any opts are applied */
   Refs prog;               /* the kernel as a linear program, made from the nests after all opts are applied */
   VEC(int) bufs;           /* buffers that the kernel accesses, in the order of its C parameters */
   VEC(int) written;        /* buffers to which the kernel stores */
   const int *named;        /* for a call of a later iteration of a loop (loop_calls.c): the buffers that prog names. In this call,
                               bufs.p[i] takes the place of named[i]. NULL: prog names the buffers of bufs */
-  VEC(int) locals;         /* buffers on the stack of each call, which are not in bufs */
-  bool may_alias;          /* true: two buffers of the kernel may share memory, so its pointers are not `restrict` */
+  VEC(int) locals;         /* buffers that the kernel's function makes itself (buf_is_own); bufs does not have them */
+  bool may_alias;          /* true: two buffers of the kernel may share memory, so the kernel's pointers are not `restrict` */
   const char *schedule;    /* text of all opts, nest after nest */
   VEC(NestSchedule) nests; /* canonical nests; they get their schedules in the step `schedule` */
   VEC(NestState) states;   /* current nests, from the step `schedule` to `programs` */
-  int as;                  /* 1 + number of an earlier kernel that has the same nests on other buffers. Steps skip this kernel
-                              until the step `reuse` copies the earlier kernel's nests. 0: no earlier kernel has the same nests */
+  int as;                  /* 1 + number of an earlier kernel that has the same nests on other buffers. Steps of scope NEST skip
+                              this kernel until the step `reuse` copies the earlier kernel's nests. 0: no earlier kernel has the
+                              same nests */
   const Ref *buffers;      /* BUFFERs of this kernel, from the step `match`. If `as` is set, buffers[i] replaces buffers[i] of the
                               earlier kernel */
   int nbuffers;
   int chunks;              /* number of chunks that threads may share; 1: one thread runs the kernel */
-  int group_size;          /* number of kernels in the kernel group that starts here; 1: no group; 0: inside a group */
+  int group_size;          /* number of kernels in the kernel group that starts with this kernel; 1: the kernel is in no group;
+                              0: the kernel is in a group, but not as the first kernel */
   int chunks_per_task;     /* consecutive chunks that a thread takes at a time, in kernel groups and in kernels that strips.c
                               joined; 0: one chunk */
   const int64_t *shift;    /* by index in bufs: number of elements that calls add to the pointer to the buffer. Indices in prog
                               count from the element to which this pointer then points. NULL: calls add nothing */
-  const char *head;        /* text of the kernel's function up to its name, "" for a device; NULL: not printed yet
-                              (lower/kernel_functions.c) */
+  const char *head;        /* text of the kernel's function, up to the end of the function's name; "" for a device; NULL: not
+                              printed yet (lower/kernel_functions.c) */
   uint32_t signature;      /* number of the interned text after `head` */
   int code;                /* number of the first kernel with the same function, perhaps this kernel; -1: unknown, or no
                               program */
@@ -84,12 +86,12 @@ typedef struct Kernel {
   int loop;                /* if the kernel is in the body of a loop of the model: 1 + number of this loop; else 0. The kernels of
                               a body are consecutive */
   int64_t trips;           /* number of iterations of this loop; plan_loop_calls sets `trips` to 2 if `until` is set */
-  int limit;               /* 1 + the row of IR.sizes that says how many iterations a run needs. A run may omit the iterations
-                              after them. 0: a run needs all iterations */
+  int limit;               /* 1 + the row of IR.sizes that says how many iterations a run needs. A run may omit the later
+                              iterations. 0: a run needs all iterations */
   int until;               /* for a loop that may end early: 1 + number of the buffer of a carried bool. The loop ends after an
                               iteration that sets this bool to false. 0: no loop, or a loop that does not end early */
   int64_t rounds;          /* if `until` is set: only two iterations have calls (calls_of_loop). A run executes these two at most
-                              this often. plan_loop_calls sets `rounds` */
+                              `rounds` times. plan_loop_calls sets `rounds` */
   int when;                /* 0: the kernel always runs. Above 0: the kernel runs only for one side of a branch. `when` is
                               2 * b + 1 for the side `no`, and 2 * b + 2 for the side `yes`, where b is the number of the
                               condition's buffer. A branch may be on a side of an outer branch. Then the kernel that writes the
@@ -100,15 +102,15 @@ typedef struct Kernel {
 
 /* A weight that is packed for a kernel: buffer `buf` has elements of the tensor number `tensor` of IR.tensors, in another order.
  * The index of an element of the buffer has n digits in a mixed radix. Each digit[i] is below extent[i]; the last digit is the
- * lowest. If closed + the sum of digit[i] * gate[i] is at least 0, this element is 0 (padding). Otherwise it is the tensor's
- * element with the index base + the sum of digit[i] * coef[i]. */
+ * lowest. If closed + the sum of digit[i] * gate[i] is at least 0, the element is 0 (padding). Otherwise the element has the
+ * value of the tensor's element number base + the sum of digit[i] * coef[i]. */
 typedef struct Packed { int64_t tensor, base, closed; int n; int64_t extent[24], coef[24], gate[24]; int buf; } Packed;
 
-/* Memory of a state: `outer` blocks of `block` bytes. For each state there is also a cursor: a number in the arena, at
- * MemoryPlan.state_at, which is 0 before the first run. In each block, the `keep` bytes from offset cursor * step on are the
- * state's value. A run of an entry that only reads the state does not change the cursor. A run adds n to the cursor if it appends
- * n * step bytes to each block of a window. Otherwise the run adds 1. If the cursor is then at least `slots`, it becomes 0. At
- * this moment, the value of a window with step < block is moved to the start of each block. A state that is no window has one
+/* Memory of a state: `outer` blocks of `block` bytes. Each state also has a cursor, one of the numbers in the arena at
+ * MemoryPlan.state_at. The cursor is 0 before the first run. In each block, the `keep` bytes from offset cursor * step on are the
+ * state's value. A run of an entry that only reads the state does not change the cursor. If a run appends n * step bytes to each
+ * block of a window, the run adds n to the cursor. Any other run adds 1. A cursor that is then at least `slots` becomes
+ * 0. In this case, the value of a window with step < block is moved to the start of each block. A state that is no window has one
  * slot, or two slots that runs use by turns. */
 typedef struct StatePlace {
   int64_t at;              /* offset of this memory from MemoryPlan.state_at */
@@ -116,8 +118,8 @@ typedef struct StatePlace {
   int64_t init;            /* offset of the state's first value in the blob of weights; -1: zeros */
 } StatePlace;
 
-/* The place of a stored value in buffer `buf`. An element of the value has an index idx[a] along each axis a. Its index in the
- * buffer is `offset` + the sum of idx[a] * stride[a]. */
+/* The place of a stored value in buffer `buf`. An element of the value has an index idx[a] along each axis a. The element's
+ * index in the buffer is `offset` + the sum of idx[a] * stride[a]. */
 typedef struct Layout {
   Ref value;
   int buf;
@@ -128,9 +130,9 @@ typedef struct Layout {
 /* schedule/state_plan.c: the greatest number of elements by which the cursor can move the value of state k in a block; 0: the
  * state is no window */
 int64_t window_travel(const Graph *g, size_t k);
-void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: a blank, then the layout in words */
+void layout_print(const IR *ir, const Layout *l, Sb *out); /* schedule/layout.c: appends a blank and the layout in words */
 void packed_gather(const IR *ir, const Packed *k, void *out); /* lower/pack.c: writes k's elements to out */
-bool packed_fits(const IR *ir, const Packed *k); /* whether k reads only elements that its tensor has, and is not too large */
+bool packed_fits(const IR *ir, const Packed *k); /* whether k is not too large, and reads only elements that the tensor has */
 
 /* Which kernels are put into kernel groups. FASTER: those for which the cost model predicts a gain. NONE: no kernels. ALL: all
  * kernels that can be in a group */
@@ -186,7 +188,7 @@ typedef struct Plan {
   Graph *g;
   IR *ir;
   LayoutPlan layouts;
-  VEC(Kernel) kernels;       /* in execution order; the passes and steps from `kernels` to `render` fill in their fields */
+  VEC(Kernel) kernels;       /* in execution order; the passes and steps from `kernels` to `render` fill in the fields */
   struct Affinity *affinity; /* group/affinity.c; only while kernels are lowered, else NULL */
   MemoryPlan memory;
   WeightPlan weights;
@@ -208,13 +210,12 @@ typedef struct CompileOptions {
   const Target *target;
   const Backend *backend;
   ScheduleSource *schedules; /* NULL: the heuristic only */
-  struct Decisions *decisions; /* ir/decisions.h: decisions that passes follow, and to which they add their own; NULL: none */
+  struct Decisions *decisions; /* ir/decisions.h: decisions that passes follow. Passes add further decisions. NULL: none */
   Precision precision;     /* PREC_FP32 is 0 */
   Optimize optimize;       /* OPTIMIZE_AUTO is 0 */
   int64_t max_arena, max_weights; /* 1 + most bytes; 0: no limit */
   bool tell_growth;        /* fill in Plan.growth.arena, too. For this, the graph is planned a second time */
-  bool stepped;            /* the caller can do a run in parts (BundleOptions.stepped), so each run makes all calls in their
-                              order */
+  bool stepped;            /* the caller can do a run in parts (BundleOptions.stepped), so each run makes all calls, in order */
   bool keep_denormals;     /* an instruction that flushes denormals is used only if `precision` asks for this instruction */
   Groups groups;           /* GROUPS_FASTER is 0 */
   Storage weights;         /* STORE_FP32 is 0 */
@@ -228,8 +229,8 @@ typedef struct CompileOptions {
   const Setting *settings; /* options to record in the dump */
   int nsettings;
   const Sample *sample;    /* sample to record in the dump; NULL: none */
-  Resumed *resumed;        /* a dump: compile_graph continues after the last pass or step of the dump, with its graph. NULL: all
-                              passes run */
+  Resumed *resumed;        /* a dump: compile_graph continues after the last pass or step of the dump, with the dump's graph.
+                              NULL: all passes run */
 } CompileOptions;
 
 static inline int when_buffer(const Kernel *k) { return (k->when - 1) / 2; } /* if `when` is set: the buffer of the condition */
@@ -247,12 +248,13 @@ void plan_loop_calls(Plan *p);
  * If `by` is not 0: let s be the size in row `flag` of IR.sizes. The jump stands at call at + by * s instead of call `at`. Each
  * run that comes to this call jumps.
  *
- * most: 0 if the jump leads forward. If the jump leads back, the calls that it repeats run at most this often, the first time
- * included. next: number of the jump that the run looks at after it has taken this jump. */
+ * most: 0 if the jump leads forward. If the jump leads back, the calls that the jump repeats run at most `most` times, the
+ * first time included. next: number of the jump that a run looks at after taking this jump. */
 typedef struct Jump { size_t at, to, next, by; bool zero; int64_t flag, most; } Jump;
 typedef VEC(Jump) Jumps;
-/* Returns the jumps of a plan after plan_loop_calls, in the order of `at`. If several jumps have the same `at`, a run looks at
- * them one after another. The caller frees the list. omits: whether the list has jumps over iterations that a run may omit */
+/* Returns the jumps of p, in the order of `at`. plan_loop_calls must have been called for p. If several jumps have the same `at`,
+ * a run looks at them one after another. The caller frees the list. omits: whether the list has jumps over iterations that a run
+ * may omit */
 Jumps plan_jumps(const Plan *p, bool omits);
 /* The position of a run among the jumps. `jump` is the number of the jump to look at next. If `of` is not 0, the run is in a
  * loop. The jump back of this loop has the number (of - 1), and the calls of the loop have run `done` times. */
@@ -269,6 +271,6 @@ Plan *compile_graph(Graph *g, const CompileOptions *o);
 /* ---- buffer_memory.c: for programs that run a plan's kernels without a bundle ---- */
 tgcrt_state state_row(const StatePlace *s); /* the row for s in the runtime's table of states */
 /* Returns the address of a buffer; NULL if the buffer is private to a kernel. in, out: the caller's inputs and outputs. arena:
- * the arena of a run; its cursors tell where the values of states are */
+ * the arena of a run. The cursors in the arena tell where the values of states are */
 void *buffer_memory(const Plan *p, const Buf *b, const Tensor *in, void *const *out, char *arena);
 #endif

@@ -11,7 +11,7 @@ Pbqp *pbqp_new(void);
 void pbqp_free(Pbqp *c);
 int pbqp_node(Pbqp *c, int alternatives);                            /* adds a node with costs of 0; returns its number */
 int pbqp_size(const Pbqp *c);                                  /* number of nodes */
-void pbqp_cost(Pbqp *c, int node, int alternative, double cost);     /* adds to the alternative's cost */
+void pbqp_cost(Pbqp *c, int node, int alternative, double cost);     /* adds `cost` to the alternative's cost */
 /* Adds costs to the edge between two different nodes a and b. cost[i * (number of b's alternatives) + j] is for alternative i of
  * node a and alternative j of node b. */
 void pbqp_edge(Pbqp *c, int a, int b, const double *cost);
@@ -19,8 +19,10 @@ double pbqp_total(const Pbqp *c, const int *alternative);            /* total co
 /* The part of the total cost that comes from `node`, the neighbours of `node`, and all edges of these nodes */
 double pbqp_cost_around(const Pbqp *c, const int *alternative, int node);
 /* Chooses alternative[n] for each node n so that the total cost is small, and returns this cost. If fixed[n] is at least 0, node
- * n takes this alternative. fixed NULL: no alternatives are fixed. Let nodes with at most two neighbours be removed repeatedly,
- * and let an edge then join two such neighbours. If the graph becomes empty in this way, as a series-parallel graph does, the
- * result is the least possible cost. For other graphs, the result may be slightly greater. */
+ * n takes alternative fixed[n]. fixed NULL: no alternatives are fixed.
+ *
+ * The solver removes nodes with at most two neighbours, one after another. If a removed node had two neighbours, a new edge joins
+ * these neighbours. If all nodes are removed in this way, as in a series-parallel graph, the result is the least possible cost. For other
+ * graphs, the result may be slightly greater. */
 double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative);
 #endif

@@ -39,7 +39,7 @@ void *arena_dup(Arena *a, const void *p, size_t bytes); /* a copy */
 char *arena_str(Arena *a, const char *s, size_t n);   /* a copy of n bytes, with a NUL at the end */
 char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *count_noun(Arena *a, int64_t n, const char *noun); /* "1 kernel", "2 kernels" */
-void arena_free(Arena *a);                            /* frees all memory of the arena, which can then be used again */
+void arena_free(Arena *a);                            /* frees all memory of the arena. The arena can be used again */
 #define ARENA_NEW(a, T, n) ((T *)arena_alloc((a), size_mul(sizeof(T), (size_t)(n))))
 
 /* As malloc, calloc and realloc. If memory is lacking, these functions call out_of_memory and do not return. */
@@ -57,8 +57,8 @@ void vec_grow(void **p, size_t *cap, size_t need, size_t elem); /* makes *cap at
 void vec_sort(void *p, size_t n, size_t elem, int (*compare)(const void *, const void *));
 void vec_free(void **p);
 
-/* ---- growable text: n bytes and a NUL, on the heap. sb_printf, sb_put and sb_puts append; before the first such call p is NULL.
- * sb_free frees the text ---- */
+/* ---- growable text: n bytes and a NUL, on the heap. sb_printf, sb_put and sb_puts append text. p is NULL before text is
+ * appended. sb_free frees the text ---- */
 typedef struct Sb { char *p; size_t n, cap; } Sb;
 void sb_printf(Sb *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sb_put(Sb *s, const char *bytes, size_t n);
@@ -66,24 +66,27 @@ void sb_puts(Sb *s, const char *str);
 void sb_free(Sb *s);
 char *sb_keep(Sb *s, Arena *a);                        /* moves the text into an arena; s is empty afterwards, with p NULL */
 bool starts_with(const char *s, const char *word);
-int utf8_length(const char *s);                        /* bytes of the character at s; 0: invalid (RFC 3629) */
+int utf8_length(const char *s);                        /* number of bytes of the UTF-8 character at s; 0: invalid (RFC 3629) */
 
 typedef struct Ctx Ctx;
 /* ---- interned strings: equal texts have equal ids. The id of "" is 0. s may be NULL if n is 0 ---- */
 typedef struct Interner Interner;
 uint32_t intern(Ctx *c, const char *s, size_t n);
 const char *intern_text(const Ctx *c, uint32_t id);
-int word_index(const char *const *words, int n, const char *s); /* index of s in a table of n words; n: the table lacks s */
+int word_index(const char *const *words, int n, const char *s); /* index of s in a table of n words; returns n if s is not
+                                                                   there */
 
 /* ---- suggestions (suggest.c) ---- */
-const char *nearest_name(const char *word, const char *const *names, size_t n); /* the name most like word; NULL: none */
+const char *nearest_name(const char *word, const char *const *names, size_t n); /* the name most like word; NULL: no name is
+                                                                                   similar */
 const char *did_you_mean(Arena *a, const char *word, const char *const *names, size_t n); /* "; did you mean 'NAME'?", or "" */
 
 /* ---- checked sizes: products of numbers that come from a model are computed by these functions ---- */
 size_t size_mul(size_t a, size_t b);                   /* SIZE_MAX on overflow; arena_alloc refuses SIZE_MAX bytes */
-bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* false on overflow; the same for i64_add */
-bool i64_add(int64_t a, int64_t b, int64_t *out);
-int64_t i64_gcd(int64_t a, int64_t b);                 /* greatest common divisor, 0 if a and b are 0; must be less than 2^63 */
+bool i64_mul(int64_t a, int64_t b, int64_t *out);      /* sets *out to the product; returns false on overflow */
+bool i64_add(int64_t a, int64_t b, int64_t *out);      /* sets *out to the sum; returns false on overflow */
+int64_t i64_gcd(int64_t a, int64_t b);                 /* greatest common divisor, which must be less than 2^63; 0 if a and b are
+                                                          0 */
 static inline int64_t i64_floor_div(int64_t a, int64_t m) { return a / m - (a % m < 0); } /* m > 0 */
 
 /* ---- the context of one compilation ---- */
@@ -91,12 +94,13 @@ typedef struct Limits {
   int64_t nodes;        /* nodes of the model, after functions are inlined */
   int64_t unroll;       /* nodes that unrolled copies add */
   int64_t nesting;      /* nesting depth of protobuf messages */
-  int64_t decoded;      /* bytes of the decoded model; 0: 32 x file + 64 MiB */
-  int64_t fold;         /* bytes of results of constant folding; 0: max(4 x model, 256 MiB) */
+  int64_t decoded;      /* bytes of the decoded model; 0: 32 times the bytes of the file, plus 64 MiB */
+  int64_t fold;         /* bytes of results of constant folding; 0: max(4 * bytes of tensors, 256 MiB) */
   int64_t fold_steps;   /* scalar evaluations of constant folding */
 } Limits;
 
-typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget; /* the rest of Limits.fold and fold_steps */
+typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget; /* number of bytes and steps
+                                                                                          that are left */
 
 typedef struct Bytes { const uint8_t *p; size_t n; } Bytes;
 
@@ -157,13 +161,13 @@ Ctx *ctx_enter(Ctx *c);
 /* Runs fn(c, arg). Returns 0, or the exit code given to fail(). Calls may nest. */
 int ctx_try(Ctx *c, void (*fn)(Ctx *, void *), void *arg);
 
-/* Messages begin in lower case and end without full stop. They first say what is wrong, and quote names. Control characters are
- * escaped here, so callers may print strings of the model. A warning that was given before is not printed again. If c->quiet is
- * set, warnings and notes are dropped. */
+/* Messages begin in lower case and end without full stop. They first say what is wrong, and quote names. The functions below
+ * escape control characters, so callers may print strings of the model. A warning that was given before is not printed again. If
+ * c->quiet is set, warnings and notes are dropped. */
 /* Prints a note: a message that is no error and not about the input. warn_at prints a warning about the input. */
 void note(Ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Writes a message as a record: a line of JSON. fmt: the format that the text was made from. code: an exit code, or a value of
- * this enum */
+/* Writes a message as a record: a line of JSON. fmt: the format that the text was made from. code: an exit code,
+ * MESSAGE_WARNING or MESSAGE_NOTE */
 enum { MESSAGE_WARNING = -1, MESSAGE_NOTE = -2 };
 void message_record(FILE *f, int code, const char *file, Pos at, const char *fmt, const char *text);
 void warn_at(Ctx *c, Pos at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -179,13 +183,15 @@ _Noreturn void bug(const char *file, int line, const char *fmt, ...) __attribute
 /* The contents of a regular file, in c->model. Fails with EX_BADMODEL if the file has more than `limit` bytes (0: no limit).
  * Fails with EX_NOINPUT_ if the file is not a regular file, or cannot be read. */
 Bytes file_read(Ctx *c, const char *path, size_t limit);
-Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* a read-only mapping, which ctx_free unmaps; if c->copies, a copy */
+Bytes file_map(Ctx *c, int fd, size_t off, size_t n);    /* n bytes from offset `off` on, as a read-only mapping, which
+                                                            ctx_free unmaps; if c->copies is set, as a copy */
 /* Fails if a mapped file has become shorter; must be called before results are published. */
 void files_check(Ctx *c);
 void files_unmap(Ctx *c);                                /* for ctx_free */
 int file_write(const char *path, const void *p, size_t n); /* writes and calls fsync(). Returns 0, or -1 and sets errno */
-int file_write_briefly(const char *path, const void *p, size_t n); /* the same without fsync(), for files of a scratch folder */
-void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* file_write that fails with EX_NOWRITE */
+int file_write_briefly(const char *path, const void *p, size_t n); /* as file_write, but without fsync(); for files of a scratch
+                                                                       folder */
+void file_put(Ctx *c, const char *path, const void *p, size_t n);     /* as file_write, but fails with EX_NOWRITE */
 /* Fails if path is a folder, a device that cannot be written, or a file whose folder cannot be written. Writes nothing. To be
  * called before long work, if file_replace will write the file after the work. */
 void file_expect(Ctx *c, const char *path);
@@ -195,7 +201,7 @@ void file_replace(Ctx *c, const char *path, const void *p, size_t n); /* as file
 /* ---- files embedded in the program (tools/embed.sh, from runtime_stub, cmd/probe and cmd/page) ---- */
 typedef struct Embedded { const char *name, *p; size_t n; } Embedded; /* n bytes, then a NUL */
 extern const Embedded embedded_files[];                 /* .name NULL ends the list */
-const Embedded *embedded_file(const char *name);        /* a bug if there is no such file */
+const Embedded *embedded_file(const char *name);        /* the file with this name, which must exist */
 
 /* ---- SHA-256 as 64 hex digits and a NUL ---- */
 void sha256_hex(const void *p, size_t n, char out[65]);
