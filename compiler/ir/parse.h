@@ -58,14 +58,14 @@ typedef struct Parser {
   Type type;
   Refs *list; /* program level: the nodes of the program, in order */
   Ref sink;   /* kernel level: the last SINK; in a dump, the first SINK of the kernel */
-  const struct PlanReader *plan; /* in a dump: reader of the statements that are not IR; NULL: the text is no dump */
+  const struct PlanReader *plan; /* in a dump: reads the decisions of passes; NULL: the text is no dump */
   Pos *where;            /* in a dump: position of the current line, for the verifier */
   bool scoped;           /* whether parse_scope was called. If so, new names are valid until the next call of parse_scope */
   VEC(uint32_t) local;   /* interned names that the current kernel or program defines */
   VEC(Ref) graph;        /* by interned name: the graph's node with this name; 0: none. Empty until parse_leave_graph is called */
 } Parser;
 
-/* Callbacks that read the parts of a dump that hold decisions of passes instead of IR (compiler/plan_text.c). */
+/* Callbacks that read the decisions of passes in a dump (compiler/plan_text.c) */
 typedef struct PlanReader {
   void *arg;
   /* Reads a line that begins with the word `at` of n characters. Returns false if no statement begins with this word. n 0: the
@@ -97,14 +97,15 @@ void scan_characters(Parser *p);                 /* fails if the text is not UTF
 char scan_peek(Parser *p);                       /* the next character; a newline at the end of the text */
 char scan_peek_far(Parser *p);                   /* as scan_peek, but skips newlines, too; 0 at the end of the text. For lists
                                                     in braces, which may have several lines */
-bool scan_accept(Parser *p, char ch);            /* if the next character is ch, skips it and returns true */
+bool scan_accept(Parser *p, char ch);            /* if the next character is ch, skips ch and returns true */
 /* Skips ch; fails if another character is next. where: words for the message, such as "after the list" */
 void scan_expect(Parser *p, char ch, const char *where);
 const char *scan_found(Parser *p);               /* describes the next word or character, for messages */
 void scan_end_line(Parser *p);                   /* skips the end of the line; fails if the line does not end here */
 
-/* scan_word sets *s to the start of the next token, skips the token, and returns its number of characters. If the next token is
- * no name and no keyword, scan_word only returns 0. scan_literal does this for literals. */
+/* scan_word sets *s to the start of the next token, skips the token, and returns the token's length. If the next token is
+ * no name and no keyword, scan_word only returns 0. scan_literal works likewise for
+ * literals. */
 size_t scan_word(Parser *p, const char **s);
 size_t scan_literal(Parser *p, const char **s);
 bool scan_is_literal(const char *s, size_t n);   /* whether the word is inf, nan, true or false */
@@ -122,7 +123,7 @@ bool scan_dims_fit(DType d, int rank, const int64_t *dims); /* whether an int64_
 /* ---- parse.c ---- */
 
 Ref parse_lookup(Parser *p, const char *s, size_t n);         /* the node with this name; fails if there is none */
-void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r this name, which no node may have yet */
+void parse_define(Parser *p, const char *s, size_t n, Ref r); /* gives r this name, which no other node may have */
 void parse_arity(Parser *p, const char *at, Op op);           /* fails if the line has too few or too many operands */
 /* Fills v with the line's arguments in the form of Node.arg, and returns the number of values. p->src must hold the operands. In
  * graphs, v must have room for 2 * MAX_RANK values. In kernels and programs, v must have room for 64 values, because a shuffle
@@ -142,8 +143,7 @@ void parse_leave_graph(Parser *p);
 void parse_scope(Parser *p, Level level, Refs *list);
 /* Returns the graph's node with this name, even if the name is hidden. Fails if there is no such node. */
 Ref parse_graph_name(Parser *p, const char *s, size_t n);
-/* Reads a graph as ir_parse_graph_with does. plan NULL: the text is no dump. Otherwise `plan` reads the statements of the dump
- * that are not IR. */
+/* Reads a graph as ir_parse_graph_with does. plan NULL: the text is no dump. Otherwise `plan` reads the decisions of passes. */
 Graph *parse_plan(Ctx *c, const char *text, size_t n, const char *path, const TextHooks *hooks, const PlanReader *plan);
 
 /* ---- parse_graph.c. at: position of the op ---- */

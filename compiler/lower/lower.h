@@ -36,7 +36,8 @@ bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *s
  * execution */
 void kernel_bounds(Bounds *b, Kernel *k);
 void plan_bounds(Plan *p);                  /* calls kernel_bounds for all kernels */
-bool plan_in_bounds(const Plan *p, Sb *why); /* whether all accesses are proved; if not, *why names the first without a proof */
+bool plan_in_bounds(const Plan *p, Sb *why); /* whether all accesses are proved; if not, *why names the first access without
+                                                a proof */
 
 /* ---- libm.c: functions of the C library as arithmetic ---- */
 /* Whether the backend supports the ops SCALB and LOOKUP for vectors of f32. lanes: number of lanes of these vectors */
@@ -60,7 +61,7 @@ void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* appends the nest's micro-ops to prog */
 
 /* ---- products.c: counts the multiply-adds of a program, added up over all threads. all: number of multiply-adds. staged:
- * number of those with a factor in shared memory. matrix: number of those that matrix units of a device do ---- */
+ * number of multiply-adds with a factor in shared memory. matrix: number of multiply-adds that matrix units of a device do ---- */
 typedef struct Products { double all, staged, matrix; } Products;
 /* legalize.c: whether x is a MUL or MULACC of i32 that an instruction of t can compute. The instruction multiplies pairs of words
  * (16 bits) and adds up the products. So each factor must fit into one word, and at least one factor must not be negative. */

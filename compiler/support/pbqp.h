@@ -22,7 +22,7 @@ double pbqp_cost_around(const Pbqp *c, const int *alternative, int node);
  * n takes alternative fixed[n]. fixed NULL: no alternatives are fixed.
  *
  * The solver removes nodes with at most two neighbours, one after another. If a removed node had two neighbours, a new edge joins
- * these neighbours. If all nodes are removed in this way, as in a series-parallel graph, the result is the least possible cost. For other
- * graphs, the result may be slightly greater. */
+ * these neighbours. If all nodes are removed in this way, as in a series-parallel graph, the result is the least possible cost.
+ * For other graphs, the result may be slightly greater. */
 double pbqp_solve(const Pbqp *c, const int *fixed, int *alternative);
 #endif

@@ -99,8 +99,8 @@ typedef struct Limits {
   int64_t fold_steps;   /* scalar evaluations of constant folding */
 } Limits;
 
-typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget; /* number of bytes and steps
-                                                                                          that are left */
+/* started: folding has begun. bytes, steps: how much of Limits.fold and Limits.fold_steps is left */
+typedef struct FoldBudget { bool started; int64_t bytes, steps; } FoldBudget;
 
 typedef struct Bytes { const uint8_t *p; size_t n; } Bytes;
 
