@@ -40,8 +40,8 @@ typedef struct Fields { const Field *p; int n; } Fields;
 /* ---- plan_fields.c ---- */
 extern const Fields place_fields, buffer_fields, state_fields, packed_fields, kernel_fields, nest_fields, pending_fields;
 extern const Fields opts_fields, opt_fields, move_fields, peel_fields, part_fields, memory_fields, arena_fields, cost_fields;
-static inline int axes_of(const IR *ir, Ref value) { return value ? node(ir, value)->rank : 0; } /* length of the list of
-                                                                                                    F_AXES */
+static inline int axes_of(const IR *ir, Ref value) { return value ? node(ir, value)->rank : 0; } /* length of a list of
+                                                                                                    kind F_AXES */
 
 /* ---- plan_write.c: each put_ function writes one part of a dump ---- */
 typedef struct Writer {

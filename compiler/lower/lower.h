@@ -61,7 +61,7 @@ void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* appends the nest's micro-ops to prog */
 
 /* ---- products.c: counts the multiply-adds of a program, added up over all threads. all: number of multiply-adds. staged:
- * number of multiply-adds with a factor in shared memory. matrix: number of multiply-adds that matrix units of a device do ---- */
+ * number of multiply-adds with a factor in shared memory. matrix: number of multiply-adds that matrix units do ---- */
 typedef struct Products { double all, staged, matrix; } Products;
 /* legalize.c: whether x is a MUL or MULACC of i32 that an instruction of t can compute. The instruction multiplies pairs of words
  * (16 bits) and adds up the products. So each factor must fit into one word, and at least one factor must not be negative. */

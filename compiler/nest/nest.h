@@ -80,9 +80,9 @@ void end_accesses(IR *ir, Ref *root);
  * sized_range finds no range for this condition. */
 Ref end_store(IR *ir, Ref nest, int condition);
 /* Returns a condition that has no LOADs, or 0 if no condition is known. With of_block, the condition uses only ranges of
- * blocks; where the condition is false, the run needs no element that this block stores. Without of_block, the condition may use
- * all ranges of the nest; where the condition is false, the run needs no element that the nest stores at these values of the
- * ranges. */
+ * blocks. If the condition is false for a block, the run needs no element that this block stores. Without of_block, the condition
+ * may use all ranges of the nest. If the condition is false for some values of the ranges, the run needs no element that the nest
+ * stores for these values. */
 Ref run_gate(IR *ir, Ref nest, bool of_block);
 
 /* ---- canon.c ---- */

@@ -19,8 +19,8 @@ const IsaOp *isa_op_choose(IR *ir, Ref nest, const Target *t, Ref *r);
  * checked r with isa_op_refuses. */
 Ref isa_op_operands(IR *ir, Ref nest, const IsaOp *u, Ref r, Ref load[2]);
 
-/* mma.c: sets *o to the best schedule with a matrix instruction, and returns true. Returns false if `other` is at least as fast.
- * other: a dot-product instruction; NULL: plain vectors */
+/* mma.c: sets *o to the best schedule with a matrix instruction, and returns true. Returns false if no such
+ * schedule is legal and faster than a schedule with `other`. other: a dot-product instruction; NULL: plain vectors */
 bool tile_opts(IR *ir, Ref nest, const Target *t, const IsaOp *other, Opts *o);
 
 /* For a schedule with a matrix instruction: returns NULL if o tiles the nest as the instruction o->isa_op requires. Otherwise

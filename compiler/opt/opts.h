@@ -7,7 +7,7 @@
 #include "../nest/nest.h"
 #include "../target/matrix_units.h"
 
-/* The opts of one range. They split the range into a loop, copies of the loop's body, and lanes. */
+/* The opts of one range. The opts split the range into a loop, copies of the loop's body, and lanes. */
 typedef struct Opt {
   Ref range;
   int unroll;              /* UNROLL: number of copies of the loop's body; 1: the loop has one body */
@@ -34,8 +34,8 @@ typedef struct Opts {      /* a schedule */
   Ref peeled[MAX_PEELED];  /* PEEL: ranges that are cut into borders and an interior. The other opts apply to the interior */
   Ref staged;              /* STAGE: operands are copied in panels. On a CPU, there is one panel for each tile of this range. On a
                               device, this is a range of a reduction (see `depth`). 0: no panels */
-  Ref split;               /* SPLIT, on a device: a range of a reduction. It is cut into parts, and different blocks sum the
-                              parts. 0: no range is cut */
+  Ref split;               /* SPLIT, on a device: a range of a reduction. The range is cut into parts, and different blocks sum
+                              the parts. 0: no range is cut */
   int sum_parts;           /* if `split` is set: number of parts into which each sum is cut. Then `part` has only the schedule of
                               the nest that adds the parts */
   int depth;               /* if `staged` is set, on a device: number of terms of a panel. One round of the reduction over
@@ -47,7 +47,7 @@ typedef struct Opts {      /* a schedule */
   Ref side[2];             /* if `unit` is set, two ranges of the nest: their values are the rows and the columns of the unit's
                               matrices */
   int threads;             /* THREADS: number of chunks of the kernel; 0: the cost model decides */
-  int nparts, nborders;    /* nparts: number of schedules in `part`, 0 until they are chosen. The first nborders schedules
+  int nparts, nborders;    /* nparts: number of schedules in `part`; 0 until these are chosen. The first nborders schedules
                               are for borders */
   const char *part[MAX_PARTS]; /* a schedule for each remnant, as text with the names of the remnant's ranges */
 } Opts;
@@ -56,8 +56,8 @@ typedef struct Opts {      /* a schedule */
  * SPLIT, the only remnant is the nest that adds the parts. */
 typedef struct Remnant {
   Ref nest;
-  bool border, own;        /* border: the remnant is a border. own: the remnant's schedule is chosen separately; false: it
-                              follows from the main nest's schedule */
+  bool border, own;        /* border: the remnant is a border. own: the remnant's schedule is chosen separately; false: the
+                              schedule follows from the main nest's schedule */
   Opts opts;               /* if `own` is false: the remnant's schedule */
 } Remnant;
 typedef VEC(Remnant) Remnants;
@@ -122,9 +122,9 @@ bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* whether the loop ove
 /* Moves the loops over the rows and columns of one matrix of unit u inside of all other loops. Adds a range for the threads of a
  * warp, too. Returns the new nest; if u is NULL, returns `nest`. turned: result of unit_turned */
 Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
-/* Returns the nest with the loops over blocks outermost, and the loops over threads just inside of them. Also splits each
- * reduction that the threads of a group share: each thread reduces its own values, and an outer reduction combines the threads'
- * results. */
+/* Returns the nest with the loops over blocks outermost, and the loops over threads just inside of the loops over blocks. Also
+ * splits each reduction that the threads of a group share: each thread reduces its own values, and an outer reduction combines
+ * the threads' results. */
 Ref device_order(IR *ir, Ref nest);
 
 /* The threads of a block, in a nest with ranges over blocks and threads. The threads of a group (opt GROUP) compute one result of
@@ -135,11 +135,12 @@ typedef struct BlockThreads {
   int64_t threads, blocks; /* number of threads of a block; number of blocks */
   int64_t shared_bytes;    /* bytes of shared memory for the sums of groups, and for panels that the nest already has */
 } BlockThreads;
-/* Decides which threads form each group, and fills in *b. If possible, a group uses threads that the block has anyway. These are
- * the threads of ranges of the nest on which the group's result does not depend, or the threads of another group. Otherwise the
- * block gets additional threads. Returns the nest. If a group uses existing threads, their ranges replace the group's range. */
+/* Decides which threads form each group, and fills in *b. If possible, a group uses threads that the block has anyway. These
+ * threads belong to another group, or to ranges of the nest on which the group's result does not depend. Otherwise the block gets
+ * additional threads. Returns the nest. If a group uses existing threads, the ranges of these threads replace the group's
+ * range. */
 Ref block_threads(IR *ir, Ref nest, BlockThreads *b);
-/* The results of a group's threads are added in two steps. In the first step, some of the threads add a part of the results each.
+/* The results of a group's threads are added in two steps. In the first step, some of the threads each add a part of the results.
  * In the second step, each thread of the group adds up the sums of the first step. This function returns how many threads add in
  * the first step. group: number of threads of the group */
 static inline int group_firsts(int64_t group) { int n = 1; while ((int64_t)n * n * 4 <= group) n *= 2; return n; }
@@ -159,7 +160,8 @@ const char *peel_refuses(IR *ir, Ref nest, Ref r);          /* returns why r may
 /* Peels the ranges o->peeled. Returns the interior, and changes o to name the ranges of the interior. Appends the nests of the
  * borders to `borders` */
 Ref peel_apply(IR *ir, Ref nest, Opts *o, Refs *borders);
-void peel_state(Plan *p, Kernel *k, size_t at);             /* replaces k->states.p[at] by the interior, with borders behind it */
+void peel_state(Plan *p, Kernel *k, size_t at);             /* replaces k->states.p[at] by the interior, with the borders
+                                                               behind the interior */
 
 /* ---- stage.c: panels of operands, copied into memory of the kernel ---- */
 const char *stage_refuses(IR *ir, Ref nest, const Target *t, const Opts *o); /* returns why STAGE is illegal, or NULL */
@@ -211,15 +213,15 @@ Ref stage_shared(IR *ir, Ref nest, const Target *t, Ref range, int depth, const 
 Opts heuristic_opts(IR *ir, const Nest *n, const Target *t);
 enum { HEURISTIC_MOST = 16 };
 /* Writes at most `room` schedules to `out`, cheapest first; room <= HEURISTIC_MOST. If schedules differ only in the number of
- * copies of a range, only the best one of them is written. Returns the number of schedules. */
+ * copies of a range, only the best of these schedules is written. Returns the number of schedules. */
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
-/* Returns the result of device_opts for devices with threads, and of heuristic_opts for other targets. If the nest has a long
- * sized range, the result may be the schedule for a shorter range. */
+/* Returns the result of device_opts for devices with threads, and of heuristic_opts for other targets. If the nest has sized
+ * ranges, the tiles of heuristic_opts may be changed so that they suit shorter ranges, too. */
 Opts default_opts(IR *ir, Ref nest, const Target *t);
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out); /* calls device_best for devices with threads, and
                                                                              heuristic_best for other targets */
-/* Adds the schedules of remnants to o, if they are missing. The schedule of a remnant follows from o, or the cost model chooses
- * this schedule (Remnant.own). If the target is no device with threads, calls sized_opts before. On a device with threads,
+/* Adds the schedules of remnants to o, if o lacks these schedules. The schedule of a remnant follows from o, or the cost model
+ * chooses this schedule (Remnant.own). If the target is no device with threads, calls sized_opts first. On a device with threads,
  * changes only schedules with SPLIT. */
 void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o);
 
