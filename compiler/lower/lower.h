@@ -84,7 +84,7 @@ double plan_multiplications(const Plan *p, const int64_t *run);
  * the reason */
 bool blocks_apart(const IR *ir, const Launch *l, void *const *mem, int64_t most, Sb *why);
 
-/* ---- rebase.c: a kernel gets a pointer to each of its buffers. plan_rebase moves such a pointer from the buffer's first element
+/* ---- rebase.c: a kernel gets a pointer to each of its buffers. plan_rebase moves the pointer from the buffer's first element
  * to a later element (Kernel.shift), if this makes the functions of several kernels equal. Pointers to the arena and the weights
  * stay multiples of REBASE_ALIGN ---- */
 enum { REBASE_ALIGN = 64 }; /* bytes: alignment that backends assume for pointers to the arena and the weights */

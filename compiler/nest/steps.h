@@ -4,7 +4,7 @@
  *   - letter for -d
  *   - name for --stop-after, and of the function step_NAME
  *   - scope. PLAN: one call of the function does the whole step. KERNEL, NEST: each call does the step for one kernel. NEST: the step
- *     changes each nest of the kernel by itself, and is skipped if Kernel.as is set
+ *     changes each nest of the kernel by itself, and skips kernels with Kernel.as
  *   - kinds of targets for which the step runs
  *   - level of the text that is printed after the step
  *   - needs: the data that the step reads
