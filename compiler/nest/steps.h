@@ -3,8 +3,8 @@
  * execution order, before the next step begins. The columns of STEP:
  *   - letter for -d
  *   - name for --stop-after, and of the function step_NAME
- *   - scope. PLAN: one call of the function does the whole step. KERNEL, NEST: each call does the step for one kernel. NEST: the step
- *     changes each nest of the kernel by itself, and skips kernels with Kernel.as
+ *   - scope. PLAN: one call of the function does the whole step. KERNEL, NEST: each call does the step for one kernel. NEST: the
+ *     step changes each nest of the kernel by itself, and skips kernels with Kernel.as
  *   - kinds of targets for which the step runs
  *   - level of the text that is printed after the step
  *   - needs: the data that the step reads
