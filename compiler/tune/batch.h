@@ -4,7 +4,7 @@
  * candidate_lower.c makes programs of the kernels, and estimates the time of the programs. candidate_build.c makes code. race.c
  * times the code, candidate_verify.c compares results, and batch.c controls the steps. For devices, candidate_device.c makes and
  * runs the code. Some drivers take no text; for these, candidate_images.c compiles the code. A batch talks to the tuner by lines
- * on its standard output. */
+ * on the batch's standard output. */
 #ifndef TGC_BATCH_H
 #define TGC_BATCH_H
 #include "../target/device_driver.h"
@@ -16,17 +16,17 @@ typedef struct Given {
   const char *opts;
   PlanInputs in;
 } Given; /* source: gives each nest the schedule `opts`. in: Plan.in of a plan that uses this source */
-/* Microseconds of a run with the data in the caches (warm) and after a flush of the caches (cold). If Task.state is set, warm and
- * cold are equal: the time of a run with the data as in Task.state. spread: as in Trial */
+/* Microseconds of a run. warm: with the data in the caches. cold: after a flush of the caches. If Task.state is set, both are the
+ * time of a run with the data where Task.state says. On a device, both are the least time of some runs. spread: as in Trial */
 typedef struct Time { double warm, cold, spread; } Time;
 
 typedef struct Batch {
   Lab *lab;                /* the state that all batches share (tune.h) */
   const Task *task;
-  VEC(int) which;          /* the batch's candidates, by index in Task.cand. The first is the incumbent or, if `compares` is set,
-                              the reference */
+  VEC(int) which;          /* indices in Task.cand of the batch's candidates. The first candidate is the incumbent or, if
+                              `compares` is set, the reference, which has the empty schedule */
   const char *stem;        /* start of the names of the batch's files */
-  bool compares;           /* the batch only compares the results of its two candidates */
+  bool compares;           /* the batch has two candidates, and only compares their results */
   Child child;
   double best;             /* seconds of the fastest run so far */
   Given given;
@@ -34,34 +34,37 @@ typedef struct Batch {
    * kernel of the plan. */
   Plan plan;
   VEC(int) kept;           /* index of the kernel's candidate in `which` */
-  VEC(RunFn) run;          /* the candidate's function, in the process that times it */
+  VEC(RunFn) run;          /* the candidate's function, in the process that times the candidate */
   VEC(const char *) libs;  /* paths of compiled libraries */
-  VEC(int) lib_of, at_in;  /* lib_of: index of the candidate's library in libs; at_in: index of the candidate's function
+  VEC(int) lib_of, at_in;  /* lib_of: index of the candidate's library in libs; -1: none. at_in: index of the candidate's function
                               in the table of this library */
   bool *bad;               /* the candidate failed, and will not run again */
   bool *in_program;        /* on a device: the candidate is in the program that is passed to the driver */
   Time *time;              /* measured times; warm 0: not measured */
 } Batch;
 
-/* The index in Task.cand of the candidate of this kernel */
+/* Returns the index in Task.cand of the kernel's candidate. */
 static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[b->kept.p[kernel]]; }
 
 /* ---- candidate_lower.c ---- */
-void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p); /* sets *p to an empty plan, which uses *g */
-const Kernel *plan_add(Plan *p, Ref nest, const char *opts); /* adds the nest with this schedule, lowered to a program */
-/* Estimated cycles of a program. state: where the program finds its data; NULL: all data were accessed just before */
+void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p); /* sets *p to an empty plan that uses *g; sets *g */
+/* Adds a kernel to a plan of plan_begin: the nest with this schedule, lowered to a program. Returns the kernel. The returned
+ * pointer is valid until the next call. */
+const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
+/* Returns the estimated cycles of a program. state: where the program finds its data; NULL: all data were accessed just before */
 double program_cycles(const Lab *b, const Refs *prog, const CacheState *state);
 
 /* ---- candidate_build.c ---- */
 void read_headers(Lab *lab);       /* precompiles headers such as immintrin.h, if enough files have included them */
-/* To be called in the tuner's process before batches start. Compiles the incumbent with Lab.screen, so that all batches inherit
- * the code. If the incumbent is too long for this, each batch compiles it. */
+/* To be called in the tuner's process before batches start. Lowers the incumbent, and compiles it with Lab.screen, so that all
+ * batches inherit the code. If the incumbent is too long, leaves its compilation to the batches. Does nothing if Lab.screen is
+ * NULL. */
 void ready_incumbent(Lab *lab, const Task *t);
-const Ready *find_ready(const Batch *b); /* the element of Lab.ready with the incumbent; NULL: there is none */
+const Ready *find_ready(const Batch *b); /* returns the element of Lab.ready for b's incumbent; NULL if there is none */
 /* Appends C code of kernels number first to first + n - 1. For kernel number first + I, the code also has a function cI of type
  * RunFn that calls the kernel. A table in the code lists these functions. */
 void write_source(Batch *b, int first, int n, Sb *out);
-/* Compiles all candidates that Lab.built lacks. Reports candidates that the compiler refuses, and marks them as bad. */
+/* Compiles the candidates whose code is not in Lab.built. Reports candidates that the compiler refuses, and marks them as bad. */
 void build_all(Batch *b);
 /* To be called in the tuner's process. If build_all has sent this line, notes what the line says. Returns false for other
  * lines. */
@@ -81,48 +84,52 @@ typedef struct Placed { /* a buffer of a candidate */
   void *p;
   int64_t bytes;
   MemoryLevel level;       /* the level of cache or memory in which a run shall find the buffer */
-  bool written;            /* caches_place writes the buffer, as earlier kernels do; false: caches_place only reads it, as
-                              weights */
+  bool written;            /* true: caches_place writes to the buffer, as earlier kernels do, but keeps the contents. false:
+                              caches_place only reads the buffer, which has weights */
 } Placed;
-int64_t caches_other(const Target *t); /* size in bytes of `other` in caches_place */
-/* Brings each of n buffers to its level. other: a memory of caches_other bytes. Accesses to it displace data from caches */
+int64_t caches_other(const Target *t); /* size in bytes of the argument `other` of caches_place */
+/* Brings each of n buffers to Placed.level. other: a memory of caches_other bytes. Accesses to this memory displace other data
+ * from the caches. */
 void caches_place(const Target *t, void *other, const Placed *x, int n);
 
 /* ---- race.c ---- */
-/* How candidates run in the process that times them. This process ends if a candidate cannot run. kernel: the candidate's kernel
- * in the plan */
+/* How candidates run in the process that times them. This process ends if a candidate cannot run. kernel: number of the
+ * candidate's kernel in the plan */
 typedef struct Course {
   void *(*begin)(Batch *b); /* to be called first; returns `self` of the other functions */
-  double (*once)(void *self, int kernel, int repeat); /* seconds of a run: the mean of `repeat` runs, on a device the least */
-  void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold); /* sets seconds of a warm and of a cold run */
+  double (*once)(void *self, int kernel, int repeat); /* makes `repeat` runs; returns the mean time of a run in seconds, on a
+                                                         device the least time */
+  /* Sets *warm and *cold to the seconds of a run, as in Time. repeat: number of runs for *warm; a device ignores `repeat` */
+  void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold);
 } Course;
-/* Times the candidates that are not bad. Reports candidates that crash or hang. quick: the code is the screen's, and is timed for
- * a short time */
+/* Times the candidates that are not bad. Reports candidates that crash or hang, and marks them as bad. quick: the code is the
+ * screen's, and is timed for a short time */
 void race_all(Batch *b, bool quick);
 
 /* ---- candidate_device.c ---- */
 extern const Course device_course;
-void device_build(Batch *b);       /* the work before the race: compiles images if the driver takes no text */
-/* Most seconds that the driver may take to make a program, or for the first run of a kernel. incumbent: the program or kernel is
- * the incumbent's, so it may take longer */
+void device_build(Batch *b);       /* prepares the race: compiles images if the driver takes no text */
+/* Returns how many seconds the driver may take to make a program, or to run a kernel for the first time. incumbent: the program
+ * or kernel is the incumbent's, so the driver may take longer */
 double driver_limit(const Batch *b, bool incumbent);
-/* To be called if the driver refuses the program with all candidates. Tries each candidate in a program of its own. Reports
- * candidates that the driver refuses, and marks them as bad. If the driver refuses none of them, leaves out half of the
- * candidates. */
+/* To be called if the driver refuses the program with all candidates; why: the reason. Tries programs with half of the
+ * candidates. Halves each refused program again, until it has only one candidate. Reports candidates that are refused alone, and
+ * marks them as bad. If there are no such candidates, leaves out half of all candidates. */
 void device_refused(Batch *b, const char *why);
-void device_pass_on(const char *line); /* tells the tuner and ends this process if the line says that the device, or the compiler,
-                                          does not answer any more */
-void device_ask(const Batch *b);   /* tells the tuner and ends this process if the device does not answer any more */
-void *device_compare_open(Batch *b); /* returns a session for comparing two candidates; it ends with the process */
-/* Runs a kernel on random inputs. session: the result of device_compare_open. Kernel 0 is the reference's. For each buffer i that
- * kernel 0 writes, sets mem[i] to a new copy of the contents after this run. seed, hard: as in fill */
+/* If the line says that the device or the compiler does not answer any more: sends the line to the tuner, and ends this
+ * process. */
+void device_pass_on(const char *line);
+void device_ask(const Batch *b);   /* if the device does not answer any more: tells the tuner, and ends this process */
+void *device_compare_open(Batch *b); /* opens the driver, for comparing two candidates; returns `session` of device_outputs */
+/* Runs a kernel on random inputs. Kernel 0 is the reference's. For each buffer i that kernel 0 writes, sets mem[i] to a new copy
+ * of the buffer's contents after this run. seed, hard: as in fill */
 void device_outputs(Batch *b, void *session, int kernel, int seed, bool hard, void **mem);
 
 /* ---- candidate_images.c ---- */
 typedef VEC(tgcrt_image) NetImages; /* images in the form that the runtime takes */
-/* The argument of Backend.images for compiling a text with candidates. file: the text's name in messages */
+/* Returns the argument of Backend.images for compiling a text with candidates. file: the text's name in messages */
 ImageOrder candidate_order(const Lab *lab, const char *file, Bytes text);
-/* Compiles a text, and appends the images to *out. Must be called in a child process, since it ends the process if there is no
- * compiler. Returns NULL, or the reason why there are no images. */
+/* Compiles a text, and appends the images to *out. Must be called in a child process, since the function ends the process if
+ * there is no compiler. Returns NULL, or the reason why there are no images. */
 const char *candidate_images(const Lab *lab, const char *text, NetImages *out);
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* tune.h: the tuner, its store, and lock files. The tuner searches for fast schedules by measurements, and keeps the measurements
- * in its store. A lock file has the schedules and decisions of one model. A candidate is a schedule that the tuner tries for a
- * nest. The incumbent is the candidate with which the tuner compares the others: the best schedule of the nest so far.
+ * in its store. A session is one run of the tuner. A lock file has the schedules and decisions of one model. A candidate is a
+ * schedule that the tuner tries for a nest. The incumbent is the candidate with which the tuner compares the other candidates:
+ * the best schedule of the nest so far.
  *
  * machine_key.c names the place for which measurements hold: machine and compiler, or device and driver. cache_state.c tells
  * in which cache a nest finds its data in a run of the model. store.c keeps measurements. neighbours.c varies a schedule.
- * batch.c lowers, compiles and times many candidates in child processes. sandbox.c starts these processes. batch.h lists the
- * other files of batches. search.c is the beam search over candidates. job.c writes candidates for another machine, and import.c
- * reads the measurements of that machine. */
+ * batch.c lowers, compiles and times many candidates in child processes, called batches. sandbox.c starts these processes.
+ * batch.h says which source files batches use. search.c is the beam search over candidates. job.c writes candidates for another
+ * machine, and import.c reads the measurements of that machine. */
 #ifndef TGC_TUNE_H
 #define TGC_TUNE_H
 #include "../driver.h"
@@ -22,24 +23,24 @@ bool key_ok(const char *s, size_t n);                /* whether n is 64, and the
 typedef struct LockLine {  /* the schedule of the nest with this key */
   char key[65];
   const char *opts;        /* the schedule as text */
-  double micros;           /* microseconds of the nest with this schedule, on the machine that measured it; 0: not measured */
+  double micros;           /* measured microseconds of a run of the nest with this schedule; 0: not measured */
   bool partial;            /* the search for the schedule was not finished */
   bool model;              /* the cost model chose the schedule; nothing was measured */
   const char *note;        /* where the schedule comes from, in words */
   bool used;               /* the compilation has asked for the schedule of this key */
 } LockLine;
 typedef struct Lock {
-  ScheduleSource source;   /* the first member, so a pointer to it is a pointer to the Lock */
+  ScheduleSource source;   /* must be the first member: lock.c turns a pointer to `source` into a pointer to the Lock */
   const char *path;
   int version;             /* version of the file's format */
   VEC(LockLine) lines;     /* sorted by key, until lock_complete appends lines */
-  Decisions *decisions;    /* decisions from the file, and decisions that passes made; lock_write writes only the latter.
-                              NULL: no decisions */
+  Decisions *decisions;    /* decisions from the file, and decisions that passes made; lock_write writes only those that passes
+                              made. NULL: no decisions */
   const Decision *chosen;  /* nchosen further decisions that lock_write writes */
   size_t nchosen;
 } Lock;
 Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; result in c->model */
-void lock_report(Ctx *c, const Lock *l);             /* warns of schedules and decisions that this compilation did not use */
+void lock_report(Ctx *c, const Lock *l);             /* warns of schedules and decisions in l that the compilation did not use */
 /* Gives each nest of the plan a line with the nest's complete schedule. If the schedule came from a line of the lock file, that
  * line keeps its time and its note. */
 void lock_complete(Ctx *c, Lock *l, const Plan *p);
@@ -49,16 +50,17 @@ void lock_write(Ctx *c, Lock *l, const char *path);  /* sorts the lines and writ
 /* ---- machine_key.c ---- */
 /* The place for which times hold: machine and compiler, or device and driver. text: the place in words; id: digest of the text */
 typedef struct Place { const char *text; char id[65]; } Place;
-/* Environment variable that names the default device of tgc. Each bundle has such a variable: NAME_DEVICE, with its own name.
- * So a bundle called net reads this one. */
+/* Name of the environment variable that says which device tgc uses by default. A bundle reads the variable NAME_DEVICE, where
+ * NAME is the bundle's name in capitals. So a bundle called net reads NET_DEVICE, too. */
 #define DEVICE_VARIABLE "NET_DEVICE"
 typedef VEC(const char *) Words;
 void split_words(Ctx *c, const char *s, Words *out); /* appends the words between spaces, tabs and newlines; s may be NULL */
 void compiler_words(Ctx *c, Words *out);             /* appends the words of the environment variable CC, or "cc" */
 /* Sets *p to the place of this machine, or of a device if b has a driver. device: the device's number, or a part of its name;
- * NULL: the default device. Returns false if no compiler works, or no such device answers. */
+ * NULL: the default device. Returns false if no compiler works, or the device does not answer. */
 bool place_find(Ctx *c, const Backend *b, const char *device, Place *p);
-/* Returns the place that place_find finds. Fails with EX_MISSING, EX_NOWRITE or EX_RETRY if place_find finds none. */
+/* Returns the place that place_find finds. Where place_find returns false, place_here fails with EX_MISSING, EX_NOWRITE or
+ * EX_RETRY. */
 Place place_here(Ctx *c, const Backend *b, const char *device);
 /* Sets *p to the place of a device that can run the plan. archs: architectures of the plan's images; NULL: the target's. device:
  * as in place_find. Returns 0. If there is no such device, returns EX_MISSING, and sets *why to the reason. */
@@ -66,25 +68,25 @@ int device_for_plan(Ctx *c, const Plan *plan, const char *archs, const char *dev
 const char *device_missing(Ctx *c, const Backend *b, const char *device); /* returns why the device does not answer; NULL if it
                                                                              answers */
 
-/* Returns the place for decisions. The text of the result is the text of p, then `wanted`: the target and the options in words.
- * Keys of decisions do not depend on the target and the options, so the place must. */
+/* Returns the place for decisions. This place's text is the text of p, followed by `wanted`, which is the target and the options
+ * in words. Keys of decisions do not depend on the target and the options, so the place must depend on them. */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
-/* Returns the place for times that are measured with the data in a cache state. The text of the result is the text of p, then
- * `state` (CacheState.text). */
+/* Returns the place for times that are measured with the data in a cache state. This place's text is the text of p, followed by
+ * `state`, which is the text of the cache state (CacheState.text). */
 Place place_with(Ctx *c, const Place *p, const char *state);
-const char *cpu_identity(Arena *a);                  /* this CPU in words: name, features and sizes of caches; the text is in a */
+const char *cpu_identity(Arena *a);                  /* this CPU in words: name, features and sizes of caches; in arena `a` */
 
 /* ---- paired.c ---- */
-/* A comparison of times with a change and without the change. A pair is a process with the change and a process without the
- * change. The ratio of a pair is the time with the change, divided by the time without the change. ratio: geometric mean of the
- * ratios of n pairs; 1 if n is 0. low, high: ends of the 90 % confidence interval of the mean, by Student's distribution of the
- * logarithms; 0 and infinity if n is 0 or 1. */
+/* Compares the time of a program with the time of a changed program. A pair is two processes, one for each
+ * program. The ratio of a pair is the time of the changed program, divided by the time of the other program.
+ * ratio: geometric mean of the ratios of n pairs; 1 if n is 0. low, high: ends of the 90 % confidence interval of this mean;
+ * low is 0 and high is infinity if n is 0 or 1. */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
 Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural logarithm of the ratio of each pair */
 
 /* ---- store_machine.c: facts of CPUs in the store ---- */
-/* path: the store's file; NULL: there is no file. cpu: the result of cpu_identity. text: facts about this CPU, as cpu_print
- * writes them. store_machine returns this text in c->model, or NULL if the store has no facts about this CPU. */
+/* path: the store's file; NULL: there is no file. cpu: a CPU, named as by cpu_identity. text: facts about this CPU, as
+ * cpu_print writes them. store_machine returns the stored text in c->model, or NULL if the store has no facts about this CPU. */
 const char *store_machine(Ctx *c, const char *path, const char *cpu);
 bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* returns false if the store cannot be
                                                                                         written */
@@ -96,20 +98,22 @@ typedef struct DataSeen {   /* a buffer of a nest; a model may use the nest seve
   int buf;                 /* number of the buffer that the first use of the nest accesses */
   bool written;            /* the nest stores to the buffer */
   int at[LEVELS];          /* by level: number of uses of the nest that find the buffer at this level */
-  MemoryLevel level;       /* the median of these levels; set by cache_state_close */
+  MemoryLevel level;       /* the median of the levels of all uses; set by cache_state_close */
 } DataSeen;
 typedef struct CacheState {
   VEC(DataSeen) seen;      /* buffers of the nest other than weights, in the order of their first access */
   DataSeen weights;        /* all weights of the nest together */
   const char *text;        /* "inputs L2 L3, weights memory, results L2": the levels of two inputs, the weights and the results */
 } CacheState;
-/* Returns level[kernel][i] for the i-th buffer of Kernel.bufs: the smallest cache of t that has the buffer when the kernel
- * begins, or LEVEL_MEMORY. Must be called after the pass memplan. The arrays are in the model's arena (Ctx.model). */
+/* Returns an array with a row for each kernel. Element i of a row is for the buffer Kernel.bufs.p[i]. The element is the smallest
+ * cache of t that has the buffer when the kernel begins, or LEVEL_MEMORY if no cache has the buffer. Must be called after the
+ * pass memplan. The array and its rows are in the arena p->ir->ctx->model. */
 MemoryLevel **cache_levels(const Plan *p, const Target *t);
-/* Adds to *s that this kernel uses the nest. level: the kernel's row of cache_levels */
+/* Counts in *s one more use of the nest, by kernel number `kernel` of p. level: this kernel's row of the result of
+ * cache_levels */
 void cache_state_see(CacheState *s, const Plan *p, int kernel, Ref nest, const MemoryLevel *level);
 void cache_state_close(Ctx *c, CacheState *s);       /* sets DataSeen.level and the text; to be called after the last use */
-/* The level of a buffer in this state; LEVEL_L1 for a buffer that the state does not have */
+/* Returns the level of a buffer in this state; LEVEL_L1 if the buffer is not in the state. */
 MemoryLevel cache_state_level(const CacheState *s, const IR *ir, int buf);
 
 /* ---- tool.c: compilers and linkers ---- */
@@ -143,41 +147,44 @@ ToolEnd tool_run(const Tool *t);
  * e->interrupted must be 0. */
 int tool_judge(Ctx *c, const Tool *t, const ToolEnd *e, const char **why);
 
-/* ---- store.c: measurements in an SQLite file ---- */
+/* ---- store.c: measurements in an SQLite file. A row of the store is a trial or a winner ---- */
 typedef struct Trial {     /* a schedule that was tried for a nest */
   const char *opts;        /* the schedule as text */
   bool failed;
-  double warm, cold;       /* microseconds, unless failed */
+  double warm, cold;       /* microseconds of a run with warm caches and with cold caches. With the data in a cache state, both
+                              are the time of a run in this state. Not set if `failed` is true */
   double spread;           /* interquartile range of the warm times, divided by their median; not stored */
   const char *why;         /* if failed: the reason */
   bool varied;             /* in this session, a generation looked for new neighbours of the schedule, and found none */
-  bool rejected;           /* in this session, the schedule lost in the whole model, or its results were wrong or not compared */
+  bool rejected;           /* in this session, another schedule made the whole model faster; or the results of this schedule were
+                              wrong or not compared */
 } Trial;
 typedef VEC(Trial) Trials;
 /* The best schedule of a nest. beam: width of the finished search (Tuner.beam); 0: the search is not finished */
 typedef struct Winner { const char *opts; double warm, cold; int beam; } Winner;
 typedef struct Store Store;
-/* With `create`, opens the store for writing. If the file is damaged or no store, renames the file, and begins a new one. If the
- * file cannot be written, or path is NULL, warns, and keeps rows in memory. Without `create`, opens the store for reading. Then
- * returns NULL if there is no file, or if the file cannot be used. */
+/* With `create`, opens the store for writing. If the file is damaged or not a store, renames the file, and begins a new file. If
+ * the file cannot be written, or path is NULL, warns, and keeps rows in memory. Without `create`, opens the store for reading,
+ * and returns NULL if there is no file, or if the file cannot be used. */
 Store *store_open(Ctx *c, const char *path, bool create);
-/* The path of the store's file: `given`; if that is NULL, the usual path; NULL if the user's home is not known */
+/* Returns `given`, or the usual path of the store's file if `given` is NULL. Returns NULL if `given` is NULL and the
+ * user's home is not known. */
 const char *store_path(Ctx *c, const char *given);
 void store_close(Store *s);
-void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* appends the trials of a nest */
-bool store_winner(Store *s, const char *key, const Place *p, Winner *out); /* returns false if the nest has no winner */
+void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* appends the nest's trials at this place */
+bool store_winner(Store *s, const char *key, const Place *p, Winner *out); /* returns false if there is no winner */
 /* Begins a transaction, which store_commit ends. durable: after store_commit, rows survive a power cut. The texts of rows must
  * stay valid until store_close, because rows wait in memory if another process has locked the file. */
 void store_begin(Store *s, bool durable);
 void store_put_trial(Store *s, const char *key, const Place *p, const Trial *t);
 void store_put_winner(Store *s, const char *key, const Place *p, const Winner *w);
 bool store_commit(Store *s);                         /* returns false if the rows are only in memory */
-/* A trial or a winner. place: Place.text. n: for a winner, Winner.beam; for a trial, 1 if the trial failed, else 0 */
+/* place: Place.text. n: for a winner, Winner.beam; for a trial, 1 if the trial failed, else 0 */
 typedef struct StoreRow { bool winner; const char *key, *place, *opts, *why; double warm, cold; int n; } StoreRow;
 typedef void (*EachRow)(void *arg, const StoreRow *r);
 void store_each(Store *s, EachRow each, void *arg);  /* calls `each` for all trials and winners, sorted by key, then by place */
-/* The store as a source of schedules. At the first question about a nest for which the store has a winner at any place, the
- * source calls place_find. It never calls place_find again, because a call takes long. */
+/* Returns a source of schedules: the winners of s at the place that place_find finds. A call of place_find takes long. So the
+ * source calls place_find only once: when a caller first asks for a nest that has a winner at any place. */
 ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 
 /* ---- store_decision.c: decisions of passes that were measured in whole models ---- */
@@ -186,22 +193,23 @@ ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
 const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, const char *key);
 bool store_put_decision(Store *s, const Place *p, const Decision *d); /* returns false if the store cannot be written */
 /* Returns the store as a source of decisions; NULL if s is NULL, the store has no decisions, or b has a driver. The source calls
- * place_find when a pass first asks. wanted: as in place_for */
+ * place_find when a pass asks for the first time. wanted: as in place_for */
 DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *wanted);
 
 /* ---- log.c: the store as text ---- */
-void store_export(Store *s, Sb *out);
-/* Adds the rows of a file that has a text of store_export, and warns of wrong lines. Replaces a stored winner only by a faster
- * winner. Fails with EX_BADMODEL if the file has no such text. */
+void store_export(Store *s, Sb *out);                /* appends all rows as text */
+/* path: a file with a text that store_export has made. Adds the rows of this text to the store, and warns of wrong lines.
+ * Replaces a stored winner only by a faster winner. Fails with EX_BADMODEL if the file has another kind of text. */
 void store_import(Store *s, Ctx *c, const char *path);
 
 /* ---- neighbours.c ---- */
 typedef void (*EachOpts)(void *arg, const char *text);
-/* Calls `each` with the text of each neighbour of o: a legal schedule that differs from o in one respect. The text is only valid
- * during the call. */
+/* A neighbour of o is a legal schedule that differs from o by a small change. Calls `each` with the text of each neighbour. A
+ * text is only valid during the call, and may come several times. If t is a device that runs many threads, opts_neighbours calls
+ * device_neighbours. */
 void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg);
 
-/* ---- device_neighbours.c: neighbours for a device that runs many threads ---- */
+/* ---- device_neighbours.c ---- */
 void device_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg);
 
 /* ---- sandbox.c ---- */
@@ -224,10 +232,11 @@ void child_limits(int cpu_seconds, int64_t memory);  /* limits this process; mem
 void child_signals(void);
 
 /* ---- batch.c ---- */
-/* In the comments below, "the compiler" is the compiler of bundles. The screen (Lab.screen) is a backend that compiles candidates
- * faster than the compiler does. Its code serves to find slow candidates, which the compiler then need not compile. Outcomes of a
- * candidate: OPEN: not tried yet. DROPPED: not timed, mostly since a low speed is expected. SCREENED: timed with the screen's
- * code, and not chosen for the compiler. MEASURED: timed with the compiler's code */
+/* In the comments below, "the compiler" is the compiler that makes the code of bundles. The screen (Lab.screen) is a backend that
+ * compiles candidates faster than the compiler does. The tuner times the screen's code to find slow candidates, which the
+ * compiler then need not compile. Outcomes of a candidate: OPEN: not tried yet. DROPPED: not timed, mostly because it is expected
+ * to be slow. SCREENED: timed with the screen's code, and not chosen for the compiler. MEASURED: timed with the compiler's code.
+ * FAILED: could not be lowered, compiled or run */
 typedef enum { OUT_OPEN, OUT_DROPPED, OUT_SCREENED, OUT_MEASURED, OUT_FAILED } Outcome;
 typedef enum { SPENT_LOWERING, SPENT_COMPILING, SPENT_TIMING, SPENT_CHECKING, SPENT_KINDS } Spent;
 typedef struct Candidate {
@@ -236,10 +245,11 @@ typedef struct Candidate {
   double warm, cold, spread; /* as in Trial */
   const char *why;         /* if the outcome is OUT_FAILED: the reason */
 } Candidate;
-/* After the screen has timed the candidates of a task, the incumbent and at most this number of others go to the compiler. */
+/* After the screen's code of a task's candidates was timed, the compiler compiles the incumbent and at most this number of other
+ * candidates. */
 enum { SCREENED_KEEP = 2 };
-/* A candidate for the compiler. place: index in Task.cand; 0: no candidate. relative: the candidate's time divided by the
- * incumbent's time, both with the screen's code */
+/* A candidate that the compiler shall compile. place: index in Task.cand; 0: no candidate. relative: the candidate's time divided
+ * by the incumbent's time, both with the screen's code */
 typedef struct Quick { int place; double relative; } Quick;
 typedef struct Task {       /* candidates to try for one nest. Batches run side by side, each with some of the candidates */
   Ref nest;
@@ -247,22 +257,23 @@ typedef struct Task {       /* candidates to try for one nest. Batches run side 
   VEC(Candidate) cand;     /* the first one is the incumbent */
   double best;             /* microseconds of the incumbent with the compiler's code; 0: unknown */
   double screen_us;        /* microseconds of the incumbent with the screen's code; 0: unknown */
-  bool insists;            /* the incumbent goes to the compiler, even if no other candidate does */
-  Quick quickest[SCREENED_KEEP]; /* the candidates for the compiler, the fastest one first */
+  bool insists;            /* if `best` is 0: the compiler compiles the incumbent, even if it compiles no other candidate */
+  Quick quickest[SCREENED_KEEP]; /* the candidates that the compiler shall compile, the fastest one first */
   int number;              /* number of the nest in a job */
   const CacheState *state; /* where the nest's data are when candidates are timed. NULL: candidates are timed twice, with warm and
                               with cold caches */
 } Task;
-typedef struct Built {     /* a candidate or a reference that was compiled in this session */
+typedef struct Built {     /* code that the compiler has made for a schedule in this session */
   const char *key, *opts;
   const char *lib;         /* path of the library with the code */
   int at;                  /* index of the function in the library's table */
-  bool reference;          /* the code is for comparisons of results; false: it is for timing */
+  bool reference;          /* the code is only the reference for comparisons of results, so it may be slow */
 } Built;
-typedef struct Ready {     /* an incumbent that the screen has compiled in the tuner's process; batches inherit the code */
+typedef struct Ready {     /* an incumbent that the tuner's process has lowered; batches inherit the result */
   const char *key, *opts;
   Kernel kernel;
-  void (*run)(void *const *); /* the incumbent's function; NULL: the incumbent is too long, so each batch compiles it */
+  void (*run)(void *const *); /* the incumbent's function, compiled by the screen; NULL: the incumbent is too long, so each batch
+                                 compiles it */
 } Ready;
 typedef struct Lab {       /* state that all batches share */
   Ctx *ctx;
@@ -274,14 +285,14 @@ typedef struct Lab {       /* state that all batches share */
   const char *archs;       /* architectures of the device's images; NULL: the target's */
   Compiling compiler;      /* compiles images if the library that usually compiles them is missing */
   bool short_of_memory;    /* the device had too little memory for at least one candidate */
-  const char *gone;        /* why the search cannot go on: the device or the compiler does not answer any more; NULL: it can go
-                              on */
+  const char *gone;        /* why the search cannot go on: the device or the compiler does not answer any more; NULL: the search
+                              can go on */
   const Backend *screen;   /* the screen, which compiles without starting a compiler's process; NULL: none */
   const char *scratch;     /* folder for files of batches */
-  int jobs, keep;          /* jobs: most batches at a time. keep: most candidates that a batch compiles: those with the least
-                              estimated cost */
-  int room, raced;         /* on a device. room: most statements (micro-ops) that the current call of lab_run compiles. raced:
-                              number of statements that this call has compiled */
+  int jobs, keep;          /* jobs: limit of the number of batches at a time. keep: limit of the number of candidates that a batch
+                              compiles; the batch compiles those with the least estimated cost */
+  int room, raced;         /* on a device. room: limit of the number of statements (micro-ops) that the current call of lab_run
+                              compiles. raced: number of statements that this call has compiled */
   double statement_seconds; /* on a device: seconds per statement in the previous call of lab_run; 0: unknown */
   double limit;            /* most seconds that a run of a candidate may take */
   double cc_limit;         /* most seconds that the compiler may take for a file, or a device's driver for a program */
@@ -293,17 +304,17 @@ typedef struct Lab {       /* state that all batches share */
   const char *header;      /* path of a precompiled header that includes headers such as immintrin.h; NULL: not made yet */
   int wanted_header;       /* number of files compiled without `header` that include such headers */
   VEC(Built) built;        /* code that later batches use again */
-  VEC(Ready) ready;        /* incumbents that the screen has compiled */
-  double spent[SPENT_KINDS]; /* CPU seconds of all processes */
+  VEC(Ready) ready;
+  double spent[SPENT_KINDS]; /* by kind of work: CPU seconds of all processes */
 } Lab;
 bool lab_run(Lab *b, Task *t);                   /* tries the task's candidates; returns false if the search must end */
-/* Writes promising candidates of the task as files of a job to the scratch folder. If only the incumbent is left, writes no
- * files. Returns false if time was up, the search was interrupted, or tgc cannot lower a candidate. Such a candidate has the
- * outcome OUT_FAILED. */
+/* Drops candidates that are expected to be slow, and writes the others as files of a job to the folder Lab.scratch. If only the
+ * incumbent is left, writes no files. Returns false if time was up, the search was interrupted, or tgc cannot lower a candidate.
+ * A candidate that tgc cannot lower gets the outcome OUT_FAILED. */
 bool lab_write(Lab *b, Task *t);
 
 /* ---- candidate_lower.c ---- */
-/* Estimate of the cycles of a nest with this schedule, from the micro-ops of the nest's program */
+/* Returns the estimated cycles of a run of the nest with this schedule. */
 double nest_cycles(const Lab *b, Ref nest, const char *opts);
 
 /* ---- candidate_verify.c ---- */
@@ -320,25 +331,29 @@ typedef struct Goal {       /* the search for the schedule of one nest */
   int count;               /* number of times that a run of the model runs the nest */
   CacheState state;        /* where the nest's data are in a run of the model */
   Place place, screened_place; /* the places under which the store keeps `trials` and `screened`. If Tuner.stateful is set,
-                              their texts include the text of `state` */
-  size_t ignored;          /* number of trials of the nest that the search ignores, because their place has no state. An older tgc
-                              has stored them */
+                              the texts of both places include the text of `state` */
+  size_t ignored;          /* number of stored trials of the nest that the search ignores, because the text of their place
+                              includes no state */
   Trials trials;           /* with times of the compiler's code */
-  Trials screened;         /* with times of the screen's code. If `measured` is true, the times are scaled to the speed of the
-                              compiler's code: they are multiplied by the ratio of the incumbent's two times */
+  Trials screened;         /* with times of the screen's code. If `measured` is true, these times were multiplied by the
+                              incumbent's time with the compiler's code, and divided by the incumbent's time with the screen's
+                              code */
   const char *base, *best; /* base: the heuristic's schedule; best: the best schedule known */
-  const char *proven;      /* the schedule that last won in the whole model; if there is none, the best before this search */
+  const char *proven;      /* the schedule that won when the whole model was last timed in this session; if the model was not
+                              timed, the best schedule before this session */
   const char *runner_up;   /* a schedule about as fast as the best, for a test in the whole model; NULL: there is none */
-  const char *elsewhere;   /* if the store has no winner for `state`: its winner for a place without a state; NULL: none */
+  const char *elsewhere;   /* if the store has no winner at `place`: the store's winner at Tuner.place; NULL: none */
   double base_us, best_us; /* microseconds of `base` and `best`, the mean of warm and cold; estimates until they are measured */
-  double slack;            /* microseconds in a run of the model that `base` takes longer than the roofline; 0: unknown */
+  double slack;            /* in a run of the model, with `base`: microseconds that all runs of the nest take, minus their
+                              roofline; 0: unknown */
   double best_warm, best_cold; /* times of `best`, in microseconds */
   double cycles;           /* estimated cycles of `base` */
   bool begun;              /* the heuristic's best schedules were tried in this session */
   int stale;               /* consecutive generations without progress */
-  VEC(const char *) dropped; /* schedules that were dropped and not timed, mostly since their estimated cost is high */
-  bool measured;           /* `best` was timed with the compiler's code; false: best_us is an estimate */
-  double screen_us;        /* microseconds of the incumbent with the screen's code; 0 if `measured` is true, or unknown */
+  VEC(const char *) dropped; /* schedules that were dropped and not timed, mostly because their estimated cost is high */
+  bool measured;           /* `best` was timed with the compiler's code; false: best_us is an estimate, or a time of the screen's
+                              code */
+  double screen_us;        /* microseconds of the incumbent with the screen's code; 0: unknown, or `measured` is true */
   bool verified;           /* results of `best` were compared in this session, or need no comparison */
   bool done, dirty;        /* done: the search is finished; dirty: the store does not have the current `best` and `done` */
   bool taken;              /* tune_take has returned this goal */
@@ -350,33 +365,33 @@ typedef struct Tuner {
   Store *store;
   Place place;             /* place of times with the compiler's code */
   Place screened;          /* place of times with the screen's code */
-  bool stateful;           /* candidates are timed with their data where a run of the model finds them */
+  bool stateful;           /* candidates are timed with their data where Goal.state says */
   int beam;                /* width of the search: how many of the best schedules a generation varies */
-  int64_t trials;          /* most trials; 0: no limit */
+  int64_t trials;          /* limit of `tried`; 0: no limit */
   VEC(Goal) goals;
-  bool compared;           /* a job has compared the results of the trials */
+  bool compared;           /* a job has compared the results of the trials, so the search does not compare them */
   int64_t tried, failed, left_out; /* numbers of candidates in this session: tried; failed; timed only with the screen's code */
-  /* Callbacks, which may be NULL. progress: called after each generation. acknowledged: called when trial x is in the store. Its
-   * argument `screened` is true if x was timed with the screen's code. wrong: called if a schedule gives wrong results, which is
-   * a bug of tgc */
+  /* Callbacks, which may be NULL. progress: called after each generation. acknowledged: called when trial x is in the store;
+   * screened: x was timed with the screen's code. wrong: called if the results of a schedule are wrong or cannot be
+   * compared; why: the result of lab_verify */
   void (*progress)(void *arg, const struct Tuner *t);
   void (*acknowledged)(void *arg, const Goal *g, const Trial *x, bool screened);
   void (*wrong)(void *arg, const Goal *g, const char *opts, const char *why);
   void *progress_arg;      /* the argument `arg` of all three */
 } Tuner;
 void tune_goals(Tuner *t, const Plan *p);            /* makes t->goals from the nests of p and the store */
-void tune_slack(Tuner *t, const Plan *p, const double *us); /* sets Goal.slack; us: microseconds of slack of each kernel */
+void tune_slack(Tuner *t, const Plan *p, const double *us); /* sets Goal.slack; us: by kernel, microseconds of slack */
 /* Searches until all goals are done, time is up, t->trials candidates were tried, or Lab.gone is set. Returns false if the search
  * was interrupted. */
 bool tune_run(Tuner *t);
 /* Returns the goal that can gain most, among the goals that are neither done nor taken. Sets *task to candidates for this goal;
- * the caller frees task->cand. Returns NULL if there is no such goal, or the search must end. */
+ * the caller frees task->cand. Returns NULL if all goals are done or taken, or if the search must end. */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
-/* Sets Goal.runner_up to the fastest trial other than the best and the heuristic's schedule. Sets it to NULL if this trial takes
- * much longer than the best, or if its results differ from those of the empty schedule. */
+/* Sets the runner_up of each goal to the fastest trial, not counting Goal.best and Goal.base. Sets runner_up to NULL if
+ * there is no such trial, if the trial takes much longer than Goal.best, or if lab_verify fails for the trial. */
 void tune_runners_up(Tuner *t);
-/* Makes `opts`, the schedule that has won in the whole model, the best schedule of g, also in the store. */
+/* opts: the schedule of g that won when the whole model was timed. Makes opts the best schedule of g, also in the store. */
 void goal_validated(Tuner *t, Goal *g, const char *opts);
 /* The microseconds that the nests of all goals take in a run of the model, with Goal.base if `base`, else with Goal.best */
 double tune_total(const Tuner *t, bool base);
@@ -397,7 +412,8 @@ typedef struct Imported {
   int64_t trials, failed, wrong; /* numbers of imported trials that were timed, of imported trials that failed, and of lines left
                                     out */
 } Imported;
-/* Adds rows of a log to the store. A row is added if the plan has its nest, its schedule is legal, and its place is for this
- * backend and version of tgc. Warns of other lines. Fails with EX_BADMODEL if the file is no log. */
+/* Adds the lines of the log `path` to the store, as trials. Leaves out a line, with a warning, if the plan lacks the line's nest,
+ * or if the line's schedule is illegal. Also leaves out lines whose place is for another backend or another version of tgc. Fails
+ * with EX_BADMODEL if the file is no log. */
 Imported job_import(Ctx *c, Store *s, const Plan *p, const char *path);
 #endif
