@@ -18,7 +18,7 @@ typedef struct tune_packed { /* describes a buffer that has the elements of a we
 
 typedef struct tune_buffer {
   char type;                 /* type of the elements: b bool, i signed integers, u unsigned integers, f floats */
-  uint8_t bytes, exponent;   /* bytes of an element; bits of a float's exponent */
+  uint8_t bytes, exponent;   /* bytes: bytes of an element; exponent: for floats, number of bits of the exponent */
   uint8_t weight, written;   /* weight: 1 if the buffer holds a weight; written: 1 if the nest writes the buffer */
   int64_t elems;             /* number of elements */
   int64_t from;              /* for a weight: offset in bytes of the weight's tensor in tune_nest.file. -1: the buffer is filled
@@ -31,15 +31,15 @@ typedef struct tune_candidate {
   void (*run)(void *const *memory); /* on a CPU: the code; memory[i] is the address of buffer number buffers[i] */
   const uint32_t *buffers;          /* on a CPU: the buffers of the candidate, as nbuffers indices into tune_nest.buffers */
   uint32_t nbuffers;
-  /* On a device: the fields of a tgcrt_net that describe the candidate's launches. The fields of a launch index the tables
-   * `functions` and `places` below. tgcrt_place.number is an index into tune_nest.buffers. */
+  /* On a device: the fields of a tgcrt_net that describe the candidate's launches. In a launch, `function` is an index into
+   * `functions`, and `first` is an index into `places`. tgcrt_place.number is an index into tune_nest.buffers. */
   const char *const *text;
   const char *const *functions;
   const tgcrt_launch *launches;
   const tgcrt_place *places;
   uint32_t ntext, nfunctions, nlaunches, nplaces;
   uint32_t needs, block, shared_bytes; /* needs: TGCRT_NEEDS_ bits. block: number of threads of the largest block. shared_bytes:
-                                          most bytes of shared memory of a block */
+                                          greatest number of bytes of shared memory of a block */
 } tune_candidate;
 
 typedef struct tune_nest {
@@ -54,8 +54,9 @@ typedef struct tune_nest {
   const char *const *head;   /* on a device: nhead pieces of text, with which the source of every candidate begins */
   uint32_t nhead;
   const char *options;       /* on a device: options for the driver's compiler */
-  const tgcrt_image *const *images; /* if the device's driver takes no text: the compiled kernels of each candidate; else NULL */
-  const uint32_t *nimages;   /* the number of images of each candidate */
+  const tgcrt_image *const *images; /* if the device's driver takes no text: *images is an array of *nimages images, which have
+                                       the compiled kernels of all candidates; else NULL */
+  const uint32_t *nimages;
 } tune_nest;
 
 extern const tune_nest *const tune_nests[]; /* NULL ends the list */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU or the system reports them. The tuner's store names a
- * machine by these facts, among others. tgc and the programs that `tgc tune --job` writes include this file, so that they name a
- * machine alike. */
+/* tune_machine.h: a CPU's name and the sizes of its caches, as the CPU or the system reports them. The tuner's store
+ * identifies a machine by these facts and others. tgc and the programs that `tgc tune --job` writes include this file, so that
+ * all of them name a machine in the same way. */
 #ifndef TUNE_MACHINE_H
 #define TUNE_MACHINE_H
 #include <stdint.h>
@@ -16,7 +16,7 @@
  * not report the cache of a level, the element of this level stays unchanged, or becomes 0 or less. */
 static inline void machine_caches(int64_t level[4]) {
   enum { DATA = 1, UNIFIED = 3 }; /* kinds of caches, as CPUID numbers them */
-  const unsigned intel = 4, amd = 0x8000001d; /* leaves of CPUID that describe caches, in one format */
+  const unsigned intel = 4, amd = 0x8000001d; /* leaves of CPUID that describe caches; both have one format */
   unsigned r[4] = { 0 }, leaf = intel;
   if (!__get_cpuid_count(intel, 0, &r[0], &r[1], &r[2], &r[3]) || !(r[0] & 31)) leaf = amd;
   for (unsigned i = 0; i < 16 && __get_cpuid_count(leaf, i, &r[0], &r[1], &r[2], &r[3]) && r[0] & 31; i++) {

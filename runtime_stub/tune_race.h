@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tune_race.h: a race measures the times of candidates, which are code for different schedules of one nest. tgc races the
- * candidates of its search (compiler/tune/race.c). The program that `tgc tune --job` writes races the candidates in its folder. A
+ * candidates of its search (compiler/tune/race.c). The program that `tgc tune --job` writes races the candidates of the job. A
  * file that includes this file must first declare a function `tell`. `tell` takes the arguments of printf, and writes a line to
  * the process that watches the race.
  *
@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RACE_ROUNDS = 5, RACE_FINALS = 6 }; /* ROUNDS: most rounds for all candidates. FINALS: most last rounds */
-/* Seconds. If a candidate's first run is shorter, the candidate runs again, because its first run also fills the caches. */
+enum { RACE_ROUNDS = 5, RACE_FINALS = 6 }; /* limits of Race.rounds and Race.finals */
+/* Seconds. If a candidate's first run is shorter, the candidate runs again, because the first run also fills the caches. */
 #define RACE_LONG 0.001
 
 typedef struct Meter { /* the samples of one candidate */
@@ -34,13 +34,16 @@ typedef struct Race {
   int n;                   /* number of candidates; the first is the incumbent */
   const bool *bad;         /* by candidate: true if the candidate does not take part */
   Meter *m;                /* by candidate; zeros before the race */
-  int rounds, finals;      /* rounds: number of rounds for all candidates. finals: number of last rounds, for the best ones */
+  int rounds, finals;      /* rounds: number of rounds for all candidates. finals: number of last rounds, for the best
+                              candidates */
   int finalists;           /* the last rounds are for the fastest `finalists` candidates, and for the incumbent */
   double worth;            /* the last rounds take place if the best time is below worth * the incumbent's time. They also take
                               place if `worth` is 0, or the incumbent is bad */
-  double close;            /* after a round, candidates slower than close * the best time leave the race; 0: no such limit */
-  double hopeless;         /* at the start, candidates slower than hopeless * the best time so far leave the race */
-  double sample;           /* seconds for the warm time of a sample, which has as many runs as fit, at least one */
+  double close;            /* after a round, candidates with a time above close * the best time leave the race; 0: no such
+                              limit */
+  double hopeless;         /* at the start, candidates with a time above hopeless * the best time so far leave the race */
+  double sample;           /* the warm time of a sample is measured in as many runs as fit into this number of seconds, at least
+                              in one run */
   void *self;              /* passed to the functions below. The argument `kernel` is the number of a candidate */
   double (*once)(void *self, int kernel, int repeat); /* makes `repeat` runs; returns the mean seconds of a run */
   /* Takes a sample. Sets *warm to the mean seconds of `repeat` runs with warm caches, and *cold to the seconds of a run with cold
@@ -53,12 +56,12 @@ static int race_ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void race_sorted(const double *v, int n, double *out) { /* copies v to out in ascending order */
+static void race_sorted(const double *v, int n, double *out) { /* copies n times from v to out, in ascending order */
   memcpy(out, v, (size_t)n * sizeof *out);
   qsort(out, (size_t)n, sizeof *out, race_ascending);
 }
 
-/* The median of n times. If n is 2, the shorter time, because disturbances only lengthen times */
+/* Returns the median of n times. If n is 2, returns the shorter time, because disturbances only lengthen times. */
 static double race_typical(const double *v, int n) {
   double s[RACE_ROUNDS + RACE_FINALS];
   race_sorted(v, n, s);
@@ -85,8 +88,8 @@ static void race_sample(Race *r, int kernel) {
   m->n++;
 }
 
-/* The start of the race: runs the candidates in order. A candidate leaves the race if its time is above r->hopeless times the
- * best time so far. Returns the number of candidates that have run. */
+/* The start of the race: runs the candidates in order. A candidate leaves the race if its time is above r->hopeless * the best
+ * time so far. Returns the number of candidates that have run. */
 static int race_line_up(Race *r) {
   double best = INFINITY;
   int left = 0;
@@ -110,8 +113,8 @@ static int race_line_up(Race *r) {
   return left;
 }
 
-/* A round: takes a sample of each candidate that is still in the race. Then candidates whose time is above `behind` times the
- * best time leave the race. */
+/* A round: takes a sample of each candidate that is still in the race. Then candidates with a time above behind * the best time
+ * leave the race. */
 static void race_turns(Race *r, double behind) {
   double lead = INFINITY;
   for (int i = 0; i < r->n; i++) {
@@ -126,12 +129,12 @@ static void race_turns(Race *r, double behind) {
 /* Runs the race. Then calls `tell` with a line "time" for each candidate that took part. The line has the candidate's number, the
  * typical warm and cold time in microseconds, and the spread of the warm times (race_spread). The lines are ordered by the times
  * that the candidates had before the last rounds. A line "end" follows. order: room for r->n pointers. After round i, candidates
- * slower than behind[i] * the best time leave the race. */
+ * with a time above behind[i] * the best time leave the race. */
 static void race_run(Race *r, Meter **order) {
   static const double behind[RACE_ROUNDS] = { 1.5, 1.3, 1.2, 1.15, 1.15 };
   Meter *m = r->m;
   int left = race_line_up(r);
-  /* The first sample after the first flush takes up to three times as long as others, so it is dropped. */
+  /* The first sample of a race takes up to three times as long as later samples, so this sample is dropped. */
   if (!m[0].out && m[0].runs) race_sample(r, 0), m[0].n = 0;
   for (int i = 0; i < r->rounds; i++) race_turns(r, r->close > 0 ? fmin(r->close, behind[i]) : behind[i]);
   for (int i = 0, k = 0; i < r->n; i++)
