@@ -8,13 +8,16 @@
 struct Plan;
 /* In a device kernel's text, the character with this code stands for the kernel's number. */
 enum { KERNEL_NUMBER = 1 };
-/* Form of the code in a bundle: source text, assembly, object file, static library, shared library, WebAssembly module */
+/* Form of the code in a bundle: source text, assembly, object file, static library, shared library, WebAssembly module. In
+ * bundles for CUDA: EMIT_ASM is PTX, EMIT_OBJ cubins, EMIT_LIB a fatbin */
 typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO, EMIT_WASM } Emit;
-typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* FULL: as in bundles. FAST: takes less time, and makes slightly slower code */
+typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* FULL: as for bundles. FAST: the compiler takes less time, and the code is
+                                                 slightly slower */
 typedef struct Code {      /* the text of a model, and the weights to which this text refers */
   const char *text;        /* n bytes, and a NUL behind them */
   size_t n;
-  const char *weights_name; /* name of a constant for the weights, which the text declares; NULL: the text declares none */
+  const char *weights_name; /* name of the constant that the text declares for the weights; NULL: the text declares no such
+                               constant */
   const void *weights;     /* value of this constant: weight_bytes bytes */
   size_t weight_bytes;
 } Code;
@@ -23,21 +26,22 @@ typedef struct Code {      /* the text of a model, and the weights to which this
 typedef struct Image {     /* a file of the bundle with compiled kernels */
   uint32_t kind, arch;     /* kind of image and architecture, with values as in tgcrt_image */
   const char *end;         /* end of the file's name, such as "_sm_80.cubin" */
-  Bytes bytes;
+  Bytes bytes;             /* no bytes: the bundle's build files make this file */
 } Image;
 typedef struct FunctionUse { /* registers and memory of a function on one architecture */
   const char *function;
   uint32_t arch;
-  int64_t registers, local_bytes, shared_bytes; /* local: memory of a thread for spills and arrays; shared: memory of a block */
+  int64_t registers, local_bytes, shared_bytes; /* registers: of a thread. local_bytes: memory of a thread, for spills and arrays.
+                                                   shared_bytes: memory of a block */
 } FunctionUse;
 typedef struct Images {
   VEC(Image) list;
   VEC(FunctionUse) uses;   /* only for cubins; other images do not record registers and memory */
   const char *maker;       /* name and version of the compiler, such as "NVRTC 13.0" */
 } Images;
-/* `run` runs a compiler on a text. argv ends with NULL. In argv, "<" stands for a file with the text, and ">" for the file that
- * the compiler writes. Sets *made to the contents of the written file and returns 0. If this fails, returns an exit code for tgc
- * and sets *why to the reason. `arg` is the second argument of `run`. */
+/* `run` runs a compiler on a text. argv: the command; NULL ends it. In argv, "<" stands for a file with the text, and ">" for the
+ * file that the compiler writes. Sets *made to the contents of the written file and returns 0. If this fails, returns an exit
+ * code for tgc and sets *why to the reason. `arg` is the second argument of `run`. */
 typedef struct Compiling {
   int (*run)(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *made, const char **why);
   void *arg;
@@ -50,19 +54,20 @@ typedef struct ImageOrder { /* a request for images of a text */
   const char *archs;       /* architectures, such as "sm_75,sm_90"; NULL: the architecture of the target */
   bool keep_denormals;
   bool candidates;         /* true for the tuner: compile on all processors, make no fatbin, and do not warn about NVRTC */
-  Compiling compiler;
+  Compiling compiler;      /* runs a compiler if the library that usually compiles is missing; .run NULL: no compiler */
 } ImageOrder;
 
-/* A form of the code in a bundle, with texts for the bundle's build files. These texts say how a library and a program are made
- * of the code. In all texts, % stands for the bundle's name. */
+/* A form of the code in a bundle, with texts for the bundle's build files. These texts say how the build makes a library and a
+ * program from the code. In all texts, % stands for the bundle's name. */
 typedef struct CodeForm {
   const char *word;                            /* value of --emit; NULL ends a list */
   Emit emit;
   const char *file;                            /* name of the file with the code */
-  const char *rule;                            /* rule of the Makefile that makes an object of the code */
-  /* for the Makefile: members of the library, start of the command that makes the library, further inputs of the linker */
+  const char *rule;                            /* rule of the Makefile that makes an object from the code */
+  /* For the Makefile. object: members of the library. archive: start of the command that makes the library. link: further inputs
+   * of the linker */
   const char *object, *archive, *link;
-  /* for CMake: sources of the library, properties of the code file, further libraries to link */
+  /* For CMake. source: sources of the library. properties: properties of the code file. library: further libraries to link */
   const char *source, *properties, *library;
   const char *custom;                          /* CMake command that makes the object, if CMake has no rule for the code file */
 } CodeForm;
@@ -72,11 +77,11 @@ typedef enum {
   FILE_COPIED,             /* a copy of a file of runtime_stub */
   FILE_TEMPLATE,           /* a template of runtime_stub, filled in */
   FILE_CODE,               /* the code, in the requested form */
-  FILE_VARIANTS,           /* a file with kernels for each further machine */
+  FILE_VARIANTS,           /* for each machine of the bundle except the baseline: a file with this machine's kernels */
   FILE_IMAGES,             /* the files that the backend's `images` makes, and a file that embeds them. Without `images`: no
                               file */
-  FILE_RUNTIME,            /* tgcrt_DEVICE.c of runtime_stub, named by the backend's `device` */
-  FILE_SCRIPT,             /* the backend's `script`, filled in */
+  FILE_RUNTIME,            /* a copy of tgcrt_DEVICE.c of runtime_stub, where DEVICE is the backend's `device` */
+  FILE_SCRIPT,             /* the backend's `script`, filled in. Without `script`: no file */
   FILE_BINDINGS,           /* a file for each language of --bindings, with the bundle's interface */
   FILE_WEIGHTS,            /* the weights, or a file that embeds them, or both; no file if the code contains the weights */
 } FileKind;
@@ -91,20 +96,20 @@ typedef struct FileRow {
 } FileRow;
 
 typedef struct Backend {
-  const char *name;        /* "c" */
+  const char *name;        /* such as "c" */
   const char *gloss;       /* the backend in words */
   /* ---- facts about the backend's bundles ---- */
   const char *comment[2];  /* start and end of a comment in the kernels' language. If the end is "", a comment ends with the
                               line */
   const char *model;       /* template of the text with the kernels, such as "net.c.in" */
   const CodeForm *forms;   /* forms of the code; .word NULL ends the list */
-  Emit makes;              /* form of the code without --emit */
+  Emit makes;              /* form of the code if --emit is not given */
   const FileRow *files;    /* files of a bundle, in order. FILE_END ends the list. Exactly one row is a FILE_CODE. manifest.json
                               has no row, and is written last */
   const FileRow *module_files; /* the files of a bundle with EMIT_WASM */
   const char *variant;     /* template of a file with the kernels of one machine; NULL: each bundle is for a single machine */
   const char *script;      /* template of a script that builds the bundle, such as build.sh.in; NULL: the bundle has no script */
-  const char *isa;         /* name of the machine without --isa; NULL: the command line's default */
+  const char *isa;         /* name of the target if --isa is not given; NULL: the default of the command line */
   /* The fields from `driver` to `options` are for backends of devices. In backends for CPUs, they are NULL or false. */
   const struct DeviceDriver *driver; /* device_driver.h: functions by which tgc itself uses a device */
   const char *device;      /* word for the interface, such as "opencl": in names of tgcrt_device.h, and for @device@ in
@@ -115,9 +120,12 @@ typedef struct Backend {
   /* Compiles order->text for the requested architectures, and adds the images to *out, which the caller frees. Returns NULL, or
    * the reason why the compiler refuses the text. If the driver compiles the text, `images` itself is NULL. */
   const char *(*images)(Ctx *c, const ImageOrder *order, Images *out);
-  const char *compilers;   /* compilers that `images` uses, for `tgc devices` */
-  const char *(*flags)(Ctx *c, const ImageOrder *order); /* flags for the compiler that builds the bundle; NULL: Target.cflags */
-  size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states); /* host memory of a context */
+  const char *compilers;   /* text for `tgc devices`: the compilers that `images` uses */
+  const char *(*flags)(Ctx *c, const ImageOrder *order); /* returns the flags of the compiler that builds the bundle. If
+                                                              `flags` itself is NULL, the flags are Target.cflags */
+  /* Returns the bytes of a context's memory on the host (TGCRT_OPENCL_BYTES in tgcrt_device.h), for a model with these numbers of
+   * launches, inputs, outputs and states. */
+  size_t (*host_bytes)(size_t launches, size_t inputs, size_t outputs, size_t states);
   /* `pragmas` appends lines that stand before the kernels. `options` appends options for the driver's compiler. Each of the two
    * is NULL if there is nothing to append. needs: TGCRT_NEEDS_ bits */
   void (*pragmas)(const Target *t, uint32_t needs, Sb *out);
@@ -126,13 +134,13 @@ typedef struct Backend {
   bool is_c;               /* true: the text is C, so the tuner compiles candidates with the C compiler */
   bool schedules;          /* true: the backend's compiler can order instructions for the CPU that --cpu names */
   /* ---- support of operations ---- */
-  const struct Dialect *dialect; /* spellings of a language like C (backends/dialect.h); NULL: another kind of language */
+  const struct Dialect *dialect; /* spellings of the language (backends/dialect.h); NULL: the language is not like C */
   /* Whether the language has the op for vectors of `lanes` lanes; if not, legalize.c splits the vectors. d: type of the result.
    * operand: type of the first operand; for a WHERE, type of the selected values; for a DOT, type of the factors */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes);
   /* Appends the source text of kernel number k. For a CPU, this is a function with a name such as k7, with the number. For a
-   * device, there is a function for each launch, with KERNEL_NUMBER in place of the number. If the texts of two kernels are equal
-   * from the first '(' on, the kernels share one function. */
+   * device, there is a function for each launch, with KERNEL_NUMBER in place of the number. Kernels with equal texts share
+   * functions. For a CPU, texts are compared from the first '(' on. */
   void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);
   void (*prelude)(const struct Plan *p, const Target *t, Sb *out); /* appends helpers that the kernels need */
   /* ---- functions in this process; NULL: not available ---- */
@@ -144,7 +152,8 @@ typedef struct Backend {
    * run, buffers[] has one more element, the table of sizes. */
   struct LoadedCode *(*load)(Ctx *c, const struct Plan *p, const Target *t, OptLevel opt_level);
   void *(*symbol)(struct LoadedCode *code, const char *name); /* address of the function with this name, such as "c0" */
-  const char *(*version)(Ctx *c); /* version of the compiler behind `load` or `images`; NULL: not available */
+  const char *(*version)(Ctx *c); /* returns name and version of the compiler that `load` or `images` uses; NULL if there is no
+                                     such compiler */
 } Backend;
 extern const Backend *const backends[]; /* ends with NULL */
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu_facts.h: facts about one CPU (facts.h). Facts come from a row of cpus.h, from a measurement, or from a text that
- * cpu_parse reads. Rules (facts.h) estimate the others. */
+ * cpu_parse reads. Rules (facts.h) estimate the other facts. */
 #ifndef TGC_CPU_FACTS_H
 #define TGC_CPU_FACTS_H
 #include "target.h"
@@ -27,14 +27,14 @@ extern const CpuRow cpu_rows[];                       /* .name NULL ends the lis
 
 const CpuFacts *cpu_named(Arena *a, const char *name);          /* the CPU with this name in cpus.h; NULL: there is none */
 void cpu_assume(CpuFacts *f, const Target *t);                  /* fills in the unknown facts by the rules, for t */
-/* Returns t->facts. If these are NULL, returns `assumed`, after setting all of it by the rules for t. */
+/* Returns t->facts. If t->facts is NULL, sets all facts of *assumed by the rules for t, and returns `assumed`. */
 const CpuFacts *cpu_facts_of(const Target *t, CpuFacts *assumed);
 bool fact_is_size(Fact f);                                      /* whether the fact is the size of a cache */
 double two_digits(double v);                                    /* v rounded to two significant digits; 0 if v <= 0 */
 /* cpu_print appends the facts to out as text, one fact a line. cpu_parse reads such a text, and fills in missing facts by the
- * rules. If cpu_parse returns NULL, *why says what is wrong with the text. */
+ * rules. If the text is wrong, cpu_parse returns NULL, and *why says what is wrong. */
 void cpu_print(const CpuFacts *f, Sb *out);
 const CpuFacts *cpu_parse(Arena *a, const char *text, const char **why);
-/* Returns a copy of t. Its field `facts` is f, and its cache sizes are those in f. */
+/* Returns a copy of t with .facts = f and with the cache sizes of f. */
 Target *target_with_facts(Arena *a, const Target *t, const CpuFacts *f);
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cpus.h: the CPUs that --machine can name, and facts about them. CPU(id, name, isa, gloss) is a row for a CPU. isa: the value of
- * --isa for which code for this CPU is compiled. KNOWN(cpu, fact, value, source) is a row for a fact about a CPU, in the unit
- * that facts.h gives. If a CPU has no row for a fact, the rule in facts.h estimates the fact.
+ * --isa that selects code for this CPU. KNOWN(cpu, fact, value, source) is a row for a fact about a CPU. facts.h gives the unit
+ * of `value`. If a CPU has no row for a fact, the rule in facts.h estimates the fact.
  *
  * source: "measured", "mca" or "unchecked". "mca": llvm-mca-19 computed the value with a model of this core. "unchecked": the
- * value is the vendor's figure as it is commonly given; it was not verified. The size of a cache is the size that one core can
- * use. Each of the macros CACHES, ISSUE, FIRST and GOLDEN_COVE stands for several rows of KNOWN. */
+ * value is the vendor's figure as it is commonly given; the value was not verified. The size of a cache is the size that one core
+ * can use. Each of the macros CACHES, ISSUE, FIRST and GOLDEN_COVE stands for several rows of KNOWN. */
 #ifndef CPU
 #define CPU(id, name, isa, gloss)
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* device_driver.h: functions of the runtime (runtime_stub) that bundles use. tgc itself calls them to use a device's driver. The
- * first call opens the driver's library in the calling process. A driver may crash, and does not survive a fork. So only a child
- * process may call these functions, and this process must not start further processes. */
+/* device_driver.h: functions of the runtime (runtime_stub) that bundles use. tgc itself calls these functions to use a device's
+ * driver. The first call opens the driver's library in the calling process. A driver may crash, and does not survive a fork. So
+ * only a child process may call these functions, and this process must not start further processes. */
 #ifndef TGC_DEVICE_DRIVER_H
 #define TGC_DEVICE_DRIVER_H
 #include "../../runtime_stub/tgcrt_device.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* facts.h: facts about a CPU's speed and caches, one row each. The columns of FACT are: id; name in the text of cpu_print; unit;
- * rule; meaning. The rule estimates the fact if it is not known. A rule may use the facts of rows above as at(id), the target t,
- * and `lanes`, the number of floats in a vector. A fact whose unit has the word "cycle" or "cycles" is for one core. */
+ * rule; meaning. If a fact is not known, its rule estimates the fact. In a rule, at(ID) is the fact with the id ID, from a row
+ * above. t is the target, and `lanes` is the number of floats in a vector. A fact whose unit has the word "cycle" or "cycles" is
+ * for one core. */
 /* clang-format off */
 FACT(CLOCK,        "clock",        "GHz",           t->pointer_bits == 32 ? 0.2 : 2.5, "cycles per nanosecond in vector code")
 FACT(FMA,          "fma",          "per cycle",     2 * lanes, "multiply-adds of floats, with the widest vectors")

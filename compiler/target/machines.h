@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* machines.h: the machines that tgc compiles for, one row each. Rows with more features come before others of their architecture.
+/* machines.h: the machines that tgc compiles for, one row each. Within an architecture, rows with more features come first.
  * MACHINE has these columns: name in --isa; architecture; bits of a pointer (0: unknown); features; bytes of a vector (0: scalar
- * code only); vector registers, or float registers if there are no vectors; integer registers without sp and pc (0: they limit
- * nothing); multiply-add in one instruction; conversion between f16 and f32 in hardware; bytes of the first, second and third
- * level of cache (0: none, or unknown); cores; flags for the C compiler; LLVM's triple; LLVM's features; source of the cache
- * sizes. Each feature of the fourth column adds flags for the C compiler, and names for LLVM, to those of the row (features.h).
+ * code only); vector registers, or float registers if there are no vectors; integer registers without sp and pc (0: enough
+ * for all code); whether multiply-add is one instruction; whether the hardware converts between f16 and f32; bytes of the first,
+ * second and third level of cache (0: none, or unknown); cores; flags for the C compiler; LLVM's triple; LLVM's features; source
+ * of the cache sizes. Each feature in the fourth column adds its flags and its LLVM names (features.h) to the flags and LLVM's
+ * features of the row.
  *
- * A row serves CPUs with different caches. The cache sizes of the row are smaller than those of most of these CPUs, but not the
- * least. The reason is that code made for too large a cache loses more speed than code made for too small a cache. Rows of cores
- * without a cache have the sizes of cortex-m7. With --isa=native, a target has the cache sizes of this CPU instead (host.c). */
+ * A row serves CPUs with different caches. Most of these CPUs have caches at least as large as the row says, but some have
+ * smaller caches. Small sizes are the safer choice: code for too large a cache loses more speed than code for too small a cache.
+ * Rows of cores without a cache have the sizes of cortex-m7. With --isa=native, a target has the cache sizes of this CPU instead
+ * (host.c). */
 /* clang-format off */
 #define V4 (FEAT_AVX2 | FEAT_AVX512)
 #define AMX (V4 | FEAT_AVX512VNNI | FEAT_AVX512BF16 | FEAT_AMX_INT8 | FEAT_AMX_BF16)

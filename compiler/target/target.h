@@ -8,7 +8,7 @@
 
 typedef enum Arch { ARCH_ANY, ARCH_X86_64, ARCH_AARCH64, ARCH_RISCV64, ARCH_ARM, ARCH_WASM } Arch;
 
-enum { TGCRT_CPU_MVE = 1 << 21 }; /* Helium. CPUs with Helium run no operating system, so the runtime does not detect it */
+enum { TGCRT_CPU_MVE = 1 << 21 }; /* Helium. CPUs with Helium run no operating system, so the runtime does not detect Helium */
 
 enum { /* bits of features; bundles use the same values */
 #define FEATURE(id, arch, name, needs, cflags, llvm, macros) FEAT_##id = TGCRT_CPU_##id,
@@ -21,8 +21,8 @@ enum { /* bits of features; bundles use the same values */
  * the second level. */
 enum { LINE_BYTES = 64, L1_SETS = 64, L2_WAYS = 8 };
 
-/* Greatest number of vectors of results that a kernel keeps in variables from its reductions to its stores. Variables without a
- * register are on the stack. */
+/* Greatest number of vectors of results that a kernel keeps in variables between its reductions and its stores. Variables without
+ * a register are on the stack. */
 enum { ROW_VECTORS = 32 };
 
 typedef struct Target {
@@ -31,7 +31,7 @@ typedef struct Target {
   int pointer_bits;        /* bits of a CPU's pointer: 64 or 32; 0: unknown */
   uint32_t features;       /* FEAT_ bits of the features that code may use beyond the architecture's baseline */
   int vector_bytes;        /* bytes of the widest vector that makes code faster; 0: scalar code only */
-  int vector_regs;         /* number of architectural vector registers; without vectors, of float registers; 0: unknown */
+  int vector_regs;         /* number of architectural vector registers or, if vector_bytes is 0, of float registers; 0: unknown */
   int int_regs;            /* number of integer registers that a compiler may use; 0: there are enough for all code */
   bool fma;                /* multiply-add is one instruction */
   bool f16_convert;        /* the hardware converts between f16 and f32 */
@@ -41,15 +41,17 @@ typedef struct Target {
   const char *cflags;      /* flags for the C compiler: "-mavx2 -mfma" */
   const char *triple;      /* LLVM's name of the machine and its operating system */
   const char *llvm;        /* LLVM's names of the features: "+avx2,+fma"; "": none */
-  const char *cpu;         /* LLVM's name of a CPU, on request only; NULL: any */
+  const char *cpu;         /* if the user names a CPU: LLVM's name of this CPU; NULL: any CPU */
   const struct Rates *rates; /* cost/cost.h; NULL: the rates for all machines */
   const char *source;      /* source of the cache sizes */
   const struct CpuFacts *facts; /* cpu_facts.h: facts of the CPU for which costs are computed; NULL: no CPU was chosen */
-  const Device *dev;       /* device.h; NULL: a CPU */
-  bool in_order;           /* request, not fact: sums of floats add term by term, in the same order on all machines */
+  const Device *dev;       /* device.h; NULL: the target is a CPU */
+  bool in_order;           /* request, not fact: sums of floats add their terms one by one, in an order that is the same on all
+                              machines */
   bool flushes;            /* request, not fact: results may have 0 for denormals, so instructions may flush denormals */
-  /* The machines of a bundle for several machines. The first machine has the most features, and the last one is the baseline;
-   * then NULL follows. Schedules are made for the Target that has this list. NULL: the bundle is for this machine only */
+  /* The machines of a bundle for several machines. The first machine has the most features, and the last machine is the
+   * baseline; then NULL follows. Schedules are made for the Target that has this list. NULL: the bundle is for this machine
+   * only */
   const struct Target *const *variants;
 } Target;
 
@@ -60,10 +62,10 @@ extern const int feature_count;
 extern const Target targets[];                        /* .isa NULL ends the list */
 
 /* Returns the machine that a text names. A text is "fat", "native", or the name of a row of `targets` or `device_targets`.
- * "native" is this CPU: the first row of `targets` that the CPU can run, with the CPU's further features, and the CPU's cache
- * sizes. Behind "native" or the name of a row, "+name" adds a feature and "-name" removes a feature, as in "native-amx". "fat" is
- * a bundle for several machines, with Target.variants. The result lives in arena `a`. Returns NULL if the text is wrong; *why
- * says what is wrong. */
+ * "native" is this CPU: the first row of `targets` whose code the CPU can run, with the CPU's further features, and the CPU's
+ * cache sizes. Behind "native" or the name of a row, "+name" adds a feature and "-name" removes a feature, as in "native-amx".
+ * "fat" is a bundle for several machines, with Target.variants. The result lives in arena `a`. Returns NULL if the text is wrong;
+ * *why says what is wrong. */
 const Target *target_find(Arena *a, const char *text, const char **why);
 /* Returns the architecture of an LLVM triple, and sets *isa to the name of the target to use without --isa. Returns ARCH_ANY and
  * leaves *isa unchanged if tgc does not know the triple. */
@@ -83,26 +85,26 @@ int target_least_vector(const Target *t);             /* bytes of the shortest v
 bool target_is_bare(const Target *t);                 /* whether t has no operating system */
 const char *target_tools(const Target *t);            /* prefix of the names of GNU tools for t: "arm-none-eabi-" or "" */
 const char *target_machine_flags(Arena *a, const Target *t); /* the flags of cflags that begin with -m, in arena `a` */
-/* Whether code may use an instruction of t that converts this number of floats to bf16. Since the instruction flushes denormals,
+/* Whether code may use an instruction of t that converts `lanes` floats to bf16. Since the instruction flushes denormals,
  * the result is false if t->flushes is false. */
 bool target_rounds(const Target *t, int lanes);
-/* Whether indices are computed in 32 bits where their bounds allow it (lower/narrow.c): on devices with threads, and on CPUs
- * whose pointers have 32 bits. */
+/* Whether code computes indices in 32 bits where the bounds of the indices allow this (lower/narrow.c). This is so on devices
+ * with threads, and on CPUs whose pointers have 32 bits. */
 bool target_counts_in_32(const Target *t);
 DType target_count(const Target *t);                  /* the type of chunk numbers in code for a CPU: i32 or i64 */
-/* Whether t has an instruction that rounds a scalar of type `from` to the nearest i32, for a conversion to type `to`. `to` is i32
- * or a narrower integer; for a narrower integer, code saturates the i32. */
+/* Whether code converts a scalar of type `from` to type `to` by an instruction of t that rounds to the nearest i32. The result is
+ * false if `to` is neither i32 nor a narrower integer. For a narrower integer, code saturates the i32. */
 bool target_rounds_to_int(const Target *t, DType from, DType to);
-/* Whether t has an instruction that rounds this number of floats to i32. The C backend then has a helper `pack`, which rounds
+/* Whether t has an instruction that rounds `lanes` floats to i32. If so, the C backend has a helper `pack`, which rounds
  * floats to bytes. */
 bool target_packs(const Target *t, int lanes);
 /* Whether t has an instruction that multiplies words (16 bits) and adds the products of two neighbours. lanes: number of sums,
  * which are i32 */
 bool target_adds_words(const Target *t, int lanes);
-/* Whether t has an instruction that multiplies this number of lanes of type d by powers of two (SCALB) */
+/* Whether t has an instruction that multiplies `lanes` values of type d by powers of two (SCALB) */
 bool target_scales(const Target *t, DType d, int lanes);
-/* Whether t has an instruction that looks up this number of lanes of type d in a vector of 16 lanes (LOOKUP), and may use it. The
- * result is false if t->in_order is set, since functions computed by this instruction are rounded in another way. */
+/* Whether code may use an instruction of t that looks up `lanes` values of type d in a vector of 16 lanes (LOOKUP). The result is
+ * false if t->in_order is set, since functions that use this instruction are rounded in another way. */
 bool target_looks_up(const Target *t, DType d, int lanes);
 
 /* ---- device.c ---- */
@@ -116,8 +118,8 @@ const Target *device_with(Arena *a, const Target *row, uint32_t set);
 /* Whether code converts halves by instructions of a device. Since these instructions may flush denormals, the result is false if
  * t->flushes is false. For a device, false means that code converts halves by integer arithmetic. */
 bool target_converts_halves(const Target *t);
-/* Whether the CPU multiplies and adds halves (f16) in vectors of this number of lanes. lanes 0: whether there is such a number of
- * lanes */
+/* Whether the CPU multiplies and adds halves (f16) in vectors of `lanes` lanes. If `lanes` is 0: whether the CPU does this for
+ * any number of lanes */
 bool target_sums_halves(const Target *t, int lanes);
 bool target_has_threads(const Target *t);             /* whether t is a device that runs a program in many threads */
 void device_facts(const Device *d, Sb *o);            /* the device's part of target_facts */
