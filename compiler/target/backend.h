@@ -9,7 +9,7 @@ struct Plan;
 /* In a device kernel's text, the character with this code stands for the kernel's number. */
 enum { KERNEL_NUMBER = 1 };
 /* Form of the code in a bundle: source text, assembly, object file, static library, shared library, WebAssembly module. In
- * bundles for CUDA: EMIT_ASM is PTX, EMIT_OBJ cubins, EMIT_LIB a fatbin */
+ * bundles for CUDA: EMIT_ASM is PTX, EMIT_OBJ is cubins, and EMIT_LIB is a fatbin */
 typedef enum { EMIT_TEXT, EMIT_ASM, EMIT_OBJ, EMIT_LIB, EMIT_SO, EMIT_WASM } Emit;
 typedef enum { OPT_FULL, OPT_FAST } OptLevel; /* FULL: as for bundles. FAST: the compiler takes less time, and the code is
                                                  slightly slower */
@@ -104,16 +104,16 @@ typedef struct Backend {
   const char *model;       /* template of the text with the kernels, such as "net.c.in" */
   const CodeForm *forms;   /* forms of the code; .word NULL ends the list */
   Emit makes;              /* form of the code if --emit is not given */
-  const FileRow *files;    /* files of a bundle, in order. FILE_END ends the list. Exactly one row is a FILE_CODE. manifest.json
-                              has no row, and is written last */
+  const FileRow *files;    /* files of a bundle, in order. FILE_END ends the list. Exactly one row has the kind FILE_CODE.
+                              manifest.json has no row, and is written last */
   const FileRow *module_files; /* the files of a bundle with EMIT_WASM */
   const char *variant;     /* template of a file with the kernels of one machine; NULL: each bundle is for a single machine */
   const char *script;      /* template of a script that builds the bundle, such as build.sh.in; NULL: the bundle has no script */
   const char *isa;         /* name of the target if --isa is not given; NULL: the default of the command line */
   /* The fields from `driver` to `options` are for backends of devices. In backends for CPUs, they are NULL or false. */
   const struct DeviceDriver *driver; /* device_driver.h: functions by which tgc itself uses a device */
-  const char *device;      /* word for the interface, such as "opencl": in names of tgcrt_device.h, and for @device@ in
-                              templates */
+  const char *device;      /* word for the interface, such as "opencl". This word is in names of tgcrt_device.h, and replaces
+                              @device@ in templates */
   const char *types;       /* a line for `tgc devices` about the supported types of elements */
   bool flushes;            /* true: a result may be zero in place of a denormal, even with --denormals=keep */
   const char *handle;      /* type of device memory in this interface, such as "cl_mem" */
@@ -138,7 +138,7 @@ typedef struct Backend {
   /* Whether the language has the op for vectors of `lanes` lanes; if not, legalize.c splits the vectors. d: type of the result.
    * operand: type of the first operand; for a WHERE, type of the selected values; for a DOT, type of the factors */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes);
-  /* Appends the source text of kernel number k. For a CPU, this is a function with a name such as k7, with the number. For a
+  /* Appends the source text of kernel number k. For a CPU, this is a function with the number k in its name, such as k7. For a
    * device, there is a function for each launch, with KERNEL_NUMBER in place of the number. Kernels with equal texts share
    * functions. For a CPU, texts are compared from the first '(' on. */
   void (*kernel)(const struct Plan *p, int k, const Target *t, Sb *out);

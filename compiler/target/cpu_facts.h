@@ -19,7 +19,7 @@ extern const char fact_assumed[]; /* CpuFacts.source of each fact whose value co
 typedef struct CpuFacts {
   const char *name, *isa;  /* isa: name of a target (target_find) whose code runs on this CPU */
   double at[FACT_COUNT];          /* by fact: the value, in the fact's unit */
-  const char *source[FACT_COUNT]; /* by fact: source of the value; NULL: not known yet */
+  const char *source[FACT_COUNT]; /* by fact: source of the value; NULL: the value is not known yet */
 } CpuFacts;
 
 typedef struct CpuRow { const char *name, *isa, *gloss; } CpuRow;

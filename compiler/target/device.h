@@ -32,7 +32,7 @@ typedef struct Device {
   int max_threads;         /* most threads of a block; 1: a CPU behind a driver */
   int64_t max_grid[3];     /* most blocks of a launch, by dimension, x first */
   int64_t shared_bytes;    /* most bytes of shared memory of a block */
-  int shared_banks;        /* banks of shared memory, BANK_BYTES wide, that one request can access in parallel; 1: no banks */
+  int shared_banks;        /* number of banks of shared memory, which one request can access in parallel; 1: no banks */
   int segment;             /* bytes of global memory that one transaction moves, from an address that is a multiple of
                               `segment` */
   int max_args;            /* most buffers of one launch */
@@ -52,7 +52,7 @@ typedef struct Device {
   uint32_t may_have;       /* DEVF_ bits: features that --isa can add */
   bool no_f64;             /* true: no device of this kind has doubles */
 } Device;
-enum { BANK_BYTES = 4 };
+enum { BANK_BYTES = 4 };   /* width of a bank of shared memory */
 
 typedef struct DeviceFeature { uint32_t bit; const char *name, *gloss; } DeviceFeature;
 extern const DeviceFeature device_features[];         /* .name NULL ends the list */

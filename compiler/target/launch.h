@@ -9,8 +9,8 @@
 typedef struct LaunchPart {
   size_t first, last;      /* first: index of the part's outermost LOOP in the program. last: index of this loop's END */
   int nblocks, nthreads;   /* nblocks: number of loops over blocks. nthreads: number of loops over threads */
-  Ref place[MAX_RANGES];   /* ranges of the loops over blocks, then ranges of the loops over threads. In both lists, outer loops
-                              come before inner loops */
+  Ref place[MAX_RANGES];   /* ranges of loops: first of the loops over blocks, then of the loops over threads; outer loops come
+                              before inner loops */
   int64_t blocks, threads; /* blocks: number of blocks. threads: number of threads of a block */
 } LaunchPart;
 /* list: a program of n ops. Finds the first part that begins at list[from] or later. Returns false if there is no such part. */

@@ -85,8 +85,8 @@ int target_least_vector(const Target *t);             /* bytes of the shortest v
 bool target_is_bare(const Target *t);                 /* whether t has no operating system */
 const char *target_tools(const Target *t);            /* prefix of the names of GNU tools for t: "arm-none-eabi-" or "" */
 const char *target_machine_flags(Arena *a, const Target *t); /* the flags of cflags that begin with -m, in arena `a` */
-/* Whether code may use an instruction of t that converts `lanes` floats to bf16. Since the instruction flushes denormals,
- * the result is false if t->flushes is false. */
+/* Whether code may use an instruction of t that converts `lanes` floats to bf16. Since the instruction flushes denormals, the
+ * result is false if t->flushes is false. */
 bool target_rounds(const Target *t, int lanes);
 /* Whether code computes indices in 32 bits where the bounds of the indices allow this (lower/narrow.c). This is so on devices
  * with threads, and on CPUs whose pointers have 32 bits. */
@@ -119,7 +119,7 @@ const Target *device_with(Arena *a, const Target *row, uint32_t set);
  * t->flushes is false. For a device, false means that code converts halves by integer arithmetic. */
 bool target_converts_halves(const Target *t);
 /* Whether the CPU multiplies and adds halves (f16) in vectors of `lanes` lanes. If `lanes` is 0: whether the CPU does this for
- * any number of lanes */
+ * at least one number of lanes */
 bool target_sums_halves(const Target *t, int lanes);
 bool target_has_threads(const Target *t);             /* whether t is a device that runs a program in many threads */
 void device_facts(const Device *d, Sb *o);            /* the device's part of target_facts */

@@ -3,8 +3,8 @@
  * a nest with candidates: schedules to try for this nest. The batch's plan has a kernel for each candidate.
  * candidate_lower.c makes programs of the kernels, and estimates the time of the programs. candidate_build.c makes code. race.c
  * times the code, candidate_verify.c compares results, and batch.c controls the steps. For devices, candidate_device.c makes and
- * runs the code. Some drivers take no text; for these, candidate_images.c compiles the code. A batch talks to the tuner by lines
- * on the batch's standard output. */
+ * runs the code. Some drivers take no text; for these drivers, candidate_images.c compiles the code. A batch talks to the tuner
+ * by lines on the batch's standard output. */
 #ifndef TGC_BATCH_H
 #define TGC_BATCH_H
 #include "../target/device_driver.h"
@@ -47,7 +47,7 @@ typedef struct Batch {
 static inline int place_in_task(const Batch *b, int kernel) { return b->which.p[b->kept.p[kernel]]; }
 
 /* ---- candidate_lower.c ---- */
-void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p); /* sets *p to an empty plan that uses *g; sets *g */
+void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p); /* sets *g, and sets *p to an empty plan that uses *g */
 /* Adds a kernel to a plan of plan_begin: the nest with this schedule, lowered to a program. Returns the kernel. The returned
  * pointer is valid until the next call. */
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
@@ -113,8 +113,8 @@ void device_build(Batch *b);       /* prepares the race: compiles images if the 
  * or kernel is the incumbent's, so the driver may take longer */
 double driver_limit(const Batch *b, bool incumbent);
 /* To be called if the driver refuses the program with all candidates; why: the reason. Tries programs with half of the
- * candidates. Halves each refused program again, until it has only one candidate. Reports candidates that are refused alone, and
- * marks them as bad. If there are no such candidates, leaves out half of all candidates. */
+ * candidates. Halves each refused program again, until a program has only one candidate. Reports candidates that are refused
+ * alone, and marks them as bad. If there are no such candidates, leaves out half of all candidates. */
 void device_refused(Batch *b, const char *why);
 /* If the line says that the device or the compiler does not answer any more: sends the line to the tuner, and ends this
  * process. */

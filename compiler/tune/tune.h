@@ -77,10 +77,10 @@ Place place_with(Ctx *c, const Place *p, const char *state);
 const char *cpu_identity(Arena *a);                  /* this CPU in words: name, features and sizes of caches; in arena `a` */
 
 /* ---- paired.c ---- */
-/* Compares the time of a program with the time of a changed program. A pair is two processes, one for each
- * program. The ratio of a pair is the time of the changed program, divided by the time of the other program.
- * ratio: geometric mean of the ratios of n pairs; 1 if n is 0. low, high: ends of the 90 % confidence interval of this mean;
- * low is 0 and high is infinity if n is 0 or 1. */
+/* Compares the time of a program with the time of a changed program. A pair is two processes, one for each program. The
+ * ratio of a pair is the time of the changed program, divided by the time of the other program. ratio: geometric mean of the
+ * ratios of n pairs; 1 if n is 0. low, high: ends of the 90 % confidence interval of this mean; low is 0 and high is infinity if
+ * n is 0 or 1. */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
 Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural logarithm of the ratio of each pair */
 
@@ -109,7 +109,7 @@ typedef struct CacheState {
  * cache of t that has the buffer when the kernel begins, or LEVEL_MEMORY if no cache has the buffer. Must be called after the
  * pass memplan. The array and its rows are in the arena p->ir->ctx->model. */
 MemoryLevel **cache_levels(const Plan *p, const Target *t);
-/* Counts in *s one more use of the nest, by kernel number `kernel` of p. level: this kernel's row of the result of
+/* Counts in *s one more use of the nest: kernel number `kernel` of p uses the nest. level: this kernel's row of the result of
  * cache_levels */
 void cache_state_see(CacheState *s, const Plan *p, int kernel, Ref nest, const MemoryLevel *level);
 void cache_state_close(Ctx *c, CacheState *s);       /* sets DataSeen.level and the text; to be called after the last use */
@@ -135,7 +135,7 @@ typedef struct ToolEnd {
   int error;               /* errno if the tool could not run; 0: the tool ran */
   bool exec;               /* the tool could not run because exec failed */
   bool late;               /* the time limit was exceeded */
-  int interrupted;         /* the result of tick that ended the tool; 0: tick did not end it */
+  int interrupted;         /* the result of tick that ended the tool; 0: tick did not end the tool */
   int status;              /* the tool's wait status, if error, late and interrupted are 0 */
 } ToolEnd;
 ToolEnd tool_run(const Tool *t);
@@ -151,8 +151,8 @@ int tool_judge(Ctx *c, const Tool *t, const ToolEnd *e, const char **why);
 typedef struct Trial {     /* a schedule that was tried for a nest */
   const char *opts;        /* the schedule as text */
   bool failed;
-  double warm, cold;       /* microseconds of a run with warm caches and with cold caches. With the data in a cache state, both
-                              are the time of a run in this state. Not set if `failed` is true */
+  double warm, cold;       /* microseconds of a run with warm caches and with cold caches. If Tuner.stateful is set, both are the
+                              time of a run with the data where Goal.state says. Not set if `failed` is true */
   double spread;           /* interquartile range of the warm times, divided by their median; not stored */
   const char *why;         /* if failed: the reason */
   bool varied;             /* in this session, a generation looked for new neighbours of the schedule, and found none */
@@ -167,8 +167,8 @@ typedef struct Store Store;
  * the file cannot be written, or path is NULL, warns, and keeps rows in memory. Without `create`, opens the store for reading,
  * and returns NULL if there is no file, or if the file cannot be used. */
 Store *store_open(Ctx *c, const char *path, bool create);
-/* Returns `given`, or the usual path of the store's file if `given` is NULL. Returns NULL if `given` is NULL and the
- * user's home is not known. */
+/* Returns `given`, or the usual path of the store's file if `given` is NULL. Returns NULL if `given` is NULL and the user's home
+ * is not known. */
 const char *store_path(Ctx *c, const char *given);
 void store_close(Store *s);
 void store_trials(Store *s, const char *key, const Place *p, Trials *out); /* appends the nest's trials at this place */
@@ -245,8 +245,8 @@ typedef struct Candidate {
   double warm, cold, spread; /* as in Trial */
   const char *why;         /* if the outcome is OUT_FAILED: the reason */
 } Candidate;
-/* After the screen's code of a task's candidates was timed, the compiler compiles the incumbent and at most this number of other
- * candidates. */
+/* First, the screen's code of a task's candidates is timed. Then the compiler compiles the incumbent and at most this number of
+ * other candidates. */
 enum { SCREENED_KEEP = 2 };
 /* A candidate that the compiler shall compile. place: index in Task.cand; 0: no candidate. relative: the candidate's time divided
  * by the incumbent's time, both with the screen's code */
@@ -254,11 +254,11 @@ typedef struct Quick { int place; double relative; } Quick;
 typedef struct Task {       /* candidates to try for one nest. Batches run side by side, each with some of the candidates */
   Ref nest;
   const char *key;
-  VEC(Candidate) cand;     /* the first one is the incumbent */
+  VEC(Candidate) cand;     /* the first candidate is the incumbent */
   double best;             /* microseconds of the incumbent with the compiler's code; 0: unknown */
   double screen_us;        /* microseconds of the incumbent with the screen's code; 0: unknown */
   bool insists;            /* if `best` is 0: the compiler compiles the incumbent, even if it compiles no other candidate */
-  Quick quickest[SCREENED_KEEP]; /* the candidates that the compiler shall compile, the fastest one first */
+  Quick quickest[SCREENED_KEEP]; /* the candidates that the compiler shall compile; the fastest candidate comes first */
   int number;              /* number of the nest in a job */
   const CacheState *state; /* where the nest's data are when candidates are timed. NULL: candidates are timed twice, with warm and
                               with cold caches */
@@ -294,8 +294,8 @@ typedef struct Lab {       /* state that all batches share */
   int room, raced;         /* on a device. room: limit of the number of statements (micro-ops) that the current call of lab_run
                               compiles. raced: number of statements that this call has compiled */
   double statement_seconds; /* on a device: seconds per statement in the previous call of lab_run; 0: unknown */
-  double limit;            /* most seconds that a run of a candidate may take */
-  double cc_limit;         /* most seconds that the compiler may take for a file, or a device's driver for a program */
+  double limit;            /* time limit of a run of a candidate, in seconds */
+  double cc_limit;         /* time limit in seconds: of the compiler for a file, and of a device's driver for a program */
   double deadline;         /* time at which the search ends, by tune_clock */
   double grace;            /* seconds after the deadline for which a race or a comparison may go on */
   int (*interrupted)(void *arg); /* called often; a result other than 0 stops the search */
@@ -377,15 +377,16 @@ typedef struct Tuner {
   void (*progress)(void *arg, const struct Tuner *t);
   void (*acknowledged)(void *arg, const Goal *g, const Trial *x, bool screened);
   void (*wrong)(void *arg, const Goal *g, const char *opts, const char *why);
-  void *progress_arg;      /* the argument `arg` of all three */
+  void *progress_arg;      /* the argument `arg` of all three callbacks */
 } Tuner;
 void tune_goals(Tuner *t, const Plan *p);            /* makes t->goals from the nests of p and the store */
 void tune_slack(Tuner *t, const Plan *p, const double *us); /* sets Goal.slack; us: by kernel, microseconds of slack */
 /* Searches until all goals are done, time is up, t->trials candidates were tried, or Lab.gone is set. Returns false if the search
  * was interrupted. */
 bool tune_run(Tuner *t);
-/* Returns the goal that can gain most, among the goals that are neither done nor taken. Sets *task to candidates for this goal;
- * the caller frees task->cand. Returns NULL if all goals are done or taken, or if the search must end. */
+/* Returns the goal whose search may save most time in a run of the model, among the goals that are neither done nor taken. Sets
+ * *task to candidates for this goal; the caller frees task->cand. Returns NULL if all goals are done or taken, or if the search
+ * must end. */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
 /* Sets the runner_up of each goal to the fastest trial, not counting Goal.best and Goal.base. Sets runner_up to NULL if
@@ -400,10 +401,10 @@ void tuner_free(Tuner *t);
 /* ---- job.c: candidates as a folder that another machine builds and runs ---- */
 typedef struct JobOptions {
   const char *dir;         /* the folder to write */
-  const char *command;     /* the tgc command that imports the job's log; the instructions in the folder mention it */
+  const char *command;     /* the tgc command that imports the job's log; the instructions in the folder mention this command */
 } JobOptions;
-typedef struct JobSize { int nests, left; } JobSize; /* numbers of nests. nests: in the folder; left: left out because time was
-                                                        up */
+typedef struct JobSize { int nests, left; } JobSize; /* nests: number of nests in the folder. left: number of nests that were
+                                                        left out because time was up */
 JobSize job_write(Tuner *t, const JobOptions *o);    /* writes no folder if there are no nests; fails with EX_NOWRITE */
 
 /* ---- import.c: the log of a job, which has the times of the job's candidates ---- */
