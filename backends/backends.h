@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* backends.h: the list of backends. A new backend needs a file, a line here, and a line in backends.c. */
+/* backends.h: declares all backends (target/backend.h). A new backend needs a file of its own, its name in the declaration below,
+ * and its name in the list in backends.c. */
 #ifndef TGC_BACKENDS_H
 #define TGC_BACKENDS_H
 #include "../compiler/schedule/schedule.h"
@@ -7,8 +8,9 @@ extern const Backend c_backend, llvm_backend, opencl_backend, cuda_backend, meta
 extern const FileRow host_files[]; /* files.c: files of a bundle for a CPU */
 extern const FileRow device_files[]; /* files.c: files of a bundle for a device */
 extern const FileRow web_files[];    /* files.c: files of a bundle for JavaScript */
-/* Rules of a device bundle's Makefile. They compile %.c, the bundle's code for the host, and tgcrt_API.c, the runtime for a
- * device interface. % stands for the bundle's name. api: the interface as a string literal: "opencl", "cuda" or "metal" */
+/* Two rules for the Makefile of a device bundle. The first rule compiles %.c, the bundle's code for the host; % stands for the
+ * bundle's name. The second rule compiles the runtime for an interface, such as tgcrt_opencl.c. api: the name of this interface
+ * as a string literal: "opencl", "cuda" or "metal" */
 #define DEVICE_OBJECTS(api) \
   "$(B)/%.o: %.c %.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n\t$(CC) $(CFLAGS) -std=c99 $(WARN) $(PIC) -c -o $@ %.c\n" \
   "$(B)/tgcrt_" api ".o: tgcrt_" api ".c tgcrt_session.h tgcrt_device.h tgcrt.h\n\t@mkdir -p $(B)\n" \

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* dialect.h: a dialect is a language like C. Each dialect has a table with the texts that differ between these languages. Kernels
- * are printed with this table, and so is the prelude: the helper functions that the kernels call. c.c has the table for C.
+/* dialect.h: a dialect is a language like C. Each dialect has a table, a struct Dialect, with the texts that differ between these
+ * languages. By this table, tgc prints kernels and their prelude: the helper functions that the kernels call. c.c has the table
+ * for C.
  *
  * Most fields of the table are forms. A form is a text with words that begin with $. When a form is printed, these words are
- * replaced. A form is printed for a type: the type of the result of an expression, or of what the form accesses in memory. All
- * forms may have these words:
+ * replaced. A form is printed for a type with a number of lanes. This is the type of the expression's result, or of the elements
+ * that the form accesses in memory. All forms may have these words:
  *   $T  the type                        $E  the type of one lane            $H  the type with half as many lanes
  *   $S  the type in names of helpers, such as f32x8                         $D  the name of $E in the IR, such as f32
  *   $U  the type with unsigned lanes of as many bits                        $I  the type with signed lanes of as many bits
- *   $F  the float type of one lane, with as many bits                       $B  the number of bits of a lane
+ *   $F  the float type with as many bits as one lane                        $B  the number of bits of a lane
  *   $N  the number of lanes             $P  2 * $N      $Q  4 * $N          $L  the numbers of the lanes: 0, 1, ...
+ *   $V  the numbers of the lanes in the lower half of the vector            $W  those in the upper half
  *   $M(sqrt)  the name of the function sqrt of math.h for the type: sqrtf for floats
  *   $(i64)    the dialect's name of the IR's type i64
- * The text of a helper has no other words than these. The forms in the fields of the table may also have the following words:
- *   $0 $1 $2  operands 0, 1 and 2, in parentheses where necessary           $a $b $c  the same without outer parentheses
- *   $t        the type of operand 0     $s  this type in names of helpers
- *   $k $x     a number in decimal, and the same number in hexadecimal; the field says which number it is
+ * The text of a helper has only these words. The forms in the fields of the table may also have the following words:
+ *   $0 $1 $2  operands 0, 1 and 2, in parentheses where necessary           $a $b $c  these operands without outer parentheses
+ *   $t        the type of operand 0     $s  the type of operand 0 in names of helpers
+ *   $k        a number in decimal; the comment of the field says which number it is
+ *   $x        the number $k in hexadecimal
  *   $d        the letter of dimension $k of a launch: x, y or z
- *   $g        the address space of the memory that is accessed              $q  "const " if that memory is read-only, else ""
+ *   $g        the address space of the memory that is accessed              $q  "const " if a kernel only reads it, else ""
  *   $m        the vector's type in memory, in names of helpers, such as u8x16 */
 #ifndef TGC_DIALECT_H
 #define TGC_DIALECT_H
@@ -25,10 +28,10 @@
 
 typedef struct Dialect {
   /* ---- types ---- */
-  const char *type[DT_COUNT]; /* type of an element in memory, such as "float"; integers for f16 and bf16. NULL: no such type */
-  const char *truth;       /* type of a variable with a bool, which is 0 or 1. A vector of bools has lanes of i32: 0 or -1 */
+  const char *type[DT_COUNT]; /* type of an element in memory, such as "float"; an integer type for f16 and bf16. NULL: none */
+  const char *truth;       /* type of a variable that holds a bool, 0 or 1. The lanes of a vector of bools are i32: 0 or -1 */
   const char *vector;      /* name of a vector type. Only $D, $E and $N are replaced. For a vector of bools, $D and $E are those
-                              of i32. For a vector of halves, they are those of u16 */
+                              of i32. For a vector of halves, $D and $E are those of u16 */
   /* ---- constants; $a: the digits of the constant ---- */
   const char *i64, *u64;   /* i64: constants of type i64 that do not fit into 32 bits; u64: all constants of type u64 */
   const char *least32, *least64; /* the least value of type i32, and of type i64 */
@@ -42,16 +45,17 @@ typedef struct Dialect {
   const char *restricted;  /* qualifier of pointers to memory that no other parameter points to */
   const char *local;       /* words before the declaration of an array inside of a kernel, such as an alignment */
   const char *loop;        /* head of a loop, before the braces: variable $0 of type $T runs from $a to $b - 1 */
-  /* ---- kernels that a driver starts, with many threads each; all fields are NULL if the language has no such kernels ---- */
-  /* `parameter` declares the parameters of a kernel for buffer $k. In OpenCL there are two: the memory of the buffer, and the
-   * offset of the buffer in this memory. From them, the statement `pointer` makes b$k, a pointer to the buffer's first element.
-   * `pointer` is NULL if b$k is itself a parameter. In these two forms, $0 is the field `restricted`, or "" if other buffers may
-   * overlap this one. In `parameter`, $a is the number of buffers whose parameters come before */
+  /* ---- for languages of devices, whose drivers start kernels with many threads. In other languages: NULL or false ---- */
+  /* `parameter` declares the parameters of a kernel for buffer $k. In OpenCL, a buffer has two parameters: the memory that
+   * contains the buffer, and an offset. The statement `pointer` adds them, and so defines b$k, a pointer to the buffer's first
+   * element.
+   * `pointer` is NULL if b$k is itself a parameter. In `parameter` and in `pointer`, $0 is the text of the field `restricted`, or
+   * "" if other buffers may overlap buffer $k. In `parameter`, $a is the number of buffers whose parameters come before */
   const char *parameter, *pointer;
   const char *places;      /* further parameters, after those of the buffers; `block` and `thread` read them. NULL: none */
   const char *block, *thread; /* expressions: number of this block, and of this thread in its block, in dimension $k */
   const char *shared;      /* storage class of shared memory */
-  const char *aligned;     /* words after the declaration of a shared array, which align the array for any vector; NULL: none */
+  const char *aligned;     /* words after the declaration of a shared array; they align the array for any vector. NULL: none */
   /* Lines that ask the dialect's compiler to unroll a loop. They stand before innermost loops that access shared memory.
    * unroll[0]: before loops over the terms of a sum; unroll[1]: before loops that copy panels. NULL: no line */
   const char *unroll[2];
@@ -59,40 +63,43 @@ typedef struct Dialect {
   bool parts_wait;         /* a launch of several parts gets further barriers, which PoCL needs (places.c) */
   const char *exchange;    /* expression: the value that $a has in another thread of this warp. The other thread's number is
                               this thread's number XOR $k */
-  const char *warp_kernel; /* replaces `kernel` where threads of a warp exchange values; $k: number of threads of a warp */
+  const char *warp_kernel; /* replaces `kernel` if threads of a warp exchange values; $k: number of threads of a warp */
   /* ---- vectors ---- */
   const char *load, *store; /* loads or stores a vector at address $0; $c: the value to store */
-  const char *load_aligned, *store_aligned; /* the same at an address that is aligned for the vector; NULL: use load and store */
-  /* A cast before the load of a vector, if the load has a gate. Then the load is an operand of ?:, and C needs equal types for
-   * the last two operands. "": no cast is needed */
+  const char *load_aligned, *store_aligned; /* as `load` and `store`, for an address aligned for the vector. NULL: `load` and
+                                               `store` are used */
+  /* A load with a gate is printed as an operand of ?:, and C needs equal types for the last two operands. So this cast stands
+   * before the load of a vector with a gate. "": no cast is needed */
   const char *loaded;
   const char *truth_from, *truth_to; /* truth_from: converts $a, a vector of bytes that are 0 or 1, to a vector of bools;
-                                        truth_to: converts a vector of bools $0 to such bytes */
+                                        truth_to: converts a vector of bools $0 to a vector of bytes that are 0 or 1 */
   const char *truth_splat; /* a vector of bools, all equal to the single bool $a */
-  const char *mask;        /* converts $a, the result of comparing vectors, to a vector of bools. $B: bits of a compared lane */
+  const char *mask;        /* converts $a, the result of comparing vectors, to a vector of bools. $B: bits of a lane
+                              of these vectors */
   const char *zero;        /* a vector of zeros */
-  const char *list[2];     /* a vector, lane by lane: the texts before and after the list of the lanes */
+  const char *list[2];     /* a vector, made lane by lane: the texts before and after the list of the lanes */
   const char *lane;        /* lane number $k of vector $0 */
   const char *convert;     /* converts $a to the type $T, lane by lane */
   const char *bits;        /* the bits of vector $0 as a vector of type $T */
   const char *pick[2];     /* a shuffle of vectors $a and $b: the texts before and after the numbers of the lanes. If pick[0] is
                               NULL, `list` is used */
   /* ---- statements that are hints; NULL: none ---- */
-  const char *fence;       /* at the end of each iteration of some reductions: makes the C compiler load operands again */
-  const char *keep;        /* asks the C compiler to load vector $0 once and keep it in a register */
-  const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the first-level cache, 2 for the second-level one */
+  const char *fence;       /* at the end of the bodies of some loops (Render.tile, cstyle.h): makes the C compiler load operands
+                              again */
+  const char *keep;        /* asks the C compiler to load vector $0 only once, and to keep this vector in a register */
+  const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the first-level cache, 2 for the second-level cache */
   /* ---- helpers, as texts in the format of parts.h. All dialects also have the helpers of scalars.c.in ---- */
   const char *parts;       /* name of a file of runtime_stub; NULL: none */
-  const char *more;        /* further helpers; they replace helpers of the same name in the file. NULL: none */
+  const char *more;        /* further helpers; they replace helpers with equal names in `parts` and scalars.c.in. NULL: none */
 } Dialect;
 
 /* ---- exprs.c ---- */
-/* Returns the type of a value with `lanes` lanes of d, such as "float" or "f32x8". The text lies in buf. */
+/* Returns the type of a value with `lanes` lanes of type d, such as "float" or "f32x8". The text lies in buf. */
 const char *dialect_type(const Dialect *l, DType d, int lanes, char buf[32]);
-/* Returns the text for this type in names of helpers, such as "f32" or "f32x8". The text lies in buf. */
+/* Returns the text that stands for a type in names of helpers, such as "f32" or "f32x8". The text lies in buf. */
 const char *type_suffix(DType d, int lanes, char buf[32]);
-/* Appends to o the replacement of a word. The word is one of those that all forms may have. s: the text after the $ of the word.
- * d, lanes: the type for which the form is printed. Returns the text after the word. */
+/* Appends to o the replacement of a word that all forms may have. s: the text after the $ of the word. d, lanes: the type for
+ * which the form is printed. Returns the text after the word. */
 const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int lanes);
 
 /* ---- cstyle.c ---- */
@@ -107,5 +114,5 @@ void clike_define(IR *ir, const Backend *b, const Target *t, Op op, DType d, int
 void clike_launches(const Plan *p, int k, const Target *t, Sb *o);
 
 /* ---- helpers.c ---- */
-void clike_prelude(const Plan *p, const Target *t, Sb *o);         /* appends to o the helpers and vector types of p's kernels */
+void clike_prelude(const Plan *p, const Target *t, Sb *o); /* appends to o the helpers and vector types that p's kernels use */
 #endif

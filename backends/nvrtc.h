@@ -7,16 +7,18 @@
 /* ---- nvrtc.c ---- */
 enum { MOST_ARCHS = 16 };  /* most architectures of a bundle */
 typedef struct Archs { int n, arch[MOST_ARCHS]; } Archs; /* compute capabilities times 10, ascending: 75, 90 */
-Archs cuda_archs(Ctx *c, const ImageOrder *order); /* the architectures of --arch; without --arch, only the target's
-                                                      architecture */
-/* Appends options of NVIDIA's compilers that decide about arithmetic, separated by blanks */
+Archs cuda_archs(Ctx *c, const ImageOrder *order); /* returns the architectures that --arch names; without --arch, only the
+                                                      architecture of the target */
+/* Appends options for NVIDIA's compilers, separated by blanks. The options say how arithmetic may round, and whether denormals
+ * become zero. */
 void cuda_arithmetic(const Target *t, bool keep_denormals, Sb *out);
 /* Backend.images (target/backend.h) for CUDA. Adds a cubin for each architecture of cuda_archs, and PTX for the least one.
- * Without NVRTC, clang makes the PTX, and there are no cubins. Some values of order->emit change this:
- *   EMIT_TEXT  only an empty fatbin, because the bundle's own build makes the fatbin.
- *   EMIT_ASM   only the PTX.
- *   EMIT_OBJ   without NVRTC, the function calls fail(), which does not return.
- *   EMIT_LIB   if nvFatbin is installed, one fatbin replaces all images, and contains them.
+ * Without NVRTC, clang makes the PTX, and there are no cubins. For some values of order->emit, the function does something
+ * else:
+ *   EMIT_TEXT  adds only an empty fatbin, because the build of the bundle makes the fatbin.
+ *   EMIT_ASM   adds only the PTX.
+ *   EMIT_OBJ   calls fail() if NVRTC is not installed.
+ *   EMIT_LIB   packs all images into one fatbin, if nvFatbin is installed and order->candidates is false.
  * Returns NULL, or the reason why the compiler refuses the text. */
 const char *cuda_images(Ctx *c, const ImageOrder *order, Images *out);
 const char *cuda_version(Ctx *c); /* "NVRTC 13.0"; without NVRTC, the name of the clang that tgc uses */
