@@ -48,9 +48,9 @@ typedef struct Dialect {
   /* ---- for languages of devices, whose drivers start kernels with many threads. In other languages: NULL or false ---- */
   /* `parameter` declares the parameters of a kernel for buffer $k. In OpenCL, a buffer has two parameters: the memory that
    * contains the buffer, and an offset. The statement `pointer` adds them, and so defines b$k, a pointer to the buffer's first
-   * element.
-   * `pointer` is NULL if b$k is itself a parameter. In `parameter` and in `pointer`, $0 is the text of the field `restricted`, or
-   * "" if other buffers may overlap buffer $k. In `parameter`, $a is the number of buffers whose parameters come before */
+   * element. `pointer` is NULL if b$k is itself a parameter. In `parameter` and in `pointer`, $0 is the text of the field
+   * `restricted`, or "" if other buffers may overlap buffer $k. In `parameter`, $a is the number of buffers whose parameters come
+   * before */
   const char *parameter, *pointer;
   const char *places;      /* further parameters, after those of the buffers; `block` and `thread` read them. NULL: none */
   const char *block, *thread; /* expressions: number of this block, and of this thread in its block, in dimension $k */

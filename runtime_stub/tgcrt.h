@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt.h: the runtime that all bundles share: status codes, element types, functions that map a weights file, and a pool of
- * threads. C99, usable from C++. A program contains tgcrt.c once, even if the program has several bundles. A program that starts
- * a pool also contains tgcrt_pool.c once. NAME stands for the name of a bundle. The bundle's functions have names such as
- * NAME_run. Sizes are in bytes. Functions of type int return a status, unless their comment says otherwise. */
+/* tgcrt.h: the runtime that all bundles share: status codes, element types, functions for states and weights files, and a pool of
+ * threads. A bundle is the code and the weights that tgc makes of a model. NAME stands for the name of a bundle. The bundle's
+ * functions have names such as NAME_run. A context is a NAME_ctx, which NAME_init initialises for runs. The arena is memory that
+ * the caller gives to NAME_init.
+ *
+ * C99, usable from C++. A program contains tgcrt.c once, even if the program has several bundles. A program that starts a pool
+ * also contains tgcrt_pool.c once. Sizes are in bytes. Functions of type int return a status, unless their comment says
+ * otherwise. */
 #ifndef TGCRT_H
 #define TGCRT_H
 #include <stddef.h>
 #include <stdint.h>
-/* The macro TGCRT_FREESTANDING leaves out files and threads. The next lines define this macro if the compiler has no macro of an
- * operating system. */
+/* The macro TGCRT_FREESTANDING leaves out files and threads. The next lines define this macro if the compiler defines no macro
+ * of an operating system. */
 #if !defined TGCRT_FREESTANDING && !defined __unix__ && !defined __APPLE__ && !defined _WIN32 && !defined __wasi__
 #define TGCRT_FREESTANDING
 #endif
@@ -27,23 +31,23 @@ enum {
   TGCRT_OK = 0,
   TGCRT_ARGUMENT = 1, /* a pointer is null, or a number is out of range */
   TGCRT_ARENA = 2,    /* the arena is too small or not aligned to TGCRT_ALIGN, or the memory for a pool is too small */
-  TGCRT_WEIGHTS = 3,  /* the weights do not have the model's size, or are not aligned to TGCRT_ALIGN */
+  TGCRT_WEIGHTS = 3,  /* the weights do not have the size that the model needs, or are not aligned to TGCRT_ALIGN */
   TGCRT_UNREADY = 4,  /* NAME_init of this model has not initialised the context */
   TGCRT_INDEX = 5,    /* a value that is used as an index was out of range and has been clamped */
   TGCRT_FILE = 6,     /* a file cannot be read, or is not what was expected */
   TGCRT_CPU = 7,      /* the CPU, or its operating system, lacks instructions that the model was compiled for */
-  TGCRT_STATE = 8,    /* no state has this number, or the saved states are not of this model */
+  TGCRT_STATE = 8,    /* no state has this number, or the saved states belong to another model */
   TGCRT_THREADS = 9,  /* a thread cannot be started */
-  TGCRT_DIGEST = 10,  /* by their SHA-256, the weights are not those that the model was compiled with */
+  TGCRT_DIGEST = 10,  /* the SHA-256 shows that these are not the weights that the model was compiled with */
   /* only bundles for devices return the next six codes (tgcrt_device.h) */
   TGCRT_DRIVER = 11,  /* the driver's library is missing, or lacks a needed function */
   TGCRT_DEVICE = 12,  /* there is no such device, or the device lacks a feature that the model needs */
   TGCRT_MEMORY = 13,  /* the device has too little memory */
   TGCRT_BUILD = 14,   /* the driver's compiler refuses the kernels */
   TGCRT_LOST = 15,    /* the device or its queue failed: the context is unusable until NAME_close and NAME_init */
-  TGCRT_BUSY = 16,    /* the time limit has passed, but the device still works */
+  TGCRT_BUSY = 16,    /* the time limit has passed, and the device is still busy */
   TGCRT_SIZE = 17,    /* a size is outside of the range that the model was compiled for */
-  TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for; the outputs have the first rows */
+  TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for; the outputs contain the first rows */
 };
 #define TGCRT_ALIGN 64 /* alignment of the arena and of the weights, in bytes */
 /* The first address after p that is a multiple of TGCRT_ALIGN. So the memory at p must have TGCRT_ALIGN bytes more than are
@@ -74,7 +78,8 @@ void tgcrt_sha256(const void *data, size_t bytes, char hex[65]);
 /* Returns TGCRT_OK if `hex` is the SHA-256 of the data, as 64 digits in lower case; else TGCRT_DIGEST. */
 int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex);
 #ifdef TGCRT_DEBUG
-/* The same as tgcrt_check_sha256. A bundle whose code comes from LLVM calls this function if the program contains it. */
+/* Does what tgcrt_check_sha256 does. Code that LLVM has made for a bundle calls this function if the program contains the
+ * function. */
 int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex);
 #endif
 
@@ -100,28 +105,30 @@ enum {
                                      aarch64 and riscv64 */
 };
 uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
-/* Returns TGCRT_CPU if this CPU is known to lack one of the wanted features; else TGCRT_OK. For AMX, the function also asks Linux
- * for permission to use the tiles, and returns TGCRT_CPU if Linux refuses. Compile all of tgcrt.c for the baseline of the
- * architecture, so that this check runs on every CPU. */
+/* Returns TGCRT_CPU if this CPU is known to lack one of the wanted features; else TGCRT_OK. If AMX is wanted, the function
+ * also asks Linux for permission to use the tiles, and returns TGCRT_CPU if Linux refuses. Compile all of tgcrt.c for the
+ * baseline of the architecture, so that this check runs on every CPU. */
 int tgcrt_cpu_check(uint32_t wanted);
 
-/* A state: a value that a model keeps from one run to the next. The memory of all states begins with a cursor for each state,
- * which is a uint64_t. A state consists of `outer` blocks of `block` bytes each. The first block begins `at` bytes from the
+/* A state is a value that a model keeps from one run to the next. The memory of all states begins with the cursors, a
+ * uint64_t for each state. A state consists of `outer` blocks of `block` bytes each. The first block begins `at` bytes from the
  * beginning of the memory of all states. The value of the state is `keep` bytes of each block, from byte cursor * step on.
  *
- * A run adds 1 to the cursor of each state. If a bundle has several entries, a run of an entry only adds to the cursors of the
- * states that the entry changes. Some states are windows: runs append elements to a window. If a run of an entry appends n times
- * `step` bytes to each block of a window, the run adds n to the window's cursor. A cursor that has reached or passed `slots` is
- * set to 0. If the state is a window with step < block, its value is first copied to the beginning of each block. */
+ * A run adds 1 to the cursor of each state. A bundle may have several entries, which are run functions such as NAME_run_ENTRY. A
+ * run of an entry adds only to the cursors of the states that the entry changes. Some states are windows: runs append elements to
+ * a window. If a run of an entry appends n times `step` bytes to each block of a window, the run adds n to the window's cursor.
+ *
+ * A cursor that has reached or passed `slots` is set to 0. Before that, in each block of a window with step < block, the `keep`
+ * bytes of the value are copied to the beginning of the block. */
 typedef struct tgcrt_state {
   size_t at, outer, block, keep, step, slots; /* bytes, except outer and slots */
-  size_t init;        /* the value before the first run: its offset in the weights; (size_t)-1: zeros */
+  size_t init;        /* offset in the weights of the value before the first run; (size_t)-1: this value is zeros */
 } tgcrt_state;
 
 /* The bundle's own functions check their arguments, and then call these functions. t: the n states of the model; s: the memory of
- * all states; k: number of a state. `reset` sets all states to their values before the first run. `advance` moves all cursors
- * after a run. `load` copies `saved` to s; `saved` is an earlier copy of s, with `bytes` bytes. `get` copies the value of state k
- * to `value`, and `put` copies `value` to the value of state k. */
+ * all states; k: number of a state. tgcrt_state_reset sets all states to their values before the first run.
+ * tgcrt_state_advance changes all cursors after a run. tgcrt_state_load copies `bytes` bytes from `saved`, an earlier copy of s, to
+ * s. tgcrt_state_get copies the value of state k to `value`, and tgcrt_state_put copies `value` to state k. */
 void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights);
 void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s);
 int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes);
@@ -130,7 +137,7 @@ int tgcrt_state_put(const tgcrt_state *t, size_t n, unsigned char *s, size_t k, 
 
 /* Maps a regular file into memory, and sets *data to the address of the file's contents. The address is valid until tgcrt_unmap.
  * Returns TGCRT_FILE if the file does not have exactly `bytes` bytes. If `bytes` is 0, the size is not checked, and *data becomes
- * null. Except on Windows, a symbolic link is refused, too. */
+ * null. Except on Windows, the function also returns TGCRT_FILE if `path` is a symbolic link. */
 #ifndef TGCRT_FREESTANDING
 int tgcrt_map(const char *path, size_t bytes, const void **data);
 /* Like tgcrt_map, but looks for the file in the folder of the running program, and then in the current folder. An absolute path
@@ -139,11 +146,11 @@ int tgcrt_map_beside(const char *name, size_t bytes, const void **data);
 void tgcrt_unmap(const void *data, size_t bytes);
 #endif
 
-/* An executor shares the work of a kernel among threads. NAME_set_executor gives an executor to a context. A kernel's work
- * consists of chunks with the numbers 0 to chunks - 1. The function `run` calls `task` with ranges of chunks, begin to end - 1,
- * until each chunk has been in one range. Ranges may have any size, and may run in any order, on any threads and at the same
- * time. The results of the kernel have the same bits in all cases. `run` returns when all chunks are done. job: `run` passes
- * `job` on to `task`. self: the executor's own data. */
+/* A kernel is a part of a run. An executor shares the work of a kernel among threads. NAME_set_executor gives an executor to a
+ * context. A kernel's work consists of chunks with the numbers 0 to chunks - 1. The function `run` calls `task` with ranges of
+ * chunks, begin to end - 1, until each chunk has been in one range. Ranges may have any size. They may run in any order, on any
+ * threads, and several at a time. None of this changes a bit of the results. `run` returns when all chunks are done. job: data
+ * that `run` passes on to `task`. self: the executor's own data, which NAME_run passes to `run`. */
 typedef void tgcrt_task(void *job, int64_t begin, int64_t end);
 typedef struct tgcrt_executor {
   void (*run)(void *self, tgcrt_task *task, void *job, int64_t chunks);
@@ -152,22 +159,24 @@ typedef struct tgcrt_executor {
 
 /* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are the thread that calls NAME_run and
  * `threads` - 1 workers. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until it is stopped.
- * Contexts may share a pool. If the pool is busy with a run, another run uses only its calling thread. A run that is started from
- * a task of this pool uses only its calling thread, too. The macro TGCRT_SINGLE leaves pools out. */
+ * Contexts may share a pool. While the workers share a kernel of one run, kernels of other runs use only the threads that call
+ * NAME_run. A run that a task of this pool starts uses only the thread of this task. The macro TGCRT_SINGLE leaves pools out. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
 typedef struct tgcrt_pool tgcrt_pool;
 typedef struct tgcrt_pool_options {
   int threads;     /* number of threads, including the thread that calls NAME_run; at least 1 */
-  int spin_us;     /* microseconds that an idle worker looks for work before it sleeps. 0 stands for 200. Negative: no time */
+  int spin_us;     /* microseconds that an idle worker looks for work before it sleeps. 0 stands for 200, and a negative number
+                      stands for no time */
   const int *cpus; /* cpus[i]: number of the CPU for worker i, where i is 1 to threads - 1; cpus[0] is not read. NULL: any
                       CPUs. Systems other than Linux and Windows ignore the numbers */
 } tgcrt_pool_options;
 
-/* Starts a pool in `memory`, which need not be aligned. Returns TGCRT_ARENA if `bytes` is too small. */
+/* Starts a pool, and sets *pool. memory: `bytes` bytes, which need not be aligned. Returns TGCRT_ARENA if `bytes` is too small,
+ * and TGCRT_THREADS if a thread cannot be started. */
 int tgcrt_pool_start(tgcrt_pool **pool, void *memory, size_t bytes, const tgcrt_pool_options *options);
-/* Ends the workers. Do not call this function during a run. After fork() the child process has no workers, so its runs use only
- * the calling thread. */
+/* Ends the workers. Do not call this function during a run. After fork() the child process has no workers, so runs in the child
+ * use only the calling thread. */
 void tgcrt_pool_stop(tgcrt_pool *pool);
 const tgcrt_executor *tgcrt_pool_executor(const tgcrt_pool *pool); /* valid until tgcrt_pool_stop */
 int tgcrt_cpus(void); /* returns the number of CPUs that this process may use: a good number of threads */

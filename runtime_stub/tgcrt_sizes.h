@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_sizes.h: numbers that differ from run to run, in bundles for ranges of sizes (docs/sizes.md). The caller of such a bundle
- * sets a size for each range. Extents of values follow from these sizes (tgcrt_extent). Numbers of iterations of loops follow
- * from extents (tgcrt_size). C99. */
+/* tgcrt_sizes.h: numbers that differ from run to run, in bundles for ranges of sizes (--dim NAME=LOW:HIGH). The caller sets a
+ * size from LOW to HIGH for each NAME. An extent is the length of a value along an axis. Extents follow from the sizes
+ * (tgcrt_extent), and numbers of iterations of loops follow from extents (tgcrt_size). C99. */
 #ifndef TGCRT_SIZES_H
 #define TGCRT_SIZES_H
 #include <stdint.h>
 
-/* Rules by which a number of iterations follows from n, the value of an extent in this run. A loop has n * times values; the
- * comments below call this number `all`. Quotients are rounded down, except where a comment says otherwise.
+/* Rules by which a number of iterations follows from an extent. n is the extent in this run; `times`, `tile` and `height` are
+ * fields of tgcrt_size. A loop runs over n * times rows; the comments below call this number `all`. Quotients are rounded down, except
+ * where a comment says otherwise.
  *
- * The rules TILES to START divide the values of a loop into tiles. The height of a tile is its number of values. Full tiles have
- * the height `tile`. If full tiles leave a rest, the last full tile and the rest become two tiles of nearly equal heights. The
- * first of these two tiles has the height (rest + tile + 1) / 2. A tile with less than `tile` values is a lower tile. If `all` is
- * less than `tile`, all values form one lower tile.
+ * The rules TILES to START divide the rows into tiles. The height of a tile is its number of rows. Full tiles have the height
+ * `tile`. If full tiles leave a rest, the last full tile and the rest become two tiles of nearly equal heights. The first of
+ * these two tiles has the height (rest + tile + 1) / 2. A tile with less than `tile` rows is a lower tile. If `all` is less than
+ * `tile`, all rows form one lower tile.
  *
- * By the rules FULL to FIRST, all full tiles stay, and the rest becomes one or two tiles. Their heights are among 1, 2, 4, one
- * number above half a tile, and `tile`. So the last tile may extend beyond the loop's values. */
+ * By the rules FULL to FIRST, all full tiles stay, and one or two tiles cover the rest. Each of these one or two tiles has the
+ * height 1, 2, 4, `tile` or a fixed number above tile / 2. So the last tile may extend beyond the rows. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of full tiles */
   TGCRT_SIZE_LOWER, /* number of lower tiles with the height `height`: 0, 1 or 2 */
   TGCRT_SIZE_ANY,   /* 1 if there are lower tiles with the height `height`, else 0 */
-  TGCRT_SIZE_START, /* index of the first value in lower tiles with the height `height`; 0: there are none */
+  TGCRT_SIZE_START, /* index of the first row in lower tiles with the height `height`; 0: there are none */
   TGCRT_SIZE_WHOLE, /* all / tile */
   TGCRT_SIZE_BEGIN, /* all / tile * tile */
   TGCRT_SIZE_PARTS, /* all % tile / height */
   TGCRT_SIZE_COVER, /* all % tile / height, rounded up */
-  TGCRT_SIZE_FULL,  /* FULL, LOW, SOME and FIRST: as TILES, LOWER, ANY and START, but with fewer heights */
+  TGCRT_SIZE_FULL,  /* FULL, LOW, SOME and FIRST: as TILES, LOWER, ANY and START, for the tiles of the last paragraph */
   TGCRT_SIZE_LOW,
   TGCRT_SIZE_SOME,
   TGCRT_SIZE_FIRST,
@@ -34,7 +35,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* A number of iterations: the rule, and the numbers that the rule uses. n is the value of extent number `of` in a run. */
+/* A number of iterations: the rule, and the numbers that the rule uses. `of` is the number of the extent n. */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;
@@ -48,8 +49,8 @@ static inline int64_t tgcrt_few_height(int64_t rows, int64_t middle, int64_t til
   return height < tile ? height : tile;
 }
 
-/* Computes the heights of one or two tiles for the last `left` values, which are fewer than `tile`. There are two
- * tiles if the sum of their heights, plus 2, is less than the height of one tile. Otherwise height[1] is not set. */
+/* Computes the heights of one or two tiles that cover the last `left` rows, which are fewer than `tile`. There are two tiles if
+ * the sum of their heights, plus 2, is less than the height of a single tile for these rows. Otherwise height[1] is not set. */
 static inline void tgcrt_few_tiles(int64_t left, int64_t tile, int64_t height[2]) {
   const int64_t middle = (tile / 2 + 2) / 2 * 2, first = left > middle ? middle : 4;
   height[0] = tgcrt_few_height(left, middle, tile);
@@ -60,13 +61,14 @@ static inline void tgcrt_few_tiles(int64_t left, int64_t tile, int64_t height[2]
   height[1] = second;
 }
 
-/* Computes the heights of the two tiles at the end of a loop. last: the number of values in these tiles, less than 2 * tile.
+/* Computes the heights of the two tiles at the end of a loop. last: the number of rows in these tiles, less than 2 * tile.
  * height[1] becomes 0 if one tile is enough. */
 static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int64_t height[2]) {
   height[0] = last < tile ? last : (last + 1) / 2;
   height[1] = last - height[0];
 }
 
+/* Returns the number of iterations by the rule of s. n: extent number s->of in this run */
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
   const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST;
@@ -92,18 +94,19 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   }
 }
 
-/* An extent that follows from another one, extent number `of`. An example is the extent of a convolution's output. If the other
- * extent is x, this one is (x * times + plus) / over, but at least 0 and at most `most`. The first numbers of extents stand for
- * the sizes that the caller sets; these have no tgcrt_extent. by: k + 1 multiplies the result by extent number k, and -k - 1 adds
- * extent number k; 0: neither. */
+/* Extents have numbers from 0. The first extents are the sizes that the caller sets. Each of the later extents, such as that of a
+ * convolution's output, has a tgcrt_extent. With x for the earlier extent number `of`, the later extent is
+ * (x * times + plus) / over, but at least 0 and at most `most`. If `by` is k + 1, this result is multiplied by extent number k.
+ * If `by` is -k - 1, extent number k is added to this result. by 0: neither. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
+/* Returns (of * times + plus) / over, but at least 0 and at most `most`; e->by is ignored. of: the value of extent number e->of */
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {
   const int64_t sum = of * e->times + e->plus, extent = sum < 0 ? 0 : sum / e->over;
   return extent < e->most ? extent : e->most;
 }
 
-/* at: the values of all extents before this one, by number */
+/* Returns the extent that e describes. at: by number, the values of the extents before this extent */
 static inline int64_t tgcrt_extent_in(const tgcrt_extent *e, const int64_t *at) {
   const int64_t extent = tgcrt_extent_of(e, at[e->of]);
   return e->by > 0 ? extent * at[e->by - 1] : e->by < 0 ? extent + at[-e->by - 1] : extent;
