@@ -127,8 +127,8 @@ typedef struct tgcrt_state {
 
 /* The bundle's own functions check their arguments, and then call these functions. t: the n states of the model; s: the memory of
  * all states; k: number of a state. tgcrt_state_reset sets all states to their values before the first run.
- * tgcrt_state_advance changes all cursors after a run. tgcrt_state_load copies `bytes` bytes from `saved`, an earlier copy of s, to
- * s. tgcrt_state_get copies the value of state k to `value`, and tgcrt_state_put copies `value` to state k. */
+ * tgcrt_state_advance changes all cursors after a run. tgcrt_state_load copies `bytes` bytes from `saved`, an earlier copy of s,
+ * to s. tgcrt_state_get copies the value of state k to `value`, and tgcrt_state_put copies `value` to state k. */
 void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights);
 void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s);
 int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes);

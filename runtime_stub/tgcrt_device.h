@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt_device.h: the runtime of bundles whose kernels run on a device. The interface to the device is OpenCL, CUDA or Metal.
  * C99, usable from C++. In a program, all bundles for one interface share one runtime file: tgcrt_opencl.c, tgcrt_cuda.c or
- * tgcrt_metal.c. A block is a group of threads that share memory (work-group). A launch starts a grid of blocks. Functions that
- * return int return a status of tgcrt.h, such as TGCRT_OK. NAME stands for the name of a bundle, as in tgcrt.h. */
+ * tgcrt_metal.c. A block is a group of threads that share memory (work-group). A launch runs one kernel function in a grid of
+ * blocks. Functions of type int return a status of tgcrt.h, such as TGCRT_OK. NAME stands for the name of a bundle, as in
+ * tgcrt.h. */
 #ifndef TGCRT_DEVICE_H
 #define TGCRT_DEVICE_H
 #include "tgcrt.h"
@@ -12,14 +13,14 @@ extern "C" {
 
 /* ---- for callers ---- */
 
-/* Says which device NAME_open opens, and how. A field that is 0 or NULL has its default. */
+/* Says which device NAME_open opens, and how. A field that is 0 or NULL stands for its default. */
 typedef struct tgcrt_device {
   /* Names the device. A number is the device's number: the devices of all platforms are counted, from 0. Any other text is a part
-   * of the device's name, in capital or small letters. If `name` is NULL or "", the environment variable NAME_DEVICE names the
-   * device in the same way; in this word, NAME is in capitals. Without such a text, OpenCL and CUDA use the first GPU or, if
-   * there is no GPU, the first device. Metal then uses the system's default device. */
+   * of the device's name, in capital or small letters. If `name` is NULL or "", the environment variable NAME_DEVICE is read in
+   * place of `name`; the bundle's name in it is in capitals. If the variable is not set, or is "", OpenCL uses the first GPU or,
+   * if there is no GPU, the first device. CUDA then uses the first device, and Metal the system's default device. */
   const char *name;
-  /* Objects of the caller to use; NULL: NAME_open makes them.
+  /* Objects of the caller that NAME_open uses. NULL: NAME_open chooses a device, and makes a context and a queue.
    * - OpenCL: a cl_context, cl_device_id and cl_command_queue. The queue must run commands in order. A queue determines the
    *   context and the device. If only the context is given, the context's first device is used. If any of the three is given,
    *   `name` is ignored.
@@ -36,9 +37,9 @@ typedef struct tgcrt_device {
   void (*log)(void *arg, const char *text);
   void *log_arg;
   int64_t wait_ms;   /* most milliseconds that a function such as NAME_run waits for the device; 0: 60000 */
-  /* 1: all launches are recorded, so that a run is one command, if the driver can do that. -1: launches are not recorded. 0: as
-   * -1 with OpenCL, as 1 with CUDA. Metal ignores this field. With OpenCL, launches are never
-   * recorded if a state has tgcrt_state.slots above 1, since the state's place changes from run to run. */
+  /* 1: NAME_init records all launches of a run, if the driver can do that. Then a run is one command. -1: launches are not
+   * recorded. 0: as -1 with OpenCL, as 1 with CUDA. Metal ignores this field. With OpenCL, launches are never recorded if a state
+   * has tgcrt_state.slots above 1, since the place of this state changes from run to run. */
   int replay;
   int own; /* private: which of the objects NAME_open has made */
 } tgcrt_device;
@@ -72,10 +73,10 @@ enum { /* the memory that contains a buffer */
   TGCRT_PLACE_WEIGHTS = 1,
   TGCRT_PLACE_INPUT = 2,
   TGCRT_PLACE_OUTPUT = 3,
-  TGCRT_PLACE_STATE = 4, /* a state's value, in work memory. If tgcrt_state.slots is above 1, the state's cursor times
-                            tgcrt_state.step is added to the offset */
-  TGCRT_PLACE_NEXT = 5   /* work memory for the value that a state has after the run. The state alternates between two places, and
-                            this is the place that does not hold the current value */
+  TGCRT_PLACE_STATE = 4, /* a state's value, in work memory. If tgcrt_state.slots is above 1, the value begins cursor *
+                            tgcrt_state.step bytes after the offset */
+  TGCRT_PLACE_NEXT = 5   /* work memory for the value that a state has after the run. If tgcrt_state.slots is 2, the value
+                            alternates between two places, and NEXT is the place that does not hold the current value */
 };
 
 typedef struct tgcrt_place { /* the place of a buffer that a launch accesses */
@@ -93,10 +94,10 @@ typedef struct tgcrt_launch {
 
 enum { TGCRT_IMAGE_CUBIN = 1, TGCRT_IMAGE_PTX = 2, TGCRT_IMAGE_FATBIN = 3 };
 typedef struct tgcrt_image {   /* compiled kernels, for CUDA */
-  uint32_t kind, arch;         /* kind: TGCRT_IMAGE_. arch: least compute capability, 90 for 9.0; a cubin also needs the same
-                                  major capability */
+  uint32_t kind, arch;         /* kind: TGCRT_IMAGE_. arch: least compute capability, 90 for 9.0. A cubin runs only on devices
+                                  whose major capability equals that of arch */
   const unsigned char *bytes;  /* PTX ends with a NUL, which n does not count */
-  size_t n;                    /* number of bytes; 0: the image itself contains its size */
+  size_t n;                    /* number of bytes; 0: the image contains its own size */
 } tgcrt_image;
 
 typedef struct tgcrt_net {       /* a model */
@@ -109,15 +110,15 @@ typedef struct tgcrt_net {       /* a model */
   const tgcrt_launch *launches;  /* in execution order */
   size_t nlaunches;
   const tgcrt_place *places;     /* the buffers of all launches */
-  size_t work_bytes;             /* bytes of work memory: intermediate values, then states, then the guard */
+  size_t work_bytes;             /* bytes of work memory: intermediate values, states, the guard, the table of tgcrt_run_sizes */
   size_t weight_bytes;
   const size_t *input_bytes, *output_bytes; /* bytes of each input, and of each output */
   size_t ninputs, noutputs;
   const tgcrt_state *states;     /* nstates states. The memory of all states begins at offset state_at of work memory. The cursors
                                     in this memory are unused, because the host keeps the cursors */
   size_t nstates, state_at;
-  size_t guard_at;               /* offset of the guard, a byte of work memory; (size_t)-1: there is no guard. A run sets bit 0 if
-                                    it has clamped an index, and bit 1 if a result had too many rows */
+  size_t guard_at;               /* offset of the guard, a byte of work memory; (size_t)-1: there is no guard. Bit 0 is set if
+                                    a run has clamped an index, and bit 1 if a result had too many rows */
   uint32_t needs;                /* abilities that the kernels need: TGCRT_NEEDS_ bits */
   uint32_t max_block;            /* threads of the largest block */
   uint32_t shared_bytes;         /* most bytes of shared memory of a block */
@@ -128,10 +129,10 @@ typedef struct tgcrt_net {       /* a model */
 /* The sizes that a context has set, for a model with ranges of sizes */
 typedef struct tgcrt_run_sizes {
   size_t at, n;              /* the table that kernels read: n numbers of 64 bits, in work memory from byte `at` on */
-  const int64_t *table;      /* the numbers of this table */
+  const int64_t *table;      /* these n numbers, on the host */
   const size_t *input_bytes, *output_bytes; /* bytes that a run accesses of each input and of each output */
-  size_t *fetched;           /* set by the runtime: bytes of each output that it copies to the host when a run is done */
-  int changed;               /* 1: the table on the device does not have these numbers yet */
+  size_t *fetched;           /* the runtime sets this: bytes of each output that are copied to the host when a run is done */
+  int changed;               /* 1: the numbers of `table` have not been copied to the device yet */
 } tgcrt_run_sizes;
 
 /* ---- OpenCL 1.2: tgcrt_opencl.c. The first call opens the driver's library; programs are not linked with that library. ---- */
@@ -142,19 +143,19 @@ int tgcrt_opencl_facts(size_t number, tgcrt_device_facts *facts, void (*log)(voi
 
 int tgcrt_opencl_describe(const tgcrt_device *open, tgcrt_device_facts *facts); /* fills in *facts for an open device */
 
-/* Bytes of a context's memory on the host (NAME_ARENA_BYTES), for a model with these numbers of launches, inputs, outputs and
- * states. The memory must be aligned to TGCRT_ALIGN */
+/* Bytes of a context's memory on the host (NAME_ARENA_BYTES). launches, inputs, outputs, states: how many of them the model has.
+ * The memory must be aligned to TGCRT_ALIGN */
 #define TGCRT_OPENCL_BYTES(launches, inputs, outputs, states) \
   ((1024 + 8 * ((launches) + (inputs) + (outputs) + (states)) + 63) / 64 * 64)
 
 /* A bundle's functions, such as NAME_open and NAME_init (docs/devices.md), check their arguments. Then each of them calls the
  * function below whose name ends in the same way. open: the device, filled in by tgcrt_opencl_open. m: the context's memory on
- * the host. in, out: for each input and each output, a pointer to its data on the host; for run_on, a buffer on the device. ms:
- * most milliseconds to wait; below 0: wait_ms. nanoseconds: gets the time of each launch. k: number of a state. bytes: size of
- * the memory `saved`. */
+ * the host. in, out: for each input and each output, a pointer to its data on the host; for run_on, the handle of a buffer on the
+ * device. ms: most milliseconds to wait; a negative ms stands for tgcrt_device.wait_ms. nanoseconds: gets the time of each
+ * launch. k: number of a state. bytes: size of the memory `saved`. */
 int tgcrt_opencl_open(const tgcrt_net *net, const tgcrt_device *wanted, tgcrt_device *open); /* wanted may be NULL */
 int tgcrt_opencl_init(const tgcrt_net *net, const tgcrt_device *open, void *m, const void *weights);
-/* Sets the sizes of the next runs. m: as above. `sizes` must stay valid. For models with ranges of sizes */
+/* For models with ranges of sizes: sets the sizes of the next runs. `sizes` must stay valid until the context is closed. */
 void tgcrt_opencl_sizes(void *m, tgcrt_run_sizes *sizes);
 int tgcrt_opencl_run(const tgcrt_net *net, void *m, const void *const *in, void *const *out);
 int tgcrt_opencl_run_on(const tgcrt_net *net, void *m, void *const *in, void *const *out);
@@ -162,16 +163,16 @@ int tgcrt_opencl_sync(const tgcrt_net *net, void *m, int64_t ms);
 int tgcrt_opencl_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
 /* Runs only n launches in order, from launch `first` on. nanoseconds[i] gets the time of launch first + i. The launches read the
  * values that the device's memory already holds: no input is copied, and no state moves. With OpenCL and CUDA, a launch's time
- * includes the pause after the launch before it. */
+ * includes the pause since the end of the previous launch. */
 int tgcrt_opencl_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
-int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or it failed */
+int tgcrt_opencl_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or has failed */
 int tgcrt_opencl_state_reset(const tgcrt_net *net, void *m);
 int tgcrt_opencl_state_get(const tgcrt_net *net, void *m, size_t k, void *value);
 int tgcrt_opencl_state_put(const tgcrt_net *net, void *m, size_t k, const void *value);
 int tgcrt_opencl_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
 int tgcrt_opencl_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
 
-/* ---- CUDA: tgcrt_cuda.c. The first call opens the driver's library. The functions do the same as for OpenCL. ---- */
+/* ---- CUDA: tgcrt_cuda.c. The first call opens the driver's library. tgcrt_cuda_X does what tgcrt_opencl_X does. ---- */
 
 int tgcrt_cuda_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
 int tgcrt_cuda_describe(const tgcrt_device *open, tgcrt_device_facts *facts);
@@ -185,14 +186,14 @@ int tgcrt_cuda_run_on(const tgcrt_net *net, void *m, void *const *in, void *cons
 int tgcrt_cuda_sync(const tgcrt_net *net, void *m, int64_t ms);
 int tgcrt_cuda_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
 int tgcrt_cuda_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
-int tgcrt_cuda_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or it failed */
+int tgcrt_cuda_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or has failed */
 int tgcrt_cuda_state_reset(const tgcrt_net *net, void *m);
 int tgcrt_cuda_state_get(const tgcrt_net *net, void *m, size_t k, void *value);
 int tgcrt_cuda_state_put(const tgcrt_net *net, void *m, size_t k, const void *value);
 int tgcrt_cuda_state_save(const tgcrt_net *net, void *m, void *saved, size_t bytes);
 int tgcrt_cuda_state_load(const tgcrt_net *net, void *m, const void *saved, size_t bytes);
 
-/* ---- Metal: tgcrt_metal.c. The first call opens the system's libraries. The functions do the same as for OpenCL. ---- */
+/* ---- Metal: tgcrt_metal.c. The first call opens the system's libraries. tgcrt_metal_X does what tgcrt_opencl_X does. ---- */
 
 int tgcrt_metal_facts(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, const char *text), void *log_arg);
 int tgcrt_metal_describe(const tgcrt_device *open, tgcrt_device_facts *facts);
@@ -206,7 +207,7 @@ int tgcrt_metal_run_on(const tgcrt_net *net, void *m, void *const *in, void *con
 int tgcrt_metal_sync(const tgcrt_net *net, void *m, int64_t ms);
 int tgcrt_metal_profile(const tgcrt_net *net, void *m, const void *const *in, void *const *out, uint64_t *nanoseconds);
 int tgcrt_metal_profile_part(const tgcrt_net *net, void *m, size_t first, size_t n, uint64_t *nanoseconds);
-int tgcrt_metal_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or it failed */
+int tgcrt_metal_close(const tgcrt_net *net, tgcrt_device *open, void *m); /* m NULL: init was not called, or has failed */
 int tgcrt_metal_state_reset(const tgcrt_net *net, void *m);
 int tgcrt_metal_state_get(const tgcrt_net *net, void *m, size_t k, void *value);
 int tgcrt_metal_state_put(const tgcrt_net *net, void *m, size_t k, const void *value);

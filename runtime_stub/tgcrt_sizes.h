@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Rules by which a number of iterations follows from an extent. n is the extent in this run; `times`, `tile` and `height` are
- * fields of tgcrt_size. A loop runs over n * times rows; the comments below call this number `all`. Quotients are rounded down, except
- * where a comment says otherwise.
+ * fields of tgcrt_size. A loop runs over n * times rows; the comments below call this number `all`. Quotients are rounded down,
+ * except where a comment says otherwise.
  *
  * The rules TILES to START divide the rows into tiles. The height of a tile is its number of rows. Full tiles have the height
  * `tile`. If full tiles leave a rest, the last full tile and the rest become two tiles of nearly equal heights. The first of
@@ -100,7 +100,7 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
  * If `by` is -k - 1, extent number k is added to this result. by 0: neither. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
-/* Returns (of * times + plus) / over, but at least 0 and at most `most`; e->by is ignored. of: the value of extent number e->of */
+/* Returns (of * times + plus) / over, but at least 0 and at most `most`; ignores e->by. of: the value of extent number e->of */
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {
   const int64_t sum = of * e->times + e->plus, extent = sum < 0 ? 0 : sum / e->over;
   return extent < e->most ? extent : e->most;
