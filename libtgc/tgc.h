@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* tgc.h: libtgc, the compiler as a library. It reads a model from a file and makes a bundle, in memory or in a folder.
- * docs/libtgc.md is the manual, with an example.
+/* tgc.h: libtgc, the compiler as a library. The library reads a model from a file, and makes a bundle in memory or in a folder. A
+ * bundle is the files that a compilation makes: code, a header, weights and build files. docs/libtgc.md is the manual, with an
+ * example.
  *
  * A tgc is one compilation, with options, a model and a bundle. Several tgcs may exist at the same time. Different threads may
- * use different tgcs at the same time, but only one thread may use a tgc at a time. The library never ends the process, prints
- * nothing, and installs no signal handler.
+ * use different tgcs at the same time, but two threads must not use the same tgc at the same time. The library never ends the
+ * process, prints nothing, and installs no signal handler.
  *
  * Functions of type int return a status, unless their comments say otherwise. A status is TGC_OK or another number of the list
  * below. Before a function returns a failure other than TGC_FAILED, it passes at least one error message to the function that
  * tgc_listen has set. TGC_FAILED may come without a message: the report of tgc_verify says which outputs differ. A tgc may be
- * used again after a failure, except after TGC_BUG and after a lack of memory. After these two, call tgc_free, which may leave
- * some memory allocated.
+ * used again after a failure, except after TGC_BUG and after a lack of memory. After either of these failures, call only
+ * tgc_free, which may leave some memory allocated.
  *
- * All texts end with a zero byte. They are UTF-8, except that names in a model may be other bytes. A pointer that a function
- * returns or fills in belongs to the tgc. The pointer is valid until tgc_free, unless the function's comment names an earlier
- * end.
+ * All texts end with a zero byte. They are UTF-8, except that names in a model may be other bytes. The memory behind a pointer
+ * that a function returns or fills in belongs to the tgc. The pointer is valid until tgc_free, unless the function's comment
+ * names an earlier end.
  *
- * tgc_verify starts child processes and waits for them. tgc_compile does the same if it needs a compiler or a linker, which is so
- * for emit=so, for emit=wasm and for the images of GPUs. Meanwhile no other thread may call waitpid(-1), which waits for any
+ * tgc_verify starts child processes and waits for them. So does tgc_compile if the option `emit` is `so` or `wasm`, or if it
+ * compiles kernels for GPUs. While one of these functions runs, no other thread may call waitpid(-1), which waits for any
  * child. Temporary files are in a new folder in $TMPDIR. */
 #ifndef TGC_H
 #define TGC_H
@@ -64,20 +65,21 @@ typedef struct tgc_message {
   const char *file;    /* the model's path as it was given; NULL: the message is not about the model */
   const char *node;    /* "node 17 'conv1' (Conv, opset 11)"; NULL: no node */
   int line, column;    /* place in a text file, from 1; 0: none */
-  const char *text;    /* without a full stop: "group 3 does not divide 64 channels" */
+  const char *text;    /* the message, without a full stop: "group 3 does not divide 64 channels" */
 } tgc_message;
 
 /* Sets the function f that gets all later messages about t. The library calls f with arg and a message. *m and the texts in *m
- * are valid until f returns. f must return, and must not call functions of this library for t. If f is NULL, which is the
- * default, messages are dropped. */
+ * are valid until f returns. f must return normally, and must not call functions of this library for t. If f is NULL, which is
+ * the default, messages are dropped. */
 typedef void tgc_listener(void *arg, const tgc_message *m);
 TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
 
 /* ---- input ---- */
-/* Sets an option by the name that it has on the command line: tgc_set(t, "isa", "native"). `tgc help compile` and
+/* Sets an option. Options have the names of the command line: tgc_set(t, "isa", "native"). `tgc help compile` and
  * `tgc help verify` list the options. value is NULL for an option without a value. If an option may be repeated, each call adds a
- * value; for any other option the last value counts. Options that say where or how the program prints, such as `output`, `json`
- * and `explain`, are refused. Texts are copied. tgc_load, tgc_compile and tgc_verify refuse options that exclude each other. */
+ * value; for any other option the last value counts. Options that say where or how the program tgc prints, such as `output`,
+ * `json` and `explain`, are refused. Both texts are copied. tgc_load, tgc_compile and tgc_verify refuse options that exclude each
+ * other. */
 TGC_PUBLIC int tgc_set(tgc *t, const char *option, const char *value);
 
 /* Reads a model from an .onnx or .tg file. Fails if the model is invalid or unsupported. tgc_compile, not tgc_load, checks limits
@@ -92,9 +94,9 @@ typedef struct tgc_value {
   const int64_t *dims; /* rank numbers */
 } tgc_value;
 
-/* Fills in *v for an input, an output or a state of the loaded model. kind: TGC_INPUT, TGC_OUTPUT or TGC_STATE. i: its number,
- * from 0. The pointers in *v are valid until the next tgc_load, tgc_compile or tgc_verify. Returns 1. If there is no such value,
- * or if no model is loaded, returns 0 and leaves *v as it was. */
+/* Fills in *v for an input, an output or a state of the loaded model. kind: TGC_INPUT, TGC_OUTPUT or TGC_STATE. i: number of the
+ * input, output or state, from 0. The pointers in *v are valid until the next tgc_load, tgc_compile or tgc_verify. Returns 1. If
+ * the model has no value with this kind and number, or if no model is loaded, returns 0 and leaves *v as it was. */
 TGC_PUBLIC int tgc_describe(const tgc *t, int kind, size_t i, tgc_value *v);
 
 /* ---- output ---- */
@@ -111,15 +113,16 @@ typedef struct tgc_file {
  * Returns 1. If there is no such file, returns 0 and leaves *f as it was. */
 TGC_PUBLIC int tgc_bundle_file(const tgc *t, size_t i, tgc_file *f);
 
-/* Writes the bundle into a folder. A bundle in this folder stays until the new bundle is complete. Fails if the folder has other
- * files and no bundle. */
+/* Writes the bundle into a folder. A bundle that is already there stays until the new bundle is complete. Fails if the folder
+ * has other files and no bundle. */
 TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
-/* Compiles the model for the same machine as tgc_compile, builds a bundle with the C compiler, and runs the bundle in a child
- * process. Compares the bundle's outputs with the outputs that the option `data` names, or else with outputs of the interpreter.
- * Returns TGC_FAILED if the outputs differ. *report gets the text that `tgc verify --json` prints, or NULL if tgc_verify fails
- * before it builds the bundle. The text is valid until tgc_free. report may be NULL. The bundle of tgc_compile stays as it is. */
+/* Makes a bundle for the machine for which tgc_compile compiles, builds this bundle with the C compiler, and runs it in a child
+ * process. Compares the outputs with those that the option `data` names. Without `data`, compares them with outputs of the
+ * interpreter. Returns TGC_FAILED if the outputs differ. *report gets the text that `tgc verify --json` prints, or NULL if
+ * tgc_verify fails before it builds the bundle. The text is valid until tgc_free. report may be NULL. The bundle of tgc_compile
+ * stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);
 
 #ifdef __cplusplus

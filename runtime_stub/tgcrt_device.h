@@ -13,7 +13,7 @@ extern "C" {
 
 /* ---- for callers ---- */
 
-/* Says which device NAME_open opens, and how. A field that is 0 or NULL stands for its default. */
+/* Says which device NAME_open opens, and how. 0 or NULL in a field stands for the field's default. */
 typedef struct tgcrt_device {
   /* Names the device. A number is the device's number: the devices of all platforms are counted, from 0. Any other text is a part
    * of the device's name, in capital or small letters. If `name` is NULL or "", the environment variable NAME_DEVICE is read in

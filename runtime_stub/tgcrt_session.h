@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt_session.h: the code that the runtime files tgcrt_opencl.c, tgcrt_cuda.c and tgcrt_metal.c share. This code calls the
- * operating system, compares names of devices and waits with a time limit. It also has the public functions that open a device,
- * report facts about it, run the model, wait for runs, and access states.
+ * operating system, compares names of devices and waits with a time limit. This file also has the public functions that open a
+ * device, report facts about a device, run the model, wait for runs, and access states.
  * A session is the data that a runtime file keeps for a context, from NAME_init to NAME_close. An interface is OpenCL, CUDA or
  * Metal.
  *
@@ -33,7 +33,8 @@
 
 /* ---- the operating system ----
  * library_open returns NULL if the library cannot be opened.
- * library_find sets *function, a pointer to a function, to the function `name` of the library, or to NULL if there is none.
+ * library_find writes the address of the library's function `name` to *function, a function pointer. If the library lacks this
+ * function, library_find writes NULL.
  * exchange atomically sets *p to `value`, and returns the old value.
  * now_us returns the time of a clock in microseconds.
  * pages_take returns n bytes of zeros, or NULL if n is 0 or memory is exhausted.
@@ -84,8 +85,8 @@ static void pages_give(void *p, size_t n) {
 }
 #endif
 
-/* Opens the first of n libraries that can be opened, and returns it. Returns NULL if none can be opened. The library is never
- * closed, because a driver's threads outlive a session. */
+/* Opens and returns the first of n libraries that can be opened. Returns NULL if none can be opened. The library is never closed,
+ * because threads of the driver outlive a session. */
 static void *first_library(const char *const *names, size_t n) {
   void *library = NULL;
   size_t i;
@@ -97,8 +98,9 @@ static void *first_library(const char *const *names, size_t n) {
 typedef struct Core { /* the part of a session that this file uses */
   tgcrt_device device;
   uint64_t *cursors;     /* by number of a state: the state's cursor (tgcrt_state) for the next run */
-  unsigned char *guards; /* room for the guards (tgcrt_net.guard_at) of TGCRT_DEVICE_RUNS runs, a byte each; `runs` are in use */
-  int runs;              /* number of runs that were enqueued since the queue was last known to be empty */
+  unsigned char *guards; /* room for the guards (tgcrt_net.guard_at) of TGCRT_DEVICE_RUNS runs, a byte each. The first `runs`
+                            bytes are in use */
+  int runs;              /* number of runs that were enqueued since all commands were last known to be done */
   int pending;           /* 1: some enqueued commands may not be done yet */
   int staged;            /* 1: a run that may not be done yet uses memory of which the session has only one copy */
   int clamped;           /* OR of the guards of the runs that have ended since the last sync */
@@ -109,13 +111,13 @@ typedef struct Core { /* the part of a session that this file uses */
 
 /* ---- the work of an interface ----
  * Functions of type int32_t return a result of the driver; 0 means success. Functions of type int return a status. Sizes and
- * offsets (at, row, bytes) are in bytes. A row is consecutive bytes, such as the value in a block of a state (tgcrt_state). A
- * command that a function enqueues may run after the function has returned. */
+ * offsets (at, row, bytes) are in bytes. A row is consecutive bytes, such as the bytes of a state's value in one block
+ * (tgcrt_state). A command that a function enqueues may run after the function has returned. */
 /* Returns TGCRT_OK if `result` is 0. Otherwise logs that `function` failed, and returns the status for this result. other: the
- * status for all results that have no special status */
+ * status that is returned if this result has no status of its own */
 static int refused(const tgcrt_device *d, int32_t result, const char *function, int other);
-/* Opens the device to which the caller's objects in *d belong, and makes the missing objects. If *d has no objects, opens the
- * device with this name; name NULL: the default device */
+/* Opens a device, and makes the objects that are NULL in *d. If *d has objects of the caller, they determine the device.
+ * Otherwise `name` names the device, as in tgcrt_device.name. name NULL: the default device */
 static int open_device(const tgcrt_net *net, tgcrt_device *d, const char *name);
 /* Sets *facts to the facts of the device with this number. */
 static int ask_device(const tgcrt_device *d, unsigned long number, tgcrt_device_facts *facts);
@@ -131,13 +133,13 @@ static int32_t put_numbers(Core *s, size_t at, const int64_t *numbers, size_t n)
 static int32_t copy_rows(Core *s, int from_weights, size_t from_at, size_t from_row, size_t to_at, const tgcrt_state *t,
                          size_t bytes);
 /* read_rows copies `rows` rows of `bytes` bytes from work memory to p, and write_rows copies rows from p to work memory. In work
- * memory, the first row begins at `at`, and a row begins every `row` bytes. At p, rows have no gaps. The functions return when
- * the copy is done. */
+ * memory, the first row begins at `at`, and a row begins every `row` bytes. At p, each row begins where the row before ends. The
+ * functions return when the copy is done. */
 static int read_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, void *p);
 static int write_rows(Core *s, size_t at, size_t row, size_t bytes, size_t rows, const void *p);
 /* Returns TGCRT_ARGUMENT if a buffer of the caller is not on the device or is too small. */
 static int check_buffers(Core *s, const tgcrt_net *net, void *const *in, void *const *out);
-/* Sets the input and output buffers of the next launches. in and out NULL: the session's own buffers */
+/* Sets the input and output buffers of the next launches. If in and out are NULL, these are the session's own buffers. */
 static int32_t bind(Core *s, const tgcrt_net *net, void *const *in, void *const *out);
 static int32_t feed(Core *s, const tgcrt_net *net, const void *const *in); /* enqueues copies of the inputs to the device */
 /* Enqueues all launches. events: NULL, or an array with an element for each launch, by which the runtime file measures the time
@@ -191,7 +193,8 @@ static int too_large(const tgcrt_net *net, uint64_t most, uint64_t all) {
 }
 
 /* A lock: 1 while a thread looks for devices. PoCL, a driver of OpenCL, initialises itself when a program first asks for devices.
- * If a second thread asks during this time, it gets no devices, or broken devices. Contexts share no other variable. */
+ * If a second thread asks during this time, the second thread gets no devices, or broken devices. Contexts share no other
+ * variable. */
 static volatile long opening;
 
 static int lock_open(int64_t ms) { /* returns TGCRT_BUSY if the lock is not free within ms milliseconds */
@@ -234,7 +237,8 @@ int API(facts)(size_t number, tgcrt_device_facts *facts, void (*log)(void *arg, 
 }
 
 /* ---- waiting ---- */
-/* Returns the status for a result of the driver. If the result is a failure, marks the device as lost. */
+/* Returns the status for a result of the driver. If the result is a failure, marks the device as lost, and logs that `function`
+ * failed. */
 static int lose(Core *s, int32_t result, const char *function) {
   if (!result) return TGCRT_OK;
   s->lost = 1;
@@ -247,10 +251,10 @@ static int mark(Core *s) { /* to be called after commands were enqueued, so that
   return lose(s, result, "the queue");
 }
 
-/* Waits for the commands that were enqueued before the last call of mark, at most ms milliseconds. Returns TGCRT_BUSY if they are
- * not done then. During the first ask_us microseconds, the function calls `ask` without pauses, because even the shortest sleep
- * takes about 60 microseconds. Later, the function sleeps between the calls, because calls take time from a device that is a CPU.
- * The length of a sleep is a sixteenth of the time since the wait began, but at most 1 ms. */
+/* Waits for the commands that were enqueued before the last call of mark, at most ms milliseconds. Returns TGCRT_BUSY if the
+ * commands are not done by then. During the first ask_us microseconds, the function calls `ask` without pauses, because even the
+ * shortest sleep takes about 60 microseconds. Later, the function sleeps between the calls, because calls take time from a device
+ * that is a CPU. The length of a sleep is a sixteenth of the time since the wait began, but at most 1 ms. */
 static int wait_for_end(Core *s, int64_t ms) {
   const uint64_t begun = now_us(), limit = ms > 0 ? (uint64_t)ms * 1000 : 0;
   int32_t result;
@@ -269,7 +273,7 @@ static int wait_for_end(Core *s, int64_t ms) {
 }
 
 /* Waits until all commands are done, at most ms milliseconds, and adds the guards of the runs to s->clamped. Returns TGCRT_BUSY
- * if some commands are not done then. */
+ * if some commands are not done by then. */
 static int settle(Core *s, int64_t ms) {
   int i, status = TGCRT_OK;
   if (s->lost) return TGCRT_LOST;
@@ -282,7 +286,8 @@ static int settle(Core *s, int64_t ms) {
 
 static int settle_all(Core *s) { return settle(s, s->device.wait_ms); }
 
-/* Waits for a command that was just enqueued, which the log calls `what`. result: the driver's result for enqueueing it */
+/* Waits until all commands are done. To be called after a command was enqueued. result: the driver's result of the function that
+ * enqueued the command. what: name of the command, for the log */
 static int finish(Core *s, int32_t result, const char *what) {
   int status = lose(s, result, what);
   if (!status) status = mark(s);
@@ -323,8 +328,9 @@ static int reset(Core *s, const tgcrt_net *net) { /* enqueues commands that set 
   return lose(s, result, "a state");
 }
 
-/* If t is a window, enqueues commands that move its value to the beginning of each block (tgcrt_state). In a block, the value
- * begins at slots * step bytes. The value is copied in pieces, so that source and destination of a copy do not overlap. */
+/* If t is a window with step < block, enqueues commands that move its value to the beginning of each block (tgcrt_state). So
+ * far, the value begins slots * step bytes after the beginning of each block. The value is copied in pieces, so that source and
+ * destination of a copy do not overlap. */
 static int32_t rewind_window(Core *s, const tgcrt_net *net, const tgcrt_state *t) {
   const size_t end = t->slots * t->step, at = net->state_at + t->at;
   int32_t result = 0;
@@ -360,18 +366,18 @@ static const size_t *output_bytes(const Core *s, const tgcrt_net *net) {
   return s->sizes ? s->sizes->output_bytes : net->output_bytes;
 }
 
-static int32_t put_sizes(Core *s) { /* enqueues a write of the table, if the device's copy has other numbers */
+static int32_t put_sizes(Core *s) { /* enqueues a write of the table of sizes, if the device's copy has other numbers */
   tgcrt_run_sizes *z = s->sizes;
   const int32_t result = z && z->changed ? put_numbers(s, z->at, z->table, z->n) : 0;
   if (z && !result) z->changed = 0;
   return result;
 }
 
-/* Notes how many bytes of the outputs a run copies to the host. Later sizes do not change that. */
+/* Notes how many bytes of each output a run copies to the host. Sizes that are set later do not change these numbers. */
 static void note_fetched(Core *s, const tgcrt_net *net) {
   if (s->sizes) memcpy(s->sizes->fetched, s->sizes->output_bytes, net->noutputs * sizeof *s->sizes->fetched);
 }
-static size_t fetched(const Core *s, const tgcrt_net *net, size_t i) { /* bytes of output i */
+static size_t fetched(const Core *s, const tgcrt_net *net, size_t i) { /* the noted number for output i */
   return s->sizes ? s->sizes->fetched[i] : net->output_bytes[i];
 }
 
@@ -391,14 +397,15 @@ static int check_all(const Core *s, const tgcrt_net *net, const void *const *in,
   return status ? status : check_values(output_bytes(s, net), net->noutputs, (const void *const *)out);
 }
 
-/* Returns TGCRT_OK if another run may be enqueued. stages 1: this run uses memory of which the session has only one copy
- * (Core.staged). If an earlier run may still use this memory, the function first waits until all commands are done. */
+/* Returns TGCRT_OK if another run may be enqueued. stages 1: the new run uses memory of which the session has only one
+ * copy (Core.staged). If an earlier run may still use this memory, the function first waits until all commands are done. */
 static int admit(Core *s, int stages) {
   const int waits = stages && s->staged, status = waits ? settle_all(s) : settle(s, 0);
   return status == TGCRT_BUSY && !waits && s->runs < TGCRT_DEVICE_RUNS ? TGCRT_OK : status;
 }
 
-/* Enqueues all launches, the copies of windows, and the copy of the guard. events: as in launch_all */
+/* Enqueues the write of the table of sizes, all launches, the copies of windows, and the copy of the guard. events: as in
+ * launch_all */
 static int32_t enqueue(Core *s, const tgcrt_net *net, uint64_t *events) {
   int32_t result = put_sizes(s);
   if (!result) result = launch_all(s, net, events);
