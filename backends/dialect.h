@@ -4,14 +4,15 @@
  * for C.
  *
  * Most fields of the table are forms. A form is a text with words that begin with $. When a form is printed, these words are
- * replaced. A form is printed for a type with a number of lanes. This is the type of the expression's result, or of the elements
- * that the form accesses in memory. All forms may have these words:
+ * replaced. A form is printed for a type with a number of lanes: the type of the expression's result, or of the elements that the
+ * form accesses in memory. All forms may have these words:
  *   $T  the type                        $E  the type of one lane            $H  the type with half as many lanes
  *   $S  the type in names of helpers, such as f32x8                         $D  the name of $E in the IR, such as f32
  *   $U  the type with unsigned lanes of as many bits                        $I  the type with signed lanes of as many bits
  *   $F  the float type with as many bits as one lane                        $B  the number of bits of a lane
  *   $N  the number of lanes             $P  2 * $N      $Q  4 * $N          $L  the numbers of the lanes: 0, 1, ...
- *   $V  the numbers of the lanes in the lower half of the vector            $W  those in the upper half
+ *   $V  the numbers of the lanes in the lower half of the vector
+ *   $W  the numbers of the lanes in the upper half of the vector
  *   $M(sqrt)  the name of the function sqrt of math.h for the type: sqrtf for floats
  *   $(i64)    the dialect's name of the IR's type i64
  * The text of a helper has only these words. The forms in the fields of the table may also have the following words:

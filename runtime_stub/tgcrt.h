@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt.h: the runtime that all bundles share: status codes, element types, functions for states and weights files, and a pool of
- * threads. A bundle is the code and the weights that tgc makes of a model. NAME stands for the name of a bundle. The bundle's
- * functions have names such as NAME_run. A context is a NAME_ctx, which NAME_init initialises for runs. The arena is memory that
- * the caller gives to NAME_init.
+/* tgcrt.h: the runtime that all bundles share: status codes, element types, functions for weights files and states, and a pool
+ * of threads. A bundle is the code and the weights that the compiler tgc makes of a model. NAME stands for the name of a
+ * bundle. The bundle's functions have names such as NAME_run. A context is a NAME_ctx, which NAME_init initialises for runs.
+ * The arena is memory that the caller gives to NAME_init.
  *
  * C99, usable from C++. A program contains tgcrt.c once, even if the program has several bundles. A program that starts a pool
  * also contains tgcrt_pool.c once. Sizes are in bytes. Functions of type int return a status, unless their comment says
@@ -78,8 +78,8 @@ void tgcrt_sha256(const void *data, size_t bytes, char hex[65]);
 /* Returns TGCRT_OK if `hex` is the SHA-256 of the data, as 64 digits in lower case; else TGCRT_DIGEST. */
 int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex);
 #ifdef TGCRT_DEBUG
-/* Does what tgcrt_check_sha256 does. Code that LLVM has made for a bundle calls this function if the program contains the
- * function. */
+/* Does what tgcrt_check_sha256 does. If tgcrt.c is compiled with TGCRT_DEBUG, bundles whose code LLVM has made call this function
+ * in NAME_init. */
 int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex);
 #endif
 
@@ -110,8 +110,8 @@ uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
  * baseline of the architecture, so that this check runs on every CPU. */
 int tgcrt_cpu_check(uint32_t wanted);
 
-/* A state is a value that a model keeps from one run to the next. The memory of all states begins with the cursors, a
- * uint64_t for each state. A state consists of `outer` blocks of `block` bytes each. The first block begins `at` bytes from the
+/* A state is a value that a model keeps from one run to the next. The memory of all states begins with the cursors, a uint64_t
+ * for each state. A state consists of `outer` blocks of `block` bytes each. The first block begins `at` bytes from the
  * beginning of the memory of all states. The value of the state is `keep` bytes of each block, from byte cursor * step on.
  *
  * A run adds 1 to the cursor of each state. A bundle may have several entries, which are run functions such as NAME_run_ENTRY. A
@@ -149,18 +149,19 @@ void tgcrt_unmap(const void *data, size_t bytes);
 /* A kernel is a part of a run. An executor shares the work of a kernel among threads. NAME_set_executor gives an executor to a
  * context. A kernel's work consists of chunks with the numbers 0 to chunks - 1. The function `run` calls `task` with ranges of
  * chunks, begin to end - 1, until each chunk has been in one range. Ranges may have any size. They may run in any order, on any
- * threads, and several at a time. None of this changes a bit of the results. `run` returns when all chunks are done. job: data
- * that `run` passes on to `task`. self: the executor's own data, which NAME_run passes to `run`. */
+ * threads, and several at a time. The bits of the results do not depend on this. `run` returns when all chunks are done. job:
+ * data that `run` passes on to `task`. self: the executor's own data, which NAME_run passes to `run`. */
 typedef void tgcrt_task(void *job, int64_t begin, int64_t end);
 typedef struct tgcrt_executor {
   void (*run)(void *self, tgcrt_task *task, void *job, int64_t chunks);
   void *self;
 } tgcrt_executor;
 
-/* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are the thread that calls NAME_run and
- * `threads` - 1 workers. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until it is stopped.
- * Contexts may share a pool. While the workers share a kernel of one run, kernels of other runs use only the threads that call
- * NAME_run. A run that a task of this pool starts uses only the thread of this task. The macro TGCRT_SINGLE leaves pools out. */
+/* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are the thread that calls NAME_run
+ * and `threads` - 1 workers. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until
+ * tgcrt_pool_stop. Contexts may share a pool. While the workers share a kernel of one run, kernels of other runs use only the
+ * threads that call NAME_run. A run that a task of this pool starts uses only the thread of this task. The macro TGCRT_SINGLE
+ * leaves pools out. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
 typedef struct tgcrt_pool tgcrt_pool;

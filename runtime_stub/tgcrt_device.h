@@ -15,17 +15,17 @@ extern "C" {
 
 /* Says which device NAME_open opens, and how. 0 or NULL in a field stands for the field's default. */
 typedef struct tgcrt_device {
-  /* Names the device. A number is the device's number: the devices of all platforms are counted, from 0. Any other text is a part
-   * of the device's name, in capital or small letters. If `name` is NULL or "", the environment variable NAME_DEVICE is read in
-   * place of `name`; the bundle's name in it is in capitals. If the variable is not set, or is "", OpenCL uses the first GPU or,
-   * if there is no GPU, the first device. CUDA then uses the first device, and Metal the system's default device. */
+  /* Names the device. A text of digits is the device's number: the devices of all platforms are numbered together, from 0. Any
+   * other text is a part of the device's name, in capital or small letters. If `name` is NULL or "", the environment variable
+   * NAME_DEVICE, with NAME in capitals, is read in place of `name`. If the variable is not set, or is "", OpenCL uses the first
+   * GPU or, if there is no GPU, the first device. CUDA then uses the first device, and Metal the system's default device. */
   const char *name;
   /* Objects of the caller that NAME_open uses. NULL: NAME_open chooses a device, and makes a context and a queue.
    * - OpenCL: a cl_context, cl_device_id and cl_command_queue. The queue must run commands in order. A queue determines the
    *   context and the device. If only the context is given, the context's first device is used. If any of the three is given,
    *   `name` is ignored.
    * - CUDA: a CUcontext, and a CUstream as the queue. A stream determines the context, and a context determines the device. If
-   *   neither is given, `name` decides, and the device's primary context is used. `device` is ignored.
+   *   `queue` and `context` are NULL, `name` decides, and the device's primary context is used. `device` is ignored.
    * - Metal: an id<MTLDevice>, and an id<MTLCommandQueue> as the queue. A queue determines the device. There is no context. */
   void *context, *device, *queue;
   /* OpenCL: path of a file that keeps the compiled kernels; NULL: each NAME_init compiles them. Metal: path of a library that the
@@ -74,7 +74,7 @@ enum { /* the memory that contains a buffer */
   TGCRT_PLACE_INPUT = 2,
   TGCRT_PLACE_OUTPUT = 3,
   TGCRT_PLACE_STATE = 4, /* a state's value, in work memory. If tgcrt_state.slots is above 1, the value begins cursor *
-                            tgcrt_state.step bytes after the offset */
+                            tgcrt_state.step bytes after tgcrt_place.at */
   TGCRT_PLACE_NEXT = 5   /* work memory for the value that a state has after the run. If tgcrt_state.slots is 2, the value
                             alternates between two places, and NEXT is the place that does not hold the current value */
 };

@@ -286,8 +286,8 @@ static int settle(Core *s, int64_t ms) {
 
 static int settle_all(Core *s) { return settle(s, s->device.wait_ms); }
 
-/* Waits until all commands are done. To be called after a command was enqueued. result: the driver's result of the function that
- * enqueued the command. what: name of the command, for the log */
+/* Waits until all commands are done. To be called after a command was enqueued. The log calls this command `what`. result: the
+ * result of the driver's function that enqueued the command */
 static int finish(Core *s, int32_t result, const char *what) {
   int status = lose(s, result, what);
   if (!status) status = mark(s);

@@ -11,9 +11,9 @@
  * except where a comment says otherwise.
  *
  * The rules TILES to START divide the rows into tiles. The height of a tile is its number of rows. Full tiles have the height
- * `tile`. If full tiles leave a rest, the last full tile and the rest become two tiles of nearly equal heights. The first of
- * these two tiles has the height (rest + tile + 1) / 2. A tile with less than `tile` rows is a lower tile. If `all` is less than
- * `tile`, all rows form one lower tile.
+ * `tile`. Full tiles leave a rest of all % tile rows. If the rest is not 0, the last full tile and the rest become two tiles of
+ * nearly equal heights. The first of these two tiles has the height (all % tile + tile + 1) / 2. A tile with less than `tile`
+ * rows is a lower tile. If `all` is less than `tile`, all rows form one lower tile.
  *
  * By the rules FULL to FIRST, all full tiles stay, and one or two tiles cover the rest. Each of these one or two tiles has the
  * height 1, 2, 4, `tile` or a fixed number above tile / 2. So the last tile may extend beyond the rows. */
@@ -35,7 +35,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* A number of iterations: the rule, and the numbers that the rule uses. `of` is the number of the extent n. */
+/* A number of iterations: the rule, and the numbers that the rule uses. The field `of` is the number of the extent n. */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;
@@ -100,7 +100,8 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
  * If `by` is -k - 1, extent number k is added to this result. by 0: neither. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
-/* Returns (of * times + plus) / over, but at least 0 and at most `most`; ignores e->by. of: the value of extent number e->of */
+/* Returns (of * times + plus) / over, but at least 0 and at most `most`; ignores e->by. The argument `of` is the value of
+ * extent number e->of. */
 static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {
   const int64_t sum = of * e->times + e->plus, extent = sum < 0 ? 0 : sum / e->over;
   return extent < e->most ? extent : e->most;
