@@ -4,8 +4,8 @@
  * for C.
  *
  * Most fields of the table are forms. A form is a text with words that begin with $. When a form is printed, these words are
- * replaced. A form is printed for a type with a number of lanes: the type of the expression's result, or of the elements that the
- * form accesses in memory. All forms may have these words:
+ * replaced. A form is printed for a type with a number of lanes. For an expression, this is the type of the result. For an access
+ * of memory, this is the type of what is accessed. All forms may have these words:
  *   $T  the type                        $E  the type of one lane            $H  the type with half as many lanes
  *   $S  the type in names of helpers, such as f32x8                         $D  the name of $E in the IR, such as f32
  *   $U  the type with unsigned lanes of as many bits                        $I  the type with signed lanes of as many bits

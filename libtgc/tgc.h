@@ -40,8 +40,8 @@ typedef struct tgc tgc;
 /* The exit codes of the program tgc. The numbers never change. */
 enum {
   TGC_OK = 0,
-  TGC_FAILED = 1,      /* tgc_verify: outputs differ, or the model returned an error status */
-  TGC_USAGE = 64,      /* an option, its value or an argument is wrong */
+  TGC_FAILED = 1,      /* tgc_verify found that outputs differ, or that the model returned an error status */
+  TGC_USAGE = 64,      /* an option, the value of an option, or an argument is wrong */
   TGC_BAD_MODEL = 65,  /* the model is invalid, unsupported, or over a limit, or memory ran out */
   TGC_NO_INPUT = 66,   /* an input file cannot be read */
   TGC_MISSING = 69,    /* a device or tool is missing */
@@ -63,8 +63,8 @@ enum { TGC_ERROR = 1, TGC_WARNING = 2 };
 typedef struct tgc_message {
   int level;           /* TGC_ERROR or TGC_WARNING */
   const char *file;    /* the model's path as it was given; NULL: the message is not about the model */
-  const char *node;    /* "node 17 'conv1' (Conv, opset 11)"; NULL: no node */
-  int line, column;    /* place in a text file, from 1; 0: none */
+  const char *node;    /* node of the model: "node 17 'conv1' (Conv, opset 11)"; NULL: the message is not about a node */
+  int line, column;    /* place in a text file, counted from 1; 0: the message has no such place */
   const char *text;    /* the message, without a full stop: "group 3 does not divide 64 channels" */
 } tgc_message;
 
