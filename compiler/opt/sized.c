@@ -189,6 +189,7 @@ static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
 typedef struct Behind { int count, begin; } Behind;
 
 static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
+  CHECK(tile % height == 0);
   const int count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_PARTS);
   return (Behind){ count, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN) };
 }
@@ -204,11 +205,18 @@ static bool shares_terms(IR *ir, Ref nest, Ref r) {
   return shares;
 }
 
-/* Rests of rows, each half as high as the one before. halves: false: single rows */
+/* The greatest height below `tile` that divides it: a rest must end where tiles of the next height begin. */
+static int next_height(int tile) {
+  int height = tile / 2;
+  while (tile % height) height--;
+  return height;
+}
+
+/* Rests of rows, each at most half as high as the one before. halves: false: single rows */
 static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool halves, const tgcrt_size *values, Remnants *parts) {
   const int all = o->opt[i].unroll;
   for (int tile = all, height; tile > 1; tile = height) {
-    height = halves ? tile / 2 : 1;
+    height = halves ? next_height(tile) : 1;
     const Behind b = behind(ir, values, tile, height);
     const int any = halves ? -1 : size_of_tiles(ir, values, tile, tile, TGCRT_SIZE_COVER); /* threads share no single rows */
     if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, 1, any, &(Opt){ 0 }, parts);

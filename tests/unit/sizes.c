@@ -506,7 +506,8 @@ static void run_at(Plan *p, const int64_t *run, const void *const *in, void *con
 }
 
 enum { RUNS = 16 }; /* about so many runs of a graph are tried, if it has more */
-typedef struct Model { Job job; const char *isa, *text; bool strict; } Model;
+/* heights: a seed for the schedules; 0: the cost model chooses them */
+typedef struct Model { Job job; const char *isa, *text; bool strict; uint64_t heights; } Model;
 
 static const char *run_text(const Job *j, const int64_t *run) {
   static char text[64];
@@ -570,13 +571,33 @@ static void reads_back(Ctx *c, const Plan *p, const Kernel *k) {
   ir_free(ir);
 }
 
+/* Schedules with tiles of any height, also of heights that the cost model seldom chooses. Nests for which a schedule is illegal
+ * get one by the cost model. */
+typedef struct Heights {
+  ScheduleSource source;
+  Random r;
+  char text[64];
+} Heights;
+
+static const char *any_heights(ScheduleSource *s, const char *key, bool *partial) {
+  Heights *h = (Heights *)s;
+  const int rows = below(&h->r, 3), height = 2 + below(&h->r, 12);
+  (void)key;
+  *partial = false;
+  if (below(&h->r, 3)) snprintf(h->text, sizeof h->text, "{ unroll(r%d,%d) vec(r%d,8) }", rows, height, rows + 1);
+  else snprintf(h->text, sizeof h->text, "{ unroll(r%d,%d) }", rows, height);
+  return h->text;
+}
+
 static void run_model(Ctx *c, void *arg) {
   Model *m = arg;
   const char *why;
   Job range = m->job;
+  Heights heights = { { "test", any_heights, NULL }, { m->heights }, "" };
   load(c, &range);
   Plan *p = compile_graph(range.g, &(CompileOptions){ .target = target_find(&c->model, m->isa, &why),
                                                       .backend = backends[0],
+                                                      .schedules = m->heights ? &heights.source : NULL,
                                                       .precision = m->strict ? PREC_STRICT : PREC_FP32,
                                                       .groups = GROUPS_FASTER });
   for (size_t k = 0; k < p->kernels.n; k++) reads_back(c, p, &p->kernels.p[k]);
@@ -621,11 +642,13 @@ static void random_graphs(void **state) {
                   NULL },
                 isa[i % 4],
                 text,
-                i % 7 == 0 };
+                i % 7 == 0,
+                i % 3 ? 0 : (uint64_t)i };
     if (graphs == 1)
       printf("%sfor %s, sizes %s", text, m.isa, run_text(&m.job, m.job.low)), printf(" to %s\n", run_text(&m.job, m.job.high)),
           fflush(stdout);
     ctx_init(&c);
+    c.quiet = m.heights; /* a warning for each schedule that is illegal */
     if (spatial) c.err = tmpfile();
     if (ctx_try(&c, run_model, &m)) {
       if (!spatial || !is_refused_kernel(c.err)) fail_msg("graph %ld cannot be compiled for a range:\n%s", i, text);
