@@ -61,7 +61,7 @@ typedef struct HeldOut {
   double best;             /* Score.metric of the float model */
 } HeldOut;
 /* Builds the switched model, and runs it with all layers in floats. Before the call, only the fields o, scratch, q and folders of
- * *h are set. range: as in onnx_quant_write (frontends.h). Fails with EX_USAGE_ if the model lacks the output that --metric names,
+ * *h are set. range: as in onnx_quant_write (frontends.h). Fails with EX_USAGE_ if --metric names an output that the model lacks,
  * or if `best` is not finite. */
 void held_out_open(Ctx *c, HeldOut *h, const float (*range)[2]);
 /* Measures a choice of layers with the switched model. in8: for each layer, whether the layer is in 8 bits */
