@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd.h: the tgc program. options.h has a row for every verb and option. options.c parses the command line by these rows, and
- * help.c prints the help and the manual page from them. Each verb, such as `tgc run`, has a file in cmd/verbs, except `verify`
- * (cmd/lib/verify.c). The headings below name the files of the other functions. These files are in cmd/lib, except inspect.c,
- * which is in cmd/verbs.
- * The following holds for all functions:
+ * help.c prints the help and the manual page from these rows. Each verb, such as `tgc run`, has a file in cmd/verbs, except
+ * `verify` (cmd/lib/verify.c). The headings below name the files of the other functions. These files are in cmd/lib, except
+ * inspect.c, which is in cmd/verbs. The following holds for all functions:
  *
  * - c is the context of a compilation. Where a comment says that a function fails, the function calls fail(). fail() sets
  *   an exit code, EX_..., and does not return.
@@ -46,10 +45,10 @@ typedef Words Texts;           /* a list of texts; VEC_FREE frees it */
  * and has no default, the field is 0, false, NULL or an empty list. */
 typedef struct Options {
   Verb verb;
-  uint64_t given[3];           /* a bit for each option in options.h, set if the option was given */
+  uint64_t given[3];           /* a bit for each row of an option in options.h, set if the option was given */
   char *const *words;           /* the command line, with the program first */
-  const char *model, *other;   /* the words after the verb that are no options. model: the first of them, such as a model
-                                  or a bundle; other: the second */
+  const char *model, *other;   /* the words after the verb that are neither options nor values of options. model: the first of
+                                  these words, such as a model or a bundle; other: the second one */
   const char *out;
   const char *isa, *target, *cpu, *backend, *device, *emit, *archs, *name, *bindings, *embed, *package;
   const char *precision, *weights, *denormals, *groups;
@@ -83,7 +82,7 @@ void options_init(Options *o, Verb verb);                 /* sets all options to
 /* Sets an option of the verb o->verb. name: without "--". value NULL: the option is given without a value. The text `value` must
  * outlive o. Returns -1, or EX_USAGE_ if the option is wrong. */
 int option_set(Options *o, const char *name, const char *value);
-int options_check(const Options *o); /* checks the values and their combinations; returns -1, or EX_USAGE_ if one is wrong */
+int options_check(const Options *o); /* checks the values and their combinations; returns -1, or EX_USAGE_ if any is wrong */
 /* Fills in o from the command line. Returns -1 if the verb is to be run. Otherwise the result is an exit code: tgc has printed
  * the help, the manual page or its version, or the command line is wrong. */
 int options_parse(Options *o, int argc, char **argv);
@@ -146,7 +145,7 @@ void option_choices(Arena *a, const char *option, Texts *words);
 const char *choice_near(Arena *a, const char *option, const char *word);
 
 /* ---- help.c ---- */
-void print_help(const Options *o);                        /* the help of o->verb; VERB_COUNT: the help of tgc */
+void print_help(const Options *o);                        /* prints help for o->verb, or for tgc if that is VERB_COUNT */
 void print_man(void);
 
 /* ---- terminal.c: width, colours, units, tables and the progress line ---- */
@@ -184,8 +183,9 @@ bool terminal_has_progress(const Options *o);             /* whether stderr can 
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
 
 /* ---- progress.c ---- */
-/* Begins work in this process. After one second, the progress line shows the text `what`, and the progress that c->progress
- * reports. After a failure, work_end need not be called: the next work_begin, or the end of the program, calls work_end. */
+/* Begins to show the progress of work in this process. After one second, the progress line has the text `what`, and the progress
+ * that the work reports by calls of c->progress. After a failure, work_end need not be called: the next work_begin, or the end
+ * of the program, calls work_end. */
 void work_begin(Ctx *c, const Options *o, const char *what);
 void work_end(Ctx *c);
 
@@ -198,7 +198,8 @@ struct CpuFacts;
 const struct CpuFacts *machine_given(Ctx *c, const Options *o);  /* facts of the CPU that --machine names; NULL: none is named */
 /* Returns the facts about this CPU in the tuner's store; NULL if the store has none, or if --no-tune-store is given */
 const struct CpuFacts *machine_stored(Ctx *c, const Options *o);
-const struct CpuFacts *machine_measured(Ctx *c, const Options *o); /* machine_stored as without --no-tune-store */
+/* As machine_stored, but reads the store even if --no-tune-store is given */
+const struct CpuFacts *machine_measured(Ctx *c, const Options *o);
 const char *machine_line(Ctx *c, const struct CpuFacts *f);      /* f as one line of text for --machine; NULL if f is NULL */
 int machine_print(const Options *o, const struct CpuFacts *f);   /* prints f on stdout; returns an exit code */
 
@@ -322,7 +323,7 @@ json_t *json_number(double v);                            /* v as a number; JSON
 json_t *json_report(const char *verb, const char *model); /* an object with the fields that every report has */
 void json_print(json_t *j);                               /* prints j on stdout and releases it */
 const char *type_text(Ctx *c, DType d, int rank, const int64_t *dims); /* "f32[1,3,224,224]" */
-const char *strings_text(Ctx *c, int rank, const int64_t *dims); /* "string[2,3]"; leaves out the last dimension, the bytes */
+const char *strings_text(Ctx *c, int rank, const int64_t *dims); /* "string[2,3]"; leaves out dims[rank - 1], the bytes */
 const char *string_text(Ctx *c, const Tensor *t, int64_t i);  /* string i of t in quotes, for people; long strings are cut */
 void print_name(const char *s);                           /* prints s on stdout; control characters become '?' */
 
@@ -342,9 +343,9 @@ typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } 
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
 typedef struct Races Races;                                     /* lib/sides.h */
-/* choices: decisions that all compared bundles share. choices->side is a bundle that was built with these decisions. The
- * Validation takes choices->side over, and validate_close frees it. The Validation itself lives in c->model. validate_model will
- * fill in *result. */
+/* choices: decisions that all compared bundles share. choices->side (lib/sides.h) was built with these decisions. validate_open
+ * moves this side into the Validation, and validate_close frees the side. The Validation itself lives in c->model.
+ * validate_model will fill in *result. */
 Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Validated *result);
 /* Estimates how many seconds validate_model will take. Must be called after validate_survey. least: whether the estimate assumes
  * the fewest repetitions of measurements */
@@ -359,17 +360,17 @@ int validate_model(Ctx *c, Validation *s);
 void validate_close(Validation *s);
 
 /* ---- error.c: the error that a precision causes, on sample inputs ---- */
-/* To be called before g is compiled. Makes the inputs of s from the data and the seed, and computes their exact outputs in the
+/* Must be called before g is compiled. Makes the inputs of s from the data and the seed, and computes their exact outputs in the
  * interpreter. Returns false if the outputs need more operations than the budget of error.c, or if g has several entries. */
 bool error_sample(Ctx *c, const Options *o, const Graph *g, const Feed *feed, Sample *s);
 /* Returns the error of each output of the compiled graph; NULL if computing the errors would exceed the budget of error.c */
 const OutputError *error_measure(Ctx *c, const Options *o, const Plan *p, const Sample *s);
 OutputError output_error(const Tensor *got, const Tensor *want);        /* the error of one output; want: the reference */
-void error_print_one(const char *output, const OutputError *e);         /* prints a line about the output of this name */
+void error_print_one(const char *output, const OutputError *e);         /* prints e, the error of this output, in a line */
 void error_print(const Plan *p, const OutputError *e);  /* prints lines for all outputs; e NULL: prints why errors are unknown */
 
 /* ---- inspect.c ---- */
-json_t *graph_json(const Graph *g);                             /* the graph as a JSON report has it; the caller releases it */
+json_t *graph_json(const Graph *g);                             /* g for a JSON report; the caller releases the result */
 void print_interface(Ctx *c, const Options *o, const Graph *g); /* inputs, outputs and states, on stdout */
 /* Prints the text of --explain. kernels: the manifest's list of kernels. From this list, the registers and the local memory of
  * compiled functions are printed, too. NULL: registers and local memory are not printed */
@@ -424,8 +425,8 @@ json_t *tensor_json(const char *name, const Tensor *t);   /* as tensor_summary, 
 void find_sets(Ctx *c, const Options *o, Texts *sets);
 /* Fills in a feed with the shapes of a bundle's inputs, without data. load_graph sets dynamic dimensions by these shapes. */
 void feed_shapes(const Interface *f, Feed *feed);
-const char *ort_script(Ctx *c, const char *name);         /* text for python -c of the script cmd/probe/NAME */
-const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions as these scripts read them: "f32:1,3";
+const char *ort_script(Ctx *c, const char *name);         /* text of the script `name` of cmd/probe, for python -c */
+const char *ort_type(Ctx *c, const GIO *v);               /* type and dimensions of v for these scripts: "f32:1,3";
                                                              the last dimension of strings counts bytes */
 void ort_needs_onnx(Ctx *c, const char *model, const char *option); /* fails if the model is a .tg file */
 /* ONNX Runtime makes `runs` runs on the inputs in s->given. s->want receives the outputs, s->nout for each run. */
@@ -483,15 +484,15 @@ struct Interface {                                        /* facts that a caller
                                                              Extent.at is not set */
   RunSizes sizes;                                         /* by symbol: the size in the runs. `inputs` and `outputs` have the
                                                              shapes for these sizes */
-  bool states;                                            /* the bundle has states, which the runtime advances */
+  bool states;                                            /* the bundle has states, which runs change */
   const char *part;                                       /* the entry to which `inputs` and `outputs` belong; NULL: they belong
                                                              to the whole bundle */
   const char *run;                                        /* end of the run function's name: "_run_v", or "_run_ENTRY_v" if
                                                              `part` is set */
   Texts sources;                                          /* sources for the C compiler, without `variants`, tgcrt.c and
                                                              tgcrt_pool.c */
-  Texts variants, variant_flags;                          /* variants: sources for one machine each; variant_flags: the flags
-                                                             that the C compiler needs for each of them */
+  Texts variants, variant_flags;                          /* variants: sources, each with the kernels for one machine;
+                                                             variant_flags: flags of the C compiler for each variant */
 };
 /* Reads manifest.json of the bundle in dir. The sizes come from Options.run_size, else from sizes_complete. --entry chooses an
  * entry if dir is o->model. Fails if the manifest is not valid, or if the sizes, --entry or --device do not fit the bundle. */
@@ -499,7 +500,7 @@ Interface interface_read(Ctx *c, const Options *o, const char *dir);
 void interface_at(Interface *f, const int64_t *run); /* sets f->sizes to `run`, and the shapes of f->inputs and f->outputs */
 void interface_free(Interface *f);
 bool is_bundle(const char *path);                    /* whether the path is a folder; models are files */
-/* Fails if the weights file differs from the digest in the manifest. Embedded weights are not checked. */
+/* Fails if the weights file in dir does not have the digest f->weights_sha256. Embedded weights are not checked. */
 void weights_check(Ctx *c, const char *dir, const Interface *f);
 json_t *manifest_read(Ctx *c, const char *dir);      /* fails if manifest.json is missing or not JSON; the caller releases the
                                                         result */
@@ -513,7 +514,7 @@ const char *files_changed(Ctx *c, const char *dir, int *code);
 /* Writes the plan's bundle into a new folder inside of the folder scratch. Returns the new folder's path. */
 const char *plan_put(Ctx *c, const Options *o, const Plan *p, const char *scratch);
 /* Compiles and links the shared object scratch/NAME.so for t, and returns the path of the object. more: the last arguments of the
- * compiler, with the sources. dir: folder of the bundle that has the sources, or NULL. Fails with EX_MISSING, EX_NOWRITE or
+ * compiler, among them the sources. dir: folder of the bundle that has the sources, or NULL. Fails with EX_MISSING, EX_NOWRITE or
  * EX_RETRY if the compiler or the machine is to blame. */
 const char *shared_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const char *name, const char *cflags,
                           const Target *t, const Texts *more);
@@ -523,12 +524,12 @@ const char *shared_object(Ctx *c, const Options *o, const char *dir, const char 
 int compiler_probe(Ctx *c, const Options *o, const char *scratch, const char *compiler, const char *kind, const char *cflags,
                    const Target *t, const char **why);
 
-/* Compiles a source of a bundle into the object file `out`. more: the last arguments of the compiler, with the source */
+/* Compiles a source of a bundle into the object file `out`. more: the last arguments of the compiler, among them the source */
 void object_build(Ctx *c, const Options *o, const char *scratch, const char *out, const Interface *f, const Texts *more);
 /* Builds the bundle in dir as a shared object, and returns the object's path. hooks: path of a header for TGC_HOOKS
  * (docs/bundle.md), or NULL */
 const char *bundle_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, const char *hooks);
-/* Builds the test program check.c of the bundle in dir as a static program, and returns its path. */
+/* Builds the test program check.c of the bundle in dir as a static program, and returns the path of the program. */
 const char *example_build(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f);
 /* Runs a program of example_build in an emulator. argv: the command, with the emulator first. makes: path of the file that the
  * program writes. Returns as compiler_probe does. */
@@ -565,8 +566,8 @@ typedef struct Toolchain { Arch arch; bool bare; const char *compiler, *emulator
 extern const Toolchain toolchains[];                      /* a row whose compiler is NULL ends the table */
 bool installed(Ctx *c, const char *program);              /* program: a path, or a name that is looked up in PATH */
 bool is_foreign(const Target *t);                         /* whether t has another architecture than this machine */
-/* Returns the cross compiler to use for t. Returns NULL if t is not foreign, or if the environment variable CC is set. NULL stands
- * for the compiler that CC names, or else for cc. Fails with EX_MISSING if a cross compiler is needed and none is installed. */
+/* Returns the cross compiler to use for t. Returns NULL if t is not foreign, or if the environment variable CC is set. NULL
+ * means the compiler that CC names, or else cc. Fails with EX_MISSING if a cross compiler is needed and none is installed. */
 const char *compiler_for(Ctx *c, const Target *t);
 Arch elf_arch(const char *path);                          /* architecture of an object file's code; ARCH_ANY: not known */
 const CpuFacts *predict_facts(Ctx *c, const Target *t);   /* predict.c: facts of the CPU for which times are predicted */
@@ -591,7 +592,7 @@ void bundle_emulate(Ctx *c, const Options *o, const char *dir, const char *scrat
  * first values again. in: for each run, `stride` tensors: the inputs, then tensors that are ignored. out: for each run, the
  * outputs, whose data live in c->model. Returns a status of tgcrt.h. For TGCRT_INDEX and TGCRT_CAPACITY, prints a warning and
  * returns TGCRT_OK. Fails if the compiler fails, if the child dies, or if the bundle cannot be loaded. Also fails if a run
- * returns another status from TGCRT_DRIVER on. If the bundle is for another architecture, calls bundle_emulate. */
+ * returns any other status that is at least TGCRT_DRIVER. If the bundle is for another architecture, calls bundle_emulate. */
 int bundle_execute(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f, size_t steps, size_t per,
                    size_t stride, const Tensor *in, Tensor *out);
 /* bytes of a value v, rounded up to a multiple of TGCRT_ALIGN */
@@ -616,7 +617,7 @@ typedef struct Loaded {
   double map_ms, init_ms;                                 /* map_ms: ms to map the weights. init_ms: ms to open the device, to run
                                                              NAME_init and to set sizes */
 } Loaded;
-int model_again(const Loaded *m, const void *const *in, void *const *out); /* sets `again`, then runs; returns a status */
+int model_again(const Loaded *m, const void *const *in, void *const *out); /* sets m->again, runs, returns the status */
 /* Loads the shared object `so` of the bundle in dir. threads: number of threads that share a run; 0 and 1: the calling thread
  * only. Returns a status of tgcrt.h, or -1 for another error. Then `why` has a text about this error. */
 int model_open(const char *dir, const char *so, const Interface *f, int threads, Loaded *m, char why[252]);
@@ -670,8 +671,8 @@ const int *kernel_of_launches(const Plan *p, size_t *n);  /* the kernel of each 
 /* Writes a header that records stamps, for TGC_HOOKS (docs/bundle.md), and returns the header's path. steps: number of stamps of
  * a run */
 const char *hooks_write(Ctx *c, const char *scratch, int steps);
-/* Starts another program as the child. The program reads and writes the same lines as the child of worker_model. The name
- * of the program in messages is `what`. argv: the program's command, with NULL at the end */
+/* Starts another program as the child. The program reads and writes lines of the same form as the child of worker_model does.
+ * The name of the program in messages is `what`. argv: the program's command, with NULL at the end */
 void worker_program(Ctx *c, Worker *w, const char *what, const Texts *argv);
 /* Requests a block of runs. First the child makes runs that are not timed: at least one, and for at least 2 ms. Then the child
  * times runs, until `runs` runs are done or `seconds` have passed, whichever is earlier. Appends the times in ms to `times`. */
@@ -684,8 +685,8 @@ Load load_now(Worker *const *own, int n);                 /* the Load now; own: 
 double load_foreign(const Load *from, const Load *to);    /* mean number of CPUs that other processes used from `from` to `to` */
 double quantile(Reals *sorted, double q);                 /* q: 0 to 1; 0.5 is the median. Returns NAN for an empty list */
 void reals_sort(Reals *r);                                /* ascending */
-/* Builds a shared object for t in scratch from the text `head`, followed by the file NAME.c of cmd/probe. Returns its path.
- * flags: further flags of the compiler */
+/* Builds a shared object for t in scratch from the text `head`, followed by the file NAME.c of cmd/probe. Returns the path of
+ * the object. flags: further flags of the compiler */
 const char *probe_build(Ctx *c, const Options *o, const char *scratch, const char *name, const char *head, const Target *t,
                         const Texts *flags);
 /* gflops: peak rate of multiply-adds of values in registers; a multiply-add is two operations. read_gbs: GB/s when the same
@@ -793,8 +794,8 @@ void metric_choices(const Options *o, Arena *a, Texts *words); /* adds the names
 /* Computes all built-in metrics of an output over `runs` runs. got: values of the output; want: reference values; d: results
  * of tensor_compare. In these three arrays, run r has the element r * stride. */
 void metrics_measure(const Tensor *got, const Tensor *want, size_t runs, size_t stride, const Diff *d, double out[METRIC_COUNT]);
-/* Runs the command of `metric`, a text NAME=COMMAND of --metric, on all runs of the output with the name `output`. Returns the
- * number that the command prints. */
+/* Calls the command of `metric`, a text NAME=COMMAND of --metric, with the values of the output named `output` in all runs.
+ * Returns the number that the command prints. */
 double metric_command(Ctx *c, const Options *o, const char *scratch, const char *metric, const char *output, const Tensor *got,
                       const Tensor *want, size_t runs, size_t stride);
 
@@ -842,9 +843,9 @@ void callgraph_read(Ctx *c, CallGraph *g, const char *path); /* adds functions a
 /* Reads a file of x86-64 assembly. If a function aligns its frame, adds to Function.bytes the most bytes that the alignment may
  * take. */
 void callgraph_read_code(Ctx *c, CallGraph *g, const char *path);
-/* Returns the most bytes of stack that a path of calls from the function `entry` needs; -1 if gcc compiled no such function.
- * follow: if true, a call by pointer counts as a call of each static function that is not called by name. If false, a call by
- * pointer calls nothing. */
+/* Returns the most bytes of stack that a path of calls from the function `entry` needs. Returns -1 if gcc compiled no function
+ * with this name. follow: if true, a call by pointer counts as a call of each static function that is not called by name. If
+ * false, a call by pointer calls nothing. */
 int64_t callgraph_bound(CallGraph *g, const char *entry, bool follow);
 bool is_indirect(const Function *f);                      /* whether f is gcc's stand-in for calls by pointer */
 void callgraph_free(CallGraph *g);
@@ -868,7 +869,7 @@ bool limits_hold(Ctx *c, const Options *o, const Measures *m, const Measures *li
 void limits_check(Ctx *c, const Options *o, const Measures *m, const Measures *limits, const Measures *old, Checks *k);
 
 /* ---- compare.c ---- */
-/* For a model that computes wrong outputs from the inputs `in`: adds the nodes that may be the cause to the report, the likeliest
- * first. Without --json, also prints these nodes. */
+/* For a model that computes wrong outputs from the inputs `in`: finds nodes that may be the cause. Adds these nodes to the
+ * report, the likeliest first. Without --json, also prints these nodes. */
 void find_suspects(Ctx *c, const Options *o, Graph *g, const Target *t, const char *scratch, const Tensor *in, json_t *report);
 #endif
