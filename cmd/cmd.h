@@ -383,7 +383,7 @@ typedef struct NamedTensor {
   const char *file;            /* the file of the tensor, for messages */
   Tensor t;
   bool given;                  /* the tensor comes from --input */
-  bool named;                  /* the tensor comes from an archive, where its name is `name` */
+  bool named;                  /* the tensor comes from an archive, and `name` is not of the form input_N, output_N or arr_N */
   bool raw;                    /* plain bytes; the model gives type and shape */
 } NamedTensor;
 /* A sequence or an optional (ONNX) among the inputs. name: NULL if the data does not name the input. place: position among the

@@ -6,7 +6,7 @@
 
 typedef struct GraphAsk {  /* arguments of graph_choices */
   Races *r;                /* common data of all comparisons (sides.h) */
-  Store *store;            /* the tuner's store. A decision that the store has is used, and no other is tried in its place. The
+  Store *store;            /* the tuner's store. Decisions in the store are used, and builds do not try others in their place. The
                               decisions that graph_choices has tried are added to the store */
   Place place;             /* the place (tune.h) under which the store keeps these decisions */
   double end;              /* the time at which building and measuring must end, in ms by clock_ms */

@@ -23,8 +23,8 @@ typedef struct PipeState { /* a state, with keys as in --state */
   bool grow;               /* whether the key grow is given */
   Pos at;
 } PipeState;
-/* A value with a name of its own, which a statement `input` or `output` gives. ends: for `input`, the inputs of stages that get
- * the value; for `output`, the one output of a stage that gives the value */
+/* A value to which a statement `input` or `output` gives a name. ends: for `input`, the inputs of stages that get the value; for
+ * `output`, a single output of a stage, which is the value */
 typedef struct PipeValue { const char *name; PipeEnds ends; Pos at; } PipeValue;
 /* stages: indices into Pipeline.stages, in execution order */
 typedef struct PipeEntry { const char *name; VEC(int) stages; Pos at; } PipeEntry;
@@ -48,8 +48,7 @@ void pipeline_free(Pipeline *p);                         /* frees the lists of p
 int pipeline_stage(const Pipeline *p, const char *name); /* index of the stage with this name; -1: none has it */
 
 /* ---- pipeline_build.c ---- */
-/* Loads the model of a stage. o: the options of the stage, and o->model is the path of the model. feed: pipeline_build passes
- * NULL */
+/* Loads the model of a stage. o: the options of the stage, with the model's path in o->model. feed: always NULL */
 typedef Graph *LoadModel(Ctx *c, const Options *o, const Feed *feed);
 /* With --entry, returns the graph of the entry that --entry names. Without --entry, returns the graph of the only entry. If there
  * are several entries, returns one graph that has them all (Graph.entries). If p has no entry, first adds one that runs all

@@ -9,8 +9,8 @@
 /* ---- samples.c ---- */
 typedef struct Samples { Texts calibrate, held_out; } Samples; /* paths of folders, one for each sample */
 /* With --holdout-data, held_out has the samples of --holdout-data, and calibrate has all samples of --data. Without this option,
- * held_out has some samples of --data if --holdout, --metric or --max-drop is given, else none. Then calibrate has the remaining
- * samples of --data. */
+ * held_out has some samples of --data if --holdout, --metric or --max-drop is given, else none. calibrate has all samples of
+ * --data that are not held out. */
 Samples samples_find(Ctx *c, const Options *o);
 typedef struct SampleShape { const GIO *in, *out; size_t nin, nout; } SampleShape; /* declared inputs and outputs of a model */
 /* Reads the inputs of the sample in `folder` into in[], and the outputs into out[]. If out is NULL, reads no outputs. Returns
@@ -100,6 +100,6 @@ bool layers_keep_more(LayerChoice *k, size_t n);
 size_t layers_kept(const LayerChoice *k);                     /* number of layers in floats */
 void layers_save(Ctx *c, const LayerChoice *k, const char *path); /* writes the file of --save-layers */
 void layers_print(Ctx *c, const Options *o, const LayerChoice *k); /* prints a table on stdout, the worst layer first */
-json_t *layers_json(const LayerChoice *k);                    /* the rows for --json, in the order of the model; the
-                                                                 caller releases the result */
+json_t *layers_json(const LayerChoice *k);                    /* a JSON array of the rows, in the order of the model;
+                                                                 the caller releases it */
 #endif
