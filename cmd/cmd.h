@@ -179,7 +179,7 @@ void print_lines(const char *s, int left);
 bool terminal_has_progress(const Options *o);             /* whether stderr can rewrite a line, and -q is not given */
 /* Rewrites the progress line, if terminal_has_progress. stage: a text that says what is being done; NULL: the line is cleared.
  * share: how much of the work is done, from 0 to 1; negative: not known. The line shows an estimate of the time left if `share`
- * is known. seconds: time so far */
+ * is known. seconds: seconds that the work has taken so far */
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds);
 
 /* ---- progress.c ---- */
