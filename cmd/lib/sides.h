@@ -36,9 +36,9 @@ struct Races {             /* data that all comparisons share, and estimates of 
                               files of earlier builds again */
   bool again;              /* side_open was called before */
 };
-/* One measurement is one call of sides_measure or sides_go_on. The measurement gives each side at least `least` and at most `most`
- * lives. The lives of all sides begin together and end together. end: a time in ms by clock_ms. After `least` lives of each side,
- * further lives begin only if they will probably end before `end`. */
+/* One measurement is one call of sides_measure or sides_go_on. The measurement gives each side at least `least` and at most
+ * `most` lives. The lives of all sides begin together and end together. end: a time in ms by clock_ms. After `least` lives of
+ * each side, further lives begin only if they will probably end before `end`. */
 typedef struct Lives {
   int most, least;
   double end;
