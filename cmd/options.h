@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* options.h: a row for every verb and every option. The parser, the help, the man page and the completions of shells are made
- * from these rows. A file that uses rows first defines one or several of the macros VERB, GROUP and OPTION. Then the
- * file includes options.h.
+ * from these rows. A file that needs rows first defines one or several of the macros VERB, GROUP and OPTION. Then this file
+ * includes options.h.
  *
  * In the row of an option, `verbs` has a letter for each verb that takes the option. The letters are: c compile, r run, v verify,
- * i inspect, k check, b bench, p profile; t tune, q quantize, w report, a audit, x diff, d devices, o ops, s completions. A star
- * stands for all verbs. A capital letter says that the verb takes the option for a bundle, too. If an option means something else
- * to another verb, the option has a second row for that verb.
+ * i inspect, k check, b bench, p profile. Further letters are: t tune, q quantize, w report, a audit, x diff, d devices, o ops,
+ * s completions. A star stands for all verbs. A capital letter says that the verb takes the option for a bundle, too. If an
+ * option has different meanings for different verbs, the option has a row for each meaning.
  *
  * `field` is the member of struct Options (cmd.h) that holds the option's value. `kind` says which value the option takes:
  * - FLAG: none

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks.h: measures times for tgc profile. A bundle includes this text by TGC_HOOKS (docs/bundle.md). A span is a time in which
- * one thread ran chunks of one kernel. tgc writes definitions of three constants before this text. STEPS is the number of kernels
- * plus one. LANES is the greatest number of threads that are recorded. SPANS is the greatest number of spans that are recorded
- * for a thread. After a run, tgc_steps and tgc_spans have the times of this run, in ms. */
+/* hooks.h: measures the times of kernels in a bundle that tgc runs. The bundle includes this text by TGC_HOOKS (docs/bundle.md).
+ * A span is a time in which one thread ran chunks of one kernel. tgc writes definitions of three constants before this text.
+ * STEPS is the number of kernels plus one. LANES is the greatest number of threads that are recorded. SPANS is the greatest
+ * number of spans that are recorded for a thread. After a run, tgc_steps and tgc_spans have the times of this run, in ms. */
 #include <time.h>
 
-/* tgc_steps[0]: the time at which the run began. tgc_steps[k + 1]: tgc_steps[k] plus the time that kernel k took */
+/* tgc_steps[0]: the time at which the latest run began. tgc_steps[k + 1]: tgc_steps[k] plus the time that kernel k took */
 double tgc_steps[STEPS];
 struct {
-  int lanes, n[LANES]; /* lanes: number of threads so far, perhaps more than LANES; n: by thread, number of recorded spans */
+  int lanes, n[LANES]; /* lanes: number of threads that have run chunks, perhaps more than LANES; n: by thread, number of
+                          recorded spans of the latest run */
   struct {
     double begin, end;
     int kernel;
   } span[LANES][SPANS]; /* by thread */
 } tgc_spans;
-static __thread int tgc_lane = -1; /* this thread's index in tgc_spans; -1: not set yet */
+static __thread int tgc_lane = -1; /* index of this thread in tgc_spans.n and tgc_spans.span; -1: not set yet */
 
 static double tgc_clock(void) { /* ms */
   struct timespec t;
@@ -41,7 +42,7 @@ static void tgc_step(int k) {
   const int end = k > last ? k : last + 1;
   double all = 0;
   for (int j = last; k && j < end; j++) all += tgc_all_spent(j);
-  /* without recorded spans, because there were too many, the kernels of a group share the time equally */
+  /* If no span was recorded, because there were too many, the kernels of a group get equal parts of the time. */
   for (int j = last; k && j < end; j++) took[j] += (now - before) * (all > 0 ? tgc_all_spent(j) / all : 1.0 / (end - last));
   for (int i = 0; i < LANES; i++) {
     if (!k) tgc_spans.n[i] = 0;
@@ -54,11 +55,11 @@ static void tgc_step(int k) {
   last = k;
 }
 
-static void tgc_span(int k, double begin) { /* records a span: this thread ran kernel k from the time `begin` to now */
+static void tgc_span(int k, double begin) { /* records a span: this thread ran chunks of kernel k from `begin` to now */
   if (tgc_lane < 0) tgc_lane = __atomic_fetch_add(&tgc_spans.lanes, 1, __ATOMIC_RELAXED);
   if (tgc_lane >= LANES || tgc_spans.n[tgc_lane] == SPANS) return;
   const int i = tgc_spans.n[tgc_lane];
-  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* the spans inside of this span are recorded */
+  if (i && tgc_spans.span[tgc_lane][i - 1].begin >= begin) return; /* spans inside of this span are recorded already */
   tgc_spans.n[tgc_lane]++;
   tgc_spans.span[tgc_lane][i].begin = begin;
   tgc_spans.span[tgc_lane][i].end = tgc_clock();

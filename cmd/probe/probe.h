@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* probe.h: definitions for the programs that measure a machine. tgc compiles these programs with the compiler flags of a bundle.
- * On the compiler's command line it also defines LANES, the number of floats in a vector of the machine. */
+/* probe.h: definitions for the programs of this folder that measure a machine. tgc compiles them with the compiler flags of a
+ * bundle for the machine. On the compiler's command line, tgc also defines LANES, the number of floats in a vector of the
+ * machine. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>
