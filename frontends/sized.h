@@ -7,7 +7,7 @@
 #include "../compiler/graph/graph.h"
 #include "frontends.h"
 
-/* A node that sized_nodes.c has replaced: a CAT, a SHRINK or a PAD in which the places of elements depend on the sizes of a run */
+/* A node that sized_nodes.c has replaced: a CAT, a SHRINK or a PAD in which the places of elements depend on a run's sizes */
 typedef struct Placed {
   Ref now;                             /* the node that replaces `was` */
   const Node *was;                     /* the replaced node, as the front end built it */

@@ -7,11 +7,11 @@
 #include "../compiler/ir/refmap.h"
 #include "sized.h"
 
-/* A probe is the model's graph for other sizes: one symbol has the size `size`, and all other symbols have their greatest size */
-typedef struct Probe { int symbol; int64_t size; } Probe;
-enum { PROBES = 8, PROBES_MOST = SYMBOLS_MOST * PROBES }; /* PROBES: most probes of a symbol */
-/* By probe: the peer of a node of the graph for the greatest sizes. The peer is the node in the same place of the probe's graph;
- * NULL: the probe's graph has no such node */
+/* A probe is a graph of the model for other sizes than the greatest. PROBES: most probes of a symbol */
+enum { PROBES = 8, PROBES_MOST = SYMBOLS_MOST * PROBES };
+typedef struct Probe { int symbol; int64_t size; } Probe; /* the other symbols have their greatest size */
+/* By probe: the peer of a node of the graph for the greatest sizes, which is the corresponding node of the probe's graph; NULL:
+ * no node corresponds */
 typedef const Node *Peers[PROBES_MOST];
 /* A source of a peer. known: the source is a constant, and `bits` is the value of this constant */
 typedef struct Operand { bool known; int64_t bits; } Operand;
@@ -43,7 +43,7 @@ typedef struct Samples {
   int64_t most, at[PROBES_MOST];
   uint32_t known;
 } Samples;
-uint32_t samples_vary(const Sizing *z, const Samples *s);   /* sets bit k if a probe of symbol k has a sample other than s->most */
+uint32_t samples_vary(const Sizing *z, const Samples *s);   /* bit k: a sample of a probe of symbol k differs from s->most */
 /* The value of row `extent` of IR.extents: greatest_extent for the greatest sizes, extent_at_probe for the sizes of probe p */
 int64_t greatest_extent(const IR *ir, int extent);
 int64_t extent_at_probe(const Sizing *z, int extent, int p);
