@@ -8,12 +8,12 @@
 /* Joins two graphs: outputs of `first` replace inputs of g. In the joined graph, the inputs of `first` stand where g has the
  * foremost of the replaced inputs. An output of `first` that replaces no input becomes an output of the joined graph, behind the
  * outputs of g. Fails if no input is replaced, or if an output differs in type or shape from the input that it replaces. Also
- * fails if two inputs or two outputs of the joined graph would have equal names. what: the name of `first` in messages */
+ * fails if two inputs or two outputs of the joined graph would have equal names. Messages use `what` as the name of `first`. */
 Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what);
-/* Joins two graphs: outputs of g replace inputs of `last`. The joined graph lacks the outputs of g that replace inputs. Where g has
- * the foremost of them, the joined graph has the outputs of `last`. An input of `last` that no output replaces becomes an input of
- * the joined graph, behind the inputs of g. But if g has an input with this name, `last` reads that input. Fails in the cases in
- * which graph_before fails. what: the name of `last` in messages */
+/* Joins two graphs: outputs of g replace inputs of `last`. The joined graph lacks the outputs of g that replace inputs. Where g
+ * has the foremost of them, the joined graph has the outputs of `last`. If no output replaces an input of `last`, but g has an
+ * input with this name, `last` reads the input of g. The remaining inputs of `last` become inputs of the joined graph, behind the
+ * inputs of g. Fails in the cases in which graph_before fails. Messages use `what` as the name of `last`. */
 Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
 /* Copies nodes of `from` into `to`: those that the outputs of `from` need. in[i]: the node of `to` that replaces input i of
  * `from`. Sets out[i] to the copy of output i of `from`. part: a text with which the origins of the copied nodes begin, such as

@@ -28,7 +28,7 @@ typedef struct Spec {      /* a parsed option --convert */
 } Spec;
 
 /* Builds the conversion for the model's input or output v. g: an empty graph, to which the function adds inputs and nodes.
- * Returns the converted value, which the caller makes the output of g. Returns 0 if the function has already added the outputs. */
+ * Returns the converted value, which the caller makes the output of g. Returns 0 if the function adds the outputs itself. */
 typedef Ref ConvertFn(const Spec *s, Graph *g, const GIO *v);
 struct Form {
   const char *name;
@@ -36,8 +36,8 @@ struct Form {
   double mean, std;        /* the numbers that replace the keys mean= and std= in an option without these keys */
   int groups;              /* which words and keys the form takes, as bits of an enum in convert.c */
   ConvertFn *build;
-  /* Where Y (brightness), U and V (chroma) lie. TWO: a plane of Y, and a plane in which U and V form pairs. THREE: a plane of Y, a
-   * plane of U, a plane of V. PACKED: a single plane, with four bytes for every two pixels. NONE: the form has no chroma */
+  /* Where Y (brightness), U and V (chroma) lie. TWO: a plane of Y, and a plane in which U and V form pairs. THREE: planes of Y, U
+   * and V. PACKED: a single plane, with four bytes for every two pixels. NONE: the form has no chroma */
   enum { PLANES_NONE, PLANES_TWO, PLANES_THREE, PLANES_PACKED } planes;
   /* TWO: u and v are the indices of U and V in a pair. PACKED: u, v and y are the indices, among the four bytes, of U, V and the
    * first Y. Otherwise u, v and y are not used */
