@@ -82,7 +82,7 @@ Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 /* Reads a file with an ONNX TensorProto, such as input_0.pb. The elements live in c->model. A string becomes a row of bytes. */
 Tensor onnx_tensor_load(Ctx *c, const char *path);
 /* As onnx_tensor_load, but gives the elements the type that the run function of a bundle takes. A float8, or an element with
- * fewer than eight bits, becomes a byte with the bits of the element. */
+ * fewer than eight bits, becomes a byte. The byte has the value of an integer, or the bits of a float. */
 Tensor onnx_data_load(Ctx *c, const char *path);
 /* Reads a file with an ONNX SequenceProto or OptionalProto. Sets *out to the n tensors in the file; n is -1 for an optional
  * without an element. Returns false if the file has neither a sequence nor an optional. */
