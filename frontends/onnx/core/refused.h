@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* refused.h: known operators that tgc refuses. The columns of REFUSED are: domain ("" is ai.onnx), name, and the reason as the
- * message gives it. */
+/* refused.h: known operators that tgc refuses. The columns are: domain ("" is ai.onnx), name, and the reason that the message
+ * gives. A file defines the macro REFUSED before it includes this file. */
 #define TOKENS "tgc does not split text into tokens"
 #define DATA_SIZE "the size of its result depends on the data"
 #define RANDOM "its results are random"
