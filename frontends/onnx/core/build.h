@@ -402,7 +402,7 @@ Ref matmul(Build *b, Ref a, Ref w);             /* a[.., m, k] times w[.., k, n]
 Ref turned(Build *b, Ref x, const char *flag);  /* x, or x with the last two axes swapped if the attribute `flag` is not 0 */
 
 /* ---- quant_ops.c ---- */
-/* The product of two matrices. x has floats, which are first quantised to 8 bits with a scale that follows from the range of x.
+/* The product of two matrices. x has floats, which are first quantised to 8 bits with a scale from the range of x.
  * w has integers that stand for the floats (w - zero) * scale. The result has floats. */
 Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero);
 /* Unpacks the bytes q[n, bytes] into [n, count] values of `bits` bits each; the lowest bits of a byte come first */
