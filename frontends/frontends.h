@@ -43,7 +43,7 @@ typedef struct LoadOptions {
   int nresults;
   const char *command;     /* the user's command line, to which messages append further options; NULL: not known */
   const IoOptions *interface; /* changes of inputs and outputs; NULL: none */
-  const char *part;        /* the name in the manifest, if the file is a prologue or an epilogue; NULL: the file is the model */
+  const char *part;        /* for a prologue or an epilogue: the file's name in the manifest; NULL: the file is the model */
   bool any_dims;           /* accept `dims` and constants of `interface` that belong to no input */
   int64_t string_bytes;    /* bytes reserved for each string of an input; 0: STRING_BYTES */
   int64_t capacity;        /* rows reserved for each result whose size depends on data; 0: --capacity is not given */
@@ -74,15 +74,16 @@ typedef struct Frontend {
 } Frontend;
 bool onnx_op(int i, OpForm *form);
 extern const Frontend frontends[];              /* a row whose name is NULL ends the list */
-/* Loads the model at `path`, by the front end whose suffix `path` ends with. If no suffix fits, the model is read as ONNX. Then
- * changes the inputs and outputs as o->interface says. Returns the graph that ir_compact makes, so that equal models give graphs
- * with equal Refs. Fails as onnx_load does. */
+/* Loads the model at `path` with the front end whose suffix is the end of `path`. If no suffix fits, the model is read as ONNX.
+ * Then changes the inputs and outputs as o->interface says. Returns the graph that ir_compact makes, so that equal models give
+ * graphs with equal Refs. Fails as onnx_load does. */
 Graph *model_load(Ctx *c, const char *path, const LoadOptions *o);
 
 /* Reads a file with an ONNX TensorProto, such as input_0.pb. The elements live in c->model. A string becomes a row of bytes. */
 Tensor onnx_tensor_load(Ctx *c, const char *path);
 /* As onnx_tensor_load, but gives the elements the type that the run function of a bundle takes. A float8, or an element with
- * fewer than eight bits, becomes a byte. The byte has the value of an integer, or the bits of a float. */
+ * fewer than eight bits, becomes a byte. The byte of an integer has the integer's value, and the byte of a float
+ * has the float's bits. */
 Tensor onnx_data_load(Ctx *c, const char *path);
 /* Reads a file with an ONNX SequenceProto or OptionalProto. Sets *out to the n tensors in the file; n is -1 for an optional
  * without an element. Returns false if the file has neither a sequence nor an optional. */
@@ -92,7 +93,7 @@ void onnx_tensor_save(const Tensor *t, const char *name, Sb *out);   /* appends 
 
 /* onnx/onnx_quantize.c: quantises a model of floats to 8 bits, by operators QuantizeLinear and DequantizeLinear. A layer is a
  * product or a sum that can be computed in 8 bits. */
-typedef struct OnnxQuant OnnxQuant;             /* an opened model; the caller ends its use with onnx_quant_close */
+typedef struct OnnxQuant OnnxQuant;             /* an opened model, which onnx_quant_close closes */
 /* name: unique among the layers. op: the ONNX operator. weights: number of weights; 0 for a sum */
 typedef struct QuantLayer { const char *name, *op; int64_t weights; } QuantLayer;
 OnnxQuant *onnx_quant_open(Ctx *c, const char *path, bool allow_hardlinks); /* fails if the model has no layer */

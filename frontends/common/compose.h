@@ -10,17 +10,17 @@
  * outputs of g. Fails if no input is replaced, or if an output differs in type or shape from the input that it replaces. Also
  * fails if two inputs or two outputs of the joined graph would have equal names. Messages use `what` as the name of `first`. */
 Graph *graph_before(Ctx *c, const Graph *first, const Graph *g, const char *what);
-/* Joins two graphs: outputs of g replace inputs of `last`. The joined graph lacks the outputs of g that replace inputs. Where g
- * has the foremost of them, the joined graph has the outputs of `last`. If no output replaces an input of `last`, but g has an
- * input with this name, `last` reads the input of g. The remaining inputs of `last` become inputs of the joined graph, behind the
- * inputs of g. Fails in the cases in which graph_before fails. Messages use `what` as the name of `last`. */
+/* Joins two graphs: outputs of g replace inputs of `last`. The joined graph lacks the outputs of g that replace inputs. In
+ * place of the foremost of these outputs, the joined graph has the outputs of `last`. If no output replaces an input of `last`,
+ * but g has an input with this name, `last` reads the input of g. The remaining inputs of `last` become inputs of the joined
+ * graph, behind the inputs of g. Fails in the cases in which graph_before fails. Messages use `what` as the name of `last`. */
 Graph *graph_after(Ctx *c, const Graph *g, const Graph *last, const char *what);
 /* Copies nodes of `from` into `to`: those that the outputs of `from` need. in[i]: the node of `to` that replaces input i of
  * `from`. Sets out[i] to the copy of output i of `from`. part: a text with which the origins of the copied nodes begin, such as
  * "eyes" in "eyes: node 17"; NULL: no text */
 void graph_graft(Graph *to, const Graph *from, const char *part, const Ref *in, Ref *out);
 Graph *graph_new(Ctx *c, const char *name);              /* a graph without nodes, in c->model */
-void graph_free(Graph *g);                               /* frees the graph's lists and its IR, but not *g */
+void graph_free(Graph *g);                               /* frees the lists of inputs and outputs, and the IR, but not *g */
 GIO *graph_find(GIO *v, size_t n, const char *name);     /* returns the GIO with this name, of the n in v; NULL: there is none */
 /* Returns a text with the names of the n inputs or outputs in v, such as " 'a', 'b'". If a name is similar to `word`, the text
  * ends with "; did you mean 'a'?". */

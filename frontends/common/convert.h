@@ -33,7 +33,7 @@ typedef Ref ConvertFn(const Spec *s, Graph *g, const GIO *v);
 struct Form {
   const char *name;
   DType dt;                /* element type of the new input, or of the new output */
-  double mean, std;        /* the numbers that replace the keys mean= and std= in an option without these keys */
+  double mean, std;        /* the numbers for mean= and std= if the option lacks these keys */
   int groups;              /* which words and keys the form takes, as bits of an enum in convert.c */
   ConvertFn *build;
   /* Where Y (brightness), U and V (chroma) lie. TWO: a plane of Y, and a plane in which U and V form pairs. THREE: planes of Y, U

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* external.h: weights in files beside the model file, for all front ends. */
+/* external.h: external files, which are files beside the model file that contain weights. All front ends use this header. */
 #ifndef TGC_EXTERNAL_H
 #define TGC_EXTERNAL_H
 #include "../../compiler/support/support.h"
@@ -27,7 +27,7 @@ typedef struct External {
  * file. subject: the tensor's name in messages, such as "the weight" or "tensor 'w'" */
 ExternalFile *external_file(Ctx *c, External *x, const char *location, Pos at, const char *subject);
 
-/* Returns the `need` bytes of the file that begin at `offset`, and adds `need` to x->used. Fails if the file ends before, or if
+/* Returns the `need` bytes of the file that begin at `offset`, and adds `need` to x->used. Fails if the file is too short, or if
  * x->used becomes greater than 4 * x->file_bytes + 64 MiB. Other arguments: as in external_file */
 Bytes external_range(Ctx *c, External *x, const char *location, uint64_t offset, size_t need, Pos at, const char *subject);
 #endif

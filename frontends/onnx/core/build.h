@@ -260,8 +260,8 @@ static inline Ref clamped(Build *b, Ref x, double lo, double hi) { return at_mos
 static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 
 /* ---- small_values.c: values of the small types of small_types.c, such as float8. The graph keeps these values in the type
- * SmallType.kept. The code of a value is a byte with the value of an integer, or with the bits of a float. saturate: numbers
- * beyond the range of the type become the greatest or least number of the type, not NaN or infinity ---- */
+ * SmallType.kept. The code of a value is a byte: for an integer, the byte has the integer's value, and for a float, the float's
+ * bits. saturate: numbers beyond the range of the type become the type's greatest or least number, not NaN or infinity ---- */
 Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate); /* x as type t; floats round, and integers wrap */
 Ref narrow_range(Build *b, const SmallType *t, Ref x); /* x clamped to the range of t, an integer type */
 Ref narrowed_power(Build *b, Ref x, bool saturate); /* x rounded to float8e8m0, as the attribute round_mode of a Cast says */
@@ -373,8 +373,8 @@ Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN counts as th
 /* Returns a key for each element of x: an i64 in the range of int32_t. Keys are ordered as the elements are, with NaN as the
  * greatest. The type of x has at most 32 bits. */
 Ref order_keys(Build *b, Ref x);
-/* Rows lie along the last axis of `sorted` and of `value`. The numbers in each row of `sorted` ascend. For each element v in row r
- * of `value`, returns how many numbers in row r of `sorted` are at most v. The counts are i64. */
+/* Rows lie along the last axis of `sorted` and of `value`. The numbers in each row of `sorted` ascend. For each element v in row
+ * r of `value`, returns how many numbers in row r of `sorted` are at most v. The counts are i64. */
 Ref entries_up_to(Build *b, Ref sorted, Ref value);
 /* flags: bool[rows, n]. Returns i64[rows, k]. Element j of row r is the index of true flag number j in row r of flags; j counts
  * from 0. If row r of flags has at most j true flags, the element is n. If total is not NULL, sets *total to the number of true
