@@ -6,7 +6,7 @@
 
 typedef struct TextList { const char *const *p; size_t n; } TextList; /* n texts */
 typedef struct ConstInput { /* from --const NAME=VALUE */
-  const char *name, *value; /* value: a number for all elements, or numbers for each element, separated by commas */
+  const char *name, *value; /* value: one number for all elements, or one for each element; commas separate numbers */
   const Tensor *file;       /* if VALUE is @FILE: the tensor in this file; else NULL */
 } ConstInput;
 typedef struct IoOptions {

@@ -6,11 +6,11 @@
 #include "names.h"
 
 typedef struct OpenDims { /* the open dimensions so far; {0}: none */
-  Names names;            /* names for --dim: the dimension's name, or INPUT:AXIS if the dimension has no name */
+  Names names;            /* the names of these dimensions for --dim: the name in the model, or else INPUT:AXIS */
   Pos at;                 /* position of the first open dimension, if the model is a text file */
   bool named, unnamed;    /* named: an open dimension has a name; unnamed: an open dimension has no name */
   int floats;             /* number of inputs that have elements of a float type, and whose axis 0 is open */
-  bool not_batch;         /* an open dimension is not axis 0, or its name suggests a length, such as "seq" or "height" */
+  bool not_batch;         /* an open dimension is not axis 0, or has a name that suggests a length, such as "seq" */
 } OpenDims;
 
 /* Sets *value to the value of a sum of names and numbers, such as "past + seq" or "past + 1". Exporters give dimensions such

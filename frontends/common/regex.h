@@ -8,7 +8,7 @@ enum { DFA_STATES = 4096 }; /* most states of an automaton; the number of a stat
 
 typedef struct Dfa {
   int states, classes;   /* number of states; number of classes of bytes */
-  uint8_t class_of[256]; /* by byte: the byte's class. In each state, all bytes of a class have equal next states */
+  uint8_t class_of[256]; /* by byte: the byte's class. In each state, all bytes of a class lead to the same next state */
   const uint16_t *next;  /* next[state * classes + class]: the next state. The automaton begins in state 0 */
   const bool *accepts;   /* by state: whether the pattern matches a whole text that leads from state 0 to this state */
 } Dfa;

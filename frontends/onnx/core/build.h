@@ -97,10 +97,11 @@ typedef struct Ragged {
   int64_t wanted;       /* number of entries of a ragged result that is an output of the bundle: the value of --capacity */
   Count *counts;        /* the n ragged results */
   size_t n;
-  Ref over;             /* bool of rank 0, true in a run that cuts off a result without a Count; 0: no such result */
+  Ref over;             /* bool of rank 0, true in a run that cuts off a result that has no Count; 0: no run does this */
   uint8_t *axis;        /* by Ref: the axis along which the value has valid and invalid entries, as a number that ragged.c
                            explains */
-  Ref known, room;      /* known: number of Refs for which `axis` is computed; room: number of Refs for which it has memory */
+  Ref known, room;      /* known: number of Refs for which `axis` is computed; room: number of Refs for which `axis` has
+                           memory */
 } Ragged;
 #define LIST_TAG 0x80000000u /* the bit that is set in a Ref that stands for a List */
 static inline bool is_list(Ref r) { return r & LIST_TAG; }
@@ -142,7 +143,7 @@ struct Build {        /* the state of a builder */
                           inputs, the user has changed none of these extents, and --capacity is not given */
   Folded *folded;     /* for a range of sizes: the values of constants that remain expressions in the graph */
   SortedAxes *sorted; /* LoadOptions.sorted */
-  bool sized;         /* the graph is for a range of sizes: which nodes it has must not depend on extents (frontends/sized.c) */
+  bool sized;         /* the graph is for a range of sizes, so the choice of nodes must not depend on extents (sized.c) */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body, for an iteration that may come after the loop's end. In such
                          a copy even constant indices may be out of range */
 };
@@ -154,21 +155,21 @@ static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ?
 void *grown(Build *b, void *p, size_t n, size_t size);
 
 /* `bad` and `too_much` fail at the current ONNX node. too_much is for models that are valid, but exceed a limit of tgc. If the
- * ONNX node is in a side of an If, `bad` makes tgc drop the side and assume that the side never runs. But `too_much` makes tgc
- * refuse the model, also if the ONNX node is in a side of an If. */
+ * ONNX node is in a side of an If, `bad` makes tgc drop the side and assume that the side never runs. `too_much` makes tgc refuse
+ * the model, whether the ONNX node is in an If or not. */
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
 #define too_much(b, ...) (*(b)->beyond = true, bad(b, __VA_ARGS__))
 
 /* ---- builder.c: builds one ONNX node after the other ---- */
 Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o);
-/* Sets b->row to the newest form of the operator `op` of ai.onnx. An attribute keeps the value that it has, if the new row has an
- * attribute of this name and kind. */
+/* Sets b->row to the newest form of the operator `op` of ai.onnx. An attribute keeps its value if the new row has an attribute of
+ * this name and kind. Other attributes of the new row get their defaults. */
 void become(Build *b, const char *op);
 void build_newest(Build *b);                    /* calls become(b, b->row->name), then builds the ONNX node */
 /* Builds the operator op of ai.onnx for nin inputs, with n attributes. Other attributes have their defaults. Returns the first
  * result. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
-/* As apply_op, but sets out[0] to out[nout - 1] to the first nout results */
+/* As apply_op, but fills in out[] with the first nout results */
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
 /* Builds a copy of a body: a graph g in an attribute of a node, such as an If, Loop or Scan. in: values of the body's inputs.
  * Sets out[] to the body's results. */
@@ -234,7 +235,7 @@ static inline Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, c
 static inline Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
   return g_floats(b->ir, d, rank, dims, v);
 }
-Ref type_limit(IR *ir, DType d, bool high);     /* the least value of type d, with `high` the greatest; infinities for floats */
+Ref type_limit(IR *ir, DType d, bool high);     /* the least value of type d, or if `high` the greatest; an infinity for floats */
 Ref bitcast(Build *b, Ref x, DType d);          /* the bits of x as type d. Both types have equally many bits */
 Ref clamp_index(Build *b, Ref index, int64_t extent); /* `index`, an i64, clamped to 0 .. extent - 1; extent > 0 */
 Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* the concatenation of n > 0 values; overwrites xs */
@@ -282,7 +283,7 @@ Ref strings_equal(Build *b, Ref x, Ref y);      /* bools: whether strings of x a
  * i64 with the shape of x, without the last axis. */
 Ref string_places(Build *b, Ref x, Ref keys);
 static inline int64_t string_width(const Build *b, Ref x) { return node(b->ir, x)->dims[node(b->ir, x)->rank - 1]; }
-bool strings_move(const OpRow *row);            /* whether the operator takes strings because it only moves or counts elements */
+bool strings_move(const OpRow *row);            /* whether the operator only moves or counts elements, and so takes strings */
 /* Builds the ONNX node and returns true, if strings_move is true for the operator and an input has strings. Otherwise builds
  * nothing, and returns false. */
 bool build_strings(Build *b);
@@ -315,8 +316,8 @@ void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);
 
 /* ---- capacity_ops.c: operators with a result whose size depends on data. In the graph, this result has Ragged.most rows ---- */
 int64_t need_capacity(const Build *b);          /* returns Ragged.most; fails if --capacity is not given */
-/* Records that the first `total` rows of the ONNX node's first result are valid. Returns bool[Ragged.most], which says for each
- * row whether it is valid. */
+/* Records that the first `total` rows of the ONNX node's first result are valid. Returns bool[Ragged.most], which is true for
+ * the valid rows. */
 Ref counted_rows(Build *b, Ref total);
 void nonzero_of_data(Build *b);                 /* builds NonZero */
 void compress_by_data(Build *b, Ref from, int axis); /* builds Compress of `from` along the axis */
@@ -382,7 +383,7 @@ Ref entries_up_to(Build *b, Ref sorted, Ref value);
 Ref places_of_true(Build *b, Ref flags, int64_t k, Ref *total);
 
 /* ---- reduce_ops.c ---- */
-Ref softmax(Build *b, Ref x, int axis, bool log); /* log: the logarithm of the softmax */
+Ref softmax(Build *b, Ref x, int axis, bool log); /* the softmax of x along the axis, or if `log` its logarithm */
 
 /* These functions normalise x over the last axis. The epsilon is an attribute of the ONNX node. bias: 0 if there is none */
 Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);
@@ -394,7 +395,7 @@ Ref rms_norm(Build *b, Ref x, Ref scale);       /* the result has the type of `s
 Ref conv(Build *b, Ref x, Ref weights);
 Ref add_bias(Build *b, Ref y, int k);           /* y plus input k. Input k has an element for each channel of y */
 /* Copies the `want` ints of an attribute to `to`. Fails if the attribute has another number of ints. If the attribute is not set,
- * sets to[0] to to[want - 1] to `fill`. */
+ * puts `want` copies of `fill` into `to`. */
 void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to);
 
 /* ---- matmul_ops.c ---- */
@@ -402,8 +403,8 @@ Ref matmul(Build *b, Ref a, Ref w);             /* a[.., m, k] times w[.., k, n]
 Ref turned(Build *b, Ref x, const char *flag);  /* x, or x with the last two axes swapped if the attribute `flag` is not 0 */
 
 /* ---- quant_ops.c ---- */
-/* The product of two matrices. x has floats, which are first quantised to 8 bits with a scale from the range of x.
- * w has integers that stand for the floats (w - zero) * scale. The result has floats. */
+/* The product of two matrices. x has floats, which are first quantised to 8 bits with a scale from the range of x. w has integers
+ * that stand for the floats (w - zero) * scale. The result has floats. */
 Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero);
 /* Unpacks the bytes q[n, bytes] into [n, count] values of `bits` bits each; the lowest bits of a byte come first */
 Ref unpack_bits(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits);
@@ -415,7 +416,7 @@ Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_s
 /* ---- learn_ops.c: classifiers. Scores have the shape [rows, classes] ---- */
 Ref feature_rows(Build *b, Ref x);              /* x as [rows, columns]; a vector becomes one row */
 Ref best_class(Build *b, Ref scores);           /* i64[rows, 1]: for each row, the number of the class with the greatest score */
-Ref transformed(Build *b, Ref scores, const char *how); /* how: a value of the attribute post_transform */
+Ref transformed(Build *b, Ref scores, const char *how); /* `scores` after the post_transform with the name `how` */
 /* The number of classes. Fails if there are no labels. ints: name of the attribute with the labels if labels are integers */
 int64_t class_count(Build *b, const char *ints);
 /* at: numbers of classes, i64[rows, 1]. Returns the labels [rows] of these classes. Returns 0 if the labels are strings and the

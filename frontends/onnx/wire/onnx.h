@@ -11,11 +11,11 @@
  *   - A node reads only values that are defined before the node: in the node's graph, or in an enclosing graph.
  *   - Each attribute has a value of the declared kind. Names of attributes are unique within a node. Names, and strings in
  *     attributes, are UTF-8 without NUL.
- *   - An input of the main graph is a tensor, a sequence or an optional. tgc supports the type of the elements. A tensor has a
- *     shape. A sequence or an optional contains tensors, which may lack a shape and are no strings. Shapes have at most MAX_RANK
- *     axes.
- * The building half checks that tgc supports the operators, and that the inputs and attributes of each node fit the operator. It
- * also refuses values with more than USER_RANK axes. */
+ *   - An input of the main graph is a tensor, a sequence or an optional. tgc supports the type of the elements. An input that
+ *     is a tensor has a shape. Tensors in a sequence or an optional may lack a shape, and have no strings. Shapes have at most
+ *     MAX_RANK axes.
+ * The building half checks that tgc supports the operators, and that the inputs and attributes of each node fit the operator. The
+ * building half also refuses values with more than USER_RANK axes. */
 #ifndef TGC_ONNX_H
 #define TGC_ONNX_H
 #include "../../frontends.h"
@@ -35,9 +35,9 @@ typedef struct OnnxDim {
 typedef enum { ON_NOTYPE, ON_TENSOR, ON_SEQUENCE, ON_MAP, ON_OPTIONAL, ON_SPARSE } OnnxTypeKind;
 typedef struct OnnxType {     /* the type that the model declares for a value */
   OnnxTypeKind kind;          /* ON_NOTYPE: the model declares no type */
-  OnnxTypeKind inside;        /* for a sequence or an optional. ON_TENSOR: it contains tensors. ON_SEQUENCE: an optional contains
-                                 a sequence of tensors. In both cases, elem, rank and dims describe the tensors. ON_NOTYPE: the
-                                 contents are something else, or the value is neither a sequence nor an optional */
+  OnnxTypeKind inside;        /* for a sequence or an optional. ON_TENSOR: the value contains tensors. ON_SEQUENCE: an optional
+                                 contains a sequence of tensors. In both cases, elem, rank and dims describe the tensors.
+                                 ON_NOTYPE: the contents are something else, or the value is no sequence and no optional */
   int elem;                   /* type of the elements, as TensorProto.DataType; 0: not given */
   int rank;                   /* -1: no shape is given */
   const OnnxDim *dims;        /* by axis */
@@ -46,7 +46,7 @@ typedef struct OnnxType {     /* the type that the model declares for a value */
 typedef struct OnnxValue {
   const char *name;           /* as in the model, for messages and manifests; not unique after inlining */
   const Tensor *init;         /* value of a constant; NULL: the value is computed, or is an input */
-  OnnxType type;              /* as an input, an output or a value_info of the graph declares it */
+  OnnxType type;              /* the type that an input, an output or a value_info of the value's graph declares */
 } OnnxValue;
 
 typedef enum {                /* AttributeProto.AttributeType */
@@ -79,7 +79,7 @@ typedef struct OnnxNode {
   uint32_t index;             /* index of the node in the file's main graph, from 0. Nodes of a body, or of a function that
                                  is inlined, have the index of the main graph's node with this body or call */
   uint32_t nin, nout, nattr;
-  const OnnxId *in, *out;     /* 0: an omitted input or output. Omitted ones at the end are not in the list */
+  const OnnxId *in, *out;     /* 0: an omitted input or output. The lists end with an input or output that is not omitted */
   const OnnxAttr *attr;
 } OnnxNode;
 

@@ -36,8 +36,8 @@ size_t wire_budget(const Ctx *c, size_t file_bytes);
 
 /* Returns t as a Tensor with elements in row-major order. The elements lie in c->model, in x->self, or in a file of x->files.
  * Elements in x->self may be misaligned. coded: for elements of a small type, such as float8 or int4. If `coded` is true, each
- * element becomes a byte. The byte of an integer has the integer's value, and the byte of a float has the float's bits. If `coded`
- * is false, each element has the type SmallType.kept (ir.h). at: position for messages to the user */
+ * element becomes a byte. The byte of an integer has the integer's value, and the byte of a float has the float's bits. If
+ * `coded` is false, each element has the type SmallType.kept (ir.h). at: position for messages to the user */
 Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *t, bool coded, Pos at);
 
 /* ---- attr.c ---- */

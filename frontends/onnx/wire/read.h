@@ -47,7 +47,7 @@ typedef struct Function {
 
 typedef struct Functions {
   Ctx *c;
-  Arena *scratch;          /* memory of the functions; it is freed when the model has been read */
+  Arena *scratch;          /* memory of the functions, which the caller frees when the model has been read */
   Function *p;             /* the n functions of the model */
   uint32_t n;
   VEC(uint32_t) named;     /* by interned name: 1 + the index of the last function with this name; Function.next leads to the
