@@ -1,58 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* sized_parts.h: what the files sized*.c share. sized.c loads graphs for several sizes, sized_fit.c finds the extents, and
- * sized_nodes.c replaces nodes. */
+/* sized_parts.h: what sized.c, sized_fit.c and sized_nodes.c share. sized.c loads the model for several sizes, sized_fit.c finds
+ * formulas for the extents that depend on sizes, and sized_nodes.c replaces nodes. */
 #ifndef TGC_SIZED_PARTS_H
 #define TGC_SIZED_PARTS_H
 #include "../compiler/graph/graph.h"
 #include "../compiler/ir/refmap.h"
 #include "sized.h"
 
-/* PROBES: other sizes of a symbol with which the greatest one is compared */
+/* A probe is a graph of the model for other sizes than the greatest. PROBES: most probes of a symbol */
 enum { PROBES = 8, PROBES_MOST = SYMBOLS_MOST * PROBES };
-typedef struct Probe { int symbol; int64_t size; } Probe; /* all other symbols have their greatest size */
+typedef struct Probe { int symbol; int64_t size; } Probe; /* the other symbols have their greatest size */
+/* By probe: the peer of a node of the graph for the greatest sizes, which is the corresponding node of the probe's graph; NULL:
+ * no node corresponds */
 typedef const Node *Peers[PROBES_MOST];
-/* By source of a node: what a constant there is at a probe. NULL: the node has no constants there */
+/* A source of a peer. known: the source is a constant, and `bits` is the value of this constant */
 typedef struct Operand { bool known; int64_t bits; } Operand;
+/* By probe: an array with an Operand for each source of a peer; NULL: no source is known to be a constant */
 typedef const Operand *Operands[PROBES_MOST];
 
-typedef int64_t ValueDims[MAX_RANK];
+typedef int64_t ValueDims[MAX_RANK]; /* a shape */
 
-/* The model at the greatest sizes, and what its nodes are at other sizes */
+/* The graph g for the greatest sizes, and what the probes say about the nodes of g */
 typedef struct Sizing {
   Graph *g;
-  IR *ir;
+  IR *ir;             /* g->ir */
   Probe probe[PROBES_MOST];
   int n;              /* number of probes */
-  Peers *peer;        /* by Ref: nodes of the other graphs; NULL: the graph has another form there */
-  Operands *operand;  /* by Ref: of those nodes */
-  ValueDims *input[PROBES_MOST]; /* by input: its shape in the other graphs */
-  const Needed *open; /* graph_open of the model */
+  Peers *peer;        /* by Ref: the peers of the node */
+  Operands *operand;  /* by Ref: the sources of the node's peers */
+  ValueDims *input[PROBES_MOST]; /* input[p][i]: the shape of input i in probe p */
+  const Needed *open; /* the result of graph_open for g */
   Placeds placed;
-  Ref *now; /* by Ref: the node that replaces it */
-  Ref *pad; /* by Ref: the first padding of a value whose end depends on a size; 0: none */
-  RefMap carried; /* place_key, to the CARRIED */
+  Ref *now; /* by Ref: the node that replaces this node */
+  Ref *pad; /* by Ref: the first PAD that adds elements behind the elements of this value; 0: there is none */
+  RefMap carried; /* from place_key(loop, place) to the CARRIED with this loop and place */
 } Sizing;
 
 /* ---- sized_fit.c ---- */
-/* Values of something at the greatest sizes and at the probes. known: bits of probes */
+/* The values that a number, such as an extent, has in several graphs. most: the value in the graph for the greatest sizes. at[p]:
+ * the value in probe p. Bit p of `known` is set if at[p] is known */
 typedef struct Samples {
   int64_t most, at[PROBES_MOST];
   uint32_t known;
 } Samples;
-uint32_t samples_vary(const Sizing *z, const Samples *s);   /* the symbols with which the samples vary, as bits */
-int64_t greatest_extent(const IR *ir, int extent);          /* its value at the greatest sizes */
+uint32_t samples_vary(const Sizing *z, const Samples *s);   /* bit k: a sample of a probe of symbol k differs from s->most */
+/* The value of row `extent` of IR.extents: greatest_extent for the greatest sizes, extent_at_probe for the sizes of probe p */
+int64_t greatest_extent(const IR *ir, int extent);
 int64_t extent_at_probe(const Sizing *z, int extent, int p);
-/* Finds an extent whose multiple the samples are, or one that differs from them by a constant. */
+/* Finds numbers for which all samples are *times * e + *plus, where e is the value of row *extent of IR.extents. May add a row to
+ * IR.extents. Returns false if no such numbers are found. */
 bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus);
-int extent_of_samples(const Sizing *z, const Samples *s);   /* the row of IR.extents that the samples are; -1: there is none */
-int sum_of_extents(const Sizing *z, int a, int b);          /* the row of their sum; -1: no formula is known */
-Samples samples_of_axis(const Sizing *z, Ref r, int axis);
-Samples samples_of_pad(const Sizing *z, Ref r, int axis, bool front); /* the width of the padding on one side */
-bool pad_varies(const Sizing *z, Ref r, int axis);          /* whether this width depends on a size */
-int extent_along(const Sizing *z, Ref r, int axis);         /* the extent of a value in a run; -1: it is constant, or not known */
+/* Returns a row of IR.extents whose values are the samples. Returns -1 if all samples are equal, or no formula fits. */
+int extent_of_samples(const Sizing *z, const Samples *s);
+int sum_of_extents(const Sizing *z, int a, int b);          /* returns the row of the sum of rows a and b; -1: no formula fits */
+Samples samples_of_axis(const Sizing *z, Ref r, int axis);  /* the extents of this axis of r */
+/* For a PAD r: the numbers of elements that r adds to the axis, at the front or at the end */
+Samples samples_of_pad(const Sizing *z, Ref r, int axis, bool front);
+bool pad_varies(const Sizing *z, Ref r, int axis);          /* whether one of these numbers depends on sizes */
+/* Returns the row of IR.extents with the extent of this axis of r; -1: the extent is constant, or no formula is known. */
+int extent_along(const Sizing *z, Ref r, int axis);
 static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop * 4096 + place); }
-void find_extents(Sizing *z); /* finds open axes and the iterations of loops: Sizing.open, IR.opened, IR.loop_extent */
+/* Finds the extents of axes, and the numbers of iterations of loops, that depend on sizes. Sets Sizing.open, Sizing.carried,
+ * IR.opened and IR.loop_extent. */
+void find_extents(Sizing *z);
 
 /* ---- sized_nodes.c ---- */
-void put_sizes(Sizing *z);    /* puts masks and sizes into the graph */
+/* Replaces nodes of the graph that would be wrong for smaller sizes. Size masks hide elements that a run does not have, and SIZEs
+ * replace constants that depend on sizes. Sets Sizing.placed. */
+void put_sizes(Sizing *z);
 #endif

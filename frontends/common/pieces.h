@@ -14,7 +14,7 @@ Ref without_axes(IR *ir, Ref x, uint32_t axes);                /* drops axes of 
 /* Repeats x along an axis `times` times. inner true: repeats each element, as in a, a, b, b; false: repeats the whole axis, as in
  * a, b, a, b */
 Ref repeat_axis(IR *ir, Ref x, int axis, int64_t times, bool inner);
-/* Takes the elements of an axis of x that have the n indices in `index`. All indices must be in range. If the indices follow a
- * simple pattern, such as equal steps, no gather is made. */
+/* Takes n elements of an axis of x: element i of the result is the element of x with the index index[i]. All indices must be in
+ * range. If the indices follow a simple pattern, such as equal steps, no GATHER is made. */
 Ref g_take(IR *ir, Ref x, int axis, const int64_t *index, int64_t n);
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* build.h: shared by the builders of ONNX operators. A builder turns one node of the ONNX model into nodes of the graph, and adds
- * these to b->ir. A Ref is a node of the graph. First, the driver (builder.c) finds the operator's row in optable.h, checks the
- * number and the types of the inputs, and reads the attributes. So a builder only checks shapes and values. */
+ * the new nodes to b->ir. A Ref is a node of the graph. The driver (builder.c) first finds the row of the operator in optable.h,
+ * checks the number and the types of the inputs, and reads the attributes. Then the driver calls the builder. So a builder only
+ * checks shapes and values. */
 #ifndef TGC_ONNX_BUILD_H
 #define TGC_ONNX_BUILD_H
 #include "../../common/pieces.h"
@@ -12,7 +13,7 @@ enum {
   ANY = 1 << 30,    /* in OpRow.in_max: any number of inputs, of which none may be omitted; in out_max: any number of outputs */
   SOME = ANY - 1,   /* in OpRow.in_max: any number of inputs, of which some may be omitted */
   MAX_ATTRS = 24,   /* most attributes of an operator of optable.h */
-  FOLD_ELEMS = 4096 /* most elements of integer or bool constants that are evaluated as soon as they are built */
+  FOLD_ELEMS = 4096 /* most elements of a constant of integers or bools that is evaluated as soon as it is built */
 };
 #define MAX_ELEMS ((int64_t)1 << 40) /* most elements of a tensor; also the greatest extent and padding */
 
@@ -23,23 +24,24 @@ typedef void (*BuildFn)(Build *b);
  * types: a letter for the type of each input; the last letter holds for all further inputs. f: float. i: integer. u: u8. n:
  *   number. b: bool. a: a tensor of any type. z: string. s: sequence. q: a tensor of any type, a sequence or an optional. ^: the
  *   type of the previous input that is not omitted. =: the type of the first input. w: a float. If the first letter is w and the
- *   first input is f16 or bf16, the driver widens all inputs to f32 for the builder, and rounds the results once.
+ *   first input is f16 or bf16, the driver widens all inputs to f32 for the builder, and rounds the results to the type of the
+ *   first input.
  * attrs: a word name:kind for each attribute. Kinds are i int, f float, s string, t tensor, g graph, y type, I ints, F floats,
- *   S strings. A limit may follow: >=N for an int or for each of several ints, {A|B} for a string. At the end, ! says that the
- *   attribute is required, and =V gives the default value V. */
+ *   S strings. A limit may follow the kind: >=N for an int or for each of several ints, {A|B} for a string. A word may end with !
+ *   for a required attribute, or with =V for the default value V. */
 typedef struct OpRow {
   const char *domain, *name; /* domain "": ai.onnx */
   int since, until;
   int in_min, in_max, out_min, out_max; /* least and greatest numbers of inputs and of outputs */
   const char *types, *attrs;
-  BuildFn build;      /* the builder. For most old forms, this is an adapter (adapt.c): it turns the ONNX node into the newest
-                         form */
+  BuildFn build;      /* the builder. For most old forms, the builder is an adapter (adapt.c), which turns the ONNX node into the
+                         newest form */
   int64_t arg;        /* argument for the builder, mostly the Op to build */
 } OpRow;
 
 /* The rows of all operators (onnx.c) */
 typedef struct OpTable {
-  const OpRow *rows;         /* sorted by name; forms of one operator from the oldest to the newest */
+  const OpRow *rows;         /* the n rows, sorted by name; forms of one operator from the oldest to the newest */
   size_t n;
   const OpForm *refused;     /* the nrefused operators that tgc refuses with a reason (refused.h) */
   size_t nrefused;
@@ -53,7 +55,7 @@ typedef struct AttrVal { /* an attribute. `kind` says which of the fields from `
   size_t len;
   char kind;          /* as in OpRow.attrs */
   bool set;           /* the ONNX node or a default gives the value */
-  size_t n;           /* for kinds I, F and S: number of entries of the list */
+  size_t n;           /* for kinds I, F and S: number of values in ints, floats or strings */
   int64_t i;
   double f;
   const char *s;
@@ -75,19 +77,19 @@ static inline AttrVal string_attr(const char *name, const char *v) {
   return (AttrVal){ .name = name, .len = strlen(name), .kind = 's', .set = true, .s = v };
 }
 
-/* A List is a sequence: the first n tensors of `items`. Lists that begin with the same tensors may share their items. Builders
- * pass a List as a Ref: the List's index in Build.lists, with the bit LIST_TAG set. An optional with an element is the Ref of
- * that element. An optional without an element is a List whose n is NOTHING. */
+/* A List is a sequence: the first n tensors of `items`. Several Lists may share one Items. Builders pass a List as a Ref: the
+ * List's index in Build.lists, with the bit LIST_TAG set. Builders pass an optional with an element as the Ref of the element. An
+ * optional without an element is a List whose n is NOTHING. */
 enum { NOTHING = -1 };
 typedef struct Items { Ref *p; int64_t n; } Items;
 typedef struct List { Items *items; int64_t n; } List;
 typedef struct Lists { List *p; size_t n; } Lists;
 typedef struct Notes { Ref *p; size_t n; } Notes; /* n values */
 
-/* A ragged result has a fixed number of entries along axis 0. The valid entries come first, and the others are not valid. The
+/* A ragged result has a fixed number of entries along one axis. The valid entries come first, and the others are not valid. The
  * number of valid entries depends on the data of the run. name: the result's name. there: a bool for each entry, true if the
- * entry is valid. total: i64 of rank 0, the number of entries that the data give. room: most entries that the result may have as
- * an output of a bundle. */
+ * entry is valid. total: i64 of rank 0, the number of entries that the data ask for. room: most entries that the result may have
+ * as an output of a bundle. If `total` exceeds `room`, a run cuts off entries. */
 typedef struct Count { const char *name; Ref there, total; int64_t room; } Count;
 typedef struct Ragged {
   int64_t most;         /* number of entries of a ragged result in the graph: the value of --capacity, but at least 2; 0:
@@ -95,10 +97,11 @@ typedef struct Ragged {
   int64_t wanted;       /* number of entries of a ragged result that is an output of the bundle: the value of --capacity */
   Count *counts;        /* the n ragged results */
   size_t n;
-  Ref over;             /* bool of rank 0, true in a run that cuts off a result; 0: only results in counts can be cut off */
+  Ref over;             /* bool of rank 0, true in a run that cuts off a result that has no Count; 0: no run does this */
   uint8_t *axis;        /* by Ref: the axis along which the value has valid and invalid entries, as a number that ragged.c
                            explains */
-  Ref known, room;      /* known: number of Refs for which `axis` is computed; room: number of Refs for which it has memory */
+  Ref known, room;      /* known: number of Refs for which `axis` is computed; room: number of Refs for which `axis` has
+                           memory */
 } Ragged;
 #define LIST_TAG 0x80000000u /* the bit that is set in a Ref that stands for a List */
 static inline bool is_list(Ref r) { return r & LIST_TAG; }
@@ -108,7 +111,7 @@ static inline bool is_list(Ref r) { return r & LIST_TAG; }
 typedef struct Keys { const char *table, *name; Ref r; } Keys;
 typedef struct KeyList { Keys *p; size_t n; } KeyList;
 
-typedef struct Folded { Ref *p; uint32_t n; } Folded; /* by Ref below n: the WEIGHT with the value; 0: it is not evaluated yet */
+typedef struct Folded { Ref *p; uint32_t n; } Folded; /* p[r], for r < n: the WEIGHT with the value of node r; 0: not evaluated */
 
 struct Build {        /* the state of a builder */
   Ctx *c;
@@ -116,11 +119,11 @@ struct Build {        /* the state of a builder */
   IR *ir;             /* the IR of the graph that is built */
   OnnxModel *m;
   const OnnxNode *n;  /* the ONNX node to build */
-  const OpRow *row;   /* the form of its operator */
+  const OpRow *row;   /* the form of the node's operator */
   Pos at;             /* position of the ONNX node, for messages */
   int nin, nout;
   Ref *in;            /* by input: the value; 0: the input is omitted. An adapter may append up to 8 inputs */
-  Ref *out;           /* by output: the result. The builder sets it; if it leaves 0, the builder does not support this output */
+  Ref *out;           /* by output: the result, which the builder sets; 0: the builder does not support this output */
   AttrVal attr[MAX_ATTRS];
   int nattr;          /* number of attributes in attr */
   int *narrow;        /* by OnnxId: SmallType.onnx of the value; 0: the type of the value is a DType */
@@ -136,11 +139,11 @@ struct Build {        /* the state of a builder */
   KeyList *keys;      /* labels of all ZipMaps so far */
   bool *beyond;       /* set to true if a body fails because of a limit of tgc, although the model is valid */
   Notes *wrong;       /* bools of rank 0: if one of them is true in a run, an index was out of range. NULL: not recorded */
-  bool declared_count; /* builders may use declared shapes. This is so if the model gives all extents of its inputs, the user has
-                          changed none of them, and --capacity is not given */
-  Folded *folded;     /* for a range of sizes: values of constants that stay expressions */
+  bool declared_count; /* builders may use the shapes that the model declares for results. True if the model gives all extents of
+                          inputs, the user has changed none of these extents, and --capacity is not given */
+  Folded *folded;     /* for a range of sizes: the values of constants that remain expressions in the graph */
   SortedAxes *sorted; /* LoadOptions.sorted */
-  bool sized;         /* the graph is for a range of sizes: its form must not depend on extents (frontends/sized.c) */
+  bool sized;         /* the graph is for a range of sizes, so the choice of nodes must not depend on extents (sized.c) */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body, for an iteration that may come after the loop's end. In such
                          a copy even constant indices may be out of range */
 };
@@ -151,24 +154,25 @@ static inline int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ?
  * moved. The array is in the model's arena. Must be called before each element is added, also before the first, when n is 0. */
 void *grown(Build *b, void *p, size_t n, size_t size);
 
+/* `bad` and `too_much` fail at the current ONNX node. too_much is for models that are valid, but exceed a limit of tgc. If the
+ * ONNX node is in a side of an If, `bad` makes tgc drop the side and assume that the side never runs. `too_much` makes tgc refuse
+ * the model, whether the ONNX node is in an If or not. */
 #define bad(b, ...) fail_at((b)->c, EX_BADMODEL, (b)->at, __VA_ARGS__)
-/* too_much is for models that are valid, but exceed a limit of tgc. If the node is in a side of an If, `bad` makes tgc drop the
- * side and assume that the side never runs. In the same case, `too_much` makes tgc refuse the model. */
 #define too_much(b, ...) (*(b)->beyond = true, bad(b, __VA_ARGS__))
 
 /* ---- builder.c: builds one ONNX node after the other ---- */
 Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *o);
-/* Sets b->row to the newest form of op in ai.onnx. An attribute keeps its value if the new row has its name with the same
- * kind. */
+/* Sets b->row to the newest form of the operator `op` of ai.onnx. An attribute keeps its value if the new row has an attribute of
+ * this name and kind. Other attributes of the new row get their defaults. */
 void become(Build *b, const char *op);
 void build_newest(Build *b);                    /* calls become(b, b->row->name), then builds the ONNX node */
 /* Builds the operator op of ai.onnx for nin inputs, with n attributes. Other attributes have their defaults. Returns the first
  * result. */
 Ref apply_op(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs);
-/* As apply_op, but sets out[] to the first nout results */
+/* As apply_op, but fills in out[] with the first nout results */
 void apply_op_outs(Build *b, const char *op, int nin, const Ref *in, int n, const AttrVal *attrs, int nout, Ref *out);
-/* Builds a copy of a body. A body is the graph g in an attribute of an If, Loop or Scan. in: values of the body's inputs. out[]
- * becomes the body's results */
+/* Builds a copy of a body: a graph g in an attribute of a node, such as an If, Loop or Scan. in: values of the body's inputs.
+ * Sets out[] to the body's results. */
 void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
 
 /* ---- budget.c ---- */
@@ -177,13 +181,13 @@ void build_body(Build *b, const OnnxGraph *g, const Ref *in, Ref *out);
  * again for each copy, mostly with n = 0. */
 void spend(Build *b, int64_t n);
 bool unrolled_too_far(const Build *b);          /* whether *b->unrolled + nodes_made exceeds the limit of --max-unroll */
-/* The greater one of two numbers for the current ONNX node of the main graph: graph nodes made, and units of 256 bytes
- * allocated */
+/* Counts what was made for the current ONNX node of the main graph. Returns the number of graph nodes, or the number of allocated
+ * units of 256 bytes if that number is greater. */
 int64_t nodes_made(const Build *b);
 /* ---- loops of the graph, of `trips` iterations ----
- * loop_begin: begins a loop and returns its number. Returns -1 if there are few iterations, if another loop is being built, or if
- * a limit is reached. Then the builder must copy the body for each iteration. loop_spend: calls spend for the calls of the loop's
- * kernels in all iterations. A call counts less than a copied node. loop_end: ends the loop. */
+ * loop_begin: begins a loop, and returns the loop's number. Returns -1 if there are few iterations, if another loop is being
+ * built, or if a limit is reached. If the result is -1, the builder must copy the body for each iteration. loop_spend: calls
+ * spend for the calls of the loop's kernels in all iterations. A call counts less than a copied node. loop_end: ends the loop. */
 int loop_begin(Build *b, int64_t trips);
 void loop_end(Build *b);
 void loop_spend(Build *b, int64_t trips);
@@ -212,10 +216,10 @@ const double *const_floats(Build *b, int k, const char *name, int *n); /* elemen
 const char *input_behind(const Build *b, Ref r); /* if r depends on inputs of the graph, the name of one of them; else "" */
 int64_t tensor_int(const Tensor *t, int64_t i); /* element i as an integer */
 double tensor_float(const Tensor *t, int64_t i); /* element i as a float */
-int axis_of(Build *b, int64_t axis, int rank);  /* the axis counted from 0. `axis` counts from the end if it is negative. Fails if
-                                                   the axis is out of range */
-uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* bit i is set if axis i is among the n axes; fails if an axis
-                                                                     repeats */
+int axis_of(Build *b, int64_t axis, int rank);  /* `axis` counted from 0. A negative `axis` counts from the end. Fails if `axis`
+                                                   is out of range */
+uint32_t axes_of(Build *b, const int64_t *axes, int n, int rank); /* bit i is set if axis i is among the n axes; fails as axis_of,
+                                                                     and if an axis repeats */
 
 /* ---- results.c ---- */
 void wrong_if(Build *b, Ref flags);             /* a run reports an index out of range if one of the flags is true */
@@ -231,9 +235,9 @@ static inline Ref tensor_ref(Build *b, DType d, int rank, const int64_t *dims, c
 static inline Ref floats_ref(Build *b, DType d, int rank, const int64_t *dims, const double *v) {
   return g_floats(b->ir, d, rank, dims, v);
 }
-Ref type_limit(IR *ir, DType d, bool high);     /* the least value of type d, with `high` the greatest; infinities for floats */
+Ref type_limit(IR *ir, DType d, bool high);     /* the least value of type d, or if `high` the greatest; an infinity for floats */
 Ref bitcast(Build *b, Ref x, DType d);          /* the bits of x as type d. Both types have equally many bits */
-Ref clamp_index(Build *b, Ref index, int64_t extent); /* the index as i64, clamped to 0 .. extent - 1; extent > 0 */
+Ref clamp_index(Build *b, Ref index, int64_t extent); /* `index`, an i64, clamped to 0 .. extent - 1; extent > 0 */
 Ref cat_all(Build *b, int64_t n, Ref *xs, int axis); /* the concatenation of n > 0 values; overwrites xs */
 /* x with new elements: for each i < n, lo[i] at the start of axis first + i, and hi[i] at the end of this axis. The new elements
  * have the value `fill` */
@@ -256,13 +260,14 @@ static inline Ref at_most(Build *b, Ref x, double v) { return g_binary(b->ir, OP
 static inline Ref clamped(Build *b, Ref x, double lo, double hi) { return at_most(b, at_least(b, x, lo), hi); }
 static inline Ref widen(Build *b, Ref x) { return g_cast(b->ir, x, acc_type((DType)node(b->ir, x)->dt)); }
 
-/* ---- small_values.c: values of the small types of small_types.c, such as float8. The graph keeps such values in the type
- * SmallType.kept. saturate: numbers beyond the range of the type become its greatest or least number, not NaN or infinity ---- */
+/* ---- small_values.c: values of the small types of small_types.c, such as float8. The graph keeps these values in the type
+ * SmallType.kept. The code of a value is a byte: for an integer, the byte has the integer's value, and for a float, the float's
+ * bits. saturate: numbers beyond the range of the type become the type's greatest or least number, not NaN or infinity ---- */
 Ref narrowed(Build *b, const SmallType *t, Ref x, bool saturate); /* x as type t; floats round, and integers wrap */
 Ref narrow_range(Build *b, const SmallType *t, Ref x); /* x clamped to the range of t, an integer type */
 Ref narrowed_power(Build *b, Ref x, bool saturate); /* x rounded to float8e8m0, as the attribute round_mode of a Cast says */
-Ref narrow_from_bytes(Build *b, const SmallType *t, Ref bytes); /* values of type t from their codes; each byte is a code */
-Ref narrow_to_bytes(Build *b, const SmallType *t, Ref x); /* the codes of the values x of type t; each byte is a code */
+Ref narrow_from_bytes(Build *b, const SmallType *t, Ref bytes); /* the values of type t whose codes are `bytes` */
+Ref narrow_to_bytes(Build *b, const SmallType *t, Ref x); /* the codes of the values x of type t */
 
 /* ---- strings.c: a tensor of strings is a tensor of bytes with one more axis, the last axis. Each row along this axis has the
  * bytes of a string, then zeros. If the string is as long as the row, no zeros follow. ---- */
@@ -273,14 +278,14 @@ Ref strings_wide(Build *b, Ref x, int64_t width); /* x with zeros behind each ro
 Ref string_table(Build *b, const Bytes *s, int64_t n);
 /* The strings with these indices in a table. table: u8[n, width], n > 0; index: i64 of any shape */
 Ref strings_taken(Build *b, Ref table, Ref index);
-Ref strings_equal(Build *b, Ref x, Ref y);      /* a bool for each pair of strings; the shapes of x and y are broadcast */
+Ref strings_equal(Build *b, Ref x, Ref y);      /* bools: whether strings of x and y are equal. The shapes are broadcast */
 /* For each string of x, the index of the first equal string in the table keys, u8[n, width]; n if there is none. The result is
  * i64 with the shape of x, without the last axis. */
 Ref string_places(Build *b, Ref x, Ref keys);
 static inline int64_t string_width(const Build *b, Ref x) { return node(b->ir, x)->dims[node(b->ir, x)->rank - 1]; }
-bool strings_move(const OpRow *row);            /* whether the operator takes strings because it only moves or counts elements */
-/* Builds an ONNX node with strings among its inputs. Returns false, and builds nothing, if strings_move is false for the
- * operator. */
+bool strings_move(const OpRow *row);            /* whether the operator only moves or counts elements, and so takes strings */
+/* Builds the ONNX node and returns true, if strings_move is true for the operator and an input has strings. Otherwise builds
+ * nothing, and returns false. */
 bool build_strings(Build *b);
 
 /* ---- numeral_ops.c ---- */
@@ -290,7 +295,7 @@ Ref numbers_of_text(Build *b, Ref x, DType d);  /* strings as numbers. A run rep
 
 /* ---- move_ops.c: pieces that other builders use ---- */
 static inline Ref take(Build *b, Ref x, int axis, const int64_t *index, int64_t n) { return g_take(b->ir, x, axis, index, n); }
-Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to axis 1 if to_front, else axis 1 to the end */
+Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to axis 1; without to_front, moves axis 1 to the end */
 
 /* ---- make_ops.c ---- */
 /* Element i of the result combines elements of x along the axis by op: elements 0 to i or, with `reverse`, element i to the last
@@ -298,12 +303,12 @@ Ref moved_channels(Build *b, Ref x, bool to_front); /* moves the last axis to ax
 Ref cumulative(Build *b, Op op, Ref x, int axis, bool exclusive, bool reverse);
 
 /* ---- gather_ops.c ---- */
-/* The index as i64, counted from 0. In `index`, negative numbers count from the end. extent: of the axis. Fails if the axis is
- * empty, or if a constant index is out of range. For other indices, Build.wrong records whether they are out of range in a
- * run. */
+/* Returns the indices in `index` as i64, counted from 0. Negative numbers in `index` count from the end of the axis, whose extent
+ * is `extent`. Fails if the axis is empty, or if a constant index is out of range. For indices that are not constant, Build.wrong
+ * records whether they are out of range in a run. */
 Ref wrap_index(Build *b, Ref index, int64_t extent);
-/* rows has n > 0 elements along the axis. Where 0 <= `at` < n, the result is the element of rows with the index `at` along the
- * axis. Elsewhere, the result is the element of `old`. `at` is i64; `old` may have rank 0. */
+/* `rows` has n > 0 elements along the axis. Where 0 <= `at` < n, the result is the element of `rows` with the index `at` along
+ * the axis. Elsewhere, the result is the element of `old`. `at` is i64; `old` may have rank 0. */
 Ref write_rows(Build *b, Ref old, Ref rows, Ref at, int axis);
 size_t wrong_noted(const Build *b);             /* number of values in Build.wrong */
 /* From now on, values number `from` to `to` - 1 of Build.wrong count only if the bool `cond` equals `value`. */
@@ -311,8 +316,8 @@ void wrong_only_if(Build *b, size_t from, size_t to, Ref cond, bool value);
 
 /* ---- capacity_ops.c: operators with a result whose size depends on data. In the graph, this result has Ragged.most rows ---- */
 int64_t need_capacity(const Build *b);          /* returns Ragged.most; fails if --capacity is not given */
-/* Records that the first `total` rows of the ONNX node's first result are valid. Returns bool[Ragged.most], which says for each
- * row whether it is valid. */
+/* Records that the first `total` rows of the ONNX node's first result are valid. Returns bool[Ragged.most], which is true for
+ * the valid rows. */
 Ref counted_rows(Build *b, Ref total);
 void nonzero_of_data(Build *b);                 /* builds NonZero */
 void compress_by_data(Build *b, Ref from, int axis); /* builds Compress of `from` along the axis */
@@ -342,8 +347,8 @@ typedef enum { WILD_NONE, WILD_LOW, WILD_ONE } Wild; /* input values that stand 
  * skips negative implied values, and input values that stand for any extent (wild). If input k is not constant, the function
  * fails in these cases: implied is NULL, the input does not have `count` elements, or Build.wrong is NULL. */
 const int64_t *implied_ints(Build *b, int k, const char *name, int *n, Wild wild, const int64_t *implied, int count);
-/* These functions call implied_ints with a part of the declared shape of result 0 as `implied`. shape_ints: the whole shape.
- * extent_int: the extent of this axis */
+/* These functions call implied_ints, with values for `implied` from the declared shape of result 0. shape_ints takes all extents
+ * of this shape. extent_int takes the extent of one axis */
 const int64_t *shape_ints(Build *b, int k, const char *name, int *n, Wild wild);
 const int64_t *extent_int(Build *b, int k, const char *name, int *n, int axis);
 
@@ -354,14 +359,14 @@ void list_push(Build *b, Items *items, Ref r);    /* appends r to `items` */
 Ref new_list(Build *b, int64_t n, const Ref *r);  /* a sequence of n tensors */
 Ref nothing(Build *b);                            /* an optional without an element */
 bool has_nothing(const Build *b, Ref r);          /* whether r is an optional without an element */
-/* An input `id` of the model that is a sequence or an optional, and the n inputs that replace it. If n is NOTHING, the input is
- * an optional without an element, and is replaced by no input */
+/* An input `id` of the model that is a sequence or an optional, and the n inputs that replace it. n NOTHING: the input is an
+ * optional without an element, and no input replaces it */
 typedef struct ListInput { OnnxId id; const OnnxId *element; int64_t n; } ListInput;
 typedef struct ListInputs { ListInput *p; size_t n; } ListInputs;
 /* Replaces sequences and optionals among the model's inputs by inputs for their tensors */
 ListInputs lists_expand(Build *b, const LoadOptions *o);
-/* Makes the sequences and optionals that lists_expand has replaced, from the values in b->value of the inputs that replace
- * them */
+/* Makes the sequences and optionals that lists_expand has replaced, from the values of the new inputs. In b->value, they become
+ * the values of the replaced inputs. */
 void lists_join(Build *b, const ListInputs *l);
 
 /* ---- sort_ops.c ---- */
@@ -369,16 +374,16 @@ Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN counts as th
 /* Returns a key for each element of x: an i64 in the range of int32_t. Keys are ordered as the elements are, with NaN as the
  * greatest. The type of x has at most 32 bits. */
 Ref order_keys(Build *b, Ref x);
-/* For each element of `value`, counts the entries in the same row of `sorted` that are at most this element. The counts are i64.
- * Rows lie along the last axis. The entries of a row of `sorted` ascend. */
+/* Rows lie along the last axis of `sorted` and of `value`. The numbers in each row of `sorted` ascend. For each element v in row
+ * r of `value`, returns how many numbers in row r of `sorted` are at most v. The counts are i64. */
 Ref entries_up_to(Build *b, Ref sorted, Ref value);
-/* flags: bool[rows, n]. Returns i64[rows, k]. Element j of a row is the index of true flag number j in this row of flags; j
- * counts from 0. The element is n if the row has fewer true flags. Sets *total, unless total is NULL, to the number of true flags
- * of each row, i64[rows, 1]. */
+/* flags: bool[rows, n]. Returns i64[rows, k]. Element j of row r is the index of true flag number j in row r of flags; j counts
+ * from 0. If row r of flags has at most j true flags, the element is n. If total is not NULL, sets *total to the number of true
+ * flags of each row, i64[rows, 1]. */
 Ref places_of_true(Build *b, Ref flags, int64_t k, Ref *total);
 
 /* ---- reduce_ops.c ---- */
-Ref softmax(Build *b, Ref x, int axis, bool log); /* log: the logarithm of the softmax */
+Ref softmax(Build *b, Ref x, int axis, bool log); /* the softmax of x along the axis, or if `log` its logarithm */
 
 /* These functions normalise x over the last axis. The epsilon is an attribute of the ONNX node. bias: 0 if there is none */
 Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);
@@ -388,9 +393,9 @@ Ref rms_norm(Build *b, Ref x, Ref scale);       /* the result has the type of `s
 /* The convolution of x [batch, channels, spatial axes] with weights [maps, channels / groups, kernel axes]. The ONNX node must
  * have the attributes of Conv. The types of x and weights must not be f16 or bf16. */
 Ref conv(Build *b, Ref x, Ref weights);
-Ref add_bias(Build *b, Ref y, int k);           /* y plus input k. Input k has an entry for each channel of y */
-/* Copies the `want` entries of an attribute to `to`. Fails if the attribute has another number of entries. If the attribute is
- * not set, sets each entry to `fill`. */
+Ref add_bias(Build *b, Ref y, int k);           /* y plus input k. Input k has an element for each channel of y */
+/* Copies the `want` ints of an attribute to `to`. Fails if the attribute has another number of ints. If the attribute is not set,
+ * puts `want` copies of `fill` into `to`. */
 void ints_into(Build *b, const char *name, int want, int64_t fill, int64_t *to);
 
 /* ---- matmul_ops.c ---- */
@@ -398,20 +403,20 @@ Ref matmul(Build *b, Ref a, Ref w);             /* a[.., m, k] times w[.., k, n]
 Ref turned(Build *b, Ref x, const char *flag);  /* x, or x with the last two axes swapped if the attribute `flag` is not 0 */
 
 /* ---- quant_ops.c ---- */
-/* The product of the matrices x and w. x has floats. They are quantised to 8 bits first, with a scale that follows from the range
- * of x. w has integers, which are quantised with `scale` and `zero`. */
+/* The product of two matrices. x has floats, which are first quantised to 8 bits with a scale from the range of x. w has integers
+ * that stand for the floats (w - zero) * scale. The result has floats. */
 Ref dynamic_product(Build *b, Ref x, Ref w, Ref scale, Ref zero);
 /* Unpacks the bytes q[n, bytes] into [n, count] values of `bits` bits each; the lowest bits of a byte come first */
 Ref unpack_bits(IR *ir, Ref q, int64_t n, int64_t count, int64_t bits);
-/* The product of two matrices of integers, multiplied by both scales, plus a bias. a, w: numbers of the inputs with the matrices.
- * az, wz: numbers of the inputs with the zero points of a and w. Zero points are subtracted before the matrices are multiplied.
- * bias: number of the input with the bias. Zero points and bias may be omitted. */
+/* The product of two matrices of integers, multiplied by a_scale and w_scale, plus a bias. a, w: numbers of the inputs with the
+ * matrices. az, wz: numbers of the inputs with the zero points of a and w. Zero points are subtracted before the matrices are
+ * multiplied. bias: number of the input with the bias. Inputs with zero points or the bias may be omitted. */
 Ref integer_product(Build *b, int a, int az, Ref a_scale, int w, int wz, Ref w_scale, int bias);
 
 /* ---- learn_ops.c: classifiers. Scores have the shape [rows, classes] ---- */
 Ref feature_rows(Build *b, Ref x);              /* x as [rows, columns]; a vector becomes one row */
 Ref best_class(Build *b, Ref scores);           /* i64[rows, 1]: for each row, the number of the class with the greatest score */
-Ref transformed(Build *b, Ref scores, const char *how); /* how: a value of the attribute post_transform */
+Ref transformed(Build *b, Ref scores, const char *how); /* `scores` after the post_transform with the name `how` */
 /* The number of classes. Fails if there are no labels. ints: name of the attribute with the labels if labels are integers */
 int64_t class_count(Build *b, const char *ints);
 /* at: numbers of classes, i64[rows, 1]. Returns the labels [rows] of these classes. Returns 0 if the labels are strings and the

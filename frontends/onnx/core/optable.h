@@ -5,11 +5,11 @@
  * - first and last opset version of the form; the last version is OPSET_NOW if no later form has replaced this one
  * - least and greatest number of inputs, then of outputs; build.h defines ANY and SOME
  * - types of the inputs, and attributes; OpRow in build.h explains the letters
- * - the builder, which is the function that makes the nodes of the graph, and an argument for the builder
+ * - the builder, which is a function that makes nodes of the graph, and an argument for the builder
  *
  * Rows are sorted by name, then by domain, then by opset version. For most old forms, the builder is an adapter (adapt.c). An
- * adapter turns the ONNX node into a node of the operator's newest form. If ONNX has replaced the operator by another one, the
- * adapter makes a node of that other operator. A file defines the macro OPROW before it includes this file.
+ * adapter turns the ONNX node into a node of the operator's newest form. If ONNX has replaced an operator by a new operator, the
+ * adapter makes a node of the new operator. A file defines the macro OPROW before it includes this file.
  *
  * The macros below are lists of attributes that several rows have in common. */
 #define OLD "consumed_inputs:I"

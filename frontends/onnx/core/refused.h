@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* refused.h: known operators that tgc refuses. The columns of REFUSED are: domain ("" is ai.onnx), name, and the reason as the
- * message gives it. */
+/* refused.h: known operators that tgc refuses. The columns are: domain ("" is ai.onnx), name, and the reason that the message
+ * gives. A file defines the macro REFUSED before it includes this file. */
 #define TOKENS "tgc does not split text into tokens"
 #define DATA_SIZE "the size of its result depends on the data"
 #define RANDOM "its results are random"
 #define TRAINING "tgc does not train models"
-#define GENERATION "it is a generation loop; compile the decoder in its body as a model of its own"
-#define ONE_MACHINE "its layout is made for one machine; save the model with ORT_ENABLE_EXTENDED"
+#define GENERATION "it is a loop around a decoder; compile the decoder alone"
+#define ONE_MACHINE "its data have a layout for one machine; save the model at the level ORT_ENABLE_EXTENDED"
 REFUSED("", "Bernoulli",            RANDOM)
 REFUSED("", "ImageDecoder",         "it decodes image files")
 REFUSED("", "Multinomial",          RANDOM)
@@ -19,7 +19,7 @@ REFUSED("ai.onnx.ml", "DictVectorizer", "tgc has no maps")
 REFUSED("ai.onnx.preview.training", "Gradient", TRAINING)
 REFUSED("com.microsoft", "BeamSearch",        GENERATION)
 REFUSED("com.microsoft", "GreedySearch",      GENERATION)
-REFUSED("com.microsoft", "NhwcConv",          "its definition does not say in which order its weights are stored")
+REFUSED("com.microsoft", "NhwcConv",          "its definition does not say in which order the weights are stored")
 REFUSED("com.microsoft", "Sampling",          GENERATION)
 REFUSED("com.microsoft", "Tokenizer",         TOKENS)
 REFUSED("com.microsoft", "Unique",            DATA_SIZE)

@@ -18,7 +18,7 @@ typedef struct Imports { /* opset versions by domain, for the model or for one f
 typedef struct Body {
   NodeProto **nodes;       /* the n nodes of the body */
   size_t n;
-  const GraphProto *graph; /* NULL: the nodes are a function's or the main graph's */
+  const GraphProto *graph; /* the body; NULL: the nodes are those of a function or of the main graph */
   bool entered;            /* the bodies inside of this body have been pushed onto the stack */
 } Body;
 typedef VEC(Body) Bodies;  /* a stack of bodies that are still to be visited; VEC_FREE frees it */
@@ -28,9 +28,9 @@ void push_bodies(Bodies *to, const NodeProto *n); /* pushes the bodies of a node
 /* ---- functions.c: model-local functions ---- */
 
 typedef struct Size {      /* size of a list of nodes after functions are inlined */
-  int64_t flat, total;     /* flat: number of nodes outside of bodies. total: number of all nodes. INT64_MAX: this many or
-                              more */
-  uint32_t depth;          /* greatest depth of nested calls */
+  int64_t flat, total;     /* flat: number of nodes outside of bodies. total: number of all nodes. Numbers above INT64_MAX become
+                              INT64_MAX */
+  uint32_t depth;          /* greatest depth of nested calls of functions */
 } Size;
 
 typedef struct Function {
@@ -47,11 +47,11 @@ typedef struct Function {
 
 typedef struct Functions {
   Ctx *c;
-  Arena *scratch;          /* memory of the functions; it is freed when the model has been read */
-  Function *p;
+  Arena *scratch;          /* memory of the functions, which the caller frees when the model has been read */
+  Function *p;             /* the n functions of the model */
   uint32_t n;
   VEC(uint32_t) named;     /* by interned name: 1 + the index of the last function with this name; Function.next leads to the
-                              earlier ones. 0: there is none */
+                              earlier functions with this name. 0: no function has this name */
   Bodies bodies;           /* for internal use by functions.c */
 } Functions;
 
@@ -68,7 +68,7 @@ Size inlined_size(Functions *f, NodeProto **nodes, size_t n);     /* the size of
 /* ---- order.c ---- */
 
 /* Sorts the elements 0 to n - 1 topologically. Element i needs the elements need[start[i]] to need[start[i + 1] - 1]. Writes all
- * elements to `order`, each behind the elements that it needs, and returns 0. If the order 0, 1, ... has this property, `order`
- * gets exactly this order. If there is a cycle, writes the elements of the cycle to `order`, and returns their number. */
+ * elements to `order`, each element behind the elements that it needs, and returns 0. Keeps the order 0, 1, ..., n - 1 if
+ * possible. If there is a cycle, writes the elements of one cycle to `order`, and returns the number of elements in the cycle. */
 uint32_t order_by_need(Arena *scratch, uint32_t n, const uint32_t *start, const uint32_t *need, uint32_t *order);
 #endif
