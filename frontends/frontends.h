@@ -32,7 +32,7 @@ typedef struct LoadOptions {
    * 1. "INPUT:AXIS". This name counts even if the model fixes the dimension; the other names only set dimensions without a size.
    * 2. the name in the model (ONNX: dim_param)
    * 3. "#INPUT:AXIS", or "#J:AXIS" for input number J. The # marks sizes from the shapes of the user's data files.
-   * 4. if the model gives one name to several dimensions: the names as in 3 of the other dimensions with this name
+   * 4. if the model gives several dimensions one name: "#INPUT:AXIS" or "#J:AXIS" of any other dimension with this name
    * 5. "all"
    * Names with "#list:" are for sequences and optionals (onnx/core/lists.c). */
   const DimValue *dims;

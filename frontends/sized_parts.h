@@ -7,11 +7,12 @@
 #include "../compiler/ir/refmap.h"
 #include "sized.h"
 
-/* A probe is a graph of the model for other sizes than the greatest. PROBES: most probes of a symbol */
+/* For each probe, the model is loaded again. One symbol then has another size than the greatest. PROBES: most probes of a
+ * symbol */
 enum { PROBES = 8, PROBES_MOST = SYMBOLS_MOST * PROBES };
 typedef struct Probe { int symbol; int64_t size; } Probe; /* the other symbols have their greatest size */
-/* By probe: the peer of a node of the graph for the greatest sizes, which is the corresponding node of the probe's graph; NULL:
- * no node corresponds */
+/* The peers of a node of the graph for the greatest sizes. Element p is the node of probe p's graph that corresponds to this
+ * node; NULL: no node corresponds */
 typedef const Node *Peers[PROBES_MOST];
 /* A source of a peer. known: the source is a constant, and `bits` is the value of this constant */
 typedef struct Operand { bool known; int64_t bits; } Operand;

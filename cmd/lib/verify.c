@@ -282,6 +282,10 @@ static void blame(Ctx *c, Verify *v) {
     if (!v->o->json) print_lines("--entry=NAME looks for the node of one entry that goes wrong", 2);
     return;
   }
+  if (v->range || v->bundle.symbols.n) { /* find_suspects compiles for one size, where kernels are others */
+    if (!v->o->json) print_lines("--dim NAME=SIZE for each range tells whether the model is right if compiled for this size alone", 2);
+    return;
+  }
   if (!import) find_suspects(c, v->o, v->g, v->target, v->scratch, v->in + v->first_failed / v->nout * v->stride, v->report);
   if (v->bundle.name && !import) tell_rebuilt(v);
 }

@@ -40,8 +40,8 @@ typedef struct Opts {      /* a schedule */
                               the nest that adds the parts */
   int depth;               /* if `staged` is set, on a device: number of terms of a panel. One round of the reduction over
                               `staged` sums these terms. Otherwise 0 */
-  Ref grouped;             /* TC: range whose values an instruction takes in groups. The Opt of this range splits the range
-                              that counts the groups. 0: none */
+  Ref grouped;             /* TC: range whose values an instruction takes in groups. If `opt` has an element for this range, the
+                              element then splits a new range, whose values are the groups. 0: none */
   const struct IsaOp *isa_op; /* the instruction that takes the values of `grouped` (dot_ops.h); NULL: none */
   const MatrixUnit *unit;  /* MMA, on a device: the matrix unit that multiplies panels; NULL: each thread multiplies */
   Ref side[2];             /* if `unit` is set, two ranges of the nest: their values are the rows and the columns of the unit's
@@ -104,8 +104,8 @@ void sized_check(IR *ir, Ref nest);                /* fails if the nest might ac
 
 /* ---- opts.c ---- */
 void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends to `parts` the remnants that o leaves */
-Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: returns the nest after splitting all ranges
-                                                       of o, with the loops in order */
+Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, calls device_warp and
+                                                       device_order, and returns the new nest */
 
 /* ---- device_opts.c: schedules for devices ---- */
 /* Returns why the opts of o are illegal, or NULL if they are legal. Does not check STAGE and SPLIT: stage_shared_refuses and
@@ -180,7 +180,8 @@ Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 int staged_vector(int64_t copies);
 /* The pitch of a panel: the number of elements from the start of one term to the start of the next term. With this pitch, vectors
  * are aligned. Threads that store element number i of consecutive terms access different banks of shared memory, if there are
- * enough banks. width: number of elements of a term. depth: number of terms of the panel. beside: result of staged_vector */
+ * enough banks. Here, a term is all elements that the panel has for one value of the reduction's range. width: number of elements
+ * of a term. depth: number of terms of the panel. beside: result of staged_vector */
 int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside);
 typedef struct StagedSum { /* a sum of products whose factors may be in panels */
   Ref red;
@@ -192,8 +193,8 @@ typedef struct StagedSum { /* a sum of products whose factors may be in panels *
  * not. */
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p);
 enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
-/* Whether the device has an instruction that sums four products, and this instruction can compute *p. Both factors must be 8-bit
- * integers that are converted to i32. */
+/* Returns whether the device has an instruction that sums four products, and both factors of *p are 8-bit integers that are
+ * converted to i32. */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 /* Returns `factor` if it has the type d. If `factor` is converted from a value of type d, returns this value. Otherwise returns
  * 0. */
