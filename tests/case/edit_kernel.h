@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* edit_kernel.h: puts a fault into the source of a kernel. Some tests put a library in place of a driver. Such a library calls
- * edit_kernel before it compiles the source. */
+/* edit_kernel.h: puts a fault into the source of a kernel. Some tests put a library between tgc and a compiler of kernels. The
+ * library calls edit_kernel for each source before the compiler reads the source. */
 #ifndef TGC_TESTS_EDIT_KERNEL_H
 #define TGC_TESTS_EDIT_KERNEL_H
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the n pieces of `text` as one text, which the caller frees. In this text, the body of the kernel `name` begins with
- * `code`: `code` stands behind the first brace after the word `name`. If the text has no such word, `code` is left out. */
+/* Joins text[0] to text[n - 1], and returns the joined text, which the caller frees. `name` is the beginning of a kernel, such as
+ * "void k3(". The function inserts `code` at the beginning of this kernel's body: behind the first brace after `name`. If the
+ * joined text does not contain `name`, the function inserts nothing. */
 static inline char *edit_kernel(size_t n, const char *const *text, const char *name, const char *code) {
   size_t bytes = strlen(code) + 1;
   for (size_t i = 0; i < n; i++) bytes += strlen(text[i]);

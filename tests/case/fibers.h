@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* fibers.h: runs kernels for GPUs on the CPU. A shim is a C++ header that defines the words of a kernel language, such as CUDA. A
- * shim includes this file. The shim, the text of the kernels and a table of the kernels are compiled to a library, which has the
- * functions shim_find and shim_launch.
+ * shim includes this file. The shim, the text of the kernels and a table of the kernels are compiled together to a library. The
+ * library has the functions shim_find and shim_launch.
  *
- * A shuffle is an exchange of values between the threads of a warp. Blocks run one after another. The threads of a block are
- * fibers, which share one thread of the CPU. Each fiber runs up to its next barrier or shuffle, in ascending order of threads. A
- * kernel without barriers and shuffles needs no fibers.
+ * A shuffle is an exchange of values between the threads of a warp. Blocks run one after another, in one thread of the CPU. If
+ * a kernel has barriers or shuffles, the threads of a block are fibers. The fibers take turns, in ascending order of their
+ * numbers. A turn ends at the fiber's next barrier or shuffle. If a kernel has no barriers and no shuffles, the threads of a
+ * block run one after another, without fibers.
  *
- * Kernel languages leave some cases undefined, which are faults here:
+ * Kernel languages do not define what happens in the following cases. Here, each of these cases is a fault:
  * - Some threads of a block end without reaching a barrier at which other threads wait.
  * - Threads of a block wait at different barriers, or threads of a warp at different shuffles.
- * - Some threads of a warp wait at a barrier, and others at a shuffle, so that none can go on.
- * - A shuffle asks for the value of a thread that has ended. */
+ * - Some threads of a warp wait at a barrier, and others at a shuffle, so no thread can continue.
+ * - A shuffle asks for the value of a thread that ended before this shuffle. */
 #ifndef TGC_TESTS_FIBERS_H
 #define TGC_TESTS_FIBERS_H
 #include <setjmp.h>
@@ -30,25 +31,26 @@ namespace shim {
 /* BLOCK: the fiber waits at a barrier for all threads of the block. WARP: the fiber waits at a shuffle for all threads of the
  * warp. */
 enum State { READY, BLOCK, WARP, ENDED };
-enum { MOST = 1024, STACK = 1 << 16, LANES = 32 }; /* most threads of a block; bytes of a fiber's stack; threads of a warp */
+/* MOST: most threads of a block. STACK: bytes of a fiber's stack. LANES: threads of a warp. */
+enum { MOST = 1024, STACK = 1 << 16, LANES = 32 };
 struct Fiber {
-  jmp_buf at;         /* where the fiber goes on */
+  jmp_buf at;         /* where the fiber continues in its next turn */
   State state;
   int line;           /* line of the barrier or shuffle at which the fiber waits */
-  bool begun;         /* the fiber runs body() on its own stack */
-  unsigned shuffles;  /* number of shuffles of the fiber so far */
+  bool begun;         /* true: the fiber has called body(), and continues at `at`; false: the fiber's next turn calls body() */
+  unsigned shuffles;  /* number of the fiber's shuffles so far, in this block */
   uint64_t given[2];  /* the values that the fiber gave to its last two shuffles; the value for shuffle number k is at k % 2 */
 };
 static Fiber fibers[MOST];
 static char *stacks;
 static jmp_buf scheduler;
 static int current, nthreads; /* current: number of the thread that runs. nthreads: number of threads of a block */
-static bool fibrous;          /* the kernel has barriers or shuffles, so its threads are fibers */
-static void (*call)(void **); /* the kernel, which is called with params */
+static bool fibrous;          /* true: the kernel has barriers or shuffles, so the threads are fibers */
+static void (*call)(void **); /* calls the kernel; the argument is params */
 static void **params;
 static char why[200];         /* the first fault; "": none so far */
 
-static void place(int i) { /* makes thread i the current one */
+static void place(int i) { /* makes thread i the current thread */
   current = i;
   threadIdx.x = (unsigned)i % blockDim.x;
   threadIdx.y = (unsigned)i / blockDim.x % blockDim.y;
@@ -59,7 +61,8 @@ static void fault(const char *what, int line) {
   if (!*why) snprintf(why, sizeof why, "%s, line %d of the kernels, block %u,%u,%u", what, line, blockIdx.x, blockIdx.y, blockIdx.z);
 }
 
-/* Puts the current fiber into this state, at this line, and lets other fibers run. Returns when the fiber may go on. */
+/* Ends the turn of the current fiber: the fiber waits in this state, at this line. Returns at the fiber's next turn. If the
+ * threads are not fibers, records a fault and returns at once. */
 static void wait(State state, int line) {
   Fiber &f = fibers[current];
   if (!fibrous) {
@@ -78,7 +81,7 @@ static void body() { /* the body of a fiber: calls the kernel once for each bloc
   }
 }
 
-static void resume(int i) { /* runs fiber i until it waits or has ended */
+static void resume(int i) { /* gives a turn to fiber i; returns when this fiber waits or has ended */
   Fiber &f = fibers[i];
   place(i);
   f.state = READY;
@@ -92,9 +95,9 @@ static void resume(int i) { /* runs fiber i until it waits or has ended */
   setcontext(&c);
 }
 
-/* Whether the n threads from `first` on may go on. They may if at least one thread waits in this state, and each of the others
- * waits in this state or has ended. It is a fault if threads wait at different lines. For the state BLOCK it is also a fault if they
- * may go on and some threads have ended. */
+/* Returns whether the n threads that begin with number `first` may continue. At least one of these threads must wait in this
+ * state, and each other thread must wait in this state or have ended. Records a fault if threads in this state wait at different
+ * lines. For the state BLOCK, also records a fault if the threads may continue but some of them have ended. */
 static bool complete(int first, int n, State state) {
   int waiting = 0, ended = 0, line = 0;
   for (int i = first; i < first + n; i++) {
@@ -107,12 +110,12 @@ static bool complete(int first, int n, State state) {
   return waiting && waiting + ended == n;
 }
 
-static void release(int first, int n) {
+static void release(int first, int n) { /* lets the n threads from `first` on continue, except for threads that have ended */
   for (int i = first; i < first + n; i++)
     if (fibers[i].state != ENDED) fibers[i].state = READY;
 }
 
-static void run_block() {
+static void run_block() { /* runs the fibers of the block blockIdx until all have ended, or until a fault */
   for (int i = 0; i < nthreads; i++) fibers[i].state = READY, fibers[i].shuffles = 0;
   for (int alive = nthreads; alive && !*why;) {
     bool moved = false;
@@ -128,7 +131,7 @@ static void run_block() {
     if (complete(0, nthreads, BLOCK)) release(0, nthreads), moved = true;
     if (alive && !moved) fault("threads wait for each other", fibers[0].line);
   }
-  if (*why) /* all fibers begin afresh */
+  if (*why) /* in the next block, all fibers begin afresh */
     for (Fiber &f : fibers) f.begun = false;
 }
 
@@ -144,7 +147,7 @@ template <class T> static T exchanged(T mine, int lane, int line) {
   wait(WARP, line);
   int from = warp + lane;
   if (lane < 0 || lane >= LANES || from >= nthreads) from = me;
-  const unsigned ahead = fibers[from].shuffles - turn; /* 2: thread `from` waits at the next shuffle, with the other slot */
+  const unsigned ahead = fibers[from].shuffles - turn; /* 2: thread `from` is at the next shuffle, in the other slot */
   if (ahead != 1 && ahead != 2) fault("a shuffle of a lane that is not there", line);
   memcpy(&mine, &fibers[from].given[turn % 2], sizeof mine);
   return mine;
@@ -154,12 +157,12 @@ template <class T> static T exchanged(T mine, int lane, int line) {
 /* ---- the library ---- */
 typedef struct ShimKernel {
   const char *name;
-  void (*call)(void **params); /* calls the kernel; params[i] is the address of parameter i */
+  void (*call)(void **params); /* calls the kernel for the current thread; params[i] is the address of parameter i */
   size_t nparams;
   int barriers; /* 1: the kernel has barriers or shuffles */
 } ShimKernel;
 /* Runs a kernel. grid: number of blocks along x, y and z. block: number of threads of a block along x, y and z. params: addresses
- * of the kernel's parameters. Returns NULL, or a text about the first fault. */
+ * of the kernel's parameters. Returns NULL if there was no fault, else a text about the first fault. */
 static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const unsigned block[3], void **params) {
   gridDim = { grid[0], grid[1], grid[2] };
   blockDim = { block[0], block[1], block[2] };
@@ -175,9 +178,9 @@ static const char *shim_run(const ShimKernel *k, const unsigned grid[3], const u
       }
   return *shim::why ? shim::why : NULL;
 }
-/* Defines shim_find and shim_launch. shim_find returns the kernel with this name, or NULL. shim_launch calls shim_run. The
- * arguments of SHIM_LIBRARY are initialisers of ShimKernels, one for each kernel. The shim's macro SHIM_KERNEL makes an
- * initialiser. */
+/* Defines shim_find and shim_launch. shim_find returns the kernel `name`, or NULL if the library has no such kernel. shim_launch
+ * calls shim_run. SHIM_LIBRARY has an argument for each kernel: an initialiser of a ShimKernel. The shim defines a macro
+ * SHIM_KERNEL, which makes this initialiser. */
 #define SHIM_LIBRARY(...) \
   static const ShimKernel shim_kernels[] = { __VA_ARGS__ }; \
   extern "C" const ShimKernel *shim_find(const char *name) { \
