@@ -41,8 +41,8 @@ typedef struct Case {
                               False: an error is also excused if small changes of the inputs cause an error of this size */
   bool strict;             /* compile with --precision=fp32-strict */
   bool llvm;               /* run the code that LLVM makes */
-  int c;                   /* the first `c` plans of the backend for C are compiled by the C compiler and run. case_run counts this
-                              field down */
+  int c;                   /* the first `c` plans of the backend for C are compiled by the C compiler and run. case_run counts
+                              this field down */
   const char *save;        /* prefix P of files such as P.input_0.pb, to which inputs and outputs are written; NULL: no files are
                               written */
   const char *scratch;     /* a folder for the C compiler's files; NULL: the C compiler is not used */

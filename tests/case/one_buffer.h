@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* one_buffer.h: for tests that make a plan for a CPU, but run the plan's kernels with a GPU's driver or with an emulator. All
  * values of the plan lie in one buffer. put_source writes source in the language of the plan's backend (backends/dialect.h). The
- * source has a kernel for each call of the plan. The only parameter of these kernels is a pointer to the buffer. */
+ * source begins with the functions of the plan's kernels. Then the source has a wrapper kernel for each call of the plan. A
+ * driver or an emulator starts the wrapper kernel, whose only parameter is a pointer to the buffer. */
 #ifndef TGC_ONE_BUFFER_H
 #define TGC_ONE_BUFFER_H
 #include "../../backends/dialect.h"
@@ -11,7 +12,7 @@
  * bytes */
 typedef struct Places { size_t in[64], out[64], weights, arena, end; } Places;
 
-static size_t place(Places *m, int64_t bytes) { /* adds at least this many bytes to the buffer, and returns their offset */
+static size_t place(Places *m, int64_t bytes) { /* makes room in the buffer for `bytes` bytes; returns the offset of the room */
   const size_t at = m->end;
   m->end += ((size_t)bytes + BUNDLE_ALIGN) / BUNDLE_ALIGN * BUNDLE_ALIGN;
   return at;
@@ -29,7 +30,7 @@ static Places places_of(const Plan *p) {
   return m;
 }
 
-/* Writes argument number i of a call of the plan's kernel k: a pointer to buffer number i of this kernel */
+/* Writes argument i of the call of the plan's kernel number k. The argument is a pointer to the kernel's buffer number i. */
 static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *o) {
   const Dialect *l = p->in->backend->dialect;
   const Kernel *x = &p->kernels.p[k];
@@ -45,10 +46,10 @@ static void put_pointer(const Plan *p, const Places *m, size_t k, size_t i, Sb *
   sb_puts(o, ")");
 }
 
-/* Writes the kernel for one call of the plan. The written kernel has a name such as call0, with the number `first`. It runs all
- * chunks of the plan's kernel number `first`, one after another. If a kernel group begins with kernel `first`, the written kernel
- * runs all chunks of the group. kernel: the words that stand before the name. memory: declaration of the parameter m, a pointer
- * to the buffer */
+/* Writes the wrapper kernel for the call of the plan's kernel number `first`. The name of the wrapper kernel is "call" and this
+ * number, as in call0. The wrapper kernel runs all chunks of the plan's kernel, one after another. If a kernel group begins with
+ * the plan's kernel, the wrapper kernel runs all chunks of the group. kernel: the words before the name. memory: the declaration
+ * of the parameter m, a pointer to the buffer */
 static void put_call(const Plan *p, const Places *m, size_t first, const char *kernel, const char *memory, Sb *o) {
   const Kernel *k = &p->kernels.p[first];
   sb_printf(o, "%scall%zu(%s) {\n  for (long c = 0; c < %d; c++) {\n", kernel, first, memory, k->chunks);
@@ -61,7 +62,7 @@ static void put_call(const Plan *p, const Places *m, size_t first, const char *k
   sb_puts(o, "  }\n}\n");
 }
 
-static void put_source(const Plan *p, const Places *m, const char *kernel, const char *memory, Sb *o) {
+static void put_source(const Plan *p, const Places *m, const char *kernel, const char *memory, Sb *o) { /* kernel, memory: as put_call */
   p->in->backend->prelude(p, p->in->target, o);
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].code == (int)k) sb_printf(o, "%s\n", p->kernels.p[k].text);

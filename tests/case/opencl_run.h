@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl_run.h: runs graphs that are compiled for an OpenCL device, in this process and with the runtime file tgcrt_opencl.c.
- * Each parameter `why` is a buffer of 512 bytes, which must hold "" before the call. It gets the first message. */
+/* opencl_run.h: runs compiled graphs on an OpenCL device, by functions of the runtime file tgcrt_opencl.c. A program that
+ * includes this header must also contain tgcrt_opencl.c. Each parameter `why` is a buffer of 512 bytes for the first message. The
+ * buffer must hold "" before the call. */
 #ifndef TGC_TESTS_OPENCL_RUN_H
 #define TGC_TESTS_OPENCL_RUN_H
 #include "../../backends/backends.h"
@@ -9,20 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A function for tgcrt_device.log; tgcrt_device.log_arg is `why` */
+/* For tgcrt_device.log, with `why` as tgcrt_device.log_arg: keeps the first message */
 static void opencl_note(void *why, const char *text) {
   if (!*(char *)why) snprintf(why, 512, "%.400s", text);
 }
 
-static const char *opencl_kernels(const Bundle *b) { /* the source of the bundle's kernels */
+static const char *opencl_kernels(const Bundle *b) { /* returns the source of the bundle's kernels */
   for (size_t i = 0; i < b->files.n; i++)
     if (!strcmp(b->files.p[i].name, "net.cl")) return b->files.p[i].p;
   BUG("a bundle of OpenCL without kernels");
 }
 
-/* The device for all graphs of the process and of its child processes. opencl_warm opens the device and runs a kernel, so that
- * child processes need not read the library of functions of the device's compiler again. Threads do not survive a fork, so the
- * driver must not use threads. */
+/* The device for all graphs of this process and of its child processes. opencl_warm opens the device and runs a kernel. For this
+ * kernel, the driver's compiler reads its library of functions. A child process begins with a copy of this process's memory, so
+ * the compiler does not read the library again. The driver must not use threads, because a fork does not copy them. */
 static tgcrt_device opencl_device;
 
 static int opencl_warm(char *why) { /* returns a status of tgcrt.h */
@@ -41,13 +42,13 @@ static int opencl_warm(char *why) { /* returns a status of tgcrt.h */
 
 /* ---- many graphs as one program ----
  *
- * For each source text, a driver's compiler first reads a thousand functions of its own. So a batch joins the tables of many
- * graphs to one tgcrt_net (tgcrt_device.h), and the sources of all kernels to one source. In this source, the names of a graph's
- * kernels and helpers begin with the number of the graph, as in g3_k0. */
+ * For each source, a driver's compiler first processes a thousand functions of its own, which takes long. So a batch joins many
+ * graphs: their tables become one tgcrt_net (tgcrt_device.h), and the sources of their kernels become one source. In this source,
+ * the names of a graph's kernels and helpers begin with the number of the graph, as in g3_k0. */
 typedef struct OpenclBatch {
   Ctx *c;                  /* the arena c->model owns the options, the names of functions and the memory of a run */
   Sb text, weights;        /* source of all kernels; weights of all graphs */
-  const char *options;     /* options for the driver's compiler, the same for all graphs; NULL: no graph was added yet */
+  const char *options;     /* options for the driver's compiler, equal for all graphs; NULL: the batch has no graphs yet */
   VEC(const char *) functions;
   VEC(tgcrt_launch) launches;
   VEC(tgcrt_place) places;
@@ -58,24 +59,26 @@ typedef struct OpenclBatch {
   uint32_t needs, block, shared_bytes; /* the fields needs, max_block and shared_bytes of the tgcrt_net */
 } OpenclBatch;
 
-enum { OPENCL_ALIGN = 256 }; /* alignment of a graph's part of a buffer, in bytes; no device needs more */
+/* Alignment in bytes of each graph's part of the work memory, and of its part of the weights. No device needs more. */
+enum { OPENCL_ALIGN = 256 };
 
-static size_t opencl_name(const char *at) { /* length of the name or number that begins at `at`; 0: there is none */
+static size_t opencl_name(const char *at) { /* returns the length of the name or number that begins at `at`; 0 if none begins */
   return strspn(at, "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* Whether other graphs may use the same name, of n bytes. Such a name is that of a helper, tgc_..., or of a kernel's function:
- * "k" and the number of the kernel; then perhaps "_" and the number of a launch; then perhaps "_w" and a number of threads */
+/* Returns whether other graphs may use the name of n bytes at `name`, too. This holds for names of helpers and for names of
+ * kernels' functions. The name of a helper begins with "tgc_". The name of a kernel's function begins with "k" and the number of
+ * the kernel. "_" and the number of a launch may follow. Then "_w" and a number of threads may follow. */
 static bool opencl_is_shared(const char *name, size_t n) {
   if (n > 4 && !memcmp(name, "tgc_", 4)) return true;
   return n > 1 && *name == 'k' && strspn(name + 1, "0123456789_w") >= n - 1;
 }
 
-static void opencl_put_text(OpenclBatch *b, const char *text) {
+static void opencl_put_text(OpenclBatch *b, const char *text) { /* adds the source `text` of the next graph */
   for (const char *at = text; *at;) {
     const size_t n = opencl_name(at);
     const bool shared = opencl_is_shared(at, n);
-    if (shared) sb_printf(&b->text, "g%zu_", b->graphs); /* in front: the runtime reads the end of a kernel's name */
+    if (shared) sb_printf(&b->text, "g%zu_", b->graphs); /* in front, since the runtime reads the end of a kernel's name */
     sb_put(&b->text, at, n ? n : 1);
     at += n ? n : 1;
   }
@@ -83,7 +86,7 @@ static void opencl_put_text(OpenclBatch *b, const char *text) {
 
 static size_t opencl_bytes(const GIO *v) { return (size_t)(dims_elems(v->dims, v->rank) * dt_bytes(v->dt)); }
 
-static uint64_t opencl_place(size_t *end, int64_t bytes) {
+static uint64_t opencl_place(size_t *end, int64_t bytes) { /* makes room for `bytes` bytes at *end; returns the room's offset */
   const size_t at = *end;
   *end += ((size_t)bytes + OPENCL_ALIGN - 1) / OPENCL_ALIGN * OPENCL_ALIGN;
   return at;
@@ -116,8 +119,8 @@ static void opencl_put_tables(OpenclBatch *b, const Plan *p, const DeviceTables 
   b->shared_bytes = t->shared_bytes > b->shared_bytes ? (uint32_t)t->shared_bytes : b->shared_bytes;
 }
 
-/* Adds a plan for an OpenCL device to the batch. in, out: memory of the plan's inputs and outputs, valid until the batch has
- * run */
+/* Adds a plan for an OpenCL device to the batch. in[i], out[i]: the memory of input i and of output i. This memory must stay
+ * valid until opencl_run has returned. */
 static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, void *const *out) {
   const Graph *g = p->g;
   Bundle files = { 0 };
@@ -141,7 +144,7 @@ static void opencl_add(OpenclBatch *b, const Plan *p, const void *const *in, voi
   bundle_free(&files);
 }
 
-/* Runs all graphs of the batch. If this succeeds, `why` is "" afterwards. */
+/* Runs all graphs of the batch. If the run succeeds, `why` stays "". */
 static void opencl_run(const OpenclBatch *b, char *why) {
   const char *text = b->text.p ? b->text.p : "";
   const tgcrt_net net = {

@@ -5,16 +5,16 @@
 #include "../../compiler/schedule/schedule.h"
 #include <math.h>
 
-/* Element i of a tensor with t's type. data: the elements; NULL: all elements are t->splat */
+/* Returns element i of the array `data`, whose elements have t's type. If `data` is NULL, all elements are t->splat. */
 static inline double output_element(const Tensor *t, const void *data, int64_t i) {
   Tensor at = *t;
   at.data = data;
   return bits_to_double(t->dt, tensor_bits(&at, i));
 }
 
-/* got: elements of want's type. Returns the index of the first element in which `got` and `want` differ, or -1 if none does. A
- * NaN equals any NaN. Floats count as equal if they differ by at most part * M + room. M is the largest finite magnitude in want,
- * or `least` if `least` is larger. */
+/* got: as many elements as `want` has, of want's type. Returns the index of the first element in which `got` and `want` differ,
+ * or -1 if there is none. A NaN equals any NaN. Two floats count as equal if their difference is at most part * M + room. M is
+ * the largest finite magnitude in `want`, or `least` if `least` is larger. */
 static inline int64_t outputs_far(const Tensor *want, const void *got, double part, double least, double room) {
   double most = least;
   for (int64_t i = 0; i < want->elems; i++) {
@@ -28,7 +28,7 @@ static inline int64_t outputs_far(const Tensor *want, const void *got, double pa
   return -1;
 }
 
-/* outputs_far with room 0 */
+/* Does what outputs_far does with room 0. */
 static inline int64_t outputs_differ(const Tensor *want, const void *got, double part, double least) {
   return outputs_far(want, got, part, least, 0);
 }
