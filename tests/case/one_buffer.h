@@ -62,7 +62,8 @@ static void put_call(const Plan *p, const Places *m, size_t first, const char *k
   sb_puts(o, "  }\n}\n");
 }
 
-static void put_source(const Plan *p, const Places *m, const char *kernel, const char *memory, Sb *o) { /* kernel, memory: as put_call */
+/* kernel, memory: as in put_call */
+static void put_source(const Plan *p, const Places *m, const char *kernel, const char *memory, Sb *o) {
   p->in->backend->prelude(p, p->in->target, o);
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].code == (int)k) sb_printf(o, "%s\n", p->kernels.p[k].text);

@@ -5,8 +5,8 @@
 #include "../../compiler/support/support.h"
 #include <stdio.h>
 
-/* Returns the contents of the file at `path`, with a NUL behind them, allocated in the arena. Returns NULL if the file cannot be
- * opened. */
+/* Returns the contents of the file at `path`, followed by a NUL. The arena owns the returned text. Returns NULL if the file
+ * cannot be opened. */
 static inline char *slurp(Arena *a, const char *path) {
   FILE *in = fopen(path, "r");
   Sb text = { 0 };
