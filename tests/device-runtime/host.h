@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* host.h: tests of the functions of a bundle for a device, with a device that really runs kernels. fill.py makes the bundle's
- * net.h. The tests compare the device's results with the results of model.h, which computes the network on the host. */
+/* host.h: tests of the functions of a bundle whose kernels run on a device. fill.py makes this bundle, with its header net.h. The
+ * kernels really run: on a device, or in a library that takes the place of the driver. model.h computes the network on the host.
+ * The tests compare the device's results with these results. */
 #include "model.h"
 #include <pthread.h>
 
@@ -37,7 +38,7 @@ static void runs(void) {
 
   CHECK(net_state_get(&m.ctx, 2, some) == TGCRT_STATE && net_state_put(&m.ctx, 2, some) == TGCRT_STATE);
   CHECK(net_state_get(&m.ctx, 0, NULL) == TGCRT_ARGUMENT && net_saved_bytes() == NET_STATE_BYTES);
-  model_run(&m, 1); /* the cursors are not 0 */
+  model_run(&m, 1); /* after this run, the cursors are not 0 */
   CHECK(!net_state_save(&m.ctx, saved) && (REPLAY || (saved[0] == 1 && saved[8] == 1)));
   kept = m.e;
   for (int i = 0; i < 3; i++) model_run(&m, i);
@@ -63,7 +64,7 @@ static void runs(void) {
   for (int i = 0; i < NET_LAUNCHES; i++) CHECK(times[i] > 0 && times[i] < 1000000000u);
   model_run(&m, 2);
 
-  /* init after a close begins afresh, also if the context was opened in between; an init that fails leaves the device open */
+  /* After net_close, net_init begins afresh, even if net_open was called in between. If net_init fails, the device stays open. */
   CHECK(!net_close(&m.ctx) && net_run_v(&m.ctx, m.in, m.out) == TGCRT_UNREADY && !net_close(&m.ctx));
   CHECK(!net_open(&m.ctx, NULL));
   CHECK(net_init(&m.ctx, m.arena, 1, m.weights, NET_WEIGHTS_BYTES) == TGCRT_ARENA);
@@ -96,8 +97,8 @@ static void threads(void) {
   for (int i = 0; i < 3; i++) CHECK(!pthread_join(t[i], NULL));
 }
 
-/* Opens the device of this name, and makes a run on this device. Prints the status of net_open or net_init, and the log. Returns
- * the status. */
+/* Opens the device `name`, initialises a context and makes a run. Prints a status and the log, and returns the status. This is
+ * the status of net_open if net_open fails, else the status of net_init. */
 static int device(const char *name) {
   static Model m;
   tgcrt_device d;

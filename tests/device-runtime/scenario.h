@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* scenario.h: a scenario calls all functions of a bundle for a device, one after another. A library takes the place of the
- * driver. The scenario is repeated. In each repetition one call of the driver fails, with one of three errors.
+/* scenario.h: a scenario calls the functions of a bundle whose kernels run on a device, one after another. A library takes the
+ * place of the device's driver. The scenario is repeated. In each repetition, one call of a driver's function fails, with one of
+ * three errors.
  *
  * A test must first include the fake.h of its own folder, and define LIBRARY, the name of the library. Then the test includes
  * this file, defines the functions that are only declared here, and defines a table of Rows. */
@@ -11,13 +12,13 @@ static Fake *driver;           /* the variable `fake` of the library */
 static void (*defaults)(void); /* the function fake_defaults of the library */
 static Model m;
 
-static void *caller_buffer(void);              /* makes a buffer of 64 bytes on the device of m, as a caller would */
-static void caller_release(void *buffer);
+static void *caller_buffer(void);              /* makes a buffer of 64 bytes on the device of m, without the bundle's help */
+static void caller_release(void *buffer);      /* frees a buffer that caller_buffer has made */
 static void check_caller(void);                /* fails if this thread's current context has changed (CUDA), or if a pool
                                                    of autoreleased objects is open (Metal) */
-static int computes(void);                     /* whether the library runs kernels */
+static int computes(void);                     /* returns whether the library runs kernels */
 
-static void find_driver(void) {
+static void find_driver(void) { /* loads the library, and sets `driver` and `defaults` */
   void *lib = dlopen(LIBRARY, RTLD_NOW);
   CHECK(lib);
   symbol(lib, "fake", &driver);
@@ -25,7 +26,7 @@ static void find_driver(void) {
   defaults();
 }
 
-static const tgcrt_device *asked(void) { /* the device to open, with a log and a short time limit */
+static const tgcrt_device *asked(void) { /* returns the argument of net_open: with a log, and with a short time limit */
   static tgcrt_device d;
   memset(&d, 0, sizeof d);
   d.replay = REPLAY, d.wait_ms = 3, d.log = keep_log, d.log_arg = m.log;
@@ -34,10 +35,11 @@ static const tgcrt_device *asked(void) { /* the device to open, with a log and a
 
 /* ---- one call fails ---- */
 static const char *step; /* name of the current step of the scenario, such as "init" for net_init, or "get" for net_state_get */
-static int after;        /* the status of another run, which the scenario makes after a failure */
+static int after;        /* the status of the run that the scenario makes after a failure; without such a run: TGCRT_UNREADY */
 
-/* Calls the functions of the bundle except net_close, one after another, until a call fails. Returns the status of this call, or
- * TGCRT_OK. After a failure in a step, makes another run and sets `after`. queue: the caller's queue; NULL: none */
+/* Calls the functions of the bundle except net_close, one after another, until a function fails. Returns the status of the
+ * function that failed, or TGCRT_OK if none failed. If a function after net_init fails, the scenario makes another run, and sets
+ * `after` to the status of this run. queue: a queue for tgcrt_device.queue; NULL: the bundle makes a queue */
 static int scenario(void *queue) {
   unsigned char saved[NET_STATE_BYTES];
   float total[N];
@@ -56,7 +58,7 @@ static int scenario(void *queue) {
   if (status) return status;
 #define STEP(name, call) step = name, status = call; check_caller(); if (status) goto end
   STEP("run", net_run_v(&m.ctx, m.in, m.out));
-  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* the window is at the end of its memory, and moves to the start */
+  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* moves the window from the end of its memory to the beginning */
   STEP("get", net_state_get(&m.ctx, 1, total));
   STEP("put", net_state_put(&m.ctx, 0, total));
   STEP("save", net_state_save(&m.ctx, saved));
@@ -78,7 +80,7 @@ static int scenario(void *queue) {
   if (!status) status = net_sync(&m.ctx, 20);
   check_caller();
   const int called = driver->calls;
-  unused = status ? 0 : driver->fail_at; /* if no call has failed so far, one of the calls by net_close is to fail */
+  unused = status ? 0 : driver->fail_at; /* if no call has failed so far, a call that net_close makes is to fail */
   driver->fail_at = 0;
   if (status) after = net_run_v(&m.ctx, m.in, m.out);
   for (int i = 0; i < 5; i++) caller_release(buffers[i]);
@@ -90,18 +92,19 @@ end:
   return status;
 }
 
-/* The effect that is expected if a function of the driver fails. call: start of the function's name. steps: names of the steps
- * for which the row holds; NULL: all steps. memory: the status that the step must return if the error is a lack of memory. other:
- * the status that the step must return for other errors. -1 in place of a status: the step must succeed. lost: 1 if the device is
- * lost afterwards. log: a part of the message that is expected; NULL: no message is needed */
+/* The effect that is expected if a function of the driver fails in a step. call: beginning of the function's name. steps: names
+ * of the steps for which the row holds; NULL: all steps. memory: the status that the step must return if the error is a lack of
+ * memory. other: the status that the step must return for other errors. If `memory` or `other` is -1, the step must succeed.
+ * lost: 1 if the device is lost afterwards. log: a text that the messages must contain; NULL: no message is needed */
 typedef struct Row { const char *call, *steps; int memory, other, lost; const char *log; } Row;
 
-static const Row *row_of(const Row *r, const char *call) { /* the first row that holds for the call in the current step */
+/* Returns the first row for the driver's function `call` in the current step. The table must have such a row. */
+static const Row *row_of(const Row *r, const char *call) {
   while (strncmp(call, r->call, strlen(r->call)) || (r->steps && !strstr(r->steps, step))) r++;
   return r;
 }
 
-/* Checks that a new context works. */
+/* Checks that a new context works. queue: as for `scenario` */
 static void second_run(void *queue) {
   tgcrt_device d = *asked();
   defaults();
@@ -114,9 +117,9 @@ static void second_run(void *queue) {
   check_caller();
 }
 
-/* Repeats the scenario for each call of the driver and for each of three errors: the call fails with the error. errors[0] is a
- * lack of memory. live: number of the driver's objects that exist before the scenario, and must exist after it. may: Row.call of
- * functions that may fail without an effect on the status */
+/* Repeats the scenario for each pair of a call and an error: the call of the driver fails with the error. Checks the effects by
+ * the table `rows`. queue: as for `scenario`. errors[0] is a lack of memory. live: number of the driver's objects that exist
+ * before the scenario, and must exist afterwards. may: the Row.call of functions whose failure need not change the status */
 static void each_call(void *queue, int live, const Row *rows, const int32_t errors[3], const char *may) {
   int calls;
   defaults();
@@ -145,7 +148,9 @@ static void each_call(void *queue, int live, const Row *rows, const int32_t erro
   printf("%d calls\n", calls);
 }
 
-static int opened(const char *name) { /* opens the device of this name, makes a run, and closes the context; returns the status */
+/* Opens the device `name`, initialises the context, makes a run, and closes the context. Returns the status of the first step
+ * that fails, or TGCRT_OK. */
+static int opened(const char *name) {
   tgcrt_device d = *asked();
   int status;
   model_prepare(&m);
@@ -158,7 +163,7 @@ static int opened(const char *name) { /* opens the device of this name, makes a 
   return status;
 }
 
-/* m.ctx must have lost its device in a run. Checks that each function returns TGCRT_LOST, and that the context can be closed. */
+/* A run of m.ctx must have lost the device. Checks that functions then return TGCRT_LOST, and that the context can be closed. */
 static void check_lost(void) {
   float total[N];
   uint64_t times[NET_LAUNCHES];
@@ -189,7 +194,7 @@ static void threads(void) {
   CHECK(!driver->live);
 }
 
-/* For a driver that is missing or lacks something: opens the device, and prints the status and the log */
+/* For a driver that is missing, or that lacks a function: tries to open the device. Prints the status and the log. Returns 0. */
 static int open_only(void) {
   model_prepare(&m);
   const int status = net_open(&m.ctx, asked());
@@ -198,7 +203,7 @@ static int open_only(void) {
   return 0;
 }
 
-/* ---- the parts of a test program. Each run of the program runs one part ---- */
+/* ---- the parts of a test program. The program runs the part that its argument names ---- */
 typedef struct Part { const char *name; void (*run)(void); } Part;
 
 /* Runs the part with this name, and returns 0. Returns 64 if there is no such part. p: all parts; a Part with the name NULL ends
