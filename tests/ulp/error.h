@@ -17,8 +17,8 @@ static float as_float(uint32_t bits) { /* the float that has these bits */
  * - If `want` is 0, the error of a zero of the same sign is 0, and the error of all other floats is infinite.
  * - If `want` rounds to an infinity, the error of this infinity is 0. The error of the finite float next to this infinity is 1.
  *   The error of all other floats is infinite.
- * - If |want| is larger than G, the largest finite float, but `want` rounds to G or -G, the error of the infinity of the same sign
- *   as `want` is 1.
+ * - If |want| is larger than G, the largest finite float, but `want` rounds to G or -G, the error of the infinity of the same
+ *   sign as `want` is 1.
  * In all other cases, the error of a NaN and of an infinity is infinite. */
 static double error_in_ulp(float got, double want) {
   if (isnan(want)) return isnan(got) ? 0 : INFINITY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device_fixture.h: for tests of device programs. Makes programs for the device gpu-any from texts of kernels, and runs the
+/* device_fixture.h: for tests of device programs. The functions make programs from texts, for the device gpu-any, and run the
  * launches of these programs in the interpreter. */
 #ifndef TGC_TEST_DEVICE_FIXTURE_H
 #define TGC_TEST_DEVICE_FIXTURE_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-/* Facts about the device gpu-any */
+/* Returns facts about the device gpu-any. */
 static inline const Device *device_of_tests(void) { return device_target("gpu-any")->dev; }
 
 static inline Plan device_plan(IR *ir) { /* returns a plan for the device gpu-any, without kernels */
@@ -20,7 +20,8 @@ static inline Plan device_plan(IR *ir) { /* returns a plan for the device gpu-an
   return (Plan){ .in = in, .ir = ir };
 }
 
-/* Reads a kernel from `text` and applies the step `launches`, which makes the kernel's program */
+/* Reads a kernel from `text`. Then applies the step `launches`, which makes the kernel's program. The caller frees the returned
+ * kernel by device_kernel_free. */
 static inline Kernel device_kernel(Plan *p, const char *text) {
   Kernel k = { .sink = ir_parse_kernel(p->ir, text, strlen(text)) };
   const Node *sink = node(p->ir, k.sink);
@@ -38,9 +39,9 @@ static inline void device_kernel_free(Kernel *k) {
   VEC_FREE(&k->locals);
 }
 
-/* Runs a program as interp_launch_orders does. launches: number of launches that the program must have. mem[i] is the memory of
- * buffer i. Adds the results of all launches to *r. Returns false if a launch has a fault, or if its result depends on the order
- * of threads. */
+/* Runs each launch of a program by interp_launch_orders. launches: number of launches that the program must have. mem[i]: the
+ * memory of buffer i. Adds the reports on all launches to *r. Returns false if a launch has a fault, or if the result of a launch
+ * depends on the order of threads. */
 static inline bool device_run(IR *ir, const Refs *prog, size_t launches, void *const *mem, LaunchReport *r) {
   Launches l = { 0 };
   bool good = true;
@@ -51,7 +52,8 @@ static inline bool device_run(IR *ir, const Refs *prog, size_t launches, void *c
   return good;
 }
 
-/* Reads a program with one launch from `text`, and appends the program's micro-ops to `list`. Returns the launch */
+/* Reads a program with one launch from `text`, and appends the program's micro-ops to *list, which must be empty. Returns the
+ * launch, which uses the memory of *list. The caller frees *list. */
 static inline Launch device_launch(IR *ir, const char *text, Refs *list) {
   ir_parse_program(ir, text, strlen(text), list);
   return launch_of(ir, *list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fixture.h: functions that cmocka calls before and after each unit test, so that each test has an IR of its own. *state points
- * to the IR. */
+/* fixture.h: functions for cmocka, which calls setup before each unit test and teardown afterwards. So each test has an IR of its
+ * own. *state points to the IR. */
 #ifndef TGC_TEST_FIXTURE_H
 #define TGC_TEST_FIXTURE_H
 #include "../../compiler/ir/ir.h"
