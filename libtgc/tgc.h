@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* tgc.h: libtgc, the compiler as a library. The library reads a model from a file, and makes a bundle in memory or in a folder. A
- * bundle is the files that a compilation makes: code, a header, weights and build files. docs/libtgc.md is the manual, with an
- * example.
+ * bundle consists of the files that a compilation makes: code, a header, weights and build files. docs/libtgc.md is the manual,
+ * with an example.
  *
  * A tgc is one compilation, with options, a model and a bundle. Several tgcs may exist at the same time. Different threads may
  * use different tgcs at the same time, but two threads must not use the same tgc at the same time. The library never ends the
  * process, prints nothing, and installs no signal handler.
  *
  * Functions of type int return a status, unless their comments say otherwise. A status is TGC_OK or another number of the list
- * below. Before a function returns a failure other than TGC_FAILED, it passes at least one error message to the function that
- * tgc_listen has set. TGC_FAILED may come without a message: the report of tgc_verify says which outputs differ. A tgc may be
- * used again after a failure, except after TGC_BUG and after a lack of memory. After either of these failures, call only
- * tgc_free, which may leave some memory allocated.
+ * below. Any status except TGC_OK is a failure. Before a failure other than TGC_FAILED is returned, the library passes at least
+ * one error message to the listener (tgc_listen). TGC_FAILED may come without a message: the report of tgc_verify says which
+ * outputs differ. A tgc may be used again after a failure, except after TGC_BUG and after a lack of memory. After either of these
+ * failures, call only tgc_free, which may leave some memory allocated.
  *
  * All texts end with a zero byte. They are UTF-8, except that names in a model may be other bytes. The memory behind a pointer
  * that a function returns or fills in belongs to the tgc. The pointer is valid until tgc_free, unless the function's comment
  * names an earlier end.
  *
- * tgc_verify starts child processes and waits for them. So does tgc_compile if the option `emit` is `so` or `wasm`, or if it
- * compiles kernels for GPUs. While one of these functions runs, no other thread may call waitpid(-1), which waits for any
+ * tgc_verify starts child processes and waits for them. So does tgc_compile, if the option `emit` is `so` or `wasm` or if the
+ * bundle has kernels for GPUs. While tgc_verify or tgc_compile runs, no other thread may call waitpid(-1), which waits for any
  * child. Temporary files are in a new folder in $TMPDIR. */
 #ifndef TGC_H
 #define TGC_H
@@ -37,7 +37,7 @@ extern "C" {
 
 typedef struct tgc tgc;
 
-/* The exit codes of the program tgc. The numbers never change. */
+/* The statuses, which equal the exit codes of the program tgc. The numbers never change. */
 enum {
   TGC_OK = 0,
   TGC_FAILED = 1,      /* tgc_verify found that outputs differ, or that the model returned an error status */
@@ -68,9 +68,9 @@ typedef struct tgc_message {
   const char *text;    /* the message, without a full stop: "group 3 does not divide 64 channels" */
 } tgc_message;
 
-/* Sets the function f that gets all later messages about t. The library calls f with arg and a message. *m and the texts in *m
- * are valid until f returns. f must return normally, and must not call functions of this library for t. If f is NULL, which is
- * the default, messages are dropped. */
+/* Sets the listener of t: the function f, which gets all later messages about t. The library calls f with arg and a message. *m
+ * and the texts in *m are valid until f returns. f must return (no longjmp), and must not call functions of this library for t.
+ * If f is NULL, which is the default, messages are dropped. */
 typedef void tgc_listener(void *arg, const tgc_message *m);
 TGC_PUBLIC void tgc_listen(tgc *t, tgc_listener *f, void *arg);
 
@@ -118,11 +118,11 @@ TGC_PUBLIC int tgc_bundle_file(const tgc *t, size_t i, tgc_file *f);
 TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
-/* Makes a bundle for the machine for which tgc_compile compiles, builds this bundle with the C compiler, and runs it in a child
- * process. Compares the outputs with those that the option `data` names. Without `data`, compares them with outputs of the
- * interpreter. Returns TGC_FAILED if the outputs differ. *report gets the text that `tgc verify --json` prints, or NULL if
- * tgc_verify fails before it builds the bundle. The text is valid until tgc_free. report may be NULL. The bundle of tgc_compile
- * stays as it is. */
+/* Makes a second bundle, for the machine for which tgc_compile compiles. Builds this bundle with the C compiler, and runs it in a
+ * child process. Compares the outputs with the expected outputs in the files that the option `data` names. Without `data`,
+ * compares the outputs with outputs of the interpreter. Returns TGC_FAILED if outputs differ. *report gets the text that
+ * `tgc verify --json` prints, or NULL if tgc_verify fails before it builds the bundle. The text is valid until tgc_free. report
+ * may be NULL. The bundle of tgc_compile stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);
 
 #ifdef __cplusplus

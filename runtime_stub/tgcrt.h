@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 /* tgcrt.h: the runtime that all bundles share: status codes, element types, functions for weights files and states, and a pool
- * of threads. A bundle is the code and the weights that the compiler tgc makes of a model. NAME stands for the name of a
+ * of threads. A bundle is the code and the weights that the compiler tgc makes from a model. NAME stands for the name of a
  * bundle. The bundle's functions have names such as NAME_run. A context is a NAME_ctx, which NAME_init initialises for runs.
  * The arena is memory that the caller gives to NAME_init.
  *
@@ -11,8 +11,8 @@
 #define TGCRT_H
 #include <stddef.h>
 #include <stdint.h>
-/* The macro TGCRT_FREESTANDING leaves out files and threads. The next lines define this macro if the compiler defines no macro
- * of an operating system. */
+/* The macro TGCRT_FREESTANDING leaves out the functions for files and threads. The next lines define this macro if the compiler
+ * defines none of the macros that name a known operating system. */
 #if !defined TGCRT_FREESTANDING && !defined __unix__ && !defined __APPLE__ && !defined _WIN32 && !defined __wasi__
 #define TGCRT_FREESTANDING
 #endif
@@ -44,7 +44,7 @@ enum {
   TGCRT_DEVICE = 12,  /* there is no such device, or the device lacks a feature that the model needs */
   TGCRT_MEMORY = 13,  /* the device has too little memory */
   TGCRT_BUILD = 14,   /* the driver's compiler refuses the kernels */
-  TGCRT_LOST = 15,    /* the device or its queue failed: the context is unusable until NAME_close and NAME_init */
+  TGCRT_LOST = 15,    /* the device or a queue failed. To use the context again, call NAME_close and then NAME_init */
   TGCRT_BUSY = 16,    /* the time limit has passed, and the device is still busy */
   TGCRT_SIZE = 17,    /* a size is outside of the range that the model was compiled for */
   TGCRT_CAPACITY = 18 /* a result has more rows than the model was compiled for; the outputs contain the first rows */
@@ -78,8 +78,8 @@ void tgcrt_sha256(const void *data, size_t bytes, char hex[65]);
 /* Returns TGCRT_OK if `hex` is the SHA-256 of the data, as 64 digits in lower case; else TGCRT_DIGEST. */
 int tgcrt_check_sha256(const void *data, size_t bytes, const char *hex);
 #ifdef TGCRT_DEBUG
-/* Does what tgcrt_check_sha256 does. If tgcrt.c is compiled with TGCRT_DEBUG, bundles whose code LLVM has made call this function
- * in NAME_init. */
+/* Does what tgcrt_check_sha256 does. If tgcrt.c is compiled with TGCRT_DEBUG, and LLVM has made the bundle's code, NAME_init
+ * calls this function. */
 int tgcrt_debug_weights(const void *data, size_t bytes, const char *hex);
 #endif
 
@@ -101,22 +101,23 @@ enum {
   TGCRT_CPU_DSP = 1L << 20,       /* 32-bit Arm: instructions that multiply the two 16-bit parts of a register */
   TGCRT_CPU_RVV = 1L << 24,       /* riscv64: V 1.0 */
   TGCRT_CPU_SIMD128 = 1L << 25,   /* WebAssembly */
-  TGCRT_CPU_KNOWN = 1L << 30      /* set if tgcrt_cpu knows the other bits: with GCC or Clang on x86-64, and with Linux on
-                                     aarch64 and riscv64 */
+  TGCRT_CPU_KNOWN = 1L << 30      /* set if tgcrt_cpu can find out the other bits: with GCC or Clang on x86-64, and with Linux
+                                     on aarch64 and riscv64 */
 };
 uint32_t tgcrt_cpu(void); /* the features of this CPU, as TGCRT_CPU_ bits */
 /* Returns TGCRT_CPU if this CPU is known to lack one of the wanted features; else TGCRT_OK. If AMX is wanted, the function
- * also asks Linux for permission to use the tiles, and returns TGCRT_CPU if Linux refuses. Compile all of tgcrt.c for the
+ * also asks Linux for permission to use AMX's tiles, and returns TGCRT_CPU if Linux refuses. Compile all of tgcrt.c for the
  * baseline of the architecture, so that this check runs on every CPU. */
 int tgcrt_cpu_check(uint32_t wanted);
 
-/* A state is a value that a model keeps from one run to the next. The memory of all states begins with the cursors, a uint64_t
- * for each state. A state consists of `outer` blocks of `block` bytes each. The first block begins `at` bytes from the
- * beginning of the memory of all states. The value of the state is `keep` bytes of each block, from byte cursor * step on.
+/* A state is a value that a model keeps from one run to the next. The memory of all states begins with a cursor for each state, a
+ * uint64_t. The memory of one state consists of `outer` blocks of `block` bytes each. The first block begins `at` bytes from the
+ * beginning of the memory of all states. The `keep` bytes of each block from byte cursor * step on are the state's value.
  *
- * A run adds 1 to the cursor of each state. A bundle may have several entries, which are run functions such as NAME_run_ENTRY. A
- * run of an entry adds only to the cursors of the states that the entry changes. Some states are windows: runs append elements to
- * a window. If a run of an entry appends n times `step` bytes to each block of a window, the run adds n to the window's cursor.
+ * Some states are windows, to which runs append elements. A bundle may have several entries, which are run functions such as
+ * NAME_run_ENTRY. In a bundle without entries, a run adds 1 to each cursor. In a bundle with entries, a run of an entry changes
+ * only the cursors of the states that the entry changes. If the run appends n times `step` bytes to each block of a window, the
+ * run adds n to the window's cursor. To the cursor of any other state that the entry changes, the run adds 1.
  *
  * A cursor that has reached or passed `slots` is set to 0. Before that, in each block of a window with step < block, the `keep`
  * bytes of the value are copied to the beginning of the block. */
@@ -125,10 +126,11 @@ typedef struct tgcrt_state {
   size_t init;        /* offset in the weights of the value before the first run; (size_t)-1: this value is zeros */
 } tgcrt_state;
 
-/* The bundle's own functions check their arguments, and then call these functions. t: the n states of the model; s: the memory of
- * all states; k: number of a state. tgcrt_state_reset sets all states to their values before the first run.
- * tgcrt_state_advance changes all cursors after a run. tgcrt_state_load copies `bytes` bytes from `saved`, an earlier copy of s,
- * to s. tgcrt_state_get copies the value of state k to `value`, and tgcrt_state_put copies `value` to state k. */
+/* Functions of a bundle, such as NAME_state_get, check their arguments, and then call these functions. t: the n states of the
+ * model; s: the memory of all states; k: number of a state. tgcrt_state_reset sets all states to their values before the first
+ * run. tgcrt_state_advance changes all cursors after a run. tgcrt_state_load copies `bytes` bytes from `saved` to s; `saved` has
+ * an earlier copy of the memory of all states. tgcrt_state_get copies the value of state k to `value`, and tgcrt_state_put copies
+ * `value` to state k. */
 void tgcrt_state_reset(const tgcrt_state *t, size_t n, unsigned char *s, const unsigned char *weights);
 void tgcrt_state_advance(const tgcrt_state *t, size_t n, unsigned char *s);
 int tgcrt_state_load(const tgcrt_state *t, size_t n, unsigned char *s, const void *saved, size_t bytes);
@@ -147,21 +149,21 @@ void tgcrt_unmap(const void *data, size_t bytes);
 #endif
 
 /* A kernel is a part of a run. An executor shares the work of a kernel among threads. NAME_set_executor gives an executor to a
- * context. A kernel's work consists of chunks with the numbers 0 to chunks - 1. The function `run` calls `task` with ranges of
- * chunks, begin to end - 1, until each chunk has been in one range. Ranges may have any size. They may run in any order, on any
- * threads, and several at a time. The bits of the results do not depend on this. `run` returns when all chunks are done. job:
- * data that `run` passes on to `task`. self: the executor's own data, which NAME_run passes to `run`. */
+ * context. A kernel's work consists of chunks with the numbers 0 to chunks - 1. The executor's function `run` calls `task` with
+ * ranges of chunks, begin to end - 1, until each chunk has been in exactly one range. Ranges may have any size. Calls of `task`
+ * may come in any order, on any threads, and several at a time. The results always have the same bits. `run` returns when all
+ * chunks are done. job: data that `run` passes on to `task`. self: the executor's own data, which NAME_run passes to `run`. */
 typedef void tgcrt_task(void *job, int64_t begin, int64_t end);
 typedef struct tgcrt_executor {
   void (*run)(void *self, tgcrt_task *task, void *job, int64_t chunks);
   void *self;
 } tgcrt_executor;
 
-/* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). Its threads are the thread that calls NAME_run
- * and `threads` - 1 workers. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until
- * tgcrt_pool_stop. Contexts may share a pool. While the workers share a kernel of one run, kernels of other runs use only the
- * threads that call NAME_run. A run that a task of this pool starts uses only the thread of this task. The macro TGCRT_SINGLE
- * leaves pools out. */
+/* A pool is an executor of this runtime (tgcrt_pool.c, for POSIX and Windows). The threads of a pool are the thread that calls
+ * NAME_run and `threads` - 1 workers. The caller provides TGCRT_POOL_BYTES(threads) bytes of memory, which the pool uses until
+ * tgcrt_pool_stop. Several contexts may share a pool. While the workers share a kernel of one run, a kernel of another run uses
+ * only the thread that called NAME_run for the other run. If a task of a pool starts a run with this pool, the run uses only the
+ * thread of the task. The macro TGCRT_SINGLE leaves pools out. */
 #if !defined TGCRT_FREESTANDING && !defined TGCRT_SINGLE
 #define TGCRT_POOL_BYTES(threads) (640 + 64 * (size_t)(threads))
 typedef struct tgcrt_pool tgcrt_pool;

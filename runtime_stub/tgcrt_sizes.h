@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: 0BSD */
-/* tgcrt_sizes.h: numbers that differ from run to run, in bundles for ranges of sizes (--dim NAME=LOW:HIGH). The caller sets a
+/* tgcrt_sizes.h: numbers that may differ from run to run, in bundles for ranges of sizes (--dim NAME=LOW:HIGH). The caller sets a
  * size from LOW to HIGH for each NAME. An extent is the length of a value along an axis. Extents follow from the sizes
  * (tgcrt_extent), and numbers of iterations of loops follow from extents (tgcrt_size). C99. */
 #ifndef TGCRT_SIZES_H
 #define TGCRT_SIZES_H
 #include <stdint.h>
 
-/* Rules by which a number of iterations follows from an extent. n is the extent in this run; `times`, `tile` and `height` are
- * fields of tgcrt_size. A loop runs over n * times rows; the comments below call this number `all`. Quotients are rounded down,
- * except where a comment says otherwise.
+/* Rules by which a number follows from an extent. Most rules give a number of iterations of a loop. n is the extent in this run;
+ * `times`, `tile` and `height` are fields of tgcrt_size. A loop covers n * times rows; the comments below call this number `all`.
+ * Quotients are rounded down, except where a comment says otherwise.
  *
  * The rules TILES to START divide the rows into tiles. The height of a tile is its number of rows. Full tiles have the height
  * `tile`. Full tiles leave a rest of all % tile rows. If the rest is not 0, the last full tile and the rest become two tiles of
  * nearly equal heights. The first of these two tiles has the height (all % tile + tile + 1) / 2. A tile with less than `tile`
  * rows is a lower tile. If `all` is less than `tile`, all rows form one lower tile.
  *
- * By the rules FULL to FIRST, all full tiles stay, and one or two tiles cover the rest. Each of these one or two tiles has the
- * height 1, 2, 4, `tile` or a fixed number above tile / 2. So the last tile may extend beyond the rows. */
+ * By the rules FULL to FIRST, all full tiles stay, and one or two further tiles cover the rest. The height of a further tile is
+ * 1, 2, 4, `tile` or the least even number above tile / 2. So the last tile may extend beyond the rows. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of full tiles */
@@ -27,7 +27,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_BEGIN, /* all / tile * tile */
   TGCRT_SIZE_PARTS, /* all % tile / height */
   TGCRT_SIZE_COVER, /* all % tile / height, rounded up */
-  TGCRT_SIZE_FULL,  /* FULL, LOW, SOME and FIRST: as TILES, LOWER, ANY and START, for the tiles of the last paragraph */
+  TGCRT_SIZE_FULL,  /* FULL, LOW, SOME and FIRST: as TILES, LOWER, ANY and START, but with one or two further tiles (see above) */
   TGCRT_SIZE_LOW,
   TGCRT_SIZE_SOME,
   TGCRT_SIZE_FIRST,
@@ -35,7 +35,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* A number of iterations: the rule, and the numbers that the rule uses. The field `of` is the number of the extent n. */
+/* A rule, and the numbers that the rule uses. The field `of` says which extent is n: extent number `of`. */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;
@@ -50,7 +50,8 @@ static inline int64_t tgcrt_few_height(int64_t rows, int64_t middle, int64_t til
 }
 
 /* Computes the heights of one or two tiles that cover the last `left` rows, which are fewer than `tile`. There are two tiles if
- * the sum of their heights, plus 2, is less than the height of a single tile for these rows. Otherwise height[1] is not set. */
+ * the sum of their heights, plus 2, is less than the height of a single tile for all these rows. If there is only one tile,
+ * height[1] is not set. */
 static inline void tgcrt_few_tiles(int64_t left, int64_t tile, int64_t height[2]) {
   const int64_t middle = (tile / 2 + 2) / 2 * 2, first = left > middle ? middle : 4;
   height[0] = tgcrt_few_height(left, middle, tile);
@@ -68,11 +69,11 @@ static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int64_t height[2
   height[1] = last - height[0];
 }
 
-/* Returns the number of iterations by the rule of s. n: extent number s->of in this run */
+/* Returns the number that the rule of s gives. n: extent number s->of in this run */
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
   const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST;
-  const int64_t before = left && tiles && !few ? tiles - 1 : tiles; /* full tiles before the tiles of `height` */
+  const int64_t before = left && tiles && !few ? tiles - 1 : tiles; /* full tiles before the tiles of height[] */
   const int rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
   int64_t height[2] = { 0, 0 };
   if (left && few) tgcrt_few_tiles(left, s->tile, height);
@@ -95,9 +96,9 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
 }
 
 /* Extents have numbers from 0. The first extents are the sizes that the caller sets. Each of the later extents, such as that of a
- * convolution's output, has a tgcrt_extent. With x for the earlier extent number `of`, the later extent is
+ * convolution's output, has a tgcrt_extent. x is extent number `of`, an earlier extent. Then the later extent is
  * (x * times + plus) / over, but at least 0 and at most `most`. If `by` is k + 1, this result is multiplied by extent number k.
- * If `by` is -k - 1, extent number k is added to this result. by 0: neither. */
+ * If `by` is -k - 1, extent number k is added to this result. If `by` is 0, the result does not change. */
 typedef struct tgcrt_extent { int64_t times, plus, over, most; int32_t of, by; } tgcrt_extent;
 
 /* Returns (of * times + plus) / over, but at least 0 and at most `most`; ignores e->by. The argument `of` is the value of
@@ -107,7 +108,7 @@ static inline int64_t tgcrt_extent_of(const tgcrt_extent *e, int64_t of) {
   return extent < e->most ? extent : e->most;
 }
 
-/* Returns the extent that e describes. at: by number, the values of the extents before this extent */
+/* Returns the extent that e describes. at[i]: the value of extent number i, for all extents before this extent */
 static inline int64_t tgcrt_extent_in(const tgcrt_extent *e, const int64_t *at) {
   const int64_t extent = tgcrt_extent_of(e, at[e->of]);
   return e->by > 0 ? extent * at[e->by - 1] : e->by < 0 ? extent + at[-e->by - 1] : extent;

@@ -2,18 +2,18 @@
 /* rates.h: prices that the cost model uses. RATE(id, unit, gloss) describes a price. CALLER(id, gloss) is a part of the compiler
  * that uses prices. VALUE(rate, caller, value, source) is the value that a caller uses for a price. Callers may use different
  * values for one price. `source` says where the value comes from. The unit "instructions" is the time of a multiply-add of a
- * vector. The unit "multiply-adds" is the time of a multiply-add of one float. Cycles are cycles of one core. A file defines the
- * macros that it needs before it includes this file. Undefined macros expand to nothing.
+ * vector. The unit "multiply-adds" is the time of a multiply-add of one float. Cycles are cycles of one core. Before a
+ * source file includes this header, the source file defines the macros that it needs. The other macros expand to nothing.
  *
- * Words of the column `source`:
- * - "ranked": with this value, the model and measured times put register tiles (tile.h) in the same order. The tiles were timed
- *   alone and in networks, on one core of a Zen 4 with AVX-512, and on one core of a machine with AVX2. Such a value
- *   describes no machine.
- * - "the unit": the value is 1 because the unit is defined so.
+ * Words of the argument `source`:
+ * - "ranked": with this value, the cost model puts register tiles (tile.h) in the order of their measured times. The tiles were
+ *   timed alone and in networks, on one core of a Zen 4 with AVX-512, and on one core of a machine with AVX2. A ranked value is
+ *   not a fact about a machine.
+ * - "the unit": the value is 1 by the definition of the unit.
  * - "counted": the number of instructions in generated code.
  * - "assumed": not measured.
  * - "as ALU", "as DIV": the value that the caller uses for the rate ALU or DIV.
- * - "as the tiles": the value of the caller TILE. */
+ * - "as the tiles": the value that the caller TILE uses for this rate. */
 #ifndef CALLER
 #define CALLER(id, gloss)
 #endif

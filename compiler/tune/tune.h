@@ -15,9 +15,10 @@
 #include "../opt/opts.h"
 #include <sys/types.h>
 
-double tune_clock(void);                             /* seconds, monotonic */
-double tune_work(void);                              /* CPU seconds of this process and of its ended children */
-bool key_ok(const char *s, size_t n);                /* whether n is 64, and the n characters at s are hex digits in lower case */
+double tune_clock(void);                             /* returns the seconds of a monotonic clock */
+double tune_work(void);                              /* returns the CPU seconds of this process and of its ended children */
+/* Returns whether n is 64, and the n characters at s are hexadecimal digits in lower case. */
+bool key_ok(const char *s, size_t n);
 
 /* ---- lock.c: a text file of schedules next to a model ---- */
 typedef struct LockLine {  /* the schedule of the nest with this key */
@@ -69,7 +70,7 @@ const char *device_missing(Ctx *c, const Backend *b, const char *device); /* ret
                                                                              answers */
 
 /* Returns the place for decisions. This place's text is the text of p, followed by `wanted`, which is the target and the options
- * in words. Keys of decisions do not depend on the target and the options, so the place must depend on them. */
+ * in words. The place must differ for different targets and options, because the keys of decisions do not. */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
 /* Returns the place for times that are measured with the data in a cache state. This place's text is the text of p, followed by
  * `state`, which is the text of the cache state (CacheState.text). */
@@ -205,8 +206,8 @@ void store_import(Store *s, Ctx *c, const char *path);
 /* ---- neighbours.c ---- */
 typedef void (*EachOpts)(void *arg, const char *text);
 /* A neighbour of o is a legal schedule that differs from o by a small change. Calls `each` with the text of each neighbour. A
- * text is only valid during the call, and may come several times. If t is a device that runs many threads, opts_neighbours calls
- * device_neighbours. */
+ * text is only valid during the call of `each`. `each` may get the same text several times. If t is a device that runs many
+ * threads, opts_neighbours calls device_neighbours. */
 void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg);
 
 /* ---- device_neighbours.c ---- */
@@ -214,7 +215,7 @@ void device_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpt
 
 /* ---- sandbox.c ---- */
 typedef struct Child {
-  pid_t pid;               /* 0: none */
+  pid_t pid;               /* 0: there is no child process */
   int to, from;            /* pipes to the child's standard input, and from its standard output; -1: closed */
   Sb in;                   /* output that was read, but not returned by child_line yet */
 } Child;
@@ -302,7 +303,7 @@ typedef struct Lab {       /* state that all batches share */
   void *interrupted_arg;
   int batches;             /* number of batches so far, for names of files */
   const char *header;      /* path of a precompiled header that includes headers such as immintrin.h; NULL: not made yet */
-  int wanted_header;       /* number of files compiled without `header` that include such headers */
+  int wanted_header;       /* number of files that include headers such as immintrin.h, and were compiled without `header` */
   VEC(Built) built;        /* code that later batches use again */
   VEC(Ready) ready;
   double spent[SPENT_KINDS]; /* by kind of work: CPU seconds of all processes */
@@ -371,9 +372,9 @@ typedef struct Tuner {
   VEC(Goal) goals;
   bool compared;           /* a job has compared the results of the trials, so the search does not compare them */
   int64_t tried, failed, left_out; /* numbers of candidates in this session: tried; failed; timed only with the screen's code */
-  /* Callbacks, which may be NULL. progress: called after each generation. acknowledged: called when trial x is in the store;
-   * screened: x was timed with the screen's code. wrong: called if the results of a schedule are wrong or cannot be
-   * compared; why: the result of lab_verify */
+  /* Callbacks, which may be NULL. progress: called after each generation. acknowledged: called when trial x is in the store; the
+   * argument `screened` is true if x was timed with the screen's code. wrong: called if the results of a schedule are wrong or
+   * cannot be compared; the argument `why` is the result of lab_verify */
   void (*progress)(void *arg, const struct Tuner *t);
   void (*acknowledged)(void *arg, const Goal *g, const Trial *x, bool screened);
   void (*wrong)(void *arg, const Goal *g, const char *opts, const char *why);
@@ -390,11 +391,12 @@ bool tune_run(Tuner *t);
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
 /* Sets the runner_up of each goal to the fastest trial, not counting Goal.best and Goal.base. Sets runner_up to NULL if
- * there is no such trial, if the trial takes much longer than Goal.best, or if lab_verify fails for the trial. */
+ * there is no such trial, if the trial takes much longer than Goal.best, or if lab_verify does not return NULL for the trial. */
 void tune_runners_up(Tuner *t);
 /* opts: the schedule of g that won when the whole model was timed. Makes opts the best schedule of g, also in the store. */
 void goal_validated(Tuner *t, Goal *g, const char *opts);
-/* The microseconds that the nests of all goals take in a run of the model, with Goal.base if `base`, else with Goal.best */
+/* Returns the microseconds that the nests of all goals take in a run of the model: with Goal.base if `base` is true, else with
+ * Goal.best */
 double tune_total(const Tuner *t, bool base);
 void tuner_free(Tuner *t);
 
@@ -410,8 +412,8 @@ JobSize job_write(Tuner *t, const JobOptions *o);    /* writes no folder if ther
 /* ---- import.c: the log of a job, which has the times of the job's candidates ---- */
 typedef struct Imported {
   Place place;             /* place of the last imported row; text NULL: no row was imported */
-  int64_t trials, failed, wrong; /* numbers of imported trials that were timed, of imported trials that failed, and of lines left
-                                    out */
+  int64_t trials, failed, wrong; /* trials: number of imported trials with times. failed: number of imported trials that failed.
+                                    wrong: number of lines that were left out */
 } Imported;
 /* Adds the lines of the log `path` to the store, as trials. Leaves out a line, with a warning, if the plan lacks the line's nest,
  * or if the line's schedule is illegal. Also leaves out lines whose place is for another backend or another version of tgc. Fails
