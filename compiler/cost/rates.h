@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* rates.h: prices that the cost model uses. RATE(id, unit, gloss) describes a price. CALLER(id, gloss) is a part of the compiler
- * that uses prices. VALUE(rate, caller, value, source) is the value that a caller uses for a price. Callers may use different
- * values for one price. `source` says where the value comes from. The unit "instructions" is the time of a multiply-add of a
- * vector. The unit "multiply-adds" is the time of a multiply-add of one float. Cycles are cycles of one core. Before a
- * source file includes this header, the source file defines the macros that it needs. The other macros expand to nothing.
+/* rates.h: the rates, which are the prices of the cost model. RATE(id, unit, gloss) describes a rate. CALLER(id, gloss) describes
+ * a part of the compiler that uses rates. VALUE(rate, caller, value, source) gives the value that a caller uses for a rate.
+ * Callers may use different values for one rate. `source` says where the value comes from. The unit "instructions" is the time of
+ * a multiply-add of a vector. The unit "multiply-adds" is the time of a multiply-add of one float. Cycles are cycles of one core.
+ * Before a source file includes this header, the source file defines the macros that it needs. The other macros expand to
+ * nothing.
  *
  * Words of the argument `source`:
  * - "ranked": with this value, the cost model puts register tiles (tile.h) in the order of their measured times. The tiles were

@@ -391,7 +391,8 @@ bool tune_run(Tuner *t);
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
 /* Sets the runner_up of each goal to the fastest trial, not counting Goal.best and Goal.base. Sets runner_up to NULL if
- * there is no such trial, if the trial takes much longer than Goal.best, or if lab_verify does not return NULL for the trial. */
+ * there is no such trial, or if the trial takes much longer than Goal.best. Also sets runner_up to NULL if the result of
+ * lab_verify for the trial is not NULL. */
 void tune_runners_up(Tuner *t);
 /* opts: the schedule of g that won when the whole model was timed. Makes opts the best schedule of g, also in the store. */
 void goal_validated(Tuner *t, Goal *g, const char *opts);
