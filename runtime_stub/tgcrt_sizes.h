@@ -35,7 +35,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
-/* A rule, and the numbers that the rule uses. The field `of` says which extent is n: extent number `of`. */
+/* A rule, and the numbers that the rule uses. n is extent number `of`. */
 typedef struct tgcrt_size {
   int64_t times;
   int32_t tile, height;

@@ -70,7 +70,7 @@ const char *device_missing(Ctx *c, const Backend *b, const char *device); /* ret
                                                                              answers */
 
 /* Returns the place for decisions. This place's text is the text of p, followed by `wanted`, which is the target and the options
- * in words. The place must differ for different targets and options, because the keys of decisions do not. */
+ * in words. The keys of decisions do not depend on the target and the options, so the place must depend on these. */
 Place place_for(Ctx *c, const Place *p, const char *wanted);
 /* Returns the place for times that are measured with the data in a cache state. This place's text is the text of p, followed by
  * `state`, which is the text of the cache state (CacheState.text). */

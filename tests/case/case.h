@@ -15,7 +15,7 @@
 typedef enum {
   COUNT_PLANS,             /* plans that were made, each for a machine and a backend */
   COUNT_PROVED,            /* plans in which each access is proved to lie inside its buffer */
-  COUNT_CLAMPED,           /* accesses with an index that the pass `bounds` clamps, because there is no proof */
+  COUNT_CLAMPED,           /* accesses that are not proved to lie inside a buffer, so the pass `bounds` clamps the index */
   COUNT_INTERPRETED,       /* plans whose programs gave the right outputs in the interpreter */
   COUNT_LARGE,             /* plans that would take too much time or memory; they are neither interpreted nor run */
   COUNT_TEXTS,             /* bundles that were rendered as text */
@@ -78,8 +78,8 @@ uint64_t next_random(uint64_t *state);           /* returns a random number, and
 
 typedef struct Cases {
   int64_t first, end, step; /* numbers of the cases: first, first + step, ..., all below end */
-  /* Called in a child process. Runs case number i, except for the first `skip` plans. Appends the line that cases_run prints for
-   * the case to `line`, without the ID */
+  /* Called in a child process. Runs case number i, except for the first `skip` plans. Appends to `line` what cases_run prints
+   * for the case, without the ID */
   void (*run)(struct Cases *s, int64_t i, int skip, Sb *line);
   const char *(*label)(struct Cases *s, int64_t i);  /* returns the label of case i, at which a child process died */
   int seconds;             /* most CPU time of a case, in seconds */

@@ -95,9 +95,9 @@ static void resume(int i) { /* gives a turn to fiber i; returns when this fiber 
   setcontext(&c);
 }
 
-/* Returns whether the n threads that begin with number `first` may continue. At least one of these threads must wait in this
- * state, and each other thread must wait in this state or have ended. Records a fault if threads in this state wait at different
- * lines. For the state BLOCK, also records a fault if the threads may continue but some of them have ended. */
+/* Returns whether the threads first to first + n - 1 may continue. At least one of these threads must wait in this state, and
+ * each of the others must wait in this state or have ended. Records a fault if threads in this state wait at different lines. For
+ * the state BLOCK, also records a fault if the threads may continue although some of them have ended. */
 static bool complete(int first, int n, State state) {
   int waiting = 0, ended = 0, line = 0;
   for (int i = first; i < first + n; i++) {
@@ -110,7 +110,7 @@ static bool complete(int first, int n, State state) {
   return waiting && waiting + ended == n;
 }
 
-static void release(int first, int n) { /* lets the n threads from `first` on continue, except for threads that have ended */
+static void release(int first, int n) { /* lets threads first to first + n - 1 continue, if they have not ended */
   for (int i = first; i < first + n; i++)
     if (fibers[i].state != ENDED) fibers[i].state = READY;
 }
@@ -147,7 +147,7 @@ template <class T> static T exchanged(T mine, int lane, int line) {
   wait(WARP, line);
   int from = warp + lane;
   if (lane < 0 || lane >= LANES || from >= nthreads) from = me;
-  const unsigned ahead = fibers[from].shuffles - turn; /* 2: thread `from` is at the next shuffle, in the other slot */
+  const unsigned ahead = fibers[from].shuffles - turn; /* 2: thread `from` is at the next shuffle, which uses the other slot */
   if (ahead != 1 && ahead != 2) fault("a shuffle of a lane that is not there", line);
   memcpy(&mine, &fibers[from].given[turn % 2], sizeof mine);
   return mine;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* host.h: tests of the functions of a bundle whose kernels run on a device. fill.py makes this bundle, with its header net.h. The
  * kernels really run: on a device, or in a library that takes the place of the driver. model.h computes the network on the host.
- * The tests compare the device's results with these results. */
+ * The tests compare the device's results with the host's results. */
 #include "model.h"
 #include <pthread.h>
 

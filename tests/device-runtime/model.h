@@ -60,7 +60,7 @@ typedef struct Model {
 
 static unsigned char *aligned(unsigned char *p) { return p + (TGCRT_ALIGN - (uintptr_t)p % TGCRT_ALIGN) % TGCRT_ALIGN; }
 
-static void model_prepare(Model *m) { /* makes *m ready for net_open and model_init: weights, pointers, expected states */
+static void model_prepare(Model *m) { /* sets the weights, the pointers and the expected states, for net_open and model_init */
   memset(m, 0, sizeof *m);
   m->arena = aligned(m->memory.bytes);
   m->weights = aligned(m->weight_memory.bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* scenario.h: a scenario calls the functions of a bundle whose kernels run on a device, one after another. A library takes the
- * place of the device's driver. The scenario is repeated. In each repetition, one call of a driver's function fails, with one of
- * three errors.
+/* scenario.h: a scenario calls one function after another of a bundle. The bundle's kernels are for a device. A library takes the
+ * place of the device's driver. The scenario is repeated. In each repetition, one call of the driver fails, with one of three
+ * errors.
  *
  * A test must first include the fake.h of its own folder, and define LIBRARY, the name of the library. Then the test includes
  * this file, defines the functions that are only declared here, and defines a table of Rows. */
@@ -26,7 +26,7 @@ static void find_driver(void) { /* loads the library, and sets `driver` and `def
   defaults();
 }
 
-static const tgcrt_device *asked(void) { /* returns the argument of net_open: with a log, and with a short time limit */
+static const tgcrt_device *asked(void) { /* returns an argument for net_open, with a log and a short time limit */
   static tgcrt_device d;
   memset(&d, 0, sizeof d);
   d.replay = REPLAY, d.wait_ms = 3, d.log = keep_log, d.log_arg = m.log;
@@ -35,7 +35,7 @@ static const tgcrt_device *asked(void) { /* returns the argument of net_open: wi
 
 /* ---- one call fails ---- */
 static const char *step; /* name of the current step of the scenario, such as "init" for net_init, or "get" for net_state_get */
-static int after;        /* the status of the run that the scenario makes after a failure; without such a run: TGCRT_UNREADY */
+static int after;        /* the status of the run that the scenario makes after a failure; TGCRT_UNREADY: there was no such run */
 
 /* Calls the functions of the bundle except net_close, one after another, until a function fails. Returns the status of the
  * function that failed, or TGCRT_OK if none failed. If a function after net_init fails, the scenario makes another run, and sets
@@ -58,7 +58,7 @@ static int scenario(void *queue) {
   if (status) return status;
 #define STEP(name, call) step = name, status = call; check_caller(); if (status) goto end
   STEP("run", net_run_v(&m.ctx, m.in, m.out));
-  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* moves the window from the end of its memory to the beginning */
+  STEP("run", net_run_v(&m.ctx, m.in, m.out)); /* this run moves the window from the end of its memory to the start */
   STEP("get", net_state_get(&m.ctx, 1, total));
   STEP("put", net_state_put(&m.ctx, 0, total));
   STEP("save", net_state_save(&m.ctx, saved));
@@ -206,8 +206,8 @@ static int open_only(void) {
 /* ---- the parts of a test program. The program runs the part that its argument names ---- */
 typedef struct Part { const char *name; void (*run)(void); } Part;
 
-/* Runs the part with this name, and returns 0. Returns 64 if there is no such part. p: all parts; a Part with the name NULL ends
- * the list */
+/* Runs the part `name`, and returns 0. Returns 64 if no part has this name. p: all parts; a Part with the name NULL ends the
+ * list */
 static int run_part(const Part *p, const char *name) {
   while (p->name && strcmp(p->name, name)) p++;
   if (p->name) p->run();
