@@ -119,8 +119,8 @@ TGC_PUBLIC int tgc_write(tgc *t, const char *folder);
 
 /* ---- check ---- */
 /* Makes a separate bundle, for the machine for which tgc_compile compiles. Builds this bundle with the C compiler, and runs it in
- * a child process. Compares the outputs with the expected outputs in the files that the option `data` names. Without `data`,
- * compares the outputs with outputs of the interpreter. Returns TGC_FAILED if outputs differ. *report gets the text that
+ * a child process. Compares the outputs with the expected outputs that the option `data` gives. Without `data`, compares the
+ * outputs with outputs of the interpreter. Returns TGC_FAILED if outputs differ. *report gets the text that
  * `tgc verify --json` prints, or NULL if tgc_verify fails before it builds the bundle. The text is valid until tgc_free. report
  * may be NULL. The bundle of tgc_compile stays as it is. */
 TGC_PUBLIC int tgc_verify(tgc *t, const char **report);
