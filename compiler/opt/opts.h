@@ -131,7 +131,8 @@ Ref device_order(IR *ir, Ref nest);
  * a reduction together. A group has as many threads as a range of kind GROUP has values. */
 typedef struct BlockThreads {
   int n;
-  Ref range[MAX_RANGES];   /* the nest's ranges of kind LOCAL, and the ranges of kind GROUP whose groups got additional threads */
+  Ref range[MAX_RANGES];   /* the nest's ranges of kind LOCAL, and each range of kind GROUP for whose group block_threads added
+                              threads to the block */
   int64_t threads, blocks; /* number of threads of a block; number of blocks */
   int64_t shared_bytes;    /* bytes of shared memory for the sums of groups, and for panels that the nest already has */
 } BlockThreads;
@@ -175,19 +176,19 @@ int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* number of ele
 Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 
 /* ---- stage_shared.c: panels in shared memory of a block ---- */
-/* The number of elements that a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements that
+/* Returns how many elements a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements that
  * the copies of a thread read */
 int staged_vector(int64_t copies);
-/* The pitch of a panel: the number of elements from the start of one term to the start of the next term. With this pitch, vectors
- * are aligned. Threads that store element number i of consecutive terms access different banks of shared memory, if there are
- * enough banks. Here, a term is all elements that the panel has for one value of the reduction's range. width: number of elements
- * of a term. depth: number of terms of the panel. beside: result of staged_vector */
+/* For each value of the reduction's range, a panel has one row of elements. Returns the pitch of the panel: the number of elements
+ * from the start of one row to the start of the next row. With this pitch, vectors are aligned. Threads that store element
+ * number i of consecutive rows access different banks of shared memory, if there are enough banks. width: number of elements of
+ * a row. depth: number of rows of the panel. beside: result of staged_vector */
 int64_t staged_pitch(const Device *d, int64_t width, int64_t depth, int64_t beside);
 typedef struct StagedSum { /* a sum of products whose factors may be in panels */
   Ref red;
   Ref factor[2];
-  bool shared[2];          /* by factor: whether several threads or copies read one element of the factor; staged_product
-                              sets this to false */
+  bool shared[2];          /* by factor: whether several threads or copies read one element of the factor. staged_product leaves
+                              this false; stage_shared.c finds it out later */
 } StagedSum;
 /* If the reduction over range r is a sum of products, describes this sum in *p and returns NULL. Otherwise returns the reason why
  * not. */
@@ -199,10 +200,10 @@ bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 /* Returns `factor` if it has the type d. If `factor` is converted from a value of type d, returns this value. Otherwise returns
  * 0. */
 Ref unit_factor(const IR *ir, Ref factor, DType d);
-/* The number of elements by which the index moves, up or down, when `range` goes from 0 to 1 while all other ranges are 0.
- * INT64_MAX: unknown */
+/* Returns by how many elements the index grows or shrinks when `range` goes from 0 to 1 and all other ranges are 0. The number is
+ * never negative. Returns INT64_MAX if it is unknown. */
 int64_t memory_step(IR *ir, Ref index, Ref range);
-Ref main_load(IR *ir, Ref factor);          /* the load whose index has the most ranges; 0: there is no load */
+Ref main_load(IR *ir, Ref factor);          /* returns the load whose index has the most ranges, or 0 if there is no load */
 /* Returns why the reduction over o->staged may not run in rounds of o->depth terms, or NULL if it may. Increases *bytes by the
  * number of bytes of shared memory for panels, and for the sums of a unit that writes whole matrices (unit_is_whole). */
 const char *stage_shared_refuses(IR *ir, Ref nest, const Opts *o, int64_t *bytes);
