@@ -47,10 +47,10 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 typedef struct Stretch { int first, n; } Stretch; /* kernels of a group, or of one that may begin with `first`; n 0: not known */
 
-typedef struct Region { /* what a decision concerns */
-  uint32_t *node;       /* nodes: n interned names, ascending */
+typedef struct Region { /* nodes and kernels that a decision concerns */
+  uint32_t *node;       /* n interned names of nodes, ascending */
   size_t n;
-  Stretch kernels;         /* if known, these and no others */
+  Stretch kernels;      /* if known, the decision concerns these and no others */
 } Region;
 
 typedef struct Tried { /* a decision of the model */
@@ -58,14 +58,14 @@ typedef struct Tried { /* a decision of the model */
   Region region;
   double best, ms;     /* ms of its nodes: on the best side, on the model's */
   const char *value;   /* the best side's answer; NULL: the model's */
-  Region on_best;      /* what the answer of the best side concerns */
+  Region on_best;      /* as `region`, for the answer of the best side */
   int side;
 } Tried;
 static const char INSIDE[] = "inside-a-group";
 
 typedef struct Made { /* decisions of a plan, in the order in which they were made */
   const Decision *d;
-  Stretch *span;          /* of decisions about groups */
+  Stretch *span;       /* by decision: if it is about a group, the kernels of the group */
   size_t n;
 } Made;
 
@@ -77,7 +77,7 @@ typedef struct Trying {
   Side side[MOST_SIDES + 2];
   KernelOrigins *from[MOST_SIDES + 2]; /* by plan */
   const Row *row[MOST_SIDES + 1];
-  Made made[MOST_SIDES + 1]; /* of a side whose row has a tunable */
+  Made made[MOST_SIDES + 1]; /* by side: with the tunable of its row, if there is one */
   int n;               /* sides so far, with the model */
   int last;            /* the side with the final decisions; -1: none */
   VEC(Tried) all;
@@ -200,17 +200,20 @@ static bool overlap(const Region *a, const Region *b) {
 
 /* ---- what to try ---- */
 
-/* Decisions in the lock file of a plan. A decision about a group is made for its first kernel, in the order of kernels. */
-static Made made_by(Ctx *c, const Plan *p, const char *lock) {
+/* Decisions in a lock file. A decision about a group is made for its first kernel, in the order of kernels. n: the number of
+ * kernels of the model */
+static Made made_by(Ctx *c, size_t n, const char *lock) {
   Made m;
   int at = 0;
   m.d = decisions_given(lock_read(c, lock)->decisions, &m.n);
   m.span = ARENA_NEW(&c->model, Stretch, m.n + 1);
   for (size_t i = 0; i < m.n; i++) {
-    const int n = strcmp(m.d[i].pass, "group") ? 0 : atoi(m.d[i].value);
-    if (!strcmp(m.d[i].pass, "group")) m.span[i] = (Stretch){ at, n > 1 ? n : 1 }, at += m.span[i].n;
+    if (strcmp(m.d[i].pass, "group")) continue;
+    const int members = atoi(m.d[i].value); /* 0: alone */
+    m.span[i] = (Stretch){ at, members > 1 ? members : 1 };
+    at += m.span[i].n;
   }
-  if (at != (int)p->kernels.n) memset(m.span, 0, m.n * sizeof *m.span); /* a later pass has joined kernels */
+  if (at != (int)n) memset(m.span, 0, m.n * sizeof *m.span); /* other kernels, or a later pass has joined some */
   return m;
 }
 
@@ -284,7 +287,8 @@ static void decide_with(Ctx *c, Trying *t, const Row *row, Decided *d) {
   CHECK(!why);
   c->tunables = u;
   t->r->target = target_of(c, t->r->o);
-  *m = made_by(c, plan_with(c, t, t->chosen.p, t->chosen.n, lock), lock);
+  plan_with(c, t, t->chosen.p, t->chosen.n, lock);
+  *m = made_by(c, t->plan[0]->kernels.n, lock);
   c->tunables = normal;
   t->r->target = target;
   for (size_t i = 0; i < m->n; i++)
@@ -504,7 +508,7 @@ static void try_all(Ctx *c, void *arg) {
   const char *lock = arena_printf(&c->model, "%s/model.tgc-lock", t->r->scratch);
   t->plan[0] = plan_with(c, t, NULL, 0, lock);
   t->from[0] = kernel_origins(t->plan[0]);
-  t->made[0] = made_by(c, t->plan[0], lock);
+  t->made[0] = made_by(c, t->plan[0]->kernels.n, lock);
   read_decisions(c, t);
   t->n = 1;
   t->last = t->chosen.n ? -1 : 0;

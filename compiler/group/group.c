@@ -112,8 +112,8 @@ typedef struct Cut {
   int64_t span[MAX_NESTS];   /* by nest: elements that its store advances over all chunks */
 } Cut;
 
-/* Cuts the main nest along r, unless a chunk would store less than `least` contiguous bytes, or leave rests of vectors where the
- * whole nest has none. Other nests are cut where they walk their buffer in the same steps, or not at all. */
+/* Cuts the main nest along r, unless a chunk would store less than `least` contiguous bytes, or leave rests of vectors that the
+ * whole nest lacks. Other nests are cut where they walk their buffer in the same steps, or not at all. */
 static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, int least, Cut *c) {
   const Touch *main = &m->touch.p[m->store[m->main]];
   const int64_t step = coef_of(main, r);
