@@ -180,12 +180,13 @@ static double region_ms(const Trying *t, int side, const Region *r, int life) {
   const Plan *p = t->plan[side];
   const KernelOrigins *from = t->from[side];
   const bool same = r->kernels.n && p->kernels.n == t->plan[0]->kernels.n;
+  const Side *x = &t->side[side];
   double ms = 0;
-  for (int k = r->kernels.first; same && k < r->kernels.first + r->kernels.n; k++) ms += kernel_ms(&t->side[side], (size_t)k, life);
+  for (int k = 0; same && k < r->kernels.n; k++) ms += kernel_ms(x, (size_t)(r->kernels.first + k), life);
   for (size_t k = 0; k < p->kernels.n && !same; k++) {
     int in = 0;
     for (int i = 0; i < from[k].n; i++) in += has_node(r, name_at(p, &from[k], i));
-    if (in) ms += kernel_ms(&t->side[side], k, life) * in / from[k].n;
+    if (in) ms += kernel_ms(x, k, life) * in / from[k].n;
   }
   return ms;
 }
@@ -395,8 +396,8 @@ static void judge_on(const Trying *t, int side, Tried *x) {
                          ? region_of_kernels(t->plan[0], t->from[0], span_of_both(x->region.kernels, kernels))
                          : x->region;
   const double ms = region_ms(t, 0, &own, -1), best = region_ms(t, side, &own, -1);
-  if (best >= tunable(t->plan[0]->ir->ctx, tune_choice_gain) * ms || ms - best <= x->ms - x->best || !surely_faster(t, side, &own))
-    return;
+  const bool worth = best < tunable(t->plan[0]->ir->ctx, tune_choice_gain) * ms && ms - best > x->ms - x->best;
+  if (!worth || !surely_faster(t, side, &own)) return;
   x->ms = ms;
   x->best = best;
   x->value = value;
@@ -439,11 +440,11 @@ static size_t take_changes(Trying *t, size_t before) {
 
 /* Drops changes that do not save time beside the others. Returns whether there were any. */
 static bool drop_losers(Trying *t) {
+  const double worth = tunable(t->plan[0]->ir->ctx, validate_gain);
   bool any = false;
   for (size_t i = 0; i < t->all.n; i++) {
     Tried *x = &t->all.p[i];
-    if (!x->value || region_ms(t, t->n, &x->on_best, -1) < tunable(t->plan[0]->ir->ctx, validate_gain) * region_ms(t, 0, &x->on_best, -1))
-      continue;
+    if (!x->value || region_ms(t, t->n, &x->on_best, -1) < worth * region_ms(t, 0, &x->on_best, -1)) continue;
     x->value = NULL;
     any = true;
   }

@@ -238,7 +238,8 @@ static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked)
   const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
   measure(c, s, (int[]){ 0, side }, 2, lives, threads);
   Paired own = changed_kernels(s, side);
-  for (int i = 0; i < 2 && isinf(asked.most) && own.ratio >= asked.worth && own.low < asked.worth && clock_ms() < lives.end; i++) {
+  for (int i = 0; i < 2 && isinf(asked.most) && own.ratio >= asked.worth && own.low < asked.worth; i++) {
+    if (clock_ms() >= lives.end) break;
     sides_go_on(c, s->r, (Side *[]){ &s->side[0], &s->side[side] }, 2, (Lives){ lives.most, 1, lives.end }, threads);
     own = changed_kernels(s, side);
   }
