@@ -5,50 +5,69 @@
  * Each row of the table below makes a variant of the model: all decisions of a pass with a given answer get another one. The rows
  * with the most of the model's time at stake come first. Each needs time for a build and its runs. Bundles of the
  * variants and of the model run in turn. A decision concerns the nodes of the kernels that have its node. The time of a
- * kernel counts for these by the share of its nodes. Each decision takes the answer of its fastest variant. A last bundle has all
- * decisions that were changed, and must be faster than the model. Otherwise none is changed.
+ * kernel counts for these by the share of its nodes. A decision about a group concerns the kernels of the group in both answers.
+ * Each decision takes the answer of the variant that saves most of this time, surely so. A last bundle has all decisions that
+ * were changed, and must be faster than the model. Otherwise none is changed.
  *
  * Decisions that were tried are in the store, changed or not, and are not tried again. */
 #include "graph_choices.h"
 #include "../../compiler/bundle/bundle.h"
+#include "../../compiler/cost/tunable.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIVES = 4, LEAST_LIVES = 3, FIRST_LIVES = 2, MOST_SIDES = 8 };
+enum { LIVES = 4, LEAST_LIVES = 3, FIRST_LIVES = 2, MOST_SIDES = 10, TRIES = 2 };
 
-/* from: an answer, of which '*' stands for any characters; to: the other answer; gain: the share of the kernels' time that it
- * may save, an estimate that orders the rows */
-typedef struct Row { const char *pass, *from, *to; double gain; } Row;
+/* from: an answer, of which '*' stands for any characters; to: the other answer. If `to` is NULL, `tunable` (tunable.h) makes the
+ * pass's cost model give other answers. gain: the share of the kernels' time that the row may save, an estimate that orders the
+ * rows */
+typedef struct Row { const char *pass, *from, *to, *tunable; double gain; } Row;
 static const Row rows[] = {
-  { "winograd", "*x*", "none", 0.1 },
-  { "group", "*-kernels-*", "alone", 0.1 },
-  { "winograd", "6x6", "4x4", 0.05 },
-  { "winograd", "4x4", "6x6", 0.05 },
-  { "materialize", "inlined", "materialized", 0.05 },
-  { "layout", "axis-3", "axis-1", 0.03 },
-  { "layout", "axis-1", "axis-3", 0.03 },
-  { "materialize", "halo", "materialized", 0.03 },
-  { "winograd", "none", "4x4", 0.02 },
-  { "strips", "*-rows", "apart", 0.03 },
-  { "prefetch", "panels-*", "none", 0.02 },
-  { "padding_split", "axes-*", "none", 0.02 },
-  { "materialize", "materialized", "inlined", 0.01 },
+  { "winograd", "*x*", "none", NULL, 0.1 },
+  { "group", "*-kernels-*", "alone", NULL, 0.1 },
+  { "group", "*", NULL, "group_shares_least=16", 0.06 }, /* shorter chunks */
+  { "group", "*", NULL, "l2_part.group=1", 0.06 },       /* values between kernels that fill the second level */
+  { "group", "*", NULL, "group_run_least=64", 0.05 },    /* chunks that store short runs of memory */
+  { "padding_split", "*", NULL, "padding_gain=1.3", 0.05 },
+  { "winograd", "6x6", "4x4", NULL, 0.05 },
+  { "winograd", "4x4", "6x6", NULL, 0.05 },
+  { "materialize", "inlined", "materialized", NULL, 0.05 },
+  { "prefetch", "*", NULL, "prefetch_least=0", 0.03 },
+  { "layout", "axis-3", "axis-1", NULL, 0.03 },
+  { "layout", "axis-1", "axis-3", NULL, 0.03 },
+  { "materialize", "halo", "materialized", NULL, 0.03 },
+  { "winograd", "none", "4x4", NULL, 0.02 },
+  { "strips", "*-rows", "apart", NULL, 0.03 },
+  { "prefetch", "panels-*", "none", NULL, 0.02 },
+  { "padding_split", "axes-*", "none", NULL, 0.02 },
+  { "materialize", "materialized", "inlined", NULL, 0.01 },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-typedef struct Region { /* nodes that a decision concerns */
-  uint32_t *node;       /* interned names, ascending */
+typedef struct Stretch { int first, n; } Stretch; /* kernels of a group, or of one that may begin with `first`; n 0: not known */
+
+typedef struct Region { /* nodes and kernels that a decision concerns */
+  uint32_t *node;       /* n interned names of nodes, ascending */
   size_t n;
+  Stretch kernels;      /* if known, the decision concerns these and no others */
 } Region;
 
 typedef struct Tried { /* a decision of the model */
-  Decision d;
+  Decision d;          /* value INSIDE: the model does not ask, since the kernel is inside a group */
   Region region;
   double best, ms;     /* ms of its nodes: on the best side, on the model's */
   const char *value;   /* the best side's answer; NULL: the model's */
+  Region on_best;      /* as `region`, for the answer of the best side */
   int side;
 } Tried;
+static const char INSIDE[] = "inside-a-group";
+
+typedef struct Made { /* decisions of a plan, in the order in which they were made */
+  const Decision *d;
+  Stretch *span;       /* by decision: if it is about a group, the kernels of the group */
+  size_t n;
+} Made;
 
 typedef struct Trying {
   Races *r;
@@ -56,7 +75,9 @@ typedef struct Trying {
   GraphChoices *out;
   const Plan *plan[MOST_SIDES + 2]; /* the model, sides, the choice */
   Side side[MOST_SIDES + 2];
+  KernelOrigins *from[MOST_SIDES + 2]; /* by plan */
   const Row *row[MOST_SIDES + 1];
+  Made made[MOST_SIDES + 1]; /* by side: with the tunable of its row, if there is one */
   int n;               /* sides so far, with the model */
   int last;            /* the side with the final decisions; -1: none */
   VEC(Tried) all;
@@ -111,6 +132,14 @@ static uint32_t name_at(const Plan *p, const KernelOrigins *k, int i) {
 
 static bool has_node(const Region *r, uint32_t name) { return r->n && bsearch(&name, r->node, r->n, sizeof name, by_number); }
 
+static Region region_closed(const Plan *p, uint32_t *name, size_t all, Stretch kernels) {
+  size_t n = 0;
+  if (all) qsort(name, all, sizeof *name, by_number);
+  for (size_t i = 0; i < all; i++)
+    if (!i || name[i] != name[i - 1]) name[n++] = name[i];
+  return (Region){ arena_dup(&p->ir->ctx->model, name, n * sizeof *name), n, kernels };
+}
+
 /* All nodes of the kernels that have this node */
 static Region region_of(const Plan *p, const KernelOrigins *from, const char *node) {
   Ctx *c = p->ir->ctx;
@@ -121,60 +150,118 @@ static Region region_of(const Plan *p, const KernelOrigins *from, const char *no
     for (int i = 0; i < from[k].n; i++) has |= name_at(p, &from[k], i) == want;
     for (int i = 0; i < from[k].n && has; i++) VEC_PUSH(&all, name_at(p, &from[k], i));
   }
-  if (all.n) VEC_SORT(&all, by_number);
-  size_t n = 0;
-  for (size_t i = 0; i < all.n; i++)
-    if (!i || all.p[i] != all.p[i - 1]) all.p[n++] = all.p[i];
-  const Region r = { arena_dup(&c->model, all.p, n * sizeof *all.p), n };
+  const Region r = region_closed(p, all.p, all.n, (Stretch){ 0 });
   VEC_FREE(&all);
   return r;
 }
 
-static double region_ms(const Plan *p, const KernelOrigins *from, const Side *x, const Region *r) {
+static Region region_of_kernels(const Plan *p, const KernelOrigins *from, Stretch s) {
+  VEC(uint32_t) all = { 0 };
+  for (int k = s.first; k < s.first + s.n; k++)
+    for (int i = 0; i < from[k].n; i++) VEC_PUSH(&all, name_at(p, &from[k], i));
+  const Region r = region_closed(p, all.p, all.n, s);
+  VEC_FREE(&all);
+  return r;
+}
+
+static Stretch span_of_both(Stretch a, Stretch b) {
+  if (!a.n || !b.n) return a.n ? a : b;
+  const int first = a.first < b.first ? a.first : b.first, x = a.first + a.n, y = b.first + b.n;
+  return (Stretch){ first, (x > y ? x : y) - first };
+}
+
+/* ms of a kernel in a life of the side; life -1: in all */
+static double kernel_ms(const Side *x, size_t k, int life) {
+  return life < 0 ? side_kernel_ms(x, k) : side_kernel_life_ms(x, k, (size_t)life);
+}
+
+/* ms of the region on a side. Variants with other groups have the same kernels; others need not. */
+static double region_ms(const Trying *t, int side, const Region *r, int life) {
+  const Plan *p = t->plan[side];
+  const KernelOrigins *from = t->from[side];
+  const bool same = r->kernels.n && p->kernels.n == t->plan[0]->kernels.n;
+  const Side *x = &t->side[side];
   double ms = 0;
-  for (size_t k = 0; k < p->kernels.n; k++) {
+  for (int k = 0; same && k < r->kernels.n; k++) ms += kernel_ms(x, (size_t)(r->kernels.first + k), life);
+  for (size_t k = 0; k < p->kernels.n && !same; k++) {
     int in = 0;
     for (int i = 0; i < from[k].n; i++) in += has_node(r, name_at(p, &from[k], i));
-    if (in) ms += side_kernel_ms(x, k) * in / from[k].n;
+    if (in) ms += kernel_ms(x, k, life) * in / from[k].n;
   }
   return ms;
 }
 
 static bool overlap(const Region *a, const Region *b) {
   size_t both = 0;
+  if (a->kernels.n && b->kernels.n)
+    return a->kernels.first < b->kernels.first + b->kernels.n && b->kernels.first < a->kernels.first + a->kernels.n;
   for (size_t i = 0; i < a->n; i++) both += has_node(b, a->node[i]);
   return 2 * both > (a->n < b->n ? a->n : b->n);
 }
 
 /* ---- what to try ---- */
 
+/* Decisions in a lock file. A decision about a group is made for its first kernel, in the order of kernels. n: the number of
+ * kernels of the model */
+static Made made_by(Ctx *c, size_t n, const char *lock) {
+  Made m;
+  int at = 0;
+  m.d = decisions_given(lock_read(c, lock)->decisions, &m.n);
+  m.span = ARENA_NEW(&c->model, Stretch, m.n + 1);
+  for (size_t i = 0; i < m.n; i++) {
+    if (strcmp(m.d[i].pass, "group")) continue;
+    const int members = atoi(m.d[i].value); /* 0: alone */
+    m.span[i] = (Stretch){ at, members > 1 ? members : 1 };
+    at += m.span[i].n;
+  }
+  if (at != (int)n) memset(m.span, 0, m.n * sizeof *m.span); /* other kernels, or a later pass has joined some */
+  return m;
+}
+
+static bool is_tried(const Trying *t, const Decision *d) {
+  for (size_t i = 0; i < t->all.n; i++)
+    if (!strcmp(t->all.p[i].d.pass, d->pass) && !strcmp(t->all.p[i].d.key, d->key)) return true;
+  return false;
+}
+
+static void add_tried(Trying *t, const Made *m, size_t i, const char *value) {
+  Tried x = { .d = m->d[i] };
+  x.d.value = value;
+  if (!x.d.about) x.d.about = "";
+  x.d.about += *x.d.about == ' ';
+  if (!*x.d.about && !m->span[i].n) return;
+  x.region = m->span[i].n ? region_of_kernels(t->plan[0], t->from[0], m->span[i]) : region_of(t->plan[0], t->from[0], x.d.about);
+  if (x.region.n) VEC_PUSH(&t->all, x);
+}
+
 /* Decisions of the model about nodes of its kernels */
-static void read_decisions(Ctx *c, Trying *t, const char *lock) {
-  const KernelOrigins *from = kernel_origins(t->plan[0]);
-  const Lock *l = lock_read(c, lock);
-  size_t n;
-  const Decision *all = decisions_given(l->decisions, &n);
-  for (size_t i = 0; i < n; i++) {
-    Tried x = { .d = all[i] };
+static void read_decisions(Ctx *c, Trying *t) {
+  const Made *m = &t->made[0];
+  for (size_t i = 0; i < m->n; i++) {
+    Decision d = m->d[i];
     bool any = false;
-    for (int k = 0; k < ROWS; k++) any |= !strcmp(rows[k].pass, x.d.pass);
-    if (!any || !x.d.about || !*x.d.about) continue;
-    x.d.about += *x.d.about == ' ';
-    x.region = region_of(t->plan[0], from, x.d.about);
-    const char *known = store_decision(c, t->ask->store, &t->ask->place, x.d.pass, x.d.key);
-    if (known && strcmp(known, x.d.value)) {
-      x.d.value = known;
-      VEC_PUSH(&t->chosen, x.d);
-    } else if (!known && x.region.n) VEC_PUSH(&t->all, x);
+    for (int k = 0; k < ROWS; k++) any |= !strcmp(rows[k].pass, d.pass);
+    if (!any) continue;
+    const char *known = store_decision(c, t->ask->store, &t->ask->place, d.pass, d.key);
+    if (!known) add_tried(t, m, i, d.value);
+    if (!known || !strcmp(known, d.value)) continue;
+    d.value = known;
+    VEC_PUSH(&t->chosen, d);
   }
 }
 
+/* Decisions that the model does not ask for, since it has other groups */
+static void add_inside(Trying *t, const Made *m, const char *pass) {
+  for (size_t i = 0; i < m->n; i++)
+    if (!strcmp(m->d[i].pass, pass) && m->span[i].n > 1 && !is_tried(t, &m->d[i])) add_tried(t, m, i, INSIDE);
+}
+
 static bool concerns(const Row *row, const Decision *d) {
-  return !strcmp(d->pass, row->pass) && matches(d->value, row->from) && strcmp(d->value, row->to);
+  return !strcmp(d->pass, row->pass) && matches(d->value, row->from) && (!row->to || strcmp(d->value, row->to));
 }
 
 /* ms of the model that the row may save */
-static double at_stake(const Trying *t, const KernelOrigins *from, const Row *row) {
+static double at_stake(const Trying *t, const Row *row) {
   Region all = { 0 };
   VEC(uint32_t) nodes = { 0 };
   for (size_t i = 0; i < t->all.n; i++) {
@@ -182,32 +269,75 @@ static double at_stake(const Trying *t, const KernelOrigins *from, const Row *ro
     for (size_t k = 0; concerns(row, &x->d) && k < x->region.n; k++) VEC_PUSH(&nodes, x->region.node[k]);
   }
   if (nodes.n) VEC_SORT(&nodes, by_number);
-  all = (Region){ nodes.p, nodes.n };
-  const double ms = nodes.n ? region_ms(t->plan[0], from, &t->side[0], &all) : 0;
+  all = (Region){ nodes.p, nodes.n, { 0 } };
+  const double ms = nodes.n ? region_ms(t, 0, &all, -1) : 0;
   VEC_FREE(&nodes);
   return row->gain * ms;
 }
 
-/* The row's variant, if the number of operations stays about the same */
-static bool add_side(Ctx *c, Trying *t, const Row *row) {
-  VEC(Decision) d = { 0 };
+typedef VEC(Decision) Decided;
+
+/* Decisions of the cost model with the row's tunable */
+static void decide_with(Ctx *c, Trying *t, const Row *row, Decided *d) {
+  const Tunables *normal = c->tunables;
+  const Target *target = t->r->target;
+  const char *lock = arena_printf(&c->model, "%s/with%d.tgc-lock", t->r->scratch, t->n);
+  Tunables *u = arena_dup(&c->model, tunables_of(c), sizeof *u);
+  Made *m = &t->made[t->n];
+  const char *why = tunables_set(&c->model, u, row->tunable);
+  CHECK(!why);
+  c->tunables = u;
+  t->r->target = target_of(c, t->r->o);
+  plan_with(c, t, t->chosen.p, t->chosen.n, lock);
+  *m = made_by(c, t->plan[0]->kernels.n, lock);
+  c->tunables = normal;
+  t->r->target = target;
+  for (size_t i = 0; i < m->n; i++)
+    if (!strcmp(m->d[i].pass, row->pass)) VEC_PUSH(d, m->d[i]);
+}
+
+static bool same_decisions(const Made *a, const Made *b, const char *pass) {
+  size_t i = 0, k = 0;
+  for (;; i++, k++) {
+    while (i < a->n && strcmp(a->d[i].pass, pass)) i++;
+    while (k < b->n && strcmp(b->d[k].pass, pass)) k++;
+    if (i == a->n || k == b->n) return i == a->n && k == b->n;
+    if (strcmp(a->d[i].key, b->d[k].key) || strcmp(a->d[i].value, b->d[k].value)) return false;
+  }
+}
+
+/* Whether the row's tunable changes no decision, or the same as another row's */
+static bool is_seen(const Trying *t, const Row *row) {
+  bool seen = false;
+  for (int k = 0; k < t->n && row->tunable; k++)
+    seen |= t->made[k].n && (!k || !strcmp(t->row[k]->pass, row->pass)) && same_decisions(&t->made[k], &t->made[t->n], row->pass);
+  return seen;
+}
+
+/* The row's variant, if it differs from others, and the number of operations stays about the same */
+static void add_side(Ctx *c, Trying *t, const Row *row) {
+  Decided d = { 0 };
   for (size_t i = 0; i < t->chosen.n; i++) VEC_PUSH(&d, t->chosen.p[i]);
+  t->made[t->n].n = 0;
+  if (row->tunable) decide_with(c, t, row, &d);
   for (size_t i = 0; i < t->all.n; i++) {
     Decision x = t->all.p[i].d;
-    if (!concerns(row, &x)) continue;
+    if (row->tunable || !concerns(row, &x)) continue;
     x.value = row->to;
     VEC_PUSH(&d, x);
   }
-  const Plan *p = plan_with(c, t, d.p, d.n, NULL);
+  const Plan *p = is_seen(t, row) ? NULL : plan_with(c, t, d.p, d.n, NULL);
   VEC_FREE(&d);
   const double most = strcmp(row->pass, "winograd") ? tunable(c, tune_more_flops) : INFINITY;
-  if (flops_of(p) > most * flops_of(t->plan[0])) return false;
+  if (!p || flops_of(p) > most * flops_of(t->plan[0])) return;
+  if (row->tunable) add_inside(t, &t->made[t->n], row->pass);
   t->plan[t->n] = p;
+  t->from[t->n] = kernel_origins(p);
   t->row[t->n] = row;
-  races_note(t->r, "decisions %s, %s in place of %s", row->pass, row->to, row->from);
+  if (row->tunable) races_note(t->r, "decisions %s with %s", row->pass, row->tunable);
+  else races_note(t->r, "decisions %s, %s in place of %s", row->pass, row->to, row->from);
   t->side[t->n] = side_open(c, t->r, p);
   t->n++;
-  return true;
 }
 
 /* Seconds of the last part: the build of the choice, and its comparison with the model */
@@ -217,9 +347,8 @@ static double choice_seconds(const Trying *t) {
 
 /* A variant for each row, as long as there is time for it, for the comparison of all, and for the choice */
 static void add_sides(Ctx *c, Trying *t) {
-  const KernelOrigins *from = kernel_origins(t->plan[0]);
   double stake[ROWS];
-  for (int k = 0; k < ROWS; k++) stake[k] = at_stake(t, from, &rows[k]);
+  for (int k = 0; k < ROWS; k++) stake[k] = at_stake(t, &rows[k]);
   for (; t->n <= MOST_SIDES;) {
     int best = 0;
     for (int k = 1; k < ROWS; k++)
@@ -233,21 +362,52 @@ static void add_sides(Ctx *c, Trying *t) {
 }
 
 /* ---- choosing ---- */
-static void judge(Trying *t) {
-  KernelOrigins *from[MOST_SIDES + 1];
-  for (int k = 0; k < t->n; k++) from[k] = kernel_origins(t->plan[k]);
-  for (size_t i = 0; i < t->all.n; i++) {
-    Tried *x = &t->all.p[i];
-    x->best = x->ms = region_ms(t->plan[0], from[0], &t->side[0], &x->region);
-    for (int k = 1; k < t->n; k++) {
-      if (strcmp(t->row[k]->pass, x->d.pass) || !matches(x->d.value, t->row[k]->from)) continue;
-      const double ms = region_ms(t->plan[k], from[k], &t->side[k], &x->region);
-      if (ms >= tunable(t->plan[0]->ir->ctx, tune_choice_gain) * x->ms || ms >= x->best) continue;
-      x->best = ms;
-      x->value = t->row[k]->to;
-      x->side = k;
-    }
+
+/* The answer of a side to a decision, and the kernels of its group; NULL: that of the model */
+static const char *answer_on(const Trying *t, int side, const Tried *x, Stretch *kernels) {
+  const Row *row = t->row[side];
+  const Made *m = &t->made[side];
+  const char *value = row->to;
+  *kernels = (Stretch){ 0 };
+  if (strcmp(row->pass, x->d.pass) || !matches(x->d.value, row->from)) return NULL;
+  for (size_t i = 0; i < m->n; i++)
+    if (!strcmp(m->d[i].pass, x->d.pass) && !strcmp(m->d[i].key, x->d.key)) value = m->d[i].value, *kernels = m->span[i];
+  return value && strcmp(value, x->d.value) ? value : NULL;
+}
+
+/* The region takes less time on the side in each pair of processes, but for accidents. */
+static bool surely_faster(const Trying *t, int side, const Region *r) {
+  Reals logs = { 0 };
+  for (size_t i = 0; i < side_lives(&t->side[0]); i++) {
+    const double before = region_ms(t, 0, r, (int)i), after = region_ms(t, side, r, (int)i);
+    VEC_PUSH(&logs, before > 0 && after > 0 ? log(after / before) : 0);
   }
+  const bool is = paired_of(logs.p, logs.n).high < 1;
+  VEC_FREE(&logs);
+  return is;
+}
+
+/* Takes the side's answer if its kernels save more time than with the best answer so far. */
+static void judge_on(const Trying *t, int side, Tried *x) {
+  Stretch kernels;
+  const char *value = answer_on(t, side, x, &kernels);
+  if (!value) return;
+  const Region own = x->region.kernels.n && kernels.n
+                         ? region_of_kernels(t->plan[0], t->from[0], span_of_both(x->region.kernels, kernels))
+                         : x->region;
+  const double ms = region_ms(t, 0, &own, -1), best = region_ms(t, side, &own, -1);
+  const bool worth = best < tunable(t->plan[0]->ir->ctx, tune_choice_gain) * ms && ms - best > x->ms - x->best;
+  if (!worth || !surely_faster(t, side, &own)) return;
+  x->ms = ms;
+  x->best = best;
+  x->value = value;
+  x->on_best = own;
+  x->side = side;
+}
+
+static void judge(Trying *t) {
+  for (size_t i = 0; i < t->all.n; i++)
+    for (int k = 1; k < t->n; k++) judge_on(t, k, &t->all.p[i]);
 }
 
 static int by_gain(const void *a, const void *b) {
@@ -262,12 +422,33 @@ static void choose(Trying *t) {
   for (size_t i = 0; i < t->all.n; i++) {
     Tried *x = &t->all.p[i];
     for (size_t k = 0; k < i && x->value; k++)
-      if (t->all.p[k].value && t->all.p[k].side != x->side && overlap(&t->all.p[k].region, &x->region)) x->value = NULL;
-    if (!x->value) continue;
-    Decision d = x->d;
-    d.value = x->value;
+      if (t->all.p[k].value && t->all.p[k].side != x->side && overlap(&t->all.p[k].on_best, &x->on_best)) x->value = NULL;
+  }
+}
+
+/* Adds the changes to the decisions that were chosen before. Returns their number. */
+static size_t take_changes(Trying *t, size_t before) {
+  t->chosen.n = before;
+  for (size_t i = 0; i < t->all.n; i++) {
+    Decision d = t->all.p[i].d;
+    if (!t->all.p[i].value) continue;
+    d.value = t->all.p[i].value;
     VEC_PUSH(&t->chosen, d);
   }
+  return t->chosen.n - before;
+}
+
+/* Drops changes that do not save time beside the others. Returns whether there were any. */
+static bool drop_losers(Trying *t) {
+  const double worth = tunable(t->plan[0]->ir->ctx, validate_gain);
+  bool any = false;
+  for (size_t i = 0; i < t->all.n; i++) {
+    Tried *x = &t->all.p[i];
+    if (!x->value || region_ms(t, t->n, &x->on_best, -1) < worth * region_ms(t, 0, &x->on_best, -1)) continue;
+    x->value = NULL;
+    any = true;
+  }
+  return any;
 }
 
 static void report(const Trying *t, bool kept) {
@@ -287,7 +468,7 @@ static void store_all(Trying *t, bool kept) {
     bool tried = false;
     for (int k = 1; k < t->n; k++) tried |= !strcmp(t->row[k]->pass, d.pass) && matches(d.value, t->row[k]->from);
     if (kept && t->all.p[i].value) d.value = t->all.p[i].value;
-    if (tried) store_put_decision(t->ask->store, &t->ask->place, &d);
+    if (tried && d.value != INSIDE) store_put_decision(t->ask->store, &t->ask->place, &d);
   }
   store_commit(t->ask->store);
 }
@@ -310,11 +491,26 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
   return true;
 }
 
+/* Builds the model with all changes, and compares it. If they do not pass, those that win are tried without the others. */
+static bool holds_together(Ctx *c, Trying *t, size_t before) {
+  for (int i = 0; take_changes(t, before); i++) {
+    side_close(&t->side[t->n]);
+    t->plan[t->n] = plan_with(c, t, t->chosen.p, t->chosen.n, NULL);
+    t->from[t->n] = kernel_origins(t->plan[t->n]);
+    t->side[t->n] = side_open(c, t->r, t->plan[t->n]);
+    if (is_faster(c, t, t->n)) return true;
+    if (i == TRIES - 1 || clock_ms() + 1e3 * choice_seconds(t) > t->ask->end || !drop_losers(t)) break;
+  }
+  return false;
+}
+
 static void try_all(Ctx *c, void *arg) {
   Trying *t = arg;
   const char *lock = arena_printf(&c->model, "%s/model.tgc-lock", t->r->scratch);
   t->plan[0] = plan_with(c, t, NULL, 0, lock);
-  read_decisions(c, t, lock);
+  t->from[0] = kernel_origins(t->plan[0]);
+  t->made[0] = made_by(c, t->plan[0]->kernels.n, lock);
+  read_decisions(c, t);
   t->n = 1;
   t->last = t->chosen.n ? -1 : 0;
   if (!t->all.n) return;
@@ -331,12 +527,7 @@ static void try_all(Ctx *c, void *arg) {
   judge(t);
   choose(t);
   t->out->tried = (int)t->all.n;
-  bool kept = t->chosen.n > before;
-  if (kept) {
-    t->plan[t->n] = plan_with(c, t, t->chosen.p, t->chosen.n, NULL);
-    t->side[t->n] = side_open(c, t->r, t->plan[t->n]);
-    kept = is_faster(c, t, t->n);
-  }
+  const bool kept = holds_together(c, t, before);
   report(t, kept);
   store_all(t, kept);
   if (!kept) t->chosen.n = before;
@@ -348,9 +539,13 @@ int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out) {
   Trying *t = ARENA_NEW(&c->model, Trying, 1);
   *t = (Trying){ .r = ask->r, .ask = ask, .out = out };
   const double seconds = ask->r->seconds;
+  const Tunables *tunables = c->tunables;
+  const Target *target = ask->r->target;
   ask->r->seconds *= tunable(c, tune_choice_runs);
   const int code = ctx_try(c, try_all, t);
   ask->r->seconds = seconds;
+  ask->r->target = target;
+  c->tunables = tunables;
   if (!code && t->last >= 0 && t->side[t->last].kernels) {
     out->side = t->side[t->last];
     out->plan = t->plan[t->last];

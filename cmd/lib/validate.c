@@ -232,9 +232,22 @@ static Paired changed_kernels(const Validation *s, int side) {
  * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. */
 typedef struct Asked { double worth, most; } Asked;
 
+/* Compares the choice with the model without schedules. If it need not be surely faster, and takes longer, but not surely so, the
+ * comparison goes on, at most twice. */
+static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked) {
+  const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
+  measure(c, s, (int[]){ 0, side }, 2, lives, threads);
+  Paired own = changed_kernels(s, side);
+  for (int i = 0; i < 2 && isinf(asked.most) && own.ratio >= asked.worth && own.low < asked.worth; i++) {
+    if (clock_ms() >= lives.end) break;
+    sides_go_on(c, s->r, (Side *[]){ &s->side[0], &s->side[side] }, 2, (Lives){ lives.most, 1, lives.end }, threads);
+    own = changed_kernels(s, side);
+  }
+  return own;
+}
+
 static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, ValidatedAt *at) {
-  measure(c, s, (int[]){ 0, side }, 2, share_of_rest(s, threads == s->threads && s->other, 0), threads);
-  const Paired x = sides_paired(&s->side[0], &s->side[side]), own = changed_kernels(s, side);
+  const Paired own = compare(c, s, side, threads, asked), x = sides_paired(&s->side[0], &s->side[side]);
   *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side), .low = x.low, .high = x.high };
   if (s->r->o->verbose)
     fprintf(stderr,

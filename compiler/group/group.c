@@ -112,15 +112,15 @@ typedef struct Cut {
   int64_t span[MAX_NESTS];   /* by nest: elements that its store advances over all chunks */
 } Cut;
 
-/* Cuts the main nest along r, unless a chunk would store splinters of memory, or leave rests of vectors where the whole nest
- * has none. Other nests are cut where they walk their buffer in the same steps, or not at all. */
-static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, Cut *c) {
+/* Cuts the main nest along r, unless a chunk would store less than `least` contiguous bytes, or leave rests of vectors that the
+ * whole nest lacks. Other nests are cut where they walk their buffer in the same steps, or not at all. */
+static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, int least, Cut *c) {
   const Touch *main = &m->touch.p[m->store[m->main]];
   const int64_t step = coef_of(main, r);
   double uncut = 0;
   *c = (Cut){ .m = m };
   const int64_t bytes = llabs(step) * (range_extent(node(ir, r)) / chunks) * dt_bytes(ir->bufs.p[main->buf].dt);
-  if (range_extent(node(ir, r)) % chunks || bytes < tunable(ir->ctx, group_run_least) ||
+  if (range_extent(node(ir, r)) % chunks || bytes < least ||
       (step == 1 && bytes % LINE_BYTES && bytes * chunks % LINE_BYTES == 0))
     return false;
   for (int i = 0; i < m->nests; i++) {
@@ -177,11 +177,13 @@ typedef struct GroupChoice {  /* how the kernels from one on are grouped; small,
   int n;                      /* 1: the kernel is alone */
   int64_t chunks, chunks_per_task; /* a thread takes chunks_per_task consecutive chunks at a time */
   Ref along;                  /* range of its first kernel along which it is cut */
+  int least;                  /* as in Group */
   double total;               /* cycles gained by it and by the best groups behind it */
 } GroupChoice;
 
 typedef struct Group {
   int n;
+  int least;                  /* fewest contiguous bytes that a chunk of a kernel stores */
   int64_t chunks, chunks_per_task;
   Cut cut[MAX_MEMBERS];
 } Group;
@@ -202,7 +204,7 @@ static bool group_add(const IR *ir, Group *c, const Member *m) {
     const int64_t span = t->write || t->nest != m->main ? 0 : written_span(c, t->buf);
     for (int k = 0; k < t->n && span; k++) {
       Cut *cut = &c->cut[c->n];
-      if (t->coef[k] * range_extent(node(ir, t->range[k])) != span || !cut_along(ir, m, t->range[k], c->chunks, cut) ||
+      if (t->coef[k] * range_extent(node(ir, t->range[k])) != span || !cut_along(ir, m, t->range[k], c->chunks, c->least, cut) ||
           !divides(ir, cut, c->chunks))
         continue;
       bool independent = cuts_independent(ir, cut, cut, c->chunks);
@@ -219,13 +221,14 @@ static bool group_add(const IR *ir, Group *c, const Member *m) {
 static bool group_begin(const IR *ir, Group *c, const Member *m, Ref along, int64_t chunks) {
   c->n = 1;
   c->chunks = chunks;
-  return cut_along(ir, m, along, chunks, &c->cut[0]) && divides(ir, &c->cut[0], chunks) &&
+  return cut_along(ir, m, along, chunks, c->least, &c->cut[0]) && divides(ir, &c->cut[0], chunks) &&
          cuts_independent(ir, &c->cut[0], &c->cut[0], chunks);
 }
 
 /* Builds the group of a choice; false: its kernels cannot form a group. */
 static bool group_of(const Plan *p, const Member *m, const GroupChoice *choice, Group *c) {
   c->chunks_per_task = choice->chunks_per_task;
+  c->least = choice->least;
   if (!group_begin(p->ir, c, m, choice->along, choice->chunks)) return false;
   while (c->n < choice->n && m->kernel + c->n < (int)p->kernels.n && group_add(p->ir, c, m + c->n)) continue;
   return c->n == choice->n;
@@ -429,7 +432,7 @@ static double group_gain(const IR *ir, const Group *c, const Ends *ends, const T
 static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, GroupChoice *best) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
-  Group c;
+  Group c = { .least = u->group_run_least };
   if (!group_begin(ir, &c, m, r, chunks)) return;
   while (m->kernel + c.n < (int)p->kernels.n && group_add(ir, &c, m + c.n))
     for (c.chunks_per_task = 1; c.chunks_per_task <= chunks / u->group_shares_least; c.chunks_per_task++) {
@@ -439,7 +442,7 @@ static void consider(const Plan *p, Groups which, const Ends *ends, const Member
         continue;
       const double gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->in->target);
       const double total = gain + best[c.n].total;
-      if (gain > 0 && total > best->total) *best = (GroupChoice){ c.n, chunks, c.chunks_per_task, r, total };
+      if (gain > 0 && total > best->total) *best = (GroupChoice){ c.n, chunks, c.chunks_per_task, r, c.least, total };
     }
 }
 
@@ -564,7 +567,7 @@ static const char *group_text(const IR *ir, const Member *m, const GroupChoice *
                       (long long)c->chunks_per_task);
 }
 
-/* Parses a group; false: the kernels cannot form it. */
+/* Parses a group; false: the kernels cannot form it. A group that stores short runs is taken, too: somebody has measured it. */
 static bool group_given(const Plan *p, const Member *m, const char *text, GroupChoice *c) {
   const IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
@@ -578,8 +581,11 @@ static bool group_given(const Plan *p, const Member *m, const char *text, GroupC
       range < 0 || range + 1 >= x->nsrc || chunks < 2 || chunks > MOST_CHUNKS || each < 1 || chunks % each ||
       chunks / each > u->group_shares_most)
     return false;
-  *c = (GroupChoice){ n, chunks, each, x->src[range + 1], 0 };
-  return range_extent(node(ir, c->along)) % chunks == 0 && group_of(p, m, c, &group);
+  *c = (GroupChoice){ n, chunks, each, x->src[range + 1], u->group_run_least, 0 };
+  if (range_extent(node(ir, c->along)) % chunks) return false;
+  if (group_of(p, m, c, &group)) return true;
+  c->least = 0;
+  return group_of(p, m, c, &group);
 }
 
 /* Decides the group that begins with a kernel. *best: the model's groups, computed when a kernel has no given one; NULL: not

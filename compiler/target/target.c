@@ -267,8 +267,8 @@ void target_guard(const Target *t, const char *file, Sb *o) {
 }
 
 void target_facts(const Target *t, Sb *o) {
-  sb_printf(o, "%s vector %d x %d fma %d f16 %d l1 %d l2 %d l3 %d%s", t->isa, t->vector_bytes, t->vector_regs, t->fma, t->f16_convert,
-            t->l1_bytes, t->l2_bytes, t->l3_bytes, t->in_order ? " in order" : "");
+  sb_printf(o, "%s vector %d x %d fma %d f16 %d%s", t->isa, t->vector_bytes, t->vector_regs, t->fma, t->f16_convert,
+            t->in_order ? " in order" : "");
   if (t->dev) device_facts(t->dev, o);
 }
 bool target_sums_halves(const Target *t, int lanes) {

@@ -76,7 +76,8 @@ Arch triple_arch(const char *triple, const char **isa);
 const Target *target_tuned(Arena *a, const Target *t, const char *triple, const char *cpu);
 const Target *target_in_order(Arena *a, const Target *t);
 const Target *target_flushing(Arena *a, const Target *t);
-void target_facts(const Target *t, Sb *o);            /* appends the facts on which schedules depend, as a part of a line */
+void target_facts(const Target *t, Sb *o);            /* appends the facts on which the legality of schedules
+                                                         depends, as a part of a line. Sizes of caches are not among them */
 /* Appends lines of C that end the compilation of a file with an error if the compiler's flags do not fit. Flags do not fit if
  * they are for another machine, or if they break the arithmetic of IEEE 754. file: name of the file, for the message */
 void target_guard(const Target *t, const char *file, Sb *o);
