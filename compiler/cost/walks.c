@@ -177,6 +177,51 @@ double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool bo
   return fmin(all, pieces * ceil(lines) * LINE_BYTES);
 }
 
+/* ---- accesses of several loops to the same memory ---- */
+typedef struct Stretch { double from, to; } Stretch; /* elements */
+
+/* The elements from the first to the last one that x accesses in one iteration of `loop` */
+static Stretch stretch_of(const Walks *w, const Walk *x, int loop) {
+  Stretch s = { x->base[0], x->base[0] };
+  for (int i = 1; i < x->n; i++) s = (Stretch){ fmin(s.from, x->base[i]), fmax(s.to, x->base[i]) };
+  for (int i = 0; i < x->at.n; i++) {
+    const WalkTerm *t = &x->at.term[i];
+    if (t->loop <= loop || !inside(w, t->loop, loop)) continue;
+    s.from += fmin(0, t->coef * (t->count - 1));
+    s.to += fmax(0, t->coef * (t->count - 1));
+  }
+  s.to += x->width / x->bytes;
+  return s;
+}
+
+/* Whether all terms of x that change outside of an iteration of `loop` are terms of y, too */
+static bool moves_with(const Walks *w, const Walk *x, const Walk *y, int loop) {
+  for (int i = 0; i < x->at.n; i++) {
+    const WalkTerm *t = &x->at.term[i];
+    bool found = t->loop > loop && inside(w, t->loop, loop);
+    for (int k = 0; k < y->at.n && !found; k++) found = y->at.term[k].loop == t->loop && y->at.term[k].coef == t->coef;
+    if (!found) return false;
+  }
+  return true;
+}
+
+/* The part of what x accesses in one iteration of `loop` that y accesses there, too: 0 to 1 */
+static double shared_part(const Walks *w, const Walk *x, const Walk *y, int loop) {
+  if (x->buf != y->buf || x->at.data || y->at.data || !moves_with(w, x, y, loop) || !moves_with(w, y, x, loop)) return 0;
+  const Stretch a = stretch_of(w, x, loop), b = stretch_of(w, y, loop);
+  return fmax(0, fmin(a.to, b.to) - fmax(a.from, b.from)) / (a.to - a.from);
+}
+
+/* The part of what walk number i accesses in one iteration of `loop` that another walk before it accesses there, too. stores:
+ * only stores count */
+static double touched_before(const Walks *w, size_t i, int loop, bool stores) {
+  double part = 0;
+  for (size_t k = 0; k < i; k++)
+    if (inside(w, w->list.p[k].loop, loop) && (w->list.p[k].store || !stores))
+      part = fmax(part, shared_part(w, &w->list.p[i], &w->list.p[k], loop));
+  return part;
+}
+
 /* Bytes that one iteration of a loop touches */
 static double iteration_bytes(const IR *ir, const Walks *w, int loop) {
   VEC(double) of = { 0 };
@@ -191,7 +236,8 @@ static double iteration_bytes(const IR *ir, const Walks *w, int loop) {
       VEC_PUSH(&bufs, x->buf);
       VEC_PUSH(&of, 0);
     }
-    of.p[k] = fmin(of.p[k] + walk_bytes(ir, w, x, loop, true), (double)ir->bufs.p[x->buf].elems * x->bytes);
+    const double own = walk_bytes(ir, w, x, loop, true) * (1 - touched_before(w, i, loop, false));
+    of.p[k] = fmin(of.p[k] + own, (double)ir->bufs.p[x->buf].elems * x->bytes);
   }
   for (size_t k = 0; k < of.n; k++) sum += of.p[k];
   VEC_FREE(&of);
@@ -229,6 +275,16 @@ int walk_outermost(const Walks *w, int loop) {
   return loop;
 }
 
+/* The part of x that a cache of `bytes` bytes has because an earlier walk touched it, in the same iteration of a loop around x. A
+ * line that is stored twice in this time is written once. */
+static double found(const Walks *w, const Walk *x, double bytes) {
+  const size_t i = (size_t)(x - w->list.p);
+  double part = 0;
+  for (int loop = w->loops.p[x->loop].parent; loop > 0 && w->loops.p[loop].touched <= bytes; loop = w->loops.p[loop].parent)
+    part = fmax(part, touched_before(w, i, loop, x->store));
+  return part;
+}
+
 double walk_missed(const IR *ir, const Walks *w, const Walk *x, double bytes, bool known) {
   double times = 1, missed = 0;
   int keeps = -1;
@@ -238,6 +294,6 @@ double walk_missed(const IR *ir, const Walks *w, const Walk *x, double bytes, bo
   }
   for (int i = keeps < 0 ? x->loop : w->loops.p[keeps].parent; i > 0; i = w->loops.p[i].parent) times *= w->loops.p[i].trips;
   missed = times * walk_bytes(ir, w, x, keeps < 0 ? x->loop : keeps, keeps < 0);
-  const double first = walk_bytes(ir, w, x, walk_outermost(w, x->loop), false);
-  return known ? fmax(0, missed - first) : fmax(missed, first);
+  const double first = walk_bytes(ir, w, x, walk_outermost(w, x->loop), false), again = 1 - found(w, x, bytes);
+  return again * (known ? fmax(0, missed - first) : fmax(missed, first));
 }
