@@ -67,6 +67,44 @@ static void a_small_cache_misses_each_turn(void **state) {
   close_world(&w);
 }
 
+/* Rows of 4 KB: each is read twice, and a constant row is read beside it */
+static const char twice[] = "tgc 1 program\n"
+                            "b0 = buffer input f32[262144] id=0 slot=0\n"
+                            "b1 = buffer output f32[262144] id=1 slot=0\n"
+                            "r0 = range extent=256 id=0 kind=loop : i64\n"
+                            "r1 = range extent=64 id=1 kind=loop : i64\n"
+                            "r2 = range extent=64 id=2 kind=loop : i64\n"
+                            "loop r0\n"
+                            "  v0 = mul r0, 1024 : i64\n"
+                            "  loop r1\n"
+                            "    v1 = mul r1, 16 : i64\n"
+                            "    v2 = add v0, v1 : i64\n"
+                            "    v3 = load b0, v2 : f32x16\n"
+                            "    store b1, v2, v3 : f32\n"
+                            "  end r1\n"
+                            "  loop r2\n"
+                            "    v4 = mul r2, 16 : i64\n"
+                            "    v5 = add v0, v4 : i64\n"
+                            "    v6 = load b0, v5 : f32x16\n"
+                            "    v7 = add v6, v6 : f32x16\n"
+                            "    store b1, v5, v7 : f32\n"
+                            "  end r2\n"
+                            "end r0\n";
+
+static void a_row_is_found_again(void **state) {
+  (void)state;
+  World w;
+  open_world(&w, twice);
+  assert_int_equal(w.w.list.n, 4);
+  assert_true(w.w.loops.p[1].touched == 8192);                                                 /* a row of each buffer */
+  assert_true(walk_missed(w.ir, &w.w, &w.w.list.p[0], 16384, false) == 1 << 20);
+  for (int i = 2; i < 4; i++) {
+    assert_true(walk_missed(w.ir, &w.w, &w.w.list.p[i], 16384, false) == 0);                   /* the second load and store */
+    assert_true(walk_missed(w.ir, &w.w, &w.w.list.p[i], 4096, false) == 1 << 20);              /* too small for both rows */
+  }
+  close_world(&w);
+}
+
 static double far_away(void *arg, int buf) { return (void)arg, (void)buf, 1e18; }
 static double just_now(void *arg, int buf) { return (void)arg, (void)buf, 0; }
 static void nothing(void *arg, int buf, double bytes) { (void)arg, (void)buf, (void)bytes; }
@@ -150,6 +188,55 @@ static void compilers_make_vectors(void **state) {
   arena_free(&a);
 }
 
+/* Where the first operand is NaN, the result is NaN. A comparison and a choice see to it, and for scalars jumps. If the second
+ * operand is a constant, one instruction does so. */
+static void maxima_test_for_nan(void **state) {
+  (void)state;
+  char text[4096];
+  Arena a = { 0 };
+  CpuFacts f = *cpu_named(&a, "zen5");
+  const char *head = "v8 = bcast 0.0 : f32x16\nv9 = acc v8 id=2 : f32x16\n",
+             *sum = "  v0 = mul r0, 16 : i64\n  v1 = get v9 : f32x16\n  v2 = load b0, v0 : f32x16\n  v3 = %s v1, v2 : f32x16\n"
+                    "  set v9, v3 : f32x16\n",
+             *scalar = "v9 = acc 0.0 id=2 : f32\n",
+             *greatest = "  v1 = get v9 : f32\n  v0 = mul r0, 3 : i64\n  v2 = load b0, v0 : f32\n  v3 = %s v1, v2 : f32\n"
+                         "  set v9, v3 : f32\n";
+  char body[1024];
+  double cycles[4];
+  for (int i = 0; i < 4; i++) {
+    snprintf(body, sizeof body, i < 2 ? sum : greatest, i % 2 ? "max" : "add");
+    cycles[i] = issue_of(loop_of(text, i < 2 ? head : scalar, body), &f) / 4096;
+  }
+  assert_true(fabs(cycles[0] - f.at[FACT_ADD_LATENCY]) < 0.1 && fabs(cycles[1] - f.at[FACT_LATENCY] - 2) < 0.1);
+  assert_true(cycles[3] > cycles[2] + 0.2 * f.at[FACT_JUMP]);
+  const char *least = "  v0 = mul r0, 16 : i64\n  v1 = load b0, v0 : f32x16\n  v2 = max v1, %s : f32x16\n"
+                      "  v3 = max v2, %s : f32x16\n  v4 = max v3, %s : f32x16\n  store b1, v0, v4 : f32\n";
+  for (int i = 0; i < 2; i++) {
+    const char *with = i ? "v7" : "v8"; /* loaded, constant */
+    snprintf(body, sizeof body, least, with, with, with);
+    cycles[i] = issue_of(loop_of(text, "v8 = bcast 0.0 : f32x16\nv7 = load b1, 0 : f32x16\n", body), &f) / 4096;
+  }
+  assert_true(cycles[1] > 2 * cycles[0]);
+  arena_free(&a);
+}
+
+/* Lanes of one vector move together; scalars move one by one. */
+static void lanes_move_together(void **state) {
+  (void)state;
+  char text[4096];
+  Arena a = { 0 };
+  const CpuFacts *f = cpu_named(&a, "zen5");
+  const char *both = "  v0 = mul r0, 16 : i64\n  v1 = load b0, v0 : f32x2\n  v2 = lane v1 lane=0 : f32\n"
+                     "  v3 = lane v1 lane=1 : f32\n  v4 = vec v2, v3, 0.0, 0.0 : f32x4\n  store b1, v0, v4 : f32\n",
+             *apart = "  v0 = mul r0, 16 : i64\n  v1 = load b0, v0 : f32x2\n  v5 = load b1, v0 : f32x2\n"
+                      "  v2 = lane v1 lane=1 : f32\n  v3 = lane v5 lane=1 : f32\n  v6 = lane v1 lane=0 : f32\n"
+                      "  v7 = lane v5 lane=0 : f32\n  v4 = vec v2, v3, v6, v7 : f32x4\n  store b1, v0, v4 : f32\n";
+  const double moves = f->at[FACT_SHUFFLE] / 16; /* per cycle */
+  assert_true(issue_of(loop_of(text, "", both), f) / 4096 < 1.3);
+  assert_true(fabs(issue_of(loop_of(text, "", apart), f) / 4096 - 7 / moves) < 0.2);
+  arena_free(&a);
+}
+
 /* functions.h says of each function what lower/libm.c makes of it. */
 static FunctionCost counted(Op op, FunctionOps has) {
   enum { MOST = 1000 };
@@ -212,9 +299,12 @@ static void functions_cost_what_they_are_made_of(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_small_cache_misses_each_turn),
+    cmocka_unit_test(a_row_is_found_again),
     cmocka_unit_test(the_slowest_part_counts),
     cmocka_unit_test(a_window_limits_what_overlaps),
     cmocka_unit_test(compilers_make_vectors),
+    cmocka_unit_test(maxima_test_for_nan),
+    cmocka_unit_test(lanes_move_together),
     cmocka_unit_test(functions_cost_what_they_are_made_of),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
