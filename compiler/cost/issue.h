@@ -21,6 +21,7 @@ typedef struct LoopTime {  /* facts about one loop */
   Issue issue;             /* work of one iteration; overlap.c adds the work of the loops inside of this loop */
   double packed;           /* number of iterations that the C compiler turns into one iteration on vectors; 1: no vectorisation */
   double turns;            /* number of iterations after this vectorisation */
+  bool adds;               /* the loop adds to scalar variables */
   double sums, stored;     /* numbers of vectors for the variables that the loop changes. sums: vectors that need a register.
                               stored: vectors of `sums` that get no register */
   double spilled;          /* number of vectors that hold other values and get no register */
@@ -67,7 +68,7 @@ double latency_of(const Timer *m, Ref r, const Node *x, double packed);
 void issue_read(Timer *m); /* needs: packed, summed    gives: carried, issue, sums, stored, spilled, branches, starts */
 
 /* ---- packed.c ---- */
-void packed_read(Timer *m); /* gives: packed, turns, summed */
+void packed_read(Timer *m); /* gives: packed, turns, adds, summed */
 
 /* ---- overlap.c ---- */
 /* needs: what packed_read and issue_read give    gives: all other fields of LoopTime, place, operands, from, ready. Returns the

@@ -56,7 +56,7 @@ static double walk_cycles(const Timer *m, const Walk *x, double since) {
   const double stays[CACHE_LEVELS] = { u->predict_l1, u->predict_l2, u->predict_l3 };
   double beyond[CACHE_LEVELS + 1] = { 0 }, cycles = 0; /* bytes from beyond each level */
   for (int k = 0; k < CACHE_LEVELS; k++) {
-    const double bytes = stays[k] * 1024 * m->f->at[size[k]], missed = walk_missed(m->ir, m->w, x, bytes, since <= bytes);
+    const double bytes = stays[k] * 1024 * m->f->at[size[k]], missed = walk_missed(m->ir, m->w, x, k, bytes, since <= bytes);
     beyond[k] = k ? fmin(missed, beyond[k - 1]) : missed;
   }
   for (int k = 0; k < CACHE_LEVELS; k++) cycles += (beyond[k] - beyond[k + 1]) / m->f->at[x->store ? write[k] : read[k]];
