@@ -170,8 +170,8 @@ static int terms_inside(const Walks *w, const Walk *x, int loop, bool body, Walk
 
 enum { PAGE_LINES = 64 };
 
-/* What x accesses: `pieces` pieces of memory that lie apart, of `lines` cache lines each. spread: at how many places of their
- * pages the lines lie; a page has PAGE_LINES */
+/* The memory that a walk accesses: `pieces` pieces that lie apart, of `lines` cache lines each. spread: at how many places of
+ * their pages the lines lie */
 typedef struct Footprint { double pieces, lines, spread; } Footprint;
 
 static Footprint footprint_of(const Walks *w, const Walk *x, int loop, bool body) {
@@ -183,7 +183,7 @@ static Footprint footprint_of(const Walks *w, const Walk *x, int loop, bool body
     const double step = fabs(term[i].coef) * x->bytes;
     if (f.pieces == 1 && step <= fmax(run, LINE_BYTES)) run += step * (term[i].count - 1);
     else {
-      double places = PAGE_LINES; /* that a step of so many lines reaches */
+      double places = PAGE_LINES; /* such a step reaches so many */
       for (double lines = step / LINE_BYTES; places > 1 && fmod(lines, 2) == 0; lines /= 2) places /= 2;
       f.pieces *= term[i].count;
       f.spread = fmin(PAGE_LINES, f.spread * fmin(places, term[i].count));
