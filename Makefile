@@ -262,7 +262,7 @@ same: BASE ?= HEAD
 same: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" $(PYTHON) tools/same.py $(BASE) $(TESTS)
 
-# predicted times of kernels and candidates beside measured ones: ten minutes
+# predicted times of kernels and candidates beside measured ones: fifteen minutes
 predict: all
 	@TGC="$(abspath $(BUILD))/tgc" BUILD="$(abspath $(BUILD))" tests/bench/predict.py
 

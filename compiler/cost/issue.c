@@ -10,6 +10,19 @@ static double vectors(const Timer *m, const Node *x) {
 }
 
 /* ---- what an op issues ---- */
+/* Whether the greater or lesser of two floats has to be NaN where the first one is. With a constant as the second one, an
+ * instruction of the machine does so. Otherwise a comparison and a choice follow it, and for scalars jumps. */
+static bool tests_nan(Op op, DType d) { return (op == OP_MAX || op == OP_MIN) && dt_float(d); }
+
+static bool max_tests_nan(const IR *ir, const Node *x) {
+  return tests_nan((Op)x->op, (DType)x->dt) && !node_is_const(ir, rhs(x), NULL);
+}
+
+static double max_ops(bool with_nan) { return with_nan ? 3 : 1; }
+static double max_latency(const Timer *m, bool with_nan) {
+  return with_nan ? m->f->at[FACT_LATENCY] + 2 : m->f->at[FACT_ADD_LATENCY];
+}
+
 /* Micro-ops of arithmetic on an index. Adding a constant is part of an address. */
 static double index_ops(const IR *ir, const Node *x) {
   const CostClass of = op_info[x->op].cost;
@@ -70,12 +83,34 @@ static void count_arithmetic(const Timer *m, const Node *x, Issue *s, double pac
   else s->at[PORT_VECTOR] += x->op == OP_CAST ? fmax(n, vectors(m, node(m->ir, operand(x)))) : n;
 }
 
+/* Lane k of an OP_VEC, if it is a lane of the same vector as the lane before it or behind it; else NULL */
+static const Node *lane_beside(const IR *ir, const Node *x, int k) {
+  const Node *lane = node(ir, x->src[k]);
+  for (int i = k - 1; lane->op == OP_LANE && i <= k + 1; i += 2) {
+    const Node *other = i >= 0 && i < x->nsrc ? node(ir, x->src[i]) : NULL;
+    if (other && other->op == OP_LANE && operand(other) == operand(lane)) return lane;
+  }
+  return NULL;
+}
+
+/* Moves that build a vector: lanes of one vector move together, and constants are there already. */
+static double pieces(const IR *ir, const Node *x) {
+  double sum = 0;
+  Ref last = 0;
+  for (int k = 0; k < x->nsrc; k++) {
+    const Node *lane = lane_beside(ir, x, k);
+    if (!(lane && operand(lane) == last)) sum += node(ir, x->src[k])->op != OP_CONST;
+    last = lane ? operand(lane) : 0;
+  }
+  return fmax(1, sum - 1);
+}
+
 /* Vectors that an op moves between lanes. One that is loaded into all lanes is not moved. */
-static double moves(const Timer *m, const Node *x) {
+static double moves(const Timer *m, Ref r, const Node *x) {
   switch ((Op)x->op) {
-  case OP_VEC: return x->lanes;
+  case OP_VEC: return pieces(m->ir, x);
   case OP_HRED: return log2(node(m->ir, operand(x))->lanes);
-  case OP_LANE: return 1;
+  case OP_LANE: return !refmap_get(&m->carried, r);
   case OP_SHUFFLE: case OP_LOOKUP: return vectors(m, x);
   case OP_BCAST: return node(m->ir, operand(x))->op != OP_CONST && node(m->ir, operand(x))->op != OP_LOAD;
   default: return 0;
@@ -97,12 +132,17 @@ static void count_memory(const Timer *m, const Node *x, Issue *s) {
   }
 }
 
-static void count_op(const Timer *m, const Node *x, Issue *s, double packed) {
-  const double before = s->at[PORT_VECTOR], moved = moves(m, x);
+static void count_op(const Timer *m, Ref r, Issue *s, double packed) {
+  const Node *x = node(m->ir, r);
+  const double before = s->at[PORT_VECTOR], moved = moves(m, r, x);
   switch ((Op)x->op) {
   case OP_LOAD: case OP_STORE: case OP_TILE: case OP_PART: case OP_SPILL: case OP_PREFETCH: count_memory(m, x, s); break;
-  case OP_ACC: case OP_GET: case OP_SET: case OP_TILES: case OP_BCAST: case OP_VEC: case OP_LANE: case OP_SHUFFLE: case OP_LOOKUP: break;
-  case OP_HRED: s->at[PORT_VECTOR] += moved; break;
+  case OP_ACC: case OP_GET: case OP_SET: case OP_TILES: case OP_BCAST: case OP_VEC: case OP_LANE: break;
+  case OP_SHUFFLE: case OP_LOOKUP: break;
+  case OP_HRED: s->at[PORT_VECTOR] += moved * max_ops(tests_nan(hred_op(x), (DType)x->dt)); break;
+  case OP_MAX: case OP_MIN:
+    if (!is_index(x)) s->at[PORT_VECTOR] += vectors(m, x) * max_ops(max_tests_nan(m->ir, x));
+    break;
   case OP_MULACC: case OP_MUL: case OP_DOT:
     if (!is_index(x)) s->at[PORT_MULTIPLY] += vectors(m, x), s->at[PORT_VECTOR] += vectors(m, x);
     break;
@@ -118,14 +158,21 @@ static void count_op(const Timer *m, const Node *x, Issue *s, double packed) {
 }
 
 /* ---- latencies ---- */
+/* Half of the lanes move, and meet the others, until one lane is left. */
+static double combine_latency(const Timer *m, const Node *x) {
+  const double nan = tests_nan(hred_op(x), (DType)x->dt) ? m->f->at[FACT_LATENCY] : 0;
+  return (1.5 * m->f->at[FACT_LATENCY] + nan) * log2(node(m->ir, operand(x))->lanes);
+}
+
 double latency_of(const Timer *m, Ref r, const Node *x, double packed) {
   const double multiply = m->f->at[FACT_LATENCY];
   if (packed > 1 && refmap_get(&m->summed, r)) return packed * m->f->at[FACT_ADD_LATENCY];
   switch ((Op)x->op) {
   case OP_GET: case OP_SET: case OP_ACC: case OP_CONST: case OP_BUFFER: case OP_RANGE: case OP_STORE: return 0;
-  case OP_HRED: return 1.5 * multiply * log2(node(m->ir, operand(x))->lanes);
+  case OP_HRED: return combine_latency(m, x);
   case OP_MULACC: case OP_MUL: case OP_DOT: case OP_SHUFFLE: case OP_LOOKUP: case OP_VEC: case OP_LANE: return multiply;
-  case OP_ADD: case OP_SUB: case OP_MAX: case OP_MIN: return m->f->at[FACT_ADD_LATENCY];
+  case OP_MAX: case OP_MIN: return max_latency(m, max_tests_nan(m->ir, x));
+  case OP_ADD: case OP_SUB: return m->f->at[FACT_ADD_LATENCY];
   case OP_LOAD: return multiply + 3;
   case OP_BCAST: return node(m->ir, operand(x))->op == OP_LOAD ? 0 : 2;
   default: break;
@@ -178,34 +225,33 @@ static void count_in_order(Issue *s, double elements) {
   s->at[PORT_START] += 1.75 * elements;
 }
 
-/* gcc keeps vectors of 8 bytes in the first half of 32 registers. It keeps vectors of 64 bytes in memory if their lanes are added
- * up after the loop, since the code for this takes halves of them. */
+/* gcc keeps vectors of 8 bytes in the first half of 32 registers. */
 static void count_sum(const Timer *m, LoopTime *l, const Node *x) {
   const Node *sum = node(m->ir, set_value(x));
   const int bytes = (int)sum->lanes * dt_bytes((DType)sum->dt), regs = m->t->vector_regs;
-  if (refmap_get(&m->halved, variable_of(x))) l->stored += vectors(m, sum);
-  else l->sums += sum->lanes > 1 && bytes < 16 && regs > 16 ? regs / 16.0 : vectors(m, sum);
+  l->sums += sum->lanes > 1 && bytes < 16 && regs > 16 ? regs / 16.0 : vectors(m, sum);
 }
 
-static void read_halved(Timer *m) {
+static void read_carried(Timer *m) {
   for (size_t i = 0; i < m->prog->n; i++) {
-    const Node *x = node(m->ir, m->prog->p[i]), *of = x->op == OP_HRED ? node(m->ir, operand(x)) : x;
-    if (x->op == OP_HRED && of->op == OP_GET && of->lanes * dt_bytes((DType)of->dt) >= 64)
-      refmap_set(&m->halved, variable_of(of), 1);
+    const Node *x = node(m->ir, m->prog->p[i]);
+    for (int k = 0; x->op == OP_VEC && k < x->nsrc; k++)
+      if (lane_beside(m->ir, x, k)) refmap_set(&m->carried, x->src[k], 1);
   }
 }
 
 void issue_read(Timer *m) {
-  read_halved(m);
+  read_carried(m);
   for (size_t i = 0; i < m->loop.n; i++) m->loop.p[i].issue.at[PORT_START] = i ? 2 : 0; /* a counter, and a jump */
   for (size_t i = 0; i < m->prog->n; i++) {
     const Node *x = node(m->ir, m->prog->p[i]);
     LoopTime *l = &m->loop.p[m->w->loop_of[i]];
     if (x->op == OP_LOOP || x->op == OP_END) continue;
     const double before = l->issue.at[PORT_START];
-    count_op(m, x, &l->issue, l->packed);
+    count_op(m, m->prog->p[i], &l->issue, l->packed);
     if (l->packed > 1 && refmap_get(&m->summed, m->prog->p[i])) count_in_order(&l->issue, l->packed);
     m->starts[i] = l->issue.at[PORT_START] - before;
+    l->branches += l->packed <= 1 && x->lanes == 1 && max_tests_nan(m->ir, x);
     if (x->op == OP_SET) count_sum(m, l, x);
   }
   find_spilled(m);

@@ -21,9 +21,11 @@ typedef struct LoopTime {  /* facts about one loop */
   Issue issue;             /* work of one iteration; overlap.c adds the work of the loops inside of this loop */
   double packed;           /* number of iterations that the C compiler turns into one iteration on vectors; 1: no vectorisation */
   double turns;            /* number of iterations after this vectorisation */
+  bool adds;               /* the loop adds to scalar variables */
   double sums, stored;     /* numbers of vectors for the variables that the loop changes. sums: vectors that need a register.
-                              stored: vectors that the C compiler keeps in memory, and vectors of `sums` that get no register */
+                              stored: vectors of `sums` that get no register */
   double spilled;          /* number of vectors that hold other values and get no register */
+  double branches;         /* number of jumps that depend on loaded values: the C compiler makes them from scalar maxima */
   double first, each;      /* cycles of the first iteration, and of each further iteration */
   Places items;            /* the body's nodes that are in no inner loop, and the OP_LOOP of each loop directly inside */
   Places needs, sets;      /* nodes outside of this loop. needs: nodes that this loop or an inner loop reads. sets: variables
@@ -44,9 +46,9 @@ typedef struct Timer { /* a program, and facts about it from which its time is c
   /* from: places of the operands of all nodes; -1 if an operand is not in the program. operands: for each place, the index in
    * `from` of the first operand of the node at this place */
   Places operands, from;
-  /* Sets of nodes. summed: scalar additions to a variable. halved: variables that are vectors of at least 64 bytes and that an
-   * OP_HRED reads */
-  RefMap summed, halved;
+  /* Sets of nodes. summed: scalar additions to a variable. carried: lanes (OP_LANE) that an OP_VEC moves together with other
+   * lanes of the same vector */
+  RefMap summed, carried;
   double *starts, *ready;  /* by place. starts: work for PORT_START of the node at this place; ready: the first cycle in which
                               the node's value can be used */
 } Timer;
@@ -63,10 +65,10 @@ FunctionCost function_cost(const Timer *m, const Node *x);
 double latency_of(const Timer *m, Ref r, const Node *x, double packed);
 /* The functions packed_read, issue_read and overlap_cycles are called in this order. They set fields of *m and of each LoopTime.
  * `needs` lists the fields that a function reads, and `gives` the fields that it sets. */
-void issue_read(Timer *m); /* needs: packed, summed    gives: issue, sums, stored, spilled, halved, starts */
+void issue_read(Timer *m); /* needs: packed, summed    gives: carried, issue, sums, stored, spilled, branches, starts */
 
 /* ---- packed.c ---- */
-void packed_read(Timer *m); /* gives: packed, turns, summed */
+void packed_read(Timer *m); /* gives: packed, turns, adds, summed */
 
 /* ---- overlap.c ---- */
 /* needs: what packed_read and issue_read give    gives: all other fields of LoopTime, place, operands, from, ready. Returns the

@@ -178,11 +178,13 @@ static int follow_iterations(Timer *m, const LoopTime *l, bool jumps, double por
 static void time_loop(Timer *m, int number) {
   LoopTime *l = &m->loop.p[number];
   double end[ITERATIONS + 1] = { 0 };
-  const double stalls = add_inner(m, l) + l->stored / m->rate[PORT_STORE], ports = port_cycles(m, &l->issue);
+  const double unforeseen = l->branches * tunable(m->ir->ctx, predict_branches) * m->f->at[FACT_JUMP];
+  const double stalls = add_inner(m, l) + l->stored / m->rate[PORT_STORE] + unforeseen, ports = port_cycles(m, &l->issue);
   for (size_t i = 0; i < l->needs.n; i++) m->ready[l->needs.p[i]] = 0;
   const int n = follow_iterations(m, l, number > 0, ports, end);
+  const double each = n > 1 && n >= l->turns ? (end[n] - end[1]) / (n - 1) : slope(end, n); /* all iterations, or the last ones */
   l->first = fmax(end[1], ports) + stalls;
-  l->each = fmax(slope(end, n), ports) + stalls;
+  l->each = fmax(each, ports) + stalls;
 }
 
 double overlap_cycles(Timer *m) {

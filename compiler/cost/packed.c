@@ -26,8 +26,9 @@ static int run_of(const Walk *x, int loop) {
   return step <= WALK_COPIES && are_runs(x, (int)step) ? (int)step : -1;
 }
 
-/* Each access moves by as many elements, and nothing stays the same that is written. */
-static bool moves_alike(const Walks *w, int loop) {
+/* Each access moves by as many elements, and nothing stays the same that is written. In a loop with sums, the number of copies is
+ * a power of two: the C compiler has no shuffles for others. */
+static bool moves_alike(const Walks *w, int loop, bool sums) {
   int run = 0;
   for (size_t i = 0; i < w->list.n; i++) {
     const Walk *x = &w->list.p[i];
@@ -38,7 +39,7 @@ static bool moves_alike(const Walks *w, int loop) {
     for (size_t k = 0; x->store && k < w->list.n; k++)
       if (w->list.p[k].buf == x->buf && w->list.p[k].loop == loop && !w->list.p[k].store) return false;
   }
-  return run > 0;
+  return run > 0 && !(sums && run & (run - 1));
 }
 
 /* Sums in one variable. The C compiler keeps their order. */
@@ -83,11 +84,13 @@ void packed_read(Timer *m) {
   read_sums(m);
   for (size_t i = 0; i < w->loops.n; i++) m->loop.p[i].packed = i ? m->lanes : 0;
   for (size_t i = 1; i < w->loops.n; i++) m->loop.p[w->loops.p[i].parent].packed = 0; /* not an innermost loop */
-  for (size_t i = 0; i < m->prog->n; i++)
+  for (size_t i = 0; i < m->prog->n; i++) {
     if (!is_packable(m, m->prog->p[i], node(m->ir, m->prog->p[i]))) m->loop.p[w->loop_of[i]].packed = 0;
+    m->loop.p[w->loop_of[i]].adds |= refmap_get(&m->summed, m->prog->p[i]) != 0;
+  }
   for (size_t i = 0; i < w->loops.n; i++) {
     LoopTime *l = &m->loop.p[i];
-    if (!(l->packed > 0 && w->loops.p[i].trips >= m->lanes && moves_alike(w, (int)i))) l->packed = 1;
+    if (!(l->packed > 0 && w->loops.p[i].trips >= m->lanes && moves_alike(w, (int)i, l->adds))) l->packed = 1;
     l->turns = turns(w->loops.p[i].trips, l->packed);
   }
 }

@@ -43,62 +43,35 @@ static void timer_free(Timer *m) {
   VEC_FREE(&m->from);
   refmap_free(&m->place);
   refmap_free(&m->summed);
-  refmap_free(&m->halved);
+  refmap_free(&m->carried);
   free(m->starts);
   free(m->ready);
 }
 
 /* ---- the time of memory ---- */
-/* Cycles in which data come from the second level, or were prefetched; cycles of other data */
-typedef struct MemoryTime { double near, far; } MemoryTime;
-
-static bool is_prefetched(const Timer *m, int buf) {
-  for (size_t i = 0; i < m->prog->n; i++) {
-    const Node *x = node(m->ir, m->prog->p[i]);
-    if (x->op == OP_PREFETCH && (int)buffer_id(node(m->ir, access_buffer(x))) == buf) return true;
-  }
-  return false;
-}
-
-static MemoryTime walk_cycles(const Timer *m, const Walk *x, double since) {
+static double walk_cycles(const Timer *m, const Walk *x, double since) {
   static const Fact size[] = { FACT_L1, FACT_L2, FACT_L3 }, read[] = { FACT_L2_READ, FACT_L3_READ, FACT_MEMORY_READ },
                     write[] = { FACT_L2_WRITE, FACT_L3_WRITE, FACT_MEMORY_WRITE };
   const Tunables *u = tunables_of(m->ir->ctx);
   const double stays[CACHE_LEVELS] = { u->predict_l1, u->predict_l2, u->predict_l3 };
-  double beyond[CACHE_LEVELS + 1] = { 0 }; /* bytes from beyond each level */
-  MemoryTime t = { 0 };
+  double beyond[CACHE_LEVELS + 1] = { 0 }, cycles = 0; /* bytes from beyond each level */
   for (int k = 0; k < CACHE_LEVELS; k++) {
-    const double bytes = stays[k] * 1024 * m->f->at[size[k]], missed = walk_missed(m->ir, m->w, x, bytes, since <= bytes);
+    const double bytes = stays[k] * 1024 * m->f->at[size[k]], missed = walk_missed(m->ir, m->w, x, k, bytes, since <= bytes);
     beyond[k] = k ? fmin(missed, beyond[k - 1]) : missed;
   }
-  for (int k = 0; k < CACHE_LEVELS; k++)
-    *(k ? &t.far : &t.near) += (beyond[k] - beyond[k + 1]) / m->f->at[x->store ? write[k] : read[k]];
-  if (t.far > 0 && is_prefetched(m, x->buf)) t.near += t.far, t.far = 0;
-  return t;
+  for (int k = 0; k < CACHE_LEVELS; k++) cycles += (beyond[k] - beyond[k + 1]) / m->f->at[x->store ? write[k] : read[k]];
+  return cycles;
 }
 
-static MemoryTime memory_cycles_of(const Timer *m, int outer, const Residence *r) {
+static double memory_cycles_of(const Timer *m, int outer, const Residence *r) {
   const Walks *w = m->w;
-  MemoryTime sum = { 0 };
-  for (size_t i = 0; i < w->list.n; i++) {
-    if (walk_outermost(w, w->list.p[i].loop) != outer) continue;
-    const MemoryTime t = walk_cycles(m, &w->list.p[i], r->since(r->arg, w->list.p[i].buf));
-    sum.near += t.near;
-    sum.far += t.far;
-  }
+  double sum = 0;
+  for (size_t i = 0; i < w->list.n; i++)
+    if (walk_outermost(w, w->list.p[i].loop) == outer) sum += walk_cycles(m, &w->list.p[i], r->since(r->arg, w->list.p[i].buf));
   for (size_t i = 0; i < w->list.n; i++) /* after all of them: a loop does not find what it touches itself */
     if (walk_outermost(w, w->list.p[i].loop) == outer)
       r->touch(r->arg, w->list.p[i].buf, walk_bytes(m->ir, w, &w->list.p[i], outer, false));
   return sum;
-}
-
-/* The longer hides most of the shorter. Arithmetic hides less of what comes from afar unasked: its ops wait for data longer than
- * the core runs ahead. */
-static double together(const Timer *m, double issue, MemoryTime t) {
-  const Tunables *u = tunables_of(m->ir->ctx);
-  const double memory = t.near + t.far, shorter = fmin(issue, memory);
-  const double waits = memory > 0 ? fmin(1, fmax(0, 5 * issue / memory - 4)) * (u->predict_exposed_far - u->predict_exposed) : 0;
-  return fmax(issue, memory) + u->predict_exposed * shorter + waits * t.far;
 }
 
 ProgramTime program_time(const IR *ir, const Refs *prog, const Target *t, const CpuFacts *f, const Residence *r) {
@@ -112,10 +85,9 @@ ProgramTime program_time(const IR *ir, const Refs *prog, const Target *t, const 
   for (size_t i = 0; i < w.loops.n; i++) {
     const LoopTime *l = &m.loop.p[i];
     if (i && w.loops.p[i].parent) continue;
-    const MemoryTime memory = memory_cycles_of(&m, (int)i, r);
-    const double issue = i ? l->first + l->each * (l->turns - 1) : 0;
-    time.memory += memory.near + memory.far;
-    time.total += together(&m, issue, memory) - issue;
+    const double memory = memory_cycles_of(&m, (int)i, r), issue = i ? l->first + l->each * (l->turns - 1) : 0;
+    time.memory += memory;
+    time.total += fmax(issue, memory) + tunable(ir->ctx, predict_exposed) * fmin(issue, memory) - issue;
   }
   timer_free(&m);
   walks_free(&w);

@@ -23,9 +23,10 @@ typedef struct Walk {
   int n;                    /* number of constants in `base` */
   double base[WALK_COPIES]; /* the constants of the indices, in elements; at most WALK_COPIES of them */
 } Walk;
-/* A loop. parent: number of the loop around this loop. trips: number of iterations. touched: bytes that one iteration accesses.
+/* A loop. parent: number of the loop around this loop. trips: number of iterations. touched[1]: bytes that one iteration
+ * accesses. touched[0]: bytes of a first-level cache that keeps them: more, if the lines lie at few places of their pages.
  * Loop number 0 stands for the whole program; its parent is -1 */
-typedef struct LoopWalked { int parent; double trips, touched; } LoopWalked;
+typedef struct LoopWalked { int parent; double trips, touched[2]; } LoopWalked;
 typedef struct Walks {
   VEC(LoopWalked) loops;    /* in the order in which they begin */
   VEC(Walk) list;
@@ -41,9 +42,9 @@ int walk_outermost(const Walks *w, int loop);
 /* Returns how many distinct bytes, in whole cache lines, x accesses while `loop` runs. body: counts only one iteration of
  * `loop` */
 double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body);
-/* Returns how many bytes of x's accesses miss in a cache of `bytes` bytes. known: the cache held x's buffer before the outermost
- * loop around x began */
-double walk_missed(const IR *ir, const Walks *w, const Walk *x, double bytes, bool known);
+/* Returns how many bytes of x's accesses miss in a cache of `bytes` bytes. level: 0 for the first level. known: the cache held
+ * x's buffer before the outermost loop around x began */
+double walk_missed(const IR *ir, const Walks *w, const Walk *x, int level, double bytes, bool known);
 
 /* ---- program_time.c ---- */
 /* Callbacks about the contents of the caches. since: returns the least size, in bytes, of a cache that still holds buffer

@@ -189,12 +189,12 @@ TUNABLE(double, tune_more_flops, 1.1, 0, 1000, "times the operations", "most ope
 TUNABLE(double, tune_search_share, 0.4, 0, 1, "share of the time of tune", "the test in the whole model is shortened, down to its least time, so that the search keeps this share")
 
 /* ---- predicted times ---- */
-TUNABLE(double, predict_exposed, 0.1, 0, 1, "part", "share of the shorter time (of memory or arithmetic) that the longer time does not hide; 0.1 gave the least error of predicted times on Zen 5")
-TUNABLE(double, predict_exposed_far, 0.4, 0, 1, "part", "as predict_exposed, for data from beyond the second level that was not prefetched; fitted to 1 by 1 convolutions on Zen 5")
+TUNABLE(double, predict_exposed, 0.05, 0, 1, "part", "share of the shorter time (of memory or arithmetic) that the longer time does not hide; 0.05 gave the least error of predicted times on Zen 5")
 TUNABLE(double, predict_l1, 0.8, 0, 1, "part", "share of the first-level cache; data up to this size stays there until it is read again")
 TUNABLE(double, predict_l2, 0.8, 0, 1, "part", "as predict_l1, for the second level")
 TUNABLE(double, predict_l3, 0.7, 0, 1, "part", "as predict_l1, for the third level, which other cores also use")
 TUNABLE(double, predict_foreseen, 32, 0, 1e6, "iterations", "a core foresees the end of a loop with at most this many iterations: assumed, about the length of a core's history of jumps")
+TUNABLE(double, predict_branches, 0.25, 0, 1, "part", "share of the jumps on loaded values that a core does not foresee: assumed")
 TUNABLE(double, predict_library, 40, 0, 10000, "instructions", "assumed cost of a function of the C library for one element")
 
 /* ---- measuring ---- */

@@ -4,6 +4,7 @@
  * An index is a sum of terms, each from the range of one loop. From these follow the bytes that a loop touches. A cache keeps
  * what one iteration of a loop touches if it is large enough; then the loop's next iteration finds it. */
 #include "program_time.h"
+#include "tunable.h"
 #include "../ir/refmap.h"
 #include <math.h>
 #include <stdlib.h>
@@ -156,32 +157,109 @@ static int copies_as_terms(const Walk *x, WalkTerm term[2]) {
   return terms;
 }
 
-double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body) {
-  WalkTerm term[WALK_TERMS + 2];
+/* The terms of x that change while `loop` runs, or in one iteration of it, from the least step on. -> their number */
+static int terms_inside(const Walks *w, const Walk *x, int loop, bool body, WalkTerm term[WALK_TERMS + 2]) {
   int n = copies_as_terms(x, term);
-  double executed = x->copies, run = x->width, pieces = 1;
-  const double all = (double)ir->bufs.p[x->buf].elems * x->bytes;
   for (int i = 0; i < x->at.n; i++) {
     const WalkTerm *t = &x->at.term[i];
     if (inside(w, t->loop, loop) && !(body && t->loop == loop) && t->coef != 0) term[n++] = *t;
   }
   qsort(term, (size_t)n, sizeof *term, by_coef);
-  for (int i = x->loop; i > loop || (i == loop && !body); i = w->loops.p[i].parent) executed *= w->loops.p[i].trips;
-  if (x->at.data) return fmin(all, executed * fmax(LINE_BYTES, x->width));
-  for (int i = 0; i < n; i++) {
-    const double step = fabs(term[i].coef) * x->bytes;
-    if (pieces == 1 && step <= fmax(run, LINE_BYTES)) run += step * (term[i].count - 1);
-    else pieces *= term[i].count;
-  }
-  const double lines = run <= LINE_BYTES ? 1 : run / LINE_BYTES + (pieces > 1 ? 0.5 : 0);
-  return fmin(all, pieces * ceil(lines) * LINE_BYTES);
+  return n;
 }
 
-/* Bytes that one iteration of a loop touches */
-static double iteration_bytes(const IR *ir, const Walks *w, int loop) {
+enum { PAGE_LINES = 64 };
+
+/* The memory that a walk accesses: `pieces` pieces that lie apart, of `lines` cache lines each. spread: at how many places of
+ * their pages the lines lie */
+typedef struct Footprint { double pieces, lines, spread; } Footprint;
+
+static Footprint footprint_of(const Walks *w, const Walk *x, int loop, bool body) {
+  WalkTerm term[WALK_TERMS + 2];
+  const int n = terms_inside(w, x, loop, body, term);
+  double run = x->width;
+  Footprint f = { 1, 1, 1 };
+  for (int i = 0; i < n; i++) {
+    const double step = fabs(term[i].coef) * x->bytes;
+    if (f.pieces == 1 && step <= fmax(run, LINE_BYTES)) run += step * (term[i].count - 1);
+    else {
+      double places = PAGE_LINES; /* such a step reaches so many */
+      for (double lines = step / LINE_BYTES; places > 1 && fmod(lines, 2) == 0; lines /= 2) places /= 2;
+      f.pieces *= term[i].count;
+      f.spread = fmin(PAGE_LINES, f.spread * fmin(places, term[i].count));
+    }
+  }
+  f.lines = ceil(run <= LINE_BYTES ? 1 : run / LINE_BYTES + (f.pieces > 1 ? 0.5 : 0));
+  f.spread = fmin(PAGE_LINES, f.spread * f.lines);
+  return f;
+}
+
+double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool body) {
+  double executed = x->copies;
+  const double all = (double)ir->bufs.p[x->buf].elems * x->bytes;
+  for (int i = x->loop; i > loop || (i == loop && !body); i = w->loops.p[i].parent) executed *= w->loops.p[i].trips;
+  if (x->at.data) return fmin(all, executed * fmax(LINE_BYTES, x->width));
+  const Footprint f = footprint_of(w, x, loop, body);
+  return fmin(all, f.pieces * f.lines * LINE_BYTES);
+}
+
+/* A first-level cache finds a line by its place in the page, so lines at few places crowd a part of the cache. -> how many times
+ * as much room the lines take that x accesses in an iteration of a loop */
+static double crowding(const Walks *w, const Walk *x, int loop) {
+  const Footprint f = x->at.data ? (Footprint){ 1, 1, 1 } : footprint_of(w, x, loop, true);
+  return f.pieces * f.lines > f.spread ? PAGE_LINES / f.spread : 1;
+}
+
+/* ---- accesses of several loops to the same memory ---- */
+typedef struct Stretch { double from, to; } Stretch; /* elements */
+
+/* The elements from the first to the last one that x accesses in one iteration of `loop` */
+static Stretch stretch_of(const Walks *w, const Walk *x, int loop) {
+  Stretch s = { x->base[0], x->base[0] };
+  for (int i = 1; i < x->n; i++) s = (Stretch){ fmin(s.from, x->base[i]), fmax(s.to, x->base[i]) };
+  for (int i = 0; i < x->at.n; i++) {
+    const WalkTerm *t = &x->at.term[i];
+    if (t->loop <= loop || !inside(w, t->loop, loop)) continue;
+    s.from += fmin(0, t->coef * (t->count - 1));
+    s.to += fmax(0, t->coef * (t->count - 1));
+  }
+  s.to += x->width / x->bytes;
+  return s;
+}
+
+/* Whether all terms of x that change outside of an iteration of `loop` are terms of y, too */
+static bool moves_with(const Walks *w, const Walk *x, const Walk *y, int loop) {
+  for (int i = 0; i < x->at.n; i++) {
+    const WalkTerm *t = &x->at.term[i];
+    bool found = t->loop > loop && inside(w, t->loop, loop);
+    for (int k = 0; k < y->at.n && !found; k++) found = y->at.term[k].loop == t->loop && y->at.term[k].coef == t->coef;
+    if (!found) return false;
+  }
+  return true;
+}
+
+/* The part of what x accesses in one iteration of `loop` that y accesses there, too: 0 to 1 */
+static double shared_part(const Walks *w, const Walk *x, const Walk *y, int loop) {
+  if (x->buf != y->buf || x->at.data || y->at.data || !moves_with(w, x, y, loop) || !moves_with(w, y, x, loop)) return 0;
+  const Stretch a = stretch_of(w, x, loop), b = stretch_of(w, y, loop);
+  return fmax(0, fmin(a.to, b.to) - fmax(a.from, b.from)) / (a.to - a.from);
+}
+
+/* The part of what walk number i accesses in one iteration of `loop` that another walk before it accesses there, too. stores:
+ * only stores count */
+static double touched_before(const Walks *w, size_t i, int loop, bool stores) {
+  double part = 0;
+  for (size_t k = 0; k < i; k++)
+    if (inside(w, w->list.p[k].loop, loop) && (w->list.p[k].store || !stores))
+      part = fmax(part, shared_part(w, &w->list.p[i], &w->list.p[k], loop));
+  return part;
+}
+
+/* Bytes that one iteration of a loop touches. first: the room that they take in a first-level cache */
+static double iteration_bytes(const IR *ir, const Walks *w, int loop, double *first) {
   VEC(double) of = { 0 };
   VEC(int) bufs = { 0 };
-  double sum = 0;
+  double sum = 0, crowded = 0;
   for (size_t i = 0; i < w->list.n; i++) {
     const Walk *x = &w->list.p[i];
     if (!inside(w, x->loop, loop)) continue;
@@ -191,11 +269,14 @@ static double iteration_bytes(const IR *ir, const Walks *w, int loop) {
       VEC_PUSH(&bufs, x->buf);
       VEC_PUSH(&of, 0);
     }
-    of.p[k] = fmin(of.p[k] + walk_bytes(ir, w, x, loop, true), (double)ir->bufs.p[x->buf].elems * x->bytes);
+    const double own = walk_bytes(ir, w, x, loop, true) * (1 - touched_before(w, i, loop, false));
+    crowded += own * (crowding(w, x, loop) - 1);
+    of.p[k] = fmin(of.p[k] + own, (double)ir->bufs.p[x->buf].elems * x->bytes);
   }
   for (size_t k = 0; k < of.n; k++) sum += of.p[k];
   VEC_FREE(&of);
   VEC_FREE(&bufs);
+  *first = fmax(sum, tunable(ir->ctx, predict_l1) * (sum + crowded)); /* these few places are used whole */
   return sum;
 }
 
@@ -203,12 +284,12 @@ void walks_read(const IR *ir, const Refs *prog, Walks *w) {
   Reader r = { .ir = ir, .w = w };
   *w = (Walks){ .loop_of = malloc((prog->n + 1) * sizeof *w->loop_of) };
   CHECK(w->loop_of != NULL);
-  VEC_PUSH(&w->loops, ((LoopWalked){ -1, 1, 0 }));
+  VEC_PUSH(&w->loops, ((LoopWalked){ -1, 1, { 0 } }));
   for (size_t i = 0; i < prog->n; i++) {
     const Node *x = node(ir, prog->p[i]);
     if (x->op == OP_LOOP) {
       const double trips = (double)range_extent(node(ir, loop_range(x)));
-      VEC_PUSH(&w->loops, ((LoopWalked){ r.loop, trips, 0 }));
+      VEC_PUSH(&w->loops, ((LoopWalked){ r.loop, trips, { 0 } }));
       r.loop = (int)w->loops.n - 1;
       note_index(&r, loop_range(x), (WalkIndex){ .n = 1, .term = { { r.loop, 1, trips } } });
     }
@@ -221,7 +302,7 @@ void walks_read(const IR *ir, const Refs *prog, Walks *w) {
   }
   VEC_FREE(&r.index);
   refmap_free(&r.at);
-  for (size_t i = 0; i < w->loops.n; i++) w->loops.p[i].touched = iteration_bytes(ir, w, (int)i);
+  for (size_t i = 0; i < w->loops.n; i++) w->loops.p[i].touched[1] = iteration_bytes(ir, w, (int)i, &w->loops.p[i].touched[0]);
 }
 
 int walk_outermost(const Walks *w, int loop) {
@@ -229,15 +310,25 @@ int walk_outermost(const Walks *w, int loop) {
   return loop;
 }
 
-double walk_missed(const IR *ir, const Walks *w, const Walk *x, double bytes, bool known) {
+/* The part of x that a cache of `bytes` bytes has because an earlier walk touched it, in the same iteration of a loop around x. A
+ * line that is stored twice in this time is written once. */
+static double found(const Walks *w, const Walk *x, int level, double bytes) {
+  const size_t i = (size_t)(x - w->list.p);
+  double part = 0;
+  for (int loop = w->loops.p[x->loop].parent; loop > 0; loop = w->loops.p[loop].parent)
+    if (w->loops.p[loop].touched[level > 0] <= bytes) part = fmax(part, touched_before(w, i, loop, x->store));
+  return part;
+}
+
+double walk_missed(const IR *ir, const Walks *w, const Walk *x, int level, double bytes, bool known) {
   double times = 1, missed = 0;
   int keeps = -1;
   for (int i = x->loop; i > 0 || i == x->loop; i = w->loops.p[i].parent) {
-    if (w->loops.p[i].touched <= bytes) keeps = i;
+    if (w->loops.p[i].touched[level > 0] <= bytes) keeps = i;
     if (!i) break;
   }
   for (int i = keeps < 0 ? x->loop : w->loops.p[keeps].parent; i > 0; i = w->loops.p[i].parent) times *= w->loops.p[i].trips;
   missed = times * walk_bytes(ir, w, x, keeps < 0 ? x->loop : keeps, keeps < 0);
-  const double first = walk_bytes(ir, w, x, walk_outermost(w, x->loop), false);
-  return known ? fmax(0, missed - first) : fmax(missed, first);
+  const double first = walk_bytes(ir, w, x, walk_outermost(w, x->loop), false), again = 1 - found(w, x, level, bytes);
+  return again * (known ? fmax(0, missed - first) : fmax(missed, first));
 }

@@ -61,10 +61,74 @@ static void a_small_cache_misses_each_turn(void **state) {
   assert_true(walk_bytes(w.ir, &w.w, load, 2, false) == 4 * 65536); /* the inner loop */
   assert_true(walk_bytes(w.ir, &w.w, load, 2, true) == 64);
   assert_true(walk_bytes(w.ir, &w.w, load, 1, false) == 4 * 65536); /* the outer loop reads the same again */
-  assert_true(walk_missed(w.ir, &w.w, load, 32768, false) == 8 * 4 * 65536);
-  assert_true(walk_missed(w.ir, &w.w, load, 1 << 20, false) == 4 * 65536);
-  assert_true(walk_missed(w.ir, &w.w, load, 1 << 20, true) == 0); /* it was there before */
+  assert_true(walk_missed(w.ir, &w.w, load, 0, 32768, false) == 8 * 4 * 65536);
+  assert_true(walk_missed(w.ir, &w.w, load, 0, 1 << 20, false) == 4 * 65536);
+  assert_true(walk_missed(w.ir, &w.w, load, 0, 1 << 20, true) == 0); /* it was there before */
   close_world(&w);
+}
+
+/* Rows of 4 KB: each is read twice, and a constant row is read beside it */
+static const char twice[] = "tgc 1 program\n"
+                            "b0 = buffer input f32[262144] id=0 slot=0\n"
+                            "b1 = buffer output f32[262144] id=1 slot=0\n"
+                            "r0 = range extent=256 id=0 kind=loop : i64\n"
+                            "r1 = range extent=64 id=1 kind=loop : i64\n"
+                            "r2 = range extent=64 id=2 kind=loop : i64\n"
+                            "loop r0\n"
+                            "  v0 = mul r0, 1024 : i64\n"
+                            "  loop r1\n"
+                            "    v1 = mul r1, 16 : i64\n"
+                            "    v2 = add v0, v1 : i64\n"
+                            "    v3 = load b0, v2 : f32x16\n"
+                            "    store b1, v2, v3 : f32\n"
+                            "  end r1\n"
+                            "  loop r2\n"
+                            "    v4 = mul r2, 16 : i64\n"
+                            "    v5 = add v0, v4 : i64\n"
+                            "    v6 = load b0, v5 : f32x16\n"
+                            "    v7 = add v6, v6 : f32x16\n"
+                            "    store b1, v5, v7 : f32\n"
+                            "  end r2\n"
+                            "end r0\n";
+
+static void a_row_is_found_again(void **state) {
+  (void)state;
+  World w;
+  open_world(&w, twice);
+  assert_int_equal(w.w.list.n, 4);
+  assert_true(w.w.loops.p[1].touched[1] == 8192); /* a row of each buffer */
+  assert_true(walk_missed(w.ir, &w.w, &w.w.list.p[0], 0, 16384, false) == 1 << 20);
+  for (int i = 2; i < 4; i++) {
+    assert_true(walk_missed(w.ir, &w.w, &w.w.list.p[i], 0, 16384, false) == 0); /* the second load and store */
+    assert_true(walk_missed(w.ir, &w.w, &w.w.list.p[i], 0, 4096, false) == 1 << 20); /* too small for both rows */
+  }
+  close_world(&w);
+}
+
+/* Columns of 64 rows, `row` elements apart: -> bytes that miss in a first and in another level of 39 KB */
+static void miss_columns(int row, double *first, double *other) {
+  char text[1024];
+  World w;
+  snprintf(text, sizeof text,
+           "tgc 1 program\nb0 = buffer input f32[70000] id=0 slot=0\nb1 = buffer output f32[70000] id=1 slot=0\n"
+           "r0 = range extent=1024 id=0 kind=loop : i64\nr1 = range extent=64 id=1 kind=loop : i64\n"
+           "loop r0\n  loop r1\n    v0 = mul r1, %d : i64\n    v1 = add v0, r0 : i64\n    v2 = load b0, v1 : f32\n"
+           "    store b1, 0, v2 : f32\n  end r1\nend r0\n",
+           row);
+  open_world(&w, text);
+  *first = walk_missed(w.ir, &w.w, &w.w.list.p[0], 0, 39 * 1024, false);
+  *other = walk_missed(w.ir, &w.w, &w.w.list.p[0], 1, 39 * 1024, false);
+  close_world(&w);
+}
+
+/* Lines at one place of their pages share one set of a first-level cache. */
+static void rows_crowd_a_set(void **state) {
+  (void)state;
+  double first, other, spread;
+  miss_columns(1024, &first, &other); /* a page apart */
+  assert_true(first == 1024 * 64 * 64 && other < first / 8);
+  miss_columns(1040, &spread, &other); /* a page and a line */
+  assert_true(spread == other && spread < first / 8);
 }
 
 static double far_away(void *arg, int buf) { return (void)arg, (void)buf, 1e18; }
@@ -147,6 +211,73 @@ static void compilers_make_vectors(void **state) {
                     "  v4 = add v1, v3 : f32\n  set v9, v4 : f32\n";
   const double ordered = issue_of(loop_of(text, head, sum), f), adds = 4096 * f->at[FACT_ADD_LATENCY];
   assert_true(ordered >= adds && ordered < 1.05 * adds);
+  /* copies whose number is no power of two stay scalars */
+  double cycles[2];
+  for (int copies = 7; copies <= 8; copies++) {
+    char heads[512] = "", body[4096];
+    int at = sprintf(body, "  v0 = mul r0, %d : i64\n", copies);
+    for (int k = 0, id = 20; k < 4; k++) {
+      sprintf(heads + strlen(heads), "v%d = acc 0.0 id=%d : f32\n", k + 1, k + 2);
+      at += sprintf(body + at, "  v%d = get v%d : f32\n", id, k + 1);
+      for (int i = 0; i < copies; i++, id += 3)
+        at += sprintf(body + at, "  v%d = add v0, %d : i64\n  v%d = load b0, v%d : f32\n  v%d = add v%d, v%d : f32\n", id + 1,
+                      8192 * k + i, id + 2, id + 1, id + 3, id, id + 2);
+      at += sprintf(body + at, "  set v%d, v%d : f32\n", k + 1, id);
+      id += 10;
+    }
+    char long_text[8192];
+    cycles[copies - 7] = issue_of(loop_of(long_text, heads, body), f) / copies;
+  }
+  assert_true(cycles[0] < 0.95 * cycles[1]);
+  arena_free(&a);
+}
+
+/* Where the first operand is NaN, the result is NaN. A comparison and a choice see to it, and for scalars jumps. If the second
+ * operand is a constant, one instruction does so. */
+static void maxima_test_for_nan(void **state) {
+  (void)state;
+  char text[4096];
+  Arena a = { 0 };
+  CpuFacts f = *cpu_named(&a, "zen5");
+  const char *head = "v8 = bcast 0.0 : f32x16\nv9 = acc v8 id=2 : f32x16\n",
+             *sum = "  v0 = mul r0, 16 : i64\n  v1 = get v9 : f32x16\n  v2 = load b0, v0 : f32x16\n  v3 = %s v1, v2 : f32x16\n"
+                    "  set v9, v3 : f32x16\n",
+             *scalar = "v9 = acc 0.0 id=2 : f32\n",
+             *greatest = "  v1 = get v9 : f32\n  v0 = mul r0, 3 : i64\n  v2 = load b0, v0 : f32\n  v3 = %s v1, v2 : f32\n"
+                         "  set v9, v3 : f32\n";
+  char body[1024];
+  double cycles[4];
+  for (int i = 0; i < 4; i++) {
+    snprintf(body, sizeof body, i < 2 ? sum : greatest, i % 2 ? "max" : "add");
+    cycles[i] = issue_of(loop_of(text, i < 2 ? head : scalar, body), &f) / 4096;
+  }
+  assert_true(fabs(cycles[0] - f.at[FACT_ADD_LATENCY]) < 0.1 && fabs(cycles[1] - f.at[FACT_LATENCY] - 2) < 0.1);
+  assert_true(cycles[3] > cycles[2] + 0.2 * f.at[FACT_JUMP]);
+  const char *least = "  v0 = mul r0, 16 : i64\n  v1 = load b0, v0 : f32x16\n  v2 = max v1, %s : f32x16\n"
+                      "  v3 = max v2, %s : f32x16\n  v4 = max v3, %s : f32x16\n  store b1, v0, v4 : f32\n";
+  for (int i = 0; i < 2; i++) {
+    const char *with = i ? "v7" : "v8"; /* loaded, constant */
+    snprintf(body, sizeof body, least, with, with, with);
+    cycles[i] = issue_of(loop_of(text, "v8 = bcast 0.0 : f32x16\nv7 = load b1, 0 : f32x16\n", body), &f) / 4096;
+  }
+  assert_true(cycles[1] > 2 * cycles[0]);
+  arena_free(&a);
+}
+
+/* Lanes of one vector move together; scalars move one by one. */
+static void lanes_move_together(void **state) {
+  (void)state;
+  char text[4096];
+  Arena a = { 0 };
+  const CpuFacts *f = cpu_named(&a, "zen5");
+  const char *both = "  v0 = mul r0, 16 : i64\n  v1 = load b0, v0 : f32x2\n  v2 = lane v1 lane=0 : f32\n"
+                     "  v3 = lane v1 lane=1 : f32\n  v4 = vec v2, v3, 0.0, 0.0 : f32x4\n  store b1, v0, v4 : f32\n",
+             *apart = "  v0 = mul r0, 16 : i64\n  v1 = load b0, v0 : f32x2\n  v5 = load b1, v0 : f32x2\n"
+                      "  v2 = lane v1 lane=1 : f32\n  v3 = lane v5 lane=1 : f32\n  v6 = lane v1 lane=0 : f32\n"
+                      "  v7 = lane v5 lane=0 : f32\n  v4 = vec v2, v3, v6, v7 : f32x4\n  store b1, v0, v4 : f32\n";
+  const double moves = f->at[FACT_SHUFFLE] / 16; /* per cycle */
+  assert_true(issue_of(loop_of(text, "", both), f) / 4096 < 1.3);
+  assert_true(fabs(issue_of(loop_of(text, "", apart), f) / 4096 - 7 / moves) < 0.2);
   arena_free(&a);
 }
 
@@ -212,9 +343,13 @@ static void functions_cost_what_they_are_made_of(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_small_cache_misses_each_turn),
+    cmocka_unit_test(a_row_is_found_again),
+    cmocka_unit_test(rows_crowd_a_set),
     cmocka_unit_test(the_slowest_part_counts),
     cmocka_unit_test(a_window_limits_what_overlaps),
     cmocka_unit_test(compilers_make_vectors),
+    cmocka_unit_test(maxima_test_for_nan),
+    cmocka_unit_test(lanes_move_together),
     cmocka_unit_test(functions_cost_what_they_are_made_of),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
