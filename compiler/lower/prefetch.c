@@ -9,7 +9,8 @@
  * A panel that only one tile reads needs no requests: its stream is even already, and requests get in the way. In ResNet-18's
  * last layers with two threads they cost 830 us instead of 770. Low tiles of rows (opt/sized.c) often read their panel alone. The
  * instructions of several rows fill the CPU's window of instructions, so few loads are under way at a time. Such a tile requests
- * what it reads soon, or half of the next panel behind a whole tile. With four rows, two layers of BERT took 1.5 ms in place of 1.8 (Zen 5).
+ * what it reads soon, or half of the next panel behind a whole tile. With four rows, two layers of BERT took 1.5 ms in place of
+ * 1.8 (Zen 5).
  *
  * needs: nests with only loops left (expand.c), packed weights (pack.c)
  * keeps: the value of every element
