@@ -497,25 +497,40 @@ static const Opt *opt_of(const Opts *o, Ref r) {
   return NULL;
 }
 
-/* The range that a tile of the schedule is along, and that ends at a size of the run; 0: there is none. values: how many of its
- * values a run needs */
+/* The longest range that a tile of the schedule is along, and that ends at a size of the run; 0: there is none. values: how many
+ * of its values a run needs */
 static Ref tiled_range(IR *ir, Ref nest, const Opts *o, tgcrt_size *values) {
   const Needed *needed = nest_needed(ir, nest);
   uint32_t seen = 0;
+  Ref longest = 0;
   for (int i = 0; i < needed->n; i++) {
+    tgcrt_size any;
     const int symbol = ir->extents.p[needed->is[i].of].symbol;
-    const Ref r = seen >> symbol & 1 ? 0 : sized_range(ir, nest, i, values);
+    const Ref r = seen >> symbol & 1 ? 0 : sized_range(ir, nest, i, &any);
     seen |= 1u << symbol;
-    if (r && opt_of(o, r)) return r;
+    if (!r || !opt_of(o, r) || (longest && range_extent(node(ir, r)) <= range_extent(node(ir, longest)))) continue;
+    longest = r;
+    *values = any;
   }
-  return 0;
+  return longest;
+}
+
+/* The nest with one value along each range but r that ends at a size of the run, as the least sizes leave it */
+static Ref along_one(IR *ir, Ref nest, Ref r) {
+  tgcrt_size values;
+  Ref part;
+  for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
+    const Ref other = sized_range(ir, nest, i, &values);
+    if (other && other != r && range_extent(node(ir, other)) > 1) nest = range_part(ir, nest, other, 0, 1, &part);
+  }
+  return nest;
 }
 
 /* For a range of sizes, one schedule serves all of them, and its tiles' other side is the width of the packed weights. The
  * cheapest tile for the greatest size may have few rows. Then a run with a few more rows reads all weights twice. So the
  * schedule is that of a nest with as many rows as a square tile has. The rows of the typical size count if they are more. If
  * the greatest size has lanes along the range, a smaller one may fill none. Then lanes go along another range, if there is one.
- * */
+ * With two ranges of sizes, all rows of a product's tile are along one of them: the other may have the size 1. */
 static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   tgcrt_size values;
   const Ref r = tiled_range(ir, nest, &most, &values);
@@ -531,7 +546,8 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
       range_extent(node(ir, r)) < 2 * few)
     return most;
   Ref part;
-  const Nest n = nest_open(ir, range_part(ir, nest, r, 0, few, &part));
+  const Ref alone = shares_weights(ir, nest, r) ? along_one(ir, nest, r) : nest;
+  const Nest n = nest_open(ir, range_part(ir, alone, r, 0, few, &part));
   Opts o = heuristic_opts(ir, &n, t);
   rows = opt_of(&o, part);
   if (rows ? rows->lanes > 1 : !lanes) return most;

@@ -47,7 +47,9 @@ static void tiles_cover(void **state) {
         assert_in_range(over, 0, s.height - 1);
         s.rule = TGCRT_SIZE_SHARE;
         s.height = 48;
-        assert_int_equal(tgcrt_size_of(&s, n), whole > 1 ? (48 + whole - 1) / whole : 0);
+        assert_int_equal(tgcrt_size_of(&s, n), whole ? (48 + whole - 1) / whole : 0);
+        s.rule = TGCRT_SIZE_ALONE;
+        assert_int_equal(tgcrt_size_of(&s, n), whole == 1);
       }
 }
 
