@@ -41,9 +41,9 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
-/* Some values of a loop need no work in the first iteration. An example is the product of a weight and an initial state of
- * zeros. For such a value, the loop has two kernels beside each other, which write the same buffers. One kernel runs in the first iteration, and
- * the other kernel runs in all later iterations. */
+/* Some values of a loop need no work in the first iteration. An example is the product of a weight and an initial state of zeros.
+ * For such a value, the loop has two kernels beside each other, which write the same buffers. One kernel runs in the first
+ * iteration, and the other kernel runs in all later iterations. */
 typedef enum { ALL_ITERATIONS, FIRST_ITERATION, LATER_ITERATIONS } Iterations;
 
 /* Numbers of accesses of a program, by the kind of proof that the pass `bounds` has found (lower/bounds.c) */
