@@ -521,7 +521,7 @@ enum { SIZES_TRIED = 5 };
 
 /* The cheapest tile of a run, and how to price tiles there */
 typedef struct SizeTried {
-  int64_t values;          /* of the range, in that run */
+  int64_t values;          /* number of values that the run needs */
   Ref part;
   Nest nest;
   Model m;

@@ -168,8 +168,8 @@ static Ref term(Lower *l, Ref r, const Ref *at, Ref path) {
                 (Ref[]){ element(l, where_cond(y), at, path), element(l, value, at, path), element(l, where_no(y), at, path) });
 }
 
-/* The value of a reduction in the first iteration of its loop, if all elements have the same one: that with the initial values in
- * place of the carried ones. 0: the value depends on more, or elements differ */
+/* The value of a reduction in the first iteration of its loop, where carried values are the initial ones. 0: it is no constant, or
+ * elements differ */
 static Ref first_value(IR *ir, Ref r) {
   Refs order = { 0 };
   RefMap now = { 0 };
@@ -181,7 +181,8 @@ static Ref first_value(IR *ir, Ref r) {
     Ref src[MAX_RANK];
     const bool plain = x->nsrc <= MAX_RANK && x->loop && x->op != OP_CARRIED;
     for (int k = 0; k < x->nsrc && plain; k++) src[k] = refmap_get(&now, x->src[k]);
-    refmap_set(&now, order.p[i], x->op == OP_CARRIED ? operand(x) : plain && x->nsrc ? node_with_src(ir, order.p[i], src) : order.p[i]);
+    const Ref same = plain && x->nsrc ? node_with_src(ir, order.p[i], src) : order.p[i];
+    refmap_set(&now, order.p[i], x->op == OP_CARRIED ? operand(x) : same);
   }
   const Ref value = refmap_get(&now, r);
   const bool same = value != r && interp_const(ir, value, &t) && tensor_uniform(&t, &bits);
