@@ -21,10 +21,10 @@ KernelOrigins *kernel_origins(const Plan *p) {
   VEC(uint32_t) found = { 0 };
   for (uint32_t k = 0; k < p->kernels.n; k++) {
     found.n = 0;
-    if (p->kernels.p[k].named) { /* the same kernel in a later iteration */
-      uint32_t first = k - 1;
-      while (p->kernels.p[first].sink != p->kernels.p[k].sink) first--;
-      all[k] = all[first];
+    uint32_t again = p->kernels.p[k].named ? k : 0; /* 1 + the call of the same kernel in an earlier iteration */
+    while (again && p->kernels.p[again - 1].sink != p->kernels.p[k].sink) again--;
+    if (again) {
+      all[k] = all[again - 1];
       continue;
     }
     VEC_PUSH(&todo, p->kernels.p[k].sink);

@@ -193,7 +193,8 @@ static json_t *launches_json(const Plan *p, const Kernel *x, const Images *image
 static json_t *kernel_json(const Plan *p, const Kernel *x, const KernelOrigins *from, const Images *images) {
   json_t *nodes = json_array();
   for (int i = 0; i < from->n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from->origin[i]].text));
-  json_t *trips = x->loop ? json_integer(x->trips) : NULL;
+  const int64_t part = x->only == FIRST_ITERATION ? 1 : x->only == LATER_ITERATIONS ? x->trips - 1 : x->trips;
+  json_t *trips = x->loop ? json_integer(part) : NULL;
   return json_pack("{s:o, s:o*, s:o*, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "launches", launches_json(p, x, images),
                    "trips", trips, "schedule", json_text(x->schedule), "group_size", x->group_size, "nests", nests_json(x), "flops",
                    (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written);

@@ -138,12 +138,13 @@ static Repeat fit(const Plan *p, Repeat all) {
   return best;
 }
 
-/* The calls of the loop that begins with this one (schedule/loop_calls.c) */
+/* The calls of the loop that begins with this one, or whose second iteration does (schedule/loop_calls.c) */
 static Repeat loop_at(const Plan *p, size_t first) {
   const Kernel *k = &p->kernels.p[first];
   size_t end = first;
   while (end < p->kernels.n && p->kernels.p[end].loop == k->loop) end++;
-  return (Repeat){ first, (end - first) / (size_t)k->trips, (size_t)k->trips };
+  const size_t trips = (size_t)k->trips - (k->only == LATER_ITERATIONS);
+  return (Repeat){ first, (end - first) / trips, trips };
 }
 
 Repeats reroll_calls(const Plan *p) {
@@ -179,7 +180,7 @@ Repeats reroll_calls(const Plan *p) {
     }
   }
   for (size_t k = 0; k < n; k += from[k].times ? from[k].period * from[k].times : 1) {
-    const bool loop = p->kernels.p[k].loop != 0;
+    const bool loop = p->kernels.p[k].loop && p->kernels.p[k].only != FIRST_ITERATION;
     if (loop) from[k] = loop_at(p, k);
     const Repeat s = !loop && from[k].times ? fit(p, from[k]) : from[k];
     if (s.times) VEC_PUSH(&all, s);

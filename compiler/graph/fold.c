@@ -59,15 +59,6 @@ static void find_positions(Fold *f, const Refs *order) {
   }
 }
 
-/* true if all elements of t are equal; *bits: their value */
-static bool uniform(const Tensor *t, int64_t *bits) {
-  const char *p = t->data;
-  size_t size = (size_t)dt_bytes(t->dt);
-  if (!p || !t->elems || memcmp(p, p + size, (size_t)(t->elems - 1) * size)) return false;
-  *bits = tensor_bits(t, 0);
-  return true;
-}
-
 static bool equal(const Tensor *a, const Tensor *b) {
   return a->dt == b->dt && a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) &&
          !memcmp(a->data, b->data, (size_t)(a->elems * dt_bytes(a->dt)));
@@ -101,7 +92,7 @@ static void fold_part(Fold *f, Ref r) {
   const Node *x = node(ir, r);
   if (x->op == OP_CONST || x->op == OP_WEIGHT || refmap_get(&f->position, r) == 2 || refmap_get(&f->done, r)) return;
   if (!interp_const(ir, r, &t)) return;
-  if (uniform(&t, &t.splat)) t.data = NULL;
+  if (tensor_uniform(&t, &t.splat)) t.data = NULL;
   uint32_t origin = ir->origin;
   ir->origin = x->origin;
   refmap_set(&f->done, r, g_weight(ir, result(f, &t)));

@@ -57,6 +57,14 @@ int64_t tensor_bits(const Tensor *t, int64_t i) {
   return (int64_t)dt_wrap(t->dt, v);
 }
 
+bool tensor_uniform(const Tensor *t, int64_t *bits) {
+  const char *p = t->data;
+  const size_t size = (size_t)dt_bytes(t->dt);
+  if (!t->elems || (p && memcmp(p, p + size, (size_t)(t->elems - 1) * size))) return false;
+  *bits = tensor_bits(t, 0);
+  return true;
+}
+
 Ref g_weight(IR *ir, int tensor) {
   const Tensor *t = &ir->tensors.p[tensor];
   if (!t->data || t->elems == 1)

@@ -376,6 +376,8 @@ Ref g_param(IR *ir, DType d, int rank, const int64_t *dims, int slot); /* slot: 
 /* A WEIGHT of ir->tensors.p[tensor]. A tensor with one element or without data (a splat) becomes an EXPAND of a CONST. */
 Ref g_weight(IR *ir, int tensor);
 int64_t tensor_bits(const Tensor *t, int64_t i); /* element i, in the form of a CONST */
+/* Whether all elements are equal. *bits: their value, in the form of a CONST */
+bool tensor_uniform(const Tensor *t, int64_t *bits);
 static inline float data_f32(const void *data, int64_t i) { /* element i of an array of floats at any alignment */
   float v;
   memcpy(&v, (const char *)data + i * (int64_t)sizeof v, sizeof v);

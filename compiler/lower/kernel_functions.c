@@ -48,24 +48,17 @@ static const char *named_after_call(Ctx *c, const char *head, size_t kernel, siz
   return arena_printf(&c->model, "%.*s%zu", (int)n, head, call);
 }
 
-/* Number of the call after kernel k, the last of its loop or of none */
-static size_t call_after(const Plan *p, size_t k, size_t call) {
-  const Kernel *x = &p->kernels.p[k];
-  size_t n = 1;
-  if (!x->loop || (k + 1 < p->kernels.n && x[1].loop == x->loop)) return call + 1;
-  while (k-- > 0 && p->kernels.p[k].loop == x->loop) n++;
-  return call + 1 + n * (size_t)(calls_of_loop(x) - 1);
-}
-
 void plan_render(Plan *p) {
-  for (size_t k = 0, call = 0; k < p->kernels.n; call = call_after(p, k++, call)) {
+  int *call = plan_first_calls(p);
+  for (size_t k = 0; k < p->kernels.n; k++) {
     Kernel *kn = &p->kernels.p[k];
     if (kn->code < 0) continue;
     const uint32_t id = kernel_signature(p, k);
     if (kn->code != (int)k) kn->text = p->kernels.p[kn->code].text;
     else
-      kn->text = arena_printf(&p->ir->ctx->model, "%s%s", named_after_call(p->ir->ctx, kn->head, k, call),
+      kn->text = arena_printf(&p->ir->ctx->model, "%s%s", named_after_call(p->ir->ctx, kn->head, k, (size_t)call[k]),
                               intern_text(p->ir->ctx, id));
     if (kn->code == (int)k && p->in->backend->device) kn->text = numbered(p->ir->ctx, kn->text, (int)k);
   }
+  free(call);
 }

@@ -73,6 +73,7 @@ void variants_make(Plan *p) {
                       .bytes_written = x->bytes_written,
                       .loop = x->loop,
                       .trips = x->trips,
+                      .only = x->only,
                       .until = x->until,
                       .when = x->when,
                       .moves = x->moves };

@@ -282,16 +282,21 @@ static void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
   }
 }
 
-static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking) {
+static Finds find_tiles(Model *m, bool stages, int room) {
   const int nv = m->ordered ? m->nout : m->n; /* ranges that may be lanes */
   const uint32_t brief = brief_ranges(m);
-  Finds finds = { .room = ranking->room, .gain = tunable(m->ir->ctx, tile_gain) };
+  Finds finds = { .room = room, .gain = tunable(m->ir->ctx, tile_gain) };
   m->stages = stages;
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m->nout) {
     if (whole & ~brief) continue;
     if (may_unroll(m, whole, -1)) search_tiles(m, -1, 1, whole, &finds);
     for (int v = 0; v < nv && m->t->vector_bytes; v++) search_lanes(m, v, whole, &finds);
   }
+  return finds;
+}
+
+static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking) {
+  Finds finds = find_tiles(m, stages, ranking->room);
   if (!finds.n) finds.tile[finds.n++] = (Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false };
   for (int i = 0; i < finds.n; i++) {
     Opts o = opts_of(m, n, finds.tile[i]);
@@ -526,6 +531,73 @@ static Ref along_one(IR *ir, Ref nest, Ref r) {
   return nest;
 }
 
+/* ---- a tile for several sizes ---- */
+enum { SIZES_TRIED = 5 };
+
+/* The cheapest tile of a run, and how to price tiles there */
+typedef struct SizeTried {
+  int64_t values;          /* number of values that the run needs */
+  Ref part;
+  Nest nest;
+  Model m;
+  Tile best;
+} SizeTried;
+
+static bool try_size(IR *ir, Ref nest, const Target *t, Ref r, int64_t values, SizeTried *x) {
+  *x = (SizeTried){ .values = values };
+  x->nest = nest_open(ir, range_part(ir, nest, r, 0, values, &x->part));
+  model_build(&x->m, ir, &x->nest, t);
+  const Finds finds = find_tiles(&x->m, false, 1);
+  x->best = finds.n ? finds.tile[0] : (Tile){ 0 };
+  return finds.n > 0;
+}
+
+/* Cycles of the run with the tile */
+static double cycles_at(SizeTried *x, const Tile *tile) {
+  if (tile->v >= 0) model_lanes(&x->m, tile->v, tile->lanes);
+  return tile_cycles(&x->m, *tile);
+}
+
+/* The tile of those that are cheapest at single sizes which loses least beside these, in the mean of all sizes tried */
+static int least_loss(SizeTried *at, int n) {
+  int best = 0;
+  double least = INFINITY;
+  for (int i = 0; i < n; i++) {
+    double loss = 0;
+    for (int k = 0; k < n; k++) loss += cycles_at(&at[k], &at[i].best) / cycles_at(&at[k], &at[k].best);
+    if (loss < least) least = loss, best = i;
+  }
+  return best;
+}
+
+/* The schedule of a range without few values in any run: all sizes count alike, or the typical one alone. most: that of HIGH */
+static Opts tile_for_sizes(IR *ir, Ref nest, const Target *t, Ref r, const tgcrt_size *values, const Opts *most) {
+  const Extent *e = &ir->extents.p[values->of];
+  const Symbol *s = &ir->symbols.p[e->symbol];
+  const int64_t count = symbol_sizes(s);
+  const int n = s->typical ? 1 : count < SIZES_TRIED ? (int)count : SIZES_TRIED;
+  SizeTried at[SIZES_TRIED];
+  Opts o = *most;
+  int tried = 0;
+  bool all = true;
+  for (int i = 0; i < n && all; i++) {
+    const int64_t row = s->typical ? (s->typical - s->low) / s->step : n > 1 ? i * (count - 1) / (n - 1) : 0;
+    const int64_t now = e->at[row] * values->times;
+    if (now < 2) continue;
+    all = try_size(ir, nest, t, r, now, &at[tried++]);
+  }
+  if (all && tried) {
+    const SizeTried *best = &at[least_loss(at, tried)];
+    o = opts_of((Model *)&best->m, &best->nest, best->best);
+    const Opt *rows = opt_of(&o, best->part);
+    const bool fits = !rows || rows->lanes == 1;
+    opts_replace(&o, best->part, r);
+    if (!fits || opts_check(ir, nest, t, &o)) o = *most;
+  }
+  for (int i = 0; i < tried; i++) model_free(&at[i].m);
+  return o;
+}
+
 /* For a range of sizes, one schedule serves all of them, and its tiles' other side is the width of the packed weights. The
  * cheapest tile for the greatest size may have few rows. Then a run with a few more rows reads all weights twice. So the
  * schedule is that of a nest with as many rows as a square tile has. The rows of the typical size count if they are more. If
@@ -542,9 +614,9 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
   const int64_t usual = s->typical ? e->at[(s->typical - s->low) / s->step] * values.times : 0;
   const int64_t few = lanes ? 2 : usual > square ? usual : square;
-  if ((rows->lanes > 1 && !lanes) || rows->rows || most.isa_op || e->at[0] * values.times >= few ||
-      range_extent(node(ir, r)) < 2 * few)
-    return most;
+  if ((rows->lanes > 1 && !lanes) || rows->rows || most.isa_op) return most;
+  if (e->at[0] * values.times >= few || range_extent(node(ir, r)) < 2 * few)
+    return lanes ? most : tile_for_sizes(ir, nest, t, r, &values, &most);
   Ref part;
   const Ref alone = shares_weights(ir, nest, r) ? along_one(ir, nest, r) : nest;
   const Nest n = nest_open(ir, range_part(ir, alone, r, 0, few, &part));

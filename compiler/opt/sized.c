@@ -311,14 +311,89 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
   return nest;
 }
 
+/* ---- padding ---- */
+enum { FILLED_MOST = 4 }; /* entries of padding behind the last one that get a nest of their own */
+
+/* The condition says that r is below a size of the run, perhaps among other things. */
+static bool ends_at(const IR *ir, Ref cond, Ref r, int *size) {
+  const Node *x = node(ir, cond);
+  if (x->op == OP_AND) return ends_at(ir, lhs(x), r, size) || ends_at(ir, rhs(x), r, size);
+  if (x->op != OP_CMPLT || lhs(x) != r || node(ir, rhs(x))->op != OP_SIZE) return false;
+  *size = (int)size_id(node(ir, rhs(x)));
+  return true;
+}
+
+/* The constant that is stored where r is not below a size of the run; 0: there is none */
+static Ref fill_behind(const IR *ir, Ref value, Ref r, int *size) {
+  Ref no = 0;
+  for (; node(ir, value)->op == OP_WHERE; value = where_yes(node(ir, value))) {
+    const Node *x = node(ir, value);
+    if (node(ir, where_no(x))->op != OP_CONST || (no && no != where_no(x))) return 0;
+    no = where_no(x);
+    if (ends_at(ir, where_cond(x), r, size)) return no;
+  }
+  return 0;
+}
+
+/* The most values of padding in a run between `inside` and `all`; -1: a run needs fewer than `inside` */
+static int64_t padding_most(const IR *ir, const tgcrt_size *inside, const tgcrt_size *all) {
+  const Extent *in = &ir->extents.p[inside->of], *out = &ir->extents.p[all->of];
+  int64_t most = 0;
+  if (in->symbol != out->symbol || inside->rule != TGCRT_SIZE_ALL || inside->times != 1) return -1;
+  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[in->symbol]); i++) {
+    const int64_t left = tgcrt_size_of(all, out->at[i]) - tgcrt_size_of(inside, in->at[i]);
+    if (left < 0) return -1;
+    most = left > most ? left : most;
+  }
+  return most;
+}
+
+/* A run needs `values` values of r, of which the last ones are padding. A nest of its own stores these, so that no tile computes
+ * what the selection then drops. The selection stays, because a tile may go on behind its last value. */
+static void cut_padding(IR *ir, Ref nest, Ref r, tgcrt_size *values, Remnants *parts) {
+  const Node *store = node(ir, nest_body(node(ir, nest)));
+  const int64_t extent = range_extent(node(ir, r));
+  int size = 0;
+  const Ref fill = store->op == OP_STORE ? fill_behind(ir, store_value(store), r, &size) : 0;
+  if (!fill || store_gate(store) || buf_ends_early(&ir->bufs.p[buffer_id(node(ir, store_buffer(store)))])) return;
+  const tgcrt_size inside = ir->sizes.p[size];
+  const int64_t most = padding_most(ir, &inside, values);
+  if (most < 1 || most > FILLED_MOST) return;
+  const Extent behind = { .of = inside.of, .times = -1, .plus = extent, .over = 1, .most = most };
+  const int count = size_number(ir, size_all(1, extent_make(ir, behind)));
+  Nest n = nest_open(ir, nest);
+  Ref src[3] = { store_buffer(store), store_index(store), fill }, at = size_value(ir, size), part = 0;
+  n.store = node_make(ir, OP_STORE, (DType)store->dt, 1, 3, src, 0, NULL, 0, NULL);
+  if (most > 1) part = range_limited(ir, most, count, RK_LOOP), at = ix_add(ir, at, part);
+  Ref filled = range_replace(ir, nest_close(ir, &n), r, index_at_most(ir, at, extent - 1), part ? 1 : 0, &part);
+  if (!part) filled = only_if(ir, filled, count, 0);
+  VEC_PUSH(parts, ((Remnant){ .nest = filled, .own = true }));
+  *values = inside;
+}
+
+static bool has_opt(const Opts *o, Ref r) {
+  bool has = false;
+  for (int k = 0; k < o->n; k++) has |= o->opt[k].range == r;
+  return has;
+}
+
+static bool is_padded(const IR *ir, Ref nest, Ref r) {
+  const Node *store = node(ir, nest_body(node(ir, nest)));
+  int size;
+  return store->op == OP_STORE && fill_behind(ir, store_value(store), r, &size);
+}
+
+/* Rests of tiles take rows along ranges that have no limit yet, so tiles are cut first. But each rest of these would have the
+ * padding of another range again. */
 Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
+  enum { PADDED, TILED, OTHERS, PASSES };
   tgcrt_size values;
-  for (int tiled = 1; tiled >= 0; tiled--) /* rests of tiles take rows along ranges that have no limit yet */
+  for (int pass = PADDED; pass < PASSES; pass++)
     for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
       const Ref r = sized_range(ir, nest, i, &values);
-      bool has = false;
-      for (int k = 0; k < o->n; k++) has |= o->opt[k].range == r;
-      if (r && (has || !tiled)) nest = cut_range(ir, nest, o, parts, r, &values);
+      if (!r || (pass == TILED && !has_opt(o, r)) || (pass == PADDED && (has_opt(o, r) || !is_padded(ir, nest, r)))) continue;
+      cut_padding(ir, nest, r, &values, parts);
+      nest = cut_range(ir, nest, o, parts, r, &values);
     }
   return nest;
 }

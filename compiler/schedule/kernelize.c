@@ -8,6 +8,7 @@
  * condition as its gate when it is made, unless bounds prove that its address is always inside the buffer.
  *
  * needs: layouts    gives: Plan.kernels, each with a sink, and the buffers it accesses    breaks: nothing */
+#include "../interp/interp.h"
 #include "../ir/refmap.h"
 #include "sched.h"
 #include <stdlib.h>
@@ -24,6 +25,8 @@ typedef struct Lower {
   Memos memo;
   uint32_t head[1024];
   int64_t walks;           /* walks of the current kernel so far */
+  bool first;              /* the kernel is for the first iteration of its loop */
+  bool vanished;           /* it leaves out a reduction that the kernel for later iterations has */
 } Lower;
 
 static uint32_t memo_hash(Ref r, Ref path, const Ref *idx, int rank) {
@@ -165,6 +168,29 @@ static Ref term(Lower *l, Ref r, const Ref *at, Ref path) {
                 (Ref[]){ element(l, where_cond(y), at, path), element(l, value, at, path), element(l, where_no(y), at, path) });
 }
 
+/* The value of a reduction in the first iteration of its loop, where carried values are the initial ones. 0: it is no constant, or
+ * elements differ */
+static Ref first_value(IR *ir, Ref r) {
+  Refs order = { 0 };
+  RefMap now = { 0 };
+  Tensor t;
+  int64_t bits;
+  ir_toposort(ir, &r, 1, &order);
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(ir, order.p[i]);
+    Ref src[MAX_RANK];
+    const bool plain = x->nsrc <= MAX_RANK && x->loop && x->op != OP_CARRIED;
+    for (int k = 0; k < x->nsrc && plain; k++) src[k] = refmap_get(&now, x->src[k]);
+    const Ref same = plain && x->nsrc ? node_with_src(ir, order.p[i], src) : order.p[i];
+    refmap_set(&now, order.p[i], x->op == OP_CARRIED ? operand(x) : same);
+  }
+  const Ref value = refmap_get(&now, r);
+  const bool same = value != r && interp_const(ir, value, &t) && tensor_uniform(&t, &bits);
+  VEC_FREE(&order);
+  refmap_free(&now);
+  return same ? c_bits(ir, (DType)node(ir, r)->dt, bits) : 0;
+}
+
 /* The element computed from its sources, even if the value is stored. */
 static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   IR *ir = l->ir;
@@ -186,7 +212,10 @@ static Ref computed(Lower *l, Ref r, const Ref *idx, Ref path) {
   case OP_WALK: return walked(l, x, idx, path);
   case OP_STORED: case OP_CARRIED: case OP_YIELD: case OP_ARM: return element(l, operand(x), idx, path);
   case OP_REDUCE: {
+    const Ref first = l->first && x->loop ? first_value(ir, r) : 0;
     Ref src[MAX_RANK + 1], ranges[MAX_RANK];
+    if (first) l->vanished = true;
+    if (first) return first;
     int n = 0;
     for (int a = 0; a < y->rank; a++) {
       at[a] = (reduce_axes(x) >> a & 1) ? range_make(ir, y->dims[a], RK_REDUCE) : idx[a];
@@ -378,12 +407,12 @@ static int when_of(const Sched *s, Ref r) {
   return g ? 2 * s->place[branch_arm(node(s->ir, g->branch), 0)].buf + 1 + g->yes : 0;
 }
 
-static void add_kernel(Lower *l, Refs *nests, uint32_t origin, int loop, int when) {
+static void add_kernel(Lower *l, Refs *nests, uint32_t origin, int loop, int when, Iterations only) {
   IR *ir = l->ir;
   if (nests->n) {
     ir->origin = origin;
     Kernel k = { .sink = scalar(ir, OP_SINK, DT_NONE, (int)nests->n, nests->p), .group_size = 1, .code = -1, .loop = loop,
-                 .when = when };
+                 .only = only, .when = when };
     ir_rewrite(ir, gate_rules, NULL, &k.sink, 1, NULL);
     VEC_PUSH(&l->s->plan->kernels, k);
   }
@@ -415,6 +444,55 @@ static void set_trips(const Sched *s, const Node *loop) {
   }
 }
 
+/* Stores a concatenation whose parts lie in its memory. */
+static void parts_nests(Lower *l, Ref r, Refs *nests) {
+  const Sched *s = l->s;
+  const Node *x = node(l->ir, r);
+  const Place *p = &s->place[r];
+  Place part = *p;
+  int64_t at = 0;
+  for (int k = 0; k < x->nsrc; k++) {
+    const Place *q = &s->place[x->src[k]];
+    part.offset = p->offset + at * p->stride[cat_axis(x)];
+    if (!(q->inside == r && q->inside_at == at)) value_nest(l, &part, x->src[k], nests);
+    at += node(l->ir, x->src[k])->dims[cat_axis(x)];
+  }
+}
+
+/* Stores a padding's source and the padding, so that no element needs a test for its position. */
+static void padding_nests(Lower *l, Ref r, Refs *nests) {
+  const Node *x = node(l->ir, r);
+  Place part = l->s->place[r];
+  part.fill = pad_fill(x);
+  for (int a = 0; a < x->rank; a++) {
+    part.lo[a] = pad_lo(x, a);
+    part.hi[a] = pad_hi(x, a);
+    part.offset += part.lo[a] * part.stride[a];
+  }
+  value_nest(l, &part, pad_data(x), nests);
+  halo_nests(l, &part, node(l->ir, pad_data(x)), nests);
+}
+
+/* The nests that store r, but for the updates of a SCATTER */
+static void stored_nests(Lower *l, Ref r, Refs *nests) {
+  const Sched *s = l->s;
+  const Node *x = node(l->ir, r);
+  const Place *p = &s->place[r];
+  if (x->op == OP_CAT && !p->select) parts_nests(l, r, nests);
+  else if (x->op == OP_PAD && node(l->ir, pad_fill(x))->op == OP_CONST) padding_nests(l, r, nests);
+  else if (p->state && s->g->states.p[p->state - 1].symbol) appended_nest(l, p, r, &s->g->states.p[p->state - 1], nests);
+  else if (x->op == OP_SCATTER) value_nest(l, p, scatter_data(x), nests);
+  else if (x->op == OP_YIELD) yield_nest(l, r, nests);
+  else value_nest(l, p, r, nests);
+  if (p->has_halo) halo_nests(l, p, x, nests);
+}
+
+/* The number of a loop + 1, if a run may have few of its iterations and there are enough for a kernel of the first one */
+static int loop_with_first(const Sched *s, const Node *x) {
+  const bool yes = x->op == OP_ITERATE && loop_extent(s->ir, iterate_loop(x)) >= 0 && iterate_trips(x) > 2;
+  return yes ? (int)iterate_loop(x) + 1 : 0;
+}
+
 void sched_lower(Sched *s) {
   IR *ir = s->ir;
   Lower *l = xmalloc(sizeof *l);
@@ -422,47 +500,30 @@ void sched_lower(Sched *s) {
   l->s = s;
   l->ir = ir;
   Refs nests = { 0 };
+  bool has_first[GRAPH_LOOPS + 1] = { false }; /* by loop + 1 */
+  for (size_t i = 0; i < s->order.n && ir->symbols.n; i++) has_first[loop_with_first(s, node(ir, s->order.p[i]))] = true;
+  has_first[0] = false;
   for (size_t i = 0; i < s->order.n; i++) {
     Ref r = s->order.p[i];
     const Node *x = node(ir, r);
     const Place *p = &s->place[r];
     if (x->op == OP_ITERATE) set_trips(s, x);
     if (!p->materialized || x->op == OP_SLICE || x->op == OP_RESULT || x->op == OP_CHOSEN) continue;
-    if (x->op == OP_CAT && !p->select) {
-      Place part = *p;
-      int64_t at = 0;
-      for (int k = 0; k < x->nsrc; k++) {
-        const Place *q = &s->place[x->src[k]];
-        part.offset = p->offset + at * p->stride[cat_axis(x)];
-        if (!(q->inside == r && q->inside_at == at)) value_nest(l, &part, x->src[k], &nests);
-        at += node(ir, x->src[k])->dims[cat_axis(x)];
-      }
-    } else if (x->op == OP_PAD && node(ir, pad_fill(x))->op == OP_CONST) {
-      /* its source and the padding, so that no element needs a test for its position */
-      Place part = *p;
-      part.fill = pad_fill(x);
-      for (int a = 0; a < x->rank; a++) {
-        part.lo[a] = pad_lo(x, a);
-        part.hi[a] = pad_hi(x, a);
-        part.offset += part.lo[a] * part.stride[a];
-      }
-      value_nest(l, &part, pad_data(x), &nests);
-      halo_nests(l, &part, node(ir, pad_data(x)), &nests);
-    } else if (p->state && s->g->states.p[p->state - 1].symbol) {
-      appended_nest(l, p, r, &s->g->states.p[p->state - 1], &nests);
-    } else if (x->op == OP_SCATTER) {
-      value_nest(l, p, scatter_data(x), &nests);
-    } else if (x->op == OP_YIELD) {
-      yield_nest(l, r, &nests);
-    } else if (x->op == OP_ARM && s->place[operand(x)].buf == p->buf) {
-      continue; /* stored there already: layout.c */
-    } else
-      value_nest(l, p, r, &nests);
-    if (p->has_halo) halo_nests(l, p, x, &nests);
-    add_kernel(l, &nests, x->origin, guarded_body(ir, &s->guards, r), when_of(s, r));
+    if (x->op == OP_ARM && s->place[operand(x)].buf == p->buf) continue; /* stored there already: layout.c */
+    const int loop = guarded_body(ir, &s->guards, r), when = when_of(s, r);
+    l->first = has_first[loop];
+    l->vanished = false;
+    stored_nests(l, r, &nests);
+    if (l->vanished) {
+      add_kernel(l, &nests, x->origin, loop, when, FIRST_ITERATION);
+      l->first = false;
+      stored_nests(l, r, &nests);
+    }
+    add_kernel(l, &nests, x->origin, loop, when, l->vanished ? LATER_ITERATIONS : ALL_ITERATIONS);
+    l->first = false;
     if (x->op != OP_SCATTER) continue;
     updates_nest(l, p, r, &nests);
-    add_kernel(l, &nests, x->origin, guarded_body(ir, &s->guards, r), when_of(s, r));
+    add_kernel(l, &nests, x->origin, loop, when, ALL_ITERATIONS);
   }
   /* outputs that are inputs, constants, or further names of a stored value */
   for (size_t i = 0; i < s->g->outputs.n; i++) {
@@ -480,7 +541,7 @@ void sched_lower(Sched *s) {
     const Buf b = { .kind = kind, .dt = (DType)x->dt, .elems = n, .slot = slot, .offset = -1, .needed = needed, .value = r };
     VEC_PUSH(&ir->bufs, b);
     value_nest(l, &p, r, &nests);
-    add_kernel(l, &nests, x->origin, body_of(x), 0);
+    add_kernel(l, &nests, x->origin, body_of(x), 0, ALL_ITERATIONS);
   }
   VEC_FREE(&nests);
   VEC_FREE(&l->memo);

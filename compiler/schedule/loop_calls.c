@@ -2,6 +2,8 @@
 /* loop_calls.c: makes a call of each kernel of a loop for each iteration. Calls share all but their buffers: the program, the
  * function and its text. The bundle finds their common form again (bundle/reroll.c), so code does not grow with the trips.
  *
+ * A kernel may be for the first iteration only, or for all others (Kernel.only). Each iteration has as many calls.
+ *
  * needs: a complete plan    gives: Plan.kernels as the calls of a run, in order, with buffers that have offsets of their own
  * breaks: Kernel.prog names the buffers of the first iteration (Kernel.named) */
 #include "../support/support.h"
@@ -50,13 +52,47 @@ static void push_call(Calls *c, Plan *to, const Kernel *k, int64_t trip) {
   VEC_PUSH(&to->kernels, x);
 }
 
+static bool is_called(const Kernel *k, bool first) { return k->only != (first ? LATER_ITERATIONS : FIRST_ITERATION); }
+
+/* The number of calls among n kernels of a loop in its first iteration, or in a later one */
+static size_t calls_in(const Kernel *k, size_t n, bool first) {
+  size_t calls = 0;
+  for (size_t i = 0; i < n; i++) calls += is_called(&k[i], first);
+  return calls;
+}
+
+static size_t end_of_loop(const Plan *p, size_t k) {
+  size_t end = k + 1;
+  while (p->kernels.p[k].loop && end < p->kernels.n && p->kernels.p[end].loop == p->kernels.p[k].loop) end++;
+  return end;
+}
+
+int *plan_first_calls(const Plan *p) {
+  const Kernel *x = p->kernels.p;
+  int *at = xmalloc((p->kernels.n + 1) * sizeof *at);
+  size_t call = 0;
+  for (size_t k = 0, end; k < p->kernels.n; k = end) {
+    end = end_of_loop(p, k);
+    const size_t each = calls_in(x + k, end - k, true);
+    for (size_t i = k; i < end; i++) {
+      const bool first = is_called(&x[i], true);
+      at[i] = (int)(call + (first ? 0 : each) + calls_in(x + k, i - k, first));
+    }
+    call += x[k].loop ? each * (size_t)calls_of_loop(&x[k]) : each;
+  }
+  return at;
+}
+
 static void push_loop(Calls *c, Plan *to, const Kernel *k, size_t n) {
+  const bool differ = calls_in(k, n, true) < n;
   for (int64_t t = 0; t < calls_of_loop(k); t++) {
     memset(c->now, 0, (size_t)c->nbuf * sizeof *c->now);
     for (size_t i = 0; i < n; i++) {
+      if (!is_called(&k[i], !t)) continue;
       if (t) push_call(c, to, &k[i], t);
       else VEC_PUSH(&to->kernels, k[i]);
       Kernel *call = &to->kernels.p[to->kernels.n - 1];
+      if (differ) call->only = t ? LATER_ITERATIONS : FIRST_ITERATION;
       if (!k->until) continue;
       call->until = 1 + buffer_in(c, k->until - 1, t);
       call->rounds = k->trips / 2;
@@ -68,11 +104,10 @@ static void push_loop(Calls *c, Plan *to, const Kernel *k, size_t n) {
 static void make_calls(Calls *c, Plan *p) {
   Plan calls = { 0 };
   const size_t n = p->kernels.n;
-  int *at = xmalloc((n + 1) * sizeof *at); /* by kernel: its first call */
+  int *at = plan_first_calls(p);
   for (size_t k = 0, end; k < n; k = end) {
     const Kernel *first = &p->kernels.p[k];
-    for (end = k + 1; first->loop && end < n && p->kernels.p[end].loop == first->loop;) end++;
-    for (size_t i = k; i < end; i++) at[i] = (int)(calls.kernels.n + i - k);
+    end = end_of_loop(p, k);
     if (first->loop) push_loop(c, &calls, first, end - k);
     else VEC_PUSH(&calls.kernels, *first);
   }

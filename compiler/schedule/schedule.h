@@ -41,6 +41,11 @@ typedef struct ScheduleSource {
   struct ScheduleSource *next;
 } ScheduleSource;
 
+/* Some values of a loop need no work in the first iteration. An example is the product of a weight and an initial state of zeros.
+ * For such a value, the loop has two kernels beside each other, which write the same buffers. One kernel runs in the first
+ * iteration, and the other kernel runs in all later iterations. */
+typedef enum { ALL_ITERATIONS, FIRST_ITERATION, LATER_ITERATIONS } Iterations;
+
 /* Numbers of accesses of a program, by the kind of proof that the pass `bounds` has found (lower/bounds.c) */
 typedef struct KernelBounds {
   int64_t accesses;        /* all accesses */
@@ -88,6 +93,8 @@ typedef struct Kernel {
   int64_t trips;           /* number of iterations of this loop; plan_loop_calls sets `trips` to 2 if `until` is set */
   int limit;               /* 1 + the row of IR.sizes that says how many iterations a run needs. A run may omit the later
                               iterations. 0: a run needs all iterations */
+  Iterations only;         /* the iterations of this loop that run the kernel. Does a kernel of the loop not run in all iterations?
+                              Then plan_loop_calls sets FIRST_ITERATION or LATER_ITERATIONS for each call of the loop */
   int until;               /* for a loop that may end early: 1 + number of the buffer of a carried bool. The loop ends after an
                               iteration that sets this bool to false. 0: no loop, or a loop that does not end early */
   int64_t rounds;          /* if `until` is set: only two iterations have calls (calls_of_loop). A run executes these two at most
@@ -240,6 +247,8 @@ static inline int64_t calls_of_loop(const Kernel *k) { return k->until ? 2 : k->
 /* schedule/loop_calls.c: replaces the kernels of each loop by the calls of the loop's iterations. Afterwards each element of
  * p->kernels is one call, in the order of a run. */
 void plan_loop_calls(Plan *p);
+/* By kernel of a plan before plan_loop_calls: the number of the first call of the kernel. The caller frees the list. */
+int *plan_first_calls(const Plan *p);
 /* A jump from call `at` to call `to` (jumps.c).
  *
  * If `by` is 0: a run that comes to call `at` reads the byte at offset `flag` of the arena. With `zero`, the run jumps if this
