@@ -221,6 +221,20 @@ static bool walks_panels(const Render *w, size_t at) {
   return found && x->op == OP_END;
 }
 
+/* Whether the loop at `at` takes the sums of a tile from local memory (opt/finish.c). */
+static bool takes_sums(const Render *w, size_t at) {
+  const Refs *prog = &w->k->prog;
+  const Node *r = node(w->ir, loop_range(node(w->ir, prog->p[at])));
+  bool found = false;
+  if (!w->ir->symbols.n || range_kind(r) != RK_LOOP || range_limit(r)) return false;
+  for (int depth = 1; depth && !found;) {
+    const Node *x = node(w->ir, prog->p[++at]);
+    depth += (x->op == OP_LOOP) - (x->op == OP_END);
+    found = x->op == OP_LOAD && w->ir->bufs.p[buffer_id(node(w->ir, load_buffer(x)))].kind == BUF_LOCAL;
+  }
+  return found;
+}
+
 /* A loop that runs once becomes the condition of its gate. */
 static void open_loop(Render *w, size_t at) {
   const Node *x = node(w->ir, w->k->prog.p[at]), *r = node(w->ir, loop_range(x));
@@ -243,6 +257,7 @@ static void open_loop(Render *w, size_t at) {
   w->text[refmap_get(&w->at, loop_range(x)) - 1] = name;
   const char *unroll = w->l->unroll[range_kind(r) != RK_REDUCE];
   if (unroll && !*gate && walks_panels(w, at)) sb_puts(w->o, unroll);
+  if (w->l->rolled && takes_sums(w, at)) sb_printf(w->o, "%*s%s\n", w->indent, "", w->l->rolled);
   sb_printf(w->o, "%*s%s", w->indent, "", gate);
   put_loop_head(w, w->o, (DType)r->dt, name, begin, end);
   sb_puts(w->o, " {\n");
@@ -384,7 +399,9 @@ void clike_kernel(const Plan *p, int index, const Target *t, Sb *o) {
   else sb_puts(o, any ? ") {\n" : "void) {\n");
   for (size_t i = 0; i < k->locals.n; i++) {
     const Buf *b = &ir->bufs.p[k->locals.p[i]];
-    sb_printf(o, "  %s%s p%zu[%lld];\n", l->local, l->type[b->dt], i, (long long)b->elems);
+    const bool apart = l->apart && ir->symbols.n; /* opt/finish.c */
+    sb_printf(o, "  %s%s %c%zu[%lld];\n", l->local, l->type[b->dt], apart ? 'm' : 'p', i, (long long)b->elems);
+    if (apart) sb_printf(o, "  %s *p%zu = m%zu; %s(p%zu);\n", l->type[b->dt], i, i, l->apart, i);
   }
   put_program(&w);
   sb_puts(o, "}\n");

@@ -95,12 +95,16 @@ static void join_level(IR *ir, const Ref *list, size_t n, int levels, Refs *out)
   VEC_FREE(&before);
 }
 
-/* Some nest loads from a buffer to which one stores. */
+static bool is_local(const IR *ir, Ref store) {
+  return buf_is_own(ir->bufs.p[buffer_id(node(ir, access_buffer(node(ir, store))))].kind);
+}
+
+/* Some nest loads from a buffer to which one stores. Local buffers do not count: each nest fills those that it reads. */
 static bool in_place(const IR *ir, const Ref *list, size_t n) {
   RefMap stored = { 0 };
   bool any = false;
   for (size_t i = 0; i < n; i++)
-    if (node(ir, list[i])->op == OP_STORE) refmap_set(&stored, access_buffer(node(ir, list[i])), 1);
+    if (node(ir, list[i])->op == OP_STORE && !is_local(ir, list[i])) refmap_set(&stored, access_buffer(node(ir, list[i])), 1);
   for (size_t i = 0; i < n && !any; i++) {
     const Node *x = node(ir, list[i]);
     any = is_access(x) && x->op != OP_STORE && refmap_get(&stored, access_buffer(x));

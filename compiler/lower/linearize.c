@@ -28,6 +28,7 @@ typedef struct Loop {
   Refs sets;                     /* SETs and STOREs that belong here, in order */
   Refs hints;                    /* PREFETCHes: no loop is made for them alone */
   Refs fills;                    /* STOREs of copies into shared memory that have no loops of their own */
+  Refs locals;                   /* STOREs into local memory that have no loops of their own, and come before the loop's loops */
   bool fill;                     /* the outermost loop of such a copy */
   bool emitted;
 } Loop;
@@ -418,9 +419,12 @@ static void open_effects(Linear *l, int loop, int at, int top) { /* effects of t
     const Node *x = node(l->ir, l->loop[loop].sets.p[i]);
     for (int k = 0; k < (x->op == OP_RED ? 1 : x->nsrc); k++) hoist(l, x->src[k], at, top);
   }
-  for (size_t i = 0; i < l->loop[loop].fills.n; i++) {
-    const Node *x = node(l->ir, l->loop[loop].fills.p[i]);
-    for (int k = 0; k < x->nsrc; k++) hoist(l, x->src[k], at, top);
+  for (int own = 0; own < 2; own++) {
+    const Refs *copies = own ? &l->loop[loop].locals : &l->loop[loop].fills;
+    for (size_t i = 0; i < copies->n; i++) {
+      const Node *x = node(l->ir, copies->p[i]);
+      for (int k = 0; k < x->nsrc; k++) hoist(l, x->src[k], at, top);
+    }
   }
   for (size_t i = 0; i < l->loop[loop].hints.n; i++) hoist(l, prefetch_index(node(l->ir, l->loop[loop].hints.p[i])), at, top);
   for (int c = 1; c < l->nloops; c++)
@@ -669,6 +673,7 @@ static void emit_loop(Linear *l, int loop) {
   size_t visible = l->shared->visible.n;
   put(l, OP_LOOP, DT_NONE, 1, 1, &me->range, 0, NULL);
   const bool refilled = fill_shared(l, loop);
+  for (size_t i = 0; i < me->locals.n; i++) need(l, me->locals.p[i]);
   for (int c = 1; c < l->nloops; c++)
     if (l->loop[c].parent == loop && !l->loop[c].first && !l->loop[c].emitted && has_effects(l, c)) emit_loop(l, c);
   for (size_t i = 0; i < me->sets.n; i++) {
@@ -733,10 +738,11 @@ static void panel_loops(Linear *l, const Nest *n, int k, int at) {
     int64_t buffer;
     const Ref *store = copy_stores(l->ir, parts->src[i], &nstores, &buffer);
     if (!store || l->ir->bufs.p[buffer].kind == BUF_SHARED) continue;
-    while (deepest > 0 && !ix_uses(l->ir, parts->src[i], n->ranges[deepest])) deepest--;
+    while (deepest > 0 && !ix_uses(l->ir, parts->src[i], n->ranges[deepest]) && !range_limit(node(l->ir, n->ranges[deepest])))
+      deepest--;
     if (deepest != k) continue;
     const int in = copy_loops(l, node(l->ir, parts->src[i]), buffer, at);
-    for (int j = 0; j < nstores; j++) VEC_PUSH(&l->loop[in].sets, store[j]);
+    for (int j = 0; j < nstores; j++) VEC_PUSH(in == at ? &l->loop[in].locals : &l->loop[in].sets, store[j]);
   }
 }
 
@@ -823,6 +829,7 @@ static void linear_free(Linear *l) {
     VEC_FREE(&l->loop[i].sets);
     VEC_FREE(&l->loop[i].hints);
     VEC_FREE(&l->loop[i].fills);
+    VEC_FREE(&l->loop[i].locals);
   }
   for (size_t i = 0; i < l->copies.n; i++) VEC_FREE(&l->copies.p[i].free);
   VEC_FREE(&l->copies);

@@ -720,7 +720,7 @@ static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
   if (target_has_threads(t) && !o->split) return; /* devices have gates in place of borders and rests */
   if (!target_has_threads(t)) sized_opts(ir, nest, o);
   *o = in_order(ir, nest, o);
-  opts_parts(ir, nest, o, &parts);
+  opts_parts(ir, nest, t, o, &parts);
   const bool given = o->nparts == (int)parts.n;
   o->nparts = o->nborders = 0;
   for (size_t i = 0; i < parts.n; i++) {

@@ -227,7 +227,7 @@ static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o,
   Remnants parts = { 0 };
   if (wrong || !o->nparts) return wrong;
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
-  opts_parts(ir, nest, o, &parts);
+  opts_parts(ir, nest, t, o, &parts);
   for (size_t i = 0; i < parts.n; i++) borders += parts.p[i].border;
   if ((int)parts.n != o->nparts || borders != o->nborders)
     wrong = "its borders and rests do not match the schedules given for them";

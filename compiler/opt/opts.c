@@ -192,7 +192,7 @@ static void narrow_lanes(Opt *p, int64_t rest) {
 /* Cuts the rests of tiles and blocks from the nest. A rest along a range without lanes keeps the nest's schedule, so that it
  * reads the same packed weights. A rest under a matrix instruction keeps it too, with narrower tiles. Any other rest of lanes
  * gets a schedule of its own. Rests are cut before any range is split, because they are scheduled from whole ranges. */
-static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
+static Ref cut_rests(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
   bool tiles = false;
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
   for (int i = 0; i < o->n; i++) {
@@ -220,11 +220,11 @@ static Ref cut_rests(IR *ir, Ref nest, Opts *o, Remnants *parts) {
     nest = range_part(ir, nest, r, 0, whole, &part);
     opts_replace(o, r, part);
   }
-  return sized_cut(ir, nest, o, parts);
+  return sized_cut(ir, nest, t, o, parts);
 }
 
 /* Cuts all remnants: borders of peeled ranges, then rests. Returns the main nest; o is about it afterwards. */
-static Ref cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
+static Ref cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
   Refs borders = { 0 };
   o->nparts = o->nborders = 0;
   nest = peel_apply(ir, nest, o, &borders);
@@ -232,14 +232,14 @@ static Ref cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
   VEC_FREE(&borders);
   nest = isa_op_apply(ir, nest, o);
   nest = order(ir, nest, o, kept_outside(ir, nest, o), false);
-  return cut_rests(ir, nest, o, parts);
+  return cut_rests(ir, nest, t, o, parts);
 }
 
-void opts_parts(IR *ir, Ref nest, const Opts *given, Remnants *parts) {
+void opts_parts(IR *ir, Ref nest, const Target *t, const Opts *given, Remnants *parts) {
   Opts o = *given;
   Ref adds;
   if (!o.split) {
-    cut(ir, nest, &o, parts);
+    cut(ir, nest, t, &o, parts);
     return;
   }
   split_sums(ir, nest, &o, store_buffer(node(ir, nest_body(node(ir, nest)))), &adds);
@@ -305,7 +305,7 @@ void step_rests(Plan *p, Kernel *k) {
     Remnants parts = { 0 };
     p->ir->origin = node(p->ir, k->states.p[at].nest)->origin;
     o->nparts = 0;
-    k->states.p[at].nest = cut_rests(p->ir, k->states.p[at].nest, o, &parts);
+    k->states.p[at].nest = cut_rests(p->ir, k->states.p[at].nest, p->in->target, o, &parts);
     sized_check(p->ir, k->states.p[at].nest);
     if ((int)parts.n != wanted) ir_wrong(p->ir, "the schedule has %d parts, but leaves %zu nests", wanted, parts.n);
     for (int i = 0; i < wanted; i++) prepare(p, k, rest_add(p, k, at, parts.p[i].nest, o->part[i]));

@@ -94,7 +94,7 @@ bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a reduction of the nest
                                                  r */
 /* Returns the nest that computes the whole tiles, with limits for sized ranges (RANGE in ops.h). Adds the nests for the rests of
  * the sized ranges to `parts`. Afterwards o names the ranges of the returned nest. */
-Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts);
+Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts);
 /* Returns `root` after splitting each reduction over o->range into a reduction over whole tiles and reductions over the rest.
  * o->range must have a limit. */
 Ref sized_sum(IR *ir, Ref root, const Opt *o);
@@ -103,7 +103,8 @@ Ref less_i32(IR *ir, Ref a, Ref b);
 void sized_check(IR *ir, Ref nest);                /* fails if the nest might access elements past the end of a caller's buffer */
 
 /* ---- opts.c ---- */
-void opts_parts(IR *ir, Ref nest, const Opts *o, Remnants *parts); /* appends to `parts` the remnants that o leaves */
+/* Appends to `parts` the remnants that o leaves. */
+void opts_parts(IR *ir, Ref nest, const Target *t, const Opts *o, Remnants *parts);
 Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, calls device_warp and
                                                        device_order, and returns the new nest */
 

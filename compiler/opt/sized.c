@@ -4,7 +4,8 @@
  * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
  * past it where memory of the caller may end. Elsewhere the last tile or vector may go on behind it, so that few nests suffice.
  * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: one nest for each height of a tile that
- * some run leaves. All of them keep the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
+ * some run leaves. If tiles share terms that stay in the nearest cache, nests for a few heights serve instead. All of them keep
+ * the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
  * same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
  * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
  * beside another range's tiles is itself cut along the ranges that are left. A reduction over a range with a limit
@@ -12,7 +13,9 @@
  * needs: canonical nests   gives: nests whose ranges have limits, and Remnants   keeps: each element that a run needs */
 #include "opts.h"
 
-enum { PIECES = 4, PARTS_MOST = 5 }; /* a sum has whole tiles, vectors, narrow vectors, single terms; parts of a low tile's sum */
+/* PIECES: a sum has whole tiles, vectors, narrow vectors and single terms. PARTS_MOST: parts of a low tile's sum. ROWS_BESIDE: a
+ * single row and those beside it that keep multipliers busy */
+enum { PIECES = 4, PARTS_MOST = 5, ROWS_BESIDE = 2 };
 
 /* Lanes of the vectors behind those of `lanes` lanes: a power of two; 1: single values */
 static int narrower(const IR *ir, int lanes) {
@@ -205,32 +208,85 @@ static bool shares_terms(IR *ir, Ref nest, Ref r) {
   return shares;
 }
 
-/* The greatest height below `tile` that divides it: a rest must end where tiles of the next height begin. */
-static int next_height(int tile) {
-  int height = tile / 2;
-  while (tile % height) height--;
+/* Values of r that are read between two reads of the same element by tiles of rows. In the outermost loop: those of a tile */
+static int64_t read_between(IR *ir, Ref nest, const Opts *o, Ref r) {
+  const bool outermost = o->nmoved && !o->moved[0].block && o->moved[0].range == r;
+  if (!opens_range(ir, nest, r)) return range_extent(node(ir, r));
+  for (int k = 0; k < o->n; k++)
+    if (o->opt[k].range == r) return outermost ? (int64_t)o->opt[k].unroll * o->opt[k].lanes : range_extent(node(ir, r));
+  return 1;
+}
+
+/* Bytes of the terms that tiles along r share, and read one after another */
+static double shared_terms(IR *ir, Ref nest, const Opts *o, Ref r) {
+  Refs all = { 0 }, ranges = { 0 };
+  double bytes = 0;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op != OP_LOAD || !red_varies(ir, load_index(x)) || ix_uses(ir, load_index(x), r)) continue;
+    double elems = 1;
+    ranges.n = 0;
+    collect_ranges(ir, load_index(x), &ranges);
+    for (size_t k = 0; k < ranges.n; k++) elems *= (double)read_between(ir, nest, o, ranges.p[k]);
+    bytes += elems * dt_bytes((DType)x->dt);
+  }
+  VEC_FREE(&all);
+  VEC_FREE(&ranges);
+  return bytes;
+}
+
+/* Whether tiles of few heights serve a rest of rows. Several of them then read the same terms. From the second-level cache each
+ * tile of up to 4 rows takes as long as one of 4. So this serves terms that stay in the first level, and narrow vectors beside
+ * whole ones, which do little of the work. */
+static bool few_heights(IR *ir, Ref nest, const Target *t, const Opts *o, Ref r) {
+  bool narrow = false;
+  for (int k = 0; k < o->n; k++)
+    narrow |= o->opt[k].lanes > 1 && o->opt[k].lanes * 4 < t->vector_bytes && opens_range(ir, nest, o->opt[k].range);
+  return narrow || shared_terms(ir, nest, o, r) <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
+}
+
+/* Vectors of a row of a tile */
+static int vectors_of(IR *ir, Ref nest, const Opts *o, int rows) {
+  int vectors = 1;
+  for (int k = 0; k < o->n; k++)
+    if (k != rows && opens_range(ir, nest, o->opt[k].range)) vectors *= o->opt[k].unroll;
+  return vectors;
+}
+
+/* The next lower height. It divides that of the tile, and heights after it divide it. The lowest one whose sums keep multipliers
+ * busy serves; six sums do so in two parts. If there is none, the highest one serves that is at most half of the tile. */
+static int next_height(int tile, int vectors) {
+  enum { SUMS = 6 };
+  int height = 1;
+  while (tile % (height * 2) == 0 && height * 4 <= tile && (height == 1 || height * vectors < SUMS)) height *= 2;
   return height;
 }
 
-/* Rests of rows, each at most half as high as the one before. halves: false: single rows */
-static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool halves, const tgcrt_size *values, Remnants *parts) {
-  const int all = o->opt[i].unroll;
+/* Rests of rows, each at most half as high as the one before. low: the nest itself is a rest. halves: false: single rows */
+static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halves, const tgcrt_size *values,
+                     Remnants *parts) {
+  const int all = o->opt[i].unroll, vectors = vectors_of(ir, nest, o, i);
   for (int tile = all, height; tile > 1; tile = height) {
-    height = halves ? next_height(tile) : 1;
+    height = halves ? next_height(tile, vectors) : 1;
     const Behind b = behind(ir, values, tile, height);
     const int any = halves ? -1 : size_of_tiles(ir, values, tile, tile, TGCRT_SIZE_COVER); /* threads share no single rows */
-    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, 1, any, &(Opt){ 0 }, parts);
+    if (!greatest_size(ir, b.count)) continue;
+    const Opt more = halves && height == 1 && !low ? rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, ROWS_BESIDE, 1)
+                                                   : (Opt){ 0 };
+    add_rest(ir, nest, o, i, b.count, b.begin, height, 1, any, &more, parts);
   }
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
 
-static int row_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
                                few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
   const Nest n = nest_open(ir, nest);
   const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
-  if (low || !shares) return few_rests(ir, nest, o, i, shares, values, parts);
+  if (low || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
+    return few_rests(ir, nest, o, i, low, shares, values, parts);
   const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
     const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
@@ -289,7 +345,7 @@ static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *va
 }
 
 /* Cuts range r, of which a run needs the first `values`. */
-static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tgcrt_size *values) {
+static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts, Ref r, const tgcrt_size *values) {
   int i = 0;
   while (i < o->n && o->opt[i].range != r) i++;
   const Opt p = i < o->n ? o->opt[i] : (Opt){ .unroll = 1, .lanes = 1 };
@@ -303,7 +359,9 @@ static Ref cut_range(IR *ir, Ref nest, Opts *o, Remnants *parts, Ref r, const tg
     return range_replace(ir, nest, r, now, 1, &now);
   }
   const bool covers = p.lanes > 1 && may_go_on(ir, nest, r);
-  const int tiles = (covers ? covering_rests : p.lanes > 1 ? lane_rests : row_rests)(ir, nest, o, i, values, parts);
+  const int tiles = covers        ? covering_rests(ir, nest, o, i, values, parts)
+                    : p.lanes > 1 ? lane_rests(ir, nest, o, i, values, parts)
+                                  : row_rests(ir, nest, t, o, i, values, parts);
   tile = o->opt[i].unroll * p.lanes;
   nest = with_tiles(ir, nest, r, tiles, ix_const(ir, 0), tile, &loop, &now);
   opts_replace(o, r, loop);
@@ -385,7 +443,7 @@ static bool is_padded(const IR *ir, Ref nest, Ref r) {
 
 /* Rests of tiles take rows along ranges that have no limit yet, so tiles are cut first. But each rest of these would have the
  * padding of another range again. */
-Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
+Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
   enum { PADDED, TILED, OTHERS, PASSES };
   tgcrt_size values;
   for (int pass = PADDED; pass < PASSES; pass++)
@@ -393,7 +451,7 @@ Ref sized_cut(IR *ir, Ref nest, Opts *o, Remnants *parts) {
       const Ref r = sized_range(ir, nest, i, &values);
       if (!r || (pass == TILED && !has_opt(o, r)) || (pass == PADDED && (has_opt(o, r) || !is_padded(ir, nest, r)))) continue;
       cut_padding(ir, nest, r, &values, parts);
-      nest = cut_range(ir, nest, o, parts, r, &values);
+      nest = cut_range(ir, nest, t, o, parts, r, &values);
     }
   return nest;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A bundle for ranges of sizes beside a bundle for single sizes: medians of runs in turns, bytes of code, and bytes of arenas. Prints a table for each
-model in Markdown, and one of all models. Arguments: ISA (native), pairs of turns (31), threads (1,2), names of tables (those of SIZES).
+model in Markdown, and one of all models. There, kernel_code.py says which kernel of the range has most code for that of one size.
+Arguments: ISA (native), pairs of turns (31), threads (1,2), names of tables (those of SIZES).
 ALONE in the environment is a command before each measurement, such as one that stops other work."""
 import json
 import math
@@ -17,6 +18,7 @@ from fixtures import MODELS, TGC  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import models  # noqa: E402
+from kernel_code import greatest, kernels, mean  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 CC = os.environ.get("CC") or "cc"
@@ -54,7 +56,7 @@ def model_of(name, folder):
 
 
 def library(folder, name, model, dims, isa, more=()):
-    """-> the library, its weights, bytes of its code, and of its arena"""
+    """-> the library, its weights, bytes of its code, its kernels, and bytes of its arena"""
     bundle = folder / (name + ",".join(dims))
     so = bundle.with_suffix(".so")
     subprocess.run([TGC, "compile", model, *(f"--dim={d}" for d in dims), f"--name={name}", f"--isa={isa}", "-o", bundle, "-q",
@@ -64,7 +66,7 @@ def library(folder, name, model, dims, isa, more=()):
     subprocess.run([CC, "-O3", "-fPIC", "-shared", bundle / "net.o", bundle / "tgcrt.c", bundle / "tgcrt_pool.c", "-o", so, "-lm", "-pthread"],
                    check=True)
     text = subprocess.run(["size", bundle / "net.o"], capture_output=True, text=True, check=True).stdout.split("\n")[1].split()[0]
-    return so, bundle / f"{name}_weights.bin", int(text), json.loads((bundle / "manifest.json").read_text())["arena_bytes"]
+    return so, bundle / f"{name}_weights.bin", int(text), kernels(bundle, bundle / "net.o"), json.loads((bundle / "manifest.json").read_text())["arena_bytes"]
 
 
 def mean(values):
@@ -85,12 +87,13 @@ def main(isa="native", pairs="31", threads="1,2", tables=",".join(SIZES)):
             print(f"\n{name}, {', '.join(ranges)}, {isa}: code of the range {ranged[2]} bytes\n\n| {', '.join(dims)} | code for it | " +
                   " | ".join(f"{t} thread{'s' if t != '1' else ''}: range, one size (µs), ratio" for t in threads) +
                   " |\n|---|---|" + "---|" * len(threads))
-            ratios, codes, arenas = {t: [] for t in threads}, [], []
+            ratios, codes, parts, arenas = {t: [] for t in threads}, [], [], []
             for n in sizes:
                 size, cells = ",".join(map(str, n)), []
                 fixed = library(folder, "fix", model, [f"{d}={size}" for d, size in zip(dims, n)], isa, more)
                 codes.append(fixed[2])
-                arenas.append(fixed[3])
+                parts.append(fixed[3])
+                arenas.append(fixed[4])
                 for t in threads:
                     args = [*ALONE, race, *ranged[:2], *fixed[:2], size, t, pairs]
                     mine, other, ratio = subprocess.run(args, capture_output=True, text=True, check=True).stdout.split()
@@ -98,12 +101,13 @@ def main(isa="native", pairs="31", threads="1,2", tables=",".join(SIZES)):
                     cells.append(f"{float(mine):.1f}, {float(other):.1f}, {float(ratio):.2f}")
                 shutil.rmtree(fixed[1].parent)
                 print(f"| {size} | {fixed[2]} | " + " | ".join(cells) + " |", flush=True)
+            most, kernel = greatest(ranged[3], parts)
             rows.append([name, ", ".join(ranges), *(f"{mean(r):.2f} | {max(r):.2f}" for r in ratios.values()),
                          f"{ranged[2] / 1000:.0f} | {mean(codes) / 1000:.0f} | {ranged[2] / mean(codes):.1f} | {ranged[2] / max(codes):.1f}",
-                         f"{ranged[3] / max(arenas):.2f}"])
+                         f"{most:.1f}: `{kernel}`", f"{ranged[4] / max(arenas):.2f}"])
     heads = " | ".join(f"time, {t} thread{'s' if t != '1' else ''}: mean | most" for t in threads)
-    print(f"\n| model | sizes | {heads} | code, kB | one size: mean | ratio | to the largest | arena |\n" +
-          "|---" * (7 + 2 * len(threads)) + "|")
+    print(f"\n| model | sizes | {heads} | code, kB | one size: mean | ratio | to the largest | greatest kernel | arena |\n" +
+          "|---" * (8 + 2 * len(threads)) + "|")
     for row in rows:
         print(f"| {' | '.join(row)} |")
 
