@@ -19,7 +19,7 @@ typedef struct Counts { int64_t n[1 + PROBES_MOST]; } Counts;
 
 /* Whether the reshape r and its source are known at probe p - 1; 0: at the greatest sizes */
 static bool known_at(const Sizing *z, Ref r, int p) {
-  return !p || (z->peer[r][p - 1] && z->peer[node(z->ir, r)->src[0]][p - 1]);
+  return !p || (z->peer[r][p - 1] && z->peer[operand(node(z->ir, r))][p - 1]);
 }
 
 /* Multiplies by the extents of an axis of `value`, the reshape r or its source. */
@@ -46,14 +46,14 @@ static bool constant_count(const Sizing *z, Ref r, const Counts *c) {
 
 /* Finds the group of axes behind *g. False: there is none */
 static bool next_joined(const Sizing *z, Ref r, Joined *g) {
-  const Node *x = node(z->ir, r), *y = node(z->ir, x->src[0]);
+  const Node *x = node(z->ir, r), *y = node(z->ir, operand(x));
   Counts from = one_each(), at = one_each();
   *g = (Joined){ g->from + g->n, 0, g->at + g->m, 0 };
   do {
     const int i = g->from + g->n, k = g->at + g->m;
     const bool source = i < y->rank && (k == x->rank || from.n[0] <= at.n[0]);
     if (!source && k == x->rank) break;
-    multiply(z, r, source ? x->src[0] : r, source ? i : k, source ? &from : &at);
+    multiply(z, r, source ? operand(x) : r, source ? i : k, source ? &from : &at);
     *(source ? &g->n : &g->m) += 1;
   } while (!g->n || !g->m || !same_counts(z, &from, &at));
   return g->n && g->m && same_counts(z, &from, &at);
@@ -75,7 +75,7 @@ static bool keeps_places(const Sizing *z, Ref r, const Joined *g) {
   Counts a = one, b = one;
   for (;;) {
     if (same_counts(z, &a, &b)) a = b = one;
-    if (same_counts(z, &a, &one) && i) multiply(z, r, node(z->ir, r)->src[0], g->from + --i, &a);
+    if (same_counts(z, &a, &one) && i) multiply(z, r, operand(node(z->ir, r)), g->from + --i, &a);
     else if (same_counts(z, &b, &one) && k) multiply(z, r, r, g->at + --k, &b);
     else if (same_counts(z, &a, &one) && same_counts(z, &b, &one)) return true;
     else if (constant_count(z, r, &b) && divided(z, &a, &b)) b = one;
@@ -116,7 +116,7 @@ static bool proportional(const Sizing *z, Ref r, const Counts *a, const Counts *
 
 /* The extent of an axis of the result as a multiple of the product of extents of adjacent axes of the source; -1: it is not known */
 static int extent_of_joined(const Sizing *z, Ref r, const Joined *g, int axis) {
-  const Ref source = node(z->ir, r)->src[0];
+  const Ref source = operand(node(z->ir, r));
   Counts want = one_each();
   multiply(z, r, r, axis, &want);
   for (int i = g->from; i < g->from + g->n; i++) {
@@ -209,7 +209,7 @@ static int first_source_axis(const Copied *c) { return c->g.at + c->g.m; }
 /* Takes element `number` from the source's axes of the group, one axis after the other. */
 static Ref take_element(const Copied *c, Ref value, Ref number) {
   IR *ir = c->z->ir;
-  const Node *y = node(ir, node(ir, c->r)->src[0]);
+  const Node *y = node(ir, operand(node(ir, c->r)));
   const Ref none = c_int(ir, DT_I64, 0), one = c_int(ir, DT_I64, 1);
   Ref left = number;
   for (int k = c->g.n - 1; k >= 0; k--) {
@@ -230,7 +230,7 @@ static Ref take_element(const Copied *c, Ref value, Ref number) {
  * axes, or an extent is not known */
 static Ref copied_group(Copied *c, Ref value, const int64_t *front, int nfront) {
   IR *ir = c->z->ir;
-  const Ref source = node(ir, c->r)->src[0];
+  const Ref source = operand(node(ir, c->r));
   const Node *x = node(ir, c->r), *y = node(ir, source);
   int64_t dims[2 * MAX_RANK];
   int n = 0;
@@ -248,7 +248,7 @@ static Ref copied_group(Copied *c, Ref value, const int64_t *front, int nfront) 
 
 Ref sized_reshape(Sizing *z, Ref r, Ref *src) {
   IR *ir = z->ir;
-  const Node *x = node(ir, r), *y = node(ir, x->src[0]);
+  const Node *x = node(ir, r), *y = node(ir, operand(x));
   Ref value = src[0];
   bool any = false;
   for (Joined g = { 0 }; z->dense && value && next_joined(z, r, &g);) {
