@@ -18,14 +18,14 @@ typedef struct DimRange {
   int64_t low, step, typical;
 } DimRange;
 
-/* The axes along which the nodes of a model sort, in the order of the nodes. The graph that a front end builds for a sort depends
- * on the extent of the sorted axis. But one graph must serve all sizes of a range. So sized.c first reads the model for several
- * sizes, to find the sorted axes whose extents differ. `open` is true for these axes. */
-typedef struct SortedAxis { int64_t extent; bool open; } SortedAxis;
-typedef struct SortedAxes {
-  VEC(SortedAxis) all;
-  size_t at;               /* index in `all` of the next axis, while a front end reads the model */
-} SortedAxes;
+/* Numbers on which the nodes that a front end builds depend, in the order in which it reads the model. Examples are the extent of
+ * an axis that is sorted, and the factor of a Resize. But one graph must serve all sizes of a range. So sized.c first reads the
+ * model for several sizes, to find the numbers that differ. `open` is true for these numbers. */
+typedef struct FormNumber { int64_t number; bool open; } FormNumber;
+typedef struct FormNumbers {
+  VEC(FormNumber) all;
+  size_t at;               /* index in `all` of the next number, while a front end reads the model */
+} FormNumbers;
 
 typedef struct LoadOptions {
   /* Sizes of dimensions, from the user. A dimension of an input may have several names. The names are looked up in this order:
@@ -49,7 +49,7 @@ typedef struct LoadOptions {
   int64_t capacity;        /* rows reserved for each result whose size depends on data; 0: --capacity is not given */
   const DimRange *ranges;  /* a range for each dimension whose size may differ from run to run (sized.h) */
   int nranges;
-  SortedAxes *sorted;      /* sized_load sets this field; NULL: the graph is for one size of each dimension */
+  FormNumbers *forms;      /* sized_load sets this field; NULL: the graph is for one size of each dimension */
 } LoadOptions;
 
 /* onnx_load and text_load read a model, and return the graph of the model. They fail with EX_BADMODEL if the model is invalid,

@@ -70,7 +70,6 @@ typedef struct Trial { /* the model at some sizes, in a context of its own */
   Sizing sizing;
   const Needed *needs, *open; /* NULL: what depends on sizes is found */
   RunSizes run;
-  SortedAxes sorted;
 } Trial;
 
 /* Loops take slices of what they read by the iteration's number. A part of a part is one part, because one of both may be all at
@@ -83,7 +82,7 @@ static Graph *load_at(Ctx *c, const char *path, const LoadOptions *o, const int6
   DimValue *dims = arena_dup(&c->model, o->dims, (size_t)o->ndims * sizeof *dims);
   for (int k = 0; k < o->nranges; k++) dims[o->ranges[k].dim].value = run[k];
   at.dims = dims;
-  if (o->sorted) o->sorted->at = 0;
+  if (o->forms) o->forms->at = 0;
   at.unguarded = true; /* the guard of indices asks all of them */
   Graph *g = model_load(c, path, &at);
   Refs roots = { 0 };
@@ -154,19 +153,26 @@ static void try_sizes(Ctx *c, void *arg) {
   sized_prove(c, &(SizedGraph){ z->g, &z->placed, t->needs, t->open }, g, t->run);
 }
 
+/* A context like c, but without warnings */
+static void ctx_like(Ctx *own, const Ctx *c) {
+  ctx_init(own);
+  own->limits = c->limits;
+  own->file = c->file;
+  own->quiet = true;
+  own->err = c->err;
+  own->say = c->say;
+  own->say_arg = c->say_arg;
+  own->records = c->records;
+  own->colored = c->colored;
+  own->tunables = c->tunables;
+}
+
 /* Runs a function in a context of its own, whose memory is then free again. */
 static void in_own_context(Ctx *c, Trial *t, void (*run)(Ctx *c, void *arg)) {
   Ctx own;
-  ctx_init(&own);
-  own.limits = c->limits;
-  own.file = c->file;
-  own.quiet = true;
-  own.err = c->err;
-  own.colored = c->colored;
-  own.tunables = c->tunables;
+  ctx_like(&own, c);
   const int code = ctx_try(&own, run, t);
   ctx_free(&own);
-  if (code) VEC_FREE(&t->sorted.all);
   if (code) fail_silent(c, code);
 }
 
@@ -311,32 +317,55 @@ static void only_load(Ctx *c, void *arg) {
   load_at(c, t->path, t->given, t->run);
 }
 
-/* Reads the model for the greatest sizes. If it sorts, reads it for the least size of each symbol, too, and notes which sorted
- * axes have another extent then. */
-static void survey_sorts(Ctx *c, Trial *t, const Symbols *all) {
-  greatest_sizes(all, t->run);
-  in_own_context(c, t, only_load);
-  for (int k = 0; k < all->n && t->sorted.all.n; k++) {
-    greatest_sizes(all, t->run);
-    t->run[k] = all->p[k].low;
-    in_own_context(c, t, only_load);
-  }
-}
+/* ---- the model for all sizes ---- */
+typedef struct Attempt {
+  Ctx *c;             /* for messages */
+  const char *path;
+  const LoadOptions *given;
+  bool dense, proved; /* dense: Sizing.dense; proved: this attempt succeeded before */
+  bool joins;         /* a reshape would be a copy if dense */
+  Trial trial;
+  const char *text;   /* the message of a failure; NULL: there is none */
+  Pos at;
+} Attempt;
 
-Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
-  Trial t = { .path = path, .given = o };
+static Symbols symbols_of(const LoadOptions *o) {
   Symbols all = { .n = o->nranges };
-  Sizing *z = &t.sizing;
   for (int k = 0; k < all.n; k++) {
     const DimRange *r = &o->ranges[k];
     all.p[k] = (Symbol){ o->dims[r->dim].name, r->low, o->dims[r->dim].value, r->step, r->typical, 0 };
   }
-  LoadOptions given = *o;
-  given.sorted = &t.sorted;
-  t.given = &given;
-  survey_sorts(c, &t, &all);
+  return all;
+}
+
+/* Reads the model for the greatest sizes. If the form of a node depends on a number, reads the model for other sizes of each
+ * symbol, too, and notes which numbers differ. */
+static void survey_forms(Ctx *c, const Attempt *a) {
+  Trial t = { .path = a->path, .given = a->given };
+  const Symbols all = symbols_of(a->given);
   greatest_sizes(&all, t.run);
-  Graph *g = z->g = load_at(c, path, &given, t.run);
+  in_own_context(c, &t, only_load);
+  for (int k = 0; k < all.n && t.given->forms->all.n; k++) {
+    const Symbol *s = &all.p[k];
+    const int64_t last = sizes_of(s) - 1, places[] = { last, last / 2, 1, 2, 3 }; /* quotients change at some of them */
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+      greatest_sizes(&all, t.run);
+      t.run[k] = nth_size(s, places[i] < last ? places[i] : last);
+      in_own_context(c, &t, only_load);
+    }
+  }
+}
+
+/* Makes the graph of the greatest sizes with its sizes: Trial.sizing. */
+static void attempt(Ctx *c, void *arg) {
+  Attempt *a = arg;
+  Trial *t = &a->trial;
+  Sizing *z = &t->sizing;
+  const Symbols all = symbols_of(a->given);
+  t->path = a->path, t->given = a->given;
+  z->dense = a->dense;
+  greatest_sizes(&all, t->run);
+  Graph *g = z->g = load_at(c, a->path, a->given, t->run);
   IR *ir = z->ir = g->ir;
   const uint32_t nodes = ir->n;
   ir_set_symbols(ir, &all);
@@ -347,16 +376,78 @@ Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
   z->pad = ARENA_NEW(&c->model, Ref, nodes);
   memset(z->peer, 0, nodes * sizeof *z->peer);
   memset(z->pad, 0, nodes * sizeof *z->pad);
-  for (int k = 0; k < all.n; k++) probe_symbol(c, &t, k);
+  for (int k = 0; k < all.n; k++) probe_symbol(c, t, k);
   settle_inputs(c, z);
   find_extents(z);
+  a->joins = has_joined(z);
   settle_outputs(c, z);
   put_sizes(z);
-  t.open = graph_open(g);
-  t.needs = graph_needs(g, t.open);
-  prove(c, &t);
-  VEC_FREE(&t.sorted.all);
-  VEC_FREE(&z->placed);
-  refmap_free(&z->carried);
+  t->open = graph_open(g);
+  t->needs = graph_needs(g, t->open);
+  if (copy_outputs(z, t->needs)) {
+    t->open = graph_open(g);
+    t->needs = graph_needs(g, t->open);
+  }
+  if (!a->proved) prove(c, t);
+}
+
+static void attempt_free(Attempt *a) {
+  VEC_FREE(&a->trial.sizing.placed);
+  refmap_free(&a->trial.sizing.carried);
+  a->trial = (Trial){ 0 };
+}
+
+/* Keeps the first message of a failure. */
+static void keep_message(void *arg, bool warning, Pos at, const char *text) {
+  Attempt *a = arg;
+  Arena *m = &a->c->model; /* the context of the attempt is gone when the message is printed */
+  if (warning || a->text) return;
+  a->text = arena_str(m, text, strlen(text));
+  a->at = at;
+  if (at.node) a->at.node = arena_str(m, at.node, strlen(at.node));
+  if (at.src) a->at.src = arena_str(m, at.src, strcspn(at.src, "\r\n"));
+}
+
+/* Makes an attempt in a context of its own. Returns its status. */
+static int attempt_apart(Ctx *c, Attempt *a) {
+  Ctx own;
+  ctx_like(&own, c);
+  own.records = false;
+  own.say = keep_message;
+  own.say_arg = a;
+  own.progress = c->progress;
+  own.progress_arg = c->progress_arg;
+  const int code = ctx_try(&own, attempt, a);
+  attempt_free(a);
+  ctx_free(&own);
+  return code;
+}
+
+/* Attempts without copies come first, since copies take time. */
+static void attempts(Ctx *c, void *arg) {
+  Attempt *a = arg;
+  survey_forms(c, a);
+  int code = attempt_apart(c, a);
+  if (code && a->joins) {
+    a->dense = true;
+    a->text = NULL;
+    code = attempt_apart(c, a);
+  }
+  if (code && a->text) fail_at(c, code, a->at, "%s", a->text);
+  if (code) fail_silent(c, code);
+  a->proved = true;
+  attempt(c, a);
+}
+
+Graph *sized_load(Ctx *c, const char *path, const LoadOptions *o) {
+  FormNumbers forms = { 0 };
+  LoadOptions given = *o;
+  given.forms = &forms;
+  Attempt a = { .c = c, .path = path, .given = &given };
+  const int code = ctx_try(c, attempts, &a);
+  Graph *g = a.trial.sizing.g;
+  attempt_free(&a);
+  VEC_FREE(&forms.all);
+  if (code) fail_silent(c, code);
   return g;
 }

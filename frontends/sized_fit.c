@@ -17,7 +17,7 @@ uint32_t samples_vary(const Sizing *z, const Samples *s) {
   return symbols;
 }
 
-/* An extent whose symbol or sum has the value `size`, which may be above the range */
+/* An extent whose symbol, sum or product has the value `size`, which may be above the range */
 static int64_t extent_beyond(const IR *ir, int extent, int64_t size) {
   int chain[64], n = 0;
   for (; extent >= ir->symbols.n && !ir->extents.p[extent].by && n < 64; extent = ir->extents.p[extent].of) chain[n++] = extent;
@@ -39,11 +39,13 @@ int64_t extent_at_probe(const Sizing *z, int extent, int p) {
   RunSizes run = { 0 };
   const IR *ir = z->ir;
   greatest_sizes(&ir->symbols, run);
-  int root = extent; /* a symbol or a sum */
-  while (root >= ir->symbols.n && ir->extents.p[root].by >= 0) root = ir->extents.p[root].of;
-  if (at->size > run[at->symbol] && root >= ir->symbols.n) /* a sum's parts are of earlier sums, so there are few calls */
-    return extent_beyond(ir, extent, extent_at_probe(z, ir->extents.p[root].of, p) +
-                                       extent_at_probe(z, extent_other(&ir->extents.p[root]), p));
+  int root = extent; /* a symbol, a sum or a product */
+  while (root >= ir->symbols.n && !ir->extents.p[root].by) root = ir->extents.p[root].of;
+  if (at->size > run[at->symbol] && root >= ir->symbols.n) { /* parts are of earlier symbols, so there are few calls */
+    const Extent *e = &ir->extents.p[root];
+    const int64_t one = extent_at_probe(z, e->of, p), two = extent_at_probe(z, extent_other(e), p);
+    return extent_beyond(ir, extent, e->by > 0 ? one * two : one + two);
+  }
   if (at->size > run[at->symbol] && root == at->symbol) return extent_beyond(ir, extent, at->size);
   run[at->symbol] = at->size;
   return extent_in_run(ir, extent, run);
@@ -171,12 +173,15 @@ bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times,
   return *extent >= 0;
 }
 
-int extent_of_samples(const Sizing *z, const Samples *s) {
+static int row_of_samples(const Sizing *z, const Samples *s, int64_t most) {
   int extent;
   int64_t times, plus;
   if (!samples_vary(z, s) || !fit_samples(z, s, &extent, &times, &plus)) return -1;
-  return extent_make(z->ir, (Extent){ .of = extent, .times = times, .plus = plus, .over = 1, .most = s->most });
+  return extent_make(z->ir, (Extent){ .of = extent, .times = times, .plus = plus, .over = 1, .most = most });
 }
+
+int extent_of_samples(const Sizing *z, const Samples *s) { return row_of_samples(z, s, s->most); }
+int place_of_samples(const Sizing *z, const Samples *s) { return row_of_samples(z, s, INT64_MAX); }
 
 Samples samples_of_axis(const Sizing *z, Ref r, int axis) {
   Samples s = { .most = node(z->ir, r)->dims[axis] };
@@ -282,8 +287,26 @@ static bool find_padded(const Sizing *z, Ref r) {
   return more;
 }
 
-/* Finds extents that do not follow from those of sources: of gathers, concatenations and paddings. Returns whether there is one
- * more. */
+/* Finds extents of a slice which the rule of graph/needs.c does not give, because its end follows from a size otherwise. Returns
+ * whether there is one more. */
+static bool find_cut(const Sizing *z, Ref r) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  bool more = false;
+  for (int a = 0; a < x->rank; a++) {
+    const Samples s = samples_of_axis(z, r, a);
+    const int by_rule = need_along(ir, x, &z->open[r], a);
+    if (by_rule >= 0 && samples_are(z, &s, by_rule, 1, 0)) continue;
+    const int extent = extent_of_samples(z, &s);
+    if (extent < 0) continue;
+    VEC_PUSH(&ir->opened, ((OpenAxis){ r, a, extent }));
+    more = true;
+  }
+  return more;
+}
+
+/* Finds extents that do not follow from those of sources: of gathers, concatenations, paddings and slices. Returns whether there
+ * is one more. */
 static bool find_opened(const Sizing *z, const Refs *order) {
   IR *ir = z->ir;
   bool more = false;
@@ -291,6 +314,8 @@ static bool find_opened(const Sizing *z, const Refs *order) {
     const Ref r = order->p[i];
     const Node *x = node(ir, r);
     if (x->op == OP_PAD) more |= find_padded(z, r);
+    if (x->op == OP_SHRINK) more |= find_cut(z, r);
+    if (x->op == OP_RESHAPE && z->dense) more |= find_joined(z, r);
     const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : x->op == OP_CAT ? (int)cat_axis(x) : -1;
     if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) continue;
     int extent = extent_along(z, r, axis);

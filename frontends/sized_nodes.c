@@ -130,21 +130,43 @@ static Ref product_of_sizes(const Sizing *z, const Samples *s, uint32_t symbols)
   return product;
 }
 
-/* The sum or difference of two extents of one symbol, and a constant; 0: the samples are none */
-static Ref two_sizes(const Sizing *z, const Samples *s) {
+/* A multiple of the product of two extents of different symbols, such as the number of elements of a picture behind a convolution
+ * with steps; 0: the samples are none */
+static Ref product_of_extents(const Sizing *z, const Samples *s, uint32_t symbols) {
   IR *ir = z->ir;
   const int n = (int)ir->extents.n;
-  for (int i = 0; i < 2 * n * n; i++) {
-    const int a = i / 2 / n, b = i / 2 % n, sign = i % 2 ? -1 : 1;
+  for (int i = 0; i < n * n; i++) {
+    const int a = i / n, b = i % n;
+    const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
+    if (extent_is_product(x) || extent_is_product(y) || x->symbol >= y->symbol) continue;
+    if (y->symbol < ir->symbols.n && (1u << x->symbol | 1u << y->symbol) != symbols) continue;
+    const int64_t most = greatest_extent(ir, a) * greatest_extent(ir, b), times = most > 0 ? s->most / most : 0;
+    bool all = times > 0 && times * most == s->most;
+    for (int p = 0; p < z->n && all; p++)
+      all = !(s->known >> p & 1) || s->at[p] == times * extent_at_probe(z, a, p) * extent_at_probe(z, b, p);
+    if (all) return g_binary(ir, OP_MUL, size_value(ir, size_number(ir, size_all(times, a))), graph_size_plus(ir, b, 0));
+  }
+  return 0;
+}
+
+/* The sum or difference of two extents of one symbol or of their doubles, and a constant; 0: the samples are none */
+static Ref two_sizes(const Sizing *z, const Samples *s) {
+  static const int times[][2] = { { 1, 1 }, { 1, -1 }, { 1, 2 }, { 1, -2 }, { 2, 1 }, { 2, -1 } };
+  enum { FORMS = sizeof times / sizeof *times };
+  IR *ir = z->ir;
+  const int n = (int)ir->extents.n;
+  for (int i = 0; i < FORMS * n * n; i++) {
+    const int a = i / FORMS / n, b = i / FORMS % n, one = times[i % FORMS][0], two = times[i % FORMS][1];
     const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
     if (extent_is_product(x) || extent_is_product(y) || x->symbol != y->symbol) continue;
-    const int64_t plus = s->most - greatest_extent(ir, a) - sign * greatest_extent(ir, b);
+    const int64_t plus = s->most - one * greatest_extent(ir, a) - two * greatest_extent(ir, b);
     bool all = true;
     for (int p = 0; p < z->n && all; p++)
-      all = !(s->known >> p & 1) || s->at[p] == extent_at_probe(z, a, p) + sign * extent_at_probe(z, b, p) + plus;
+      all = !(s->known >> p & 1) || s->at[p] == one * extent_at_probe(z, a, p) + two * extent_at_probe(z, b, p) + plus;
     if (!all) continue;
-    const Ref other = g_binary(ir, OP_MUL, graph_size_plus(ir, b, 0), c_int(ir, DT_I64, sign));
-    return g_binary(ir, OP_ADD, graph_size_plus(ir, a, plus), other);
+    const Ref other = g_binary(ir, OP_MUL, graph_size_plus(ir, b, 0), c_int(ir, DT_I64, two));
+    const Ref size = g_binary(ir, OP_MUL, graph_size_plus(ir, a, 0), c_int(ir, DT_I64, one));
+    return g_binary(ir, OP_ADD, g_binary(ir, OP_ADD, size, other), c_int(ir, DT_I64, plus));
   }
   return 0;
 }
@@ -168,11 +190,15 @@ static Ref sized_constant(const Sizing *z, Ref user, int k) {
       else s.at[p] = (int64_t)whole, s.known |= 1u << p;
     }
     int extent;
-    int64_t times, plus;
+    int64_t times, plus = 0;
     const uint32_t symbols = good ? samples_vary(z, &s) : 0;
     if (!symbols) continue;
     if (symbols & (symbols - 1)) {
-      const Ref product = product_of_sizes(z, &s, symbols);
+      Ref product = product_of_sizes(z, &s, symbols);
+      if (!product && fit_samples(z, &s, &extent, &times, &plus) && times > 0)
+        product = size_value(ir, size_number(ir, size_all(times, extent)));
+      if (product && plus) product = g_binary(ir, OP_ADD, product, c_int(ir, DT_I64, plus));
+      if (!product) product = product_of_extents(z, &s, symbols);
       if (!product) continue;
       const Ref of_type = g_cast(ir, product, d);
       return inverse ? g_unary(ir, OP_RECIP, of_type) : of_type;
@@ -204,7 +230,7 @@ static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
     begin[a] = shrink_begin(x, a), step[a] = shrink_step(x, a), dims[a] = x->dims[a];
     for (int i = 0; i < z->n; i++)
       if (z->peer[r][i]) s.at[i] = shrink_begin(z->peer[r][i], a), s.known |= 1u << i;
-    p.begin[a] = extent_of_samples(z, &s);
+    p.begin[a] = place_of_samples(z, &s);
     if (p.begin[a] < 0) continue;
     begin[a] = 0, step[a] = 1;
     const Ref first = graph_size_plus(ir, p.begin[a], 0);
@@ -244,7 +270,8 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   }
   if (!any) return node_with_src(ir, r, src);
   VEC_PUSH(&z->placed, ((Placed){ .now = value, .was = x, .src = src }));
-  return value;
+  const int all = z->dense ? extent_along(z, r, axis) : -1; /* later passes learn the extent from the mask */
+  return all < 0 ? value : graph_masked(ir, value, axis, all, 0);
 }
 
 /* An index from data is known to be inside the greatest extent only, unless it is clamped. In a run it is inside, too: there the
@@ -284,8 +311,28 @@ static Ref sized_node(Sizing *z, Ref r, Ref *src) {
   case OP_SHRINK: return sized_shrink(z, r, src);
   case OP_CAT: return sized_cat(z, r, src);
   case OP_YIELD: return sized_yield(z, r, src);
+  case OP_RESHAPE: return sized_reshape(z, r, src);
   default: return x->nsrc ? node_with_src(z->ir, r, src) : r;
   }
+}
+
+/* An output that is a copy of its value: a kernel that ends at the run's size */
+static void copy_output(IR *ir, GIO *v) {
+  for (int a = 0; a < v->rank; a++)
+    if (v->open[a] && !extent_is_product(&ir->extents.p[v->open[a] - 1]))
+      v->ref = graph_masked(ir, v->ref, a, v->open[a] - 1, 0);
+}
+
+bool copy_outputs(const Sizing *z, const Needed *needs) {
+  bool any = false;
+  for (size_t i = 0; i < z->g->outputs.n; i++) {
+    GIO *v = &z->g->outputs.p[i];
+    const Ref r = v->ref;
+    /* the kernel of a scatter writes all entries, and other nodes may read more than a run has */
+    if (node(z->ir, view_base(z->ir, r))->op == OP_SCATTER || needs[r].n < graph_need_of_value(z->ir, v).n) copy_output(z->ir, v);
+    any |= v->ref != r;
+  }
+  return any;
 }
 
 void put_sizes(Sizing *z) {

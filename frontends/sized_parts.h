@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sized_parts.h: what sized.c, sized_fit.c and sized_nodes.c share. sized.c loads the model for several sizes, sized_fit.c finds
- * formulas for the extents that depend on sizes, and sized_nodes.c replaces nodes. */
+/* sized_parts.h: what sized.c, sized_fit.c, sized_joined.c and sized_nodes.c share. sized.c loads the model for several sizes,
+ * sized_fit.c finds formulas for the extents that depend on sizes, and sized_nodes.c replaces nodes. sized_joined.c does both for
+ * reshapes. */
 #ifndef TGC_SIZED_PARTS_H
 #define TGC_SIZED_PARTS_H
 #include "../compiler/graph/graph.h"
@@ -27,6 +28,7 @@ typedef struct Sizing {
   IR *ir;             /* g->ir */
   Probe probe[PROBES_MOST];
   int n;              /* number of probes */
+  bool dense;         /* reshapes that join or split axes which depend on sizes are copies (sized_joined.c) */
   Peers *peer;        /* by Ref: the peers of the node */
   Operands *operand;  /* by Ref: the sources of the node's peers */
   ValueDims *input[PROBES_MOST]; /* input[p][i]: the shape of input i in probe p */
@@ -53,6 +55,8 @@ int64_t extent_at_probe(const Sizing *z, int extent, int p);
 bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus);
 /* Returns a row of IR.extents whose values are the samples. Returns -1 if all samples are equal, or no formula fits. */
 int extent_of_samples(const Sizing *z, const Samples *s);
+/* Likewise, for the begin of a slice, which may fall as a size rises */
+int place_of_samples(const Sizing *z, const Samples *s);
 int sum_of_extents(const Sizing *z, int a, int b);          /* returns the row of the sum of rows a and b; -1: no formula fits */
 Samples samples_of_axis(const Sizing *z, Ref r, int axis);  /* the extents of this axis of r */
 /* For a PAD r: the numbers of elements that r adds to the axis, at the front or at the end */
@@ -65,8 +69,15 @@ static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop
  * IR.opened and IR.loop_extent. */
 void find_extents(Sizing *z);
 
+/* ---- sized_joined.c ---- */
+bool find_joined(const Sizing *z, Ref r); /* finds the extents of a reshape that is a copy; returns whether there is one more */
+Ref sized_reshape(Sizing *z, Ref r, Ref *src);
+bool has_joined(const Sizing *z);         /* whether the model has a reshape that would be a copy */
+
 /* ---- sized_nodes.c ---- */
 /* Replaces nodes of the graph that would be wrong for smaller sizes. Size masks hide elements that a run does not have, and SIZEs
  * replace constants that depend on sizes. Sets Sizing.placed. */
 void put_sizes(Sizing *z);
+/* Outputs whose memory other nodes would use beyond the run's sizes become copies. Returns whether there is one. */
+bool copy_outputs(const Sizing *z, const Needed *needs);
 #endif

@@ -225,6 +225,7 @@ static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
   now.arg = arg;
   if (!shape_follows(ir, &now, src, dims)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
   if (x->op == OP_PAD) return g_pad(ir, src[0], arg, arg + x->rank, src[1]);
+  if (x->op == OP_RESHAPE) return g_reshape(ir, src[0], x->rank, dims);
   return x->op == OP_SHRINK ? g_shrink(ir, src[0], arg, arg + x->rank, dims)
                             : node_make(ir, (Op)x->op, (DType)x->dt, 1, x->nsrc, src, x->narg, x->arg, x->rank, dims);
 }

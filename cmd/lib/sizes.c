@@ -75,7 +75,7 @@ int runs_of_size(const char *text) {
 
 bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run) {
   size_t name;
-  for (int k = 0; k < SYMBOLS_MOST + SUMS_MOST; k++) run[k] = k < SYMBOLS_MOST ? -1 : 0;
+  for (int k = 0; k < SYMBOLS_MOST + SUMS_MOST; k++) run[k] = k < all->n ? -1 : 0; /* sums follow from other sizes */
   if (!all->n && o->run_size)
     fail(c, EX_USAGE_, "--size %s has no effect: the model is for one size; --dim NAME=LOW:HIGH makes it serve a range",
          o->run_size);

@@ -403,6 +403,15 @@ static void open_from(IR *ir, const Needed *open, Ref r, int k, Needed *out) {
   }
 }
 
+/* Drops conditions on entries of an axis. */
+static void drop_axis(const Node *x, int axis, Needed *n) {
+  int64_t within;
+  int left = 0;
+  for (int k = 0; k < n->n; k++)
+    if (need_axis(x, &n->is[k], &within) != axis) n->is[left++] = n->is[k];
+  n->n = left;
+}
+
 static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   const Node *x = node(g->ir, r);
   Needed out = { 0 };
@@ -420,7 +429,9 @@ static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   }
   for (size_t i = 0; i < g->ir->opened.n; i++) {
     const OpenAxis *o = &g->ir->opened.p[i];
-    if (o->value == r) needed_only(g->ir, &out, along(x, o->axis, o->extent));
+    if (o->value != r) continue;
+    if (x->op == OP_RESHAPE) drop_axis(x, o->axis, &out); /* a copy, which has another order than its source */
+    needed_only(g->ir, &out, along(x, o->axis, o->extent));
   }
   return out;
 }

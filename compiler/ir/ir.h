@@ -158,7 +158,7 @@ typedef struct Tensor {
 
 /* ---- sizes of a run (sizes.c). A dimension whose size the caller gives for each run is a symbol. ---- */
 enum { SIZES_MOST = 4096 }; /* most rows of IR.sizes */
-enum { SYMBOLS_MOST = 4, SUMS_MOST = 4 }; /* SYMBOLS_MOST: most symbols of a model. SUMS_MOST: most sums (Symbols) */
+enum { SYMBOLS_MOST = 4, SUMS_MOST = 16 }; /* SYMBOLS_MOST: most symbols of a model. SUMS_MOST: most sums (Symbols) */
 typedef struct Graph Graph;
 typedef struct Symbol {
   const char *name;        /* name of the dimension */
@@ -168,20 +168,20 @@ typedef struct Symbol {
   int64_t appended;        /* if the symbol counts the elements of some states, the number of elements that a run appends to
                               each of these states; otherwise 0 */
 } Symbol;
-/* The symbols of a model, and sums. A sum adds two extents (Extent) that follow from different symbols. Further extents can
- * follow from a sum, as from a symbol. But no caller gives the value of a sum. */
+/* The symbols of a model, and sums. A sum adds or multiplies two extents (Extent) that follow from different symbols. Further
+ * extents can follow from a sum, as from a symbol. But no caller gives the value of a sum. */
 typedef struct Symbols {
   int n, sums;                          /* n: number of symbols. sums: number of sums, which are behind the n symbols in p */
   Symbol p[SYMBOLS_MOST + SUMS_MOST];
 } Symbols;
-/* The size of each symbol in a run, and behind these sizes the value of each sum. If the value of a sum is 0, functions compute
- * the value from the sizes of the symbols */
+/* The size of each symbol in a run, and behind these sizes the value of each sum. If the value of a sum is not positive, functions
+ * compute the value from the sizes of the symbols */
 typedef int64_t RunSizes[SYMBOLS_MOST + SUMS_MOST];
 /* An extent that differs from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows from
  * the extent in row `of`. If x is the value of row `of`, the result is min(most, (x * times + plus) / over), or 0 if
  * x * times + plus is negative. The extent is this result, or the product or the sum of this result and another extent (`by`).
- * Only shapes of outputs have products. Each sum is also in IR.symbols. If two extents follow from one symbol and are equal in
- * all runs, they share a row. */
+ * Each sum of two symbols is also in IR.symbols. So is each product of two symbols, unless it only serves for the shape of an
+ * output. Such a product has no `at`. If two extents follow from one symbol and are equal in all runs, they share a row. */
 typedef struct Extent {
   int of;
   int64_t times, plus, over, most;
@@ -577,9 +577,12 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* as range_new, but a C
 void ir_set_symbols(IR *ir, const Symbols *symbols); /* sets the symbols of a model, and drops all other extents */
 /* Returns a row with the values of e in all runs; adds e if there is no such row. e needs only the fields from `of` to `most`. */
 int extent_make(IR *ir, Extent e);
-int extent_product(IR *ir, int a, int b); /* adds the product of the extents in rows a and b; returns the row */
-int extent_sum(IR *ir, int a, int b);     /* likewise for the sum; returns -1 if there are too many sums */
-static inline bool extent_is_product(const Extent *e) { return e->by > 0; }
+/* Adds the product of the extents in rows a and b, for the shape of an output; returns the row */
+int extent_product(IR *ir, int a, int b);
+int extent_sum(IR *ir, int a, int b);     /* adds the sum of the extents; returns the row; -1: there are too many sums */
+/* Likewise for a product from which other extents may follow. Returns -1 if there are too many, or if it has too many values */
+int extent_times(IR *ir, int a, int b);
+static inline bool extent_is_product(const Extent *e) { return e->by > 0 && !e->at; } /* for the shape of an output */
 static inline int extent_other(const Extent *e) { return (e->by < 0 ? -e->by : e->by) - 1; } /* the row k of `by`; -1: none */
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
 int64_t extent_most(const IR *ir, int extent); /* the greatest value of the extent in any run */

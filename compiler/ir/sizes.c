@@ -88,38 +88,78 @@ static int64_t step_of_extent(const IR *ir, int extent) {
   return step;
 }
 
-int extent_sum(IR *ir, int a, int b) {
-  Symbols *all = &ir->symbols;
-  const int symbol = all->n + all->sums;
+/* The row with the sum or the product of a and b; -1: there is none */
+static int row_of_two(const IR *ir, int a, int b, bool product) {
   for (size_t i = 0; i < ir->extents.n; i++) {
     const Extent *e = &ir->extents.p[i];
-    if (e->by < 0 && ((e->of == a && extent_other(e) == b) || (e->of == b && extent_other(e) == a))) return (int)i;
+    if (!e->by || !e->at || product != (e->by > 0)) continue;
+    if ((e->of == a && extent_other(e) == b) || (e->of == b && extent_other(e) == a)) return (int)i;
   }
-  if (all->sums == SUMS_MOST) return -1;
-  const char *name = arena_printf(&ir->ctx->model, "%s+%s", extent_text(ir->ctx, ir, a), extent_text(ir->ctx, ir, b));
-  const int64_t step = i64_gcd(step_of_extent(ir, a), step_of_extent(ir, b));
-  all->p[symbol] = (Symbol){ name, least_extent(ir, a) + least_extent(ir, b), extent_most(ir, a) + extent_most(ir, b),
-                             step ? step : 1, 0, 0 };
+  return -1;
+}
+
+/* Adds a symbol that no caller sets: it has the values of the sum or of the product of a and b. */
+static int symbol_of_two(IR *ir, int a, int b, bool product) {
+  enum { VALUES_MOST = 1 << 18 }; /* a limit of memory: 2 MiB for each extent of the symbol */
+  Symbols *all = &ir->symbols;
+  const int64_t least[2] = { least_extent(ir, a), least_extent(ir, b) }, most[2] = { extent_most(ir, a), extent_most(ir, b) };
+  Symbol s = { .low = product ? least[0] * least[1] : least[0] + least[1],
+               .high = product ? most[0] * most[1] : most[0] + most[1] };
+  s.step = product ? ir->extents.p[a].shared * ir->extents.p[b].shared : i64_gcd(step_of_extent(ir, a), step_of_extent(ir, b));
+  if (!s.step) s.step = 1;
+  if (all->sums == SUMS_MOST || symbol_sizes(&s) > VALUES_MOST) return -1;
+  const char *form = product ? "(%s)*(%s)" : "%s+%s";
+  const int symbol = all->n + all->sums;
+  s.name = arena_printf(&ir->ctx->model, form, extent_text(ir->ctx, ir, a), extent_text(ir->ctx, ir, b));
+  all->p[symbol] = s;
   all->sums++;
   Extent e = extent_of_symbol(ir, symbol);
   e.of = a;
   e.most = INT64_MAX;
-  e.by = -1 - b;
+  e.by = product ? 1 + b : -1 - b;
   VEC_PUSH(&ir->extents, e);
   return (int)ir->extents.n - 1;
 }
 
-/* A sum has parts from other symbols or earlier sums, so there are at most SUMS_MOST calls in each other. */
+int extent_sum(IR *ir, int a, int b) {
+  const int had = row_of_two(ir, a, b, false);
+  return had >= 0 ? had : symbol_of_two(ir, a, b, false);
+}
+
+int extent_times(IR *ir, int a, int b) {
+  const int had = row_of_two(ir, a, b, true);
+  const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
+  if (had >= 0) return had;
+  if (x->symbol != y->symbol) return symbol_of_two(ir, a, b, true);
+  Extent e = { .of = a, .times = 1, .over = 1, .most = INT64_MAX, .by = 1 + b, .symbol = x->symbol };
+  int64_t *at = ARENA_NEW(&ir->ctx->model, int64_t, runs(ir, a));
+  for (int64_t i = 0; i < runs(ir, a); i++) {
+    at[i] = x->at[i] * y->at[i];
+    e.shared = i64_gcd(e.shared, at[i]);
+  }
+  e.at = at;
+  VEC_PUSH(&ir->extents, e);
+  return (int)ir->extents.n - 1;
+}
+
+/* The value of a symbol in a run. No caller sets the value of a sum or a product, which may be 0, or negative if nobody knows it.
+ * Its parts are of earlier symbols, so there are at most SUMS_MOST calls in each other. */
+static int64_t symbol_in_run(const IR *ir, int symbol, const int64_t *run) {
+  if (symbol < ir->symbols.n || run[symbol] > 0) return run[symbol];
+  for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n; i++) { /* the first row with this symbol and two parts defines it */
+    const Extent *e = &ir->extents.p[i];
+    if (!e->by || !e->at || e->symbol != symbol) continue;
+    const int64_t a = extent_in_run(ir, e->of, run), b = extent_in_run(ir, extent_other(e), run);
+    return e->by > 0 ? a * b : a + b;
+  }
+  return 0;
+}
+
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run) {
   const Extent *e = &ir->extents.p[extent];
   const Symbol *s = &ir->symbols.p[e->symbol];
-  int64_t size = run[e->symbol];
-  for (int i = ir->symbols.n; e->symbol >= ir->symbols.n && !size; i++) {
-    const Extent *sum = &ir->extents.p[i];
-    if (sum->by < 0 && sum->symbol == e->symbol)
-      size = extent_in_run(ir, sum->of, run) + extent_in_run(ir, extent_other(sum), run);
-  }
-  return e->at[(size - s->low) / s->step];
+  const int64_t size = symbol_in_run(ir, e->symbol, run);
+  return e->at[size < s->low ? 0 : (size - s->low) / s->step]; /* a size that the run does not say counts as the least one */
 }
 
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run) {

@@ -177,10 +177,10 @@ int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* number of ele
 Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 
 /* ---- stage_shared.c: panels in shared memory of a block ---- */
-/* Returns how many elements a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements that
- * the copies of a thread read */
+/* Returns how many elements a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements
+ * of the panel that the copies of the loop's body in one thread load */
 int staged_vector(int64_t copies);
-/* For each value of the reduction's range, a panel has one row of elements. Returns the pitch of the panel: the number of elements
+/* A panel has one row of elements for each term of a round. Returns the pitch of the panel: the number of elements
  * from the start of one row to the start of the next row. With this pitch, vectors are aligned. Threads that store element
  * number i of consecutive rows access different banks of shared memory, if there are enough banks. width: number of elements of
  * a row. depth: number of rows of the panel. beside: result of staged_vector */

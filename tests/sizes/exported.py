@@ -215,6 +215,110 @@ def whisper(heads=2, d=8, words=20, frames=12):
                    [("logits", logits, FLOAT, ["batch", "n", words]), ("last", last, FLOAT, ["batch", e])])
 
 
+def pyramid(c=3, mode="linear", **how):
+    """features of three scales, each resized to the shape of the next finer one, whatever the size of the picture"""
+    w = Writer()
+    fine = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
+    middle = w.conv(fine, c, c, pads=[1] * 4, strides=[2, 2])
+    y = w.conv(middle, c, c, pads=[1] * 4, strides=[2, 2])
+    for x in (middle, fine):
+        sizes = w.op("Concat", w.op("Slice", w.op("Shape", y), w.ints(0), w.ints(2), w.ints(0)),
+                     w.op("Slice", w.op("Shape", x), w.ints(2), w.ints(4), w.ints(0)), axis=0)
+        y = w.op("Add", w.op("Resize", y, "", "", sizes, mode=mode, **how), x)
+    gate = w.op("HardSigmoid", w.conv(w.op("GlobalAveragePool", y), c, c, 1, act=None))
+    return w.model([("image", FLOAT, ["batch", 3, "height", "width"])],
+                   [("y", w.op("Mul", y, gate), FLOAT, ["batch", c, "h", "w"])])
+
+
+def pixels(c=4):
+    """normalization of groups of channels, and attention between all pixels of a picture"""
+    w = Writer()
+    b, h, k = w.extent("x", 0), w.extent("x", 2), w.extent("x", 3)
+    g = w.op("InstanceNormalization", w.op("Reshape", "x", w.ints(0, 2, -1)), w.weight(2, scale=1), w.weight(2, scale=0.1))
+    g = w.op("Mul", w.op("Reshape", g, w.op("Shape", "x")), w.weight(c, 1, 1, scale=1))
+    n = w.op("Mul", h, k)
+    x = w.reshape(w.op("Transpose", g, perm=[0, 2, 3, 1]), b, n, c)
+    q, k4, v = (w.heads(w.dense(x, c, c), b, n, 2, c // 2) for _ in range(3))
+    x = w.op("Add", x, w.dense(w.attention(q, k4, v, None, b, n, 2, c // 2), c, c))
+    return w.model([("x", FLOAT, ["batch", c, "height", "width"])],
+                   [("y", w.op("Transpose", w.reshape(x, b, h, k, c), perm=[0, 3, 1, 2]), FLOAT, ["batch", c, "height", "width"])])
+
+
+def patches(c=8, patch=4, grid=5):
+    """a transformer of patches: a token in front of them, and learned positions that are resized to the picture"""
+    w = Writer()
+    x = w.op("Conv", "image", w.weight(c, 3, patch, patch, scale=0.1), w.weight(c, scale=0.1), kernel_shape=[patch] * 2, strides=[patch] * 2)
+    b = w.extent(x, 0)
+    places = w.weight(1, 1 + grid * grid, c, scale=1)
+    first = w.op("Slice", places, w.ints(0), w.ints(1), w.ints(1))
+    rest = w.op("Reshape", w.op("Slice", places, w.ints(1), w.ints(2**62), w.ints(1)), w.ints(1, grid, grid, c))
+    rest = w.op("Resize", w.op("Transpose", rest, perm=[0, 3, 1, 2]), "", "", w.op("Concat", w.ints(1, c), w.extent(x, 2), w.extent(x, 3), axis=0),
+                mode="cubic", coordinate_transformation_mode="pytorch_half_pixel", cubic_coeff_a=-0.75)
+    rest, x = (w.op("Transpose", w.reshape(v, n, c, -1), perm=[0, 2, 1]) for v, n in ((rest, 1), (x, b)))
+    token = w.op("Expand", w.weight(1, 1, c, scale=1), w.op("Concat", b, w.ints(1, c), axis=0))
+    x = w.op("Add", w.op("Concat", token, x, axis=1), w.op("Concat", first, rest, axis=1))
+    n = w.extent(x, 1)
+    q, k, v = (w.heads(w.dense(w.norm(x, c), c, c), b, n, 2, c // 2) for _ in range(3))
+    x = w.op("Add", x, w.dense(w.attention(q, k, v, None, b, n, 2, c // 2), c, c))
+    return w.model([("image", FLOAT, ["batch", 3, "height", "width"])],
+                   [("x", x, FLOAT, ["batch", "n", c]), ("token", w.op("Gather", x, w.ints(0, scalar=True), axis=1), FLOAT, ["batch", c])])
+
+
+def levels(c=4, values=7):
+    """a detector: heads of two scales as rows of one result, and the best places of all rows"""
+    w = Writer()
+    fine = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
+    coarse = w.conv(fine, c, c, pads=[1] * 4, strides=[2, 2])
+    rows = [w.reshape(w.conv(x, c, values, 1, act=None), w.extent(x, 0), values, -1) for x in (fine, coarse)]
+    best = w.op("Transpose", w.conv(fine, c, 1, 1, act="Sigmoid"), perm=[0, 2, 3, 1])
+    score, place = w.op("TopK", w.reshape(best, w.extent(best, 0), -1), w.ints(4), axis=1, outputs=2)
+    width = w.extent(fine, 3)
+    return w.model([("image", FLOAT, ["batch", 3, "height", "width"])],
+                   [("rows", w.op("Concat", *rows, axis=2), FLOAT, ["batch", values, "n"]), ("score", score, FLOAT, ["batch", 4]),
+                    ("row", w.op("Div", place, width), INT64, ["batch", 4]), ("column", w.op("Mod", place, width), INT64, ["batch", 4])])
+
+
+def relative(e=8, heads=2, most=32):
+    """attention with positions relative to each other: a part of a table, and rows that are shifted by padding and reshaping"""
+    w, d = Writer(), e // heads
+    b, n = w.extent("x", 0), w.extent("x", 1)
+    q, k, v = (w.heads(w.dense("x", e, e), b, n, heads, d) for _ in range(3))
+    table = w.op("Slice", w.weight(1, 2 * most - 1, e, scale=0.5), w.op("Sub", w.ints(most), n), w.op("Add", w.ints(most - 1), n), w.ints(1))
+    p = w.op("Transpose", w.reshape(w.op("MatMul", table, w.weight(e, e)), 1, -1, heads, d), perm=[0, 2, 1, 3])
+    s = w.op("MatMul", q, w.op("Transpose", p, perm=[0, 1, 3, 2]))
+    long = w.extent(s, 3)
+    s = w.op("Pad", s, w.ints(0, 0, 0, 1, 0, 0, 0, 0))
+    s = w.op("Slice", w.reshape(s, b, heads, w.op("Add", long, w.ints(1)), n), w.ints(1), w.ints(2**62), w.ints(2))
+    s = w.op("Slice", w.reshape(s, b, heads, n, long), w.ints(0), n, w.ints(3))
+    y = w.attention(q, k, v, s, b, n, heads, d)
+    return w.model([("x", FLOAT, ["batch", "n", e])], [("y", y, FLOAT, ["batch", "n", e])])
+
+
+def cropped(c=3):
+    """a U-Net without padding, which crops the fine features around the middle"""
+    w = Writer()
+    x = w.conv("image", 3, c)
+    y = w.conv(w.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2]), c, c)
+    y = w.op("ConvTranspose", y, w.weight(c, c, 2, 2), w.weight(c, scale=0.1), kernel_shape=[2, 2], strides=[2, 2])
+    for axis in (2, 3):
+        n = w.extent(y, axis)
+        begin = w.op("Div", w.op("Sub", w.extent(x, axis), n), w.ints(2))
+        x = w.op("Slice", x, begin, w.op("Add", begin, n), w.ints(axis))
+    return w.model([("image", FLOAT, ["batch", 3, "height", "width"])],
+                   [("y", w.conv(w.op("Concat", x, y, axis=1), 2 * c, 2, act=None), FLOAT, ["batch", 2, "h", "w"])])
+
+
+def updated():
+    """outputs that are results of scatters"""
+    w = Writer()
+    x = w.op("Tanh", "x")
+    return w.model([("x", FLOAT, ["n", 3]), ("u", FLOAT, [2, 3])],
+                   [("y", w.op("ScatterND", x, w.op("Reshape", w.ints(0, -1), w.ints(2, 1)), "u"), FLOAT, ["n", 3])])
+
+
+PICTURE = {"batch": (1, 2, 1), "height": (8, 24, 1), "width": (8, 24, 1)}
+NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+
 MODELS = {
     "decoder": (decoder, {"batch_size": (1, 3, 1), "sequence_length": (1, 6, 1), "past_sequence_length": (1, 12, 1)}),
     "sentence": (sentence, {"batch": (1, 4, 1), "seq": (1, 24, 1)}),
@@ -222,4 +326,12 @@ MODELS = {
     "best_boxes": (best_boxes, {"batch": (1, 2, 1), "height": (8, 24, 1)}),
     "speech": (speech, {"batch": (1, 3, 1), "samples": (64, 256, 1)}),
     "whisper": (whisper, {"batch": (1, 3, 1), "n": (1, 16, 1)}),
+    "pyramid": (pyramid, {"batch": (1, 2, 1), "height": (16, 40, 1), "width": (16, 40, 1)}),
+    "pyramid of nearest": (lambda: pyramid(**NEAREST), {"batch": (1, 2, 1), "height": (16, 40, 1), "width": (16, 40, 1)}),
+    "pixels": (pixels, {"batch": (1, 2, 1), "height": (2, 10, 1), "width": (2, 10, 1)}),
+    "patches": (patches, {"batch": (1, 2, 1), "height": (8, 40, 4), "width": (8, 40, 4)}),
+    "levels": (levels, PICTURE),
+    "relative": (relative, {"batch": (1, 3, 1), "n": (1, 24, 1)}),
+    "cropped": (cropped, {"batch": (1, 2, 1), "height": (12, 30, 1), "width": (12, 30, 1)}),
+    "updated": (updated, {"n": (2, 12, 1)}),
 }

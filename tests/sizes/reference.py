@@ -53,7 +53,7 @@ ROWS = [
     ("openutau-g2p", {"___shape_0": (1, 9, 1)}, {}),
     ("openutau-mel", {"T": (4, 40, 1)}, {}),
     ("ppocr-v2-cls", {OCR + "0": (1, 2, 1), OCR + "2": (64, 192, 16)}, {OCR + "1": 48}),
-    ("ppocr-v2-cls", {OCR + "1": (48, 80, 8)}, {OCR + "0": 1, OCR + "2": 96}),
+    ("ppocr-v2-cls", {OCR + "0": (1, 2, 1), OCR + "1": (48, 80, 8), OCR + "2": (64, 192, 16)}, {}),
     ("silero-vad", {"all": (1, 4, 1)}, {"input:1": 576}),
     ("silero-vad-v3", {"sequence": (1024, 4096, 256)}, {}),
     ("super-resolution-10", {"batch_size": (1, 3, 1)}, {}),

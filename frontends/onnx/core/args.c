@@ -125,3 +125,12 @@ Ref scalar_in(Build *b, int k) {
 }
 
 int in_narrow(const Build *b, int k) { return has_in(b, k) && k < (int)b->n->nin ? b->narrow[b->n->in[k]] : 0; }
+
+bool form_differs(Build *b, int64_t number) {
+  FormNumbers *f = b->forms;
+  if (!f) return false;
+  if (f->at == f->all.n) VEC_PUSH(&f->all, ((FormNumber){ number, false }));
+  FormNumber *had = &f->all.p[f->at++];
+  had->open |= had->number != number;
+  return had->open;
+}

@@ -142,7 +142,7 @@ struct Build {        /* the state of a builder */
   bool declared_count; /* builders may use the shapes that the model declares for results. True if the model gives all extents of
                           inputs, the user has changed none of these extents, and --capacity is not given */
   Folded *folded;     /* for a range of sizes: the values of constants that remain expressions in the graph */
-  SortedAxes *sorted; /* LoadOptions.sorted */
+  FormNumbers *forms; /* LoadOptions.forms */
   bool sized;         /* the graph is for a range of sizes, so the choice of nodes must not depend on extents (sized.c) */
   bool doubtful;      /* the ONNX node is in a copy of a loop's body, for an iteration that may come after the loop's end. In such
                          a copy even constant indices may be out of range */
@@ -374,6 +374,8 @@ Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN counts as th
 /* Returns a key for each element of x: an i64 in the range of int32_t. Keys are ordered as the elements are, with NaN as the
  * greatest. The type of x has at most 32 bits. */
 Ref order_keys(Build *b, Ref x);
+/* Notes a number on which the nodes of an operator depend. Returns whether the number differs for other sizes of a range. */
+bool form_differs(Build *b, int64_t number);
 /* Rows lie along the last axis of `sorted` and of `value`. The numbers in each row of `sorted` ascend. For each element v in row
  * r of `value`, returns how many numbers in row r of `sorted` are at most v. The counts are i64. */
 Ref entries_up_to(Build *b, Ref sorted, Ref value);

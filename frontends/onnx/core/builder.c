@@ -660,7 +660,7 @@ Graph *build_graph(Ctx *c, const OpTable *ops, OnnxModel *m, const LoadOptions *
               .beyond = &beyond,
               .wrong = o && o->unguarded ? NULL : &wrong,
               .sized = o && o->nranges,
-              .sorted = o ? o->sorted : NULL,
+              .forms = o ? o->forms : NULL,
               .value = ARENA_NEW(&c->model, Ref, m->values.n),
               .narrow = ARENA_NEW(&c->model, int, m->values.n) };
   const ListInputs listed = lists_expand(&b, o);

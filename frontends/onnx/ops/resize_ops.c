@@ -15,6 +15,8 @@ typedef struct Axis {
   int64_t in, out;
   double scale; /* out / in, or as given */
   bool exact;   /* the scale is out / in */
+  bool free;    /* for a range of sizes: the scale differs from size to size */
+  int64_t apart; /* for a range of sizes: no two axes of the model have the same number; else 0 */
   double roi_begin, roi_end;
 } Axis;
 
@@ -116,24 +118,24 @@ static bool small_ratio(double scale, int64_t *p, int64_t *q) {
 static bool position_of(Build *b, const Axis *a, Position *x) {
   const char *mode = "coordinate_transformation_mode";
   int64_t p = a->out, q = a->in;
-  if (attr_is(b, "mode", "nearest") && (p % q == 0 || q % p == 0)) return false; /* a view */
+  if (attr_is(b, "mode", "nearest") && !a->free && (p % q == 0 || q % p == 0)) return false; /* a view */
   if (attr_int(b, "antialias") || attr_int(b, "exclude_outside") || attr_is(b, mode, "tf_crop_and_resize")) return false;
   if (attr_is(b, mode, "align_corners")) {
     *x = (Position){ a->in - 1, 0, a->out - 1 };
     return a->out > 1;
   }
   if (attr_is(b, mode, "half_pixel_symmetric") && !a->exact) return false;
-  if ((!a->exact || !non_empty(b, 3)) && !small_ratio(a->scale, &p, &q)) return false;
+  if (!a->free && (!a->exact || !non_empty(b, 3)) && !small_ratio(a->scale, &p, &q)) return false;
   if (attr_is(b, mode, "asymmetric")) *x = (Position){ q, 0, p };
   else *x = (Position){ 2 * q, attr_is(b, mode, "tf_half_pixel_for_nn") ? q : q - p, 2 * p };
   return a->out > 1 || !attr_is(b, mode, "pytorch_half_pixel");
 }
 
-/* o * times + plus + over * k, which is not negative for k of at least 1 */
+/* o * times + plus + over, which is not negative. Equal nodes are one node, and axes that are equally long at the greatest sizes
+ * may differ at others. So each axis has the first numbers of a row of its own. */
 static Ref dividend(Build *b, const Axis *a, const Position *x, int64_t plus) {
-  Ref at = g_binary(b->ir, OP_MUL, g_iota(b->ir, DT_I64, a->out), integer(b, x->times));
-  if (x->plus + plus) at = add(b, at, integer(b, x->plus + plus));
-  return add(b, at, integer(b, x->over));
+  const Ref o = shrink_axis(b->ir, g_iota(b->ir, DT_I64, a->out + a->apart), 0, 0, 1, a->out);
+  return add(b, g_binary(b->ir, OP_MUL, o, integer(b, x->times)), integer(b, x->plus + plus + x->over));
 }
 
 static Ref along_axis(Build *b, Ref x, int axis, int rank) {
@@ -238,6 +240,8 @@ static void axes_from_sizes(Build *b, Axis *axes, int n) {
     axes[i].out = size[i];
     axes[i].scale = s;
     axes[i].exact = true;
+    const int64_t shared = i64_gcd(axes[i].in, axes[i].out);
+    axes[i].free = shared && form_differs(b, axes[i].in / shared * INT32_MAX + axes[i].out / shared);
   }
   for (int i = 0; i < n && !stretch; i++) {
     axes[i].out = (int64_t)floor(common * (double)axes[i].in + 0.5);
@@ -257,6 +261,10 @@ static void axes_from_scales(Build *b, Axis *axes, int n) {
     axes[i].out = (int64_t)out;
     axes[i].scale = scale[i];
     axes[i].exact = (double)axes[i].out == (double)axes[i].in * scale[i];
+    /* some exporters give quotients of extents */
+    const bool quotient = axes[i].in && (float)axes[i].out / (float)axes[i].in == (float)scale[i];
+    axes[i].free = form_differs(b, (int64_t)(scale[i] * INT32_MAX)) && quotient;
+    axes[i].exact |= axes[i].free;
   }
 }
 
@@ -288,7 +296,7 @@ void op_resize(Build *b) {
   if (list) axes_of(b, list, n = listed, x->rank);
   for (int i = 0; i < n; i++) {
     which[i] = list ? axis_of(b, list[i], x->rank) : i;
-    axes[i] = (Axis){ .in = x->dims[which[i]], .roi_end = 1 };
+    axes[i] = (Axis){ .in = x->dims[which[i]], .roi_end = 1, .apart = b->forms ? MAX_RANK * (int64_t)b->forms->at + i + 1 : 0 };
   }
   if (non_empty(b, 2) == non_empty(b, 3)) bad(b, "exactly one of the inputs 'scales' and 'sizes' must be given");
   if (non_empty(b, 3)) axes_from_sizes(b, axes, n);
@@ -311,9 +319,9 @@ void op_resize(Build *b) {
   Ref r = g_cast(ir, b->in[0], work);
   for (int k = 0; k < 2 * n; k++) {
     const int i = k < n ? k : 2 * n - 1 - k;
-    const bool same = axes[i].in == axes[i].out && axes[i].scale == 1 &&
+    const bool same = !axes[i].free && axes[i].in == axes[i].out && axes[i].scale == 1 &&
                       !(crop && (axes[i].roi_begin != 0 || axes[i].roi_end != 1));
-    if (!same && (axes[i].out > axes[i].in) == (k >= n)) r = resize_axis(b, r, which[i], &axes[i]);
+    if (!same && (axes[i].free || axes[i].out > axes[i].in) == (k >= n)) r = resize_axis(b, r, which[i], &axes[i]);
     check_dims(b, node(ir, r)->rank, node(ir, r)->dims);
   }
   if (crop) r = extrapolate(b, r, axes, which, n);

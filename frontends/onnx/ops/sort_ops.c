@@ -364,18 +364,8 @@ static Ref places_sorted(Build *b, Ref x, int axis, int64_t k, bool largest) {
 /* The form by groups depends on the extents, so models with ranges of sizes do not get it. */
 static Ref places_few(Build *b, Ref x, int axis, int64_t k, bool largest) {
   const Node *n = node(b->ir, x);
-  const bool groups = k > 1 && axis == n->rank - 1 && n->dims[axis] >= GROUPED && !b->ir->in_loop && !b->sorted;
+  const bool groups = k > 1 && axis == n->rank - 1 && n->dims[axis] >= GROUPED && !b->ir->in_loop && !b->forms;
   return groups ? places_in_rows(b, x, axis, k, largest, places_picked_by_groups) : places_picked(b, x, axis, k, largest);
-}
-
-/* Notes the extent of an axis that is sorted. Returns whether it is another one for other sizes of a range. */
-static bool axis_is_open(Build *b, int64_t extent) {
-  SortedAxes *s = b->sorted;
-  if (!s) return false;
-  if (s->at == s->all.n) VEC_PUSH(&s->all, ((SortedAxis){ extent, false }));
-  SortedAxis *axis = &s->all.p[s->at++];
-  axis->open |= axis->extent != extent;
-  return axis->open;
 }
 
 void op_top_k(Build *b) {
@@ -387,7 +377,7 @@ void op_top_k(Build *b) {
   const int64_t k = read_k(b, axis, extent, &total);
   if (k < 0 || k > extent) bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);
   const bool largest = attr_int(b, "largest"), keys = dt_bytes((DType)x->dt) <= KEY_BYTES;
-  const bool open = axis_is_open(b, extent); /* then the form must not depend on the extent */
+  const bool open = form_differs(b, extent); /* then the form must not depend on the extent */
   const bool few = keys && k && k <= MOST_PICKS && (open ? k < extent : k <= extent / FEW) && extent < INT32_MAX;
   /* the body of a loop stores no values of its own, which the stages of a network need */
   const bool counted = !k || open || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop ||
