@@ -55,7 +55,7 @@ int64_t extent_at_probe(const Sizing *z, int extent, int p);
 bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus);
 /* Returns a row of IR.extents whose values are the samples. Returns -1 if all samples are equal, or no formula fits. */
 int extent_of_samples(const Sizing *z, const Samples *s);
-/* Likewise, for the begin of a slice, which may fall as a size rises */
+/* As the function above, for the begin of a slice. The begin may fall as a size rises. */
 int place_of_samples(const Sizing *z, const Samples *s);
 int sum_of_extents(const Sizing *z, int a, int b);          /* returns the row of the sum of rows a and b; -1: no formula fits */
 Samples samples_of_axis(const Sizing *z, Ref r, int axis);  /* the extents of this axis of r */
@@ -70,14 +70,19 @@ static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop
 void find_extents(Sizing *z);
 
 /* ---- sized_joined.c ---- */
-bool find_joined(const Sizing *z, Ref r); /* finds the extents of a reshape that is a copy; returns whether there is one more */
+/* For a reshape r that becomes a copy if Sizing.dense is set: finds rows of IR.extents for the axes of r. Adds these axes to
+ * IR.opened. Returns whether the function has added an axis. */
+bool find_joined(const Sizing *z, Ref r);
+/* Returns the node that replaces the reshape r: a copy, or a reshape of src[0], the node that replaces the source of r. */
 Ref sized_reshape(Sizing *z, Ref r, Ref *src);
-bool has_joined(const Sizing *z);         /* whether the model has a reshape that would be a copy */
+/* Returns whether the model has a reshape that becomes a copy if Sizing.dense is set. */
+bool has_joined(const Sizing *z);
 
 /* ---- sized_nodes.c ---- */
 /* Replaces nodes of the graph that would be wrong for smaller sizes. Size masks hide elements that a run does not have, and SIZEs
  * replace constants that depend on sizes. Sets Sizing.placed. */
 void put_sizes(Sizing *z);
-/* Outputs whose memory other nodes would use beyond the run's sizes become copies. Returns whether there is one. */
+/* Some outputs must have only the elements that a run needs, while other nodes access further elements of the same value. Such
+ * outputs become copies. Returns whether an output became a copy. needs: by node, the need of its value */
 bool copy_outputs(const Sizing *z, const Needed *needs);
 #endif

@@ -25,7 +25,7 @@ typedef struct LoopTime {  /* facts about one loop */
   double sums, stored;     /* numbers of vectors for the variables that the loop changes. sums: vectors that need a register.
                               stored: vectors of `sums` that get no register */
   double spilled;          /* number of vectors that hold other values and get no register */
-  double branches;         /* number of jumps that depend on loaded values: the C compiler makes them from scalar maxima */
+  double branches;         /* number of jumps that depend on loaded values: the C compiler makes such jumps for scalar maxima */
   double first, each;      /* cycles of the first iteration, and of each further iteration */
   Places items;            /* the body's nodes that are in no inner loop, and the OP_LOOP of each loop directly inside */
   Places needs, sets;      /* nodes outside of this loop. needs: nodes that this loop or an inner loop reads. sets: variables

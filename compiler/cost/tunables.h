@@ -76,9 +76,9 @@ TUNABLE(double, sized_alone, 20000, 0, 1e15, "cycles", "for a range of sizes: a 
 TUNABLE(int, fused_loops, 4, 0, 64, "loops", "for a range of sizes: most nested loops that a nest and its rests share: bounds recursion")
 TUNABLE(int, sized_rows, 6, 1, 64, "rows", "for a range of sizes: the tile is chosen as if the nest had this many rows, with 16 registers; tiles of 6 rows by 16 columns cost at most 1.08 times any other tile, on AVX2")
 TUNABLE(int, sized_rows_many, 8, 1, 64, "rows", "as sized_rows, with 32 registers or more")
-TUNABLE(double, sized_near, 0.9, 0, 1000000, "of the first-level cache", "for a range of sizes: if the terms that tiles of rows share take at most this part of the first-level cache, tiles of few heights serve a rest of rows")
-TUNABLE(int, finish_saves, 12, 0, 100000, "instructions", "for a range of sizes: least saving of code for which a loop replaces the copies of the arithmetic behind the sums of a lower tile")
-TUNABLE(int, finish_terms, 48, 1, 1000000, "terms", "fewest terms of a sum for such a loop (finish_saves), which stores and loads each sum")
+TUNABLE(double, sized_near, 0.9, 0, 1000000, "part", "for ranges of sizes: if the terms that rows of a tile share fit this part of the first-level cache, rests of rows have tiles of few heights")
+TUNABLE(int, finish_saves, 12, 0, 100000, "instructions", "for ranges of sizes: a loop replaces copies of the arithmetic behind the sums of a lower tile if it saves at least this much code")
+TUNABLE(int, finish_terms, 48, 1, 1000000, "terms", "a loop of finish_saves stores and loads each sum, so sums with fewer terms have no such loop")
 TUNABLE(int, row_tile, 4, 1, 16, "rows", "rows reduced together in a row-wise reduction: while one row waits for its sum, another row goes on")
 TUNABLE(int, cheap_terms, 8, 0, 1000, "instructions", "terms up to this cost are recomputed rather than kept in registers")
 TUNABLE(double, stage_gain, 1.4, 0.1, 100, "times", "copies of panels must save time by this factor, since the model does not see all their cost")
@@ -120,8 +120,8 @@ TUNABLE(double, fused_adds, 128, 0, 1000000, "loads", "most loads of parts by a 
 /* ---- prefetch ---- */
 TUNABLE(bool, prefetch, true, 0, 1, "", "prefetch packed weights where panels are walked more than once")
 TUNABLE(double, prefetch_least, 1, 0, 1000, "times the first-level cache", "smaller weights need no prefetch: they stay in this cache")
-TUNABLE(int, prefetch_ahead, 8192, 64, 1048576, "bytes", "a low tile of rows prefetches the weights that come so much later; fitted to BERT on Zen 5")
-TUNABLE(int, prefetch_rows, 3, 1, 64, "rows", "a low tile of fewer rows prefetches nothing: its loads are under way in time")
+TUNABLE(int, prefetch_ahead, 8192, 64, 1048576, "bytes", "a low tile of rows prefetches the weights that lie this far ahead; fitted to BERT on Zen 5")
+TUNABLE(int, prefetch_rows, 3, 1, 64, "rows", "a low tile of fewer rows prefetches nothing: the CPU itself starts its loads early enough")
 
 /* ---- threads ---- */
 TUNABLE(int, units_of_chunk, 4, 1, 1000, "units", "units (iterations of the loops that threads share) per chunk where extents allow: chunks then differ by one unit")

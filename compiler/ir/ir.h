@@ -577,10 +577,12 @@ Ref range_make(IR *ir, int64_t extent, RangeKind kind); /* as range_new, but a C
 void ir_set_symbols(IR *ir, const Symbols *symbols); /* sets the symbols of a model, and drops all other extents */
 /* Returns a row with the values of e in all runs; adds e if there is no such row. e needs only the fields from `of` to `most`. */
 int extent_make(IR *ir, Extent e);
-/* Adds the product of the extents in rows a and b, for the shape of an output; returns the row */
+/* Adds the product of the extents in rows a and b, for the shape of an output. Returns the row of the product. */
 int extent_product(IR *ir, int a, int b);
-int extent_sum(IR *ir, int a, int b);     /* adds the sum of the extents; returns the row; -1: there are too many sums */
-/* Likewise for a product from which other extents may follow. Returns -1 if there are too many, or if it has too many values */
+/* Adds the sum of the extents in rows a and b. Returns the row of the sum, or -1 if there are too many sums. */
+int extent_sum(IR *ir, int a, int b);
+/* Adds the product of the extents in rows a and b. Other extents may follow from this product. Returns the row of the product, or
+ * -1 if there are too many sums, or if the product can have too many different values. */
 int extent_times(IR *ir, int a, int b);
 static inline bool extent_is_product(const Extent *e) { return e->by > 0 && !e->at; } /* for the shape of an output */
 static inline int extent_other(const Extent *e) { return (e->by < 0 ? -e->by : e->by) - 1; } /* the row k of `by`; -1: none */

@@ -27,7 +27,7 @@ STEP('I', adds,      PLAN,   DEVICE, L_NEST, "nests of parts",      "fewer nests
 STEP('T', tile,      NEST,   ANY, L_NEST,   "extents that tiles divide", "blocks, copies and lanes as ranges",      "split ranges into blocks, loops, copies and lanes")
 STEP('Q', panels,    NEST,   DEVICE, L_NEST, "split ranges",       "rows of WeightPlan.packed",                     "lay out, in the order of their reduction, the weights that panels copy")
 STEP('P', stage,     NEST,   ANY, L_NEST,   "split ranges",        "nests that copy operands to local or shared memory", "copy panels of operands to local or shared memory")
-STEP('f', finish,    NEST,   CPU, L_NEST,   "split ranges",        "nests that store the sums of a tile to local memory", "make loops of what follows the sums of a tile, for ranges of sizes")
+STEP('f', finish,    NEST,   CPU, L_NEST,   "split ranges",        "nests that store the sums of a tile to local memory", "for ranges of sizes: make loops of the arithmetic behind the sums of a tile")
 STEP('W', pack,      NEST,   CPU, L_NEST,   "split ranges",        "rows of WeightPlan.packed",                           "lay out weights in the order in which they are read")
 STEP('D', number,    NEST,   ANY, L_NEST,   "split ranges",        "ranges numbered from the outside inwards",      "number ranges from the outside inwards, which orders the terms of sums")
 STEP('M', match,     PLAN,   ANY, L_NEST,   "split ranges, packed weights", "Kernel.as: kernels that are skipped",  "find kernels that differ only in their buffers")

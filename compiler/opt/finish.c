@@ -3,15 +3,15 @@
  *
  * A bundle for a range of sizes has a nest for each height of a tile. Each of them has as many copies of the arithmetic behind a
  * sum as the tile has vectors. So a tile first stores its sums to memory of the kernel (BUF_LOCAL, on the stack). Loops then take
- * one vector of them at a time, so that the arithmetic has one copy. The loops cost a store and a load for each vector.
+ * one vector of sums at a time, so that the arithmetic has one copy. The loops cost a store and a load for each vector.
  *
  * needs: split ranges (opts.c)   gives: NEST(SINK(NEST(STORE of sums, copies and lanes) ..., STORE), loops)
  * keeps: the value of every element */
 #include "opts.h"
 
 /* SUMS_BEHIND: most sums of a store, such as those of the gates of a cell. LOOP_INSTRUCTIONS: instructions that the loops cost.
- * Whole tiles take most of the time. They get loops if these save WHOLE_TILES times as much code as loops of a lower tile have
- * to, or if the sums have WHOLE_TERMS times as many terms. */
+ * Whole tiles take most of the time, so two conditions are stricter for them. Their loops must save WHOLE_TILES times as much
+ * code, or their sums must have WHOLE_TERMS times as many terms. */
 enum { SUMS_BEHIND = 4, LOOP_INSTRUCTIONS = 8, WHOLE_TILES = 16, WHOLE_TERMS = 8 };
 
 /* The copies and lanes of a tile, and the loops and lanes that take their place */

@@ -103,7 +103,7 @@ Ref less_i32(IR *ir, Ref a, Ref b);
 void sized_check(IR *ir, Ref nest);                /* fails if the nest might access elements past the end of a caller's buffer */
 
 /* ---- opts.c ---- */
-/* Appends to `parts` the remnants that o leaves. */
+/* Appends to `parts` the remnants that o leaves */
 void opts_parts(IR *ir, Ref nest, const Target *t, const Opts *o, Remnants *parts);
 Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, calls device_warp and
                                                        device_order, and returns the new nest */

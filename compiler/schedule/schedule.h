@@ -93,8 +93,8 @@ typedef struct Kernel {
   int64_t trips;           /* number of iterations of this loop; plan_loop_calls sets `trips` to 2 if `until` is set */
   int limit;               /* 1 + the row of IR.sizes that says how many iterations a run needs. A run may omit the later
                               iterations. 0: a run needs all iterations */
-  Iterations only;         /* the iterations of this loop that run the kernel. Does a kernel of the loop not run in all iterations?
-                              Then plan_loop_calls sets FIRST_ITERATION or LATER_ITERATIONS for each call of the loop */
+  Iterations only;         /* the iterations of this loop that run the kernel. If some kernel of the loop runs only in some
+                              iterations, plan_loop_calls sets FIRST_ITERATION or LATER_ITERATIONS for each call of the loop */
   int until;               /* for a loop that may end early: 1 + number of the buffer of a carried bool. The loop ends after an
                               iteration that sets this bool to false. 0: no loop, or a loop that does not end early */
   int64_t rounds;          /* if `until` is set: only two iterations have calls (calls_of_loop). A run executes these two at most
