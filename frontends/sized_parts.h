@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sized_parts.h: what sized.c, sized_fit.c, sized_joined.c and sized_nodes.c share. sized.c loads the model for several sizes,
- * sized_fit.c finds formulas for the extents that depend on sizes, and sized_nodes.c replaces nodes. sized_joined.c does both for
- * reshapes. */
+ * sized_fit.c finds formulas for the extents that depend on sizes, and sized_nodes.c replaces nodes. For reshapes, sized_joined.c
+ * finds the formulas and replaces the nodes. */
 #ifndef TGC_SIZED_PARTS_H
 #define TGC_SIZED_PARTS_H
 #include "../compiler/graph/graph.h"

@@ -132,8 +132,8 @@ Ref device_order(IR *ir, Ref nest);
  * a reduction together. A group has as many threads as a range of kind GROUP has values. */
 typedef struct BlockThreads {
   int n;
-  Ref range[MAX_RANGES];   /* the nest's ranges of kind LOCAL, and each range of kind GROUP for whose group block_threads added
-                              threads to the block */
+  Ref range[MAX_RANGES];   /* the nest's ranges of kind LOCAL, and some ranges of kind GROUP. A range of kind GROUP is here if
+                              its group uses no existing threads */
   int64_t threads, blocks; /* number of threads of a block; number of blocks */
   int64_t shared_bytes;    /* bytes of shared memory for the sums of groups, and for panels that the nest already has */
 } BlockThreads;
@@ -177,8 +177,8 @@ int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* number of ele
 Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 
 /* ---- stage_shared.c: panels in shared memory of a block ---- */
-/* Returns how many elements a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements
- * of the panel that the copies of the loop's body in one thread load */
+/* Returns how many elements a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements of the
+ * panel that a thread loads in all copies of the loop's body */
 int staged_vector(int64_t copies);
 /* A panel has one row of elements for each term of a round. Returns the pitch of the panel: the number of elements
  * from the start of one row to the start of the next row. With this pitch, vectors are aligned. Threads that store element

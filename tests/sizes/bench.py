@@ -5,7 +5,6 @@ model in Markdown, and one of all models. There, kernel_code.py says which kerne
 Arguments: ISA (native), pairs of turns (31), threads (1,2), names of tables (those of SIZES).
 ALONE in the environment is a command before each measurement, such as one that stops other work."""
 import json
-import math
 import os
 import pathlib
 import shutil
@@ -67,10 +66,6 @@ def library(folder, name, model, dims, isa, more=()):
                    check=True)
     text = subprocess.run(["size", bundle / "net.o"], capture_output=True, text=True, check=True).stdout.split("\n")[1].split()[0]
     return so, bundle / f"{name}_weights.bin", int(text), kernels(bundle, bundle / "net.o"), json.loads((bundle / "manifest.json").read_text())["arena_bytes"]
-
-
-def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def main(isa="native", pairs="31", threads="1,2", tables=",".join(SIZES)):

@@ -15,6 +15,18 @@ def lines_of(*command):
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout.splitlines()
 
 
+def nodes_of_calls(manifest):
+    """by call: the nodes of its kernel. Names of functions have numbers of calls. The manifest has the kernels of a loop once, with the
+    number of its iterations."""
+    nodes, loop, trips = [], [], 1
+    for k in [*manifest["kernels"], {"nodes": []}]:
+        if k.get("trips", 1) != trips:
+            nodes += loop * trips
+            loop, trips = [], k.get("trips", 1)
+        loop.append(set(k["nodes"]))
+    return nodes + loop * trips
+
+
 def kernels(bundle, code):
     """-> for each kernel that has a function: its name, its bytes, its nodes"""
     size, calls, at = {}, {}, None
@@ -27,7 +39,7 @@ def kernels(bundle, code):
             at = begins[1]
         elif to := re.search(r"\b(?:call|jmp|bl|b)q?\s+[0-9a-f]+ <([^>+]+)>", line):
             calls.setdefault(at, set()).add(to[1])
-    nodes = [set(k["nodes"]) for k in json.loads((bundle / "manifest.json").read_text())["kernels"]]
+    nodes = nodes_of_calls(json.loads((bundle / "manifest.json").read_text()))
     parts = {}
     for name in size:
         if number := re.match(r"k(\d+)_", name):
