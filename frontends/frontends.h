@@ -18,9 +18,9 @@ typedef struct DimRange {
   int64_t low, step, typical;
 } DimRange;
 
-/* Numbers on which the nodes that a front end builds depend, in the order in which it reads the model. Examples are the extent of
- * an axis that is sorted, and the factor of a Resize. But one graph must serve all sizes of a range. So sized.c first reads the
- * model for several sizes, to find the numbers that differ. `open` is true for these numbers. */
+/* Some numbers decide which nodes a front end builds. Examples are the extent of an axis that is sorted, and the factor of a
+ * Resize. But one graph must serve all sizes of a range. So sized.c first reads the model for several sizes, to find the numbers
+ * that differ. `open` is true for these numbers. `all` has the numbers in the order in which a front end meets them. */
 typedef struct FormNumber { int64_t number; bool open; } FormNumber;
 typedef struct FormNumbers {
   VEC(FormNumber) all;

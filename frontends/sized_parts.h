@@ -35,7 +35,8 @@ typedef struct Sizing {
   const Needed *open; /* the result of graph_open for g */
   Placeds placed;
   Ref *now; /* by Ref: the node that replaces this node */
-  Ref *pad; /* by Ref: the first PAD that adds elements behind the elements of this value; 0: there is none */
+  Ref *pad; /* by Ref: a PAD of this node that adds elements at the end of an axis; 0: there is none. If there are several, the first
+               one in the order of ir_toposort */
   RefMap carried; /* from place_key(loop, place) to the CARRIED with this loop and place */
 } Sizing;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.h: builds lists of micro-ops. A node without sources, or a value that lowering adds, must be in the list before each
- * use of the node. So the caller calls listing_once before each use. listing_once appends the node if the node is invisible, and
- * makes the node visible. A barrier makes all nodes invisible. The end of a loop makes all nodes invisible that were appended
- * inside of this loop. */
+/* listing.h: builds lists of micro-ops. A micro-op may use a node only while the node is visible. listing_once appends a node that
+ * is not visible, and so makes the node visible. The node stays visible up to the end of the loop around it, or up to the next
+ * barrier. So the caller calls listing_once for each node without sources before each use, and likewise for each value that
+ * lowering adds. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"
@@ -11,7 +11,7 @@ typedef struct Listing {
   const IR *ir;
   Refs *out;               /* the list */
   Refs visible;            /* the visible nodes, in the order of the list. An element 0 marks the start of a loop. An element
-                              UINT32_MAX stands for a node that a barrier has made invisible */
+                              UINT32_MAX stands for a node whose visibility a barrier has ended */
   RefMap place;            /* by node: 1 + the node's index in `visible`. If `visible` has another node at this index, the node is
                               not visible */
 } Listing;
@@ -25,13 +25,14 @@ static inline void listing_once(Listing *l, Ref r) {
   VEC_PUSH(l->out, r);
 }
 
-/* Makes all nodes invisible. Necessary after a barrier, because a node may have another value then. */
+/* Ends the visibility of all nodes. This is necessary after a barrier, because a node may have another value then. */
 static inline void listing_forget(Listing *l) {
   for (size_t i = 0; i < l->visible.n; i++)
     if (l->visible.p[i]) l->visible.p[i] = UINT32_MAX;
 }
 
-/* Appends micro-op r to the list, even if r was listed before. An END or a BARRIER makes nodes invisible, as described above */
+/* Appends micro-op r to the list, even if r was listed before. Does not make r visible. If r is an END or a BARRIER, the visibility
+ * of nodes ends, as described above. */
 static inline void listing_put(Listing *l, Ref r) {
   const Op op = (Op)node(l->ir, r)->op;
   if (op == OP_END)
