@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.h: builds lists of micro-ops. A micro-op may use a node only while the node is visible. listing_once appends a node that
- * is not visible, and so makes the node visible. The node stays visible up to the end of the loop around it, or up to the next
- * barrier. So the caller calls listing_once for each node without sources before each use, and likewise for each value that
- * lowering adds. */
+/* listing.h: builds lists of micro-ops. Some nodes may have to be in the list several times: nodes without sources, and values
+ * that lowering adds. The caller calls listing_once for such a node before each use. listing_once appends the node if it is not
+ * visible, and so makes the node visible. The node stays visible up to the end of the loop around it, or up to the next barrier.
+ * All other micro-ops are appended once, by listing_put. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"

@@ -16,15 +16,20 @@ def lines_of(*command):
 
 
 def nodes_of_calls(manifest):
-    """by call: the nodes of its kernel. Names of functions have numbers of calls. The manifest has the kernels of a loop once, with the
-    number of its iterations."""
-    nodes, loop, trips = [], [], 1
+    """by call: the nodes of its kernel. Names of functions have numbers of calls. The manifest has each kernel of a loop once, with the
+    number of iterations that run it. A kernel that runs once is for the first iteration, and another one replaces it later."""
+    nodes, loop = [], []
     for k in [*manifest["kernels"], {"nodes": []}]:
-        if k.get("trips", 1) != trips:
-            nodes += loop * trips
-            loop, trips = [], k.get("trips", 1)
-        loop.append(set(k["nodes"]))
-    return nodes + loop * trips
+        if "trips" in k:
+            loop.append((k["trips"], set(k["nodes"])))
+            continue
+        every = max((trips for trips, _ in loop), default=0)
+        once = sum(trips == 1 for trips, _ in loop)
+        first = [n for _, n in loop[:len(loop) - once]]
+        nodes += first + [n for trips, n in loop if trips > 1] * (every - 1)
+        loop = []
+        nodes.append(set(k["nodes"]))
+    return nodes
 
 
 def kernels(bundle, code):

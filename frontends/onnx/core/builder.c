@@ -359,7 +359,7 @@ static void build_node(Build *b, const OnnxNode *n) {
   for (int k = 0; k < b->nin; k++) {
     b->in[k] = value_ref(b, n->in[k]);
     if (in_narrow(b, k) && !takes_narrow(b, in_narrow(b, k)))
-      bad(b, "input %d, '%s', is %s, which only casts and operators that move elements support", k, input_name(b, k),
+      bad(b, "input %d, '%s', is %s; only casts, and operators that move elements, support this type", k, input_name(b, k),
           onnx_type_name(in_narrow(b, k)));
   }
   DType narrow = check_types(b);
