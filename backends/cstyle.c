@@ -240,7 +240,7 @@ static bool takes_sums(const Render *w, size_t at) {
 static bool takes_few(const Render *w, size_t at) {
   const Node *r = node(w->ir, end_range(node(w->ir, w->k->prog.p[at])));
   const bool loop = range_kind(r) == RK_LOOP || range_kind(r) == RK_REDUCE;
-  if (!loop || !range_limit(r) || range_extent(r) * 4 >= w->t->vector_bytes) return false; /* values have at least 4 bytes */
+  if (!loop || !range_limit(r) || range_extent(r) * 4 >= w->t->vector_bytes) return false; /* lanes of 4 bytes */
   const Node *x = node(w->ir, w->k->prog.p[--at]);
   while (x->op != OP_LOOP && x->op != OP_END && x->lanes == 1) x = node(w->ir, w->k->prog.p[--at]);
   return x->op == OP_LOOP;
