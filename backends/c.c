@@ -39,6 +39,7 @@ static const Dialect c_dialect = {
   .pick = { "TGC_PICK($I, $a, $b, ", ")" },
   .fence = "TGC_FENCE",
   .rolled = "TGC_ROLLED",
+  .few = "TGC_FEW",
   .apart = "TGC_APART",
   .keep = "TGC_KEEP($0)",
   .prefetch = "TGC_PREFETCH($0, $b, $k)",

@@ -235,6 +235,17 @@ static bool takes_sums(const Render *w, size_t at) {
   return found;
 }
 
+/* Whether the loop that ends at `at` takes the single values behind the vectors of a run (opt/sized.c). The C compiler does not know
+ * how few they are, and would make vectors of them again. */
+static bool takes_few(const Render *w, size_t at) {
+  const Node *r = node(w->ir, end_range(node(w->ir, w->k->prog.p[at])));
+  const bool loop = range_kind(r) == RK_LOOP || range_kind(r) == RK_REDUCE;
+  if (!loop || !range_limit(r) || range_extent(r) * 4 >= w->t->vector_bytes) return false; /* lanes of 4 bytes */
+  const Node *x = node(w->ir, w->k->prog.p[--at]);
+  while (x->op != OP_LOOP && x->op != OP_END && x->lanes == 1) x = node(w->ir, w->k->prog.p[--at]);
+  return x->op == OP_LOOP;
+}
+
 /* A loop that runs once becomes the condition of its gate. */
 static void open_loop(Render *w, size_t at) {
   const Node *x = node(w->ir, w->k->prog.p[at]), *r = node(w->ir, loop_range(x));
@@ -273,7 +284,8 @@ static void close_loop(Render *w, size_t at) {
     close_place(w, at);
     return;
   }
-  if (reduce && w->tile && innermost && w->l->fence) sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->fence);
+  const char *hint = reduce && w->tile && innermost ? w->l->fence : takes_few(w, at) ? w->l->few : NULL;
+  if (hint) sb_printf(w->o, "%*s%s;\n", w->indent, "", hint);
   w->indent -= 2;
   sb_printf(w->o, "%*s}\n", w->indent, "");
   if (reduce && !--w->reducing) w->tile = false;

@@ -204,11 +204,24 @@ static uint32_t brief_ranges(const Model *m) { /* bits: short ranges of the redu
   return brief;
 }
 
+/* A reduction whose lanes go along a range that ends at a size has code for several pieces of it, in each row (sized.c). Rows that
+ * share no terms only hide the latency of sums, so row_tile of them suffice. */
+static void limit_rows(const Model *m, Tile *tile) {
+  const bool sized = tile->v >= m->nout && range_limit(node(m->ir, m->range[tile->v]));
+  const int most = tunable(m->ir->ctx, row_tile);
+  bool shares = tile->q >= 0 && tile->uq > 1;
+  for (size_t k = 0; k < m->access.n && tile->p >= 0; k++) shares |= m->access.p[k].hot && !m->access.p[k].depends[tile->p];
+  if (!sized || shares || tile->p < 0 || tile->up <= most) return;
+  tile->up = most;
+  while (m->extent[tile->p] % tile->up) tile->up--;
+}
+
 static Opts opts_of(Model *m, const Nest *n, Tile best) {
   IR *ir = m->ir;
   const Target *t = m->t;
   const uint32_t brief = brief_ranges(m);
   Opts o = { 0 };
+  limit_rows(m, &best);
   int rows = 1;
   if (t->vector_bytes && best.v < m->nout && m->red && (best.v < 0 || !ix_uses(ir, m->red, m->range[best.v]))) {
     /* The lanes go along the reduction. Several rows at a time are better if their terms are cheap. Sums of one row wait for
