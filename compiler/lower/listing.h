@@ -2,7 +2,7 @@
 /* listing.h: builds lists of micro-ops. Some nodes may have to be in the list several times: nodes without sources, and values
  * that lowering adds. The caller calls listing_once for such a node before each use. listing_once appends the node if it is not
  * visible, and so makes the node visible. The node stays visible up to the end of the loop around it, or up to the next barrier.
- * All other micro-ops are appended once, by listing_put. */
+ * The caller appends all other micro-ops, and barriers, by listing_put. */
 #ifndef TGC_LISTING_H
 #define TGC_LISTING_H
 #include "../ir/refmap.h"
@@ -31,7 +31,7 @@ static inline void listing_forget(Listing *l) {
     if (l->visible.p[i]) l->visible.p[i] = UINT32_MAX;
 }
 
-/* Appends micro-op r to the list, even if r was listed before. Does not make r visible. If r is an END or a BARRIER, the visibility
+/* Appends micro-op r to the list. Does not test whether the list has r already. Does not make r visible. If r is an END or a BARRIER, the visibility
  * of nodes ends, as described above. */
 static inline void listing_put(Listing *l, Ref r) {
   const Op op = (Op)node(l->ir, r)->op;
