@@ -31,8 +31,8 @@ static inline void listing_forget(Listing *l) {
     if (l->visible.p[i]) l->visible.p[i] = UINT32_MAX;
 }
 
-/* Appends micro-op r to the list. Does not test whether the list has r already. Does not make r visible. If r is an END or a BARRIER, the visibility
- * of nodes ends, as described above. */
+/* Appends micro-op r to the list. Does not test whether the list has r already. Does not make r visible. If r is an END or a
+ * BARRIER, the visibility of nodes ends, as described above. */
 static inline void listing_put(Listing *l, Ref r) {
   const Op op = (Op)node(l->ir, r)->op;
   if (op == OP_END)
