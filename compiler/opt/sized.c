@@ -350,6 +350,7 @@ static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *va
   return size_of_tiles(ir, &before, tile, 1, TGCRT_SIZE_WHOLE);
 }
 
+/* The schedule needs whole panels, groups or tiles of r, so a run computes all values. */
 static bool computes_all(const Opts *o, Ref r) {
   bool all = o->staged || o->grouped == r;
   for (int k = 0; k < o->n; k++) all |= o->opt[k].range == r && o->opt[k].rows;
