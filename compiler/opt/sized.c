@@ -182,10 +182,13 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
 }
 
 /* ---- values behind those that a run needs ---- */
+static bool is_padded(const IR *ir, Ref nest, Ref r);
+
 /* Whether the last tile of rows may go on behind those that a run needs. With an even number of rows in memory and in a tile, it
- * ends with memory at the latest. */
+ * ends with memory at the latest. Rows of padding have a nest of their own. */
 static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
-  return reductions_below(ir, nest) && tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0 && may_go_on(ir, nest, r);
+  const bool even = tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0;
+  return reductions_below(ir, nest) && even && !is_padded(ir, nest, r) && may_go_on(ir, nest, r);
 }
 
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
@@ -329,12 +332,15 @@ static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values
 
 /* As lane_rests, but the last vector may go on behind the values that a run needs. Sums that do not vary along r are computed
  * once, by one nest. Where the range ends within a vector, a nest with sums computes some values twice. One without sums may
- * compute in place, so another nest takes the last values. */
+ * compute in place, so another nest takes the last values. Another nest also takes them if the last vector would reach into whole
+ * tiles, because two threads must not store the same value. */
 static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const Ref r = o->opt[i].range;
   const bool once = reduction_repeats(ir, nest, r);
-  const tgcrt_size before = reductions_below(ir, nest) ? *values : last_values(ir, nest, o, i, values, parts);
   const int lanes = o->opt[i].lanes, most = (int)range_extent(node(ir, r)) + 1; /* no run has a whole tile of it */
+  const bool apart = once || o->opt[i].unroll == 1 || (most - 1) % (lanes * o->opt[i].unroll) >= lanes;
+  const bool twice = reductions_below(ir, nest) && apart;
+  const tgcrt_size before = twice ? *values : last_values(ir, nest, o, i, values, parts);
   if (once) o->opt[i].unroll = 1;
   const int tile = lanes * o->opt[i].unroll;
   if (tile == lanes) return size_of_tiles(ir, &before, most, lanes, TGCRT_SIZE_COVER);
@@ -344,6 +350,13 @@ static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *va
   return size_of_tiles(ir, &before, tile, 1, TGCRT_SIZE_WHOLE);
 }
 
+/* The schedule needs whole panels, groups or tiles of r, so a run computes all values. */
+static bool computes_all(const Opts *o, Ref r) {
+  bool all = o->staged || o->grouped == r;
+  for (int k = 0; k < o->n; k++) all |= o->opt[k].range == r && o->opt[k].rows;
+  return all;
+}
+
 /* Cuts range r, of which a run needs the first `values`. */
 static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts, Ref r, const tgcrt_size *values) {
   int i = 0;
@@ -351,7 +364,6 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
   const Opt p = i < o->n ? o->opt[i] : (Opt){ .unroll = 1, .lanes = 1 };
   int tile = p.unroll * p.lanes;
   Ref now, loop;
-  if (p.rows || o->staged || o->grouped == r) return nest; /* all values are computed */
   if (tile == 1) {
     now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, *values), RK_LOOP);
     if (i < o->n) opts_drop(o, i);
@@ -406,9 +418,18 @@ static int64_t padding_most(const IR *ir, const tgcrt_size *inside, const tgcrt_
   return most;
 }
 
+/* Lanes of the last vector along r, which may go on behind the values that a run needs; 1: none does */
+static int lanes_beyond(IR *ir, Ref nest, const Opts *o, Ref r) {
+  int lanes = 1;
+  for (int k = 0; k < o->n; k++)
+    if (o->opt[k].range == r && may_go_on(ir, nest, r)) lanes = o->opt[k].lanes;
+  return lanes;
+}
+
 /* A run needs `values` values of r, of which the last ones are padding. A nest of its own stores these, so that no tile computes
- * what the selection then drops. The selection stays, because a tile may go on behind its last value. */
-static void cut_padding(IR *ir, Ref nest, Ref r, tgcrt_size *values, Remnants *parts) {
+ * what the selection then drops. The selection stays, because a vector may go on behind its last value. The nest begins behind
+ * that vector: another thread may run it, and two threads must not store the same value. */
+static void cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *values, Remnants *parts) {
   const Node *store = node(ir, nest_body(node(ir, nest)));
   const int64_t extent = range_extent(node(ir, r));
   int size = 0;
@@ -417,10 +438,13 @@ static void cut_padding(IR *ir, Ref nest, Ref r, tgcrt_size *values, Remnants *p
   const tgcrt_size inside = ir->sizes.p[size];
   const int64_t most = padding_most(ir, &inside, values);
   if (most < 1 || most > FILLED_MOST) return;
-  const Extent behind = { .of = inside.of, .times = -1, .plus = extent, .over = 1, .most = most };
+  const int lanes = lanes_beyond(ir, nest, o, r);
+  const Extent vectors = { .of = inside.of, .times = 1, .plus = lanes - 1, .over = lanes, .most = (extent + lanes - 1) / lanes };
+  const tgcrt_size stored = lanes > 1 ? size_all(lanes, extent_make(ir, vectors)) : inside;
+  const Extent behind = { .of = stored.of, .times = -lanes, .plus = extent, .over = 1, .most = most };
   const int count = size_number(ir, size_all(1, extent_make(ir, behind)));
   Nest n = nest_open(ir, nest);
-  Ref src[3] = { store_buffer(store), store_index(store), fill }, at = size_value(ir, size), part = 0;
+  Ref src[3] = { store_buffer(store), store_index(store), fill }, at = size_value(ir, size_number(ir, stored)), part = 0;
   n.store = node_make(ir, OP_STORE, (DType)store->dt, 1, 3, src, 0, NULL, 0, NULL);
   if (most > 1) part = range_limited(ir, most, count, RK_LOOP), at = ix_add(ir, at, part);
   Ref filled = range_replace(ir, nest_close(ir, &n), r, index_at_most(ir, at, extent - 1), part ? 1 : 0, &part);
@@ -450,7 +474,8 @@ Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
     for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
       const Ref r = sized_range(ir, nest, i, &values);
       if (!r || (pass == TILED && !has_opt(o, r)) || (pass == PADDED && (has_opt(o, r) || !is_padded(ir, nest, r)))) continue;
-      cut_padding(ir, nest, r, &values, parts);
+      if (computes_all(o, r)) continue;
+      cut_padding(ir, nest, o, r, &values, parts);
       nest = cut_range(ir, nest, t, o, parts, r, &values);
     }
   return nest;

@@ -168,6 +168,12 @@ def audio(c=16, m=32, b=1):
             'output y "y"\ns = reduce y op=add axes=[2]\noutput s "s"\n')
 
 
+def filters(c=3, m=32):
+    """two convolutions over a length n, the second one with padding"""
+    return (f'x = input f32[1,{c},n] "x"\n' + conv1d("a", "x", "n", "n", c, m, 1) + conv1d("y", "a", "n", "n", m, c, 3, 1, 1, 1, 0.83) +
+            'output y "y"\n')
+
+
 def conv2d(out, x, h, n, c, m):
     """out[1,m,h,n]: a convolution of 3 by 3 with padding, and max with 0"""
     return (weight(f"{out}_k", [1, m, c, 1, 1, 3, 3], 1 / (3 * c ** 0.5)) + f"{out}_g = pad {x}, 0 lo=[0,0,1,1] hi=[0,0,1,1]\n"
@@ -287,6 +293,6 @@ def longer(heads=2, d=6):
 
 
 ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
-SPATIAL = {"audio": audio, "ocr": ocr, "edges": edges}
+SPATIAL = {"audio": audio, "ocr": ocr, "edges": edges, "filters": filters}
 SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids, "joined": joined, "longer": longer}  # with two numbers, b and n
 INNER = {"encoder": encoder, "row_softmax": row_softmax, "pooled": pooled}
