@@ -94,7 +94,7 @@ static void load(Ctx *c, void *arg) {
   DimValue dim[DIMS];
   DimRange range[DIMS];
   for (int k = 0; k < j->dims; k++) {
-    dim[k] = (DimValue){ name[k], j->run ? j->run[k] : j->high[k] };
+    dim[k] = (DimValue){ name[k], j->run ? j->run[k] : j->high[k], NULL };
     range[k] = (DimRange){ k, j->low[k], j->step[k], 0 };
   }
   const LoadOptions o = { .dims = dim, .ndims = j->dims, .unguarded = true, .ranges = range, .nranges = j->dims };
