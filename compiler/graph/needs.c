@@ -75,13 +75,13 @@ void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run,
 }
 
 /* The condition on the first entries along an axis, as many as extent `of` says */
-static Need along(const Node *x, int axis, int of) { return (Need){ product(x->dims, axis + 1, x->rank), x->dims[axis], of }; }
+static Need along(const Node *x, int axis, int of) { return (Need){ product(x->dims, axis + 1, x->rank), x->dims[axis], of, 0 }; }
 
 Needed graph_need_of_value(IR *ir, const GIO *v) {
   Needed n = { 0 };
   if (v->is.n) return v->is;
   for (int a = v->rank - 1; a >= 0; a--)
-    if (v->open[a]) needed_add(ir, &n, (Need){ product(v->dims, a + 1, v->rank), v->dims[a], v->open[a] - 1 });
+    if (v->open[a]) needed_add(ir, &n, (Need){ product(v->dims, a + 1, v->rank), v->dims[a], v->open[a] - 1, 0 });
   return n;
 }
 
@@ -98,7 +98,7 @@ static bool regrouped(IR *ir, const Node *x, Need is, bool round, Needed *out) {
   int64_t within;
   for (int64_t g = 1; g <= is.extent; g++) {
     const bool exact = ir->extents.p[is.of].shared % g == 0;
-    Need now = { is.inner * g, is.extent / g, is.of };
+    Need now = { is.inner * g, is.extent / g, is.of, 0 };
     if (is.extent % g || (!exact && !round) || now.extent == 1 || need_axis(x, &now, &within) < 0) continue;
     if (g > 1) now.of = extent_make(ir, (Extent){ .of = is.of, .times = 1, .plus = g - 1, .over = g, .most = now.extent });
     needed_add(ir, out, now);
@@ -368,7 +368,7 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
       continue;
     }
     const int axis = need_axis(x, &is, &within), at = axis < 0 ? -1 : source_axis(x, y, k, axis);
-    if (at >= 0) needed_add(ir, &out, (Need){ within * product(y->dims, at + 1, y->rank), is.extent, is.of });
+    if (at >= 0) needed_add(ir, &out, (Need){ within * product(y->dims, at + 1, y->rank), is.extent, is.of, 0 });
     const int count = axis >= 0 && at < 0 ? need_along(ir, x, &(Needed){ 1, { is } }, axis) : -1;
     if (count >= 0) add_rounded(ir, y, axis, entries_of_source(ir, x, y, k, axis, count), need_along(ir, y, open, axis), &out);
   }
@@ -395,7 +395,7 @@ static void open_from(IR *ir, const Needed *open, Ref r, int k, Needed *out) {
     bool moved = false;
     for (int a = 0; a < x->rank && axis >= 0; a++) {
       if (source_axis(x, y, k, a) != axis) continue;
-      needed_add(ir, out, (Need){ within * product(x->dims, a + 1, x->rank), is.extent, is.of });
+      needed_add(ir, out, (Need){ within * product(x->dims, a + 1, x->rank), is.extent, is.of, 0 });
       moved = true;
     }
     const int of = count >= 0 && !moved && axis < x->rank ? entries_of_result(ir, x, y, k, axis, count) : -1;

@@ -195,9 +195,10 @@ typedef struct Extent {
 typedef VEC(Extent) Extents;
 /* Needed says which elements of a value a run needs: the elements that satisfy all n conditions. Element number i, in row-major
  * order, satisfies a condition if i / inner % extent is below the value that row `of` of IR.extents has in the run. n 0: a run
- * needs all elements. n NEED_NOTHING: a run needs no element. */
+ * needs all elements. n NEED_NOTHING: a run needs no element. In a buffer, `behind` of the extent's last entries are padding. The
+ * value of `of` counts so many entries more than a run needs of the entries in front of the padding. */
 enum { NEEDED_MOST = 6, NEED_NOTHING = -1 };
-typedef struct Need { int64_t inner, extent; int of; } Need;
+typedef struct Need { int64_t inner, extent; int of; int64_t behind; } Need;
 typedef struct Needed { int n; Need is[NEEDED_MOST]; } Needed;
 
 /* ---- buffers: memory that kernels access (filled in by schedule/) ---- */

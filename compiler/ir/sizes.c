@@ -386,7 +386,7 @@ static Need plainest(IR *ir, Need is) {
   const int64_t together = i64_gcd(is.extent, ir->extents.p[is.of].shared);
   if (together <= 1) return is;
   const int of = extent_make(ir, (Extent){ .of = is.of, .times = 1, .over = together, .most = is.extent / together });
-  return (Need){ is.inner * together, is.extent / together, of };
+  return (Need){ is.inner * together, is.extent / together, of, is.behind / together };
 }
 
 static bool holds_for_all(const IR *ir, const Need *is) { return least_extent(ir, is->of) >= is->extent; }

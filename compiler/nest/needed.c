@@ -75,7 +75,8 @@ static tgcrt_size values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   if (extent % most == 0 && first >= 0 && last < coef && coef * (extent / most) == entry) return size_all(extent / most, is->of);
   if (is->of < ir->symbols.n || coef != 1 || first != last || first < 0 || first % entry || extent % entry || first + extent > all)
     return none;
-  const Extent part = { .of = is->of, .times = 1, .plus = -first / entry, .over = 1, .most = extent / entry };
+  const int64_t behind = first + extent <= all - is->behind * entry ? is->behind : 0; /* entries in front of the padding */
+  const Extent part = { .of = is->of, .times = 1, .plus = -first / entry - behind, .over = 1, .most = extent / entry };
   return size_all(entry, extent_make(ir, part));
 }
 

@@ -417,7 +417,7 @@ static Needed needed_in_memory(const Sched *s, Ref r) {
     if (!longer || base < 0) continue;
     const int64_t count = of < 0 ? x->dims[a] : 0; /* a constant one */
     const Extent end = { .of = base, .times = of >= 0, .plus = count + begin + halo, .over = 1, .most = all + halo };
-    needed_add(ir, &in, (Need){ p->stride[a], all + halo, extent_make(ir, end) });
+    needed_add(ir, &in, (Need){ p->stride[a], all + halo, extent_make(ir, end), p->hi[a] });
   }
   return in;
 }

@@ -161,7 +161,7 @@ static void load_case(Ctx *c, void *arg) {
     const char *path = path_of(c, k->data, "input", (int)i);
     DataList list = { .p = ARENA_NEW(&c->model, Tensor, 1), .n = 1 };
     const bool is_list = v->type.inside != ON_NOTYPE && onnx_list_load(c, path, &list);
-    if (is_list) dims[o.ndims++] = (DimValue){ arena_printf(&c->model, "#list:%u", nkept), list.n };
+    if (is_list) dims[o.ndims++] = (DimValue){ arena_printf(&c->model, "#list:%u", nkept), list.n, NULL };
     else if ((int)i >= k->constant_from) {
       Tensor *t = ARENA_NEW(&c->model, Tensor, 1);
       *t = onnx_tensor_load(c, path);
@@ -175,7 +175,7 @@ static void load_case(Ctx *c, void *arg) {
       for (int a = 0; a < t->rank - (t->narrow == ONNX_STRING); a++)
         dims[o.ndims++] = (DimValue){ is_list ? arena_printf(&c->model, "#%u:%d", nfed, a)
                                               : arena_printf(&c->model, "%s:%d", v->name, a),
-                                      t->dims[a] };
+                                      t->dims[a], NULL };
       nfed++;
     }
     kept[nkept++] = m.graph.in[i];

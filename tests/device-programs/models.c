@@ -627,7 +627,7 @@ int main(int argc, char **argv) {
     else if (!equals || j.load.ndims == 32) return 64;
     else {
       *equals = 0;
-      dim[j.load.ndims++] = (DimValue){ argv[i], strtoll(equals + 1, NULL, 10) };
+      dim[j.load.ndims++] = (DimValue){ argv[i], strtoll(equals + 1, NULL, 10), NULL };
     }
   }
   if (!j.path || !device_target(j.isa)) return 64;

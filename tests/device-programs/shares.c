@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     char *equals = strrchr(argv[i], '=');
     if (!equals) return 64;
     *equals = 0;
-    dim[j.load.ndims++] = (DimValue){ argv[i], strtoll(equals + 1, NULL, 10) };
+    dim[j.load.ndims++] = (DimValue){ argv[i], strtoll(equals + 1, NULL, 10), NULL };
   }
   ctx_init(&c);
   const int code = ctx_try(&c, count, &j);

@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
   for (int i = 4; i < argc; i++) {
     char *value = strrchr(argv[i], '=');
     if (!value) return 64;
-    *value = 0, dims[k.ndims++] = (DimValue){ argv[i], strtoll(value + 1, NULL, 10) };
+    *value = 0, dims[k.ndims++] = (DimValue){ argv[i], strtoll(value + 1, NULL, 10), NULL };
   }
   case_run(&k);
   const bool good = !k.failed.n && k.ran == 1;

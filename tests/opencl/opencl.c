@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
     char *value = strrchr(argv[i], '=');
     if (!strcmp(argv[i], "hard")) k.hard = 64, k.strict = true;
     else if (!value) isa[n++] = argv[i];
-    else *value = 0, dims[k.ndims++] = (DimValue){ argv[i], strtoll(value + 1, NULL, 10) };
+    else *value = 0, dims[k.ndims++] = (DimValue){ argv[i], strtoll(value + 1, NULL, 10), NULL };
   }
   const char *why = device_open(&d);
   if (why) printf("skip %s\n", why);
