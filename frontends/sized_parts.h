@@ -58,7 +58,8 @@ bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times,
 int extent_of_samples(const Sizing *z, const Samples *s);
 /* As the function above, for the begin of a slice. The begin may fall as a size rises. */
 int place_of_samples(const Sizing *z, const Samples *s);
-int sum_of_extents(const Sizing *z, int a, int b);          /* returns the row of the sum of rows a and b; -1: no formula fits */
+/* Returns the row of the sum of rows a and b, or -1 if no formula fits or if there are too many sums. */
+int sum_of_extents(const Sizing *z, int a, int b);
 Samples samples_of_axis(const Sizing *z, Ref r, int axis);  /* the extents of this axis of r */
 /* For a PAD r: the numbers of elements that r adds to the axis, at the front or at the end */
 Samples samples_of_pad(const Sizing *z, Ref r, int axis, bool front);

@@ -6,7 +6,7 @@
 #define TGC_RACES_H
 #include "interp_threads.h"
 
-/* An access to an element. step: index in the program of the accessing micro-op. epoch: number of the epoch; 0: there is no
+/* An access to an element by a micro-op. step: index of the micro-op in the program. epoch: number of the epoch; 0: there is no
  * access */
 typedef struct Mark { uint32_t epoch, step; int32_t block, thread; } Mark;
 typedef struct Races Races;
