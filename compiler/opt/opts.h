@@ -177,8 +177,8 @@ int64_t split_elems(IR *ir, Ref nest, const Opts *o, DType *d); /* number of ele
 Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds);
 
 /* ---- stage_shared.c: panels in shared memory of a block ---- */
-/* Returns how many elements a thread can load from a panel as one vector: 4, 2 or 1. copies: number of contiguous elements of the
- * panel that a thread loads in all copies of the loop's body */
+/* Returns how many elements a thread can load from a panel as one vector: 4, 2 or 1. copies: number of copies of the loop's body
+ * that load neighbouring elements of the panel. Each of these copies loads one element. */
 int staged_vector(int64_t copies);
 /* A panel has one row of elements for each term of a round. Returns the pitch of the panel: the number of elements
  * from the start of one row to the start of the next row. With this pitch, vectors are aligned. Threads that store element

@@ -616,8 +616,8 @@ static void scan_sequence(Build *b, const OnnxGraph *g, uint32_t nstate, uint32_
 void op_batch_scan(Build *b) {
   const int64_t nx = attr_int(b, "num_scan_inputs");
   if (nx < 1 || nx > b->nin - SEQ_VALUES)
-    bad(b, "attribute 'num_scan_inputs' is %lld, expected at least 1 and at most %d, the number of inputs behind 'sequence_lens'", (long long)nx,
-        b->nin - SEQ_VALUES);
+    bad(b, "attribute 'num_scan_inputs' is %lld, expected at least 1 and at most %d, the number of inputs behind 'sequence_lens'",
+        (long long)nx, b->nin - SEQ_VALUES);
   const uint32_t nstate = (uint32_t)(b->nin - SEQ_VALUES - nx);
   const OnnxGraph *g = body(b, "body", (uint32_t)b->nin - SEQ_VALUES, (uint32_t)b->nout);
   if (g->nout < nstate) bad(b, "%d outputs, expected at least %u", b->nout, nstate);
