@@ -40,8 +40,8 @@ typedef struct Opts {      /* a schedule */
                               the nest that adds the parts */
   int depth;               /* if `staged` is set, on a device: number of terms of a panel. One round of the reduction over
                               `staged` sums these terms. Otherwise 0 */
-  Ref grouped;             /* TC: range whose values an instruction takes in groups. If `opt` has an element for this range, the
-                              element then splits a new range, whose values are the groups. 0: none */
+  Ref grouped;             /* TC: range whose values an instruction takes in groups. Applying TC makes a new range, whose values
+                              are the groups. If opt[i].range is `grouped`, opt[i] then applies to the new range. 0: none */
   const struct IsaOp *isa_op; /* the instruction that takes the values of `grouped` (dot_ops.h); NULL: none */
   const MatrixUnit *unit;  /* MMA, on a device: the matrix unit that multiplies panels; NULL: each thread multiplies */
   Ref side[2];             /* if `unit` is set, two ranges of the nest: their values are the rows and the columns of the unit's
