@@ -208,6 +208,7 @@ static int red_parent(Linear *l, const Node *red) {
 /* Finds the loop of each node. Exceptions move loads inwards:
  * - An input or output may end early. It is loaded inside of loops that run once or not at all, by a size of the run. make_loops
  *   puts reductions there for the same reason. Such a load varies with any longer loop that ends at a size, or needs it not.
+ *   The same holds for a load at an index that is loaded itself: if the loop does not run, nobody stored that index.
  * - Loads for the epilogue stay in the innermost loop if that contains a reduction: across the reduction they would take
  *   registers from accumulators.
  * - A nest that one of a kernel's chunks runs (group.c) loads nothing outside of that chunk, because another one may have
@@ -219,6 +220,7 @@ static void find_scopes(Linear *l, int innermost, bool serial) {
   const Node *first = node(ir, innermost ? l->loop[1].range : 0);
   bool by_one = innermost && range_kind(first) == RK_THREAD && range_extent(first) == 1;
   bool *feeds = xmalloc(l->nodes.n + 1), busy = false; /* feeds: used by a reduction's value */
+  bool *loaded = xcalloc(l->nodes.n + 1, sizeof *loaded); /* depends on a load */
   Ref changed = 0;       /* the buffer that a nest with a serial loop stores to */
   for (size_t i = 0; i < l->nodes.n && serial; i++)
     if (node(ir, l->nodes.p[i])->op == OP_STORE) changed = store_buffer(node(ir, l->nodes.p[i]));
@@ -238,12 +240,16 @@ static void find_scopes(Linear *l, int innermost, bool serial) {
     if (x->op == OP_LOAD && busy && !feeds[i] && within(l, innermost, s)) s = innermost; /* not in loops that make copies */
     if (x->op == OP_LOAD && !s && by_one && !feeds[i]) s = 1;
     if (x->op == OP_LOAD && load_buffer(x) == changed) s = innermost;
-    if (x->op == OP_LOAD && buf_ends_early(&ir->bufs.p[buffer_id(node(ir, load_buffer(x)))])) s = deeper(l, s, l->limited);
+    loaded[i] = x->op == OP_LOAD;
+    for (int k = 0; k < x->nsrc && !loaded[i]; k++) loaded[i] = loaded[pos_of(l, x->src[k])];
+    const bool ends = x->op == OP_LOAD && buf_ends_early(&ir->bufs.p[buffer_id(node(ir, load_buffer(x)))]);
+    if (ends || (x->op == OP_LOAD && loaded[pos_of(l, access_index(x))])) s = deeper(l, s, l->limited);
     l->scope[i] = s;
     for (Ref mma = x->op == OP_RED ? red_value(x) : 0; mma && node(ir, mma)->op == OP_MMA; mma = mma_sum(node(ir, mma)))
       for (int k = 0; k < 3; k++) l->scope[pos_of(l, k ? node(ir, mma)->src[k] : mma)] = loop_of(l, x->src[x->nsrc - 1]);
   }
   free(feeds);
+  free(loaded);
 }
 
 /* ---- emission ---- */

@@ -45,6 +45,7 @@ typedef struct Info {
   int regrouped;        /* reshapes on that path that split or merge axes */
   bool operand;         /* a contraction reads it */
   bool under;           /* inside a reduction that depends on it */
+  bool chosen;          /* a gather chooses the element in each evaluation; no reduction is in between */
   bool selected;        /* part of a concatenation that its kernel selects from */
   bool update;          /* in the nest of a scatter's updates */
   bool must;            /* must be stored */
@@ -372,9 +373,12 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
     ask->evals *= (double)reduced_elems(ir, x);
     ask->reduced = (ask->reduced ? ask->reduced : 1) * (double)reduced_elems(ir, x);
     ask->under = true;
+    ask->chosen = false; /* all terms are read, one after the other */
+  } else if (x->op == OP_GATHER) {
+    ask->chosen = q == lhs(x); /* not an index: a nest that loads one may not be able to end at a size */
   } else if (x->op == OP_EXPAND) {
     const double factor = elems / (below ? below : 1);
-    if (factor <= 1) return;
+    if (factor <= 1 || ask->chosen) return; /* code cannot tell which evaluations choose the same element */
     ask->evals /= factor; /* one evaluation serves all places of a kernel that use the same element */
     if (ask->root != MANY && ask->evals > below) ask->evals = below;
     if (ask->under && factor >= ask->reduced) ask->under = false, ask->reduced = 0;
@@ -429,6 +433,7 @@ static void tell_sources(Fuse *f, Ref r) {
     else to->evals += ask.evals;
     to->path = !to->path || to->path == path ? path : MANY;
     to->under |= ask.under;
+    to->chosen |= ask.chosen;
     if (ask.reduced > to->reduced) to->reduced = ask.reduced;
     to->selected |= selected;
     to->operand |= me->operand || (selected && x->op == OP_WINDOW); /* windows overlap, so elements are read often */

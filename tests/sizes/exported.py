@@ -244,6 +244,16 @@ def pixels(c=4):
                    [("y", w.op("Transpose", w.reshape(x, b, h, k, c), perm=[0, 3, 1, 2]), FLOAT, ["batch", c, "height", "width"])])
 
 
+def groups(c=4):
+    """normalization of channels, then of groups of them: sums of values that are gathered, and depend on sums themselves"""
+    w = Writer()
+    x = w.conv("x", 3, c, pads=[1] * 4)
+    x = w.op("Relu", w.op("InstanceNormalization", x, w.weight(c, scale=1), w.weight(c, scale=0.1)))
+    g = w.op("InstanceNormalization", w.op("Reshape", x, w.ints(0, 2, -1)), w.weight(2, scale=1), w.weight(2, scale=0.1))
+    g = w.op("Mul", w.op("Reshape", g, w.op("Shape", x)), w.weight(c, 1, 1, scale=1))
+    return w.model([("x", FLOAT, ["batch", 3, "height", "width"])], [("y", g, FLOAT, ["batch", c, "height", "width"])])
+
+
 def patches(c=8, patch=4, grid=5):
     """a transformer of patches: a token in front of them, and learned positions that are resized to the picture"""
     w = Writer()
@@ -329,6 +339,7 @@ MODELS = {
     "pyramid": (pyramid, {"batch": (1, 2, 1), "height": (16, 40, 1), "width": (16, 40, 1)}),
     "pyramid of nearest": (lambda: pyramid(**NEAREST), {"batch": (1, 2, 1), "height": (16, 40, 1), "width": (16, 40, 1)}),
     "pixels": (pixels, {"batch": (1, 2, 1), "height": (2, 10, 1), "width": (2, 10, 1)}),
+    "groups": (groups, {"batch": (1, 2, 1), "height": (5, 26, 1), "width": (6, 31, 1)}),
     "patches": (patches, {"batch": (1, 2, 1), "height": (8, 40, 4), "width": (8, 40, 4)}),
     "levels": (levels, PICTURE),
     "relative": (relative, {"batch": (1, 3, 1), "n": (1, 24, 1)}),
