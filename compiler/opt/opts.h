@@ -112,8 +112,8 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all r
 /* Returns why the opts of o are illegal, or NULL if they are legal. Does not check STAGE and SPLIT: stage_shared_refuses and
  * split_refuses check these opts. */
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o);
-/* For a nest whose opts were applied. Returns a message if the nest exceeds a limit of the device, or NULL. panels: number of
- * bytes of shared memory for panels */
+/* For a nest that device_tile returned, before STAGE is applied. Returns a message if the nest exceeds a limit of the device, or
+ * NULL. panels: number of bytes of shared memory that STAGE will add */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
 /* Returns the nest after splitting o->range: into a loop or blocks, copies, threads and lanes, and into `side` values of a matrix
  * if `side` is above 1. If the parts have more values than the range, gates skip the additional values. */
