@@ -235,8 +235,8 @@ static bool takes_sums(const Render *w, size_t at) {
   return found;
 }
 
-/* Whether the loop that ends at `at` takes the single values behind the vectors of a run (opt/sized.c). The C compiler does not know
- * how few they are, and would make vectors of them again. */
+/* Whether the loop that ends at `at` takes the single values behind the vectors of a run (opt/sized.c). The C compiler does not
+ * know how few they are, and would make vectors of them again. */
 static bool takes_few(const Render *w, size_t at) {
   const Node *r = node(w->ir, end_range(node(w->ir, w->k->prog.p[at])));
   const bool loop = range_kind(r) == RK_LOOP || range_kind(r) == RK_REDUCE;

@@ -88,8 +88,8 @@ typedef struct Dialect {
   const char *fence;       /* at the end of the bodies of some loops (Render.tile, cstyle.h): makes the C compiler load operands
                               again */
   const char *rolled;      /* before a loop: asks the C compiler not to unroll it */
-  const char *few;         /* at the end of the body of a loop that runs a few times: asks the C compiler not to make vectors of it */
-  const char *apart;       /* macro for a pointer to an array of the kernel: it hides from the C compiler to which array it points */
+  const char *few;         /* at the end of the body of a loop that runs a few times: asks the C compiler not to use vectors there */
+  const char *apart;       /* macro for a pointer to an array of the kernel: hides from the C compiler to which array it points */
   const char *keep;        /* asks the C compiler to load vector $0 only once, and to keep this vector in a register */
   const char *prefetch;    /* prefetches element $b of buffer $0. $k: 3 for the first-level cache, 2 for the second-level cache */
   /* ---- helpers, as texts in the format of parts.h. All dialects also have the helpers of scalars.c.in ---- */

@@ -114,7 +114,7 @@ static bool proportional(const Sizing *z, Ref r, const Counts *a, const Counts *
   return all;
 }
 
-/* The extent of an axis of the result as a multiple of the product of extents of adjacent axes of the source; -1: it is not known */
+/* The extent of an axis of the result as a multiple of the product of extents of adjacent axes of the source; -1: not known */
 static int extent_of_joined(const Sizing *z, Ref r, const Joined *g, int axis) {
   const Ref source = operand(node(z->ir, r));
   Counts want = one_each();
@@ -235,7 +235,8 @@ static Ref copied_group(Copied *c, Ref value, const int64_t *front, int nfront) 
   int64_t dims[2 * MAX_RANK];
   int n = 0;
   if (nfront + c->g.m + y->rank - c->g.from > MAX_RANK) return 0;
-  if (!extents_of_axes(c->z, c->r, c->g.at, c->g.m, c->to) || !extents_of_axes(c->z, source, c->g.from, c->g.n, c->from)) return 0;
+  if (!extents_of_axes(c->z, c->r, c->g.at, c->g.m, c->to)) return 0;
+  if (!extents_of_axes(c->z, source, c->g.from, c->g.n, c->from)) return 0;
   for (; n < nfront; n++) dims[n] = front[n];
   for (int k = 0; k < c->g.m; k++) dims[n++] = 1;
   for (int a = c->g.from; a < y->rank; a++) dims[n++] = y->dims[a];

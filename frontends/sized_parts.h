@@ -35,8 +35,8 @@ typedef struct Sizing {
   const Needed *open; /* the result of graph_open for g */
   Placeds placed;
   Ref *now; /* by Ref: the node that replaces this node */
-  Ref *pad; /* by Ref: a PAD of this node that adds elements at the end of an axis; 0: there is none. If there are several, the first
-               one in the order of ir_toposort */
+  Ref *pad; /* by Ref: a PAD of this node that adds elements at the end of an axis; 0: there is none. If there are several, the
+               first one in the order of ir_toposort */
   RefMap carried; /* from place_key(loop, place) to the CARRIED with this loop and place */
 } Sizing;
 
@@ -72,8 +72,8 @@ static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop
 void find_extents(Sizing *z);
 
 /* ---- sized_joined.c ---- */
-/* For a reshape r. Call this function only if Sizing.dense is true. Finds rows of IR.extents for axes of r that the copy of r joins
- * or splits, and adds these axes to IR.opened. Returns whether the function has added an axis. */
+/* For a reshape r. Call this function only if Sizing.dense is true. Finds rows of IR.extents for axes of r that the copy of r
+ * joins or splits, and adds these axes to IR.opened. Returns whether the function has added an axis. */
 bool find_joined(const Sizing *z, Ref r);
 /* Returns the node that replaces the reshape r: a copy, or a reshape of src[0], the node that replaces the source of r. */
 Ref sized_reshape(Sizing *z, Ref r, Ref *src);

@@ -283,7 +283,8 @@ static void blame(Ctx *c, Verify *v) {
     return;
   }
   if (v->range || v->bundle.symbols.n) { /* find_suspects compiles for one size, where kernels are others */
-    if (!v->o->json) print_lines("--dim NAME=SIZE for each range tells whether the model is right if compiled for this size alone", 2);
+    if (!v->o->json)
+      print_lines("--dim NAME=SIZE for each range tells whether the model is right if compiled for this size alone", 2);
     return;
   }
   if (!import) find_suspects(c, v->o, v->g, v->target, v->scratch, v->in + v->first_failed / v->nout * v->stride, v->report);

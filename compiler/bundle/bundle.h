@@ -149,6 +149,9 @@ void check_places(const Plan *p, const Repeats *repeats, int64_t weight_bytes);
 /* ---- kernels.c: texts in C ---- */
 /* The nodes of the user's model that a kernel computes: n indices into ir->origins, ascending */
 typedef struct KernelOrigins { const uint32_t *origin; int n; } KernelOrigins;
+/* Returns 1 + the number of the last call before call k that calls the same kernel; 0: there is none. Only kernels of loops are
+ * called several times (plan_loop_calls). */
+size_t earlier_call(const Plan *p, size_t k);
 KernelOrigins *kernel_origins(const Plan *p);  /* an element for each kernel, in the model's arena */
 const char *kernels_text(const Plan *p, const Repeats *repeats); /* the functions of all kernels, with comments */
 /* chunks_text and groups_text return lists with a number for each kernel that has a row (has_row). `type` stands before each

@@ -10,6 +10,12 @@ static int by_index(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+size_t earlier_call(const Plan *p, size_t k) {
+  size_t again = p->kernels.p[k].named ? k : 0;
+  while (again && p->kernels.p[again - 1].sink != p->kernels.p[k].sink) again--;
+  return again;
+}
+
 /* Walks the nodes below each sink. A stamp per node and per origin tells for which kernel it was last seen. So the time does
  * not depend on the size of the node table. */
 KernelOrigins *kernel_origins(const Plan *p) {
@@ -21,8 +27,7 @@ KernelOrigins *kernel_origins(const Plan *p) {
   VEC(uint32_t) found = { 0 };
   for (uint32_t k = 0; k < p->kernels.n; k++) {
     found.n = 0;
-    uint32_t again = p->kernels.p[k].named ? k : 0; /* 1 + the call of the same kernel in an earlier iteration */
-    while (again && p->kernels.p[again - 1].sink != p->kernels.p[k].sink) again--;
+    const size_t again = earlier_call(p, k);
     if (again) {
       all[k] = all[again - 1];
       continue;

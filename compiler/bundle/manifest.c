@@ -190,35 +190,17 @@ static json_t *launches_json(const Plan *p, const Kernel *x, const Images *image
   return j;
 }
 
-/* Whether a call of the same kernel is among calls from .. to - 1, which belong to one loop */
-static bool is_called(const Plan *p, const Kernel *x, size_t from, size_t to) {
-  bool called = false;
-  for (size_t i = from; i < to && !called; i++) called = p->kernels.p[i].sink == x->sink;
-  return called;
-}
-
-static size_t loop_begin(const Plan *p, size_t k) {
-  while (k && p->kernels.p[k - 1].loop == p->kernels.p[k].loop) k--;
-  return k;
-}
-
-static size_t loop_end(const Plan *p, size_t k) {
-  const int loop = p->kernels.p[k].loop;
-  while (k < p->kernels.n && p->kernels.p[k].loop == loop) k++;
-  return k;
-}
-
-/* Whether this is the first call of its kernel. A kernel for later iterations has its first call in the second one. */
-static bool is_first_call(const Plan *p, size_t k) {
-  const Kernel *x = &p->kernels.p[k];
-  return !x->named || (x->only == LATER_ITERATIONS && !is_called(p, x, loop_begin(p, k), k));
+/* Whether a later iteration of the loop calls the kernel again */
+static bool is_called_again(const Plan *p, const Kernel *x) {
+  bool again = false;
+  for (const Kernel *y = x + 1; y < p->kernels.p + p->kernels.n && y->loop == x->loop && !again; y++) again = y->sink == x->sink;
+  return again;
 }
 
 /* The number of iterations that run the kernel */
 static int64_t trips_of(const Plan *p, const Kernel *x) {
-  const size_t k = (size_t)(x - p->kernels.p);
-  if (x->only == ALL_ITERATIONS || (x->only == FIRST_ITERATION && is_called(p, x, k + 1, loop_end(p, k)))) return x->trips;
-  return x->only == FIRST_ITERATION ? 1 : x->trips - 1;
+  if (x->only == LATER_ITERATIONS) return x->trips - 1;
+  return x->only == ALL_ITERATIONS || is_called_again(p, x) ? x->trips : 1;
 }
 
 static json_t *kernel_json(const Plan *p, const Kernel *x, const KernelOrigins *from, const Images *images) {
@@ -242,7 +224,7 @@ static void put_kernels(Sb *o, const Plan *p, const Images *images) {
   put_key(o, "kernels");
   int n = 0;
   for (size_t k = 0; k < p->kernels.n; k++) /* kernels of a loop are listed once */
-    if (is_first_call(p, k)) {
+    if (!earlier_call(p, k)) {
       json_t *j = kernel_json(p, &p->kernels.p[k], &from[k], images);
       if (p->ir->symbols.n) json_object_set_new(j, "sized", json_boolean(kernel_sized(p->ir, &p->kernels.p[k])));
       put_element(o, n++, j);

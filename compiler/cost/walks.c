@@ -168,10 +168,8 @@ static int terms_inside(const Walks *w, const Walk *x, int loop, bool body, Walk
   return n;
 }
 
-enum { PAGE_LINES = 64 };
-
-/* The memory that a walk accesses: `pieces` pieces that lie apart, of `lines` cache lines each. spread: at how many places of
- * their pages the lines lie */
+/* The memory that a walk accesses: `pieces` pieces that lie apart, of `lines` cache lines each. spread: in how many sets of
+ * the first level the lines lie */
 typedef struct Footprint { double pieces, lines, spread; } Footprint;
 
 static Footprint footprint_of(const Walks *w, const Walk *x, int loop, bool body) {
@@ -183,14 +181,14 @@ static Footprint footprint_of(const Walks *w, const Walk *x, int loop, bool body
     const double step = fabs(term[i].coef) * x->bytes;
     if (f.pieces == 1 && step <= fmax(run, LINE_BYTES)) run += step * (term[i].count - 1);
     else {
-      double places = PAGE_LINES; /* such a step reaches so many */
+      double places = L1_SETS; /* such a step reaches so many */
       for (double lines = step / LINE_BYTES; places > 1 && fmod(lines, 2) == 0; lines /= 2) places /= 2;
       f.pieces *= term[i].count;
-      f.spread = fmin(PAGE_LINES, f.spread * fmin(places, term[i].count));
+      f.spread = fmin(L1_SETS, f.spread * fmin(places, term[i].count));
     }
   }
   f.lines = ceil(run <= LINE_BYTES ? 1 : run / LINE_BYTES + (f.pieces > 1 ? 0.5 : 0));
-  f.spread = fmin(PAGE_LINES, f.spread * f.lines);
+  f.spread = fmin(L1_SETS, f.spread * f.lines);
   return f;
 }
 
@@ -207,7 +205,7 @@ double walk_bytes(const IR *ir, const Walks *w, const Walk *x, int loop, bool bo
  * as much room the lines take that x accesses in an iteration of a loop */
 static double crowding(const Walks *w, const Walk *x, int loop) {
   const Footprint f = x->at.data ? (Footprint){ 1, 1, 1 } : footprint_of(w, x, loop, true);
-  return f.pieces * f.lines > f.spread ? PAGE_LINES / f.spread : 1;
+  return f.pieces * f.lines > f.spread ? L1_SETS / f.spread : 1;
 }
 
 /* ---- accesses of several loops to the same memory ---- */

@@ -174,8 +174,8 @@ typedef struct Symbols {
   int n, sums;                          /* n: number of symbols. sums: number of sums, which are behind the n symbols in p */
   Symbol p[SYMBOLS_MOST + SUMS_MOST];
 } Symbols;
-/* The size of each symbol in a run, and behind these sizes the value of each sum. If the value of a sum is not positive, functions
- * compute the value from the sizes of the symbols */
+/* The size of each symbol in a run, and behind these sizes the value of each sum. If the value of a sum is not positive,
+ * functions compute the value from the sizes of the symbols */
 typedef int64_t RunSizes[SYMBOLS_MOST + SUMS_MOST];
 /* An extent that differs from run to run: a row of IR.extents. The first rows are the symbols. Each further extent follows from
  * the extent in row `of`. If x is the value of row `of`, the result is min(most, (x * times + plus) / over), or 0 if

@@ -9,10 +9,7 @@
  * keeps: the value of every element */
 #include "opts.h"
 
-/* SUMS_BEHIND: most sums of a store, such as those of the gates of a cell. LOOP_INSTRUCTIONS: instructions that the loops cost.
- * Whole tiles take most of the time, so two conditions are stricter for them. Their loops must save WHOLE_TILES times as much
- * code, or their sums must have WHOLE_TERMS times as many terms. */
-enum { SUMS_BEHIND = 4, LOOP_INSTRUCTIONS = 8, WHOLE_TILES = 16, WHOLE_TERMS = 8 };
+enum { SUMS_BEHIND = 4 }; /* most sums of a store, such as those of the gates of a cell */
 
 /* The copies and lanes of a tile, and the loops and lanes that take their place */
 typedef struct Copies {
@@ -149,11 +146,12 @@ static void finish(Plan *p, NestState *s) {
   outer_sums(ir, n.store, &sums);
   if (sums.n && sums.n <= SUMS_BEHIND && find_tile(ir, &n, &sums, &tile)) {
     const double behind = instructions_behind(ir, p->in->target, n.store, &sums);
-    const double saved = (double)(tile.copies - 1) * behind - (double)tile.copies * (double)(sums.n - 1) - LOOP_INSTRUCTIONS;
+    const double saved = (double)(tile.copies - 1) * behind - (double)tile.copies * (double)(sums.n - 1) -
+                         tunable(ir->ctx, finish_loop);
     const double least = tunable(ir->ctx, finish_saves), terms = (double)terms_of(ir, sums.p[0]);
     const double few = tunable(ir->ctx, finish_terms);
-    const bool whole = !s->depth && saved < WHOLE_TILES * least;
-    const bool pays = saved >= least && terms >= (whole ? WHOLE_TERMS * few : few);
+    const bool whole = !s->depth && saved < tunable(ir->ctx, finish_whole) * least;
+    const bool pays = saved >= least && terms >= (whole ? tunable(ir->ctx, finish_whole_terms) * few : few);
     if (pays) s->nest = finish_in_loops(ir, &n, &sums, &tile);
   }
   VEC_FREE(&sums);

@@ -204,8 +204,8 @@ static uint32_t brief_ranges(const Model *m) { /* bits: short ranges of the redu
   return brief;
 }
 
-/* A reduction whose lanes go along a range that ends at a size has code for several pieces of it, in each row (sized.c). Rows that
- * share no terms only hide the latency of sums, so row_tile of them suffice. */
+/* A reduction whose lanes go along a range that ends at a size has code for several pieces of it, in each row (sized.c). Rows
+ * that share no terms only hide the latency of sums, so row_tile of them suffice. */
 static void limit_rows(const Model *m, Tile *tile) {
   const bool sized = tile->v >= m->nout && range_limit(node(m->ir, m->range[tile->v]));
   const int most = tunable(m->ir->ctx, row_tile);
@@ -509,12 +509,6 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   return o;
 }
 
-static const Opt *opt_of(const Opts *o, Ref r) {
-  for (int i = 0; i < o->n; i++)
-    if (o->opt[i].range == r) return &o->opt[i];
-  return NULL;
-}
-
 /* The longest range that a tile of the schedule is along, and that ends at a size of the run; 0: there is none. values: how many
  * of its values a run needs */
 static Ref tiled_range(IR *ir, Ref nest, const Opts *o, tgcrt_size *values) {
@@ -526,7 +520,7 @@ static Ref tiled_range(IR *ir, Ref nest, const Opts *o, tgcrt_size *values) {
     const int symbol = ir->extents.p[needed->is[i].of].symbol;
     const Ref r = seen >> symbol & 1 ? 0 : sized_range(ir, nest, i, &any);
     seen |= 1u << symbol;
-    if (!r || !opt_of(o, r) || (longest && range_extent(node(ir, r)) <= range_extent(node(ir, longest)))) continue;
+    if (!r || !opt_along(o, r) || (longest && range_extent(node(ir, r)) <= range_extent(node(ir, longest)))) continue;
     longest = r;
     *values = any;
   }
@@ -602,7 +596,7 @@ static Opts tile_for_sizes(IR *ir, Ref nest, const Target *t, Ref r, const tgcrt
   if (all && tried) {
     const SizeTried *best = &at[least_loss(at, tried)];
     o = opts_of((Model *)&best->m, &best->nest, best->best);
-    const Opt *rows = opt_of(&o, best->part);
+    const Opt *rows = opt_along(&o, best->part);
     const bool fits = !rows || rows->lanes == 1;
     opts_replace(&o, best->part, r);
     if (!fits || opts_check(ir, nest, t, &o)) o = *most;
@@ -622,7 +616,7 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   if (!r) return most;
   const Extent *e = &ir->extents.p[values.of];
   const Symbol *s = &ir->symbols.p[e->symbol];
-  const Opt *rows = opt_of(&most, r);
+  const Opt *rows = opt_along(&most, r);
   const bool lanes = rows->lanes > 1 && values.times < (int64_t)rows->lanes * rows->unroll;
   const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
   const int64_t usual = s->typical ? e->at[(s->typical - s->low) / s->step] * values.times : 0;
@@ -634,7 +628,7 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   const Ref alone = shares_weights(ir, nest, r) ? along_one(ir, nest, r) : nest;
   const Nest n = nest_open(ir, range_part(ir, alone, r, 0, few, &part));
   Opts o = heuristic_opts(ir, &n, t);
-  rows = opt_of(&o, part);
+  rows = opt_along(&o, part);
   if (rows ? rows->lanes > 1 : !lanes) return most;
   opts_replace(&o, part, r);
   return opts_check(ir, nest, t, &o) ? most : o;
@@ -648,7 +642,7 @@ static Opt rows_apart(IR *ir, Ref nest, const Opts *o, Ref r, int tile) {
   for (int k = 0; k < n.n; k++) {
     const Ref other = n.ranges[k];
     const int64_t extent = range_extent(node(ir, other));
-    if (other == r || opt_of(o, other) || range_ends_early(ir, nest, other) || reduction_repeats(ir, nest, other) ||
+    if (other == r || opt_along(o, other) || range_ends_early(ir, nest, other) || reduction_repeats(ir, nest, other) ||
         !shares_weights(ir, nest, other))
       continue;
     for (int rows = best.unroll + 1; rows <= tile && rows <= extent; rows++)
@@ -686,7 +680,7 @@ static Opts spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
   if (!ir->symbols.n) return o;
   if (!o.isa_op && !o.grouped && !o.staged) rows_along_one(ir, nest, &o);
   const Ref r = tiled_range(ir, nest, &o, &values);
-  const Opt *tile = r ? opt_of(&o, r) : NULL;
+  const Opt *tile = r ? opt_along(&o, r) : NULL;
   Opts spread = o;
   const bool other = o.isa_op || o.grouped || o.staged;
   if (!tile || tile->lanes > 1 || tile->rows || tile->unroll < 4 || other || o.n == MAX_RANGES) return o;

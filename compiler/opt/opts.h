@@ -62,6 +62,13 @@ typedef struct Remnant {
 } Remnant;
 typedef VEC(Remnant) Remnants;
 
+/* Returns the element of o->opt for range r, or NULL if there is none */
+static inline const Opt *opt_along(const Opts *o, Ref r) {
+  for (int i = 0; i < o->n; i++)
+    if (o->opt[i].range == r) return &o->opt[i];
+  return NULL;
+}
+
 /* ---- opts_list.c ---- */
 void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` in o, but not in o->split and o->grouped */
 int unit_side(const Opts *o, Ref range);      /* number of rows of a matrix of sums of o->unit if `range` is o->side[0]; number of

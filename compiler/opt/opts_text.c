@@ -79,8 +79,8 @@ static bool take_isa_op(const char **at, const char *end, const IsaOp **u) {
 }
 
 static Opt *opt_of(Opts *o, Ref range) {
-  for (int i = 0; i < o->n; i++)
-    if (o->opt[i].range == range) return &o->opt[i];
+  const Opt *had = opt_along(o, range);
+  if (had) return &o->opt[had - o->opt];
   if (o->n == MAX_RANGES) return NULL;
   o->opt[o->n] = (Opt){ .range = range, .unroll = 1, .lanes = 1 };
   return &o->opt[o->n++];

@@ -13,9 +13,8 @@
  * needs: canonical nests   gives: nests whose ranges have limits, and Remnants   keeps: each element that a run needs */
 #include "opts.h"
 
-/* PIECES: a sum has whole tiles, vectors, narrow vectors and single terms. PARTS_MOST: parts of a low tile's sum. ROWS_BESIDE: a
- * single row and those beside it that keep multipliers busy */
-enum { PIECES = 4, PARTS_MOST = 5, ROWS_BESIDE = 2 };
+/* PIECES: a sum has whole tiles, vectors, narrow vectors and single terms. PARTS_MOST: parts of a low tile's sum. */
+enum { PIECES = 4, PARTS_MOST = 5 };
 
 /* Lanes of the vectors behind those of `lanes` lanes: a power of two; 1: single values */
 static int narrower(const IR *ir, int lanes) {
@@ -215,9 +214,8 @@ static bool shares_terms(IR *ir, Ref nest, Ref r) {
 static int64_t read_between(IR *ir, Ref nest, const Opts *o, Ref r) {
   const bool outermost = o->nmoved && !o->moved[0].block && o->moved[0].range == r;
   if (!opens_range(ir, nest, r)) return range_extent(node(ir, r));
-  for (int k = 0; k < o->n; k++)
-    if (o->opt[k].range == r) return outermost ? (int64_t)o->opt[k].unroll * o->opt[k].lanes : range_extent(node(ir, r));
-  return 1;
+  const Opt *p = opt_along(o, r);
+  return !p ? 1 : outermost ? (int64_t)p->unroll * p->lanes : range_extent(node(ir, r));
 }
 
 /* Bytes of the terms that tiles along r share, and read one after another */
@@ -258,11 +256,10 @@ static int vectors_of(IR *ir, Ref nest, const Opts *o, int rows) {
 }
 
 /* The next lower height. It divides that of the tile, and heights after it divide it. The lowest one whose sums keep multipliers
- * busy serves; six sums do so in two parts. If there is none, the highest one serves that is at most half of the tile. */
-static int next_height(int tile, int vectors) {
-  enum { SUMS = 6 };
+ * busy serves. If there is none, the highest one serves that is at most half of the tile. */
+static int next_height(const Ctx *c, int tile, int vectors) {
   int height = 1;
-  while (tile % (height * 2) == 0 && height * 4 <= tile && (height == 1 || height * vectors < SUMS)) height *= 2;
+  while (tile % (height * 2) == 0 && height * 4 <= tile && (height == 1 || height * vectors < tunable(c, rest_sums))) height *= 2;
   return height;
 }
 
@@ -271,11 +268,12 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halv
                      Remnants *parts) {
   const int all = o->opt[i].unroll, vectors = vectors_of(ir, nest, o, i);
   for (int tile = all, height; tile > 1; tile = height) {
-    height = halves ? next_height(tile, vectors) : 1;
+    height = halves ? next_height(ir->ctx, tile, vectors) : 1;
     const Behind b = behind(ir, values, tile, height);
     const int any = halves ? -1 : size_of_tiles(ir, values, tile, tile, TGCRT_SIZE_COVER); /* threads share no single rows */
     if (!greatest_size(ir, b.count)) continue;
-    const Opt more = halves && height == 1 && !low ? rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, ROWS_BESIDE, 1)
+    const Opt more = halves && height == 1 && !low ? rows_beside(ir, nest, o, ir->extents.p[values->of].symbol,
+                                                                tunable(ir->ctx, rest_beside), 1)
                                                    : (Opt){ 0 };
     add_rest(ir, nest, o, i, b.count, b.begin, height, 1, any, &more, parts);
   }
@@ -352,16 +350,15 @@ static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *va
 
 /* The schedule needs whole panels, groups or tiles of r, so a run computes all values. */
 static bool computes_all(const Opts *o, Ref r) {
-  bool all = o->staged || o->grouped == r;
-  for (int k = 0; k < o->n; k++) all |= o->opt[k].range == r && o->opt[k].rows;
-  return all;
+  const Opt *p = opt_along(o, r);
+  return o->staged || o->grouped == r || (p && p->rows);
 }
 
 /* Cuts range r, of which a run needs the first `values`. */
 static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts, Ref r, const tgcrt_size *values) {
-  int i = 0;
-  while (i < o->n && o->opt[i].range != r) i++;
-  const Opt p = i < o->n ? o->opt[i] : (Opt){ .unroll = 1, .lanes = 1 };
+  const Opt *had = opt_along(o, r);
+  const int i = had ? (int)(had - o->opt) : o->n;
+  const Opt p = had ? *had : (Opt){ .unroll = 1, .lanes = 1 };
   int tile = p.unroll * p.lanes;
   Ref now, loop;
   if (tile == 1) {
@@ -382,7 +379,6 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
 }
 
 /* ---- padding ---- */
-enum { FILLED_MOST = 4 }; /* entries of padding behind the last one that get a nest of their own */
 
 /* The condition says that r is below a size of the run, perhaps among other things. */
 static bool ends_at(const IR *ir, Ref cond, Ref r, int *size) {
@@ -420,10 +416,8 @@ static int64_t padding_most(const IR *ir, const tgcrt_size *inside, const tgcrt_
 
 /* Lanes of the last vector along r, which may go on behind the values that a run needs; 1: none does */
 static int lanes_beyond(IR *ir, Ref nest, const Opts *o, Ref r) {
-  int lanes = 1;
-  for (int k = 0; k < o->n; k++)
-    if (o->opt[k].range == r && may_go_on(ir, nest, r)) lanes = o->opt[k].lanes;
-  return lanes;
+  const Opt *p = opt_along(o, r);
+  return p && may_go_on(ir, nest, r) ? p->lanes : 1;
 }
 
 /* A run needs `values` values of r, of which the last ones are padding. A nest of its own stores these, so that no tile computes
@@ -437,7 +431,7 @@ static void cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *valu
   if (!fill || store_gate(store) || buf_ends_early(&ir->bufs.p[buffer_id(node(ir, store_buffer(store)))])) return;
   const tgcrt_size inside = ir->sizes.p[size];
   const int64_t most = padding_most(ir, &inside, values);
-  if (most < 1 || most > FILLED_MOST) return;
+  if (most < 1 || most > tunable(ir->ctx, fill_most)) return;
   const int lanes = lanes_beyond(ir, nest, o, r);
   const Extent vectors = { .of = inside.of, .times = 1, .plus = lanes - 1, .over = lanes, .most = (extent + lanes - 1) / lanes };
   const tgcrt_size stored = lanes > 1 ? size_all(lanes, extent_make(ir, vectors)) : inside;
@@ -451,12 +445,6 @@ static void cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *valu
   if (!part) filled = only_if(ir, filled, count, 0);
   VEC_PUSH(parts, ((Remnant){ .nest = filled, .own = true }));
   *values = inside;
-}
-
-static bool has_opt(const Opts *o, Ref r) {
-  bool has = false;
-  for (int k = 0; k < o->n; k++) has |= o->opt[k].range == r;
-  return has;
 }
 
 static bool is_padded(const IR *ir, Ref nest, Ref r) {
@@ -473,7 +461,7 @@ Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
   for (int pass = PADDED; pass < PASSES; pass++)
     for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
       const Ref r = sized_range(ir, nest, i, &values);
-      if (!r || (pass == TILED && !has_opt(o, r)) || (pass == PADDED && (has_opt(o, r) || !is_padded(ir, nest, r)))) continue;
+      if (!r || (pass == TILED && !opt_along(o, r)) || (pass == PADDED && (opt_along(o, r) || !is_padded(ir, nest, r)))) continue;
       if (computes_all(o, r)) continue;
       cut_padding(ir, nest, o, r, &values, parts);
       nest = cut_range(ir, nest, t, o, parts, r, &values);

@@ -168,8 +168,8 @@ static Ref term(Lower *l, Ref r, const Ref *at, Ref path) {
                 (Ref[]){ element(l, where_cond(y), at, path), element(l, value, at, path), element(l, where_no(y), at, path) });
 }
 
-/* The value of a reduction in the first iteration of its loop, where carried values are the initial ones. 0: it is no constant, or
- * elements differ */
+/* The value of a reduction in the first iteration of its loop, where carried values are the initial ones. 0: it is no constant,
+ * or elements differ */
 static Ref first_value(IR *ir, Ref r) {
   Refs order = { 0 };
   RefMap now = { 0 };

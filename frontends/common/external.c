@@ -84,7 +84,8 @@ ExternalFile *external_file(Ctx *c, External *x, const char *location, Pos at, c
     if (x->files.p[i].location == id) return &x->files.p[i];
   const char *why = location_fault(location);
   if (why)
-    fail_at(c, EX_BADMODEL, at, "%s: external data location '%.200s%s' %s", subject, location, strlen(location) > 200 ? "..." : "", why);
+    fail_at(c, EX_BADMODEL, at, "%s: external data location '%.200s%s' %s", subject, location,
+            strlen(location) > 200 ? "..." : "", why);
   int fd = open_beneath(x->model, location);
   if (fd < 0) { /* ELOOP, EXDEV: the kernel refused a link or a way out of the directory */
     bool refused = errno == ELOOP || errno == EXDEV;

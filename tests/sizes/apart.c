@@ -5,6 +5,7 @@
  * No chunk is ordered before another one. So ThreadSanitizer sees each byte that two chunks touch, however the threads are
  * scheduled. Inputs and outputs have the bytes of the run's sizes, so AddressSanitizer sees accesses behind them. */
 #include "net.h"
+#include "bytes.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,16 +39,6 @@ static void apart(void *self, tgcrt_task *task, void *job, int64_t chunks) {
   for (int64_t i = 0; i < chunks; i++) pthread_join(all[i].thread, NULL);
   free(all);
   shared++;
-}
-
-static size_t bytes_at(const net_ctx *ctx, size_t i, int out) {
-  int64_t dims[16];
-  size_t bytes = out ? net_output_bytes(i) : net_input_bytes(i);
-  const int rank = out ? net_output_rank(i) : net_input_rank(i);
-  const int64_t *shape = out ? net_output_shape(i) : net_input_shape(i);
-  if (out ? net_output_dims(ctx, i, dims) : net_input_dims(ctx, i, dims)) exit(3);
-  for (int a = 0; a < rank; a++) bytes = bytes / (size_t)shape[a] * (size_t)dims[a];
-  return bytes;
 }
 
 int main(int argc, char **argv) {

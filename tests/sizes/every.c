@@ -10,6 +10,7 @@
 #include "net.h"
 #include "top.h"
 #include "fix.h"
+#include "bytes.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,16 +62,6 @@ static void *map_file(const char *path, size_t bytes) {
   const void *p = NULL;
   if (bytes && tgcrt_map(path, bytes, &p)) exit(3);
   return (void *)(uintptr_t)p;
-}
-
-static size_t bytes_at(const net_ctx *ctx, size_t i, int out) {
-  int64_t dims[16];
-  size_t bytes = out ? net_output_bytes(i) : net_input_bytes(i);
-  const int rank = out ? net_output_rank(i) : net_input_rank(i);
-  const int64_t *shape = out ? net_output_shape(i) : net_input_shape(i);
-  if (out ? net_output_dims(ctx, i, dims) : net_input_dims(ctx, i, dims)) exit(4);
-  for (int a = 0; a < rank; a++) bytes = bytes / (size_t)shape[a] * (size_t)dims[a];
-  return bytes;
 }
 
 static int differs(const char *what, const int64_t *n, size_t i) {

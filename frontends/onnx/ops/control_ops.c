@@ -543,8 +543,8 @@ static bool scan_as_loop(Build *b, const OnnxGraph *g, int64_t trips, uint32_t n
 void op_scan(Build *b) {
   int64_t nx = attr_int(b, "num_scan_inputs"), trips = -1;
   if (nx < 1 || nx > b->nin)
-    bad(b, "attribute 'num_scan_inputs' is %lld, expected at least 1 and at most %d, the number of the node's inputs", (long long)nx,
-        b->nin);
+    bad(b, "attribute 'num_scan_inputs' is %lld, expected at least 1 and at most %d, the number of the node's inputs",
+        (long long)nx, b->nin);
   uint32_t nstate = (uint32_t)(b->nin - nx), nscan = (uint32_t)b->nout - nstate;
   if ((uint32_t)b->nout < nstate) bad(b, "%d outputs, expected at least %u", b->nout, nstate);
   const OnnxGraph *g = body(b, "body", (uint32_t)b->nin, (uint32_t)b->nout);
