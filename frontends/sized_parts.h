@@ -72,8 +72,9 @@ static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop
 void find_extents(Sizing *z);
 
 /* ---- sized_joined.c ---- */
-/* For a reshape r. Call this function only if Sizing.dense is true. Finds rows of IR.extents for axes of r that the copy of r
- * joins or splits, and adds these axes to IR.opened. Returns whether the function has added an axis. */
+/* For a reshape r. Call this function only if Sizing.dense is true. The reshape joins or splits axes of its source. The
+ * function finds a row of IR.extents for each resulting axis of r, and adds these axes to IR.opened. Returns whether it has added
+ * an axis. */
 bool find_joined(const Sizing *z, Ref r);
 /* Returns the node that replaces the reshape r: a copy, or a reshape of src[0], the node that replaces the source of r. */
 Ref sized_reshape(Sizing *z, Ref r, Ref *src);
