@@ -28,7 +28,7 @@ typedef struct Sizing {
   IR *ir;             /* g->ir */
   Probe probe[PROBES_MOST];
   int n;              /* number of probes */
-  bool dense;         /* reshapes that join or split axes which depend on sizes are copies (sized_joined.c) */
+  bool dense;         /* whether put_sizes replaces the reshapes that has_joined finds by copies */
   Peers *peer;        /* by Ref: the peers of the node */
   Operands *operand;  /* by Ref: the sources of the node's peers */
   ValueDims *input[PROBES_MOST]; /* input[p][i]: the shape of input i in probe p */
@@ -72,13 +72,14 @@ static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop
 void find_extents(Sizing *z);
 
 /* ---- sized_joined.c ---- */
-/* For a reshape r. Call this function only if Sizing.dense is true. The reshape joins or splits axes of its source. The
- * function finds a row of IR.extents for each resulting axis of r, and adds these axes to IR.opened. Returns whether it has added
- * an axis. */
+/* r: any reshape. Looks at the axes of r that result from joining or splitting axes of r's source. Adds each of them to IR.opened
+ * if its extent depends on sizes and find_joined finds a row of IR.extents for it. Returns whether it has added an axis.
+ * Call this function only if Sizing.dense is true. */
 bool find_joined(const Sizing *z, Ref r);
 /* Returns the node that replaces the reshape r: a copy, or a reshape of src[0], the node that replaces the source of r. */
 Ref sized_reshape(Sizing *z, Ref r, Ref *src);
-/* Returns whether the model has a reshape that would become a copy if Sizing.dense were true. Does not read Sizing.dense. */
+/* Returns whether the model has a reshape that joins or splits axes which depend on sizes and that must be a copy. Without the
+ * copy, elements would lie at wrong places. Does not read Sizing.dense. */
 bool has_joined(const Sizing *z);
 
 /* ---- sized_nodes.c ---- */

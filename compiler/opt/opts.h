@@ -73,8 +73,8 @@ static inline const Opt *opt_along(const Opts *o, Ref r) {
 void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` in o, but not in o->split and o->grouped */
 int unit_side(const Opts *o, Ref range);      /* number of rows of a matrix of sums of o->unit if `range` is o->side[0]; number of
                                                  columns if `range` is o->side[1]; otherwise 1 */
-/* Inserts `nest` with the schedule `opts` into k->states, behind k->states.p[at] and all remnants of that nest. Returns the index
- * of the inserted nest */
+/* Inserts `nest`, with the schedule `opts`, into k->states: behind element `at` and behind the remnants of that element's nest.
+ * Returns the index of the inserted nest. */
 size_t rest_add(Plan *p, Kernel *k, size_t at, Ref nest, const char *opts);
 
 /* ---- opts_text.c: schedules as text. In a text, rK names range number K of nest_ranges (nest.h), counted from 0 ---- */
@@ -122,8 +122,9 @@ const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o);
 /* For a nest that device_tile returned, before STAGE is applied. Returns a message if the nest exceeds a limit of the device, or
  * NULL. panels: number of bytes of shared memory that STAGE will add */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
-/* Returns the nest after splitting o->range: into a loop or blocks, copies, threads and lanes, and into `side` values of a matrix
- * if `side` is above 1. If the parts have more values than the range, gates skip the additional values. */
+/* Splits o->range into several ranges: a loop or blocks, copies, threads and lanes. If `side` is above 1, the innermost new range
+ * has `side` values: the rows or the columns of a unit's matrix. If the new ranges have more values together than o->range, gates
+ * skip the additional values. Returns the nest with the new ranges. */
 Ref device_split(IR *ir, Ref nest, const Opt *o, int side);
 bool unit_turned(const IR *ir, Ref nest, const Opts *o); /* whether the loop over o->side[1] is outside of the loop over
                                                             o->side[0] */
