@@ -28,7 +28,7 @@ typedef struct Sizing {
   IR *ir;             /* g->ir */
   Probe probe[PROBES_MOST];
   int n;              /* number of probes */
-  bool dense;         /* whether put_sizes replaces the reshapes that has_joined finds by copies */
+  bool dense;         /* true: put_sizes makes a copy of each reshape that has_joined describes */
   Peers *peer;        /* by Ref: the peers of the node */
   Operands *operand;  /* by Ref: the sources of the node's peers */
   ValueDims *input[PROBES_MOST]; /* input[p][i]: the shape of input i in probe p */
@@ -58,7 +58,8 @@ bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times,
 int extent_of_samples(const Sizing *z, const Samples *s);
 /* As the function above, for the begin of a slice. The begin may fall as a size rises. */
 int place_of_samples(const Sizing *z, const Samples *s);
-/* Returns the row of the sum of rows a and b, or -1 if no formula fits or if there are too many sums. */
+/* Returns the row of IR.extents whose value is the sum of the values of rows a and b. Adds this row if necessary. Returns -1 if
+ * IR.extents cannot express the sum, or has too many sums. */
 int sum_of_extents(const Sizing *z, int a, int b);
 Samples samples_of_axis(const Sizing *z, Ref r, int axis);  /* the extents of this axis of r */
 /* For a PAD r: the numbers of elements that r adds to the axis, at the front or at the end */
@@ -78,15 +79,15 @@ void find_extents(Sizing *z);
 bool find_joined(const Sizing *z, Ref r);
 /* Returns the node that replaces the reshape r: a copy, or a reshape of src[0], the node that replaces the source of r. */
 Ref sized_reshape(Sizing *z, Ref r, Ref *src);
-/* Returns whether the model has a reshape that joins or splits axes which depend on sizes and that must be a copy. Without the
- * copy, elements would lie at wrong places. Does not read Sizing.dense. */
+/* Returns whether the model has a reshape that joins or splits axes which depend on sizes, so that elements would have to move
+ * in runs with smaller sizes. If Sizing.dense is false, such a reshape leaves them in place. Does not read Sizing.dense. */
 bool has_joined(const Sizing *z);
 
 /* ---- sized_nodes.c ---- */
 /* Replaces nodes of the graph that would be wrong for smaller sizes. Size masks hide elements that a run does not have, and SIZEs
  * replace constants that depend on sizes. Sets Sizing.placed. */
 void put_sizes(Sizing *z);
-/* Some outputs must have only the elements that a run needs, while other nodes access further elements of the same value. Such
- * outputs become copies. Returns whether an output became a copy. needs: by node, the need of its value */
+/* An output holds only the elements of a run. If a scatter writes its value, or other nodes access further elements of this value,
+ * the output becomes a copy. Returns whether an output has become a copy. needs: by node, the need of its value */
 bool copy_outputs(const Sizing *z, const Needed *needs);
 #endif
