@@ -403,7 +403,7 @@ static const Line lines[] = {
   { "Einsum 12 f[2,3] f[3,4] equation='ij,jk->ki'", "[4,2]" },
   { "Einsum 12 f[2,5,3] f[5,3,4] equation='...ij,...jk'", "axis '0' of the equation has extents 2 and 5" },
   { "Einsum 12 f[2,3,3] equation='bii->bi'", "[2,3]" },
-  { "Einsum 12 f[2,3] equation='ij,jk->ik'", "the equation needs one term for each input of the node, which has 1" },
+  { "Einsum 12 f[2,3] equation='ij,jk->ik'", "the equation needs one term for each input; number of inputs of the node: 1" },
   { "Einsum 12 f[2,3] equation='ij->iz'", "axis 'z' of the result is in no term" },
   { "Einsum 12 f[2,3] equation='i$->i'", "the equation has the character '$'" },
   { "QuantizeLinear 13 f[2,3] f[3] u[3]", "[2,3]" },

@@ -187,7 +187,7 @@ void op_einsum(Build *b) {
     }
     p = stop + 1;
   }
-  if (k != b->nin || p <= end) bad(b, "the equation needs one term for each input of the node, which has %d", b->nin);
+  if (k != b->nin || p <= end) bad(b, "the equation needs one term for each input; number of inputs of the node: %d", b->nin);
   int dots = 0;
   for (int c = '0'; c <= '9'; c++) dots += used[c] > 0;
   if (arrow) {
