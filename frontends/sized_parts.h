@@ -79,16 +79,16 @@ void find_extents(Sizing *z);
 bool find_joined(const Sizing *z, Ref r);
 /* Returns the node that replaces the reshape r: a copy, or a reshape of src[0], the node that replaces the source of r. */
 Ref sized_reshape(Sizing *z, Ref r, Ref *src);
-/* Returns whether some reshape joins or splits axes which depend on sizes, so that elements have to move in runs with smaller
- * sizes. If Sizing.dense is true, such a reshape becomes a copy that moves them. Otherwise they stay in place, and the nodes that
- * read them allow for it, or the model is refused. Does not read Sizing.dense. */
+/* Returns whether the model has a reshape that joins or splits axes so that the elements of a smaller run are not adjacent. If
+ * Sizing.dense is true, such a reshape becomes a copy, whose elements are adjacent. Does not read Sizing.dense. */
 bool has_joined(const Sizing *z);
 
 /* ---- sized_nodes.c ---- */
 /* Replaces nodes of the graph that would be wrong for smaller sizes. Size masks hide elements that a run does not have, and SIZEs
  * replace constants that depend on sizes. Sets Sizing.placed. */
 void put_sizes(Sizing *z);
-/* An output holds only the elements of a run. If a scatter writes its value, or other nodes access further elements of the value,
- * the output becomes a copy. Returns whether an output has become a copy. needs: by node, the need of its value */
+/* Makes a copy of an output's value if a scatter writes the value, or if other nodes read elements of it that the run does not
+ * have. The copy has only the elements of the run, and it becomes the output. Returns whether it has made a copy. needs: by node,
+ * the need of its value */
 bool copy_outputs(const Sizing *z, const Needed *needs);
 #endif
