@@ -27,6 +27,7 @@
  * keeps: nests canonical, and the value of every element */
 #include "../target/isa_ops.h"
 #include "group.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,6 +156,21 @@ static bool needs_equal_chunks(IR *ir, Cut *c, int64_t chunks) {
   return equal;
 }
 
+/* In chunks, vectors along the cut ranges are nearly as full as in the whole ranges. Only bundles for ranges of sizes ask for this:
+ * their tiles have more rests. */
+static bool fills_vectors(const IR *ir, const Cut *c, int64_t chunks) {
+  bool fills = true;
+  for (size_t i = 0; i < c->m->touch.n && ir->symbols.n && fills; i++) {
+    const Touch *t = &c->m->touch.p[i];
+    const Ref r = c->range[t->nest];
+    if (!r || llabs(coef_of(t, r)) != 1) continue;
+    const int64_t bytes = range_extent(node(ir, r)) * dt_bytes(ir->bufs.p[t->buf].dt), part = bytes / chunks;
+    const int64_t lines = (part + LINE_BYTES - 1) / LINE_BYTES * chunks, whole = (bytes + LINE_BYTES - 1) / LINE_BYTES;
+    fills = (double)lines <= tunable(ir->ctx, group_idle) * (double)whole;
+  }
+  return fills;
+}
+
 /* Cuts the main nest along r, unless a chunk would store less than `least` contiguous bytes, or leave rests of vectors that the
  * whole nest lacks. Other nests are cut where they walk their buffer in the same steps, or not at all. */
 static bool cut_along(IR *ir, const Member *m, Ref r, int64_t chunks, int least, Cut *c) {
@@ -176,7 +192,7 @@ static bool cut_along(IR *ir, const Member *m, Ref r, int64_t chunks, int least,
     if (!c->range[i]) uncut += elements(ir, m->nest[i]);
   }
   return uncut <= tunable(ir->ctx, group_uncut) * elements(ir, m->nest[m->main]) && divides(ir, c, chunks) &&
-         needs_equal_chunks(ir, c, chunks);
+         fills_vectors(ir, c, chunks) && needs_equal_chunks(ir, c, chunks);
 }
 
 /* ---- addresses of an access in a chunk (dependence.c) ---- */
@@ -483,6 +499,28 @@ static double group_gain(const IR *ir, const Group *c, const Ends *ends, const T
   return (near_share ? moved + near : moved - saved / far_bytes) + meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
 }
 
+/* Fewest chunks that a run needs */
+static int64_t fewest_chunks(const IR *ir, const Group *c) {
+  const tgcrt_size *needed = &c->cut[0].needed;
+  if (!needed->times) return c->chunks;
+  const Extent *e = &ir->extents.p[needed->of];
+  int64_t least = c->chunks;
+  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]); i++) {
+    const int64_t chunks = tgcrt_size_of(needed, e->at[i]);
+    least = chunks < least ? chunks : least;
+  }
+  return least;
+}
+
+/* A run of few entries has too few chunks for all threads, which could share the loops of a large kernel that is alone. */
+static bool leaves_threads_idle(const Plan *p, const Group *c) {
+  const Target *t = p->in->target;
+  const int threads = t->cores > 1 ? t->cores : tunable(p->ir->ctx, group_shares_wanted) / 2;
+  double most = 0;
+  for (int i = 0; i < c->n; i++) most = fmax(most, (double)p->kernels.p[c->cut[i].m->kernel].flops / (double)c->chunks);
+  return fewest_chunks(p->ir, c) < threads && most > tunable(p->ir->ctx, group_alone);
+}
+
 /* Tries groups that begin with a kernel, cut along one of its ranges: the best one together with the best groups behind it. */
 static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, GroupChoice *best) {
   IR *ir = p->ir;
@@ -493,7 +531,8 @@ static void consider(const Plan *p, Groups which, const Ends *ends, const Member
     for (c.chunks_per_task = 1; c.chunks_per_task <= chunks / u->group_shares_least; c.chunks_per_task++) {
       const int64_t shares = chunks / c.chunks_per_task;
       if (chunks % c.chunks_per_task ||
-          !(which == GROUPS_ALL ? shares <= u->group_shares_most : shares_even(u, p->in->target, shares)))
+          !(which == GROUPS_ALL ? shares <= u->group_shares_most
+                                : shares_even(u, p->in->target, shares) && !leaves_threads_idle(p, &c)))
         continue;
       const double gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->in->target);
       const double total = gain + best[c.n].total;
