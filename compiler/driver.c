@@ -400,7 +400,7 @@ static const PlanInputs *plan_inputs(const Graph *g, const CompileOptions *o) {
                       .precision = o->precision,
                       .weights_as = o->weights,
                       .schedules = o->schedules,
-                      .groups = g->ir->symbols.n ? GROUPS_NONE : o->groups };
+                      .groups = o->groups };
   g->ir->half_steps = half_sums(o->precision, o->target);
   if (o->precision == PREC_STRICT) in->target = target_in_order(&c->model, o->target);
   else if (!o->keep_denormals) in->target = target_flushing(&c->model, o->target);

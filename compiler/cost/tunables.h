@@ -49,6 +49,8 @@ TUNABLE(int, group_shares_wanted, 8, 1, 255, "shares", "shares of chunks where t
 TUNABLE(int, group_shares_odd, 16, 1, 255, "shares", "from this many shares on, an odd number of shares is balanced enough for an even number of threads")
 TUNABLE(int, pitch_streams, 256, 1, 65536, "elements", "a nest that accesses more elements of a buffer at a time leaves the layout of the buffer unchanged: bounds compile time")
 TUNABLE(int, group_run_least, 256, 1, 1048576, "bytes", "least contiguous bytes that a chunk stores; less would splinter memory")
+TUNABLE(double, group_idle, 1.1, 1, 100, "times as many lines", "for ranges of sizes: most cache lines that the chunks of a group walk, beside those of the whole range")
+TUNABLE(double, group_alone, 1e7, 0, 1e15, "operations", "for ranges of sizes: a kernel with more operations in a chunk is in no group of which a run may need fewer chunks than there are threads")
 TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of the nests that a group does not divide into chunks; each of these nests is run whole by one chunk")
 
 /* ---- canonical nests ---- */

@@ -18,11 +18,16 @@
  * alone: a line that another kernel has just used is in the cache. Where the values exceed all caches, no line is. A group may
  * take more memory there, which counts against it.
  *
+ * Ranges of sizes: a run may need the first values of a range only (nest/needed.c). A group cut along this range has chunks of
+ * whole entries, and its range of chunks has a limit. All nests of the group have the same limit, so a chunk is the same part of
+ * each. Other ranges end inside of a chunk, as they do without groups. A piece has room for the greatest sizes.
+ *
  * needs: canonical nests, their cost
  * gives: Kernel.group_size and .chunks_per_task, Buf.piece, chunk ranges in the sinks of groups
  * keeps: nests canonical, and the value of every element */
 #include "../target/isa_ops.h"
 #include "group.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,11 +115,65 @@ typedef struct Cut {
   const Member *m;
   Ref range[MAX_NESTS];      /* by nest: the range that is cut; 0: one chunk runs the nest */
   int64_t span[MAX_NESTS];   /* by nest: elements that its store advances over all chunks */
+  tgcrt_size needed;         /* chunks that a run needs; times 0: all */
 } Cut;
+
+static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
+  for (int i = 0; i < c->m->nests; i++)
+    if (c->range[i] && range_extent(node(ir, c->range[i])) % chunks) return false;
+  return true;
+}
+
+/* Finds how many chunks of `part` values of range r a run needs; times 0: all. Returns false if a run does not need whole chunks. */
+static bool whole_chunks(IR *ir, Ref nest, Ref r, int64_t part, tgcrt_size *needed) {
+  const Needed *conditions = nest_needed(ir, nest);
+  tgcrt_size values;
+  *needed = (tgcrt_size){ 0 };
+  for (int i = 0; i < conditions->n; i++) {
+    const Need *is = &conditions->is[i];
+    const Ref index = store_index(node(ir, nest_body(node(ir, nest))));
+    if (sized_range(ir, nest, i, &values) == r) {
+      if (needed->times || values.times % part) return false;
+      *needed = size_all(values.times / part, values.of);
+    } else if (ix_uses(ir, ix_mod(ir, ix_div(ir, index, is->inner), is->extent), r)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The number of chunks that a run needs is the same in each nest. */
+static bool needs_equal_chunks(IR *ir, Cut *c, int64_t chunks) {
+  bool equal = true, first = true;
+  for (int i = 0; i < c->m->nests && equal && ir->symbols.n; i++) {
+    tgcrt_size needed;
+    if (!c->range[i]) continue;
+    equal = whole_chunks(ir, c->m->nest[i], c->range[i], range_extent(node(ir, c->range[i])) / chunks, &needed) &&
+            (first || (needed.times == c->needed.times && needed.of == c->needed.of));
+    c->needed = needed;
+    first = false;
+  }
+  return equal;
+}
+
+/* In chunks, vectors along the cut ranges are nearly as full as in the whole ranges. Only bundles for ranges of sizes ask for this:
+ * their tiles have more rests. */
+static bool fills_vectors(const IR *ir, const Cut *c, int64_t chunks) {
+  bool fills = true;
+  for (size_t i = 0; i < c->m->touch.n && ir->symbols.n && fills; i++) {
+    const Touch *t = &c->m->touch.p[i];
+    const Ref r = c->range[t->nest];
+    if (!r || llabs(coef_of(t, r)) != 1) continue;
+    const int64_t bytes = range_extent(node(ir, r)) * dt_bytes(ir->bufs.p[t->buf].dt), part = bytes / chunks;
+    const int64_t lines = (part + LINE_BYTES - 1) / LINE_BYTES * chunks, whole = (bytes + LINE_BYTES - 1) / LINE_BYTES;
+    fills = (double)lines <= tunable(ir->ctx, group_idle) * (double)whole;
+  }
+  return fills;
+}
 
 /* Cuts the main nest along r, unless a chunk would store less than `least` contiguous bytes, or leave rests of vectors that the
  * whole nest lacks. Other nests are cut where they walk their buffer in the same steps, or not at all. */
-static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, int least, Cut *c) {
+static bool cut_along(IR *ir, const Member *m, Ref r, int64_t chunks, int least, Cut *c) {
   const Touch *main = &m->touch.p[m->store[m->main]];
   const int64_t step = coef_of(main, r);
   double uncut = 0;
@@ -132,13 +191,8 @@ static bool cut_along(const IR *ir, const Member *m, Ref r, int64_t chunks, int 
         c->range[i] = x->src[k];
     if (!c->range[i]) uncut += elements(ir, m->nest[i]);
   }
-  return uncut <= tunable(ir->ctx, group_uncut) * elements(ir, m->nest[m->main]);
-}
-
-static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
-  for (int i = 0; i < c->m->nests; i++)
-    if (c->range[i] && range_extent(node(ir, c->range[i])) % chunks) return false;
-  return true;
+  return uncut <= tunable(ir->ctx, group_uncut) * elements(ir, m->nest[m->main]) && divides(ir, c, chunks) &&
+         fills_vectors(ir, c, chunks) && needs_equal_chunks(ir, c, chunks);
 }
 
 /* ---- addresses of an access in a chunk (dependence.c) ---- */
@@ -197,7 +251,7 @@ static int64_t written_span(const Group *c, int buf) {
 }
 
 /* Adds the next kernel, cut along a range that walks the group's results in the same steps. */
-static bool group_add(const IR *ir, Group *c, const Member *m) {
+static bool group_add(IR *ir, Group *c, const Member *m) {
   const bool fit = m->fit && m->when == c->cut[0].m->when;
   for (size_t i = 0; fit && i < m->touch.n && c->n < MAX_MEMBERS; i++) {
     const Touch *t = &m->touch.p[i];
@@ -205,7 +259,7 @@ static bool group_add(const IR *ir, Group *c, const Member *m) {
     for (int k = 0; k < t->n && span; k++) {
       Cut *cut = &c->cut[c->n];
       if (t->coef[k] * range_extent(node(ir, t->range[k])) != span || !cut_along(ir, m, t->range[k], c->chunks, c->least, cut) ||
-          !divides(ir, cut, c->chunks))
+          cut->needed.times != c->cut[0].needed.times || cut->needed.of != c->cut[0].needed.of)
         continue;
       bool independent = cuts_independent(ir, cut, cut, c->chunks);
       for (int j = 0; j < c->n && independent; j++) independent = cuts_independent(ir, &c->cut[j], cut, c->chunks);
@@ -218,11 +272,10 @@ static bool group_add(const IR *ir, Group *c, const Member *m) {
 }
 
 /* Starts a group with its first kernel; false: it cannot be cut this way. */
-static bool group_begin(const IR *ir, Group *c, const Member *m, Ref along, int64_t chunks) {
+static bool group_begin(IR *ir, Group *c, const Member *m, Ref along, int64_t chunks) {
   c->n = 1;
   c->chunks = chunks;
-  return cut_along(ir, m, along, chunks, c->least, &c->cut[0]) && divides(ir, &c->cut[0], chunks) &&
-         cuts_independent(ir, &c->cut[0], &c->cut[0], chunks);
+  return cut_along(ir, m, along, chunks, c->least, &c->cut[0]) && cuts_independent(ir, &c->cut[0], &c->cut[0], chunks);
 }
 
 /* Builds the group of a choice; false: its kernels cannot form a group. */
@@ -242,7 +295,25 @@ typedef struct Piece {
   int buf;
   int64_t chunk, chunks, base; /* chunk: distance between chunks; base: least address of chunk 0 */
   int64_t elems;
+  Needed needed;           /* Buf.needed of the piece */
 } Piece;
+
+/* Finds the conditions under which a run needs an element of a piece. A condition on the chunk itself vanishes, because a run has
+ * only the chunks that it needs. Returns false if a condition is on parts of a chunk and on the chunk alike. */
+static bool needed_in_piece(const Needed *whole, Piece *p) {
+  const int64_t span = p->chunk * p->chunks;
+  p->needed = (Needed){ 0 };
+  if (whole->n && p->base) return false;
+  for (int i = 0; i < whole->n; i++) {
+    Need is = whole->is[i];
+    const int64_t reach = is.inner * is.extent;
+    if (reach == span && is.inner % p->chunk == 0) continue;
+    if (is.inner % span == 0) is.inner /= p->chunks;
+    else if (p->chunk % reach) return false;
+    p->needed.is[p->needed.n++] = is;
+  }
+  return true;
+}
 
 /* Address of chunk 0 in the piece; false: some digit is neither below nor above the chunk's digit. */
 static bool place_in_piece(const Piece *p, const Touch *t, Ref cut, int64_t *base, int64_t *coef) {
@@ -286,7 +357,7 @@ static bool piece_of(const IR *ir, const Group *c, int buf, Piece *p) {
         if ((t->base - p->base) % (p->chunk * p->chunks) + low >= p->chunk) return false;
         if (base + most + 1 > p->elems) p->elems = base + most + 1;
       }
-  return true;
+  return needed_in_piece(&ir->bufs.p[buf].needed, p);
 }
 
 /* The first and the last kernel that access each buffer. */
@@ -428,9 +499,31 @@ static double group_gain(const IR *ir, const Group *c, const Ends *ends, const T
   return (near_share ? moved + near : moved - saved / far_bytes) + meeting_cycles(t, BY_GROUP, c->n - 1) - lost;
 }
 
+/* Fewest chunks that a run needs */
+static int64_t fewest_chunks(const IR *ir, const Group *c) {
+  const tgcrt_size *needed = &c->cut[0].needed;
+  if (!needed->times) return c->chunks;
+  const Extent *e = &ir->extents.p[needed->of];
+  int64_t least = c->chunks;
+  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]); i++) {
+    const int64_t chunks = tgcrt_size_of(needed, e->at[i]);
+    least = chunks < least ? chunks : least;
+  }
+  return least;
+}
+
+/* A run of few entries has too few chunks for all threads, which could share the loops of a large kernel that is alone. */
+static bool leaves_threads_idle(const Plan *p, const Group *c) {
+  const Target *t = p->in->target;
+  const int threads = t->cores > 1 ? t->cores : tunable(p->ir->ctx, group_shares_wanted) / 2;
+  double most = 0;
+  for (int i = 0; i < c->n; i++) most = fmax(most, (double)p->kernels.p[c->cut[i].m->kernel].flops / (double)c->chunks);
+  return fewest_chunks(p->ir, c) < threads && most > tunable(p->ir->ctx, group_alone);
+}
+
 /* Tries groups that begin with a kernel, cut along one of its ranges: the best one together with the best groups behind it. */
 static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, GroupChoice *best) {
-  const IR *ir = p->ir;
+  IR *ir = p->ir;
   const Tunables *u = tunables_of(ir->ctx);
   Group c = { .least = u->group_run_least };
   if (!group_begin(ir, &c, m, r, chunks)) return;
@@ -438,7 +531,8 @@ static void consider(const Plan *p, Groups which, const Ends *ends, const Member
     for (c.chunks_per_task = 1; c.chunks_per_task <= chunks / u->group_shares_least; c.chunks_per_task++) {
       const int64_t shares = chunks / c.chunks_per_task;
       if (chunks % c.chunks_per_task ||
-          !(which == GROUPS_ALL ? shares <= u->group_shares_most : shares_even(u, p->in->target, shares)))
+          !(which == GROUPS_ALL ? shares <= u->group_shares_most
+                                : shares_even(u, p->in->target, shares) && !leaves_threads_idle(p, &c)))
         continue;
       const double gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->in->target);
       const double total = gain + best[c.n].total;
@@ -483,8 +577,9 @@ static Ref move_accesses(IR *ir, Ref nest, Ref cut, const Piece *p) {
   return nest_close(ir, &n);
 }
 
-static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks) {
-  Ref chunk = range_new(ir, r ? chunks : 1, RK_THREAD);
+static Ref cut_nest(IR *ir, Ref nest, Ref r, int64_t chunks, const tgcrt_size *needed) {
+  const Ref chunk = r && needed->times ? range_limited(ir, chunks, size_number(ir, *needed), RK_THREAD)
+                                       : range_new(ir, r ? chunks : 1, RK_THREAD);
   if (r) {
     const int64_t part = range_extent(node(ir, r)) / chunks;
     Ref own = range_make(ir, part, RK_LOOP);
@@ -506,6 +601,7 @@ static void group_apply(Plan *p, const Group *c, const Ends *ends) {
   collect_uses(ir, c, &uses);
   for (size_t i = 0; i < uses.n; i++)
     if (uses.p[i].written && inside(c, &ends[uses.p[i].buf]) && piece_of(ir, c, uses.p[i].buf, &piece)) VEC_PUSH(&pieces, piece);
+  for (size_t x = 0; x < pieces.n; x++) ir->bufs.p[pieces.p[x].buf].needed = pieces.p[x].needed; /* canon asks for it */
   for (int i = 0; i < c->n; i++) {
     const Member *m = c->cut[i].m;
     Kernel *k = &p->kernels.p[m->kernel];
@@ -514,7 +610,7 @@ static void group_apply(Plan *p, const Group *c, const Ends *ends) {
       ir->origin = node(ir, m->nest[j])->origin;
       nests[j] = m->nest[j];
       for (size_t x = 0; x < pieces.n; x++) nests[j] = move_accesses(ir, nests[j], c->cut[i].range[j], &pieces.p[x]);
-      nests[j] = cut_nest(ir, nests[j], c->cut[i].range[j], c->chunks);
+      nests[j] = cut_nest(ir, nests[j], c->cut[i].range[j], c->chunks, &c->cut[i].needed);
     }
     k->sink = node_make(ir, OP_SINK, DT_NONE, 1, m->nests, nests, 0, NULL, 0, NULL);
     step_even(p, k);
@@ -641,5 +737,5 @@ void step_groups(Plan *p, Kernel *unused) {
   free(ends);
   for (size_t i = 0; i < n; i++) VEC_FREE(&m[i].touch);
   free(m);
-  strips_join(p);
+  if (!ir->symbols.n) strips_join(p);
 }

@@ -168,6 +168,7 @@ static const Lead leads[] = {
   { "1,", "1*", "1,", "0,", 1 },
   { "2,", "2*", "1,", "0,", 1 },
   { "3,", "3*", "1,", "0,", 1 },
+  { "8,", "8*", "1,", "0,", 1 },
   { "b,", "b*", "1,", "0,", 1 },
   { "m,b,", "m*b*", "1,1,", "0,0,", 2 },
   { "b,2,", "2*b*", "1,1,", "0,0,", 2 },
@@ -468,45 +469,60 @@ static char *room(Ctx *c, int64_t bytes, int how) {
   return p;
 }
 
-/* Runs the plan's programs at these sizes. Inputs and outputs have exactly their elements: any other access is a BUG. */
-static void run_at(Plan *p, const int64_t *run, const void *const *in, void *const *out, int how) {
+/* Memory of a run: how it is filled, and its inputs and outputs */
+typedef struct Room { char *arena; const void *const *in; void *const *out; int how; } Room;
+
+/* Runs chunks of kernel k. share: number of the piece of each buffer that has pieces */
+static void run_chunks(Plan *p, size_t k, const int64_t *run, const Room *r, int64_t share, int64_t begin, int64_t end) {
   Ctx *c = p->ir->ctx;
-  char *arena = room(c, p->memory.arena_bytes, how);
+  const Kernel *x = &p->kernels.p[k];
   void **at = ARENA_NEW(&c->model, void *, p->ir->bufs.n + 1);
   int64_t *shift = ARENA_NEW(&c->model, int64_t, p->ir->bufs.n + 1), *all = ARENA_NEW(&c->model, int64_t, p->ir->bufs.n + 1);
+  memset(shift, 0, p->ir->bufs.n * sizeof *shift);
+  for (size_t i = 0; i < x->bufs.n + x->locals.n; i++) {
+    const int id = i < x->bufs.n ? x->bufs.p[i] : x->locals.p[i - x->bufs.n], to = i < x->bufs.n && x->named ? x->named[i] : id;
+    const Buf *b = &p->ir->bufs.p[id];
+    at[to] = b->kind == BUF_INPUT    ? (void *)(uintptr_t)r->in[b->slot]
+             : b->kind == BUF_OUTPUT ? r->out[b->slot]
+             : b->kind == BUF_WEIGHT ? (char *)p->weights.p + b->offset
+             : b->kind == BUF_LOCAL  ? room(c, b->elems * dt_bytes(b->dt), r->how)
+                                     : r->arena + b->offset + share * b->piece;
+    if (x->shift && i < x->bufs.n) shift[to] = x->shift[i];
+  }
+  for (size_t i = 0; i < p->ir->bufs.n; i++) {
+    Buf *b = &p->ir->bufs.p[i];
+    all[i] = b->elems;
+    if (b->piece) b->elems = b->piece / dt_bytes(b->dt);
+    for (int j = 0; buf_ends_early(b) && j < b->needed.n; j++)
+      b->elems = b->elems / b->needed.is[j].extent * extent_in_run(p->ir, b->needed.is[j].of, run);
+  }
+  for (int64_t chunk = end; chunk-- > begin;) interp_run(p->ir, x->prog.p, x->prog.n, run, at, shift, chunk, chunk + 1, x->chunks);
+  for (size_t i = 0; i < p->ir->bufs.n; i++) p->ir->bufs.p[i].elems = all[i];
+}
+
+/* Runs the plan's programs at these sizes, and groups of kernels chunk by chunk. Inputs and outputs have exactly their elements,
+ * and pieces theirs: any other access is a BUG. */
+static void run_at(Plan *p, const int64_t *run, const void *const *in, void *const *out, int how) {
+  Ctx *c = p->ir->ctx;
+  const Room r = { room(c, p->memory.arena_bytes, how), in, out, how };
   int64_t *size = ARENA_NEW(&c->model, int64_t, p->ir->sizes.n + 1);
   for (size_t i = 0; i < p->ir->sizes.n; i++) size[i] = size_in_run(p->ir, (int)i, run);
   Jumps jumps = plan_jumps(p, true);
   Position now = { 0 };
-  for (size_t k = next_call(&jumps, 0, arena, size, &now); k < p->kernels.n; k = next_call(&jumps, k + 1, arena, size, &now)) {
+  for (size_t k = next_call(&jumps, 0, r.arena, size, &now); k < p->kernels.n; k = next_call(&jumps, k + 1, r.arena, size, &now)) {
     const Kernel *x = &p->kernels.p[k];
-    memset(shift, 0, p->ir->bufs.n * sizeof *shift);
-    for (size_t i = 0; i < x->bufs.n + x->locals.n; i++) {
-      const int id = i < x->bufs.n ? x->bufs.p[i] : x->locals.p[i - x->bufs.n], to = i < x->bufs.n && x->named ? x->named[i] : id;
-      const Buf *b = &p->ir->bufs.p[id];
-      at[to] = b->kind == BUF_INPUT    ? (void *)(uintptr_t)in[b->slot]
-               : b->kind == BUF_OUTPUT ? out[b->slot]
-               : b->kind == BUF_WEIGHT ? (char *)p->weights.p + b->offset
-               : b->kind == BUF_LOCAL  ? room(c, b->elems * dt_bytes(b->dt), how)
-                                       : arena + b->offset;
-      if (x->shift && i < x->bufs.n) shift[to] = x->shift[i];
-    }
-    for (size_t i = 0; i < p->ir->bufs.n; i++) {
-      Buf *b = &p->ir->bufs.p[i];
-      all[i] = b->elems;
-      for (int j = 0; buf_ends_early(b) && j < b->needed.n; j++)
-        b->elems = b->elems / b->needed.is[j].extent * extent_in_run(p->ir, b->needed.is[j].of, run);
-    }
-    for (int chunk = x->chunks; chunk-- > 0;)
-      interp_run(p->ir, x->prog.p, x->prog.n, run, at, shift, chunk, chunk + 1, x->chunks);
-    for (size_t i = 0; i < p->ir->bufs.n; i++) p->ir->bufs.p[i].elems = all[i];
+    const size_t last = k + (size_t)(x->group_size ? x->group_size : 1) - 1;
+    if (!x->chunks_per_task) run_chunks(p, k, run, &r, 0, 0, x->chunks);
+    for (int64_t chunk = x->chunks_per_task ? x->chunks : 0; chunk-- > 0;)
+      for (size_t i = k; i <= last; i++) run_chunks(p, i, run, &r, chunk / x->chunks_per_task, chunk, chunk + 1);
+    k = last;
   }
   VEC_FREE(&jumps);
 }
 
 enum { RUNS = 16 }; /* about so many runs of a graph are tried, if it has more */
 /* heights: a seed for the schedules; 0: the cost model chooses them */
-typedef struct Model { Job job; const char *isa, *text; bool strict; uint64_t heights; } Model;
+typedef struct Model { Job job; const char *isa, *text; bool strict; uint64_t heights; Groups groups; } Model;
 
 static const char *run_text(const Job *j, const int64_t *run) {
   static char text[64];
@@ -598,7 +614,7 @@ static void run_model(Ctx *c, void *arg) {
                                                       .backend = backends[0],
                                                       .schedules = m->heights ? &heights.source : NULL,
                                                       .precision = m->strict ? PREC_STRICT : PREC_FP32,
-                                                      .groups = GROUPS_FASTER });
+                                                      .groups = m->groups });
   for (size_t k = 0; k < p->kernels.n; k++) reads_back(c, p, &p->kernels.p[k]);
   int64_t run[DIMS] = { 0 }, runs = 0;
   while (nth_run(&range, runs, run)) runs++;
@@ -618,7 +634,7 @@ static void padding_in_memory(void **state) {
   Ctx c;
   (void)state;
   write_model(path, text);
-  Model m = { { path, 1, { 2, 1, 1 }, { 16, 1, 1 }, { 1, 1, 1 }, NULL, NULL }, "x86-64-v3", text, false, 0 };
+  Model m = { { path, 1, { 2, 1, 1 }, { 16, 1, 1 }, { 1, 1, 1 }, NULL, NULL }, "x86-64-v3", text, false, 0, GROUPS_FASTER };
   ctx_init(&c);
   assert_int_equal(ctx_try(&c, run_model, &m), 0);
   ctx_free(&c);
@@ -659,7 +675,8 @@ static void random_graphs(void **state) {
                 isa[i % 4],
                 text,
                 i % 7 == 0,
-                i % 3 ? 0 : (uint64_t)i };
+                i % 3 ? 0 : (uint64_t)i,
+                i / 4 % 3 ? GROUPS_ALL : GROUPS_FASTER };
     if (graphs == 1)
       printf("%sfor %s, sizes %s", text, m.isa, run_text(&m.job, m.job.low)), printf(" to %s\n", run_text(&m.job, m.job.high)),
           fflush(stdout);
