@@ -266,7 +266,9 @@ static const char *write_lock(Tuning *u, bool complete) {
   for (size_t i = 0; i < t->goals.n; i++) {
     const Goal *g = &t->goals.p[i];
     if (!g->measured && !strcmp(g->best, g->base)) continue;
+    const char *times = goal_times(t, g);
     LockLine x = { .opts = g->best, .micros = g->best_us, .partial = !g->done, .note = t->place.text };
+    if (times) x.note = arena_printf(&c->model, "%s; %s", times, t->place.text);
     memcpy(x.key, g->key, sizeof x.key);
     VEC_PUSH(&l.lines, x);
   }
@@ -289,7 +291,7 @@ static void write_log(Ctx *c, Store *s, const char *path) {
 /* Decisions of passes change the nests, so they come before the search. */
 static void choose_decisions(Ctx *c, Tuning *u) {
   const Tuner *t = &u->t;
-  if (!t->stateful || !t->lab.backend->is_c) return; /* only C has hooks */
+  if (!t->stateful || !t->lab.backend->is_c || t->lab.runs.n) return; /* only C has hooks */
   const int threads = u->o->threads ? (int)u->o->threads : 1;
   const GraphAsk ask = { .r = &u->races,
                          .store = t->store,
@@ -556,8 +558,8 @@ int verb_tune(Ctx *c, const Options *o) {
   if (!job) native_only(c, target);
   else if (target_is_bare(target))
     fail(c, EX_USAGE_, "--isa '%s' has no operating system that could run a job", o->isa);
-  if (first_range(o))
-    fail(c, EX_USAGE_, "--dim %s: tune measures kernels for one size; its schedules do not serve a range", first_range(o));
+  if (first_range(o) && job)
+    fail(c, EX_USAGE_, "--dim %s: a job tunes kernels for one size; give one number", first_range(o));
   plain.schedule = "none";
   plain.no_store = true;
   const double begin = clock_ms(), work = tune_work();
@@ -596,6 +598,8 @@ int verb_tune(Ctx *c, const Options *o) {
   /* all candidates of a round are one program of a driver */
   t->lab.jobs = t->lab.backend->driver || sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
   u.races.jobs = t->lab.jobs;
+  t->lab.runs = tuned_runs(c, p->ir);
+  u.races.runs = &t->lab.runs;
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;
   t->stateful = !job && !t->lab.backend->driver;
