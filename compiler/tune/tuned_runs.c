@@ -32,7 +32,7 @@ static int64_t further(const Symbol *s, int j) {
   switch (j) {
   case 0: return allowed(s, (double)(s->high - s->step));
   case 1: return allowed(s, (double)(least(s) + s->step));
-  default: return allowed(s, (double)between(s, 0.2 * (j - 1)) + (double)s->step);
+  default: return allowed(s, (double)between(s, 0.125 * (j - 1)) + (double)s->step);
   }
 }
 
@@ -76,7 +76,7 @@ TunedRuns tuned_runs(Ctx *c, const IR *ir) {
 int main_run(const TunedRuns *r) {
   int best = r->timed > 2; /* of equal ones, the one in the middle */
   for (int i = 0; i < r->timed; i++)
-    if (r->run[i].weight > r->run[best].weight) best = i;
+    if (r->run[i].weight > r->run[best].weight + 1e-9) best = i;
   return best;
 }
 
