@@ -571,6 +571,9 @@ int verb_tune(Ctx *c, const Options *o) {
   };
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = job ? 0 : o->trials;
+  if (first_range(o) && p->in->backend->driver)
+    fail(c, EX_USAGE_, "--dim %s: tune serves a range on CPUs only; for --backend=%s give one number", first_range(o),
+         p->in->backend->name);
   if (!job) t->place = find_place(c, o, p);
   u.plan = p;
   t->store = store_open(c, store_path(c, o->tune_db), true);

@@ -277,7 +277,7 @@ static void end_batch(Batch *b) {
 /* Candidates of a task dealt to so many batches, the incumbent to each. */
 static void deal(Task *t, Batch *b, int n) {
   for (int k = 0; k < n; k++) {
-    b[k] = (Batch){ .task = t, .best = t->best * 1e-6 };
+    b[k] = (Batch){ .task = t, .best = t->sized ? 0 : t->best * 1e-6 }; /* the mean of runs is no time of a step */
     VEC_PUSH(&b[k].which, 0);
   }
   for (int i = 1; i < (int)t->cand.n; i++) VEC_PUSH(&b[i % n].which, i);

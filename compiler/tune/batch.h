@@ -29,7 +29,7 @@ typedef struct Batch {
   const char *stem;        /* start of the names of the batch's files */
   bool compares;           /* the batch has two candidates, and only compares their results */
   Child child;
-  double best;             /* seconds of the fastest run so far */
+  double best;             /* seconds of the fastest run so far; with Task.sized, of the timed runs together */
   Given given;
   /* The plan has a kernel for each candidate that is tried now. All arrays below, except for libs, have an element for each
    * kernel of the plan. */

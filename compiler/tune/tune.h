@@ -27,7 +27,8 @@ typedef struct LockLine {  /* the schedule of the nest with this key */
   double micros;           /* measured microseconds of a run of the nest with this schedule; 0: not measured */
   bool partial;            /* the search for the schedule was not finished */
   bool model;              /* the cost model chose the schedule; nothing was measured */
-  const char *note;        /* where the schedule comes from, in words */
+  const char *note;        /* where the schedule comes from, in words; with ranges of sizes, times of some runs come first */
+  const char *measured;    /* these times; NULL: there are none */
   bool used;               /* the compilation has asked for the schedule of this key */
 } LockLine;
 typedef struct Lock {
