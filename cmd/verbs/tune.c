@@ -545,6 +545,14 @@ static Place find_place(Ctx *c, const Options *o, const Plan *p) {
   return place;
 }
 
+static void refuse_range(Ctx *c, const Options *o, const Backend *b) {
+  const char *range = first_range(o);
+  if (range && (o->job || o->import))
+    fail(c, EX_USAGE_, "--dim %s: a job tunes kernels for one size; give one number", range);
+  if (range && b->driver)
+    fail(c, EX_USAGE_, "--dim %s: tune serves a range on CPUs only; for --backend=%s give one number", range, b->name);
+}
+
 int verb_tune(Ctx *c, const Options *o) {
   double seconds = o->time ? duration(o->time) : SECONDS;
   cpu_set_t cpus;
@@ -558,8 +566,6 @@ int verb_tune(Ctx *c, const Options *o) {
   if (!job) native_only(c, target);
   else if (target_is_bare(target))
     fail(c, EX_USAGE_, "--isa '%s' has no operating system that could run a job", o->isa);
-  if (first_range(o) && job)
-    fail(c, EX_USAGE_, "--dim %s: a job tunes kernels for one size; give one number", first_range(o));
   plain.schedule = "none";
   plain.no_store = true;
   const double begin = clock_ms(), work = tune_work();
@@ -571,9 +577,7 @@ int verb_tune(Ctx *c, const Options *o) {
   };
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = job ? 0 : o->trials;
-  if (first_range(o) && p->in->backend->driver)
-    fail(c, EX_USAGE_, "--dim %s: tune serves a range on CPUs only; for --backend=%s give one number", first_range(o),
-         p->in->backend->name);
+  refuse_range(c, o, p->in->backend);
   if (!job) t->place = find_place(c, o, p);
   u.plan = p;
   t->store = store_open(c, store_path(c, o->tune_db), true);

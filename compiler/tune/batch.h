@@ -39,6 +39,7 @@ typedef struct Batch {
   VEC(const int64_t *) sizes; /* if the model has ranges of sizes: the values of the rows of IR.sizes that the candidate's code has
                               been made with, for each run of Lab.runs one after another; NULL: those of this process */
   VEC(size_t) rows;        /* number of these rows */
+  const struct Course *course; /* for race_sizes.c: runs candidates in one of the timed runs */
   const int64_t *sizes_here[TUNED_RUNS]; /* by run: the sizes of this process, once it has lowered all candidates */
   VEC(const char *) libs;  /* paths of compiled libraries */
   VEC(int) lib_of, at_in;  /* lib_of: index of the candidate's library in libs; -1: none. at_in: index of the candidate's function
@@ -119,20 +120,19 @@ typedef struct Course {
                                                          device the least time */
   /* Sets *warm and *cold to the seconds of a run, as in Time. repeat: number of runs for *warm; a device ignores `repeat` */
   void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold);
+  void (*set_run)(void *self, int run); /* the next runs are in this run of Lab.runs; NULL: all are in one run */
+  void (*end)(void *self); /* to be called after the last sample; NULL: nothing is to do */
 } Course;
 /* Times the candidates that are not bad. Reports candidates that crash or hang, and marks them as bad. quick: the code is the
  * screen's, and is timed for a short time */
 void race_all(Batch *b, bool quick);
 
-/* ---- candidate_device.c ---- */
-/* ---- race_sizes.c: candidates with their data in this process, in the timed runs of Lab.runs. A time is the mean of the runs */
+/* ---- race_sizes.c ---- */
+/* Runs candidates by Batch.course in the timed runs of Lab.runs. A time is the mean of these runs. At the end, sends a line "sizes"
+ * for each candidate that has run: the typical time of each run. */
 extern const Course sizes_course;
-/* As Course, of race.c: for models without ranges, and for a run of a model with them */
-extern const Course here_course;
-double typical_sample(const double *sample, int n); /* as race_typical in tune_race.h; n is at most 11 */
-void here_set_run(void *self, int run); /* the next runs of here_course are in this run of Lab.runs */
-void sizes_tell(void *self);            /* sends a line "sizes" for each candidate that has run: the typical time of each run */
 
+/* ---- candidate_device.c ---- */
 extern const Course device_course;
 void device_build(Batch *b);       /* prepares the race: compiles images if the driver takes no text */
 /* Returns how many seconds the driver may take to make a program, or to run a kernel for the first time. incumbent: the program

@@ -83,7 +83,7 @@ static void *here_begin(Batch *b) {
   return h;
 }
 
-void here_set_run(void *self, int run) { ((Here *)self)->run = run; }
+static void here_set_run(void *self, int run) { ((Here *)self)->run = run; }
 
 static Placed *placed_in(const Here *h, int kernel) { return h->placed[kernel * TIMED_RUNS + h->run]; }
 
@@ -167,14 +167,13 @@ static void here_sample(void *self, int kernel, int repeat, double *warm, double
   }
 }
 
-double typical_sample(const double *sample, int n) { return race_typical(sample, n); }
-
-const Course here_course = { here_begin, here_once, here_sample };
+static const Course here_course = { .begin = here_begin, .once = here_once, .sample = here_sample, .set_run = here_set_run };
 
 static _Noreturn void race(Batch *b, bool quick) {
   const Tunables *u = tunables_of(b->lab->ctx);
   const Course *course = b->plan.in->backend->driver ? &device_course : b->task->sized ? &sizes_course : &here_course;
   const int n = (int)b->plan.kernels.n;
+  b->course = &here_course;
   Race r = { .n = n,
              .bad = b->bad,
              .m = ARENA_NEW(&b->lab->ctx->model, Meter, n + 1),
@@ -189,7 +188,7 @@ static _Noreturn void race(Batch *b, bool quick) {
              .take = course->sample };
   r.self = course->begin(b);
   race_run(&r, ARENA_NEW(&b->lab->ctx->model, Meter *, n + 1));
-  if (b->task->sized) sizes_tell(r.self);
+  if (course->end) course->end(r.self);
   tell("over");
   _exit(0);
 }

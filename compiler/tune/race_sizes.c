@@ -8,11 +8,12 @@
 #include <math.h>
 
 enum { SAMPLES = 11 }; /* as many as a race takes of a candidate (tune_race.h) */
-typedef struct RunMeter { double first, sample[SAMPLES]; int n; } RunMeter; /* first: seconds of an early run */
+typedef struct RunMeter { double first, sample[SAMPLES]; int n; } RunMeter; /* first: seconds of an early run. sample: ascending */
 
 typedef struct Sized {
   const TunedRuns *runs;
-  void *here;
+  const Course *course;    /* runs candidates in one run */
+  void *here;              /* `self` of its functions */
   int kernels;
   RunMeter *m;             /* by kernel, and by run */
   double seconds;          /* of a sample with warm caches, in one run */
@@ -22,7 +23,7 @@ static RunMeter *meter(const Sized *s, int kernel, int run) { return &s->m[kerne
 
 static void *sizes_begin(Batch *b) {
   Sized *s = ARENA_NEW(&b->lab->ctx->model, Sized, 1);
-  *s = (Sized){ .runs = &b->lab->runs, .here = here_course.begin(b), .kernels = (int)b->plan.kernels.n };
+  *s = (Sized){ .runs = &b->lab->runs, .course = b->course, .here = b->course->begin(b), .kernels = (int)b->plan.kernels.n };
   s->m = ARENA_NEW(&b->lab->ctx->model, RunMeter, (size_t)s->kernels * TIMED_RUNS + 1);
   s->seconds = tunable(b->lab->ctx, tune_sample) / s->runs->timed;
   return s;
@@ -33,11 +34,18 @@ static double sizes_once(void *self, int kernel, int repeat) {
   Sized *s = self;
   double at[TIMED_RUNS], all = 0;
   for (int i = 0; i < s->runs->timed; i++) {
-    here_set_run(s->here, i);
-    all += at[i] = meter(s, kernel, i)->first = here_course.once(s->here, kernel, repeat);
+    s->course->set_run(s->here, i);
+    all += at[i] = meter(s, kernel, i)->first = s->course->once(s->here, kernel, repeat);
   }
   tell("whole %d %.9f", kernel, all);
   return mean_of_runs(s->runs, at);
+}
+
+static void add_sample(RunMeter *m, double seconds) {
+  int at = m->n;
+  if (m->n == SAMPLES) return;
+  for (m->n++; at > 0 && m->sample[at - 1] > seconds; at--) m->sample[at] = m->sample[at - 1];
+  m->sample[at] = seconds;
 }
 
 /* The number of repetitions depends on the run, so `repeat` is not used. If the race drops a sample, it stays one of many here. */
@@ -48,22 +56,25 @@ static void sizes_sample(void *self, int kernel, int repeat, double *warm, doubl
   for (int i = 0; i < s->runs->timed; i++) {
     RunMeter *m = meter(s, kernel, i);
     const int times = (int)fmin(s->seconds / fmax(m->first, 1e-9), 1e6);
-    here_set_run(s->here, i);
-    here_course.sample(s->here, kernel, times > 1 ? times : 1, &near[i], &far[i]);
-    if (m->n < SAMPLES) m->sample[m->n++] = (near[i] + far[i]) / 2;
+    s->course->set_run(s->here, i);
+    s->course->sample(s->here, kernel, times > 1 ? times : 1, &near[i], &far[i]);
+    add_sample(m, (near[i] + far[i]) / 2);
   }
   *warm = mean_of_runs(s->runs, near);
   *cold = mean_of_runs(s->runs, far);
 }
 
-void sizes_tell(void *self) {
+/* The median; of two samples the shorter, as disturbances only lengthen times. */
+static void sizes_end(void *self) {
   const Sized *s = self;
   for (int k = 0; k < s->kernels; k++) {
     double at[TIMED_RUNS] = { 0 };
-    for (int i = 0; i < s->runs->timed; i++)
-      if (meter(s, k, i)->n) at[i] = 1e6 * typical_sample(meter(s, k, i)->sample, meter(s, k, i)->n);
+    for (int i = 0; i < s->runs->timed; i++) {
+      const RunMeter *m = meter(s, k, i);
+      if (m->n) at[i] = 1e6 * m->sample[(m->n - 1) / 2];
+    }
     if (at[0] > 0) tell("sizes %d %.4f %.4f %.4f", k, at[0], at[1], at[2]);
   }
 }
 
-const Course sizes_course = { sizes_begin, sizes_once, sizes_sample };
+const Course sizes_course = { .begin = sizes_begin, .once = sizes_once, .sample = sizes_sample, .end = sizes_end };
