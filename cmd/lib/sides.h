@@ -27,7 +27,7 @@ struct Races {             /* data that all comparisons share, and estimates of 
   const char *scratch;
   const Target *target;    /* the target of all compilations */
   Tensor *in;              /* inputs of the model; NULL: not made yet */
-  const TunedRuns *runs;   /* of a model with ranges of sizes; n is 0 otherwise */
+  const TunedRuns *runs;   /* the timed runs of a model with ranges of sizes; n is 0 if the model has none */
   Tensor *in_run[TIMED_RUNS]; /* inputs of the timed runs */
   int jobs;                /* greatest number of C compilers that run at the same time; 0: one C compiler compiles the whole
                               bundle */

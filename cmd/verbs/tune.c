@@ -76,6 +76,13 @@ static void print_states(const Tuner *t) {
   }
 }
 
+/* The options --dim of a model with a range, for a command: " --dim=n=1:8" */
+static const char *dims_text(Ctx *c, const Options *o) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < o->dims.n && first_range(o); i++) sb_printf(&s, " --dim=%s", o->dims.p[i]);
+  return sb_keep(&s, &c->model);
+}
+
 /* Reports a schedule that passed the checks but computes something else. A lock file is left for the user to send with the
  * report. */
 static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
@@ -89,8 +96,8 @@ static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
   VEC_PUSH(&l->lines, x);
   lock_write(c, l, path);
   warn_at(c, (Pos){ 0 },
-          "a bug in %s, please report it: schedule '%s' of nest %.16s %s; see it with `tgc verify %s%s%s --isa=%s --schedule=%s`",
-          b->driver ? "tgc or in the device's driver" : "tgc", opts, g->key, why, u->o->model, b->driver ? " --backend=" : "",
+          "a bug in %s, please report it: schedule '%s' of nest %.16s %s; see it with `tgc verify %s%s%s%s --isa=%s --schedule=%s`",
+          b->driver ? "tgc or in the device's driver" : "tgc", opts, g->key, why, u->o->model, dims_text(c, u->o), b->driver ? " --backend=" : "",
           b->driver ? b->name : "", u->t.lab.target->isa, path);
 }
 

@@ -47,6 +47,10 @@ static bool same_code(const Lab *lab, const Plan *p, int x, int y) {
   return same;
 }
 
+static double task_cycles(const Batch *b, const Kernel *k) {
+  return program_cycles(b->lab, &k->prog, b->task->state, b->task->sized);
+}
+
 /* Lowers candidates, and drops those that are not among the cheapest, that became too long, or that equal another one. Long
  * candidates take as long to lower as to compile, so no more are lowered than the choice needs; the others stay open. */
 static void choose(Batch *b) {
@@ -65,7 +69,7 @@ static void choose(Batch *b) {
     else plan_add(&all, b->task->nest, b->task->cand.p[b->which.p[i]].opts);
     const Kernel *k = &all.kernels.p[i];
     double n = (double)k->prog.n,
-           cycles = n > u->tune_statements ? INFINITY : program_cycles(lab, &k->prog, b->task->state, b->task->sized) * (1 + n / u->tune_long);
+           cycles = n > u->tune_statements ? INFINITY : task_cycles(b, k) * (1 + n / u->tune_long);
     if (i) statements += k->prog.n;
     VEC_PUSH(&price, ((Price){ i ? cycles : 0, (int)i })); /* the incumbent stays */
   }

@@ -36,8 +36,8 @@ typedef struct Batch {
   Plan plan;
   VEC(int) kept;           /* index of the kernel's candidate in `which` */
   VEC(RunFn) run;          /* the candidate's function, in the process that times the candidate */
-  VEC(const int64_t *) sizes; /* if the model has ranges of sizes: the values of the rows of IR.sizes that the candidate's code has
-                              been made with, for each run of Lab.runs one after another; NULL: those of this process */
+  VEC(const int64_t *) sizes; /* for ranges of sizes: the values of the rows of IR.sizes in each run of Lab.runs, one run after
+                              another. The candidate's code was made with these rows. NULL: with those of this process */
   VEC(size_t) rows;        /* number of these rows */
   const struct Course *course; /* for race_sizes.c: runs candidates in one of the timed runs */
   const int64_t *sizes_here[TUNED_RUNS]; /* by run: the sizes of this process, once it has lowered all candidates */
@@ -78,12 +78,12 @@ void build_all(Batch *b);
 bool take_built(Batch *b, const char *line);
 void load_libraries(Batch *b);     /* sets b->run, in the process that runs the code */
 
-/* ---- candidate_sizes.c: sizes of runs, for code of candidates. The last argument of a kernel with sizes is a table with the value
- * of each row of IR.sizes. Each batch adds rows to its own IR. So code that another batch may use has its own table ---- */
+/* ---- candidate_sizes.c: sizes of runs, for code of candidates. The last argument of a kernel with sizes is a table: the value of
+ * each row of IR.sizes. Each batch adds rows to its own IR. So code that another batch may use has its own table ---- */
 /* Appends a table with the rows of all runs of Lab.runs, for load_libraries. Does nothing if the model has no range */
 void put_size_tables(const Lab *lab, Sb *out);
-/* Sets Batch.sizes and Batch.rows of the candidate. lib: handle of the candidate's library; NULL: the code was made in this process,
- * or in the tuner's */
+/* Sets Batch.sizes and Batch.rows of the candidate. lib: handle of the candidate's library; NULL: the code was made in this
+ * process, or in the tuner's */
 void take_size_table(Batch *b, size_t kernel, void *lib);
 const int64_t *sizes_in_run(Batch *b, int kernel, int run); /* the table for run number `run` of Lab.runs */
 /* Makes the sizes of a timed run those of candidate_lower.c's estimates; run -1: the greatest ones */
@@ -128,8 +128,8 @@ typedef struct Course {
 void race_all(Batch *b, bool quick);
 
 /* ---- race_sizes.c ---- */
-/* Runs candidates by Batch.course in the timed runs of Lab.runs. A time is the mean of these runs. At the end, sends a line "sizes"
- * for each candidate that has run: the typical time of each run. */
+/* Runs candidates by Batch.course in the timed runs of Lab.runs. A time is the mean of these runs. At the end, sends a line
+ * "sizes" for each candidate that has run: the typical time of each run. */
 extern const Course sizes_course;
 
 /* ---- candidate_device.c ---- */

@@ -2,8 +2,8 @@
 /* candidate_sizes.c: the sizes of runs for code of candidates.
  *
  * A kernel for a range of sizes takes a table: its loops end at rows of IR.sizes. In a bundle, net_set_sizes computes the table.
- * Here the runs are known, so tables are constants. A batch adds rows for its candidates to a copy of the IR, as it is a process of
- * its own. So rows of another batch have other numbers, and a library of candidates comes with its tables. Code that was made in
+ * Here the runs are known, so tables are constants. A batch is a process of its own, and adds rows for its candidates to a copy of
+ * the IR. So rows of another batch have other numbers, and a library of candidates comes with its tables. Code that was made in
  * the tuner's process uses rows that all batches have.
  *
  * needs: IR.sizes after lowering, Lab.runs    gives: a table for each run */

@@ -49,7 +49,7 @@ static double value_at(const Buf *b, const void *p, int64_t i) {
   return dt_float(b->dt) ? bits_to_double(b->dt, v) : (double)v;
 }
 
-typedef struct Difference { int64_t at; double got, want; } Difference; /* of element `at` */
+typedef struct Difference { int64_t at; double got, want; } Difference; /* at: number of the element */
 
 /* Sums in another order differ by rounding; everything else must not differ. sizes: of the run; NULL: the greatest ones */
 static bool differs(const IR *ir, const Buf *b, const int64_t *sizes, const void *want, const void *got, Difference *d) {

@@ -235,7 +235,8 @@ static bool supervise(Batch *b, bool quick) {
     if (!got || sscanf(line.p, "first %d", &at) == 1 || sscanf(line.p, "at %d", &at) == 1) continue;
     if (sscanf(line.p, b->task->sized ? "whole %d %lf" : "ran %d %lf", &at, &once) == 2)
       b->best = b->best > 0 && b->best < once ? b->best : once;
-    else if (sscanf(line.p, "time %d %lf %lf %lf", &at, &warm, &cold, &wide) == 4) b->time[at] = (Time){ .warm = warm, .cold = cold, .spread = wide };
+    else if (sscanf(line.p, "time %d %lf %lf %lf", &at, &warm, &cold, &wide) == 4)
+      b->time[at] = (Time){ .warm = warm, .cold = cold, .spread = wide };
     else if (starts_with(line.p, "sizes ")) take_sizes(b, line.p);
     else if (starts_with(line.p, "lost ")) why = arena_str(&c->model, line.p + 5, strlen(line.p + 5));
     else if (refused) why = arena_str(&c->model, line.p + 8, strlen(line.p + 8));

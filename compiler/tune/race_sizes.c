@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* race_sizes.c: times candidates in several runs, with other sizes of the model's ranges. A sample has a time of each run, which is
- * taken as for a model without ranges (race.c). The race compares candidates by the mean of these times. At its end, the typical
- * times of single runs are told, too.
+/* race_sizes.c: times candidates in several runs, with other sizes of the model's ranges. A sample has a time of each run, taken
+ * as for a model without ranges (race.c). The race compares candidates by the mean of these times. At its end, the typical times
+ * of single runs are told, too.
  *
  * needs: functions of candidates, sizes of the timed runs    gives: times in each run, and their mean */
 #include "batch.h"
 #include <math.h>
 
 enum { SAMPLES = 11 }; /* as many as a race takes of a candidate (tune_race.h) */
-typedef struct RunMeter { double first, sample[SAMPLES]; int n; } RunMeter; /* first: seconds of an early run. sample: ascending */
+/* first: seconds of an early run. sample: n numbers of seconds, in ascending order */
+typedef struct RunMeter { double first, sample[SAMPLES]; int n; } RunMeter;
 
 typedef struct Sized {
   const TunedRuns *runs;
@@ -16,7 +17,7 @@ typedef struct Sized {
   void *here;              /* `self` of its functions */
   int kernels;
   RunMeter *m;             /* by kernel, and by run */
-  double seconds;          /* of a sample with warm caches, in one run */
+  double seconds;          /* length of a sample with warm caches, in one run */
 } Sized;
 
 static RunMeter *meter(const Sized *s, int kernel, int run) { return &s->m[kernel * TIMED_RUNS + run]; }
@@ -48,7 +49,7 @@ static void add_sample(RunMeter *m, double seconds) {
   m->sample[at] = seconds;
 }
 
-/* The number of repetitions depends on the run, so `repeat` is not used. If the race drops a sample, it stays one of many here. */
+/* The number of repetitions depends on the run, so `repeat` is not used. If the race drops a sample, it stays here. */
 static void sizes_sample(void *self, int kernel, int repeat, double *warm, double *cold) {
   Sized *s = self;
   double near[TIMED_RUNS], far[TIMED_RUNS];
@@ -64,7 +65,7 @@ static void sizes_sample(void *self, int kernel, int repeat, double *warm, doubl
   *cold = mean_of_runs(s->runs, far);
 }
 
-/* The median; of two samples the shorter, as disturbances only lengthen times. */
+/* The median; the shorter one of two samples, as disturbances only lengthen times. */
 static void sizes_end(void *self) {
   const Sized *s = self;
   for (int k = 0; k < s->kernels; k++) {

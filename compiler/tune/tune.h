@@ -93,20 +93,20 @@ const char *store_machine(Ctx *c, const char *path, const char *cpu);
 bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* returns false if the store cannot be
                                                                                         written */
 
-/* ---- tuned_runs.c: for a model with ranges of sizes: the runs in which candidates are timed, and compared ---- */
+/* ---- tuned_runs.c: for ranges of sizes: the runs in which candidates are timed, and compared ---- */
 /* TIMED_RUNS: most runs in which a candidate is timed. TUNED_RUNS: most runs in which results are compared */
 enum { TIMED_RUNS = 3, TUNED_RUNS = 10 };
 typedef struct TunedRun {
   RunSizes sizes;
-  double weight;           /* of the time in this run. The weights of all timed runs add up to 1 */
+  double weight;           /* weight of the time in this run. The weights of all timed runs add up to 1 */
   const char *text;        /* the sizes in words: "seq=128", "batch=1,seq=128" */
 } TunedRun;
-/* Candidates are timed in the first `timed` runs: with the least, the typical and the greatest sizes. Without typical sizes, those
- * in the middle of the ranges take their place, and all runs have equal weights. Results are compared in all n runs. n 0: the
- * model has no range */
+/* Candidates are timed in the first `timed` runs: with the least, the typical and the greatest sizes. Without typical sizes,
+ * sizes in the middle of the ranges take their place, and all runs have equal weights. Results are compared in all n runs.
+ * n 0: the model has no range */
 typedef struct TunedRuns { int timed, n; TunedRun run[TUNED_RUNS]; } TunedRuns;
 TunedRuns tuned_runs(Ctx *c, const IR *ir);
-int main_run(const TunedRuns *r);                    /* returns the timed run with the greatest weight; of several, the last but one */
+int main_run(const TunedRuns *r);                    /* the timed run with the greatest weight, or the middle one of equal ones */
 /* Returns the mean of the times in the runs: the geometric mean by weights. at: a time for each timed run */
 double mean_of_runs(const TunedRuns *r, const double *at);
 /* Returns the first run in which a candidate takes more than `most` times as long as another one; -1: there is none, or the times
@@ -401,7 +401,8 @@ typedef struct Goal {       /* the search for the schedule of one nest */
  * the texts of their places include the sizes ---- */
 void goals_see_states(Tuner *t, const Plan *p);      /* sets the states of all goals of p, which are new */
 void goal_read_trials(Tuner *t, Goal *g);            /* adds the stored trials at Goal.place */
-void goal_put_trial(Tuner *t, const Goal *g, const Trial *x); /* stores a trial at Goal.place; between store_begin and store_commit */
+/* Stores a trial at Goal.place. To be called between store_begin and store_commit */
+void goal_put_trial(Tuner *t, const Goal *g, const Trial *x);
 /* Whether x takes much longer than the heuristic's schedule in one of the timed runs (tunable tune_size_loss) */
 bool goal_loses_at_size(const Tuner *t, const Goal *g, const Trial *x, const Trial *base);
 /* Returns the times of the best schedule in the timed runs, as text; NULL: they are not known */

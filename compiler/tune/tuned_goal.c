@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tuned_goal.c: the search for a nest whose time depends on the sizes of a run: where its data are in each timed run, its times in
- * single runs in the store, and schedules that lose in one of the runs.
+/* tuned_goal.c: goals of nests whose time depends on the sizes of a run. It finds where their data are in each timed run. It keeps
+ * times in single runs in the store, and finds schedules that lose in one of the runs.
  *
  * needs: goals, timed runs (tuned_runs.c)    gives: states of goals, trials with times in single runs */
 #include "tune.h"
@@ -56,7 +56,8 @@ void goal_free(Goal *g) {
 
 /* ---- the store ---- */
 static Place place_in_run(const Tuner *t, const Goal *g, int run) {
-  return place_with(t->lab.ctx, &t->place, arena_printf(&t->lab.ctx->model, "%s; in run %s", g->state.text, t->lab.runs.run[run].text));
+  Ctx *c = t->lab.ctx;
+  return place_with(c, &t->place, arena_printf(&c->model, "%s; in run %s", g->state.text, t->lab.runs.run[run].text));
 }
 
 static int timed_runs(const Tuner *t, const Goal *g) { return g->sized ? t->lab.runs.timed : 0; }

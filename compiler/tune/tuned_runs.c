@@ -58,9 +58,9 @@ TunedRuns tuned_runs(Ctx *c, const IR *ir) {
   TunedRuns out = { 0 };
   bool typical = false;
   for (int k = 0; k < all->n; k++) typical |= all->p[k].typical > 0;
-  const double main = typical ? tunable(c, tune_typical) : 1.0 / TIMED_RUNS;
+  const double inside = typical ? tunable(c, tune_typical) : 1.0 / TIMED_RUNS;
   for (int i = 0; i < TIMED_RUNS && all->n; i++) {
-    TunedRun x = { .weight = i == 1 ? main : (1 - main) / (TIMED_RUNS - 1) };
+    TunedRun x = { .weight = i == 1 ? inside : (1 - inside) / (TIMED_RUNS - 1) };
     for (int k = 0; k < all->n; k++) x.sizes[k] = timed[i] ? timed[i](&all->p[k]) : all->p[k].high;
     add_run(c, all, &x, &out);
   }
@@ -74,7 +74,7 @@ TunedRuns tuned_runs(Ctx *c, const IR *ir) {
 }
 
 int main_run(const TunedRuns *r) {
-  int best = r->timed > 2; /* of equal ones, the one in the middle */
+  int best = r->timed > 2; /* the one in the middle, if all are equal */
   for (int i = 0; i < r->timed; i++)
     if (r->run[i].weight > r->run[best].weight + 1e-9) best = i;
   return best;

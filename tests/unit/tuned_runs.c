@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* the runs in which candidates for ranges of sizes are timed and compared; what their times say; what a run needs */
+/* the runs in which candidates for ranges of sizes are timed and compared; means of their times; elements that a run needs */
 #include "../../compiler/tune/tune.h"
 #include <setjmp.h>
 #include <cmocka.h>
@@ -30,7 +30,8 @@ static void candidates_are_timed_at_the_least_the_typical_and_the_greatest_size(
 
 static void without_a_typical_size_the_middle_one_counts_as_much_as_others(void **state) {
   IR *ir = *state;
-  with_ranges(ir, (Symbol[]){ { .name = "b", .low = 0, .high = 8, .step = 2 }, { .name = "n", .low = 4, .high = 64, .step = 1 } }, 2);
+  const Symbol two[] = { { .name = "b", .low = 0, .high = 8, .step = 2 }, { .name = "n", .low = 4, .high = 64, .step = 1 } };
+  with_ranges(ir, two, 2);
   const TunedRuns r = tuned_runs(ir->ctx, ir);
   assert_string_equal(r.run[0].text, "b=2,n=4"); /* a run without entries takes no time */
   assert_string_equal(r.run[1].text, "b=4,n=16");
