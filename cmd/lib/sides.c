@@ -14,6 +14,38 @@ enum { AGAIN = 2 }; /* how often an undecided comparison goes on */
 enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000 }; /* blocks of each process; runs of a block */
 static const double QUANTILE = 0.1;
 
+/* Room for the times of n kernels */
+static void times_open(Ctx *c, Side *x, size_t n) {
+  x->stamps = (Stamps){ .n = (int)n + 1,
+                        .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)),
+                        .room = BLOCK_RUNS,
+                        .spans = shared_memory(c, sizeof(Spans)) };
+  x->kernels = ARENA_NEW(&c->model, Reals, n + 1);
+  x->of_life = ARENA_NEW(&c->model, Reals, n + 1);
+}
+
+static Tensor *inputs_of(Ctx *c, const Races *r, const Plan *p, const int64_t *sizes) {
+  const size_t n = p->g->inputs.n;
+  const GIO *in = sizes ? values_of_run(c, p->ir, p->g->inputs.p, n, sizes) : p->g->inputs.p;
+  Tensor *out = ARENA_NEW(&c->model, Tensor, n + 1);
+  feed_inputs(c, &(Feed){ 0 }, in, (int)n, r->o->seed, out);
+  return out;
+}
+
+/* A side for each timed run of a model with ranges of sizes */
+static void open_runs(Ctx *c, Races *r, Side *x, const Plan *p) {
+  if (!r->runs || !r->runs->n) return;
+  x->timed = r->runs;
+  x->in_run = ARENA_NEW(&c->model, Side, TIMED_RUNS);
+  for (int i = 0; i < x->timed->timed; i++) {
+    Options o = *r->o;
+    o.run_size = x->timed->run[i].text;
+    if (!r->in_run[i]) r->in_run[i] = inputs_of(c, r, p, x->timed->run[i].sizes);
+    x->in_run[i] = (Side){ .dir = x->dir, .so = x->so, .f = interface_read(c, &o, x->dir), .in = r->in_run[i] };
+    times_open(c, &x->in_run[i], p->kernels.n);
+  }
+}
+
 Side side_open(Ctx *c, Races *r, const Plan *p) {
   const size_t n = p->kernels.n;
   const double begin = clock_ms();
@@ -21,19 +53,12 @@ Side side_open(Ctx *c, Races *r, const Plan *p) {
   Side x = { .dir = plan_put(c, r->o, p, r->scratch) };
   const double put = clock_ms();
   x.f = interface_read(c, r->o, x.dir);
-  x.stamps = (Stamps){ .n = (int)n + 1,
-                       .at = shared_memory(c, BLOCK_RUNS * (n + 1) * sizeof(double)),
-                       .room = BLOCK_RUNS,
-                       .spans = shared_memory(c, sizeof(Spans)) };
+  times_open(c, &x, n);
   if (device) x.stamps.kernel = kernel_of_launches(p, &x.stamps.launches);
-  x.kernels = ARENA_NEW(&c->model, Reals, n + 1);
-  x.of_life = ARENA_NEW(&c->model, Reals, n + 1);
-  if (!r->in) {
-    r->in = ARENA_NEW(&c->model, Tensor, p->g->inputs.n + 1);
-    feed_inputs(c, &(Feed){ 0 }, p->g->inputs.p, (int)p->g->inputs.n, r->o->seed, r->in);
-  }
+  if (!r->in) r->in = inputs_of(c, r, p, NULL);
   x.so = side_build(c, r, x.dir, &x.f, device ? NULL : hooks_write(c, r->scratch, (int)n + 1));
   const double built = clock_ms();
+  open_runs(c, r, &x, p);
   r->build = (built - begin) * 1e-3;
   if (!r->again) r->whole = r->build;
   if (r->jobs && !r->again) r->build = (put - begin + tunable(c, tune_build_again) * (built - put)) * 1e-3;
@@ -44,6 +69,7 @@ Side side_open(Ctx *c, Races *r, const Plan *p) {
 
 void side_close(Side *x) {
   if (!x->kernels) return;
+  for (int i = 0; x->in_run && i < side_runs(x); i++) side_close(&x->in_run[i]);
   worker_end(&x->worker);
   interface_free(&x->f);
   VEC_FREE(&x->runs);
@@ -85,14 +111,25 @@ static void live_once(Ctx *c, Side *const *side, int n, double end, Races *r, do
   }
 }
 
+static int timed_runs(const Races *r) { return r->runs && r->runs->n ? r->runs->timed : 1; }
+
+/* Sides with lives of their own */
+typedef VEC(Side *) SideList;
+static SideList with_lives(Side *const *side, int n) {
+  SideList all = { 0 };
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < side_runs(side[i]); k++) VEC_PUSH(&all, side[i]->in_run ? &side[i]->in_run[k] : side[i]);
+  return all;
+}
+
 /* Runs the sides in turn, for a life of each. */
 static void live(Ctx *c, Races *r, Side *const *side, int n, int lives, int threads) {
-  const double begin = clock_ms(), end = begin + r->seconds / lives * 1e3 * n;
+  const double begin = clock_ms(), end = begin + r->seconds / timed_runs(r) / lives * 1e3 * n;
   VEC(size_t) had = { 0 };
   for (int i = 0; i < n; i++) {
     Side *x = side[i];
     worker_end(&x->worker);
-    worker_model(c, &x->worker, x->dir, x->so, &x->f, threads, r->in, &x->stamps);
+    worker_model(c, &x->worker, x->dir, x->so, &x->f, threads, x->in ? x->in : r->in, &x->stamps);
     x->stamped = 0;
     for (int k = 0; k < x->stamps.n; k++) VEC_PUSH(&had, times_of(x, k)->n);
   }
@@ -102,31 +139,39 @@ static void live(Ctx *c, Races *r, Side *const *side, int n, int lives, int thre
 }
 
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads) {
-  for (int i = 0; i < n; i++) {
-    side[i]->runs.n = 0;
-    for (int k = 0; k < side[i]->stamps.n; k++) side[i]->kernels[k].n = side[i]->of_life[k].n = 0;
+  SideList all = with_lives(side, n);
+  for (size_t i = 0; i < all.n; i++) {
+    Side *x = all.p[i];
+    x->runs.n = 0;
+    for (int k = 0; k < x->stamps.n; k++) x->kernels[k].n = x->of_life[k].n = 0;
   }
+  VEC_FREE(&all);
   sides_go_on(c, r, side, n, lives, threads);
 }
 
 void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads) {
   const double begin = clock_ms();
+  SideList all = with_lives(side, n);
   int lived = 0;
   for (double last = 0; lived < lives.most && (lived < lives.least || clock_ms() + last < lives.end); lived++) {
     const double start = clock_ms();
-    live(c, r, side, n, lives.most, threads);
+    live(c, r, all.p, (int)all.n, lives.most, threads);
     last = clock_ms() - start;
   }
-  for (int i = 0; i < n; i++) {
-    worker_end(&side[i]->worker);
-    reals_sort(&side[i]->runs);
-    for (int k = 0; k < side[i]->stamps.n; k++) reals_sort(&side[i]->kernels[k]);
+  for (size_t i = 0; i < all.n; i++) {
+    Side *x = all.p[i];
+    worker_end(&x->worker);
+    reals_sort(&x->runs);
+    for (int k = 0; k < x->stamps.n; k++) reals_sort(&x->kernels[k]);
   }
+  VEC_FREE(&all);
   races_note(r, "%d side%s, %d processes each, %d thread%s: %.2f s", n, n > 1 ? "s" : "", lived, threads, threads > 1 ? "s" : "",
              (clock_ms() - begin) * 1e-3);
 }
 
-double sides_seconds(const Races *r, int n, int lives, int most) { return n * lives * fmax(r->seconds / most, r->life); }
+double sides_seconds(const Races *r, int n, int lives, int most) {
+  return n * lives * fmax(r->seconds / most, timed_runs(r) * r->life);
+}
 
 double races_left(const Races *r) { return (r->end - clock_ms()) * 1e-3; }
 
@@ -140,28 +185,58 @@ void races_note(const Races *r, const char *fmt, ...) {
   fputc('\n', stderr);
 }
 
-double side_kernel_ms(const Side *x, size_t k) { return quantile(&x->kernels[k], QUANTILE); }
+int side_runs(const Side *x) { return x->in_run ? x->timed->timed : 1; }
+
+const Side *side_in_run(const Side *x, int run) { return x->in_run ? &x->in_run[run] : x; }
+
+/* Kernels may have no work in a run. The clock does not tell such times apart. */
+static double mean_ms(const Side *x, const double *at) {
+  const double clock = 2e-5;
+  double more[TIMED_RUNS];
+  for (int i = 0; i < side_runs(x); i++) more[i] = fmax(at[i], clock);
+  return mean_of_runs(x->timed, more);
+}
+
+double side_kernel_ms(const Side *x, size_t k) {
+  double at[TIMED_RUNS];
+  if (!x->in_run) return quantile(&x->kernels[k], QUANTILE);
+  for (int i = 0; i < side_runs(x); i++) at[i] = side_kernel_ms(&x->in_run[i], k);
+  return mean_ms(x, at);
+}
 
 bool side_stamped(const Side *x) {
+  if (x->in_run) return side_stamped(&x->in_run[side_runs(x) - 1]);
   for (int k = 0; k + 1 < x->stamps.n; k++)
     if (side_kernel_ms(x, (size_t)k) > 0) return true;
   return false;
 }
 
-size_t side_lives(const Side *x) { return x->of_life[0].n; }
+size_t side_lives(const Side *x) { return side_in_run(x, 0)->of_life[0].n; }
 
-double side_kernel_life_ms(const Side *x, size_t k, size_t life) { return x->of_life[k].p[life]; }
+double side_kernel_life_ms(const Side *x, size_t k, size_t life) {
+  double at[TIMED_RUNS];
+  if (!x->in_run) return x->of_life[k].p[life];
+  for (int i = 0; i < side_runs(x); i++) at[i] = side_kernel_life_ms(&x->in_run[i], k, life);
+  return mean_ms(x, at);
+}
 
 double side_life_ms(const Side *x, size_t life) {
   double ms = 0;
-  if (!side_stamped(x)) return x->of_life[x->stamps.n - 1].p[life];
-  for (int k = 0; k + 1 < x->stamps.n; k++) ms += x->of_life[k].p[life];
+  if (!side_stamped(x)) return side_kernel_life_ms(x, (size_t)x->stamps.n - 1, life);
+  for (int k = 0; k + 1 < x->stamps.n; k++) ms += side_kernel_life_ms(x, (size_t)k, life);
   return ms;
+}
+
+static double whole_ms(const Side *x) {
+  double at[TIMED_RUNS];
+  if (!x->in_run) return quantile((Reals *)(uintptr_t)&x->runs, QUANTILE);
+  for (int i = 0; i < side_runs(x); i++) at[i] = whole_ms(&x->in_run[i]);
+  return mean_ms(x, at);
 }
 
 double side_ms(const Side *x) {
   double ms = 0;
-  if (!side_stamped(x)) return quantile((Reals *)(uintptr_t)&x->runs, QUANTILE);
+  if (!side_stamped(x)) return whole_ms(x);
   for (int k = 0; k + 1 < x->stamps.n; k++) ms += side_kernel_ms(x, (size_t)k);
   return ms;
 }

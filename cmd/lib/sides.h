@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sides.h: compares several compilations of a model by their run times. Each compilation is called a side. A side runs in several
  * processes, one after another. Each of these processes, from start to end, is called a life of the side. A block is several runs
- * of one side, without a pause between them. Blocks of different sides alternate. */
+ * of one side, without a pause between them. Blocks of different sides alternate. If the model has ranges of sizes, a side has
+ * lives with the sizes of each timed run (TunedRuns in tune.h). Its times are then the means of the times in these runs. */
 #ifndef TGC_SIDES_H
 #define TGC_SIDES_H
 #include "../cmd.h"
@@ -16,6 +17,9 @@ typedef struct Side {
                               run */
   Reals *of_life;          /* a list for each kernel, then a list for whole runs. Each list has one number for each life: the
                               10th percentile of the times in this life, in ms */
+  const TunedRuns *timed;  /* for ranges of sizes: the timed runs; NULL: the model is for one size */
+  struct Side *in_run;     /* by timed run: the side's times in this run. Then the side itself has no lives and no times */
+  Tensor *in;              /* inputs of such a run; NULL: Races.in */
 } Side;
 
 struct Races {             /* data that all comparisons share, and estimates of how long comparisons take */
@@ -23,6 +27,8 @@ struct Races {             /* data that all comparisons share, and estimates of 
   const char *scratch;
   const Target *target;    /* the target of all compilations */
   Tensor *in;              /* inputs of the model; NULL: not made yet */
+  const TunedRuns *runs;   /* the timed runs of a model with ranges of sizes; n is 0 if the model has none */
+  Tensor *in_run[TIMED_RUNS]; /* inputs of the timed runs */
   int jobs;                /* greatest number of C compilers that run at the same time; 0: one C compiler compiles the whole
                               bundle */
   Texts built, objects;    /* for side_build.c. built: symbols of the kernels that are compiled; objects: paths of the object
@@ -63,6 +69,9 @@ double side_ms(const Side *x);                   /* ms of a run: the sum of the 
 size_t side_lives(const Side *x);                /* number of lives whose times x has */
 double side_kernel_life_ms(const Side *x, size_t k, size_t life); /* as side_kernel_ms, for the life with this index */
 double side_life_ms(const Side *x, size_t life); /* as side_ms, for the life with this index */
+/* Returns the side's times in timed run `run`, or x itself if the model has no range */
+const Side *side_in_run(const Side *x, int run);
+int side_runs(const Side *x);                    /* number of timed runs; 1 if the model has no range */
 /* Compares two sides, which must have equally many lives. Life i of `without` and life i of `with` are a pair (tune.h). The ratio
  * of the pair is side_life_ms(with, i) / side_life_ms(without, i). */
 Paired sides_paired(const Side *without, const Side *with);

@@ -120,18 +120,21 @@ static Lives share_of_rest(const Validation *s, int others, int builds) {
 
 /* ---- choosing ---- */
 
-/* Time of all kernels that have the nest, on a side. life -1: in all lives */
-static double nest_ms_in(const Validation *s, const Goal *g, int side, int life) {
+/* Time of all kernels that have the nest, on a side. life -1: in all lives. run -1: the mean of all timed runs */
+static double nest_ms_at(const Validation *s, const Goal *g, int side, int life, int run) {
   double ms = 0;
   const Plan *p = s->plan_of[side];
+  const Side *with = run < 0 ? &s->side[side] : side_in_run(&s->side[side], run);
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
     bool has = false;
     for (size_t i = 0; i < x->nests.n; i++) has |= !strcmp(x->nests.p[i].key, g->key);
-    if (has) ms += life < 0 ? side_kernel_ms(&s->side[side], k) : side_kernel_life_ms(&s->side[side], k, (size_t)life);
+    if (has) ms += life < 0 ? side_kernel_ms(with, k) : side_kernel_life_ms(with, k, (size_t)life);
   }
   return ms;
 }
+
+static double nest_ms_in(const Validation *s, const Goal *g, int side, int life) { return nest_ms_at(s, g, side, life, -1); }
 
 static double nest_ms(const Validation *s, const Goal *g, int side) { return nest_ms_in(s, g, side, -1); }
 
@@ -145,6 +148,22 @@ static bool surely_faster(const Validation *s, const Goal *g, int side) {
   const bool is = paired_of(logs.p, logs.n).high < 1;
   VEC_FREE(&logs);
   return is;
+}
+
+/* For ranges of sizes: the nest takes much longer on the side than without schedules, in one of the timed runs. */
+static bool loses_in_run(Ctx *c, const Validation *s, const Goal *g, int side) {
+  bool loses = false;
+  for (int run = 0; run < side_runs(&s->side[0]) && s->side[0].in_run; run++)
+    loses |= nest_ms_at(s, g, side, -1, run) > tunable(c, tune_size_loss) * nest_ms_at(s, g, 0, -1, run);
+  return loses;
+}
+
+/* The same about the whole model */
+static bool model_loses_in_run(Ctx *c, const Validation *s, int side) {
+  bool loses = false;
+  for (int run = 0; run < side_runs(&s->side[0]) && s->side[0].in_run; run++)
+    loses |= side_ms(side_in_run(&s->side[side], run)) > tunable(c, tune_size_loss) * side_ms(side_in_run(&s->side[0], run));
+  return loses;
 }
 
 static double model_ms(const Validation *s, int side) { return side_ms(&s->side[side]); }
@@ -180,7 +199,7 @@ static int choose(Ctx *c, Validation *s, bool for_all) {
       double other = nest_ms(s, g, k);
       const bool chunks = s->threads > 1 && k > 1, differs = k == 1 ? has_found(g) : chunks || g->runner_up;
       const double worth = chunks ? u->validate_chunks_gain : u->validate_gain;
-      if (differs && other < worth * ms && surely_faster(s, g, k)) best = k, ms = other;
+      if (differs && other < worth * ms && surely_faster(s, g, k) && !loses_in_run(c, s, g, k)) best = k, ms = other;
     }
     if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, s, g, best);
@@ -254,7 +273,7 @@ static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, Val
             "the model with schedules, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs; by the "
             "changed kernels %.4f, from %.4f to %.4f\n",
             threads, threads > 1 ? "s" : "", at->tuned, at->untuned, x.ratio, x.low, x.high, x.n, own.ratio, own.low, own.high);
-  return own.ratio < asked.worth && own.high < asked.most && x.low <= 1;
+  return own.ratio < asked.worth && own.high < asked.most && x.low <= 1 && !model_loses_in_run(c, s, side);
 }
 
 /* Keeps the schedules of the choice that won again on a side. Returns their number; 0: none, or no change. */
@@ -375,7 +394,7 @@ static void survey(Ctx *c, void *arg) {
   const double end = s->r->begin + tunable(c, tune_choice_share) * (s->r->end - s->r->begin);
   if (!s->measured) measure(c, s, (int[]){ 0 }, 1, (Lives){ FIRST_LIVES, 1, end }, s->threads);
   s->stamped |= side_stamped(&s->side[0]);
-  if (!s->stamped) return;
+  if (!s->stamped || s->side[0].in_run) return; /* operations of kernels are those of the greatest sizes */
   const Side *x = &s->side[0];
   Peak peak = { INFINITY, INFINITY }; /* a device: its peak is not known */
   if (!s->plan->in->backend->device)

@@ -145,6 +145,8 @@ void print_kernels(const Options *o, const Plan *p, const json_t *kernels) {
       print_cut(o, arena_printf(&c->model, "  from %s", p->ir->origins.p[from[k].origin[i]].text));
     if (x->schedule && *x->schedule)
       print_cut(o, arena_printf(&c->model, "  schedule%s%s", *x->schedule == ' ' ? "" : " ", x->schedule));
+    for (size_t i = 0; i < x->nests.n; i++)
+      if (x->nests.p[i].measured) print_cut(o, arena_printf(&c->model, "  measured %s", x->nests.p[i].measured));
     if (x->bounds.accesses) print_bounds(&x->bounds);
     if (target_has_threads(p->in->target)) print_launches(p, x, json_object_get(json_array_get(kernels, k), "launches"));
   }

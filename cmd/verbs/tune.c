@@ -76,6 +76,13 @@ static void print_states(const Tuner *t) {
   }
 }
 
+/* The options --dim of a model with a range, for a command: " --dim=n=1:8" */
+static const char *dims_text(Ctx *c, const Options *o) {
+  Sb s = { 0 };
+  for (size_t i = 0; i < o->dims.n && first_range(o); i++) sb_printf(&s, " --dim=%s", o->dims.p[i]);
+  return sb_keep(&s, &c->model);
+}
+
 /* Reports a schedule that passed the checks but computes something else. A lock file is left for the user to send with the
  * report. */
 static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
@@ -89,8 +96,8 @@ static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
   VEC_PUSH(&l->lines, x);
   lock_write(c, l, path);
   warn_at(c, (Pos){ 0 },
-          "a bug in %s, please report it: schedule '%s' of nest %.16s %s; see it with `tgc verify %s%s%s --isa=%s --schedule=%s`",
-          b->driver ? "tgc or in the device's driver" : "tgc", opts, g->key, why, u->o->model, b->driver ? " --backend=" : "",
+          "a bug in %s, please report it: schedule '%s' of nest %.16s %s; see it with `tgc verify %s%s%s%s --isa=%s --schedule=%s`",
+          b->driver ? "tgc or in the device's driver" : "tgc", opts, g->key, why, u->o->model, dims_text(c, u->o), b->driver ? " --backend=" : "",
           b->driver ? b->name : "", u->t.lab.target->isa, path);
 }
 
@@ -266,7 +273,9 @@ static const char *write_lock(Tuning *u, bool complete) {
   for (size_t i = 0; i < t->goals.n; i++) {
     const Goal *g = &t->goals.p[i];
     if (!g->measured && !strcmp(g->best, g->base)) continue;
+    const char *times = goal_times(t, g);
     LockLine x = { .opts = g->best, .micros = g->best_us, .partial = !g->done, .note = t->place.text };
+    if (times) x.note = arena_printf(&c->model, "%s; %s", times, t->place.text);
     memcpy(x.key, g->key, sizeof x.key);
     VEC_PUSH(&l.lines, x);
   }
@@ -289,7 +298,7 @@ static void write_log(Ctx *c, Store *s, const char *path) {
 /* Decisions of passes change the nests, so they come before the search. */
 static void choose_decisions(Ctx *c, Tuning *u) {
   const Tuner *t = &u->t;
-  if (!t->stateful || !t->lab.backend->is_c) return; /* only C has hooks */
+  if (!t->stateful || !t->lab.backend->is_c || t->lab.runs.n) return; /* only C has hooks */
   const int threads = u->o->threads ? (int)u->o->threads : 1;
   const GraphAsk ask = { .r = &u->races,
                          .store = t->store,
@@ -543,6 +552,14 @@ static Place find_place(Ctx *c, const Options *o, const Plan *p) {
   return place;
 }
 
+static void refuse_range(Ctx *c, const Options *o, const Backend *b) {
+  const char *range = first_range(o);
+  if (range && (o->job || o->import))
+    fail(c, EX_USAGE_, "--dim %s: a job tunes kernels for one size; give one number", range);
+  if (range && b->driver)
+    fail(c, EX_USAGE_, "--dim %s: tune serves a range on CPUs only; for --backend=%s give one number", range, b->name);
+}
+
 int verb_tune(Ctx *c, const Options *o) {
   double seconds = o->time ? duration(o->time) : SECONDS;
   cpu_set_t cpus;
@@ -556,8 +573,6 @@ int verb_tune(Ctx *c, const Options *o) {
   if (!job) native_only(c, target);
   else if (target_is_bare(target))
     fail(c, EX_USAGE_, "--isa '%s' has no operating system that could run a job", o->isa);
-  if (first_range(o))
-    fail(c, EX_USAGE_, "--dim %s: tune measures kernels for one size; its schedules do not serve a range", first_range(o));
   plain.schedule = "none";
   plain.no_store = true;
   const double begin = clock_ms(), work = tune_work();
@@ -569,6 +584,7 @@ int verb_tune(Ctx *c, const Options *o) {
   };
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = job ? 0 : o->trials;
+  refuse_range(c, o, p->in->backend);
   if (!job) t->place = find_place(c, o, p);
   u.plan = p;
   t->store = store_open(c, store_path(c, o->tune_db), true);
@@ -596,6 +612,8 @@ int verb_tune(Ctx *c, const Options *o) {
   /* all candidates of a round are one program of a driver */
   t->lab.jobs = t->lab.backend->driver || sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : CPU_COUNT(&cpus);
   u.races.jobs = t->lab.jobs;
+  t->lab.runs = tuned_runs(c, p->ir);
+  u.races.runs = &t->lab.runs;
   t->lab.interrupted = interrupted;
   t->lab.interrupted_arg = &u;
   t->stateful = !job && !t->lab.backend->driver;

@@ -152,7 +152,8 @@ static json_t *nests_json(const Kernel *k) {
   for (size_t i = 0; i < k->nests.n; i++) {
     const NestSchedule *n = &k->nests.p[i];
     json_array_append_new(
-        j, json_pack("{s:s, s:s, s:s, s:b}", "key", n->key, "opts", n->opts, "from", n->from, "partial", n->partial));
+        j, json_pack("{s:s, s:s, s:s, s:b, s:s*}", "key", n->key, "opts", n->opts, "from", n->from, "partial", n->partial,
+                     "measured", n->measured));
   }
   return j;
 }

@@ -177,6 +177,8 @@ TUNABLE(double, tune_close, 1.1, 1, 100, "times the fastest", "with the screen's
 TUNABLE(int, tune_finalists, 3, 1, 1000, "candidates", "candidates that run the last rounds of a race")
 TUNABLE(int, tune_retries, 3, 1, 100, "runs", "most attempts at one measurement, if interruptions disturb it")
 TUNABLE(double, tune_hopeless, 1.6, 1, 1000, "times the fastest", "a candidate slower than this drops out of the race")
+TUNABLE(double, tune_typical, 0.5, 0.34, 1, "share", "for a range of sizes: weight of the time at the typical size in the geometric mean that judges a candidate; the least and the greatest size share the rest")
+TUNABLE(double, tune_size_loss, 1.05, 1, 1000, "times the heuristic's time", "for a range of sizes: a schedule that takes longer than this at the least, the typical or the greatest size is not used, however fast it is at others; times of one candidate differ by a few percent from race to race")
 TUNABLE(double, tune_sample, 50e-6, 0, 1, "seconds", "duration of one measurement with warm caches; shorter runs are repeated as long as they fit")
 TUNABLE(int, tune_placed_runs, 16, 1, 1000, "runs", "most runs of one measurement, if data are brought to their levels of cache before each run")
 TUNABLE(double, tune_grace, 1, 0, 1000, "seconds", "time that a step of a race may take beyond three times the incumbent's time")

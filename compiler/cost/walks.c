@@ -286,7 +286,9 @@ void walks_read(const IR *ir, const Refs *prog, Walks *w) {
   for (size_t i = 0; i < prog->n; i++) {
     const Node *x = node(ir, prog->p[i]);
     if (x->op == OP_LOOP) {
-      const double trips = (double)range_extent(node(ir, loop_range(x)));
+      const Node *range = node(ir, loop_range(x));
+      const bool early = ir->run && range_limit(range);
+      const double trips = (double)(early ? size_in_run(ir, (int)range_limit(range) - 1, ir->run) : range_extent(range));
       VEC_PUSH(&w->loops, ((LoopWalked){ r.loop, trips, { 0 } }));
       r.loop = (int)w->loops.n - 1;
       note_index(&r, loop_range(x), (WalkIndex){ .n = 1, .term = { { r.loop, 1, trips } } });

@@ -254,7 +254,8 @@ typedef struct IR {
   Symbols symbols;
   Extents extents;         /* the extents that differ from run to run */
   VEC(OpenAxis) opened;    /* extents that only the front end knows */
-  const int64_t *run;      /* RunSizes, for interp_graph and interp_launch; NULL: each symbol has its greatest size */
+  const int64_t *run;      /* RunSizes, for interp_graph, interp_launch and program_time; NULL: each symbol has its greatest
+                              size */
   VEC(tgcrt_size) sizes;   /* numbers that follow from a run's extents, such as numbers of iterations. SIZEs and RANGEs refer to
                               rows of this table */
   uint32_t origin;         /* origin of nodes made from now on */

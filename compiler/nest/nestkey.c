@@ -58,14 +58,35 @@ static bool is_packed(IR *ir, Ref load) {
   return ok && node_is_const(ir, rest, &base) && total <= 2 * b->elems + 64;
 }
 
-static void add_need(struct sha256_ctx *h, const IR *ir, const Need *is) {
-  const int symbol = ir->extents.p[is->of].symbol;
+static void add_symbol(struct sha256_ctx *h, const IR *ir, int symbol) {
   const Symbol *s = &ir->symbols.p[symbol];
-  const int64_t numbers[] = { is->inner, symbol, s->low, s->high, s->step, s->typical };
+  const int64_t numbers[] = { symbol, s->low, s->high, s->step, s->typical };
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add_number(h, numbers[i]);
-  if (is->of < ir->symbols.n) return;
-  add_number(h, is->extent);
-  add_number(h, is->of);
+}
+
+/* The formula of an extent, since numbers of rows differ from model to model. Each row follows from earlier ones. */
+static void add_extent(struct sha256_ctx *h, const IR *ir, int extent) {
+  for (int next; extent >= ir->symbols.n; extent = next) {
+    const Extent *e = &ir->extents.p[extent];
+    const int64_t numbers[] = { e->times, e->plus, e->over, e->most, e->by > 0 ? 1 : e->by < 0 ? -1 : 0 };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add_number(h, numbers[i]);
+    if (e->by) add_symbol(h, ir, ir->extents.p[extent_other(e)].symbol);
+    next = e->of;
+  }
+  add_symbol(h, ir, extent);
+}
+
+static void add_need(struct sha256_ctx *h, const IR *ir, const Need *is) {
+  add_number(h, is->inner);
+  add_extent(h, ir, is->of);
+  if (is->of >= ir->symbols.n) add_number(h, is->extent);
+}
+
+static void add_size(struct sha256_ctx *h, const IR *ir, int64_t number) {
+  const tgcrt_size *s = &ir->sizes.p[number];
+  const int64_t numbers[] = { s->times, s->tile, s->height, (int64_t)s->rule };
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add_number(h, numbers[i]);
+  add_extent(h, ir, s->of);
 }
 
 static Digest digest_node(Keys *k, Ref r) {
@@ -80,8 +101,10 @@ static Digest digest_node(Keys *k, Ref r) {
   if (x->op == OP_RANGE) {
     add_number(&h, range_place(&k->ranges, r));
     add_number(&h, x->arg[0]);
-    if (range_limit(x)) add_number(&h, range_limit(x));
+    if (range_limit(x)) add_size(&h, ir, range_limit(x) - 1);
     if (x->arg[2] == RK_THREAD || x->arg[2] == RK_SERIAL) add_number(&h, x->arg[2]);
+  } else if (x->op == OP_SIZE) {
+    add_size(&h, ir, size_id(x));
   } else if (x->op == OP_BUFFER) {
     const Buf *b = &ir->bufs.p[x->arg[0]];
     add_number(&h, b->kind == BUF_WEIGHT);

@@ -32,11 +32,13 @@ static Opts choose_opts(Plan *p, const NestSchedule *base, const Question *q, Ne
     const char *text = from->find(from, s->key, &s->partial), *wrong;
     if (!text) continue;
     s->from = from->name;
+    s->measured = from->measured ? from->measured(from, s->key) : NULL;
     if (!(wrong = opts_parse(ir, nest, p->in->target, text, strlen(text), &o))) return o;
     warn_at(ir->ctx, ir_pos(ir, nest_body(node(ir, nest))), "the schedule '%s' of nest %.16s from the %s is not used: %s", text,
             s->key, from->name, wrong);
   }
   s->partial = false;
+  s->measured = NULL;
   s->from = "heuristic";
   return default_opts(ir, nest, p->in->target);
 }

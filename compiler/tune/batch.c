@@ -47,6 +47,10 @@ static bool same_code(const Lab *lab, const Plan *p, int x, int y) {
   return same;
 }
 
+static double task_cycles(const Batch *b, const Kernel *k) {
+  return program_cycles(b->lab, &k->prog, b->task->state, b->task->sized);
+}
+
 /* Lowers candidates, and drops those that are not among the cheapest, that became too long, or that equal another one. Long
  * candidates take as long to lower as to compile, so no more are lowered than the choice needs; the others stay open. */
 static void choose(Batch *b) {
@@ -65,7 +69,7 @@ static void choose(Batch *b) {
     else plan_add(&all, b->task->nest, b->task->cand.p[b->which.p[i]].opts);
     const Kernel *k = &all.kernels.p[i];
     double n = (double)k->prog.n,
-           cycles = n > u->tune_statements ? INFINITY : program_cycles(lab, &k->prog, b->task->state) * (1 + n / u->tune_long);
+           cycles = n > u->tune_statements ? INFINITY : task_cycles(b, k) * (1 + n / u->tune_long);
     if (i) statements += k->prog.n;
     VEC_PUSH(&price, ((Price){ i ? cycles : 0, (int)i })); /* the incumbent stays */
   }
@@ -129,6 +133,14 @@ static void step_make(Batch *b, const Order *o) {
   tell_spent(SPENT_COMPILING, start);
 }
 
+/* For ranges of sizes: the candidate takes much longer than the incumbent in one of the runs. */
+static bool loses_at_size(const Batch *b, int kernel) {
+  for (int i = 0; i < (int)b->plan.kernels.n && b->task->sized; i++)
+    if (!b->kept.p[i] && !b->bad[i])
+      return run_that_loses(&b->lab->runs, b->time[kernel].at, b->time[i].at, tunable(b->lab->ctx, tune_size_loss)) >= 0;
+  return false;
+}
+
 /* By the screen: times as parts of the incumbent's in the same race, and what the compiler should see. */
 static void tell_screened(const Batch *b, const Order *o) {
   const double raced = incumbent_us(b), incumbent = isfinite(raced) ? raced : o->known,
@@ -138,7 +150,7 @@ static void tell_screened(const Batch *b, const Order *o) {
     const Time *x = &b->time[i];
     if (b->bad[i] || !b->kept.p[i]) continue;
     tell("screened %d %.6f %.6f %.4f", place_in_task(b, i), x->warm / incumbent, x->cold / incumbent, x->spread);
-    if (mean_us(b, i) < worth) tell("worth %d %.6f", place_in_task(b, i), mean_us(b, i) / incumbent);
+    if (mean_us(b, i) < worth && !loses_at_size(b, i)) tell("worth %d %.6f", place_in_task(b, i), mean_us(b, i) / incumbent);
   }
 }
 
@@ -148,7 +160,9 @@ static void tell_times(const Batch *b, const Order *o) {
   const double incumbent = incumbent_us(b), scale = o->known > 0 && isfinite(incumbent) ? o->known / incumbent : 1;
   for (int i = 0; i < (int)b->plan.kernels.n; i++) {
     const Time *x = &b->time[i];
-    if (!b->bad[i]) tell("time %d %.4f %.4f %.4f", place_in_task(b, i), x->warm * scale, x->cold * scale, x->spread);
+    if (!b->bad[i])
+      tell("time %d %.4f %.4f %.4f %.4f %.4f %.4f", place_in_task(b, i), x->warm * scale, x->cold * scale, x->spread,
+           x->at[0] * scale, x->at[1] * scale, x->at[2] * scale);
   }
 }
 
@@ -195,7 +209,7 @@ static void start_batch(Lab *lab, Batch *b) {
 /* Reads a line about a candidate; *at is the current one. */
 static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
   int i, used = 0;
-  double warm, cold, wide;
+  double warm, cold, wide, run[TIMED_RUNS] = { 0 };
   if (sscanf(line, "at %d", at) == 1 || take_built(b, line)) return;
   if (sscanf(line, "worth %d %lf", &i, &warm) == 2 && i > 0 && i < (int)t->cand.n) {
     Quick x = { i, warm };
@@ -205,10 +219,12 @@ static void take_line(Lab *lab, Batch *b, Task *t, const char *line, int *at) {
         t->quickest[k] = x;
         x = slower;
       }
-  } else if (sscanf(line, "time %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i >= 0 && i < (int)t->cand.n) {
+  } else if (sscanf(line, "time %d %lf %lf %lf %lf %lf %lf", &i, &warm, &cold, &wide, &run[0], &run[1], &run[2]) >= 4 && i >= 0 &&
+             i < (int)t->cand.n) {
     Candidate *x = &t->cand.p[i];
     if (x->outcome == OUT_MEASURED && x->warm + x->cold <= warm + cold) return; /* the incumbent, faster in another batch */
     *x = (Candidate){ .opts = x->opts, .outcome = OUT_MEASURED, .warm = warm, .cold = cold, .spread = wide };
+    memcpy(x->at, run, sizeof run);
     if (!i && t->best <= 0) t->best = (warm + cold) / 2;
   } else if (sscanf(line, "screened %d %lf %lf %lf", &i, &warm, &cold, &wide) == 4 && i > 0 && i < (int)t->cand.n) {
     t->cand.p[i] = (Candidate){ .opts = t->cand.p[i].opts, .outcome = OUT_SCREENED, .warm = warm, .cold = cold, .spread = wide };
@@ -265,7 +281,7 @@ static void end_batch(Batch *b) {
 /* Candidates of a task dealt to so many batches, the incumbent to each. */
 static void deal(Task *t, Batch *b, int n) {
   for (int k = 0; k < n; k++) {
-    b[k] = (Batch){ .task = t, .best = t->best * 1e-6 };
+    b[k] = (Batch){ .task = t, .best = t->sized ? 0 : t->best * 1e-6 }; /* the mean of runs is no time of a step */
     VEC_PUSH(&b[k].which, 0);
   }
   for (int i = 1; i < (int)t->cand.n; i++) VEC_PUSH(&b[i % n].which, i);

@@ -27,9 +27,11 @@ typedef struct Run { /* a walk back from a kernel */
   uint32_t *part, *buf;    /* by part of the arena, and by buffer: the last walk that has met it */
   uint32_t walk;
   int *uses;               /* by buffer: number of kernels that access it */
+  const int64_t *run;      /* the RunSizes of the run; NULL: all sizes are the greatest */
 } Run;
 
-static int64_t buf_bytes(const Buf *b) { return b->elems * dt_bytes(b->dt); }
+/* In the arena, values that a run does not need lie between others, or behind them. They are taken to lie behind them. */
+static int64_t buf_bytes(const Run *r, const Buf *b) { return needed_elems(r->p->ir, b, r->run) * dt_bytes(b->dt); }
 
 static MemoryLevel level_of(const Run *r, int64_t bytes) {
   for (int l = LEVEL_L1; l < LEVEL_MEMORY; l++)
@@ -46,7 +48,7 @@ static int64_t largest_cache(const Run *r) {
 /* Parts of the arena in which a buffer lies: first to end - 1 */
 static void parts_of(const Run *r, const Buf *b, int64_t *first, int64_t *end) {
   *first = b->offset / r->granule;
-  *end = (b->offset + buf_bytes(b) + r->granule - 1) / r->granule;
+  *end = (b->offset + buf_bytes(r, b) + r->granule - 1) / r->granule;
   if (*end > GRANULES) *end = GRANULES;
 }
 
@@ -57,7 +59,7 @@ static int64_t meet(Run *r, int buf) {
   const Buf *b = &r->p->ir->bufs.p[buf];
   int64_t first, end, bytes = 0;
   if (!has_place(b)) {
-    bytes = r->buf[buf] == r->walk ? 0 : buf_bytes(b);
+    bytes = r->buf[buf] == r->walk ? 0 : buf_bytes(r, b);
     r->buf[buf] = r->walk;
     return bytes;
   }
@@ -66,7 +68,7 @@ static int64_t meet(Run *r, int buf) {
     bytes += r->part[i] == r->walk ? 0 : r->granule;
     r->part[i] = r->walk;
   }
-  return bytes < buf_bytes(b) ? bytes : buf_bytes(b);
+  return bytes < buf_bytes(r, b) ? bytes : buf_bytes(r, b);
 }
 
 /* Whether the walk has met at least half of a buffer's memory */
@@ -118,10 +120,11 @@ static void walk_back(Run *r, size_t k, MemoryLevel *level) {
     if (!level[i]) level[i] = LEVEL_MEMORY;
 }
 
-static Run open_run(const Plan *p, const Target *t) {
+static Run open_run(const Plan *p, const Target *t, const int64_t *run) {
   Arena *m = &p->ir->ctx->model;
   const int64_t arena = p->memory.arena_bytes;
   Run r = { .p = p,
+            .run = run,
             .size = { [LEVEL_L1] = t->l1_bytes, [LEVEL_L2] = t->l2_bytes, [LEVEL_L3] = t->l3_bytes },
             .granule = (arena / GRANULES + LINE_BYTES) / LINE_BYTES * LINE_BYTES,
             .part = ARENA_NEW(m, uint32_t, GRANULES),
@@ -129,16 +132,17 @@ static Run open_run(const Plan *p, const Target *t) {
             .uses = ARENA_NEW(m, int, p->ir->bufs.n + 1) };
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].bufs.n; i++) r.uses[p->kernels.p[k].bufs.p[i]]++;
-  r.all = arena;
+  int64_t placed = 0;
   for (size_t i = 0; i < p->ir->bufs.n; i++)
-    if (r.uses[i] && !has_place(&p->ir->bufs.p[i])) r.all += buf_bytes(&p->ir->bufs.p[i]);
+    if (r.uses[i]) *(has_place(&p->ir->bufs.p[i]) ? &placed : &r.all) += buf_bytes(&r, &p->ir->bufs.p[i]);
+  r.all += run && placed < arena ? placed : arena;
   return r;
 }
 
-MemoryLevel **cache_levels(const Plan *p, const Target *t) {
+MemoryLevel **cache_levels(const Plan *p, const Target *t, const int64_t *run) {
   Arena *m = &p->ir->ctx->model;
   MemoryLevel **all = ARENA_NEW(m, MemoryLevel *, p->kernels.n + 1);
-  Run r = open_run(p, t);
+  Run r = open_run(p, t, run);
   for (size_t k = 0; k < p->kernels.n; k++) {
     all[k] = ARENA_NEW(m, MemoryLevel, p->kernels.p[k].bufs.n + 1);
     walk_back(&r, k, all[k]);
@@ -163,7 +167,8 @@ static void see_weights(const Plan *p, const Kernel *k, const MemoryLevel *level
   int64_t most = 0;
   for (size_t i = 0; i < k->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[k->bufs.p[i]];
-    if (b->kind == BUF_WEIGHT && buf_bytes(b) > most) most = buf_bytes(b), far = level[i];
+    const int64_t bytes = b->elems * dt_bytes(b->dt);
+    if (b->kind == BUF_WEIGHT && bytes > most) most = bytes, far = level[i];
   }
   if (far) see(s, far);
 }

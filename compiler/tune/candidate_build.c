@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* candidate_build.c: code of candidates. A backend that can load code does so in this process; for others, candidates are
  * written into files, many to a file, for the C compiler, with the flags of bundles. */
+#include "../lower/lower.h"
 #include "batch.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,9 +25,10 @@ void write_source(Batch *b, int first, int n, Sb *out) {
     sb_printf(&body, "%s\nstatic void c%d(void *const *b) {\n  ", text.p, i);
     if (by_chunk) sb_printf(&body, "for (int i = 0; i < %d; i++) ", k->chunks);
     sb_printf(&body, "k%d(", i);
-    for (size_t j = 0; j < k->bufs.n; j++) sb_printf(&body, "%sb[%zu]", j ? ", " : "", j);
-    if (by_chunk) sb_printf(&body, "%si, i + 1", k->bufs.n ? ", " : "");
-    else if (k->chunks > 1) sb_printf(&body, "%s0, %d", k->bufs.n ? ", " : "", k->chunks); /* all parts, by one thread */
+    const size_t pointers = k->bufs.n + kernel_sized(lab->ir, k); /* the last one is that of the sizes */
+    for (size_t j = 0; j < pointers; j++) sb_printf(&body, "%sb[%zu]", j ? ", " : "", j);
+    if (by_chunk) sb_printf(&body, "%si, i + 1", pointers ? ", " : "");
+    else if (k->chunks > 1) sb_printf(&body, "%s0, %d", pointers ? ", " : "", k->chunks); /* all parts, by one thread */
     sb_puts(&body, ");\n}\n");
   }
   part.in->backend->prelude(&part, lab->target, out);
@@ -34,6 +36,7 @@ void write_source(Batch *b, int first, int n, Sb *out) {
   sb_puts(out, "void (*const tgc_candidates[])(void *const *) = {\n");
   for (int i = 0; i < n; i++) sb_printf(out, "  c%d,\n", i);
   sb_puts(out, "};\n");
+  put_size_tables(lab, out);
   sb_free(&body);
 }
 
@@ -245,6 +248,7 @@ void load_libraries(Batch *b) {
   }
   for (size_t i = 0; i < b->plan.kernels.n; i++) {
     const int lib = b->lib_of.p[i];
+    take_size_table(b, i, !b->bad[i] && lib >= 0 ? handle.p[lib] : NULL);
     if (b->bad[i]) b->run.p[i] = NULL;
     else if (lib >= 0) b->run.p[i] = ((const RunFn *)dlsym(handle.p[lib], "tgc_candidates"))[b->at_in.p[i]];
   }

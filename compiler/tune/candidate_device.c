@@ -368,7 +368,7 @@ static void device_sample(void *self, int kernel, int repeat, double *warm, doub
   *warm = *cold = first < LONG_RUN ? device_once(self, kernel, 2) : first;
 }
 
-const Course device_course = { device_begin, device_once, device_sample };
+const Course device_course = { .begin = device_begin, .once = device_once, .sample = device_sample };
 
 /* ---- comparing ---- */
 static void *read_buffer(DeviceNet *d, int buf) {

@@ -116,7 +116,7 @@ static double since(void *arg, int buf) {
 
 static void touch(void *arg, int buf, double bytes) { (void)arg, (void)buf, (void)bytes; }
 
-double program_cycles(const Lab *b, const Refs *prog, const CacheState *state) {
+static double cycles_of(const Lab *b, const Refs *prog, const CacheState *state) {
   const Target *t = b->target;
   CpuFacts assumed;
   const Residence r = { since, touch, &(Placing){ b, state } };
@@ -124,12 +124,23 @@ double program_cycles(const Lab *b, const Refs *prog, const CacheState *state) {
   return program_time(b->ir, prog, t, cpu_facts_of(t, &assumed), &r).total;
 }
 
+double program_cycles(const Lab *b, const Refs *prog, const CacheState *state, bool sized) {
+  double at[TIMED_RUNS];
+  if (!sized) return cycles_of(b, prog, state);
+  for (int i = 0; i < b->runs.timed; i++) {
+    ir_set_run(b, i);
+    at[i] = cycles_of(b, prog, state ? &state[i] : NULL);
+  }
+  ir_set_run(b, -1);
+  return mean_of_runs(&b->runs, at);
+}
+
 double nest_cycles(const Lab *b, Ref nest, const char *opts) {
   Given g;
   Plan p;
   plan_begin(b, b->backend, &g, &p);
   const Kernel *k = plan_add(&p, nest, opts);
-  double cycles = program_cycles(b, &k->prog, NULL);
+  double cycles = program_cycles(b, &k->prog, NULL, b->runs.n && nest_is_sized(b->ir, nest));
   VEC_FREE(&p.kernels.p[0].prog);
   VEC_FREE(&p.kernels);
   VEC_FREE(&p.weights.packed);

@@ -41,3 +41,5 @@ void *memory(int64_t bytes) {
   if (p == MAP_FAILED) _exit(3);
   return p;
 }
+
+void memory_free(void *p, int64_t bytes) { munmap(p, (size_t)(bytes ? bytes : 1)); }

@@ -22,15 +22,23 @@ enum { VERSION = 3 };
 
 static int by_key(const void *a, const void *b) { return memcmp(((const LockLine *)a)->key, ((const LockLine *)b)->key, 64); }
 
-static const char *lock_find(ScheduleSource *s, const char *key, bool *partial) {
-  Lock *l = (Lock *)s;
+static LockLine *line_of(Lock *l, const char *key) {
   LockLine want;
   memcpy(want.key, key, sizeof want.key);
-  LockLine *found = l->lines.n ? bsearch(&want, l->lines.p, l->lines.n, sizeof want, by_key) : NULL;
+  return l->lines.n ? bsearch(&want, l->lines.p, l->lines.n, sizeof want, by_key) : NULL;
+}
+
+static const char *lock_find(ScheduleSource *s, const char *key, bool *partial) {
+  LockLine *found = line_of((Lock *)s, key);
   if (!found) return NULL;
   found->used = true;
   *partial = found->partial;
   return found->opts;
+}
+
+static const char *lock_measured(ScheduleSource *s, const char *key) {
+  const LockLine *found = line_of((Lock *)s, key);
+  return found ? found->measured : NULL;
 }
 
 bool key_ok(const char *s, size_t n) {
@@ -49,6 +57,12 @@ static Bytes word(const char **at, const char *end) {
 
 static bool word_is(Bytes w, const char *s) { return w.n == strlen(s) && !memcmp(w.p, s, w.n); }
 
+/* A note that begins with times in runs, as times_of_runs (tuned_runs.c) has written them: "n=1 0.5 us, n=8 2 us; PLACE" */
+static const char *times_of(Ctx *c, const char *at, const char *end) {
+  const char *stop = memchr(at, ';', (size_t)(end - at));
+  return stop && stop - at > 3 && !memcmp(stop - 3, " us", 3) ? arena_str(&c->model, at, (size_t)(stop - at)) : NULL;
+}
+
 static const char *parse_line(Ctx *c, const char *at, const char *end, LockLine *out) {
   Bytes key = word(&at, end);
   if (!key_ok((const char *)key.p, key.n)) return "a line begins with a key of 64 hex digits";
@@ -65,6 +79,7 @@ static const char *parse_line(Ctx *c, const char *at, const char *end, LockLine 
   out->model = word_is(state, "model");
   if (!out->partial && !out->model && !word_is(state, "done")) return "'done', 'partial' or 'model' follows the microseconds";
   at += at < end;
+  out->measured = times_of(c, at, end);
   out->note = arena_str(&c->model, at, (size_t)(end - at));
   return NULL;
 }
@@ -102,7 +117,7 @@ Lock *lock_read(Ctx *c, const char *path) {
   Lock *l = ARENA_NEW(&c->model, Lock, 1);
   Bytes b = file_read(c, path, LOCK_LIMIT);
   const char *at = (const char *)b.p, *end = at + b.n;
-  l->source = (ScheduleSource){ .name = "lock", .find = lock_find };
+  l->source = (ScheduleSource){ .name = "lock", .find = lock_find, .measured = lock_measured };
   l->path = path;
   l->decisions = decisions_new(c);
   VEC(LockLine) lines = { 0 };

@@ -55,7 +55,9 @@ typedef struct Here {
   Batch *b;
   Regions all;
   void ***mem;             /* by kernel; NULL: it has not run */
-  Placed **placed;         /* by kernel: levels of its buffers; NULL: there is no state, or all are in the first level */
+  Placed **placed;         /* by kernel, and by timed run: levels of its buffers; NULL: there is no state, or all are in the first
+                              level */
+  int run;                 /* number of the run in Lab.runs; 0 without ranges of sizes */
   char *junk;
   int64_t bytes;           /* size of junk in bytes */
   double clock;            /* seconds that the clock takes */
@@ -76,26 +78,37 @@ static void *here_begin(Batch *b) {
   load_libraries(b);
   *h = (Here){ .b = b, .bytes = caches_other(b->lab->target), .clock = clock_cost() };
   h->mem = ARENA_NEW(&b->lab->ctx->model, void **, b->plan.kernels.n + 1);
-  h->placed = ARENA_NEW(&b->lab->ctx->model, Placed *, b->plan.kernels.n + 1);
+  h->placed = ARENA_NEW(&b->lab->ctx->model, Placed *, (b->plan.kernels.n + 1) * TIMED_RUNS);
   h->junk = memory(h->bytes);
   return h;
 }
 
-static void make_memory(Here *h, int kernel) {
+static void here_set_run(void *self, int run) { ((Here *)self)->run = run; }
+
+static Placed *placed_in(const Here *h, int kernel) { return h->placed[kernel * TIMED_RUNS + h->run]; }
+
+static void place_memory(Here *h, int kernel) {
   const Batch *b = h->b;
   const Kernel *k = &b->plan.kernels.p[kernel];
   Placed *x = ARENA_NEW(&b->lab->ctx->model, Placed, k->bufs.n + 1);
+  const int64_t *run = b->task->sized ? b->lab->runs.run[h->run].sizes : NULL;
   bool far = false;
-  h->mem[kernel] = memory_of(b, kernel, &h->all);
   for (size_t i = 0; i < k->bufs.n && b->task->state; i++) {
     const Buf *buf = &b->lab->ir->bufs.p[k->bufs.p[i]];
     x[i] = (Placed){ .p = h->mem[kernel][i],
-                     .bytes = buf->piece ? buf->piece : buf->elems * dt_bytes(buf->dt),
-                     .level = cache_state_level(b->task->state, b->lab->ir, k->bufs.p[i]),
+                     .bytes = buf->piece ? buf->piece : needed_elems(b->lab->ir, buf, run) * dt_bytes(buf->dt),
+                     .level = cache_state_level(&b->task->state[h->run], b->lab->ir, k->bufs.p[i]),
                      .written = buf->kind != BUF_WEIGHT };
     far |= x[i].level > LEVEL_L1;
   }
-  if (far) h->placed[kernel] = x;
+  if (far) h->placed[kernel * TIMED_RUNS + h->run] = x;
+}
+
+static void make_memory(Here *h, int kernel) {
+  const int runs = h->b->task->sized ? h->b->lab->runs.timed : 1, now = h->run;
+  h->mem[kernel] = memory_of(h->b, kernel, &h->all);
+  for (h->run = 0; h->run < runs; h->run++) place_memory(h, kernel);
+  h->run = now;
 }
 
 static double here_once(void *self, int kernel, int repeat) {
@@ -103,6 +116,7 @@ static double here_once(void *self, int kernel, int repeat) {
   if (!h->mem[kernel]) make_memory(h, kernel);
   const RunFn run = h->b->run.p[kernel];
   void **mem = h->mem[kernel];
+  mem[h->b->plan.kernels.p[kernel].bufs.n] = (void *)(uintptr_t)sizes_in_run(h->b, kernel, h->run);
   double start = tune_clock();
   for (int i = 0; i < repeat; i++) run(mem);
   return (tune_clock() - start) / repeat;
@@ -125,12 +139,12 @@ enum { LEAST_CLOCKS = 20 };
 static double in_state(Here *h, int kernel, int repeat) {
   const int most = tunable(h->b->lab->ctx, tune_placed_runs), n = repeat < most ? repeat : most;
   double all = 0;
-  if (!h->placed[kernel]) {
+  if (!placed_in(h, kernel)) {
     const double once = here_once(h, kernel, repeat), least = LEAST_CLOCKS * h->clock; /* else the clock is measured */
     return once * repeat >= least ? once : here_once(h, kernel, (int)fmin(least / fmax(once, 1e-9), 1e6) + 1);
   }
   for (int i = 0; i < n; i++) {
-    caches_place(h->b->lab->target, h->junk, h->placed[kernel], (int)h->b->plan.kernels.p[kernel].bufs.n);
+    caches_place(h->b->lab->target, h->junk, placed_in(h, kernel), (int)h->b->plan.kernels.p[kernel].bufs.n);
     all += here_once(h, kernel, 1) - h->clock;
   }
   return fmax(all / n, 1e-9);
@@ -153,12 +167,13 @@ static void here_sample(void *self, int kernel, int repeat, double *warm, double
   }
 }
 
-static const Course here_course = { here_begin, here_once, here_sample };
+static const Course here_course = { .begin = here_begin, .once = here_once, .sample = here_sample, .set_run = here_set_run };
 
 static _Noreturn void race(Batch *b, bool quick) {
   const Tunables *u = tunables_of(b->lab->ctx);
-  const Course *course = b->plan.in->backend->driver ? &device_course : &here_course;
+  const Course *course = b->plan.in->backend->driver ? &device_course : b->task->sized ? &sizes_course : &here_course;
   const int n = (int)b->plan.kernels.n;
+  b->course = &here_course;
   Race r = { .n = n,
              .bad = b->bad,
              .m = ARENA_NEW(&b->lab->ctx->model, Meter, n + 1),
@@ -173,6 +188,8 @@ static _Noreturn void race(Batch *b, bool quick) {
              .take = course->sample };
   r.self = course->begin(b);
   race_run(&r, ARENA_NEW(&b->lab->ctx->model, Meter *, n + 1));
+  if (course->end) course->end(r.self);
+  tell("over");
   _exit(0);
 }
 
@@ -185,6 +202,12 @@ static double patience(const Batch *b, bool began, bool first, int at) {
   double limit = run < b->lab->limit ? run : b->lab->limit;
   if (!began) limit += tunable(c, tune_fill);
   return (!began || first) && b->plan.in->backend->driver ? limit + driver_limit(b, began && !at) : limit;
+}
+
+static void take_sizes(Batch *b, const char *line) {
+  double at[TIMED_RUNS] = { 0 };
+  int kernel;
+  if (sscanf(line, "sizes %d %lf %lf %lf", &kernel, &at[0], &at[1], &at[2]) >= 2) memcpy(b->time[kernel].at, at, sizeof at);
 }
 
 /* One race: false when a candidate ended it, which is out then; or when a driver did not take all of their code. */
@@ -210,11 +233,14 @@ static bool supervise(Batch *b, bool quick) {
       why = ended ? "" : arena_printf(&c->model, first ? "the driver's compiler and a run took more than %.1f s" : "it ran past %.1f s", limit);
     first = got && b->plan.in->backend->driver && sscanf(line.p, "first %d", &at) == 1;
     if (!got || sscanf(line.p, "first %d", &at) == 1 || sscanf(line.p, "at %d", &at) == 1) continue;
-    if (sscanf(line.p, "ran %d %lf", &at, &once) == 2) b->best = b->best > 0 && b->best < once ? b->best : once;
-    else if (sscanf(line.p, "time %d %lf %lf %lf", &at, &warm, &cold, &wide) == 4) b->time[at] = (Time){ warm, cold, wide };
+    if (sscanf(line.p, b->task->sized ? "whole %d %lf" : "ran %d %lf", &at, &once) == 2)
+      b->best = b->best > 0 && b->best < once ? b->best : once;
+    else if (sscanf(line.p, "time %d %lf %lf %lf", &at, &warm, &cold, &wide) == 4)
+      b->time[at] = (Time){ .warm = warm, .cold = cold, .spread = wide };
+    else if (starts_with(line.p, "sizes ")) take_sizes(b, line.p);
     else if (starts_with(line.p, "lost ")) why = arena_str(&c->model, line.p + 5, strlen(line.p + 5));
     else if (refused) why = arena_str(&c->model, line.p + 8, strlen(line.p + 8));
-    else done = !strcmp(line.p, "end");
+    else done = !strcmp(line.p, "over");
   }
   int status = child_end(&racer);
   sb_free(&line);

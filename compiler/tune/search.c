@@ -96,7 +96,7 @@ static void read_rows(Tuner *t, Goal *g) {
   g->place = t->stateful ? place_with(c, &t->place, g->state.text) : t->place;
   g->screened_place = t->stateful && t->lab.screen ? place_with(c, &t->screened, g->state.text) : t->screened;
   if (t->stateful) g->ignored = count_trials(t, g, &t->place);
-  store_trials(t->store, g->key, &g->place, &g->trials);
+  goal_read_trials(t, g);
   if (t->lab.screen) store_trials(t->store, g->key, &g->screened_place, &g->screened);
   const Trial *base = trial_of(g, g->base);
   if (base && !base->failed) g->base_us = mean(base), take_best(g, g->base, base->warm, base->cold), g->measured = true;
@@ -108,18 +108,15 @@ static void read_rows(Tuner *t, Goal *g) {
 }
 
 void tune_goals(Tuner *t, const Plan *p) {
-  MemoryLevel **level = t->stateful ? cache_levels(p, t->lab.target) : NULL;
   for (size_t k = 0; k < p->kernels.n; k++)
     for (size_t i = 0; i < p->kernels.p[k].nests.n; i++) {
       const NestSchedule *n = &p->kernels.p[k].nests.p[i];
       Goal *g = add_goal(t, n->nest, n->key);
       g->count++;
-      if (level) cache_state_see(&g->state, p, (int)k, n->nest, level[k]);
+      g->sized = t->stateful && t->lab.runs.n && nest_is_sized(p->ir, n->nest);
     }
-  for (size_t i = 0; i < t->goals.n; i++) {
-    if (level) cache_state_close(t->lab.ctx, &t->goals.p[i].state);
-    read_rows(t, &t->goals.p[i]);
-  }
+  if (t->stateful) goals_see_states(t, p);
+  for (size_t i = 0; i < t->goals.n; i++) read_rows(t, &t->goals.p[i]);
 }
 
 /* Nests of a kernel share by their predicted times. */
@@ -145,12 +142,7 @@ double tune_total(const Tuner *t, bool base) {
 }
 
 void tuner_free(Tuner *t) {
-  for (size_t i = 0; i < t->goals.n; i++) {
-    VEC_FREE(&t->goals.p[i].trials);
-    VEC_FREE(&t->goals.p[i].screened);
-    VEC_FREE(&t->goals.p[i].dropped);
-    VEC_FREE(&t->goals.p[i].state.seen);
-  }
+  for (size_t i = 0; i < t->goals.n; i++) goal_free(&t->goals.p[i]);
   VEC_FREE(&t->goals);
   VEC_FREE(&t->lab.built);
   VEC_FREE(&t->lab.ready);
@@ -263,13 +255,16 @@ static Task task_of(const Tuner *t, const Goal *g) {
   return (Task){ .nest = g->nest,
                  .key = g->key,
                  .best = g->measured ? g->best_us : 0,
-                 .state = t->stateful ? &g->state : NULL };
+                 .sized = g->sized,
+                 .state = g->sized ? g->state_in : t->stateful ? &g->state : NULL };
 }
 
 static Trial trial_from(const Candidate *x) {
-  return (Trial){
+  Trial trial = {
     .opts = x->opts, .failed = x->outcome == OUT_FAILED, .warm = x->warm, .cold = x->cold, .spread = x->spread, .why = x->why
   };
+  memcpy(trial.at, x->at, sizeof trial.at);
+  return trial;
 }
 
 static void acknowledge(Tuner *t, Goal *g, const Trial *x, bool screened) {
@@ -295,7 +290,7 @@ static void keep(Tuner *t, Goal *g, const Task *task) {
     trial.rejected = old && old->rejected;
     if (old) *old = trial;
     else VEC_PUSH(&g->trials, trial);
-    store_put_trial(t->store, g->key, &g->place, &trial);
+    goal_put_trial(t, g, &trial);
   }
   store_commit(t->store);
   for (size_t i = known; i < g->trials.n; i++) {
@@ -315,6 +310,10 @@ static void promote(Tuner *t, Goal *g) {
     Trial *x = g->trials.n ? &g->trials.p[0] : NULL, *base = trial_of(g, g->base);
     if (!x || x->failed || x->rejected) return;
     if (base && !base->failed && mean(x) > tunable(t->lab.ctx, tune_gain) * mean(base)) x = base;
+    if (x != base && goal_loses_at_size(t, g, x, base)) {
+      x->rejected = true;
+      continue;
+    }
     if (g->verified && !strcmp(x->opts, g->best)) {
       take_best(g, g->best, x->warm, x->cold);
       return;

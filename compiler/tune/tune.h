@@ -27,7 +27,8 @@ typedef struct LockLine {  /* the schedule of the nest with this key */
   double micros;           /* measured microseconds of a run of the nest with this schedule; 0: not measured */
   bool partial;            /* the search for the schedule was not finished */
   bool model;              /* the cost model chose the schedule; nothing was measured */
-  const char *note;        /* where the schedule comes from, in words */
+  const char *note;        /* where the schedule comes from, in words; with ranges of sizes, times of some runs come first */
+  const char *measured;    /* these times; NULL: there are none */
   bool used;               /* the compilation has asked for the schedule of this key */
 } LockLine;
 typedef struct Lock {
@@ -92,6 +93,34 @@ const char *store_machine(Ctx *c, const char *path, const char *cpu);
 bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* returns false if the store cannot be
                                                                                         written */
 
+/* ---- tuned_runs.c: for ranges of sizes: the runs in which candidates are timed, and compared ---- */
+/* TIMED_RUNS: most runs in which a candidate is timed. TUNED_RUNS: most runs in which results are compared */
+enum { TIMED_RUNS = 3, TUNED_RUNS = 10 };
+typedef struct TunedRun {
+  RunSizes sizes;
+  double weight;           /* weight of the time in this run. The weights of all timed runs add up to 1 */
+  const char *text;        /* the sizes in words: "seq=128", "batch=1,seq=128" */
+} TunedRun;
+/* Candidates are timed in the first `timed` runs: with the least, the typical and the greatest sizes. Without typical sizes,
+ * sizes in the middle of the ranges take their place, and all runs have equal weights. Results are compared in all n runs.
+ * n 0: the model has no range */
+typedef struct TunedRuns { int timed, n; TunedRun run[TUNED_RUNS]; } TunedRuns;
+TunedRuns tuned_runs(Ctx *c, const IR *ir);
+int main_run(const TunedRuns *r);                    /* the timed run with the greatest weight, or the middle one of equal ones */
+/* Returns the mean of the times in the runs: the geometric mean by weights. at: a time for each timed run */
+double mean_of_runs(const TunedRuns *r, const double *at);
+/* Returns the first run in which a candidate takes more than `most` times as long as another one; -1: there is none, or the times
+ * in single runs are not known. at, other: a time for each timed run */
+int run_that_loses(const TunedRuns *r, const double *at, const double *other, double most);
+/* Returns "seq=1 1.2 us, seq=512 17 us": the times in microseconds */
+const char *times_of_runs(Ctx *c, const TunedRuns *r, const double *at);
+bool nest_is_sized(IR *ir, Ref nest);                /* whether the time of the nest may depend on the sizes of a run */
+int64_t needed_elems(const IR *ir, const Buf *b, const int64_t *run); /* number of elements that a run needs; run NULL: all */
+/* Whether a run writes element `index` of a buffer that a kernel writes, and needs it. Memory of the caller is laid out for the
+ * run's sizes. run NULL: all sizes are the greatest */
+bool element_counts(const IR *ir, const Buf *b, int64_t index, const int64_t *run);
+const int64_t *size_values(const IR *ir, const int64_t *run); /* the value of each row of IR.sizes in the run, in c->model */
+
 /* ---- cache_state.c: where a nest finds its data in a run of the whole model ---- */
 typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
 extern const char *const cache_level_name[LEVELS];
@@ -108,8 +137,9 @@ typedef struct CacheState {
 } CacheState;
 /* Returns an array with a row for each kernel. Element i of a row is for the buffer Kernel.bufs.p[i]. The element is the smallest
  * cache of t that has the buffer when the kernel begins, or LEVEL_MEMORY if no cache has the buffer. Must be called after the
- * pass memplan. The array and its rows are in the arena p->ir->ctx->model. */
-MemoryLevel **cache_levels(const Plan *p, const Target *t);
+ * pass memplan. The array and its rows are in the arena p->ir->ctx->model. run: the RunSizes of the run; NULL: all sizes are the
+ * greatest */
+MemoryLevel **cache_levels(const Plan *p, const Target *t, const int64_t *run);
 /* Counts in *s one more use of the nest: kernel number `kernel` of p uses the nest. level: this kernel's row of the result of
  * cache_levels */
 void cache_state_see(CacheState *s, const Plan *p, int kernel, Ref nest, const MemoryLevel *level);
@@ -155,6 +185,7 @@ typedef struct Trial {     /* a schedule that was tried for a nest */
   double warm, cold;       /* microseconds of a run with warm caches and with cold caches. If Tuner.stateful is set, both are the
                               time of a run with the data where Goal.state says. Not set if `failed` is true */
   double spread;           /* interquartile range of the warm times, divided by their median; not stored */
+  double at[TIMED_RUNS];   /* for ranges of sizes: the time in each timed run; `warm` and `cold` are their mean. 0: not known */
   const char *why;         /* if failed: the reason */
   bool varied;             /* in this session, a generation looked for new neighbours of the schedule, and found none */
   bool rejected;           /* in this session, another schedule made the whole model faster; or the results of this schedule were
@@ -243,7 +274,7 @@ typedef enum { SPENT_LOWERING, SPENT_COMPILING, SPENT_TIMING, SPENT_CHECKING, SP
 typedef struct Candidate {
   const char *opts;
   Outcome outcome;
-  double warm, cold, spread; /* as in Trial */
+  double warm, cold, spread, at[TIMED_RUNS]; /* as in Trial */
   const char *why;         /* if the outcome is OUT_FAILED: the reason */
 } Candidate;
 /* First, the screen's code of a task's candidates is timed. Then the compiler compiles the incumbent and at most this number of
@@ -262,7 +293,8 @@ typedef struct Task {       /* candidates to try for one nest. Batches run side 
   Quick quickest[SCREENED_KEEP]; /* the candidates that the compiler shall compile; the fastest candidate comes first */
   int number;              /* number of the nest in a job */
   const CacheState *state; /* where the nest's data are when candidates are timed. NULL: candidates are timed twice, with warm and
-                              with cold caches */
+                              with cold caches. If `sized` is set: an array with a state for each timed run */
+  bool sized;              /* candidates are timed in each timed run of Lab.runs */
 } Task;
 typedef struct Built {     /* code that the compiler has made for a schedule in this session */
   const char *key, *opts;
@@ -281,6 +313,7 @@ typedef struct Lab {       /* state that all batches share */
   IR *ir;
   const Target *target;
   const Backend *backend;
+  TunedRuns runs;
   const char *device;      /* for a backend with a driver: the device's number, or a part of its name; NULL: the default device */
   bool keep_denormals;     /* the device's kernels keep denormals */
   const char *archs;       /* architectures of the device's images; NULL: the target's */
@@ -326,11 +359,14 @@ double nest_cycles(const Lab *b, Ref nest, const char *opts);
 const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts, bool *late);
 
 /* ---- search.c ---- */
+typedef struct Tuner Tuner;
 typedef struct Goal {       /* the search for the schedule of one nest */
   Ref nest;
   char key[65];
   int count;               /* number of times that a run of the model runs the nest */
-  CacheState state;        /* where the nest's data are in a run of the model */
+  CacheState state;        /* where the nest's data are in a run of the model. If `sized` is set, only the text is used */
+  bool sized;              /* the nest's time depends on the sizes of a run */
+  CacheState state_in[TIMED_RUNS]; /* for ranges of sizes: where the nest's data are in each timed run of Lab.runs */
   Place place, screened_place; /* the places under which the store keeps `trials` and `screened`. If Tuner.stateful is set,
                               the texts of both places include the text of `state` */
   size_t ignored;          /* number of stored trials of the nest that the search ignores, because the text of their place
@@ -361,7 +397,19 @@ typedef struct Goal {       /* the search for the schedule of one nest */
   int64_t tried;           /* number of candidates tried in this session */
   double worked;           /* CPU seconds that the search for this nest took in this session, over all processes */
 } Goal;
-typedef struct Tuner {
+/* ---- tuned_goal.c: the parts of a Goal that concern ranges of sizes. Store: times in single runs are trials of their own, and
+ * the texts of their places include the sizes ---- */
+void goals_see_states(Tuner *t, const Plan *p);      /* sets the states of all goals of p, which are new */
+void goal_read_trials(Tuner *t, Goal *g);            /* adds the stored trials at Goal.place */
+/* Stores a trial at Goal.place. To be called between store_begin and store_commit */
+void goal_put_trial(Tuner *t, const Goal *g, const Trial *x);
+/* Whether x takes much longer than the heuristic's schedule in one of the timed runs (tunable tune_size_loss) */
+bool goal_loses_at_size(const Tuner *t, const Goal *g, const Trial *x, const Trial *base);
+/* Returns the times of the best schedule in the timed runs, as text; NULL: they are not known */
+const char *goal_times(const Tuner *t, const Goal *g);
+void goal_free(Goal *g);
+
+struct Tuner {
   Lab lab;
   Store *store;
   Place place;             /* place of times with the compiler's code */
@@ -375,11 +423,11 @@ typedef struct Tuner {
   /* Callbacks, which may be NULL. progress: called after each generation. acknowledged: called when trial x is in the store; the
    * argument `screened` is true if x was timed with the screen's code. wrong: called if the results of a schedule are wrong or
    * cannot be compared; the argument `why` is the result of lab_verify */
-  void (*progress)(void *arg, const struct Tuner *t);
+  void (*progress)(void *arg, const Tuner *t);
   void (*acknowledged)(void *arg, const Goal *g, const Trial *x, bool screened);
   void (*wrong)(void *arg, const Goal *g, const char *opts, const char *why);
   void *progress_arg;      /* the argument `arg` of all three callbacks */
-} Tuner;
+};
 void tune_goals(Tuner *t, const Plan *p);            /* makes t->goals from the nests of p and the store */
 void tune_slack(Tuner *t, const Plan *p, const double *us); /* sets Goal.slack; us: by kernel, microseconds of slack */
 /* Searches until all goals are done, time is up, t->trials candidates were tried, or Lab.gone is set. Returns false if the search

@@ -41,7 +41,7 @@ static void weights_of_a_small_model_stay_and_those_of_a_large_one_do_not(void *
     int w[3];
     for (int k = 0; k < 3; k++) w[k] = buffer(ir, BUF_WEIGHT, cases[i].weight, 0);
     kernel(&p, in, w[0], x), kernel(&p, x, w[1], y), kernel(&p, y, w[2], z);
-    MemoryLevel **level = cache_levels(&p, &caches);
+    MemoryLevel **level = cache_levels(&p, &caches, NULL);
     for (int k = 0; k < 3; k++) assert_int_equal(level[k][1], cases[i].level);
     plan_free(&p);
   }
@@ -60,7 +60,7 @@ static void a_value_is_as_far_as_what_runs_in_between(void **state) {
     kernel(&p, -1, buffer(ir, BUF_WEIGHT, cases[i].between / 2, 0), b);
     kernel(&p, b, buffer(ir, BUF_WEIGHT, cases[i].between / 2, 0), c);
     kernel(&p, a, -1, c);
-    MemoryLevel **level = cache_levels(&p, &caches);
+    MemoryLevel **level = cache_levels(&p, &caches, NULL);
     assert_int_equal(level[3][0], cases[i].a);
     assert_int_equal(level[3][1], cases[i].c);
     plan_free(&p);
@@ -74,7 +74,7 @@ static void a_result_lies_where_an_earlier_value_was(void **state) {
   const int a = buffer(ir, BUF_ARENA, 8, 0), b = buffer(ir, BUF_ARENA, 8, 8), over_a = buffer(ir, BUF_ARENA, 8, 0);
   const int own = buffer(ir, BUF_ARENA, 8, 16), big = buffer(ir, BUF_ARENA, 800, 24);
   kernel(&p, -1, -1, a), kernel(&p, a, -1, b), kernel(&p, b, -1, over_a), kernel(&p, over_a, -1, own), kernel(&p, own, -1, big);
-  MemoryLevel **level = cache_levels(&p, &caches);
+  MemoryLevel **level = cache_levels(&p, &caches, NULL);
   assert_int_equal(level[2][1], LEVEL_L1);
   assert_int_equal(level[3][1], LEVEL_L3); /* one run ago, and `big` came in between */
   plan_free(&p);
@@ -86,7 +86,7 @@ static void the_caller_writes_inputs(void **state) {
   Plan p = { .ir = ir, .memory.arena_bytes = 8 * KB };
   const int in = buffer(ir, BUF_INPUT, 8, -1), a = buffer(ir, BUF_ARENA, 8, 0), out = buffer(ir, BUF_OUTPUT, 8, -1);
   kernel(&p, in, -1, a), kernel(&p, a, buffer(ir, BUF_WEIGHT, 9000, 0), out);
-  MemoryLevel **level = cache_levels(&p, &caches);
+  MemoryLevel **level = cache_levels(&p, &caches, NULL);
   assert_int_equal(level[0][0], LEVEL_L1);
   assert_int_equal(level[0][1], LEVEL_MEMORY);
   assert_int_equal(level[1][0], LEVEL_L1);
@@ -98,7 +98,7 @@ static void a_machine_without_a_third_level_has_memory_there(void **state) {
   const Target two = { .l1_bytes = 32 * KB, .l2_bytes = 256 * KB };
   Plan p = { .ir = ir };
   kernel(&p, -1, buffer(ir, BUF_WEIGHT, 300, 0), -1);
-  assert_int_equal(cache_levels(&p, &two)[0][0], LEVEL_MEMORY);
+  assert_int_equal(cache_levels(&p, &two, NULL)[0][0], LEVEL_MEMORY);
   plan_free(&p);
 }
 
