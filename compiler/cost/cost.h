@@ -78,6 +78,8 @@ double start_cycles(const Target *t, Caller by, double times);   /* cycles for s
 double meeting_cycles(const Target *t, Caller by, double times); /* cycles of `times` barriers of threads */
 double lines_cycles(const Target *t, Caller by, double lines);   /* cycles for `lines` cache lines to move from the cache of one
                                                                     core to the cache of another core */
+/* Returns about how many cycles a kernel takes on one thread: a vector of multiply-adds a cycle, and then its bytes */
+double kernel_cycles(const Target *t, Caller by, double flops, double bytes);
 bool worth_sharing(const Target *t, Caller by, double cycles);   /* whether a kernel that takes `cycles` cycles on one thread is
                                                                     faster if threads share it */
 
