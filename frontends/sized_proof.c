@@ -319,8 +319,11 @@ static Graph *graph_cut(Ctx *c, const Graph *g, const Placeds *placed, const Nee
 /* ---- comparing ---- */
 static bool same_tensor(const Tensor *a, const Tensor *b) {
   if (a->dt != b->dt || a->rank != b->rank || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims)) return false;
-  if (!a->data || !b->data) return a->data == b->data && a->splat == b->splat;
-  return a->data == b->data || !memcmp(a->data, b->data, (size_t)(a->elems * dt_bytes(a->dt)));
+  if (a->data && b->data) return a->data == b->data || !memcmp(a->data, b->data, (size_t)(a->elems * dt_bytes(a->dt)));
+  if (!a->data && !b->data) return a->splat == b->splat;
+  bool same = true;
+  for (int64_t i = 0; i < a->elems && same; i++) same = tensor_bits(a, i) == tensor_bits(b, i);
+  return same;
 }
 
 /* op, type, shape and arguments */

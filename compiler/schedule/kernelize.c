@@ -255,6 +255,9 @@ static bool may_end_before(const IR *ir, Ref path, int rank, const Ref *idx) {
   return yes;
 }
 
+/* A size of the run, whose value may also be stored: an output, or a part of one. A mask must know the size itself. */
+static bool is_size(const IR *ir, Ref r) { return ir->symbols.n && node(ir, view_base(ir, r))->op == OP_SIZE; }
+
 static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
   int rank = node(l->ir, r)->rank;
   if (path && exists(l->ir, r, idx) && !may_end_before(l->ir, path, rank, idx)) path = 0;
@@ -268,7 +271,7 @@ static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
   Memo m = { .r = r, .path = path };
   if (rank) memcpy(m.idx, idx, (size_t)rank * sizeof *idx);
   const Place *p = &l->s->place[r];
-  m.expr = p->materialized ? load(l->ir, p, idx, rank, path) : computed(l, r, idx, path);
+  m.expr = p->materialized && !is_size(l->ir, r) ? load(l->ir, p, idx, rank, path) : computed(l, r, idx, path);
   l->ir->origin = keep;
   head = &l->head[memo_hash(r, path, idx, rank)];
   m.next = *head;

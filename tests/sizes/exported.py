@@ -326,6 +326,22 @@ def updated():
                    [("y", w.op("ScatterND", x, w.op("Reshape", w.ints(0, -1), w.ints(2, 1)), "u"), FLOAT, ["n", 3])])
 
 
+def scaled(c=2):
+    """vectors of extents as data: boxes in pixels, the divisor [w - 1, h - 1], strides of features, and shapes as outputs"""
+    w = Writer()
+    x = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
+    shape, features = w.op("Shape", "image"), w.op("Shape", x)
+    sides = w.op("Slice", shape, w.ints(2), w.ints(4), w.ints(0))
+    boxes = w.op("Mul", "boxes", w.op("Cast", w.op("Gather", shape, w.ints(3, 2, 3, 2), axis=0), to=FLOAT))
+    unit = w.op("Div", boxes, w.op("Cast", w.op("Sub", w.op("Concat", sides, sides, axis=0), w.ints(1, scalar=True)), to=FLOAT))
+    strides = w.op("Div", w.op("Cast", sides, to=FLOAT), w.op("Cast", w.op("Slice", features, w.ints(2), w.ints(4), w.ints(0)), to=FLOAT))
+    lengths = w.op("Expand", w.extent(x, 3), w.extent(x, 0))
+    return w.model([("image", FLOAT, ["batch", 3, "height", "width"]), ("boxes", FLOAT, [5, 4])],
+                   [("y", x, FLOAT, ["batch", c, "h", "w"]), ("pixels", boxes, FLOAT, [5, 4]), ("unit", unit, FLOAT, [5, 4]),
+                    ("strides", strides, FLOAT, [2]), ("inverse", w.op("Reciprocal", strides), FLOAT, [2]), ("shape", features, INT64, [4]),
+                    ("count", w.op("ReduceProd", shape, keepdims=0), INT64, []), ("lengths", lengths, INT64, ["batch"])])
+
+
 PICTURE = {"batch": (1, 2, 1), "height": (8, 24, 1), "width": (8, 24, 1)}
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
@@ -344,5 +360,6 @@ MODELS = {
     "levels": (levels, PICTURE),
     "relative": (relative, {"batch": (1, 3, 1), "n": (1, 24, 1)}),
     "cropped": (cropped, {"batch": (1, 2, 1), "height": (12, 30, 1), "width": (12, 30, 1)}),
+    "scaled": (scaled, PICTURE),
     "updated": (updated, {"n": (2, 12, 1)}),
 }
