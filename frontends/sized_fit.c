@@ -234,7 +234,9 @@ int sum_of_extents(const Sizing *z, int a, int b) {
   if (ir->extents.p[a].symbol != ir->extents.p[b].symbol) return extent_sum(ir, a, b);
   Samples s = { .most = greatest_extent(ir, a) + greatest_extent(ir, b) };
   for (int p = 0; p < z->n; p++) s.at[p] = extent_at_probe(z, a, p) + extent_at_probe(z, b, p), s.known |= 1u << p;
-  return extent_of_samples(z, &s);
+  const int plain = extent_of_samples(z, &s);
+  return plain >= 0 || extent_is_product(&ir->extents.p[a]) || extent_is_product(&ir->extents.p[b]) ? plain
+                                                                                                    : extent_sum(ir, a, b);
 }
 
 /* The extent of a concatenation as the sum of those of its parts; -1: it is not known */

@@ -412,6 +412,14 @@ static void drop_axis(const Node *x, int axis, Needed *n) {
   n->n = left;
 }
 
+/* A padding whose width depends on the size, or a selection of graph_joined: its sources do not tell its extent. */
+static bool is_padded_or_joined(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  Need is;
+  const bool selects = x->op == OP_WHERE && !node_is_const(ir, where_no(x), NULL);
+  return x->op == OP_PAD || (selects && graph_first_entries(ir, where_cond(x), &is));
+}
+
 static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   const Node *x = node(g->ir, r);
   Needed out = { 0 };
@@ -423,8 +431,8 @@ static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   const int of = x->op == OP_CAT ? entries_of_cat(g->ir, open, x) : -1;
   if (of >= 0) needed_add(g->ir, &out, along(x, (int)cat_axis(x), of));
   Need mask;
-  if (graph_size_mask(g->ir, r, &mask)) { /* behind a padding whose width depends on the size, the mask tells the extent */
-    if (node(g->ir, where_yes(x))->op == OP_PAD) needed_only(g->ir, &out, mask);
+  if (graph_size_mask(g->ir, r, &mask)) {
+    if (is_padded_or_joined(g->ir, where_yes(x))) needed_only(g->ir, &out, mask);
     else needed_add(g->ir, &out, mask);
   }
   for (size_t i = 0; i < g->ir->opened.n; i++) {

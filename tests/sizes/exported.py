@@ -288,6 +288,26 @@ def levels(c=4, values=7):
                     ("row", w.op("Div", place, width), INT64, ["batch", 4]), ("column", w.op("Mod", place, width), INT64, ["batch", 4])])
 
 
+def retina(c=4, anchors=2, classes=3, best=5):
+    """a detector whose scores and boxes of two scales are outputs, and of which the best ones are picked besides"""
+    w = Writer()
+    fine = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
+    scales, rows = (fine, w.conv(fine, c, c, pads=[1] * 4, strides=[2, 2])), ([], [])
+    for x in scales:
+        for n, all_rows in zip((classes, 4), rows):
+            y = w.conv(x, c, anchors * n, pads=[1] * 4, act=None)
+            b, h, k = (w.extent(y, axis) for axis in (0, 2, 3))
+            all_rows.append(w.reshape(w.op("Transpose", w.reshape(y, b, anchors, n, h, k), perm=[0, 3, 4, 1, 2]), b, -1, n))
+    scores, boxes = w.op("Sigmoid", w.op("Concat", *rows[0], axis=1)), w.op("Concat", *rows[1], axis=1)
+    score, place = w.op("TopK", w.reshape(scores, w.extent(scores, 0), -1), w.ints(best), axis=1, outputs=2)
+    box = w.op("Unsqueeze", w.op("Div", place, w.ints(classes, scalar=True)), w.ints(2))
+    box = w.op("GatherElements", boxes, w.op("Expand", box, w.op("Concat", w.extent(box, 0), w.ints(best, 4), axis=0)), axis=1)
+    return w.model([("image", FLOAT, ["batch", 3, "height", "width"])],
+                   [("scores", scores, FLOAT, ["batch", "n", classes]), ("boxes", boxes, FLOAT, ["batch", "n", 4]),
+                    ("score", score, FLOAT, ["batch", best]), ("label", w.op("Mod", place, w.ints(classes, scalar=True)), INT64, ["batch", best]),
+                    ("box", box, FLOAT, ["batch", best, 4])])
+
+
 def relative(e=8, heads=2, most=32):
     """attention with positions relative to each other: a part of a table, and rows that are shifted by padding and reshaping"""
     w, d = Writer(), e // heads
@@ -358,6 +378,7 @@ MODELS = {
     "groups": (groups, {"batch": (1, 2, 1), "height": (5, 26, 1), "width": (6, 31, 1)}),
     "patches": (patches, {"batch": (1, 2, 1), "height": (8, 40, 4), "width": (8, 40, 4)}),
     "levels": (levels, PICTURE),
+    "retina": (retina, PICTURE),
     "relative": (relative, {"batch": (1, 3, 1), "n": (1, 24, 1)}),
     "cropped": (cropped, {"batch": (1, 2, 1), "height": (12, 30, 1), "width": (12, 30, 1)}),
     "scaled": (scaled, PICTURE),
