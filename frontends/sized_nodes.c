@@ -68,7 +68,7 @@ static Ref varying_pad(Sizing *z, Ref r, Ref *src) {
   if (!node_is_const(ir, pad_fill(x), &fill)) return 0;
   for (int a = 0; a < x->rank; a++) {
     const int front = front_of_pad(z, r, a), all = extent_along(z, r, a), of = extent_along(z, pad_data(x), a);
-    if (pad_varies(z, r, a) && (front > PAD_MOST || all < 0 || of < 0)) return 0;
+    if (pad_varies(z, r, a) && (front > PAD_MOST || of < 0 || (all < 0 && front != PAD_FIXED))) return 0;
     p.front[a] = (signed char)front;
     lo[a] = pad_lo(x, a), hi[a] = pad_hi(x, a);
     if (of >= 0 && hi[a] && front == PAD_FIXED) value = graph_masked(ir, value, a, of, fill);
@@ -79,7 +79,7 @@ static Ref varying_pad(Sizing *z, Ref r, Ref *src) {
   p.now = value = g_pad(ir, value, lo, hi, src[1]);
   VEC_PUSH(&z->placed, p);
   for (int a = 0; a < x->rank; a++) /* later passes learn the extents from masks */
-    if (pad_varies(z, r, a)) value = graph_masked(ir, value, a, extent_along(z, r, a), fill);
+    if (pad_varies(z, r, a) && extent_along(z, r, a) >= 0) value = graph_masked(ir, value, a, extent_along(z, r, a), fill);
   return value;
 }
 
@@ -337,13 +337,15 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
 }
 
 /* An index from data is known to be inside the greatest extent only, unless it is clamped. In a run it is inside, too: there the
- * clamp vanishes, or the proof fails. */
+ * clamp vanishes, or the proof fails. For constant indices the proof compares values. */
 static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
   IR *ir = z->ir;
   const Node *x = node(ir, r);
   const int extent = extent_along(z, gather_data(x), (int)gather_axis(x));
   const Node *index = node(ir, view_base(ir, gather_index(x)));
-  if (extent >= 0 && index->varies && index->op != OP_MIN) src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
+  const int count = extent < 0 ? -1 : extent_along(z, r, (int)gather_axis(x));
+  const bool outside = extent >= 0 && !index->varies && !graph_gathers_inside(ir, src[1], extent, count);
+  if (outside || (extent >= 0 && index->varies && index->op != OP_MIN)) src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
   const Ref value = node_with_src(ir, r, src);
   const int of = index->varies ? extent_along(z, r, (int)gather_axis(x)) : -1;
   return of < 0 ? value : graph_masked(ir, value, (int)gather_axis(x), of, 0); /* later passes learn the extent from the mask */

@@ -319,20 +319,25 @@ static void add_common_part(IR *ir, const Node *x, const Node *y, int k, const N
   }
 }
 
-/* A gather by positions that every run has: its source is needed as far as the run's size. x: the gather; n: its need */
-static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, const Needed *open, Needed *of) {
-  const int axis = (int)gather_axis(x), all_of_run = need_along(ir, y, open, axis), count = need_along(ir, x, n, axis);
+bool graph_gathers_inside(const IR *ir, Ref index, int all_of_run, int count) {
   int64_t least, most;
-  bool inside = all_of_run >= 0;
-  const int symbol = inside ? ir->extents.p[all_of_run].symbol : 0;
-  const bool counted = inside && count >= 0 && ir->extents.p[count].symbol == symbol;
+  bool inside = true;
+  const int symbol = ir->extents.p[all_of_run].symbol;
+  const bool counted = count >= 0 && ir->extents.p[count].symbol == symbol;
   RunSizes run = { 0 }; /* other sizes are any */
   for (int64_t i = 0; inside && i < symbol_sizes(&ir->symbols.p[symbol]); i++) {
     run[symbol] = ir->symbols.p[symbol].low + i * ir->symbols.p[symbol].step;
-    inside = index_in_run(ir, gather_index(x), run, counted ? extent_in_run(ir, count, run) : 0, &least, &most) &&
+    inside = index_in_run(ir, index, run, counted ? extent_in_run(ir, count, run) : 0, &least, &most) &&
              most < extent_in_run(ir, all_of_run, run);
   }
-  if (inside) needed_add(ir, of, along(y, axis, all_of_run));
+  return inside;
+}
+
+/* A gather by positions that every run has: its source is needed as far as the run's size. x: the gather; n: its need */
+static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, const Needed *open, Needed *of) {
+  const int axis = (int)gather_axis(x), all_of_run = need_along(ir, y, open, axis), count = need_along(ir, x, n, axis);
+  if (all_of_run >= 0 && graph_gathers_inside(ir, gather_index(x), all_of_run, count))
+    needed_add(ir, of, along(y, axis, all_of_run));
 }
 
 /* The mask gives a scatter indices that it ignores, for the updates that a run does not have. */

@@ -391,13 +391,14 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
 }
 
 /* Values that a loop reads but does not change are computed before it. Movement and conversion of stored values cost nothing
- * there. */
+ * there. Nor does a mask of the entries of a run's size, which would have no value behind these entries if it was stored. */
 static void keep_out_of_loop(Fuse *f, const Node *x) {
   const IR *ir = f->s->ir;
   for (int k = 0; k < x->nsrc && body_of(x); k++) {
     const Ref r = view_base(ir, x->src[k]);
     const Node *y = node(ir, r);
-    if (!y->loop && y->varies && !is_leaf((Op)y->op) && !widens(ir, y)) f->info[r].must = true;
+    const bool mask = y->op == OP_CMPLT && is_end_of_loop(ir, r);
+    if (!y->loop && y->varies && !is_leaf((Op)y->op) && !widens(ir, y) && !mask) f->info[r].must = true;
   }
 }
 

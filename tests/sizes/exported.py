@@ -362,6 +362,35 @@ def scaled(c=2):
                     ("count", w.op("ReduceProd", shape, keepdims=0), INT64, []), ("lengths", lengths, INT64, ["batch"])])
 
 
+def early(d=4):
+    """a loop over at most as many positions as there are, which ends once a sum is too great"""
+    w = Writer()
+    n = w.extent("x", 0, scalar=True)
+    inner = Writer()
+    inner.n = 1000
+    h = inner.op("Add", inner.op("Mul", "h", inner.number(1.25)), inner.number(0.01))
+    going = inner.op("Less", inner.op("ReduceSum", inner.op("Abs", h), keepdims=0), inner.number(30))
+    nodes = [*inner.nodes, onnxfile.node("Identity", [going], ["goes_on"]), onnxfile.node("Identity", [h], ["next"])]
+    body = onnxfile.graph("body", nodes, inner.tensors, [onnxfile.value("i", INT64, []), onnxfile.value("on", BOOL, []), onnxfile.value("h", FLOAT, ["n", d])],
+                          [onnxfile.value("goes_on", BOOL, []), onnxfile.value("next", FLOAT, ["n", d])])
+    y = w.op("Loop", n, "", w.op("Abs", "x"), body=body)
+    return w.model([("x", FLOAT, ["n", d])], [("y", y, FLOAT, ["n", d])])
+
+
+def suppressed(c=3, classes=2):
+    """a detector: the boxes of two scales that a suppression leaves, in a batch of pictures, and places of great scores"""
+    w = Writer()
+    fine = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
+    rows = [w.conv(x, c, 4 + classes, 1, act="Sigmoid") for x in (fine, w.conv(fine, c, c, pads=[1] * 4, strides=[2, 2]))]
+    rows = w.op("Concat", *(w.reshape(x, w.extent(x, 0), 4 + classes, -1) for x in rows), axis=2)
+    boxes = w.op("Transpose", w.op("Slice", rows, w.ints(0), w.ints(4), w.ints(1)), perm=[0, 2, 1])
+    scores = w.op("Slice", rows, w.ints(4), w.ints(4 + classes), w.ints(1))
+    picked = w.op("NonMaxSuppression", boxes, scores, w.ints(5, scalar=True), w.number(0.6), w.number(0.2), center_point_box=1)
+    great = w.op("NonZero", w.op("Greater", w.op("ReduceMax", scores, axes=[1], keepdims=0), w.number(0.55)))
+    return w.model([("image", FLOAT, ["batch", 3, "height", 8])],
+                   [("picked", picked, INT64, ["k", 3]), ("score", w.op("GatherND", scores, picked), FLOAT, ["k"]), ("great", great, INT64, [2, "m"])])
+
+
 PICTURE = {"batch": (1, 2, 1), "height": (8, 24, 1), "width": (8, 24, 1)}
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
@@ -383,4 +412,5 @@ MODELS = {
     "cropped": (cropped, {"batch": (1, 2, 1), "height": (12, 30, 1), "width": (12, 30, 1)}),
     "scaled": (scaled, PICTURE),
     "updated": (updated, {"n": (2, 12, 1)}),
+    "early": (early, {"n": (1, 24, 1)}),
 }

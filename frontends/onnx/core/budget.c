@@ -28,6 +28,9 @@ int loop_begin(Build *b, int64_t trips) {
   return b->ir->loops;
 }
 
+/* Such a loop ends by data, and what ends it knows the number of iterations, too. */
+int64_t early_trips(Build *b, int64_t trips) { return form_differs(b, trips) ? INT32_MAX - 1 : trips; }
+
 void loop_end(Build *b) { b->ir->in_loop = false; }
 
 /* A call of a list takes about 1.6 KB while compiling. A copied node takes that 16 times, with its kernel. An iteration counts as
