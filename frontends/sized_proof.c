@@ -201,6 +201,18 @@ static bool shape_follows(const IR *ir, const Node *x, const Ref *src, const int
   }
 }
 
+/* The source of a copy. Constants have all their entries, since inputs tell no extent of theirs. */
+static Ref copied_entries(const Cut *w, const Placed *p, Ref source) {
+  const int64_t none[MAX_RANK] = { 0 };
+  int64_t dims[MAX_RANK];
+  const Node *y = node(w->to, source);
+  for (int a = 0; a < y->rank; a++) {
+    dims[a] = p->extent[a] < 0 ? y->dims[a] : extent_in_run(w->from, p->extent[a], w->run);
+    if (dims[a] > y->dims[a]) dims[a] = y->dims[a];
+  }
+  return g_shrink(w->to, source, none, NULL, dims);
+}
+
 /* A placed node becomes the node that the front end builds. */
 static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
   IR *ir = w->to;
@@ -208,6 +220,7 @@ static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
   Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
   int64_t dims[MAX_RANK], arg[2 * MAX_RANK];
   for (int k = 0; k < x->nsrc; k++) src[k] = w->now[p->src[k]];
+  if (x->op == OP_RESHAPE) src[0] = copied_entries(w, p, src[0]);
   memcpy(arg, x->arg, x->narg * sizeof *arg);
   need_dims(w->from, node(w->from, r), &w->needs[r], w->run, dims);
   if (x->op == OP_CAT) {

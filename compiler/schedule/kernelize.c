@@ -368,7 +368,10 @@ static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   if (!dims_elems(x->dims, x->rank)) return;
   for (int a = 0; a < x->rank; a++) idx[a] = at[a] = range_make(ir, u->dims[a], a == axis ? RK_SERIAL : RK_LOOP);
   int64_t wrong;
-  Ref place = element(l, scatter_index(x), idx, 0), value = element(l, scatter_updates(x), idx, 0);
+  Need mask;
+  const bool masked = graph_size_mask(ir, scatter_index(x), &mask); /* a run lacks the updates whose index the mask replaces */
+  const Ref there = masked ? element(l, where_cond(node(ir, scatter_index(x))), idx, 0) : 0;
+  Ref place = element(l, scatter_index(x), idx, 0), value = element(l, scatter_updates(x), idx, there);
   const Ref inside = g_index_fits(ir, scatter_index(x), x->dims[axis], &wrong) > 0 ? 0 : ix_in(ir, place, 0, x->dims[axis]);
   if (inside) {
     place = scalar(ir, OP_MAX, DT_I64, 2, (Ref[]){ place, ix_const(ir, 0) });

@@ -377,6 +377,21 @@ def early(d=4):
     return w.model([("x", FLOAT, ["n", d])], [("y", y, FLOAT, ["n", d])])
 
 
+def decoded():
+    """a grid of positions beside joined axes, a padding to a multiple, which vanishes at some sizes, and a scatter in each row of a batch"""
+    w = Writer()
+    h, k = w.extent("x", 2), w.extent("x", 3)
+    rows, columns = (w.op("Range", w.ints(0, scalar=True), w.extent("x", axis, scalar=True), w.ints(1, scalar=True)) for axis in (2, 3))
+    each = [w.op("Expand", w.op("Unsqueeze", v, w.ints(axis)), w.op("Concat", h, k, axis=0)) for v, axis in ((columns, 0), (rows, 1))]
+    grid = w.op("Reshape", w.op("Concat", *(w.op("Unsqueeze", v, w.ints(2)) for v in each), axis=2), w.ints(1, -1, 2))
+    y = w.op("Reshape", w.op("Transpose", "x", perm=[0, 2, 3, 1]), w.ints(0, -1, 2))
+    rest = w.op("Mod", w.op("Sub", w.ints(4), w.op("Mod", h, w.ints(4))), w.ints(4))
+    padded = w.op("Pad", "x", w.op("Concat", w.ints(0, 0, 0, 0, 0, 0), rest, w.ints(0), axis=0))
+    return w.model([("x", FLOAT, ["batch", 2, "height", "width"]), ("sums", FLOAT, ["batch", 3]), ("at", INT64, ["batch", "width"]), ("more", FLOAT, ["batch", "width"])],
+                   [("y", w.op("Add", y, w.op("Cast", grid, to=FLOAT)), FLOAT, ["batch", "n", 2]), ("padded", padded, FLOAT, ["batch", 2, "h", "width"]),
+                    ("new", w.op("ScatterElements", "sums", "at", "more", axis=1, reduction="add"), FLOAT, ["batch", 3])], 18)
+
+
 def suppressed(c=3, classes=2):
     """a detector: the boxes of two scales that a suppression leaves, in a batch of pictures, and places of great scores"""
     w = Writer()
@@ -412,5 +427,6 @@ MODELS = {
     "cropped": (cropped, {"batch": (1, 2, 1), "height": (12, 30, 1), "width": (12, 30, 1)}),
     "scaled": (scaled, PICTURE),
     "updated": (updated, {"n": (2, 12, 1)}),
+    "decoded": (decoded, {"batch": (1, 3, 1), "height": (2, 12, 1), "width": (1, 9, 1)}),
     "early": (early, {"n": (1, 24, 1)}),
 }
