@@ -340,11 +340,15 @@ static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, 
     needed_add(ir, of, along(y, axis, all_of_run));
 }
 
-/* The mask gives a scatter indices that it ignores, for the updates that a run does not have. */
-static bool masks_index(const IR *ir, const Node *scatter, const Need *mask) {
+Ref graph_masked_index(const IR *ir, const Node *scatter, Need *mask) {
+  const Node *x = node(ir, scatter_index(scatter)), *y;
+  const Ref r = x->op == OP_EXPAND ? operand(x) : scatter_index(scatter);
   int64_t other, within;
-  return node_is_const(ir, where_no(node(ir, scatter_index(scatter))), &other) && other < 0 &&
-         need_axis(node(ir, scatter_index(scatter)), mask, &within) == scatter_axis(scatter);
+  if (!graph_size_mask(ir, r, mask) || !node_is_const(ir, where_no(node(ir, r)), &other) || other >= 0) return 0;
+  y = node(ir, r);
+  if (need_axis(y, mask, &within) != scatter_axis(scatter) || within * mask->extent != x->dims[scatter_axis(scatter)]) return 0;
+  mask->inner = within * product(x->dims, (int)scatter_axis(scatter) + 1, x->rank);
+  return r;
 }
 
 /* Adds the conditions of the size masks that a reduction takes its terms from, or of the mask that hides a value. */
@@ -353,8 +357,7 @@ static void add_masks(IR *ir, Ref r, int k, Needed *to) {
   int64_t other;
   Need mask;
   if (x->op == OP_WHERE && k == 1 && ir->symbols.n && graph_first_entries(ir, where_cond(x), &mask)) needed_only(ir, to, mask);
-  if (x->op == OP_SCATTER && k && graph_size_mask(ir, scatter_index(x), &mask) && masks_index(ir, x, &mask))
-    needed_only(ir, to, mask);
+  if (x->op == OP_SCATTER && k && graph_masked_index(ir, x, &mask)) needed_only(ir, to, mask);
   if (x->op != OP_REDUCE) return;
   for (Ref s = operand(x); graph_size_mask(ir, s, &mask); s = where_yes(node(ir, s))) {
     if (!node_is_const(ir, where_no(node(ir, s)), &other) || other != reduce_identity(reduce_op(x), (DType)x->dt)) return;

@@ -369,8 +369,11 @@ static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   for (int a = 0; a < x->rank; a++) idx[a] = at[a] = range_make(ir, u->dims[a], a == axis ? RK_SERIAL : RK_LOOP);
   int64_t wrong;
   Need mask;
-  const bool masked = graph_size_mask(ir, scatter_index(x), &mask); /* a run lacks the updates whose index the mask replaces */
-  const Ref there = masked ? element(l, where_cond(node(ir, scatter_index(x))), idx, 0) : 0;
+  const Ref masked = graph_masked_index(ir, x, &mask); /* a run lacks the updates whose index the mask replaces */
+  Ref from[MAX_RANK], there = 0;
+  memcpy(from, idx, x->rank * sizeof *from);
+  if (masked && masked != scatter_index(x)) view_index(ir, scatter_index(x), idx, from);
+  if (masked) there = element(l, where_cond(node(ir, masked)), from, 0);
   Ref place = element(l, scatter_index(x), idx, 0), value = element(l, scatter_updates(x), idx, there);
   const Ref inside = g_index_fits(ir, scatter_index(x), x->dims[axis], &wrong) > 0 ? 0 : ix_in(ir, place, 0, x->dims[axis]);
   if (inside) {

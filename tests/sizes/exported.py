@@ -363,12 +363,12 @@ def scaled(c=2):
 
 
 def early(d=4):
-    """a loop over at most as many positions as there are, which ends once a sum is too great"""
+    """a loop over the positions, which ends once a sum is too great"""
     w = Writer()
     n = w.extent("x", 0, scalar=True)
     inner = Writer()
     inner.n = 1000
-    h = inner.op("Add", inner.op("Mul", "h", inner.number(1.25)), inner.number(0.01))
+    h = inner.op("Add", inner.op("Mul", "h", inner.number(1.25)), inner.op("Gather", "x", "i", axis=0))
     going = inner.op("Less", inner.op("ReduceSum", inner.op("Abs", h), keepdims=0), inner.number(30))
     nodes = [*inner.nodes, onnxfile.node("Identity", [going], ["goes_on"]), onnxfile.node("Identity", [h], ["next"])]
     body = onnxfile.graph("body", nodes, inner.tensors, [onnxfile.value("i", INT64, []), onnxfile.value("on", BOOL, []), onnxfile.value("h", FLOAT, ["n", d])],
