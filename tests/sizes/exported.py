@@ -377,6 +377,18 @@ def early(d=4):
     return w.model([("x", FLOAT, ["n", d])], [("y", y, FLOAT, ["n", d])])
 
 
+def nested(d=3, rows=3):
+    """a scan over rows, with a scan over the positions of a row in its body"""
+    def body(name, nodes, inputs, outputs):
+        return onnxfile.graph(name, nodes, [], [onnxfile.value(n, FLOAT, s) for n, s in inputs], [onnxfile.value(n, FLOAT, s) for n, s in outputs])
+    step = body("step", [onnxfile.node("Add", ["s", "e"], ["t"]), onnxfile.node("Tanh", ["t"], ["u"]), onnxfile.node("Identity", ["u"], ["v"])],
+                [("s", [d]), ("e", [d])], [("u", [d]), ("v", [d])])
+    row = body("row", [onnxfile.node("Scan", ["h", "r"], ["k", "y"], body=step, num_scan_inputs=1)], [("h", [d]), ("r", ["n", d])], [("k", [d]), ("y", ["n", d])])
+    w = Writer()
+    last, all_of = w.op("Scan", "start", "x", outputs=2, body=row, num_scan_inputs=1)
+    return w.model([("start", FLOAT, [d]), ("x", FLOAT, [rows, "n", d])], [("last", last, FLOAT, [d]), ("y", all_of, FLOAT, [rows, "n", d])])
+
+
 def decoded():
     """a grid of positions beside joined axes, a padding to a multiple, which vanishes at some sizes, and a scatter in each row of a batch"""
     w = Writer()
@@ -428,5 +440,6 @@ MODELS = {
     "scaled": (scaled, PICTURE),
     "updated": (updated, {"n": (2, 12, 1)}),
     "decoded": (decoded, {"batch": (1, 3, 1), "height": (2, 12, 1), "width": (1, 9, 1)}),
+    "nested": (nested, {"n": (1, 12, 1)}),
     "early": (early, {"n": (1, 24, 1)}),
 }
