@@ -59,8 +59,8 @@ static bool samples_are(const Sizing *z, const Samples *s, int extent, int64_t t
   return all;
 }
 
-/* Divisors, and numbers of which extents are rounded up to multiples. Those above NEAR are lengths of blocks: few probes tell such
- * quotients apart, so only those are tried that are rounded down, or up, but for a constant. */
+/* Divisors, and numbers of which extents are rounded up to multiples. Numbers above NEAR are lengths of blocks. Few probes tell
+ * their quotients apart. So a quotient by such a number is only rounded down, or only rounded up, but for a constant. */
 static const int64_t divisors[] = { 2, 3, 4, 5, 6, 7, 8, 16, 32, 64 };
 enum { DIVISORS = sizeof divisors / sizeof *divisors, NEAR = 8 };
 

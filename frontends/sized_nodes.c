@@ -247,7 +247,7 @@ static Ref with_size(IR *ir, const Node *x, Ref value, const bool *here, Ref siz
   return g_where(ir, g_weight(ir, ir_tensor(ir, &t)), size, value);
 }
 
-/* Source k of a user, or output k, without its views: a constant, of which elements follow from sizes. at: the sources of peers */
+/* Source k of a user, or output k, without its views: a constant of which elements follow from sizes. at: the sources of peers */
 static Ref sized_constant(const Sizing *z, Ref base, const Operand *const *at, size_t k) {
   IR *ir = z->ir;
   const Node *x = node(ir, base);
@@ -345,7 +345,8 @@ static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
   const Node *index = node(ir, view_base(ir, gather_index(x)));
   const int count = extent < 0 ? -1 : extent_along(z, r, (int)gather_axis(x));
   const bool outside = extent >= 0 && !index->varies && !graph_gathers_inside(ir, src[1], extent, count);
-  if (outside || (extent >= 0 && index->varies && index->op != OP_MIN)) src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
+  if (outside || (extent >= 0 && index->varies && index->op != OP_MIN))
+    src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
   const Ref value = node_with_src(ir, r, src);
   const int of = index->varies ? extent_along(z, r, (int)gather_axis(x)) : -1;
   return of < 0 ? value : graph_masked(ir, value, (int)gather_axis(x), of, 0); /* later passes learn the extent from the mask */

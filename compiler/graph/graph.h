@@ -52,8 +52,8 @@ bool graph_size_mask(const IR *ir, Ref r, Need *is);
 /* Returns whether all indices of a gather are below the extent of row all_of_run, in every run. count: the row with the extent of
  * the result along the gather's axis; -1: it is constant, or not known */
 bool graph_gathers_inside(const IR *ir, Ref index, int all_of_run, int count);
-/* A size mask may give a scatter indices that it ignores, for the updates that a run does not have. Returns the mask, whose result
- * may be expanded to the index, and sets *mask to the condition on elements of the index; 0: there is none. */
+/* A size mask may give a scatter indices that it ignores, for the updates that a run does not have. Returns the mask; 0: there is
+ * none. The index is the mask, or the mask expanded. Sets *mask to the condition on elements of the index. */
 Ref graph_masked_index(const IR *ir, const Node *scatter, Need *mask);
 /* Returns x under a size mask along an axis. extent: the row of IR.extents with the number of entries that keep their values;
  * fill: bits of the mask's constant */

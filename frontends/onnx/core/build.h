@@ -189,8 +189,8 @@ int64_t nodes_made(const Build *b);
  * built, or if a limit is reached. If the result is -1, the builder must copy the body for each iteration. loop_spend: calls
  * spend for the calls of the loop's kernels in all iterations. A call counts less than a copied node. loop_end: ends the loop. */
 int loop_begin(Build *b, int64_t trips);
-/* Trips of a loop that ends by a carried value after at most `trips` iterations, an even number: for a range of sizes in which
- * `trips` differs, the loop has no other end. */
+/* Returns the trips of a loop that ends by a carried value, after at most `trips` iterations. `trips` is even. If it differs for
+ * other sizes of a range, the loop has no other end. */
 int64_t early_trips(Build *b, int64_t trips);
 void loop_end(Build *b);
 void loop_spend(Build *b, int64_t trips);

@@ -190,7 +190,8 @@ static void search(Build *b, Search *s) {
   const int64_t trips = early_trips(b, steps);
   const int loop = loop_begin(b, trips);
   Ref yield[PLACES];
-  if (loop < 0 && steps > EARLY_COPIES) too_much(b, "the suppression of %lld boxes cannot be in the body of a loop", (long long)s->n);
+  if (loop < 0 && steps > EARLY_COPIES)
+    too_much(b, "the suppression of %lld boxes cannot be in the body of a loop", (long long)s->n);
   for (int64_t i = 0; i < steps && loop < 0; i++) search_step(b, s);
   if (loop < 0) return;
   for (int k = 0; k < PLACES; k++) s->state[k] = g_carried(ir, loop, k, s->state[k]);
