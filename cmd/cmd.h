@@ -338,8 +338,15 @@ const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char
  * tuned: ms of a run with these schedules. low, high: ends of the confidence interval of tuned / untuned */
 typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
 /* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests whose final
- * schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: times with another number */
-typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
+ * schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: times with another number. decision:
+ * the ndecisions decisions of passes with which these schedules were validated */
+typedef struct Validated {
+  bool done;
+  int kept, found;
+  ValidatedAt at, other;
+  const Decision *decision;
+  size_t ndecisions;
+} Validated;
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
 typedef struct Races Races;                                     /* lib/sides.h */

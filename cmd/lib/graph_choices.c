@@ -103,6 +103,11 @@ static const Plan *plan_with(Ctx *c, const Trying *t, const Decision *d, size_t 
   return p;
 }
 
+/* Path of a lock file with all decisions of the model, or of the choice */
+static const char *made_path(Ctx *c, const Trying *t, const char *of) {
+  return arena_printf(&c->model, "%s/%s.tgc-lock", t->r->scratch, of);
+}
+
 static double flops_of(const Plan *p) {
   double all = 0;
   for (size_t k = 0; k < p->kernels.n; k++) all += (double)p->kernels.p[k].flops;
@@ -473,8 +478,11 @@ static void store_all(Trying *t, bool kept) {
   store_commit(t->ask->store);
 }
 
+/* On another number of threads the choice may take a little longer, as long as it gains more on the asked one; an undecided
+ * comparison is no reason against it. */
 static bool is_faster(Ctx *c, Trying *t, int number) {
   const int threads[] = { t->ask->threads, t->ask->other };
+  double both = 1;
   for (int i = 0; i < 2 && threads[i]; i++) {
     const int left = i || !threads[1] ? 1 : 2;
     const double worth = i ? tunable(c, validate_slack) : tunable(c, validate_gain);
@@ -485,7 +493,8 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
     if (t->r->o->verbose)
       fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f\n",
               threads[i], threads[i] > 1 ? "s" : "", with, without, x.ratio, x.low, x.high);
-    if (x.ratio >= worth || x.high >= most) return false;
+    both *= x.ratio;
+    if (x.ratio >= worth || both >= 1 || (i ? x.low > 1 : x.high >= 1)) return false;
     if (!i) t->out->without = without, t->out->with = with;
   }
   return true;
@@ -495,7 +504,7 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
 static bool holds_together(Ctx *c, Trying *t, size_t before) {
   for (int i = 0; take_changes(t, before); i++) {
     side_close(&t->side[t->n]);
-    t->plan[t->n] = plan_with(c, t, t->chosen.p, t->chosen.n, NULL);
+    t->plan[t->n] = plan_with(c, t, t->chosen.p, t->chosen.n, made_path(c, t, "choice"));
     t->from[t->n] = kernel_origins(t->plan[t->n]);
     t->side[t->n] = side_open(c, t->r, t->plan[t->n]);
     if (is_faster(c, t, t->n)) return true;
@@ -506,7 +515,7 @@ static bool holds_together(Ctx *c, Trying *t, size_t before) {
 
 static void try_all(Ctx *c, void *arg) {
   Trying *t = arg;
-  const char *lock = arena_printf(&c->model, "%s/model.tgc-lock", t->r->scratch);
+  const char *lock = made_path(c, t, "model");
   t->plan[0] = plan_with(c, t, NULL, 0, lock);
   t->from[0] = kernel_origins(t->plan[0]);
   t->made[0] = made_by(c, t->plan[0]->kernels.n, lock);
@@ -549,6 +558,7 @@ int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out) {
   if (!code && t->last >= 0 && t->side[t->last].kernels) {
     out->side = t->side[t->last];
     out->plan = t->plan[t->last];
+    out->made = made_path(c, t, t->last ? "choice" : "model");
     t->side[t->last] = (Side){ 0 };
   }
   for (int k = 0; k < MOST_SIDES + 2; k++) side_close(&t->side[k]);
