@@ -387,7 +387,7 @@ static bool surely_faster(const Trying *t, int side, const Region *r) {
     const double before = region_ms(t, 0, r, (int)i), after = region_ms(t, side, r, (int)i);
     VEC_PUSH(&logs, before > 0 && after > 0 ? log(after / before) : 0);
   }
-  const bool is = paired_of(logs.p, logs.n).high < 1;
+  const bool is = paired_trimmed(logs.p, logs.n).high < 1;
   VEC_FREE(&logs);
   return is;
 }

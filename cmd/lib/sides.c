@@ -169,7 +169,7 @@ double side_ms(const Side *x) {
 Paired sides_paired(const Side *without, const Side *with) {
   Reals logs = { 0 };
   for (size_t i = 0; i < side_lives(without); i++) VEC_PUSH(&logs, log(side_life_ms(with, i) / side_life_ms(without, i)));
-  const Paired x = paired_of(logs.p, logs.n);
+  const Paired x = paired_trimmed(logs.p, logs.n);
   VEC_FREE(&logs);
   return x;
 }

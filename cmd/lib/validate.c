@@ -22,7 +22,7 @@
 #include <string.h>
 
 /* processes of a side, after the search, at least, before it, and after it on a device; models built from remaining schedules */
-enum { LIVES = 8, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
+enum { LIVES = 8, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3, AGAIN = 2 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
@@ -165,7 +165,7 @@ static bool surely_faster(const Validation *s, const Goal *g, int side) {
     const double before = nest_ms_in(s, g, 0, (int)i), after = nest_ms_in(s, g, side, (int)i);
     VEC_PUSH(&logs, before > 0 && after > 0 ? log(after / before) : 0);
   }
-  const bool is = paired_of(logs.p, logs.n).high < 1;
+  const bool is = paired_trimmed(logs.p, logs.n).high < 1;
   VEC_FREE(&logs);
   return is;
 }
@@ -249,7 +249,7 @@ static Paired changed_kernels(const Validation *s, int side) {
       if (!same_kernel(base, with, k)) change += side_kernel_life_ms(y, k, life) - side_kernel_life_ms(x, k, life);
     VEC_PUSH(&logs, log(1 + change / all));
   }
-  const Paired p = paired_of(logs.p, logs.n);
+  const Paired p = paired_trimmed(logs.p, logs.n);
   VEC_FREE(&logs);
   return p;
 }
@@ -258,14 +258,17 @@ static Paired changed_kernels(const Validation *s, int side) {
  * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. */
 typedef struct Asked { double worth, most; } Asked;
 
-/* Compares the choice with the model without schedules. If it need not be surely faster, and takes longer, but not surely so, the
- * comparison goes on, at most twice. */
+/* Neither passed nor surely failed */
+static bool is_open(const Paired *x, Asked asked) {
+  return (x->ratio >= asked.worth || x->high >= asked.most) && x->low < asked.worth;
+}
+
+/* Compares the choice with the model without schedules. An undecided comparison goes on, at most AGAIN times. */
 static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked) {
   const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
   measure(c, s, (int[]){ 0, side }, 2, lives, threads);
   Paired own = changed_kernels(s, side);
-  for (int i = 0; i < 2 && isinf(asked.most) && own.ratio >= asked.worth && own.low < asked.worth; i++) {
-    if (clock_ms() >= lives.end) break;
+  for (int i = 0; i < AGAIN && is_open(&own, asked) && clock_ms() < lives.end; i++) {
     sides_go_on(c, s->r, (Side *[]){ &s->side[0], &s->side[side] }, 2, (Lives){ lives.most, 1, lives.end }, threads);
     own = changed_kernels(s, side);
   }
