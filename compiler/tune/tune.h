@@ -84,8 +84,8 @@ const char *cpu_identity(Arena *a);                  /* this CPU in words: name,
  * n is 0 or 1. */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
 Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural logarithm of the ratio of each pair */
-/* Does what paired_of does. From six pairs on, the mean leaves out an eighth of the pairs at each end, at least one, so that one
- * disturbed process has little influence. */
+/* Does what paired_of does. From six pairs on, leaves out an eighth of the pairs at each end, and at least one. So one disturbed
+ * process has little influence. */
 Paired paired_trimmed(const double *log_ratio, size_t n);
 
 /* ---- store_machine.c: facts of CPUs in the store ---- */
