@@ -11,7 +11,8 @@
 
 static const double BLOCK_SECONDS = 0.02;
 enum { AGAIN = 2 }; /* how often an undecided comparison goes on */
-enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000 }; /* blocks of each process; runs of a block */
+/* blocks of each process; runs of a block; runs of each process, and the most time for these, in times of its share */
+enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, RUNS_LEAST = 8, SHARES_MOST = 3 };
 static const double QUANTILE = 0.1;
 
 Side side_open(Ctx *c, Races *r, const Plan *p) {
@@ -78,10 +79,15 @@ static void end_life(Side *x, const size_t *had) {
   }
 }
 
+/* Some runs may be disturbed. So a life has enough of them, even if it takes longer than its share. */
 static void live_once(Ctx *c, Side *const *side, int n, double end, Races *r, double begin) {
-  for (int k = 0; k < ROUNDS_LEAST || clock_ms() < end; k++) {
+  const size_t had = side[0]->runs.n;
+  bool enough = false;
+  for (int k = 1; !enough || clock_ms() < end; k++) {
     for (int i = 0; i < n; i++) block(c, side[i]);
-    if (k + 1 == ROUNDS_LEAST) r->life = (clock_ms() - begin) * 1e-3 / n;
+    const bool was = enough, runs = side[0]->runs.n - had >= RUNS_LEAST || clock_ms() > begin + SHARES_MOST * (end - begin);
+    enough = k >= ROUNDS_LEAST && runs;
+    if (enough && !was) r->life = (clock_ms() - begin) * 1e-3 / n;
   }
 }
 

@@ -28,10 +28,10 @@ struct Races {             /* data that all comparisons share, and estimates of 
   Texts built, objects;    /* for side_build.c. built: symbols of the kernels that are compiled; objects: paths of the object
                               files that the next builds can use again */
   double seconds;          /* seconds that a side is to run in one measurement (Lives). Each life of the side gets an equal part.
-                              A life has at least two blocks, so it may take longer than its part */
+                              A life has at least two blocks and some runs, so it may take longer than its part */
   double begin, end;       /* times in ms by clock_ms: when the command began, and when it shall end */
   double plan, build, life; /* estimates in seconds. plan: for making a plan; build: for the next call of side_open; life: for
-                              a life of only two blocks */
+                              a life with the fewest runs */
   double whole;            /* seconds that the first call of side_open took. Later calls can be faster, since they can use object
                               files of earlier builds again */
   bool again;              /* side_open was called before */
