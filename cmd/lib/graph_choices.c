@@ -494,7 +494,7 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
       fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f\n",
               threads[i], threads[i] > 1 ? "s" : "", with, without, x.ratio, x.low, x.high);
     both *= x.ratio;
-    if (x.ratio >= worth || both >= 1 || (i ? x.low > 1 : x.high >= 1)) return false;
+    if (x.ratio >= worth || both >= 1 || (!i && x.high >= most)) return false;
     if (!i) t->out->without = without, t->out->with = with;
   }
   return true;

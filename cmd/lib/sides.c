@@ -180,11 +180,13 @@ Paired sides_paired(const Side *without, const Side *with) {
   return x;
 }
 
+bool is_open(const Paired *x, double worth, double most) { return (x->ratio >= worth || x->high >= most) && x->low < worth; }
+
 Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most) {
   Side *const both[] = { without, with };
   sides_measure(c, r, both, 2, lives, threads);
   Paired x = sides_paired(without, with);
-  for (int i = 0; i < AGAIN && x.ratio < worth && x.high >= most && clock_ms() < lives.end; i++) {
+  for (int i = 0; i < AGAIN && is_open(&x, worth, most) && clock_ms() < lives.end; i++) {
     sides_go_on(c, r, both, 2, (Lives){ lives.most, 1, lives.end }, threads);
     x = sides_paired(without, with);
   }

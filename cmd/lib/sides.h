@@ -66,9 +66,12 @@ double side_life_ms(const Side *x, size_t life); /* as side_ms, for the life wit
 /* Compares two sides, which must have equally many lives. Life i of `without` and life i of `with` are a pair (tune.h). The ratio
  * of the pair is side_life_ms(with, i) / side_life_ms(without, i). */
 Paired sides_paired(const Side *without, const Side *with);
-/* Measures two sides with sides_measure, and compares them with sides_paired. If Paired.ratio is below `worth` but Paired.high is
- * not below `most`, measures up to lives.most further lives, and compares again. There are at most two such repetitions, and none
- * begins after lives.end. Returns the result of the last comparison. */
+/* A comparison passes if Paired.ratio is below `worth`, and Paired.high is below `most`. Returns whether it has not passed, but might
+ * pass after further measurements: Paired.low is below `worth`. */
+bool is_open(const Paired *x, double worth, double most);
+/* Measures two sides with sides_measure, and compares them with sides_paired. As long as is_open is true, measures up to lives.most
+ * further lives, and compares again. There are at most two such repetitions, and none begins after lives.end. Returns the result
+ * of the last comparison. */
 Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most);
 
 /* ---- side_build.c ---- */

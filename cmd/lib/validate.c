@@ -258,17 +258,12 @@ static Paired changed_kernels(const Validation *s, int side) {
  * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. */
 typedef struct Asked { double worth, most; } Asked;
 
-/* Neither passed nor surely failed */
-static bool is_open(const Paired *x, Asked asked) {
-  return (x->ratio >= asked.worth || x->high >= asked.most) && x->low < asked.worth;
-}
-
 /* Compares the choice with the model without schedules. An undecided comparison goes on, at most AGAIN times. */
 static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked) {
   const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
   measure(c, s, (int[]){ 0, side }, 2, lives, threads);
   Paired own = changed_kernels(s, side);
-  for (int i = 0; i < AGAIN && is_open(&own, asked) && clock_ms() < lives.end; i++) {
+  for (int i = 0; i < AGAIN && is_open(&own, asked.worth, asked.most) && clock_ms() < lives.end; i++) {
     sides_go_on(c, s->r, (Side *[]){ &s->side[0], &s->side[side] }, 2, (Lives){ lives.most, 1, lives.end }, threads);
     own = changed_kernels(s, side);
   }
@@ -283,7 +278,7 @@ static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, Val
             "the model with schedules, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs; by the "
             "changed kernels %.4f, from %.4f to %.4f\n",
             threads, threads > 1 ? "s" : "", at->tuned, at->untuned, x.ratio, x.low, x.high, x.n, own.ratio, own.low, own.high);
-  return own.ratio < asked.worth && own.high < asked.most && x.low <= 1;
+  return own.ratio < asked.worth && own.high < asked.most && x.low <= fmax(asked.worth, 1);
 }
 
 /* Keeps the schedules of the choice that won again on a side; on another number of threads, those that did not lose. Returns their
