@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIVES = 4, LEAST_LIVES = 3, FIRST_LIVES = 2, MOST_SIDES = 10, TRIES = 2 };
+enum { LIVES = 4, MANY_LIVES = 12, LEAST_LIVES = 3, FIRST_LIVES = 2, MOST_SIDES = 10, TRIES = 2 };
 
 /* from: an answer, of which '*' stands for any characters; to: the other answer. If `to` is NULL, `tunable` (tunable.h) makes the
  * pass's cost model give other answers. gain: the share of the kernels' time that the row may save, an estimate that orders the
@@ -79,6 +79,7 @@ typedef struct Trying {
   const Row *row[MOST_SIDES + 1];
   Made made[MOST_SIDES + 1]; /* by side: with the tunable of its row, if there is one */
   int n;               /* sides so far, with the model */
+  int lives;           /* most processes of a side in a comparison */
   int last;            /* the side with the final decisions; -1: none */
   VEC(Tried) all;
   VEC(Decision) chosen;
@@ -347,7 +348,7 @@ static void add_side(Ctx *c, Trying *t, const Row *row) {
 
 /* Seconds of the last part: the build of the choice, and its comparison with the model */
 static double choice_seconds(const Trying *t) {
-  return t->r->plan + t->r->build + (t->ask->other ? 2 : 1) * sides_seconds(t->r, 2, LEAST_LIVES, LIVES);
+  return t->r->plan + t->r->build + (t->ask->other ? 2 : 1) * sides_seconds(t->r, 2, LEAST_LIVES, t->lives);
 }
 
 /* A variant for each row, as long as there is time for it, for the comparison of all, and for the choice */
@@ -358,7 +359,7 @@ static void add_sides(Ctx *c, Trying *t) {
     int best = 0;
     for (int k = 1; k < ROWS; k++)
       if (stake[k] > stake[best]) best = k;
-    const double last = sides_seconds(t->r, t->n + 1, LEAST_LIVES, LIVES) + choice_seconds(t);
+    const double last = sides_seconds(t->r, t->n + 1, LEAST_LIVES, t->lives) + choice_seconds(t);
     if (stake[best] <= 0) break;
     stake[best] = 0;
     const double build = strcmp(rows[best].pass, "layout") ? t->r->build : t->r->whole; /* another layout changes all kernels */
@@ -487,7 +488,7 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
     const int left = i || !threads[1] ? 1 : 2;
     const double worth = i ? tunable(c, validate_slack) : tunable(c, validate_gain);
     const double most = i ? tunable(c, validate_slack_end) : 1;
-    const Lives lives = { LIVES, LEAST_LIVES, clock_ms() + (t->ask->end - clock_ms()) / left };
+    const Lives lives = { t->lives, LEAST_LIVES, clock_ms() + (t->ask->end - clock_ms()) / left };
     const Paired x = sides_decide(c, t->r, &t->side[0], &t->side[number], lives, threads[i], worth, most);
     const double without = side_ms(&t->side[0]), with = side_ms(&t->side[number]);
     if (t->r->o->verbose)
@@ -528,10 +529,11 @@ static void try_all(Ctx *c, void *arg) {
   t->side[0] = side_open(c, t->r, t->plan[0]);
   sides_measure(c, t->r, all, 1, (Lives){ FIRST_LIVES, 1, t->ask->end }, t->ask->threads);
   if (!side_stamped(&t->side[0])) return;
+  t->lives = sides_lives(t->r, LIVES, MANY_LIVES);
   add_sides(c, t);
   t->out->sides = t->n - 1;
   if (t->n == 1) return;
-  sides_measure(c, t->r, all, t->n, (Lives){ LIVES, LEAST_LIVES, t->ask->end - 1e3 * choice_seconds(t) }, t->ask->threads);
+  sides_measure(c, t->r, all, t->n, (Lives){ t->lives, LEAST_LIVES, t->ask->end - 1e3 * choice_seconds(t) }, t->ask->threads);
   const size_t before = t->chosen.n;
   judge(t);
   choose(t);

@@ -14,6 +14,7 @@ enum { AGAIN = 2 }; /* how often an undecided comparison goes on */
 /* blocks of each process; runs of a block; runs of each process, and the most time for these, in times of its share */
 enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, RUNS_LEAST = 8, SHARES_MOST = 3 };
 static const double QUANTILE = 0.1;
+static const double LONGER = 1.3; /* times the run time of a side that many processes may take */
 
 Side side_open(Ctx *c, Races *r, const Plan *p) {
   const size_t n = p->kernels.n;
@@ -98,6 +99,7 @@ static void live(Ctx *c, Races *r, Side *const *side, int n, int lives, int thre
   for (int i = 0; i < n; i++) {
     Side *x = side[i];
     worker_end(&x->worker);
+    model_renew(x->dir, x->so, &x->f);
     worker_model(c, &x->worker, x->dir, x->so, &x->f, threads, r->in, &x->stamps);
     x->stamped = 0;
     for (int k = 0; k < x->stamps.n; k++) VEC_PUSH(&had, times_of(x, k)->n);
@@ -133,6 +135,8 @@ void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int th
 }
 
 double sides_seconds(const Races *r, int n, int lives, int most) { return n * lives * fmax(r->seconds / most, r->life); }
+
+int sides_lives(const Races *r, int few, int many) { return r->life > 0 && many * r->life <= LONGER * r->seconds ? many : few; }
 
 double races_left(const Races *r) { return (r->end - clock_ms()) * 1e-3; }
 

@@ -52,6 +52,9 @@ void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int 
 void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
 /* Estimates how many seconds n sides need for `lives` lives each. most: Lives.most of the measurement */
 double sides_seconds(const Races *r, int n, int lives, int most);
+/* Returns `many` if the processes of a side are short enough for so many lives in a measurement, else `few`. The addresses of a
+ * small model's memory affect its times most. */
+int sides_lives(const Races *r, int few, int many);
 double races_left(const Races *r);               /* seconds until r->end */
 /* With -v, prints the seconds since r->begin, and the text of fmt, on stderr */
 void races_note(const Races *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* processes of a side, after the search, at least, before it, and after it on a device; models built from remaining schedules */
-enum { LIVES = 8, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3, AGAIN = 2 };
+/* processes of a side, after the search, those of a small model, at least, before it, and after it on a device; models built from remaining schedules */
+enum { LIVES = 8, MOST_LIVES = 16, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3, AGAIN = 2 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
@@ -418,6 +418,7 @@ static void survey(Ctx *c, void *arg) {
   const double end = s->r->begin + tunable(c, tune_choice_share) * (s->r->end - s->r->begin);
   if (!s->measured) measure(c, s, (int[]){ 0 }, 1, (Lives){ FIRST_LIVES, 1, end }, s->threads);
   s->stamped |= side_stamped(&s->side[0]);
+  if (!s->t->lab.backend->device) s->lives = sides_lives(s->r, LIVES, MOST_LIVES);
   if (!s->stamped) return;
   const Side *x = &s->side[0];
   Peak peak = { INFINITY, INFINITY }; /* a device: its peak is not known */
