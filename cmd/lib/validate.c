@@ -21,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* processes of a side, after the search, those of a small model, at least, before it, and after it on a device; models built from remaining schedules */
+/* processes of a side: after the search, then those of a small model, at least, before the search, on a device. Models built from
+ * remaining schedules; how often an undecided comparison goes on */
 enum { LIVES = 8, MOST_LIVES = 16, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3, AGAIN = 2 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
