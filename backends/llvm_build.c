@@ -251,9 +251,8 @@ static void check(const Library *l, LLVMErrorRef e) {
  * instruction selection are for source code, and selection keeps the kernels' order: together 10 %, without further spills.
  * A search for stores that could be merged is 12 %, and finds none, since programs are vectorised. Scheduling before registers
  * are allocated is 16 %; without it, 85 kernels of ShuffleNet took 0.994 times as long, since programs are in a good order.
- * Machine CSE is 5 %, and finds little after early-cse. On x86, a pass turns conditional moves into branches, here those of
- * clamped indices: without it, kernels of MobileNetV2 in 8 bits take 22 % less time to compile, and touch the stack a quarter as
- * often. LLVM has these options once for the whole process. */
+ * Machine CSE is 5 %, and finds little after early-cse. On x86, a pass turns conditional moves of clamped indices into
+ * branches. Without it, kernels of MobileNetV2 in 8 bits compile in 22 % less time, and touch the stack a quarter as often. LLVM has these options once for the whole process. */
 static void set_fast_options(const Library *l, const Target *t) {
   static const char *const without[] = { "tgc", "-disable-lsr", "-disable-post-ra", "-disable-cgp", "-disable-mergeicmps",
                                          "-disable-constant-hoisting", "-disable-copyprop", "-pre-RA-sched=fast",

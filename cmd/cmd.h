@@ -659,8 +659,8 @@ typedef struct Stamps {
                                                              measures the times */
   size_t launches;                                        /* number of launches */
 } Stamps;
-/* Replaces `so`, and the weights file in dir, by copies, except for very large files. All processes that load a file share its pages
- * of memory. Their addresses decide what is evicted from the caches, which made a model up to 7 % faster or slower. So processes
+/* Replaces `so`, and the weights file in dir, by copies, except for very large files. All processes that load a file share its
+ * pages of memory. Their addresses decide what is evicted from the caches, which made a model up to 7 % faster or slower. So processes
  * whose times are to be independent need copies. dir must be a folder of tgc's own. */
 void model_renew(const char *dir, const char *so, const Interface *f);
 /* Starts a child that loads the shared object `so` of the bundle in dir and makes a first run. threads: number of threads that

@@ -69,8 +69,8 @@ static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int s
 
 /* ---- sides ---- */
 
-/* Decisions about loops and panels belong to a schedule. With the others, all sides have the same kernels and groups, whatever the
- * schedules cost. */
+/* Decisions about loops and panels belong to a schedule. With the others, all sides have the same kernels and groups, whatever
+ * the schedules cost. */
 static bool is_common(const Decision *d) { return strcmp(d->pass, "chunks") && strcmp(d->pass, "prefetch"); }
 
 /* The decisions in a lock file, but those that belong to schedules */
@@ -282,8 +282,8 @@ static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, Val
   return own.ratio < asked.worth && own.high < asked.most && x.low <= fmax(asked.worth, 1);
 }
 
-/* Keeps the schedules of the choice that won again on a side; on another number of threads, those that did not lose. Returns their
- * number; 0: none, or no change. */
+/* Keeps the schedules of the choice that won again on a side; on another number of threads, those that did not lose. Returns
+ * their number; 0: none, or no change. */
 static int choose_again(Validation *s, int side, double worth) {
   int left = 0, gone = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
@@ -325,8 +325,8 @@ static int sides_of_choice(const Validation *s, int *order) {
   return n;
 }
 
-/* Drops schedules with which their nests lose more on the other number of threads than they gain on this one: a larger tile leaves
- * fewer parts to share. Returns how many are left. */
+/* Drops schedules with which nests lose more on the other number of threads than they gain on this one. A larger tile leaves fewer
+ * parts to share. Returns how many are left. */
 static int keep_for_threads(Ctx *c, Validation *s, int kept) {
   int order[SIDES];
   const int n = sides_of_choice(s, order);

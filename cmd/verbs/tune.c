@@ -272,8 +272,8 @@ static const char *value_in(const Decision *d, size_t n, const Decision *like) {
   return "";
 }
 
-/* Schedules cost less than those that they replace, so passes might decide otherwise. Stores the decisions with which the schedules
- * were validated, where they would. */
+/* Schedules cost less than those that they replace, so passes might decide otherwise. Stores the decisions with which the
+ * schedules were validated, where they would. */
 static void store_validated(Ctx *c, const Tuning *u) {
   const Validated *v = &u->model;
   Lock l = u->chosen;
@@ -286,7 +286,8 @@ static void store_validated(Ctx *c, const Tuning *u) {
   const Place place = place_for(c, &u->t.place, decisions_wanted(c, u->o, u->races.target));
   store_begin(u->t.store, true);
   for (size_t i = 0; i < v->ndecisions; i++)
-    if (strcmp(value_in(other, n, &v->decision[i]), v->decision[i].value)) store_put_decision(u->t.store, &place, &v->decision[i]);
+    if (strcmp(value_in(other, n, &v->decision[i]), v->decision[i].value))
+      store_put_decision(u->t.store, &place, &v->decision[i]);
   store_commit(u->t.store);
 }
 

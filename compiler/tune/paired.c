@@ -29,8 +29,8 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Yuen's interval (Biometrika 61, 1974): the mean leaves out `cut` pairs at each end, and the variance takes the next ones in their
- * place. Its degrees of freedom are those of the pairs that are left. */
+/* Yuen's interval (Biometrika 61, 1974): the mean leaves out `cut` pairs at each end, and the variance takes the next ones in
+ * their place. Its degrees of freedom are those of the pairs that are left. */
 Paired paired_trimmed(const double *log_ratio, size_t n) {
   enum { LEAST = 6, PART = 8, MOST = 64 };
   const size_t cut = n > PART ? n / PART : 1, left = n - 2 * cut;
