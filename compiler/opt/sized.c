@@ -45,7 +45,7 @@ static Ref with_tiles(IR *ir, Ref nest, Ref r, int tiles, Ref begin, int64_t hei
 }
 
 /* The nest, run only if size `number` is not 0: a loop in front of range `before`; 0: in front of all */
-static Ref only_if(IR *ir, Ref nest, int number, Ref before) {
+Ref sized_only_if(IR *ir, Ref nest, int number, Ref before) {
   Nest n = nest_open(ir, nest);
   int at = 0;
   CHECK(n.n < MAX_RANGES);
@@ -116,7 +116,7 @@ static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begi
   Remnant rest = { 0 };
   Ref loop, inside;
   rest.nest = with_tiles(ir, nest, o->opt[i].range, tiles, size_value(ir, begin), height, &loop, &inside);
-  if (any >= 0) rest.nest = only_if(ir, rest.nest, any, loop);
+  if (any >= 0) rest.nest = sized_only_if(ir, rest.nest, any, loop);
   rest.opts = rest_opts(o, i, inside, (int)(height / lanes), lanes);
   if (lanes == 1) one_vector(ir, rest.nest, &rest.opts);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
@@ -181,7 +181,10 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
 }
 
 /* ---- values behind those that a run needs ---- */
-static bool is_padded(const IR *ir, Ref nest, Ref r);
+static bool is_padded(const IR *ir, Ref nest, Ref r) {
+  int size;
+  return padding_along(ir, nest, r, &size);
+}
 
 /* Whether the last tile of rows may go on behind those that a run needs. With an even number of rows in memory and in a tile, it
  * ends with memory at the latest. Rows of padding have a nest of their own. */
@@ -311,7 +314,7 @@ static tgcrt_size last_values(IR *ir, Ref nest, const Opts *o, int i, const tgcr
   while (lanes > left) lanes /= 2;
   Remnant rest = { 0 };
   Ref part;
-  rest.nest = only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any), 0);
+  rest.nest = sized_only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any), 0);
   rest.opts = rest_opts(o, i, node(ir, part)->op == OP_RANGE ? part : 0, (int)left / lanes, lanes);
   VEC_PUSH(parts, rest);
   const Extent before = { .of = values->of, .times = values->times, .plus = 0, .over = 1, .most = extent - left };
@@ -401,6 +404,11 @@ static Ref fill_behind(const IR *ir, Ref value, Ref r, int *size) {
   return 0;
 }
 
+Ref padding_along(const IR *ir, Ref nest, Ref r, int *size) {
+  const Node *store = node(ir, nest_body(node(ir, nest)));
+  return store->op == OP_STORE ? fill_behind(ir, store_value(store), r, size) : 0;
+}
+
 /* The most values of padding in a run between `inside` and `all`; -1: a run needs fewer than `inside` */
 static int64_t padding_most(const IR *ir, const tgcrt_size *inside, const tgcrt_size *all) {
   const Extent *in = &ir->extents.p[inside->of], *out = &ir->extents.p[all->of];
@@ -420,19 +428,27 @@ static int lanes_beyond(IR *ir, Ref nest, const Opts *o, Ref r) {
   return p && may_go_on(ir, nest, r) ? p->lanes : 1;
 }
 
+/* The nest in front of the padding along r, without selection; 0: a tile or a vector may go on behind its last value */
+static Ref in_front(IR *ir, Ref nest, const Opts *o, Ref r, int size) {
+  const Opt *p = opt_along(o, r);
+  const Ref inside = sized_inside(ir, nest, r, size);
+  return !p || p->unroll * p->lanes == 1 || (p->lanes > 1 && !may_go_on(ir, inside, r)) ? inside : 0;
+}
+
 /* A run needs `values` values of r, of which the last ones are padding. A nest of its own stores these, so that no tile computes
- * what the selection then drops. The selection stays, because a vector may go on behind its last value. The nest begins behind
+ * what the selection then drops. Where a vector may go on behind its last value, the selection stays. The nest begins behind
  * that vector: another thread may run it, and two threads must not store the same value. */
-static void cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *values, Remnants *parts) {
+static Ref cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *values, Remnants *parts) {
   const Node *store = node(ir, nest_body(node(ir, nest)));
   const int64_t extent = range_extent(node(ir, r));
   int size = 0;
-  const Ref fill = store->op == OP_STORE ? fill_behind(ir, store_value(store), r, &size) : 0;
-  if (!fill || store_gate(store) || buf_ends_early(&ir->bufs.p[buffer_id(node(ir, store_buffer(store)))])) return;
+  const Ref fill = padding_along(ir, nest, r, &size);
+  if (!fill || store_gate(store) || buf_ends_early(&ir->bufs.p[buffer_id(node(ir, store_buffer(store)))])) return nest;
   const tgcrt_size inside = ir->sizes.p[size];
   const int64_t most = padding_most(ir, &inside, values);
-  if (most < 1 || most > tunable(ir->ctx, fill_most)) return;
-  const int lanes = lanes_beyond(ir, nest, o, r);
+  if (most < 1 || most > tunable(ir->ctx, fill_most)) return nest;
+  const Ref inner = in_front(ir, nest, o, r, size);
+  const int lanes = inner ? 1 : lanes_beyond(ir, nest, o, r);
   const Extent vectors = { .of = inside.of, .times = 1, .plus = lanes - 1, .over = lanes, .most = (extent + lanes - 1) / lanes };
   const tgcrt_size stored = lanes > 1 ? size_all(lanes, extent_make(ir, vectors)) : inside;
   const Extent behind = { .of = stored.of, .times = -lanes, .plus = extent, .over = 1, .most = most };
@@ -442,15 +458,10 @@ static void cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *valu
   n.store = node_make(ir, OP_STORE, (DType)store->dt, 1, 3, src, 0, NULL, 0, NULL);
   if (most > 1) part = range_limited(ir, most, count, RK_LOOP), at = ix_add(ir, at, part);
   Ref filled = range_replace(ir, nest_close(ir, &n), r, index_at_most(ir, at, extent - 1), part ? 1 : 0, &part);
-  if (!part) filled = only_if(ir, filled, count, 0);
+  if (!part) filled = sized_only_if(ir, filled, count, 0);
   VEC_PUSH(parts, ((Remnant){ .nest = filled, .own = true }));
   *values = inside;
-}
-
-static bool is_padded(const IR *ir, Ref nest, Ref r) {
-  const Node *store = node(ir, nest_body(node(ir, nest)));
-  int size;
-  return store->op == OP_STORE && fill_behind(ir, store_value(store), r, &size);
+  return inner ? inner : nest;
 }
 
 /* Rests of tiles take rows along ranges that have no limit yet, so tiles are cut first. But each rest of these would have the
@@ -463,8 +474,8 @@ Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
       const Ref r = sized_range(ir, nest, i, &values);
       if (!r || (pass == TILED && !opt_along(o, r)) || (pass == PADDED && (opt_along(o, r) || !is_padded(ir, nest, r)))) continue;
       if (computes_all(o, r)) continue;
-      cut_padding(ir, nest, o, r, &values, parts);
-      nest = cut_range(ir, nest, t, o, parts, r, &values);
+      const Ref groups = opt_along(o, r) ? 0 : sized_groups(ir, nest, o, r, &values, parts);
+      nest = groups ? groups : cut_range(ir, cut_padding(ir, nest, o, r, &values, parts), t, o, parts, r, &values);
     }
   return nest;
 }

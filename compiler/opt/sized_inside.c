@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* sized_inside.c: parts of a range that ends at a size of the run, in which conditions on that size hold for all values.
+ *
+ * A value behind the last entry is padding, or is not stored at all. So a nest asks for each value whether its entry is below the
+ * size. A nest of whole groups, or of the entries in front of the padding, need not ask.
+ * needs: canonical nests   gives: nests without these conditions, and Remnants   keeps: each element that a run needs
+ * breaks: nothing */
+#include "opts.h"
+
+/* Conditions of the nest that compare an index along r with a size of the run */
+static void conditions_on(IR *ir, Ref nest, Ref r, Refs *out) {
+  Refs all = { 0 };
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(ir, all.p[i]);
+    if (x->op == OP_CMPLT && node(ir, rhs(x))->op == OP_SIZE && ix_uses(ir, lhs(x), r)) VEC_PUSH(out, all.p[i]);
+  }
+  VEC_FREE(&all);
+}
+
+/* The nest for values for which these conditions hold, or for which none holds */
+static Ref where_all(IR *ir, Ref nest, const Refs *conditions, bool hold) {
+  const Ref truth = c_int(ir, DT_BOOL, hold);
+  for (size_t i = 0; i < conditions->n; i++) nest = ix_subst(ir, nest, 1, &conditions->p[i], &truth);
+  return nest;
+}
+
+/* ---- entries in front of padding ---- */
+Ref sized_inside(IR *ir, Ref nest, Ref r, int size) {
+  Refs all = { 0 }, below = { 0 };
+  conditions_on(ir, nest, r, &all);
+  for (size_t i = 0; i < all.n; i++)
+    if (lhs(node(ir, all.p[i])) == r && (int)size_id(node(ir, rhs(node(ir, all.p[i])))) == size) VEC_PUSH(&below, all.p[i]);
+  nest = where_all(ir, nest, &below, true);
+  VEC_FREE(&all);
+  VEC_FREE(&below);
+  return nest;
+}
+
+Ref sized_scheduled(IR *ir, Ref nest) {
+  Ref inside = nest;
+  for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
+    tgcrt_size values;
+    int size;
+    const Ref r = sized_range(ir, nest, i, &values);
+    if (!r || !padding_along(ir, nest, r, &size)) continue;
+    const Ref without = sized_inside(ir, inside, r, size);
+    if (!may_go_on(ir, without, r)) inside = without;
+  }
+  return inside;
+}
+
+/* ---- whole groups ---- */
+/* r counts groups, and each condition on it says that the entry `group * r + value` is below the same extent. *is: how many values
+ * a group has, and the extent */
+typedef struct Grouped { int64_t group; int of; } Grouped;
+
+static bool same_group(IR *ir, Ref condition, Ref r, Grouped *is) {
+  const Node *x = node(ir, condition);
+  const tgcrt_size *s = &ir->sizes.p[size_id(node(ir, rhs(x)))];
+  int64_t group;
+  Ref value;
+  if (s->rule != TGCRT_SIZE_ALL || s->times != 1 || !ix_split(ir, lhs(x), r, &group, &value)) return false;
+  if (group < 2 || node(ir, value)->vmin || node(ir, value)->vmax != group - 1) return false;
+  const bool first = !is->group, same = is->group == group && is->of == s->of;
+  if (first) *is = (Grouped){ group, s->of };
+  return first || same;
+}
+
+/* The groups that a run needs: whole ones; a part of one, if `part` is not 0; and one of padding, if `last` is not 0 */
+typedef struct GroupSizes { tgcrt_size whole, part, last; } GroupSizes;
+
+/* In each run, these are all groups that the run needs. */
+static bool are_all(const IR *ir, const GroupSizes *g, bool last, const tgcrt_size *values) {
+  const Extent *entries = &ir->extents.p[g->whole.of], *behind = &ir->extents.p[g->last.of], *all = &ir->extents.p[values->of];
+  bool yes = entries->symbol == all->symbol && entries->at && all->at;
+  for (int64_t i = 0; yes && i < symbol_sizes(&ir->symbols.p[entries->symbol]); i++) {
+    const int64_t given = tgcrt_size_of(&g->whole, entries->at[i]) + tgcrt_size_of(&g->part, entries->at[i]);
+    yes = given + (last ? tgcrt_size_of(&g->last, behind->at[i]) : 0) == tgcrt_size_of(values, all->at[i]);
+  }
+  return yes;
+}
+
+static GroupSizes groups_of(IR *ir, const Grouped *is, int64_t extent) {
+  const int group = (int)is->group;
+  const Extent behind = { .of = is->of, .times = 1, .plus = group - 1, .over = 1, .most = extent * group + group - 2 };
+  return (GroupSizes){ { 1, group, group, TGCRT_SIZE_WHOLE, is->of }, { 1, group, group, TGCRT_SIZE_COVER, is->of },
+                   { 1, group, group - 1, TGCRT_SIZE_PARTS, extent_make(ir, behind) } };
+}
+
+/* The schedule o without r, whose loop is gone */
+static Opts opts_without(const Opts *o, Ref r) {
+  Opts rest = *o;
+  rest.threads = rest.nmoved = 0;
+  for (int k = 0; k < o->nmoved; k++) /* the loops are in order by now */
+    if (o->moved[k].block && o->moved[k].range != r) rest.moved[rest.nmoved++] = o->moved[k];
+  for (int k = rest.n - 1; k >= 0; k--)
+    if (rest.opt[k].range == r) opts_drop(&rest, k);
+  return rest;
+}
+
+/* Adds the nest for the group behind the whole ones, which runs only if size `any` is not 0 */
+static void add_group(IR *ir, Ref nest, const Opts *o, Ref r, int whole, const tgcrt_size *any, Remnants *parts) {
+  const int number = size_number(ir, *any);
+  const Ref at = index_at_most(ir, size_value(ir, whole), range_extent(node(ir, r)) - 1);
+  if (!greatest_size(ir, number)) return;
+  Remnant rest = { .opts = opts_without(o, r) };
+  rest.nest = sized_only_if(ir, range_replace(ir, nest, r, at, 0, NULL), number, 0);
+  VEC_PUSH(parts, rest);
+}
+
+/* The conditions on groups of r are all alike: *out has the groups. last: whether one of padding may follow */
+static bool has_groups(IR *ir, const Refs *conditions, Ref r, const tgcrt_size *values, GroupSizes *out, bool *last) {
+  Grouped is = { 0 };
+  bool yes = conditions->n > 0 && values->times == 1 && tunable(ir->ctx, sized_groups);
+  for (size_t i = 0; i < conditions->n && yes; i++) yes = same_group(ir, conditions->p[i], r, &is);
+  if (!yes) return false;
+  *out = groups_of(ir, &is, range_extent(node(ir, r)));
+  *last = !are_all(ir, out, false, values);
+  return !*last || are_all(ir, out, true, values);
+}
+
+Ref sized_groups(IR *ir, Ref nest, Opts *o, Ref r, const tgcrt_size *values, Remnants *parts) {
+  Refs all = { 0 };
+  GroupSizes groups;
+  bool last;
+  conditions_on(ir, nest, r, &all);
+  Ref now = 0;
+  if (has_groups(ir, &all, r, values, &groups, &last)) {
+    const int whole = size_number(ir, groups.whole);
+    add_group(ir, nest, o, r, whole, &groups.part, parts);
+    if (last) add_group(ir, where_all(ir, nest, &all, false), o, r, whole, &groups.last, parts);
+    now = range_limited(ir, range_extent(node(ir, r)), whole, RK_LOOP);
+    nest = range_replace(ir, where_all(ir, nest, &all, true), r, now, 1, &now);
+    opts_replace(o, r, now);
+  }
+  VEC_FREE(&all);
+  return now ? nest : 0;
+}
