@@ -51,8 +51,8 @@ Ref sized_scheduled(IR *ir, Ref nest) {
 }
 
 /* ---- whole groups ---- */
-/* r counts groups, and each condition on it says that the entry `group * r + value` is below the same extent. *is: how many values
- * a group has, and the extent */
+/* r counts groups, and each condition on it says that the entry `group * r + value` is below the same extent. group: how many
+ * values a group has; of: the extent */
 typedef struct Grouped { int64_t group; int of; } Grouped;
 
 static bool same_group(IR *ir, Ref condition, Ref r, Grouped *is) {
@@ -67,25 +67,34 @@ static bool same_group(IR *ir, Ref condition, Ref r, Grouped *is) {
   return first || same;
 }
 
-/* The groups that a run needs: whole ones; a part of one, if `part` is not 0; and one of padding, if `last` is not 0 */
-typedef struct GroupSizes { tgcrt_size whole, part, last; } GroupSizes;
+/* Cases of a group of padding behind the others: none; one behind whole groups, if no entry is left; or always one. In memory for
+ * HIGH it may have no place. */
+typedef enum PaddingCase { NO_PADDING, BEHIND_WHOLE, ALWAYS_PADDING, PADDING_CASES } PaddingCase;
 
-/* In each run, these are all groups that the run needs. */
-static bool are_all(const IR *ir, const GroupSizes *g, bool last, const tgcrt_size *values) {
-  const Extent *entries = &ir->extents.p[g->whole.of], *behind = &ir->extents.p[g->last.of], *all = &ir->extents.p[values->of];
-  bool yes = entries->symbol == all->symbol && entries->at && all->at;
-  for (int64_t i = 0; yes && i < symbol_sizes(&ir->symbols.p[entries->symbol]); i++) {
-    const int64_t given = tgcrt_size_of(&g->whole, entries->at[i]) + tgcrt_size_of(&g->part, entries->at[i]);
-    yes = given + (last ? tgcrt_size_of(&g->last, behind->at[i]) : 0) == tgcrt_size_of(values, all->at[i]);
-  }
-  return yes;
+/* The groups that a run needs: `whole` ones; a part of one, if `part` is not 0; and one of padding, if `last` is not 0. The latter
+ * is group number `begin`. */
+typedef struct GroupSizes { tgcrt_size whole, part, begin, last; } GroupSizes;
+
+static GroupSizes groups_of(IR *ir, const Grouped *is, int64_t extent, PaddingCase how) {
+  const int group = (int)is->group, all = (int)(extent * group) + 1; /* no run has so many entries */
+  const Extent behind = { .of = is->of, .times = 1, .plus = group - 1, .over = 1, .most = all + group - 3 },
+               left = { .of = is->of, .times = -1, .plus = all - 1, .over = group, .most = 1 };
+  GroupSizes s = { .whole = { 1, group, group, TGCRT_SIZE_WHOLE, is->of }, .part = { 1, group, group, TGCRT_SIZE_COVER, is->of },
+                   .begin = { 1, all, group, TGCRT_SIZE_COVER, is->of } };
+  if (how == BEHIND_WHOLE) s.last = (tgcrt_size){ 1, group, group - 1, TGCRT_SIZE_PARTS, extent_make(ir, behind) };
+  if (how == ALWAYS_PADDING) s.last = size_all(1, extent_make(ir, left));
+  return s;
 }
 
-static GroupSizes groups_of(IR *ir, const Grouped *is, int64_t extent) {
-  const int group = (int)is->group;
-  const Extent behind = { .of = is->of, .times = 1, .plus = group - 1, .over = 1, .most = extent * group + group - 2 };
-  return (GroupSizes){ { 1, group, group, TGCRT_SIZE_WHOLE, is->of }, { 1, group, group, TGCRT_SIZE_COVER, is->of },
-                   { 1, group, group - 1, TGCRT_SIZE_PARTS, extent_make(ir, behind) } };
+/* In each run, these are all groups that the run needs. */
+static bool are_all(const IR *ir, const GroupSizes *s, PaddingCase how, const tgcrt_size *values) {
+  const Extent *entries = &ir->extents.p[s->whole.of], *last = &ir->extents.p[s->last.of], *all = &ir->extents.p[values->of];
+  bool yes = entries->symbol == all->symbol && entries->at && all->at;
+  for (int64_t i = 0; yes && i < symbol_sizes(&ir->symbols.p[entries->symbol]); i++) {
+    const int64_t given = tgcrt_size_of(&s->whole, entries->at[i]) + tgcrt_size_of(&s->part, entries->at[i]);
+    yes = given + (how ? tgcrt_size_of(&s->last, last->at[i]) : 0) == tgcrt_size_of(values, all->at[i]);
+  }
+  return yes;
 }
 
 /* The schedule o without r, whose loop is gone */
@@ -99,38 +108,40 @@ static Opts opts_without(const Opts *o, Ref r) {
   return rest;
 }
 
-/* Adds the nest for the group behind the whole ones, which runs only if size `any` is not 0 */
-static void add_group(IR *ir, Ref nest, const Opts *o, Ref r, int whole, const tgcrt_size *any, Remnants *parts) {
+/* Adds the nest for one group of r, number `begin`, which runs only if size `any` is not 0 */
+static void add_group(IR *ir, Ref nest, const Opts *o, Ref r, const tgcrt_size *begin, const tgcrt_size *any, Remnants *parts) {
   const int number = size_number(ir, *any);
-  const Ref at = index_at_most(ir, size_value(ir, whole), range_extent(node(ir, r)) - 1);
+  const Ref at = index_at_most(ir, size_value(ir, size_number(ir, *begin)), range_extent(node(ir, r)) - 1);
   if (!greatest_size(ir, number)) return;
   Remnant rest = { .opts = opts_without(o, r) };
   rest.nest = sized_only_if(ir, range_replace(ir, nest, r, at, 0, NULL), number, 0);
   VEC_PUSH(parts, rest);
 }
 
-/* The conditions on groups of r are all alike: *out has the groups. last: whether one of padding may follow */
-static bool has_groups(IR *ir, const Refs *conditions, Ref r, const tgcrt_size *values, GroupSizes *out, bool *last) {
+/* The conditions on groups of r are all alike. *out: the groups; PADDING_CASES: a run needs others */
+static PaddingCase find_groups(IR *ir, const Refs *conditions, Ref r, const tgcrt_size *values, GroupSizes *out) {
   Grouped is = { 0 };
+  PaddingCase how = NO_PADDING;
   bool yes = conditions->n > 0 && values->times == 1 && tunable(ir->ctx, sized_groups);
   for (size_t i = 0; i < conditions->n && yes; i++) yes = same_group(ir, conditions->p[i], r, &is);
-  if (!yes) return false;
-  *out = groups_of(ir, &is, range_extent(node(ir, r)));
-  *last = !are_all(ir, out, false, values);
-  return !*last || are_all(ir, out, true, values);
+  if (!yes) return PADDING_CASES;
+  for (; how < PADDING_CASES; how++) {
+    *out = groups_of(ir, &is, range_extent(node(ir, r)), how);
+    if (are_all(ir, out, how, values)) break;
+  }
+  return how;
 }
 
 Ref sized_groups(IR *ir, Ref nest, Opts *o, Ref r, const tgcrt_size *values, Remnants *parts) {
   Refs all = { 0 };
-  GroupSizes groups;
-  bool last;
-  conditions_on(ir, nest, r, &all);
+  GroupSizes s;
   Ref now = 0;
-  if (has_groups(ir, &all, r, values, &groups, &last)) {
-    const int whole = size_number(ir, groups.whole);
-    add_group(ir, nest, o, r, whole, &groups.part, parts);
-    if (last) add_group(ir, where_all(ir, nest, &all, false), o, r, whole, &groups.last, parts);
-    now = range_limited(ir, range_extent(node(ir, r)), whole, RK_LOOP);
+  conditions_on(ir, nest, r, &all);
+  const PaddingCase how = find_groups(ir, &all, r, values, &s);
+  if (how < PADDING_CASES) {
+    add_group(ir, nest, o, r, &s.whole, &s.part, parts);
+    if (how) add_group(ir, where_all(ir, nest, &all, false), o, r, &s.begin, &s.last, parts);
+    now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, s.whole), RK_LOOP);
     nest = range_replace(ir, where_all(ir, nest, &all, true), r, now, 1, &now);
     opts_replace(o, r, now);
   }
