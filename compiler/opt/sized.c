@@ -187,10 +187,10 @@ static bool is_padded(const IR *ir, Ref nest, Ref r) {
 }
 
 /* Whether the last tile of rows may go on behind those that a run needs. With an even number of rows in memory and in a tile, it
- * ends with memory at the latest. Rows of padding have a nest of their own. */
+ * ends with memory at the latest. */
 static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
   const bool even = tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0;
-  return reductions_below(ir, nest) && even && !is_padded(ir, nest, r) && may_go_on(ir, nest, r);
+  return reductions_below(ir, nest) && even && may_go_on(ir, nest, r);
 }
 
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
@@ -283,7 +283,8 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halv
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
 
-static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+/* ends: rows of padding have a nest of their own, so that no tile may go on */
+static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, bool ends, Remnants *parts) {
   static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
                                few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
@@ -291,7 +292,7 @@ static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tg
   const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
   if (low || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
     return few_rests(ir, nest, o, i, low, shares, values, parts);
-  const tgcrt_size_rule *rule = rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
+  const tgcrt_size_rule *rule = !ends && rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
     const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
     if (!ever(ir, &any)) continue;
@@ -357,8 +358,8 @@ static bool computes_all(const Opts *o, Ref r) {
   return o->staged || o->grouped == r || (p && p->rows);
 }
 
-/* Cuts range r, of which a run needs the first `values`. */
-static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts, Ref r, const tgcrt_size *values) {
+/* Cuts range r, of which a run needs the first `values`. ends: as for row_rests */
+static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts, Ref r, const tgcrt_size *values, bool ends) {
   const Opt *had = opt_along(o, r);
   const int i = had ? (int)(had - o->opt) : o->n;
   const Opt p = had ? *had : (Opt){ .unroll = 1, .lanes = 1 };
@@ -373,7 +374,7 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
   const bool covers = p.lanes > 1 && may_go_on(ir, nest, r);
   const int tiles = covers        ? covering_rests(ir, nest, o, i, values, parts)
                     : p.lanes > 1 ? lane_rests(ir, nest, o, i, values, parts)
-                                  : row_rests(ir, nest, t, o, i, values, parts);
+                                  : row_rests(ir, nest, t, o, i, values, ends, parts);
   tile = o->opt[i].unroll * p.lanes;
   nest = with_tiles(ir, nest, r, tiles, ix_const(ir, 0), tile, &loop, &now);
   opts_replace(o, r, loop);
@@ -428,11 +429,11 @@ static int lanes_beyond(IR *ir, Ref nest, const Opts *o, Ref r) {
   return p && may_go_on(ir, nest, r) ? p->lanes : 1;
 }
 
-/* The nest in front of the padding along r, without selection; 0: a tile or a vector may go on behind its last value */
+/* The nest in front of the padding along r, without selection; 0: a vector may go on behind its last value */
 static Ref in_front(IR *ir, Ref nest, const Opts *o, Ref r, int size) {
   const Opt *p = opt_along(o, r);
   const Ref inside = sized_inside(ir, nest, r, size);
-  return !p || p->unroll * p->lanes == 1 || (p->lanes > 1 && !may_go_on(ir, inside, r)) ? inside : 0;
+  return !p || p->lanes == 1 || !may_go_on(ir, inside, r) ? inside : 0;
 }
 
 /* A run needs `values` values of r, of which the last ones are padding. A nest of its own stores these, so that no tile computes
@@ -475,7 +476,8 @@ Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
       if (!r || (pass == TILED && !opt_along(o, r)) || (pass == PADDED && (opt_along(o, r) || !is_padded(ir, nest, r)))) continue;
       if (computes_all(o, r)) continue;
       const Ref groups = opt_along(o, r) ? 0 : sized_groups(ir, nest, o, r, &values, parts);
-      nest = groups ? groups : cut_range(ir, cut_padding(ir, nest, o, r, &values, parts), t, o, parts, r, &values);
+      const bool padded = is_padded(ir, nest, r);
+      nest = groups ? groups : cut_range(ir, cut_padding(ir, nest, o, r, &values, parts), t, o, parts, r, &values, padded);
     }
   return nest;
 }
