@@ -117,6 +117,8 @@ void sized_check(IR *ir, Ref nest);                /* fails if the nest might ac
 
 /* ---- sized_inside.c ---- */
 Ref sized_inside(IR *ir, Ref nest, Ref r, int size); /* the nest for the values of r that are below row `size` of IR.sizes */
+/* Returns how many of the `values` values of r that a run needs are in front of padding */
+tgcrt_size sized_front(const IR *ir, Ref nest, Ref r, tgcrt_size values);
 /* Returns the nest to choose a schedule for: without the selections of padding that sized_cut will remove */
 Ref sized_scheduled(IR *ir, Ref nest);
 /* If r counts groups of entries, and conditions ask for each entry whether it is below a size: as sized_cut, with a nest for the

@@ -37,6 +37,13 @@ Ref sized_inside(IR *ir, Ref nest, Ref r, int size) {
   return nest;
 }
 
+tgcrt_size sized_front(const IR *ir, Ref nest, Ref r, tgcrt_size values) {
+  int size;
+  if (!padding_along(ir, nest, r, &size)) return values;
+  const tgcrt_size front = ir->sizes.p[size];
+  return front.rule == TGCRT_SIZE_ALL && front.times == 1 && values.times == 1 ? front : values;
+}
+
 Ref sized_scheduled(IR *ir, Ref nest) {
   Ref inside = nest;
   for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
