@@ -44,21 +44,6 @@ static Ref with_tiles(IR *ir, Ref nest, Ref r, int tiles, Ref begin, int64_t hei
   return range_replace(ir, nest, r, ix_add(ir, at, by[1]), 2, by);
 }
 
-/* The nest, run only if size `number` is not 0: a loop in front of range `before`; 0: in front of all */
-Ref sized_only_if(IR *ir, Ref nest, int number, Ref before) {
-  Nest n = nest_open(ir, nest);
-  int at = 0;
-  CHECK(n.n < MAX_RANGES);
-  while (before && n.ranges[at] != before) at++;
-  memmove(n.ranges + at + 1, n.ranges + at, (size_t)(n.n++ - at) * sizeof *n.ranges);
-  n.ranges[at] = range_limited(ir, 1, number, RK_LOOP);
-  return nest_close(ir, &n);
-}
-
-void opts_drop(Opts *o, int i) {
-  for (o->n--; i < o->n; i++) o->opt[i] = o->opt[i + 1];
-}
-
 /* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
  * busy; the weights are read in the same order. */
 static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
@@ -383,32 +368,6 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
 }
 
 /* ---- padding ---- */
-
-/* The condition says that r is below a size of the run, perhaps among other things. */
-static bool ends_at(const IR *ir, Ref cond, Ref r, int *size) {
-  const Node *x = node(ir, cond);
-  if (x->op == OP_AND) return ends_at(ir, lhs(x), r, size) || ends_at(ir, rhs(x), r, size);
-  if (x->op != OP_CMPLT || lhs(x) != r || node(ir, rhs(x))->op != OP_SIZE) return false;
-  *size = (int)size_id(node(ir, rhs(x)));
-  return true;
-}
-
-/* The constant that is stored where r is not below a size of the run; 0: there is none */
-static Ref fill_behind(const IR *ir, Ref value, Ref r, int *size) {
-  Ref no = 0;
-  for (; node(ir, value)->op == OP_WHERE; value = where_yes(node(ir, value))) {
-    const Node *x = node(ir, value);
-    if (node(ir, where_no(x))->op != OP_CONST || (no && no != where_no(x))) return 0;
-    no = where_no(x);
-    if (ends_at(ir, where_cond(x), r, size)) return no;
-  }
-  return 0;
-}
-
-Ref padding_along(const IR *ir, Ref nest, Ref r, int *size) {
-  const Node *store = node(ir, nest_body(node(ir, nest)));
-  return store->op == OP_STORE ? fill_behind(ir, store_value(store), r, size) : 0;
-}
 
 /* The most values of padding in a run between `inside` and `all`; -1: a run needs fewer than `inside` */
 static int64_t padding_most(const IR *ir, const tgcrt_size *inside, const tgcrt_size *all) {

@@ -6,7 +6,47 @@
  * needs: canonical nests   gives: nests without these conditions, and Remnants   keeps: each element that a run needs
  * breaks: nothing */
 #include "opts.h"
+#include <string.h>
 
+/* ---- padding ---- */
+/* The condition says that r is below a size of the run, perhaps among other things. */
+static bool ends_at(const IR *ir, Ref cond, Ref r, int *size) {
+  const Node *x = node(ir, cond);
+  if (x->op == OP_AND) return ends_at(ir, lhs(x), r, size) || ends_at(ir, rhs(x), r, size);
+  if (x->op != OP_CMPLT || lhs(x) != r || node(ir, rhs(x))->op != OP_SIZE) return false;
+  *size = (int)size_id(node(ir, rhs(x)));
+  return true;
+}
+
+/* The constant that is stored where r is not below a size of the run; 0: there is none */
+static Ref fill_behind(const IR *ir, Ref value, Ref r, int *size) {
+  Ref no = 0;
+  for (; node(ir, value)->op == OP_WHERE; value = where_yes(node(ir, value))) {
+    const Node *x = node(ir, value);
+    if (node(ir, where_no(x))->op != OP_CONST || (no && no != where_no(x))) return 0;
+    no = where_no(x);
+    if (ends_at(ir, where_cond(x), r, size)) return no;
+  }
+  return 0;
+}
+
+Ref padding_along(const IR *ir, Ref nest, Ref r, int *size) {
+  const Node *store = node(ir, nest_body(node(ir, nest)));
+  return store->op == OP_STORE ? fill_behind(ir, store_value(store), r, size) : 0;
+}
+
+/* The nest, run only if size `number` is not 0: a loop in front of range `before`; 0: in front of all */
+Ref sized_only_if(IR *ir, Ref nest, int number, Ref before) {
+  Nest n = nest_open(ir, nest);
+  int at = 0;
+  CHECK(n.n < MAX_RANGES);
+  while (before && n.ranges[at] != before) at++;
+  memmove(n.ranges + at + 1, n.ranges + at, (size_t)(n.n++ - at) * sizeof *n.ranges);
+  n.ranges[at] = range_limited(ir, 1, number, RK_LOOP);
+  return nest_close(ir, &n);
+}
+
+/* ---- conditions ---- */
 /* Conditions of the nest that compare an index along r with a size of the run */
 static void conditions_on(IR *ir, Ref nest, Ref r, Refs *out) {
   Refs all = { 0 };
