@@ -98,8 +98,8 @@ Ref sized_scheduled(IR *ir, Ref nest) {
 }
 
 /* ---- whole groups ---- */
-/* r counts groups, and each condition on it says that the entry `group * r + value` is below the same extent. group: how many
- * values a group has; of: the extent */
+/* Range r counts groups of `group` values. Each condition on r says that the entry `group * r + value` is below extent number
+ * `of`. */
 typedef struct Grouped { int64_t group; int of; } Grouped;
 
 static bool same_group(IR *ir, Ref condition, Ref r, Grouped *is) {
@@ -126,7 +126,8 @@ static GroupSizes groups_of(IR *ir, const Grouped *is, int64_t extent, PaddingCa
   const int group = (int)is->group, all = (int)(extent * group) + 1; /* no run has so many entries */
   const Extent behind = { .of = is->of, .times = 1, .plus = group - 1, .over = 1, .most = all + group - 3 },
                left = { .of = is->of, .times = -1, .plus = all - 1, .over = group, .most = 1 };
-  GroupSizes s = { .whole = { 1, group, group, TGCRT_SIZE_WHOLE, is->of }, .part = { 1, group, group, TGCRT_SIZE_COVER, is->of },
+  GroupSizes s = { .whole = { 1, group, group, TGCRT_SIZE_WHOLE, is->of },
+                   .part = { 1, group, group, TGCRT_SIZE_COVER, is->of },
                    .begin = { 1, all, group, TGCRT_SIZE_COVER, is->of } };
   if (how == BEHIND_WHOLE) s.last = (tgcrt_size){ 1, group, group - 1, TGCRT_SIZE_PARTS, extent_make(ir, behind) };
   if (how == ALWAYS_PADDING) s.last = size_all(1, extent_make(ir, left));
