@@ -110,8 +110,8 @@ Ref less_i32(IR *ir, Ref a, Ref b);
 void sized_check(IR *ir, Ref nest);                /* fails if the nest might access elements past the end of a caller's buffer */
 
 /* ---- sized_inside.c ---- */
-/* Returns the nest with a new loop that runs only if row `number` of IR.sizes is not 0. The loop is in front of range `before`, or
- * in front of all ranges if `before` is 0. */
+/* Returns the nest with a new loop that runs only if row `number` of IR.sizes is not 0. The loop is in front of range `before`,
+ * or in front of all ranges if `before` is 0. */
 Ref sized_only_if(IR *ir, Ref nest, int number, Ref before);
 /* Returns the constant that the nest stores where range r is not below a size of the run; 0: there is none. Sets *size to the row
  * of that size in IR.sizes. */
@@ -121,8 +121,8 @@ Ref sized_inside(IR *ir, Ref nest, Ref r, int size); /* the nest for the values 
 tgcrt_size sized_front(const IR *ir, Ref nest, Ref r, tgcrt_size values);
 /* Returns the nest to choose a schedule for: without the selections of padding that sized_cut will remove */
 Ref sized_scheduled(IR *ir, Ref nest);
-/* If r counts groups of entries, conditions may ask for each entry whether it is below a size. Then this cuts r as sized_cut does:
- * the nest for whole groups has no such conditions. Otherwise returns 0. values: how many values of r a run needs */
+/* If r counts groups of entries, conditions may ask for each entry whether it is below a size. Then this cuts r as sized_cut
+ * does: the nest for whole groups has no such conditions. Otherwise returns 0. values: how many values of r a run needs */
 Ref sized_groups(IR *ir, Ref nest, Opts *o, Ref r, const tgcrt_size *values, Remnants *parts);
 
 /* ---- opts.c ---- */

@@ -118,8 +118,8 @@ static bool same_group(IR *ir, Ref condition, Ref r, Grouped *is) {
  * HIGH it may have no place. */
 typedef enum PaddingCase { NO_PADDING, BEHIND_WHOLE, ALWAYS_PADDING, PADDING_CASES } PaddingCase;
 
-/* The groups that a run needs: `whole` ones; a part of one, if `part` is not 0; and one of padding, if `last` is not 0. The latter
- * is group number `begin`. */
+/* The groups that a run needs: `whole` ones; a part of one, if `part` is not 0; and one of padding, if `last` is not 0. The
+ * group of padding has the number `begin`. */
 typedef struct GroupSizes { tgcrt_size whole, part, begin, last; } GroupSizes;
 
 static GroupSizes groups_of(IR *ir, const Grouped *is, int64_t extent, PaddingCase how) {
