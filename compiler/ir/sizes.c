@@ -391,6 +391,9 @@ static Need plainest(IR *ir, Need is) {
 
 static bool holds_for_all(const IR *ir, const Need *is) { return least_extent(ir, is->of) >= is->extent; }
 
+/* The condition is on a value without elements. */
+static bool about_nothing(const Need *is) { return !is->inner || !is->extent; }
+
 /* The condition on entries of the same axis; NULL: there is none */
 static const Need *needed_like(const Needed *all, const Need *is) {
   for (int k = 0; k < all->n; k++)
@@ -399,6 +402,7 @@ static const Need *needed_like(const Needed *all, const Need *is) {
 }
 
 bool needed_add(IR *ir, Needed *to, Need is) {
+  if (about_nothing(&is)) return false;
   is = plainest(ir, is);
   if (to->n == NEEDED_MOST || holds_for_all(ir, &is) || needed_like(to, &is)) return false;
   to->is[to->n++] = is;
@@ -406,6 +410,7 @@ bool needed_add(IR *ir, Needed *to, Need is) {
 }
 
 void needed_only(IR *ir, Needed *to, Need is) {
+  if (about_nothing(&is)) return;
   is = plainest(ir, is);
   Need *had = (Need *)(uintptr_t)needed_like(to, &is);
   if (had) *had = is;
