@@ -624,6 +624,11 @@ static const struct { int low, high; const char *text; } written[] = {
     "x = input f32[8,n,2] \"x\"\ns = shrink x begin=[0,0,1] step=[1,1,1] : [8,n,1]\np = permute s perm=[0,2,1]\nm = mul s, p\n"
     "y = tanh m\noutput y \"y\"\n" },
   { 1, 6, "x = input f32[16,n,1] \"x\"\np = permute x perm=[0,2,1]\nm = mul x, p\ny = tanh m\noutput y \"y\"\n" },
+  /* Rows of another length, and a scatter to elements: both number the elements of a run. */
+  { 1, 9, "x = input f32[n,4] \"x\"\nc = cat x, x axis=0\ny = reshape c : [4,n*2]\noutput y \"y\"\n" },
+  { 1, 5,
+    "x = input f32[3,n] \"x\"\nq = input f32[3,1] \"q\"\np = cast q : i64\nf = reshape x : [n*3,1]\n"
+    "s = scatter f, p, q op=add axis=0\ny = reshape s : [3,n]\noutput y \"y\"\n" },
 };
 
 static void written_graphs(void **state) {
