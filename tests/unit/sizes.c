@@ -624,6 +624,9 @@ static const struct { int low, high; const char *text; } written[] = {
     "x = input f32[8,n,2] \"x\"\ns = shrink x begin=[0,0,1] step=[1,1,1] : [8,n,1]\np = permute s perm=[0,2,1]\nm = mul s, p\n"
     "y = tanh m\noutput y \"y\"\n" },
   { 1, 6, "x = input f32[16,n,1] \"x\"\np = permute x perm=[0,2,1]\nm = mul x, p\ny = tanh m\noutput y \"y\"\n" },
+  /* The last column of the padding is one of a run of n=9 only. */
+  { 1, 9,
+    "x = input f32[4,3,n] \"x\"\nf = reshape x : [4,n*3]\ny = pad f, 2.5 lo=[0,3] hi=[1,1]\noutput y \"y\"\n" },
   /* Rows of another length, and a scatter to elements: both number the elements of a run. */
   { 1, 9, "x = input f32[n,4] \"x\"\nc = cat x, x axis=0\ny = reshape c : [4,n*2]\noutput y \"y\"\n" },
   { 1, 5,
