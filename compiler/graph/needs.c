@@ -387,6 +387,14 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
   return out;
 }
 
+/* A selection takes the condition's entries of its source only from the first ones, as graph_joined does, and others from elsewhere.
+ * So the source does not tell how many entries the result has. */
+static bool is_hidden(const IR *ir, const Node *x, int k, const Need *is) {
+  Need mask;
+  return x->op == OP_WHERE && k == 1 && !node_is_const(ir, where_no(x), NULL) && graph_first_entries(ir, where_cond(x), &mask) &&
+         is->inner * is->extent == mask.inner * mask.extent;
+}
+
 /* The conditions of a value from those of source k. A size mask keeps them, although it gives all other elements a value. */
 static void open_from(IR *ir, const Needed *open, Ref r, int k, Needed *out) {
   const Node *x = node(ir, r), *y = node(ir, x->src[k]);
@@ -394,6 +402,7 @@ static void open_from(IR *ir, const Needed *open, Ref r, int k, Needed *out) {
   int64_t within;
   for (int i = 0; i < from->n; i++) {
     const Need is = from->is[i];
+    if (is_hidden(ir, x, k, &is)) continue;
     if (x->op == OP_RESHAPE) {
       regrouped(ir, x, is, false, out);
       continue;
