@@ -627,6 +627,10 @@ static const struct { int low, high; const char *text; } written[] = {
   /* The last column of the padding is one of a run of n=9 only. */
   { 1, 9,
     "x = input f32[4,3,n] \"x\"\nf = reshape x : [4,n*3]\ny = pad f, 2.5 lo=[0,3] hi=[1,1]\noutput y \"y\"\n" },
+  /* The only window has two taps, and a run up to five entries. */
+  { 1, 5,
+    "x = input f32[2,n] \"x\"\np = pad x, 0 lo=[0,0] hi=[0,2]\ns = shrink p begin=[0,0] step=[1,1] : [2,2]\n"
+    "y = reduce s op=add axes=[1]\noutput y \"y\"\n" },
   /* Rows of another length, and a scatter to elements: both number the elements of a run. */
   { 1, 9, "x = input f32[n,4] \"x\"\nc = cat x, x axis=0\ny = reshape c : [4,n*2]\noutput y \"y\"\n" },
   { 1, 5,
