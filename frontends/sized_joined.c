@@ -17,8 +17,8 @@ typedef struct Joined { int from, n, at, m; } Joined;
 /* Numbers of elements at the greatest sizes, and at the probes */
 typedef struct Counts { int64_t n[1 + PROBES_MOST]; } Counts;
 
-/* Whether the reshape r and its source are known at probe p - 1, and have elements there; 0: at the greatest sizes. A value without
- * elements says nothing about places, and its extents cannot be divided. */
+/* Whether the reshape r and its source are known at probe p - 1, and have elements there; 0: at the greatest sizes. A value
+ * without elements says nothing about places, and its extents cannot be divided. */
 static bool known_at(const Sizing *z, Ref r, int p) {
   const Node *x = p ? z->peer[r][p - 1] : node(z->ir, r);
   return x && dims_elems(x->dims, x->rank) && (!p || z->peer[operand(node(z->ir, r))][p - 1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c: tgc check: whether a model can be compiled, and if not, why. Checks everything short of compiling: the file, its
- * operators, types and shapes. With --backend, --isa, a limit of memory or a range of sizes it also makes the kernels, and a device
+ * operators, types and shapes. With --backend, --isa, a limit of memory or a range of sizes it also makes the kernels. A device
  * given by --device must have what they need. */
 #include "../../libtgc/session.h"
 #include <stdlib.h>

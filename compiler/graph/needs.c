@@ -219,8 +219,8 @@ static int source_axis(const Node *x, const Node *y, int k, int axis) {
   return same && at < y->rank && y->dims[at] == x->dims[axis] ? at : -1;
 }
 
-/* A scatter and a walk number the entries of an axis. If a run needs some of each group of entries, its entries have other numbers
- * than those at the greatest sizes. */
+/* A scatter and a walk number the entries of an axis. If a run needs some of each group of entries, its entries have other
+ * numbers than those at the greatest sizes. */
 static bool same_places(const Node *x, int axis, const Need *is, int64_t within) {
   const bool numbers = (x->op == OP_SCATTER && axis == scatter_axis(x)) || (x->op == OP_WALK && !axis);
   return !numbers || within * is->extent == x->dims[axis];
@@ -374,7 +374,8 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
       regrouped(ir, y, is, true, &out);
       continue;
     }
-    const int axis = need_axis(x, &is, &within), at = axis < 0 || !same_places(x, axis, &is, within) ? -1 : source_axis(x, y, k, axis);
+    const int axis = need_axis(x, &is, &within);
+    const int at = axis < 0 || !same_places(x, axis, &is, within) ? -1 : source_axis(x, y, k, axis);
     if (at >= 0) needed_add(ir, &out, (Need){ within * product(y->dims, at + 1, y->rank), is.extent, is.of, 0 });
     const int count = axis >= 0 && at < 0 ? need_along(ir, x, &(Needed){ 1, { is } }, axis) : -1;
     if (count >= 0) add_rounded(ir, y, axis, entries_of_source(ir, x, y, k, axis, count), need_along(ir, y, open, axis), &out);
@@ -387,7 +388,7 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
   return out;
 }
 
-/* A selection takes the condition's entries of its source only from the first ones, as graph_joined does, and others from elsewhere.
+/* A selection takes only its first entries along the condition from this source, as in graph_joined, and others from elsewhere.
  * So the source does not tell how many entries the result has. */
 static bool is_hidden(const IR *ir, const Node *x, int k, const Need *is) {
   Need mask;
