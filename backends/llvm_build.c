@@ -21,6 +21,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
+#include <unistd.h>
 
 /* ---- the library ---- */
 #define FUNCTIONS \
@@ -186,6 +187,30 @@ static LLVMMemoryBufferRef generate(Session *s, bool text) {
   return out;
 }
 
+/* ---- names of CPUs ---- */
+typedef struct Ask { Ctx *c; const Target *t; } Ask;
+
+/* Generates code for the CPU, with messages to fd. */
+static void try_cpu(void *arg, int fd) {
+  static const char text[] = "define void @f() {\n  ret void\n}\n";
+  const Ask *ask = arg;
+  dup2(fd, STDERR_FILENO);
+  Session s = session_open(ask->c, ask->t, text, sizeof text - 1);
+  generate(&s, false);
+  _exit(0);
+}
+
+/* LLVM's C interface has no question for this. LLVM prints a warning about a CPU that it does not know, and may then end the
+ * process. */
+void llvm_check_cpu(Ctx *c, const Target *t) {
+  Sb said = { 0 };
+  llvm(c);
+  const int status = child_output(c, try_cpu, &(Ask){ c, t }, &said);
+  const bool known = !status && !said.n;
+  sb_free(&said);
+  if (!known) fail(c, EX_USAGE_, "--cpu: LLVM knows no CPU '%s' for '%s'", t->cpu, t->triple);
+}
+
 /* Turns the declaration of a constant into its definition. */
 static void define_bytes(Session *s, const char *name, const void *p, size_t n) {
   const Library *l = s->l;
@@ -304,6 +329,7 @@ const char *llvm_version(Ctx *c) {
 #else
 static _Noreturn void missing(Ctx *c) { fail(c, EX_MISSING, "this needs LLVM 19, which tgc was built without"); }
 bool llvm_available(void) { return false; }
+void llvm_check_cpu(Ctx *c, const Target *t) { (void)t, missing(c); }
 Bytes llvm_generate(Ctx *c, const Target *t, const Code *m, bool assembly) { (void)t, (void)m, (void)assembly, missing(c); }
 LoadedCode *llvm_jit_load(Ctx *c, const Target *t, const char *text, size_t n, OptLevel opt_level) {
   (void)t, (void)text, (void)n, (void)opt_level, missing(c);

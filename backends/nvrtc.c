@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,15 +176,18 @@ static void send_part(FILE *to, Bytes b) {
   if (b.n) fwrite(b.p, 1, b.n, to);
 }
 
-static _Noreturn void compile_and_send(Job *jobs, int n, int fd) {
+typedef struct Jobs { Job *p; int n; } Jobs;
+
+static void compile_and_send(void *arg, int fd) {
+  const Jobs *jobs = arg;
   FILE *to = fdopen(fd, "w");
   if (!to) _exit(1);
-  compile_all(jobs, n);
-  for (int i = 0; i < n; i++) {
-    fwrite(&jobs[i].status, sizeof jobs[i].status, 1, to);
-    send_part(to, jobs[i].log);
-    send_part(to, jobs[i].cubin);
-    send_part(to, jobs[i].ptx);
+  compile_all(jobs->p, jobs->n);
+  for (int i = 0; i < jobs->n; i++) {
+    fwrite(&jobs->p[i].status, sizeof jobs->p[i].status, 1, to);
+    send_part(to, jobs->p[i].log);
+    send_part(to, jobs->p[i].cubin);
+    send_part(to, jobs->p[i].ptx);
   }
   _exit(fflush(to) || ferror(to));
 }
@@ -203,35 +205,10 @@ static bool take_part(const Sb *from, size_t *at, Bytes *out) {
   return true;
 }
 
-/* Appends all that a child writes. Returns the child's wait status */
-static int child_output(Ctx *c, Job *jobs, int n, Sb *out) {
-  char part[65536];
-  int ends[2], status = 0;
-  if (pipe2(ends, O_CLOEXEC)) fail(c, EX_RETRY, "cannot make a pipe: %s", strerror(errno));
-  fflush(NULL);
-  const pid_t parent = getpid(), pid = fork();
-  if (pid < 0) {
-    close(ends[0]), close(ends[1]);
-    fail(c, EX_RETRY, "cannot start a process: %s", strerror(errno));
-  }
-  if (!pid) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
-    close(ends[0]);
-    compile_and_send(jobs, n, ends[1]);
-  }
-  close(ends[1]);
-  for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0 || (got < 0 && errno == EINTR);)
-    if (got > 0) sb_put(out, part, (size_t)got);
-  close(ends[0]);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-  return status;
-}
-
 /* Results of the jobs, which live in *text; NULL, or why there are none */
 static const char *compile_apart(Ctx *c, Job *jobs, int n, Sb *text) {
   ctx_progress(c, "NVRTC", -1); /* it tells nothing while it compiles */
-  const int ended = child_output(c, jobs, n, text);
+  const int ended = child_output(c, compile_and_send, &(Jobs){ jobs, n }, text);
   bool whole = true;
   size_t at = 0;
   for (int i = 0; i < n && whole; i++)

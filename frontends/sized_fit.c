@@ -286,18 +286,25 @@ bool pad_varies(const Sizing *z, Ref r, int axis) {
   return samples_vary(z, &front) || samples_vary(z, &back);
 }
 
+bool is_opened(const IR *ir, Ref r, int axis) {
+  bool found = false;
+  for (size_t i = 0; i < ir->opened.n && !found; i++) found = ir->opened.p[i].value == r && ir->opened.p[i].axis == axis;
+  return found;
+}
+
+bool open_axis(IR *ir, Ref r, int axis, int extent) {
+  const bool more = extent >= 0 && !is_opened(ir, r, axis);
+  if (more) VEC_PUSH(&ir->opened, ((OpenAxis){ r, axis, extent }));
+  return more;
+}
+
 /* Finds the extents of paddings whose width depends on a size. Returns whether there is one more. */
 static bool find_padded(const Sizing *z, Ref r) {
   IR *ir = z->ir;
   bool more = false;
   for (int a = 0; a < node(ir, r)->rank; a++) {
-    bool known = !pad_varies(z, r, a);
-    for (size_t i = 0; i < ir->opened.n && !known; i++) known = ir->opened.p[i].value == r && ir->opened.p[i].axis == a;
     const Samples s = samples_of_axis(z, r, a);
-    const int extent = known ? -1 : extent_of_samples(z, &s);
-    if (extent < 0) continue;
-    VEC_PUSH(&ir->opened, ((OpenAxis){ r, a, extent }));
-    more = true;
+    if (pad_varies(z, r, a)) more |= open_axis(ir, r, a, extent_of_samples(z, &s));
   }
   return more;
 }
@@ -312,10 +319,7 @@ static bool find_cut(const Sizing *z, Ref r) {
     const Samples s = samples_of_axis(z, r, a);
     const int by_rule = need_along(ir, x, &z->open[r], a);
     if (by_rule >= 0 && samples_are(z, &s, by_rule, 1, 0)) continue;
-    const int extent = extent_of_samples(z, &s);
-    if (extent < 0) continue;
-    VEC_PUSH(&ir->opened, ((OpenAxis){ r, a, extent }));
-    more = true;
+    more |= open_axis(ir, r, a, extent_of_samples(z, &s));
   }
   return more;
 }
@@ -335,9 +339,7 @@ static bool find_opened(const Sizing *z, const Refs *order) {
     if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) continue;
     int extent = extent_along(z, r, axis);
     if (extent < 0 && x->op == OP_CAT) extent = extent_of_parts(z, r);
-    if (extent < 0) continue;
-    VEC_PUSH(&ir->opened, ((OpenAxis){ r, axis, extent }));
-    more = true;
+    more |= open_axis(ir, r, axis, extent);
   }
   return more;
 }

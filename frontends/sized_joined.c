@@ -17,9 +17,11 @@ typedef struct Joined { int from, n, at, m; } Joined;
 /* Numbers of elements at the greatest sizes, and at the probes */
 typedef struct Counts { int64_t n[1 + PROBES_MOST]; } Counts;
 
-/* Whether the reshape r and its source are known at probe p - 1; 0: at the greatest sizes */
+/* Whether the reshape r and its source are known at probe p - 1, and have elements there; 0: at the greatest sizes. A value
+ * without elements says nothing about places, and its extents cannot be divided. */
 static bool known_at(const Sizing *z, Ref r, int p) {
-  return !p || (z->peer[r][p - 1] && z->peer[operand(node(z->ir, r))][p - 1]);
+  const Node *x = p ? z->peer[r][p - 1] : node(z->ir, r);
+  return x && dims_elems(x->dims, x->rank) && (!p || z->peer[operand(node(z->ir, r))][p - 1]);
 }
 
 /* Multiplies by the extents of an axis of `value`, the reshape r or its source. */
@@ -133,23 +135,15 @@ static int extent_of_joined(const Sizing *z, Ref r, const Joined *g, int axis) {
   return -1;
 }
 
-static bool is_opened(const IR *ir, Ref r, int axis) {
-  bool found = false;
-  for (size_t i = 0; i < ir->opened.n && !found; i++) found = ir->opened.p[i].value == r && ir->opened.p[i].axis == axis;
-  return found;
-}
-
 bool find_joined(const Sizing *z, Ref r) {
   bool more = false;
   for (Joined g = { 0 }; next_joined(z, r, &g);) {
     if (keeps_places(z, r, &g)) continue;
     for (int a = g.at; a < g.at + g.m; a++) {
       Samples s = samples_of_axis(z, r, a);
-      if (!samples_vary(z, &s) || is_opened(z->ir, r, a)) continue;
-      const int joined = extent_of_joined(z, r, &g, a), extent = joined < 0 ? extent_of_samples(z, &s) : joined;
-      if (extent < 0) continue;
-      VEC_PUSH(&z->ir->opened, ((OpenAxis){ r, a, extent }));
-      more = true;
+      if (!samples_vary(z, &s)) continue;
+      const int joined = extent_of_joined(z, r, &g, a);
+      more |= open_axis(z->ir, r, a, joined < 0 ? extent_of_samples(z, &s) : joined);
     }
   }
   return more;

@@ -328,6 +328,7 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
       extent = extent_make(ir, (Extent){ .of = of >= 0 ? of : extent, .times = 1, .plus = of >= 0 ? before : n, .over = 1,
                                          .most = node(ir, value)->dims[axis] });
     }
+    if (any) open_axis(ir, value, axis, extent); /* the paddings inside have more entries */
     before += n;
   }
   if (!any) return node_with_src(ir, r, src);
@@ -403,6 +404,7 @@ bool copy_outputs(const Sizing *z, const Needed *needs) {
 void put_sizes(Sizing *z) {
   Graph *g = z->g;
   IR *ir = z->ir;
+  const size_t opened = ir->opened.n; /* further rows are about new nodes */
   Refs roots = { 0 }, order = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(ir, roots.p, roots.n, &order);
@@ -421,7 +423,7 @@ void put_sizes(Sizing *z) {
     now = sized_node(z, r, src);
     z->now[r] = z->pad[r] ? padded_source(z, z->pad[r], now) : now;
   }
-  for (size_t i = 0, n = ir->opened.n; i < n; i++) {
+  for (size_t i = 0; i < opened; i++) {
     const OpenAxis o = ir->opened.p[i];
     VEC_PUSH(&ir->opened, ((OpenAxis){ z->now[o.value], o.axis, o.extent }));
   }

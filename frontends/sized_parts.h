@@ -71,6 +71,9 @@ bool pad_varies(const Sizing *z, Ref r, int axis);          /* whether one of th
 /* Returns the row of IR.extents with the extent of this axis of r; -1: the extent is constant, or no formula is known. */
 int extent_along(const Sizing *z, Ref r, int axis);
 static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop * 4096 + place); }
+bool is_opened(const IR *ir, Ref r, int axis);              /* whether IR.opened has a row for this axis of r */
+/* Adds such a row, unless there is one or the extent is -1. Returns whether the function has added a row. */
+bool open_axis(IR *ir, Ref r, int axis, int extent);
 /* Finds the extents of axes, and the numbers of iterations of loops, that depend on sizes. Sets Sizing.open, Sizing.carried,
  * IR.opened and IR.loop_extent. */
 void find_extents(Sizing *z);

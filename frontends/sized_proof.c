@@ -124,8 +124,16 @@ _Noreturn static void differs(Ctx *c, Pos at, const Symbols *s, const int64_t *r
           s->p[k].name, run_text(c, s, run), run_text(c, s, most));
 }
 
+static const Placed *placed_at(const Cut *w, Ref r) {
+  const Placed *found = NULL;
+  for (size_t i = 0; i < w->placed->n && !found; i++)
+    if (w->placed->p[i].now == r) found = &w->placed->p[i];
+  return found;
+}
+
 /* Source k of a node. If another user needs more of the source, it is larger, and the node takes the entries that it needs. The
- * positions in joined axes, of which an inner one ends early, are other numbers than those of a run. */
+ * positions in joined axes, of which an inner one ends early, are other numbers than those of a run. A placed node has only the
+ * entries of a run, so no user may take others. */
 static Ref cut_source(const Cut *w, Ref r, int k) {
   IR *ir = w->to;
   const Ref source = node(w->from, r)->src[k], now = w->now[source];
@@ -135,8 +143,10 @@ static Ref cut_source(const Cut *w, Ref r, int k) {
   int64_t dims[MAX_RANK];
   Need mask;
   Split s;
-  if (n.n <= 0 || (needed_same(&n, had) && y->op != OP_IOTA) || graph_size_mask(w->from, source, &mask)) return now;
   need_dims(w->from, y, &n, w->run, dims);
+  if (n.n >= 0 && placed_at(w, source) && !ends_inside(node(ir, now), dims))
+    differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
+  if (n.n <= 0 || (needed_same(&n, had) && y->op != OP_IOTA) || graph_size_mask(w->from, source, &mask)) return now;
   if (y->op == OP_IOTA && !of_whole_axes(y, &n)) differs(ir->ctx, ir_pos(w->from, r), &w->from->symbols, w->run);
   if (y->op == OP_IOTA) return g_iota(ir, (DType)y->dt, dims[0]);
   if (of_whole_axes(y, &n) && of_whole_axes(y, had))
@@ -150,13 +160,6 @@ static Ref cut_source(const Cut *w, Ref r, int k) {
   Ref part = g_reshape(ir, now, s.n, s.now);
   part = g_shrink(ir, part, none, NULL, s.then);
   return g_reshape(ir, part, y->rank, dims);
-}
-
-static const Placed *placed_at(const Cut *w, Ref r) {
-  const Placed *found = NULL;
-  for (size_t i = 0; i < w->placed->n && !found; i++)
-    if (w->placed->p[i].now == r) found = &w->placed->p[i];
-  return found;
 }
 
 static bool same_shape(const Node *x, const int64_t *dims, int but) {

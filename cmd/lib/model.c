@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c: from the command line and a graph to a plan. */
 #include "../cmd.h"
+#include "../../backends/llvm.h"
 #include "../../compiler/cost/tunable.h"
 #include "../../compiler/target/cpu_facts.h"
 #include <stdlib.h>
@@ -67,7 +68,9 @@ const Target *target_of(Ctx *c, const Options *o) {
   if (o->target && t->arch != arch)
     fail(c, EX_USAGE_, "--isa '%s' does not belong to the architecture of --target '%s'", isa, o->target);
   t = with_costs(c, o, t, f, isa);
-  return o->target || o->cpu ? target_tuned(&c->model, t, o->target, o->cpu) : t;
+  if (o->target || o->cpu) t = target_tuned(&c->model, t, o->target, o->cpu);
+  if (o->cpu && *t->triple) llvm_check_cpu(c, t);
+  return t;
 }
 
 /* --emit decides, else --backend, else the first in the list. */

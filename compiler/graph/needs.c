@@ -219,6 +219,13 @@ static int source_axis(const Node *x, const Node *y, int k, int axis) {
   return same && at < y->rank && y->dims[at] == x->dims[axis] ? at : -1;
 }
 
+/* A scatter and a walk number the entries of an axis. If a run needs some of each group of entries, its entries have other
+ * numbers than those at the greatest sizes. */
+static bool same_places(const Node *x, int axis, const Need *is, int64_t within) {
+  const bool numbers = (x->op == OP_SCATTER && axis == scatter_axis(x)) || (x->op == OP_WALK && !axis);
+  return !numbers || within * is->extent == x->dims[axis];
+}
+
 /* Number of entries in front of part k of a concatenation */
 static int64_t part_begin(const IR *ir, const Node *x, int k) {
   int64_t at = 0;
@@ -375,7 +382,8 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
       regrouped(ir, y, is, true, &out);
       continue;
     }
-    const int axis = need_axis(x, &is, &within), at = axis < 0 ? -1 : source_axis(x, y, k, axis);
+    const int axis = need_axis(x, &is, &within);
+    const int at = axis < 0 || !same_places(x, axis, &is, within) ? -1 : source_axis(x, y, k, axis);
     if (at >= 0) needed_add(ir, &out, (Need){ within * product(y->dims, at + 1, y->rank), is.extent, is.of, 0 });
     const int count = axis >= 0 && at < 0 ? need_along(ir, x, &(Needed){ 1, { is } }, axis) : -1;
     if (count >= 0) add_rounded(ir, y, axis, entries_of_source(ir, x, y, k, axis, count), need_along(ir, y, open, axis), &out);
@@ -388,6 +396,14 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
   return out;
 }
 
+/* A selection takes only its first entries along the condition from this source, as in graph_joined, and others from elsewhere.
+ * So the source does not tell how many entries the result has. */
+static bool is_hidden(const IR *ir, const Node *x, int k, const Need *is) {
+  Need mask;
+  return x->op == OP_WHERE && k == 1 && !node_is_const(ir, where_no(x), NULL) && graph_first_entries(ir, where_cond(x), &mask) &&
+         is->inner * is->extent == mask.inner * mask.extent;
+}
+
 /* The conditions of a value from those of source k. A size mask keeps them, although it gives all other elements a value. */
 static void open_from(IR *ir, const Needed *open, Ref r, int k, Needed *out) {
   const Node *x = node(ir, r), *y = node(ir, x->src[k]);
@@ -395,6 +411,7 @@ static void open_from(IR *ir, const Needed *open, Ref r, int k, Needed *out) {
   int64_t within;
   for (int i = 0; i < from->n; i++) {
     const Need is = from->is[i];
+    if (is_hidden(ir, x, k, &is)) continue;
     if (x->op == OP_RESHAPE) {
       regrouped(ir, x, is, false, out);
       continue;

@@ -66,7 +66,7 @@ int extent_product(IR *ir, int a, int b) {
   return (int)ir->extents.n - 1;
 }
 
-static int64_t least_extent(const IR *ir, int extent) {
+int64_t extent_least(const IR *ir, int extent) {
   const int64_t *at = ir->extents.p[extent].at;
   int64_t least = at[0];
   for (int64_t i = 1; i < runs(ir, extent); i++) least = at[i] < least ? at[i] : least;
@@ -102,7 +102,7 @@ static int row_of_two(const IR *ir, int a, int b, bool product) {
 static int symbol_of_two(IR *ir, int a, int b, bool product) {
   enum { VALUES_MOST = 1 << 18 }; /* a limit of memory: 2 MiB for each extent of the symbol */
   Symbols *all = &ir->symbols;
-  const int64_t least[2] = { least_extent(ir, a), least_extent(ir, b) }, most[2] = { extent_most(ir, a), extent_most(ir, b) };
+  const int64_t least[2] = { extent_least(ir, a), extent_least(ir, b) }, most[2] = { extent_most(ir, a), extent_most(ir, b) };
   Symbol s = { .low = product ? least[0] * least[1] : least[0] + least[1],
                .high = product ? most[0] * most[1] : most[0] + most[1] };
   s.step = product ? ir->extents.p[a].shared * ir->extents.p[b].shared : i64_gcd(step_of_extent(ir, a), step_of_extent(ir, b));
@@ -236,7 +236,7 @@ static bool at_most_beside(const IR *ir, int sum, int64_t of_sum, int part, int6
   const Symbol *s = &ir->symbols.p[x->symbol], *one = &ir->symbols.p[y->symbol];
   const int beside = part_beside(ir, x->symbol, y->symbol);
   bool yes = beside >= 0 && rises(ir, sum);
-  const int64_t more = !yes ? 0 : greatest ? extent_most(ir, beside) : least_extent(ir, beside);
+  const int64_t more = !yes ? 0 : greatest ? extent_most(ir, beside) : extent_least(ir, beside);
   for (int64_t i = 0; i < symbol_sizes(one) && yes; i++) {
     const int64_t all = x->at[(one->low + i * one->step + more - s->low) / s->step] * of_sum, some = y->at[i] * of_part;
     yes = greatest ? all <= some : some <= all;
@@ -248,7 +248,7 @@ static bool at_most_beside(const IR *ir, int sum, int64_t of_sum, int part, int6
 static bool always_at_most(const IR *ir, int a, int64_t times, int b, int64_t more) {
   const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
   if (x->symbol != y->symbol)
-    return extent_most(ir, a) * times <= least_extent(ir, b) * more || at_most_beside(ir, b, more, a, times, false) ||
+    return extent_most(ir, a) * times <= extent_least(ir, b) * more || at_most_beside(ir, b, more, a, times, false) ||
            at_most_beside(ir, a, times, b, more, true);
   bool yes = true;
   for (int64_t i = 0; i < runs(ir, a) && yes; i++) yes = x->at[i] * times <= y->at[i] * more;
@@ -256,7 +256,7 @@ static bool always_at_most(const IR *ir, int a, int64_t times, int b, int64_t mo
 }
 
 bool extent_at_most(const IR *ir, int a, int b) { return always_at_most(ir, a, 1, b, 1); }
-bool extent_is_constant(const IR *ir, int extent) { return least_extent(ir, extent) == extent_most(ir, extent); }
+bool extent_is_constant(const IR *ir, int extent) { return extent_least(ir, extent) == extent_most(ir, extent); }
 
 /* ---- sizes ---- */
 tgcrt_size size_all(int64_t times, int of) { return (tgcrt_size){ times, 1, 1, TGCRT_SIZE_ALL, of }; }
@@ -391,7 +391,10 @@ static Need plainest(IR *ir, Need is) {
   return (Need){ is.inner * together, is.extent / together, of, is.behind / together };
 }
 
-static bool holds_for_all(const IR *ir, const Need *is) { return least_extent(ir, is->of) >= is->extent; }
+static bool holds_for_all(const IR *ir, const Need *is) { return extent_least(ir, is->of) >= is->extent; }
+
+/* The condition is on a value without elements. */
+static bool about_nothing(const Need *is) { return !is->inner || !is->extent; }
 
 /* The condition on entries of the same axis; NULL: there is none */
 static const Need *needed_like(const Needed *all, const Need *is) {
@@ -401,6 +404,7 @@ static const Need *needed_like(const Needed *all, const Need *is) {
 }
 
 bool needed_add(IR *ir, Needed *to, Need is) {
+  if (about_nothing(&is)) return false;
   is = plainest(ir, is);
   if (to->n == NEEDED_MOST || holds_for_all(ir, &is) || needed_like(to, &is)) return false;
   to->is[to->n++] = is;
@@ -408,6 +412,7 @@ bool needed_add(IR *ir, Needed *to, Need is) {
 }
 
 void needed_only(IR *ir, Needed *to, Need is) {
+  if (about_nothing(&is)) return;
   is = plainest(ir, is);
   Need *had = (Need *)(uintptr_t)needed_like(to, &is);
   if (had) *had = is;

@@ -83,8 +83,9 @@ static tgcrt_size values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   return size_all(entry, extent_make(ir, part));
 }
 
-/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. part: the range is not
- * the whole axis, so it may be a tile of any height */
+/* r is a tile of a range that has become a loop over one tile at most: such a loop is not in the index. The loop stands directly
+ * in front of its tile: another axis of the same symbol may be as long as the tile. A loop that runs a rest at all has none
+ * (tile = height). part: the range is not the whole axis, so it may be a tile of any height */
 static bool is_tile(const IR *ir, const Nest *n, Ref r, int symbol, bool part) {
   bool yes = false;
   for (int k = 0; k < n->n; k++) {
@@ -93,10 +94,10 @@ static bool is_tile(const IR *ir, const Nest *n, Ref r, int symbol, bool part) {
     const tgcrt_size *s = &ir->sizes.p[range_limit(x) - 1];
     if (ir->extents.p[s->of].symbol != symbol) continue;
     yes |= part && s->of >= ir->symbols.n;
-    if (range_extent(x) != 1) continue;
+    if (range_extent(x) != 1 || k + 1 == n->n || n->ranges[k + 1] != r) continue;
     yes |= (s->rule == TGCRT_SIZE_TILES || s->rule == TGCRT_SIZE_WHOLE || s->rule == TGCRT_SIZE_FULL) &&
            s->tile == range_extent(node(ir, r));
-    yes |= s->rule == TGCRT_SIZE_COVER && s->height == range_extent(node(ir, r));
+    yes |= s->rule == TGCRT_SIZE_COVER && s->height == range_extent(node(ir, r)) && s->tile != s->height;
   }
   return yes;
 }

@@ -424,11 +424,26 @@ static Ref cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *value
   return inner ? inner : nest;
 }
 
+/* A nest may store one entry of an axis, such as the last column of a padding. It runs only if the run has this entry. */
+static Ref cut_entries(IR *ir, Ref nest) {
+  const Needed *needed = nest_needed(ir, nest);
+  for (int i = 0; i < needed->n; i++) {
+    const Need *is = &needed->is[i];
+    const Ref index = store_index(node(ir, nest_body(node(ir, nest))));
+    const Node *entry = node(ir, ix_mod(ir, ix_div(ir, index, is->inner), is->extent));
+    if (entry->op != OP_CONST || const_value(entry) < extent_least(ir, is->of)) continue;
+    const Extent any = { .of = is->of, .times = 1, .plus = -const_value(entry), .over = 1, .most = 1 };
+    nest = sized_only_if(ir, nest, size_number(ir, size_all(1, extent_make(ir, any))), 0);
+  }
+  return nest;
+}
+
 /* Rests of tiles take rows along ranges that have no limit yet, so tiles are cut first. But each rest of these would have the
  * padding of another range again. */
 Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
   enum { PADDED, TILED, OTHERS, PASSES };
   tgcrt_size values;
+  nest = cut_entries(ir, nest);
   for (int pass = PADDED; pass < PASSES; pass++)
     for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
       const Ref r = sized_range(ir, nest, i, &values);
@@ -526,7 +541,7 @@ static bool ends_in_time(IR *ir, const Need *is, Ref index, uint32_t once) {
   collect_ranges(ir, ix_mod(ir, ix_div(ir, index, is->inner), is->extent), &ranges);
   uint32_t ends = once;
   for (size_t i = 0; i < ranges.n; i++) ends |= limit_bit(ir, ranges.p[i]);
-  const bool yes = !ranges.n || ends >> ir->extents.p[is->of].symbol & 1;
+  const bool yes = ends >> ir->extents.p[is->of].symbol & 1;
   VEC_FREE(&ranges);
   return yes;
 }

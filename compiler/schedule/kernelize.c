@@ -139,17 +139,28 @@ static Ref walked(Lower *l, const Node *x, const Ref *idx, Ref path) {
 /* The target is a device whose threads have gates in place of ranges that end (nest/ends.c). */
 static bool has_gates(const Sched *s) { return target_has_threads(s->plan->in->target); }
 
+/* The number of a size that is the given one or, where that is greater, the extent of a range; -1: it has no such form */
+static int size_within(IR *ir, int number, int64_t extent) {
+  const tgcrt_size s = ir->sizes.p[number];
+  if (greatest_size(ir, number) <= extent) return number;
+  if (s.rule != TGCRT_SIZE_ALL) return -1;
+  const Extent within = { .of = s.of, .times = s.times, .over = 1, .most = extent };
+  return size_number(ir, size_all(1, extent_make(ir, within)));
+}
+
 /* A term that counts only below a size of the run: the range ends there in place of a comparison for each term. */
 static Ref limit_ranges(IR *ir, Op op, Ref value, int n, Ref *ranges) {
   for (int k = 0; k < n;) {
     const Node *x = node(ir, value), *c = x->op == OP_WHERE ? node(ir, where_cond(x)) : NULL, *r = node(ir, ranges[k]);
     int64_t other;
+    int size = -1;
     if (!c || c->op != OP_CMPLT || lhs(c) != ranges[k] || node(ir, rhs(c))->op != OP_SIZE || range_limit(r) ||
-        !node_is_const(ir, where_no(x), &other) || other != reduce_identity(op, (DType)x->dt)) {
+        !node_is_const(ir, where_no(x), &other) || other != reduce_identity(op, (DType)x->dt) ||
+        (size = size_within(ir, (int)size_id(node(ir, rhs(c))), range_extent(r))) < 0) {
       k++;
       continue;
     }
-    const Ref now = range_limited(ir, range_extent(r), (int)size_id(node(ir, rhs(c))), RK_REDUCE);
+    const Ref now = range_limited(ir, range_extent(r), size, RK_REDUCE);
     value = ix_subst(ir, where_yes(x), 1, &ranges[k], &now);
     ranges[k] = now;
     k = 0;

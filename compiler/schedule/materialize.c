@@ -375,7 +375,7 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
     ask->under = true;
     ask->chosen = false; /* all terms are read, one after the other */
   } else if (x->op == OP_GATHER) {
-    ask->chosen = q == lhs(x); /* not an index: a nest that loads one may not be able to end at a size */
+    ask->chosen = q == gather_data(x); /* not an index: a nest that loads one may not be able to end at a size */
   } else if (x->op == OP_EXPAND) {
     const double factor = elems / (below ? below : 1);
     if (factor <= 1 || ask->chosen) return; /* code cannot tell which evaluations choose the same element */

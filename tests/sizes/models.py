@@ -292,7 +292,12 @@ def longer(heads=2, d=6):
             f'o = reshape o_r : [{heads},n,{d}]\noutput o "o"\noutput k "present"\n')
 
 
+def twice(c=8):
+    """a concatenation that is an output and a part of another one"""
+    return (f'x = input f32[n,{c}] "x"\nv = cat x, x axis=0\nw = cat v, x axis=0\noutput v "v"\noutput w "w"\n')
+
+
 ALL = {"ffn": ffn, "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "lstm_cell": lstm_cell, "conv": convolution, "numbers": numbers}
-SPATIAL = {"audio": audio, "ocr": ocr, "edges": edges, "filters": filters}
+SPATIAL = {"audio": audio, "ocr": ocr, "edges": edges, "twice": twice, "filters": filters}
 SEVERAL = {"encoders": encoders, "ffns": ffns, "grids": grids, "joined": joined, "longer": longer}  # with two numbers, b and n
 INNER = {"encoder": encoder, "row_softmax": row_softmax, "pooled": pooled}

@@ -145,6 +145,10 @@ static void refusals(void **state) {
           "w = window p axis=0 stride=1 dilation=1 : [n,3,3]\ny = reduce w op=add axes=[2]\noutput y \"y\"\n",
           "so its size must be one number");
   refuses("x = input f32[n*n,3] \"x\"\ny = exp x\noutput y \"y\"\n", "by no formula that tgc knows");
+  refuses("x = input f32[n,7] \"x\"\ny = shrink x begin=[1,0] step=[4,1] : [n+2/4,7]\noutput y \"y\"\n",
+          "so its size must be one number"); /* one row at most, and none at the least size */
+  refuses("x = input f32[n,3] \"x\"\ny = shrink x begin=[0,3] step=[1,1] : [n,0]\noutput y \"y\"\n",
+          "so its size must be one number"); /* no run has an element of the result */
 }
 
 /* ---- random graphs ---- */
@@ -620,21 +624,49 @@ static void run_model(Ctx *c, void *arg) {
   ir_free(range.g->ir);
 }
 
-/* A row of zeros behind the rows of a run is padding of the buffer. The nest that stores these rows ends where they end. */
-static void padding_in_memory(void **state) {
-  static const char text[] =
+/* Graphs for a range of n */
+static const struct { int low, high; const char *text; } written[] = {
+  /* A row of zeros behind the rows of a run is padding of the buffer. The nest that stores these rows ends where they end. */
+  { 2, 16,
     "x = input f32[n,1] \"x\"\ni = iota : i64[1]\nf = cast i : f32\nc = reshape f : [1,1]\nt = tanh x\nv = cat c, t, c axis=0\n"
     "r = reduce v op=add axes=[0,1]\nd = sub v, r\ng = pad d, -inf lo=[2,0] hi=[1,0]\nm = max g, -9.0\na = abs m\n"
-    "y = reduce a op=add axes=[0]\noutput y \"y\"\n";
-  char path[64];
-  Ctx c;
+    "y = reduce a op=add axes=[0]\noutput y \"y\"\n" },
+  /* The columns are as many as the rows of a tile, and end, too. */
+  { 1, 3,
+    "x = input f32[8,n,2] \"x\"\ns = shrink x begin=[0,0,1] step=[1,1,1] : [8,n,1]\np = permute s perm=[0,2,1]\nm = mul s, p\n"
+    "y = tanh m\noutput y \"y\"\n" },
+  { 1, 6, "x = input f32[16,n,1] \"x\"\np = permute x perm=[0,2,1]\nm = mul x, p\ny = tanh m\noutput y \"y\"\n" },
+  /* The last column of the padding is one of a run of n=9 only. */
+  { 1, 9,
+    "x = input f32[4,3,n] \"x\"\nf = reshape x : [4,n*3]\ny = pad f, 2.5 lo=[0,3] hi=[1,1]\noutput y \"y\"\n" },
+  /* The only window has two taps, and a run up to five entries. */
+  { 1, 5,
+    "x = input f32[2,n] \"x\"\np = pad x, 0 lo=[0,0] hi=[0,2]\ns = shrink p begin=[0,0] step=[1,1] : [2,2]\n"
+    "y = reduce s op=add axes=[1]\noutput y \"y\"\n" },
+  /* Rows that only greater runs have, beside the run's rows themselves. */
+  { 1, 4,
+    "x = input f32[n,4] \"x\"\nk = input f32[4] \"k\"\ny = add k, k\noutput y \"y\"\noutput x \"z\"\ni = iota : i64[2]\n"
+    "m = mul i, 3\nj = reshape m : [2,1]\nq = gather x, j axis=0\noutput q \"q\"\n" },
+  /* Rows of another length, and a scatter to elements: both number the elements of a run. */
+  { 1, 9, "x = input f32[n,4] \"x\"\nc = cat x, x axis=0\ny = reshape c : [4,n*2]\noutput y \"y\"\n" },
+  { 1, 5,
+    "x = input f32[3,n] \"x\"\nq = input f32[3,1] \"q\"\np = cast q : i64\nf = reshape x : [n*3,1]\n"
+    "s = scatter f, p, q op=add axis=0\ny = reshape s : [3,n]\noutput y \"y\"\n" },
+};
+
+static void written_graphs(void **state) {
   (void)state;
-  write_model(path, text);
-  Model m = { { path, 1, { 2, 1, 1 }, { 16, 1, 1 }, { 1, 1, 1 }, NULL, NULL }, "x86-64-v3", text, false, 0, GROUPS_FASTER };
-  ctx_init(&c);
-  assert_int_equal(ctx_try(&c, run_model, &m), 0);
-  ctx_free(&c);
-  unlink(path);
+  for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+    char path[64];
+    Ctx c;
+    write_model(path, written[i].text);
+    Model m = { { path, 1, { written[i].low, 1, 1 }, { written[i].high, 1, 1 }, { 1, 1, 1 }, NULL, NULL },
+                "x86-64-v3", written[i].text, false, 0, GROUPS_FASTER };
+    ctx_init(&c);
+    if (ctx_try(&c, run_model, &m)) fail_msg("the graph cannot be compiled for a range:\n%s", written[i].text);
+    ctx_free(&c);
+    unlink(path);
+  }
 }
 
 /* Some kernels of stacked selections have no form that ends at a size. They are refused, and must be rare. */
@@ -695,7 +727,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(tiles_cover), cmocka_unit_test(few_tiles_cover),
     cmocka_unit_test(refusals),
-    cmocka_unit_test(padding_in_memory), cmocka_unit_test(random_graphs),
+    cmocka_unit_test(written_graphs), cmocka_unit_test(random_graphs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
