@@ -124,8 +124,9 @@ const char *times_of_runs(Ctx *c, const TunedRuns *r, const double *at);
 bool nest_is_sized(IR *ir, Ref nest);                /* whether the time of the nest may depend on the sizes of a run */
 int64_t needed_elems(const IR *ir, const Buf *b, const int64_t *run); /* number of elements of b that a run needs; run
                                                                          NULL: all elements */
-/* Returns whether a run needs element `index` of buffer b, which a kernel writes. Elements of padding are not needed. Memory of the caller is
- * laid out for the run's sizes, and other memory for the greatest sizes. run NULL: returns true */
+/* Returns whether a run needs element `index` of buffer b, which a kernel writes. A run needs no elements of padding. `index`
+ * counts the elements as they lie in memory. Memory of the caller is laid out for the run's sizes, and other memory for the
+ * greatest sizes. run NULL: returns true */
 bool element_counts(const IR *ir, const Buf *b, int64_t index, const int64_t *run);
 const int64_t *size_values(const IR *ir, const int64_t *run); /* returns an array in ir->ctx->model: the value of each
                                                                    row of IR.sizes in the run */
