@@ -70,7 +70,8 @@ typedef struct Frontend {
   const char *name, *suffix; /* suffix: end of the paths of files in this format, such as ".tg" */
   Graph *(*load)(Ctx *c, const char *path, const LoadOptions *o);
   /* Sets *form to operator number i of the format. Operators that tgc reads come first, sorted by name. Operators that tgc
-   * refuses follow. Returns false if there is no operator number i. `op` is NULL if operators of the format have no versions. */
+   * refuses follow. Returns false if there is no operator number i. The pointer `op` is NULL if operators of the format have no
+   * versions. */
   bool (*op)(int i, OpForm *form);
 } Frontend;
 bool onnx_op(int i, OpForm *form);

@@ -15,8 +15,8 @@ typedef struct Placed {
   Ref *src;                            /* by source of `was`: the node that replaces this source */
   int begin[MAX_RANK];                 /* for a SHRINK, by axis: the row of IR.extents whose value is, in a run, the index of the
                                           first element; -1: this index is shrink_begin of `was` */
-  signed char front[MAX_RANK];         /* for a PAD, by axis: PAD_FIXED, or a number k. With k, (w + k) / 2 of the w elements that
-                                          the PAD adds in a run stand in front */
+  signed char front[MAX_RANK];         /* for a PAD, by axis: PAD_FIXED, or a number k. If the PAD adds w elements along the axis
+                                          in a run, (w + k) / 2 of these elements stand in front */
   int extent[MAX_RANK];                /* for a RESHAPE, by axis of its source: the row of IR.extents with the number of entries
                                           that `now` reads along this axis in a run; -1: all entries */
 } Placed;

@@ -52,7 +52,8 @@ typedef struct Samples {
   int64_t most, at[PROBES_MOST];
   uint32_t known;
 } Samples;
-uint32_t samples_vary(const Sizing *z, const Samples *s);   /* bit k: a sample of a probe of symbol k differs from s->most */
+uint32_t samples_vary(const Sizing *z, const Samples *s);   /* bit k of the result is set if a sample of a probe of
+                                                               symbol k differs from s->most */
 /* The value of row `extent` of IR.extents: greatest_extent for the greatest sizes, extent_at_probe for the sizes of probe p */
 int64_t greatest_extent(const IR *ir, int extent);
 int64_t extent_at_probe(const Sizing *z, int extent, int p);
@@ -82,11 +83,11 @@ bool open_axis(IR *ir, Ref r, int axis, int extent);
 void find_extents(Sizing *z);
 
 /* ---- sized_joined.c ---- */
-/* r: any reshape. Looks at the axes of r that result from joining or splitting axes of r's source. Adds each of them to IR.opened
- * if its extent depends on sizes and find_joined finds a row of IR.extents for it. Returns whether the function has added an
- * axis. Call this function only if Sizing.dense is true. */
+/* Some axes of the reshape r result from joining or splitting axes of r's source. If the extent of such an axis depends on sizes,
+ * finds a formula for the extent and calls open_axis. Returns whether IR.opened has got more rows. Call this function only if
+ * Sizing.dense is true. */
 bool find_joined(const Sizing *z, Ref r);
-/* Returns the node that replaces the reshape r: a copy, or a reshape of src[0], the node that replaces the source of r. */
+/* Returns the node that replaces the reshape r: a copy, or a reshape of src[0]. src[0]: the node that replaces the source of r */
 Ref sized_reshape(Sizing *z, Ref r, Ref *src);
 /* Returns whether the model has a reshape that joins or splits axes so that the elements of a smaller run are not adjacent. If
  * Sizing.dense is true, such a reshape becomes a copy, whose elements are adjacent. Does not read Sizing.dense. */

@@ -97,12 +97,12 @@ double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound
                                                                      expansion */
 
 /* ---- sized.c: sized ranges, which end at a size of the run ---- */
-void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes STAGE, and TILE of these ranges, from
-                                                      o */
+void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes from o STAGE, and TILE of sized
+                                                      ranges */
 bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a reduction of the nest loads weights at indices that do not depend on
                                                  r */
-/* Returns the nest that computes the whole tiles, with limits for sized ranges (RANGE in ops.h). Adds the nests for the rests of
- * the sized ranges to `parts`. Afterwards o names the ranges of the returned nest. */
+/* Returns the nest for the whole tiles, in which sized ranges have limits (RANGE in ops.h). Adds the nests for the rests and the
+ * padding of sized ranges to `parts`. Changes o to name the ranges of the returned nest. */
 Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts);
 /* Returns `root` after splitting each reduction over o->range into a reduction over whole tiles and reductions over the rest.
  * o->range must have a limit. */
