@@ -8,8 +8,8 @@ extern const Backend c_backend, llvm_backend, opencl_backend, cuda_backend, meta
 extern const FileRow host_files[]; /* files.c: files of a bundle for a CPU */
 extern const FileRow device_files[]; /* files.c: files of a bundle for a device */
 extern const FileRow web_files[];    /* files.c: files of a bundle for JavaScript */
-/* child.c: calls run(arg, fd) in a child process and appends all that run writes to fd. Returns the child's wait status. Fails
- * with EX_RETRY if there are no more processes or pipes. */
+/* child.c: calls run(arg, fd) in a child process. Appends to `out` all that `run` writes to the file descriptor fd. Returns the
+ * child's wait status. Fails with EX_RETRY if the system cannot make another process or pipe. */
 int child_output(Ctx *c, void (*run)(void *arg, int fd), void *arg, Sb *out);
 /* Two rules for the Makefile of a device bundle. The first rule compiles %.c, the bundle's code for the host; % stands for the
  * bundle's name. The second rule compiles the runtime for an interface, such as tgcrt_opencl.c. api: the name of this interface

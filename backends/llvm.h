@@ -22,7 +22,7 @@ void llvm_prelude_of(Ctx *c, const char *text, const Target *t, Sb *o); /* as ll
 
 /* ---- llvm_build.c ---- */
 bool llvm_available(void);                                   /* whether LLVM 19 is installed and tgc was built for LLVM */
-/* Fails with EX_USAGE_ if t->cpu is no CPU of t's architecture, and with EX_MISSING if LLVM is not available. */
+/* Fails with EX_USAGE_ if LLVM knows no CPU t->cpu for t->triple, and with EX_MISSING if LLVM is not available. */
 void llvm_check_cpu(Ctx *c, const Target *t);
 /* Compiles m for t to an object file or, with `assembly`, to assembly text. The result lies in c->model. Equal inputs give equal
  * bytes. Fails with EX_MISSING if LLVM is not available. */

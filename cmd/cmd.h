@@ -338,8 +338,8 @@ const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char
  * tuned: ms of a run with these schedules. low, high: ends of the confidence interval of tuned / untuned */
 typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
 /* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests whose final
- * schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: times with another number. decision:
- * the ndecisions decisions of passes with which these schedules were validated */
+ * schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: times with another number of
+ * threads. decision: ndecisions decisions of passes. The schedules were validated together with these decisions */
 typedef struct Validated {
   bool done;
   int kept, found;
@@ -659,9 +659,10 @@ typedef struct Stamps {
                                                              measures the times */
   size_t launches;                                        /* number of launches */
 } Stamps;
-/* Replaces `so`, and the weights file in dir, by copies, except for very large files. All processes that load a file share its
- * pages of memory. Their addresses decide what is evicted from the caches, which made a model up to 7 % faster or slower. So processes
- * whose times are to be independent need copies. dir must be a folder of tgc's own. */
+/* Replaces the file `so`, and the file of weights in dir, by copies of themselves. Very large files stay as they are. All
+ * processes that load the same file share the memory of this file. The addresses of this memory influence the times of runs. So
+ * call model_renew before the start of each process whose times shall be independent of earlier processes. dir must be a folder
+ * that tgc has made. */
 void model_renew(const char *dir, const char *so, const Interface *f);
 /* Starts a child that loads the shared object `so` of the bundle in dir and makes a first run. threads: number of threads that
  * share a run. in: the inputs of a run. stamps: where the runs leave their stamps, in shared memory; NULL: no stamps. w->ready

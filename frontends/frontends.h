@@ -20,8 +20,8 @@ typedef struct DimRange {
 
 /* Some numbers decide which nodes a front end builds. Examples are the extent of an axis that is sorted, and the factor of a
  * Resize. But one graph must serve all sizes of a range. So sized.c first reads the model for several sizes, to find the numbers
- * that differ. `open` is true for these numbers. `most` is the greatest value. `all` has the numbers in the order in which a
- * front end meets them. */
+ * that differ. number: the number when the model was first read. most: the greatest number of all readings. open: the number
+ * differs between readings. all: the numbers in the order in which a front end meets them */
 typedef struct FormNumber { int64_t number, most; bool open; } FormNumber;
 typedef struct FormNumbers {
   VEC(FormNumber) all;
@@ -70,7 +70,8 @@ typedef struct Frontend {
   const char *name, *suffix; /* suffix: end of the paths of files in this format, such as ".tg" */
   Graph *(*load)(Ctx *c, const char *path, const LoadOptions *o);
   /* Sets *form to operator number i of the format. Operators that tgc reads come first, sorted by name. Operators that tgc
-   * refuses follow. Returns false if there is no operator number i. `op` is NULL if operators of the format have no versions. */
+   * refuses follow. Returns false if there is no operator number i. The pointer `op` is NULL if operators of the format have no
+   * versions. */
   bool (*op)(int i, OpForm *form);
 } Frontend;
 bool onnx_op(int i, OpForm *form);

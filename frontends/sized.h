@@ -7,18 +7,18 @@
 #include "../compiler/graph/graph.h"
 #include "frontends.h"
 
-/* A node that sized_nodes.c or sized_joined.c has replaced: a CAT, a SHRINK, a PAD or a RESHAPE. The places of its elements
- * depend on a run's sizes. */
+/* A node that sized_nodes.c or sized_joined.c has replaced: a CAT, a SHRINK, a PAD or a RESHAPE. The places of the elements of
+ * `was` depend on a run's sizes. */
 typedef struct Placed {
   Ref now;                             /* the node that replaces `was` */
   const Node *was;                     /* the replaced node, as the front end built it */
   Ref *src;                            /* by source of `was`: the node that replaces this source */
   int begin[MAX_RANK];                 /* for a SHRINK, by axis: the row of IR.extents whose value is, in a run, the index of the
                                           first element; -1: this index is shrink_begin of `was` */
-  signed char front[MAX_RANK];         /* for a PAD, by axis: PAD_FIXED, or a number k. With k, (w + k) / 2 of the w elements that
-                                          the PAD adds in a run stand in front */
+  signed char front[MAX_RANK];         /* for a PAD, by axis: PAD_FIXED, or a number k. If the PAD adds w elements along the axis
+                                          in a run, (w + k) / 2 of these elements stand in front */
   int extent[MAX_RANK];                /* for a RESHAPE, by axis of its source: the row of IR.extents with the number of entries
-                                          that the copy reads in a run; -1: all */
+                                          that `now` reads along this axis in a run; -1: all entries */
 } Placed;
 /* PAD_FIXED: the number of elements in front is pad_lo of `was`. PAD_MOST: greatest absolute value of k */
 enum { PAD_FIXED = -128, PAD_MOST = 16 };

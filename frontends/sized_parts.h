@@ -8,18 +8,20 @@
 #include "../compiler/ir/refmap.h"
 #include "sized.h"
 
-/* For each probe, the model is loaded again. One symbol then has another size than the greatest. PROBES: most probes of a
- * symbol */
+/* For each probe, the model is loaded once more. In a probe, one symbol does not have its greatest size. PROBES: most probes of
+ * one symbol. PROBES_MOST: most probes of a model */
 enum { PROBES = 8, PROBES_MOST = SYMBOLS_MOST * PROBES };
-typedef struct Probe { int symbol; int64_t size; } Probe; /* the other symbols have their greatest size */
+/* symbol: number of the symbol that has the size `size`. All other symbols have their greatest sizes */
+typedef struct Probe { int symbol; int64_t size; } Probe;
 /* The peers of a node of the graph for the greatest sizes. Element p is the node of probe p's graph that corresponds to this
- * node; NULL: no node corresponds */
+ * node; NULL: there is no such node */
 typedef const Node *Peers[PROBES_MOST];
-/* A source of a peer. n: number of elements if the source is a constant with at most ELEMENTS_MOST elements; 0: it is none.
- * bits: these elements */
+/* A source of a peer. n: number of elements, if the source is a constant with at most ELEMENTS_MOST elements; 0: the source is no
+ * such constant. bits: the bits of each element */
 enum { ELEMENTS_MOST = 64 };
 typedef struct Operand { int64_t n; const int64_t *bits; } Operand;
-/* By probe: an array with an Operand for each source of a peer; NULL: no source is known to be a constant */
+/* For a node of the graph for the greatest sizes. Element p is an array with an Operand for each source of the peer in probe p;
+ * NULL: none of these sources is known to be a constant */
 typedef const Operand *Operands[PROBES_MOST];
 
 typedef int64_t ValueDims[MAX_RANK]; /* a shape */
@@ -33,7 +35,7 @@ typedef struct Sizing {
   bool dense;         /* true: some reshapes become copies that move elements. See has_joined. */
   Peers *peer;        /* by Ref: the peers of the node */
   Operands *operand;  /* by Ref: the sources of the node's peers */
-  Operands result;    /* the outputs, as sources of a peer */
+  Operands result;    /* result[p][i]: output i of probe p's graph, described as a source of a peer is */
   ValueDims *input[PROBES_MOST]; /* input[p][i]: the shape of input i in probe p */
   const Needed *open; /* the result of graph_open for g */
   Placeds placed;
@@ -50,40 +52,42 @@ typedef struct Samples {
   int64_t most, at[PROBES_MOST];
   uint32_t known;
 } Samples;
-uint32_t samples_vary(const Sizing *z, const Samples *s);   /* bit k: a sample of a probe of symbol k differs from s->most */
+uint32_t samples_vary(const Sizing *z, const Samples *s);   /* bit k of the result is set if a sample of a probe of
+                                                               symbol k differs from s->most */
 /* The value of row `extent` of IR.extents: greatest_extent for the greatest sizes, extent_at_probe for the sizes of probe p */
 int64_t greatest_extent(const IR *ir, int extent);
 int64_t extent_at_probe(const Sizing *z, int extent, int p);
-/* Finds numbers for which all samples are *times * e + *plus, where e is the value of row *extent of IR.extents. May add a row to
- * IR.extents. Returns false if no such numbers are found. */
+/* Sets *extent, *times and *plus so that each sample is *times * e + *plus. Here, e is the value of row *extent of IR.extents.
+ * May add a row to IR.extents. Returns false if no such numbers are found. */
 bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus);
 /* Returns a row of IR.extents whose values are the samples. Returns -1 if all samples are equal, or no formula fits. */
 int extent_of_samples(const Sizing *z, const Samples *s);
-/* As the function above, for the begin of a slice. The begin may fall as a size rises. */
+/* As extent_of_samples, for the index of a slice's first element. This index may fall as a size rises. */
 int place_of_samples(const Sizing *z, const Samples *s);
 /* Returns the row of IR.extents whose value is the sum of the values of rows a and b. Adds this row if necessary. Returns -1 if
  * IR.extents cannot express the sum, or has too many sums. */
 int sum_of_extents(const Sizing *z, int a, int b);
-Samples samples_of_axis(const Sizing *z, Ref r, int axis);  /* the extents of this axis of r */
-/* For a PAD r: the numbers of elements that r adds to the axis, at the front or at the end */
+Samples samples_of_axis(const Sizing *z, Ref r, int axis);  /* returns the extents of this axis of r */
+/* Returns the numbers of elements that the PAD r adds to the axis: at the front if `front` is true, else at the end */
 Samples samples_of_pad(const Sizing *z, Ref r, int axis, bool front);
-bool pad_varies(const Sizing *z, Ref r, int axis);          /* whether one of these numbers depends on sizes */
+bool pad_varies(const Sizing *z, Ref r, int axis);          /* whether a number of samples_of_pad depends on sizes */
 /* Returns the row of IR.extents with the extent of this axis of r; -1: the extent is constant, or no formula is known. */
 int extent_along(const Sizing *z, Ref r, int axis);
 static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop * 4096 + place); }
 bool is_opened(const IR *ir, Ref r, int axis);              /* whether IR.opened has a row for this axis of r */
-/* Adds such a row, unless there is one or the extent is -1. Returns whether the function has added a row. */
+/* Adds a row for this axis of r to IR.opened. Adds nothing if is_opened returns true, or if `extent` is -1. Returns whether the
+ * function has added a row. extent: the row of IR.extents with the extent of the axis */
 bool open_axis(IR *ir, Ref r, int axis, int extent);
 /* Finds the extents of axes, and the numbers of iterations of loops, that depend on sizes. Sets Sizing.open, Sizing.carried,
  * IR.opened and IR.loop_extent. */
 void find_extents(Sizing *z);
 
 /* ---- sized_joined.c ---- */
-/* r: any reshape. Looks at the axes of r that result from joining or splitting axes of r's source. Adds each of them to IR.opened
- * if its extent depends on sizes and find_joined finds a row of IR.extents for it. Returns whether it has added an axis.
- * Call this function only if Sizing.dense is true. */
+/* Some axes of the reshape r result from joining or splitting axes of r's source. If the extent of such an axis depends on sizes,
+ * finds a formula for the extent and calls open_axis. Returns whether IR.opened has got more rows. Call this function only if
+ * Sizing.dense is true. */
 bool find_joined(const Sizing *z, Ref r);
-/* Returns the node that replaces the reshape r: a copy, or a reshape of src[0], the node that replaces the source of r. */
+/* Returns the node that replaces the reshape r: a copy, or a reshape of src[0]. src[0]: the node that replaces the source of r */
 Ref sized_reshape(Sizing *z, Ref r, Ref *src);
 /* Returns whether the model has a reshape that joins or splits axes so that the elements of a smaller run are not adjacent. If
  * Sizing.dense is true, such a reshape becomes a copy, whose elements are adjacent. Does not read Sizing.dense. */

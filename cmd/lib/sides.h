@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sides.h: compares several compilations of a model by their run times. Each compilation is called a side. A side runs in several
  * processes, one after another. Each of these processes, from start to end, is called a life of the side. A block is several runs
- * of one side, without a pause between them. Blocks of different sides alternate. If the model has ranges of sizes, a side has
- * lives with the sizes of each timed run (TunedRuns in tune.h). Its times are then the means of the times in these runs. */
+ * of one side, without a pause between them. Blocks of different sides alternate. A model may have ranges of sizes. Then a
+ * side has lives for each timed run (TunedRuns in tune.h). Such a life runs the model with the sizes of one timed run. The times
+ * of the side are the means of its times in all timed runs. */
 #ifndef TGC_SIDES_H
 #define TGC_SIDES_H
 #include "../cmd.h"
@@ -17,9 +18,10 @@ typedef struct Side {
                               run */
   Reals *of_life;          /* a list for each kernel, then a list for whole runs. Each list has one number for each life: the
                               10th percentile of the times in this life, in ms */
-  const TunedRuns *timed;  /* for ranges of sizes: the timed runs; NULL: the model is for one size */
-  struct Side *in_run;     /* by timed run: the side's times in this run. Then the side itself has no lives and no times */
-  Tensor *in;              /* inputs of such a run; NULL: Races.in */
+  const TunedRuns *timed;  /* for ranges of sizes: the timed runs; NULL: the model has no range */
+  struct Side *in_run;     /* by timed run: a Side with the lives and times in this timed run. If in_run is set, the Side that
+                              has in_run has no lives and no times. NULL: the model has no range */
+  Tensor *in;              /* for an element of in_run: the inputs of the timed run; NULL: Races.in has the inputs */
 } Side;
 
 struct Races {             /* data that all comparisons share, and estimates of how long comparisons take */
@@ -27,17 +29,18 @@ struct Races {             /* data that all comparisons share, and estimates of 
   const char *scratch;
   const Target *target;    /* the target of all compilations */
   Tensor *in;              /* inputs of the model; NULL: not made yet */
-  const TunedRuns *runs;   /* the timed runs of a model with ranges of sizes; n is 0 if the model has none */
-  Tensor *in_run[TIMED_RUNS]; /* inputs of the timed runs */
+  const TunedRuns *runs;   /* the timed runs of a model with ranges of sizes. NULL, or runs->n is 0: the model has no range */
+  Tensor *in_run[TIMED_RUNS]; /* in_run[k]: inputs of timed run k */
   int jobs;                /* greatest number of C compilers that run at the same time; 0: one C compiler compiles the whole
                               bundle */
   Texts built, objects;    /* for side_build.c. built: symbols of the kernels that are compiled; objects: paths of the object
                               files that the next builds can use again */
   double seconds;          /* seconds that a side is to run in one measurement (Lives). Each life of the side gets an equal part.
-                              A life has at least two blocks and some runs, so it may take longer than its part */
+                              A life has at least two blocks, and further ones until there are enough runs. So a life may take
+                              longer than its part */
   double begin, end;       /* times in ms by clock_ms: when the command began, and when it shall end */
   double plan, build, life; /* estimates in seconds. plan: for making a plan; build: for the next call of side_open; life: for
-                              a life with the fewest runs */
+                              a life that ends as soon as it has enough runs */
   double whole;            /* seconds that the first call of side_open took. Later calls can be faster, since they can use object
                               files of earlier builds again */
   bool again;              /* side_open was called before */
@@ -58,8 +61,8 @@ void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int 
 void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
 /* Estimates how many seconds n sides need for `lives` lives each. most: Lives.most of the measurement */
 double sides_seconds(const Races *r, int n, int lives, int most);
-/* Returns `many` if the processes of a side are short enough for so many lives in a measurement, else `few`. The addresses of a
- * small model's memory affect its times most. */
+/* Returns the number of lives of a side for one measurement. The result is `many` if Races.seconds suffices for so many lives,
+ * else `few`. */
 int sides_lives(const Races *r, int few, int many);
 double races_left(const Races *r);               /* seconds until r->end */
 /* With -v, prints the seconds since r->begin, and the text of fmt, on stderr */
@@ -72,18 +75,18 @@ double side_ms(const Side *x);                   /* ms of a run: the sum of the 
 size_t side_lives(const Side *x);                /* number of lives whose times x has */
 double side_kernel_life_ms(const Side *x, size_t k, size_t life); /* as side_kernel_ms, for the life with this index */
 double side_life_ms(const Side *x, size_t life); /* as side_ms, for the life with this index */
-/* Returns the side's times in timed run `run`, or x itself if the model has no range */
+/* Returns the element of x->in_run for timed run `run`, or x itself if the model has no range */
 const Side *side_in_run(const Side *x, int run);
 int side_runs(const Side *x);                    /* number of timed runs; 1 if the model has no range */
 /* Compares two sides, which must have equally many lives. Life i of `without` and life i of `with` are a pair (tune.h). The ratio
  * of the pair is side_life_ms(with, i) / side_life_ms(without, i). */
 Paired sides_paired(const Side *without, const Side *with);
-/* A comparison passes if Paired.ratio is below `worth`, and Paired.high is below `most`. Returns whether it has not passed, but might
- * pass after further measurements: Paired.low is below `worth`. */
+/* A comparison passes if x->ratio is below `worth`, and x->high is below `most`. Returns whether the comparison does not pass,
+ * but might pass after further measurements, because x->low is below `worth`. */
 bool is_open(const Paired *x, double worth, double most);
-/* Measures two sides with sides_measure, and compares them with sides_paired. As long as is_open is true, measures up to lives.most
- * further lives, and compares again. There are at most two such repetitions, and none begins after lives.end. Returns the result
- * of the last comparison. */
+/* Measures two sides with sides_measure, and compares them with sides_paired. As long as is_open returns true, measures up to
+ * lives.most further lives, and compares again. There are at most two repetitions, and no repetition begins after lives.end.
+ * Returns the result of the last comparison. */
 Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most);
 
 /* ---- side_build.c ---- */

@@ -78,21 +78,22 @@ double start_cycles(const Target *t, Caller by, double times);   /* cycles for s
 double meeting_cycles(const Target *t, Caller by, double times); /* cycles of `times` barriers of threads */
 double lines_cycles(const Target *t, Caller by, double lines);   /* cycles for `lines` cache lines to move from the cache of one
                                                                     core to the cache of another core */
-/* Returns about how many cycles a kernel takes on one thread: a vector of multiply-adds a cycle, and then its bytes */
+/* Estimates how many cycles a kernel takes on one thread. The estimate is a sum: one cycle for each vector of multiply-adds, and
+ * the cycles for the bytes that the kernel reads and writes. flops: number of operations; a multiply-add counts as two */
 double kernel_cycles(const Target *t, Caller by, double flops, double bytes);
 bool worth_sharing(const Target *t, Caller by, double cycles);   /* whether a kernel that takes `cycles` cycles on one thread is
                                                                     faster if threads share it */
 
 /* ---- cache_sets.c: the sets of a cache ---- */
-int l1_ways(const Target *t); /* number of lines that a set of the first level holds */
-/* Returns in how many of `sets` sets the lines at all multiples of `step` bytes lie. If `sets` is no power of two, its odd factor
- * counts as reached. */
+int l1_ways(const Target *t); /* number of cache lines that a set of the first-level cache holds */
+/* Consider the cache lines at all multiples of `step` bytes. Returns in how many of the `sets` sets of a cache these lines lie.
+ * If `sets` is no power of two, the result may be wrong. */
 double sets_reached(double step, int64_t sets);
-typedef struct SetLines { int lines[L1_SETS]; } SetLines; /* by set of the first level: number of lines in use */
-void set_take(SetLines *s, int64_t place); /* counts the line at byte `place` */
+typedef struct SetLines { int lines[L1_SETS]; } SetLines; /* lines[k]: lines in use in set k of the first level */
+void set_take(SetLines *s, int64_t place); /* counts in *s the line that has the byte at address `place` */
 int64_t lines_crowded(const SetLines *s, int ways); /* number of lines in sets with more than `ways` lines */
-/* Parts of a buffer lie one after the other. Each has `entries` entries of `entry` bytes. Returns how many entries to add to each
- * part, so that the parts begin in the most sets of the first level. The added entries are whole lines, and at most `most`. The
- * result is 0 if no such number helps. */
+/* For a buffer of several parts, which lie one after another. Each part has `entries` entries, and each entry has `entry` bytes.
+ * Returns how many entries to add to each part, so that the parts begin in as many different sets of the first level as possible.
+ * The result is at most `most`, and the added entries fill whole lines. Returns 0 if longer parts do not help. */
 int64_t spreading_pad(int64_t entry, int64_t entries, int64_t most);
 #endif

@@ -590,7 +590,7 @@ static inline bool extent_is_product(const Extent *e) { return e->by > 0 && !e->
 static inline int extent_other(const Extent *e) { return (e->by < 0 ? -e->by : e->by) - 1; } /* the row k of `by`; -1: none */
 int64_t extent_in_run(const IR *ir, int extent, const int64_t *run);
 int64_t extent_least(const IR *ir, int extent); /* the least value of the extent in any run */
-int64_t extent_most(const IR *ir, int extent);  /* the greatest value */
+int64_t extent_most(const IR *ir, int extent);  /* the greatest value of the extent in any run */
 static inline int64_t symbol_sizes(const Symbol *s) { return (s->high - s->low) / s->step + 1; } /* number of sizes */
 /* As extent_in_run, for rows without Extent.at; the first `symbols` rows are the symbols */
 int64_t extent_of_formulas(const Extents *all, int symbols, int extent, const int64_t *run);

@@ -22,7 +22,8 @@ typedef struct Opt {
  * only a loop over blocks of `block` values. */
 typedef struct Move { Ref range; int block; } Move;
 enum { MAX_TILE = 1024, MAX_CHUNKS = 64 }; /* MAX_TILE: most values of a range in one tile; MAX_CHUNKS: most chunks of a kernel */
-enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* limits of a text: MAX_DEPTH levels of nested schedules, MAX_BRACES schedules */
+enum { MAX_DEPTH = 16, MAX_BRACES = 256 }; /* limits of the text of a schedule, which may have other
+                                              schedules inside: MAX_DEPTH levels, MAX_BRACES schedules */
 enum { SPLIT_MOST = 1 << 24 }; /* most partial sums of a nest with SPLIT: number of sums, times number of parts of a sum */
 enum { MAX_MOVES = 8, MAX_PEELED = 4, MAX_PARTS = 24 }; /* lengths of arrays in Opts */
 typedef struct Opts {      /* a schedule */
@@ -39,7 +40,7 @@ typedef struct Opts {      /* a schedule */
   int sum_parts;           /* if `split` is set: number of parts into which each sum is cut. Then `part` has only the schedule of
                               the nest that adds the parts */
   int depth;               /* if `staged` is set, on a device: number of terms of a panel. One round of the reduction over
-                              `staged` sums these terms. Otherwise 0 */
+                              `staged` sums these terms. In all other cases, `depth` is 0 */
   Ref grouped;             /* TC: range whose values an instruction takes in groups. Applying TC makes a new range, whose values
                               are the groups. If opt[i].range is `grouped`, opt[i] then applies to the new range. 0: none */
   const struct IsaOp *isa_op; /* the instruction that takes the values of `grouped` (dot_ops.h); NULL: none */
@@ -70,7 +71,8 @@ static inline const Opt *opt_along(const Opts *o, Ref r) {
 }
 
 /* ---- opts_list.c ---- */
-void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` in o, but not in o->split and o->grouped */
+void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` in all fields of o except `split` and
+                                                `grouped` */
 void opts_drop(Opts *o, int i);               /* removes o->opt[i] */
 int unit_side(const Opts *o, Ref range);      /* number of rows of a matrix of sums of o->unit if `range` is o->side[0]; number of
                                                  columns if `range` is o->side[1]; otherwise 1 */
@@ -95,34 +97,39 @@ double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound
                                                                      expansion */
 
 /* ---- sized.c: sized ranges, which end at a size of the run ---- */
-void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes STAGE, and TILE of these ranges, from
-                                                      o */
+void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes from o STAGE, and TILE of sized
+                                                      ranges */
 bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a reduction of the nest loads weights at indices that do not depend on
                                                  r */
-/* Returns the nest that computes the whole tiles, with limits for sized ranges (RANGE in ops.h). Adds the nests for the rests of
- * the sized ranges to `parts`. Afterwards o names the ranges of the returned nest. */
+/* Returns the nest for the whole tiles, in which sized ranges have limits (RANGE in ops.h). Adds the nests for the rests and the
+ * padding of sized ranges to `parts`. Changes o to name the ranges of the returned nest. */
 Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts);
 /* Returns `root` after splitting each reduction over o->range into a reduction over whole tiles and reductions over the rest.
  * o->range must have a limit. */
 Ref sized_sum(IR *ir, Ref root, const Opt *o);
-/* Returns a < b for two indices, compared as i32, since one instruction compares vectors of i32 */
+/* Returns the node for a < b. The indices a and b are compared as i32. */
 Ref less_i32(IR *ir, Ref a, Ref b);
 void sized_check(IR *ir, Ref nest);                /* fails if the nest might access elements past the end of a caller's buffer */
 
 /* ---- sized_inside.c ---- */
-/* Returns the nest with a new loop that runs only if row `number` of IR.sizes is not 0. The loop is in front of range `before`,
- * or in front of all ranges if `before` is 0. */
+/* Returns the nest with one more loop. The body of this loop runs once, or not at all if row `number` of IR.sizes is 0. The new
+ * loop is just outside of the loop over range `before`; if `before` is 0, it is the outermost loop. */
 Ref sized_only_if(IR *ir, Ref nest, int number, Ref before);
-/* Returns the constant that the nest stores where range r is not below a size of the run; 0: there is none. Sets *size to the row
- * of that size in IR.sizes. */
+/* Some nests store a constant, called padding, wherever the value of range r is at least a certain size of the run. Returns this
+ * constant, and sets *size to the row of IR.sizes with this size. Returns 0 if the nest stores no padding along r. */
 Ref padding_along(const IR *ir, Ref nest, Ref r, int *size);
-Ref sized_inside(IR *ir, Ref nest, Ref r, int size); /* the nest for the values of r that are below row `size` of IR.sizes */
-/* Returns how many of the `values` values of r that a run needs are in front of padding */
+/* Returns the nest without its conditions that r is below row `size` of IR.sizes. The returned nest is right only for values of r
+ * for which these conditions hold. */
+Ref sized_inside(IR *ir, Ref nest, Ref r, int size);
+/* values: how many values of r a run needs. Returns how many of these values come before the padding of padding_along. Returns
+ * `values` if there is no padding, or if the number is not known. */
 tgcrt_size sized_front(const IR *ir, Ref nest, Ref r, tgcrt_size values);
-/* Returns the nest to choose a schedule for: without the selections of padding that sized_cut will remove */
+/* Returns the nest for which a schedule is to be chosen: `nest` without conditions for padding that sized_cut will remove */
 Ref sized_scheduled(IR *ir, Ref nest);
-/* If r counts groups of entries, conditions may ask for each entry whether it is below a size. Then this cuts r as sized_cut
- * does: the nest for whole groups has no such conditions. Otherwise returns 0. values: how many values of r a run needs */
+/* For a range r that counts groups of entries. Conditions in the nest ask whether an entry is below a size of the run. This
+ * function cuts r, and returns the nest for the groups whose entries are all below the size. The returned nest lacks these
+ * conditions. Adds the nests for the remaining groups to `parts`, and changes o to name the ranges of the returned nest. Returns
+ * 0 if r is no such range, or if r cannot be cut in this way. values: how many values of r a run needs */
 Ref sized_groups(IR *ir, Ref nest, Opts *o, Ref r, const tgcrt_size *values, Remnants *parts);
 
 /* ---- opts.c ---- */
@@ -135,8 +142,8 @@ Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all r
 /* Returns why the opts of o are illegal, or NULL if they are legal. Does not check STAGE and SPLIT: stage_shared_refuses and
  * split_refuses check these opts. */
 const char *device_refuses(IR *ir, Ref nest, const Target *t, const Opts *o);
-/* For a nest that device_tile returned, before STAGE is applied. Returns a message if the nest exceeds a limit of the device, or
- * NULL. panels: number of bytes of shared memory that STAGE will add */
+/* Returns a message if the nest exceeds a limit of the device, or NULL. nest: a result of device_tile, before STAGE is applied.
+ * panels: number of bytes of shared memory that STAGE will add */
 const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels);
 /* Splits o->range into several ranges: a loop or blocks, copies, threads and lanes. If `side` is above 1, the innermost new range
  * has `side` values: the rows or the columns of a unit's matrix. If the new ranges have more values together than o->range, gates
@@ -153,11 +160,11 @@ Ref device_warp(IR *ir, Ref nest, const MatrixUnit *u, bool turned);
 Ref device_order(IR *ir, Ref nest);
 
 /* The threads of a block, in a nest with ranges over blocks and threads. The threads of a group (opt GROUP) compute one result of
- * a reduction together. A group has as many threads as a range of kind GROUP has values. */
+ * a reduction together. Each group belongs to a range of kind GROUP, and has as many threads as this range has values. */
 typedef struct BlockThreads {
   int n;
   Ref range[MAX_RANGES];   /* the nest's ranges of kind LOCAL, and some ranges of kind GROUP. A range of kind GROUP is here if
-                              its group uses no existing threads */
+                              its group has threads of its own (see block_threads) */
   int64_t threads, blocks; /* number of threads of a block; number of blocks */
   int64_t shared_bytes;    /* bytes of shared memory for the sums of groups, and for panels that the nest already has */
 } BlockThreads;
@@ -215,18 +222,18 @@ typedef struct StagedSum { /* a sum of products whose factors may be in panels *
   bool shared[2];          /* by factor: whether several threads or copies read one element of the factor. staged_product leaves
                               this false; stage_shared.c finds it out later */
 } StagedSum;
-/* If the reduction over range r is a sum of products, describes this sum in *p and returns NULL. Otherwise returns the reason why
- * not. */
+/* If the reduction over range r is a sum of products, describes this sum in *p and returns NULL. Otherwise returns a text that
+ * says why the reduction is none. */
 const char *staged_product(IR *ir, Ref nest, Ref r, StagedSum *p);
-enum { BYTES_SUMMED = 4 }; /* products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
+enum { BYTES_SUMMED = 4 }; /* number of products of 8-bit integers that one instruction sums (DEVF_INT_DOT) */
 /* Returns whether the device has an instruction that sums four products, and both factors of *p are 8-bit integers that are
  * converted to i32. */
 bool sums_bytes(const IR *ir, const Device *d, const StagedSum *p);
 /* Returns `factor` if it has the type d. If `factor` is converted from a value of type d, returns this value. Otherwise returns
  * 0. */
 Ref unit_factor(const IR *ir, Ref factor, DType d);
-/* Returns by how many elements the index grows or shrinks when `range` goes from 0 to 1 and all other ranges are 0. The number is
- * never negative. Returns INT64_MAX if it is unknown. */
+/* Returns by how many elements the index grows or shrinks when `range` goes from 0 to 1 and all other ranges are 0. The result
+ * is never negative. Returns INT64_MAX if this number of elements is unknown. */
 int64_t memory_step(IR *ir, Ref index, Ref range);
 Ref main_load(IR *ir, Ref factor);          /* returns the load whose index has the most ranges, or 0 if there is no load */
 /* Returns why the reduction over o->staged may not run in rounds of o->depth terms, or NULL if it may. Increases *bytes by the

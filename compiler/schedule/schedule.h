@@ -15,7 +15,7 @@ typedef struct NestSchedule {
   const char *opts;        /* the complete schedule, as text of opts_text.c */
   const char *from;        /* source of the schedule: "heuristic", or the name of a ScheduleSource */
   bool partial;            /* the search that found the schedule was interrupted */
-  const char *measured;    /* for ranges of sizes: times of the nest in some runs, in words; NULL: not known */
+  const char *measured;    /* for ranges of sizes: times of the nest in some runs, in words; NULL: no times are known */
 } NestSchedule;
 
 /* A nest as it is between two steps (nest/steps.h). If a schedule cuts rests and borders off a nest, the rests and
@@ -39,7 +39,7 @@ typedef struct ScheduleSource {
   /* Returns the schedule of the nest with this key as text, or NULL if this source does not know the nest. Sets *partial as in
    * NestSchedule. The text is valid until the next call. */
   const char *(*find)(struct ScheduleSource *s, const char *key, bool *partial);
-  /* Returns NestSchedule.measured for the nest with this key. The function may be NULL */
+  /* Returns NestSchedule.measured for the nest with this key. `measured` may be NULL: then the source knows no times */
   const char *(*measured)(struct ScheduleSource *s, const char *key);
   struct ScheduleSource *next;
 } ScheduleSource;

@@ -17,8 +17,8 @@ typedef struct Given {
   PlanInputs in;
 } Given; /* source: gives each nest the schedule `opts`. in: Plan.in of a plan that uses this source */
 /* Microseconds of a run. warm: with the data in the caches. cold: after a flush of the caches. If Task.state is set, both are the
- * time of a run with the data where Task.state says. On a device, both are the least time of some runs. spread: as in Trial */
-/* at: as in Trial */
+ * time of a run with the data where Task.state says. On a device, both are the least time of some runs. spread, at: as in
+ * Trial (tune.h) */
 typedef struct Time { double warm, cold, spread, at[TIMED_RUNS]; } Time;
 
 typedef struct Batch {
@@ -29,18 +29,20 @@ typedef struct Batch {
   const char *stem;        /* start of the names of the batch's files */
   bool compares;           /* the batch has two candidates, and only compares their results */
   Child child;
-  double best;             /* seconds of the fastest run so far; with Task.sized, of the timed runs together */
+  double best;             /* seconds of the fastest run so far. If Task.sized is set: the least number of seconds that all timed
+                              runs of a candidate took together */
   Given given;
-  /* The plan has a kernel for each candidate that is tried now. All arrays below, except for libs, have an element for each
-   * kernel of the plan. */
+  /* The plan has a kernel for each candidate that is tried now. All arrays below, except for libs and sizes_here, have an
+   * element for each kernel of the plan. */
   Plan plan;
   VEC(int) kept;           /* index of the kernel's candidate in `which` */
   VEC(RunFn) run;          /* the candidate's function, in the process that times the candidate */
-  VEC(const int64_t *) sizes; /* for ranges of sizes: the values of the rows of IR.sizes in each run of Lab.runs, one run after
-                              another. The candidate's code was made with these rows. NULL: with those of this process */
-  VEC(size_t) rows;        /* number of these rows */
-  const struct Course *course; /* for race_sizes.c: runs candidates in one of the timed runs */
-  const int64_t *sizes_here[TUNED_RUNS]; /* by run: the sizes of this process, once it has lowered all candidates */
+  VEC(const int64_t *) sizes; /* for ranges of sizes: a table in the candidate's library (candidate_sizes.c). For each run of
+                              Lab.runs, the table has the value of each row of IR.sizes. NULL: the candidate uses sizes_here */
+  VEC(size_t) rows;        /* if the candidate has such a table: number of values for each run */
+  const struct Course *course; /* if Task.sized is set: the functions by which sizes_course runs candidates */
+  const int64_t *sizes_here[TUNED_RUNS]; /* by run of Lab.runs: the value of each row of IR.sizes of this process; NULL: not
+                              computed yet */
   VEC(const char *) libs;  /* paths of compiled libraries */
   VEC(int) lib_of, at_in;  /* lib_of: index of the candidate's library in libs; -1: none. at_in: index of the candidate's function
                               in the table of this library */
@@ -58,7 +60,7 @@ void plan_begin(const Lab *b, const Backend *backend, Given *g, Plan *p); /* set
  * pointer is valid until the next call. */
 const Kernel *plan_add(Plan *p, Ref nest, const char *opts);
 /* Returns the estimated cycles of a program. state: where the program finds its data; NULL: all data were accessed just before.
- * sized: the mean in the timed runs of Lab.runs, with a state for each run */
+ * If `sized` is true, returns the mean over the timed runs of Lab.runs, and `state` is an array with a state for each of them */
 double program_cycles(const Lab *b, const Refs *prog, const CacheState *state, bool sized);
 
 /* ---- candidate_build.c ---- */
@@ -78,15 +80,17 @@ void build_all(Batch *b);
 bool take_built(Batch *b, const char *line);
 void load_libraries(Batch *b);     /* sets b->run, in the process that runs the code */
 
-/* ---- candidate_sizes.c: sizes of runs, for code of candidates. The last argument of a kernel with sizes is a table: the value of
- * each row of IR.sizes. Each batch adds rows to its own IR. So code that another batch may use has its own table ---- */
-/* Appends a table with the rows of all runs of Lab.runs, for load_libraries. Does nothing if the model has no range */
+/* ---- candidate_sizes.c: sizes of runs, for code of candidates. A sized kernel takes a table as its last argument: the value of
+ * each row of IR.sizes in this run. Each batch has a copy of the IR, and adds rows of its own. So code that other batches may use
+ * brings its tables along ---- */
+/* Appends C code for tables of all runs of Lab.runs, which take_size_table finds. Does nothing if the model has no range */
 void put_size_tables(const Lab *lab, Sb *out);
-/* Sets Batch.sizes and Batch.rows of the candidate. lib: handle of the candidate's library; NULL: the code was made in this
- * process, or in the tuner's */
+/* Sets Batch.sizes and Batch.rows for the kernel. lib: handle of the library with the candidate's code; NULL: the code was made
+ * in this process, or in the tuner's process */
 void take_size_table(Batch *b, size_t kernel, void *lib);
-const int64_t *sizes_in_run(Batch *b, int kernel, int run); /* the table for run number `run` of Lab.runs */
-/* Makes the sizes of a timed run those of candidate_lower.c's estimates; run -1: the greatest ones */
+const int64_t *sizes_in_run(Batch *b, int kernel, int run); /* returns the kernel's table for run number `run` of
+                                                               Lab.runs; NULL if the model has no range */
+/* Sets IR.run, so that later estimates of candidate_lower.c are for timed run number `run`; run -1: for the greatest sizes */
 void ir_set_run(const Lab *lab, int run);
 
 /* ---- job_nest.c ---- */
@@ -94,7 +98,7 @@ void job_put(Batch *b, int number); /* writes the files of a job for the nest wi
 
 /* ---- candidate_memory.c ---- */
 void *memory(int64_t bytes);       /* allocates; ends the process if there is too little memory */
-void memory_free(void *p, int64_t bytes); /* bytes: as memory was given */
+void memory_free(void *p, int64_t bytes); /* frees p, which a call memory(bytes) has returned */
 /* Fills memory with random values. hard: some of the values are infinities, NaN, denormals and the like */
 void fill(void *p, DType d, int64_t elems, uint64_t seed, bool hard);
 
@@ -120,16 +124,18 @@ typedef struct Course {
                                                          device the least time */
   /* Sets *warm and *cold to the seconds of a run, as in Time. repeat: number of runs for *warm; a device ignores `repeat` */
   void (*sample)(void *self, int kernel, int repeat, double *warm, double *cold);
-  void (*set_run)(void *self, int run); /* the next runs are in this run of Lab.runs; NULL: all are in one run */
-  void (*end)(void *self); /* to be called after the last sample; NULL: nothing is to do */
+  void (*set_run)(void *self, int run); /* gives the following runs the sizes of run number `run` of Lab.runs; NULL: the sizes
+                                           never change */
+  void (*end)(void *self); /* to be called after the last sample; NULL: there is nothing to do */
 } Course;
 /* Times the candidates that are not bad. Reports candidates that crash or hang, and marks them as bad. quick: the code is the
  * screen's, and is timed for a short time */
 void race_all(Batch *b, bool quick);
 
 /* ---- race_sizes.c ---- */
-/* Runs candidates by Batch.course in the timed runs of Lab.runs. A time is the mean of these runs. At the end, sends a line
- * "sizes" for each candidate that has run: the typical time of each run. */
+/* Times candidates in the timed runs of Lab.runs, by the functions of Batch.course. The time of a candidate is the mean of its
+ * times in these runs (mean_of_runs in tune.h). At the end, sends the tuner a line "sizes" for each candidate that has run. The
+ * line has the candidate's median time in each timed run. */
 extern const Course sizes_course;
 
 /* ---- candidate_device.c ---- */

@@ -27,8 +27,9 @@ typedef struct LockLine {  /* the schedule of the nest with this key */
   double micros;           /* measured microseconds of a run of the nest with this schedule; 0: not measured */
   bool partial;            /* the search for the schedule was not finished */
   bool model;              /* the cost model chose the schedule; nothing was measured */
-  const char *note;        /* where the schedule comes from, in words; with ranges of sizes, times of some runs come first */
-  const char *measured;    /* these times; NULL: there are none */
+  const char *note;        /* where the schedule comes from, in words. For a model with ranges of sizes, the note begins with the
+                              times of the nest in some runs, if these are known */
+  const char *measured;    /* the times with which the note begins; NULL: the note begins with no times */
   bool used;               /* the compilation has asked for the schedule of this key */
 } LockLine;
 typedef struct Lock {
@@ -85,8 +86,8 @@ const char *cpu_identity(Arena *a);                  /* this CPU in words: name,
  * n is 0 or 1. */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
 Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural logarithm of the ratio of each pair */
-/* Does what paired_of does. From six pairs on, leaves out an eighth of the pairs at each end, and at least one. So one disturbed
- * process has little influence. */
+/* As paired_of, but one disturbed process has little influence on the result. If n is 6 to 64, leaves out the k pairs with the
+ * least ratios and the k pairs with the greatest ratios. k is n / 8, but at least 1 */
 Paired paired_trimmed(const double *log_ratio, size_t n);
 
 /* ---- store_machine.c: facts of CPUs in the store ---- */
@@ -96,33 +97,39 @@ const char *store_machine(Ctx *c, const char *path, const char *cpu);
 bool store_put_machine(Ctx *c, const char *path, const char *cpu, const char *text); /* returns false if the store cannot be
                                                                                         written */
 
-/* ---- tuned_runs.c: for ranges of sizes: the runs in which candidates are timed, and compared ---- */
-/* TIMED_RUNS: most runs in which a candidate is timed. TUNED_RUNS: most runs in which results are compared */
+/* ---- tuned_runs.c: runs of a model with ranges of sizes. Candidates are timed in some of these runs, called the timed runs.
+ * The results of candidates are compared in all of them ---- */
+/* TIMED_RUNS: greatest number of timed runs. TUNED_RUNS: greatest number of runs in which results are compared */
 enum { TIMED_RUNS = 3, TUNED_RUNS = 10 };
 typedef struct TunedRun {
   RunSizes sizes;
   double weight;           /* weight of the time in this run. The weights of all timed runs add up to 1 */
   const char *text;        /* the sizes in words: "seq=128", "batch=1,seq=128" */
 } TunedRun;
-/* Candidates are timed in the first `timed` runs: with the least, the typical and the greatest sizes. Without typical sizes,
- * sizes in the middle of the ranges take their place, and all runs have equal weights. Results are compared in all n runs.
- * n 0: the model has no range */
+/* timed: number of timed runs, which come first in `run`. They have the least sizes above 0, the typical sizes and the greatest
+ * sizes. For a range without a typical size, a size between the least and the greatest one is used instead. If no range has a
+ * typical size, the timed runs have equal weights. Runs with the same sizes become one run. n: number of all runs; 0: the model
+ * has no range */
 typedef struct TunedRuns { int timed, n; TunedRun run[TUNED_RUNS]; } TunedRuns;
-TunedRuns tuned_runs(Ctx *c, const IR *ir);
-int main_run(const TunedRuns *r);                    /* the timed run with the greatest weight, or the middle one of equal ones */
-/* Returns the mean of the times in the runs: the geometric mean by weights. at: a time for each timed run */
+TunedRuns tuned_runs(Ctx *c, const IR *ir);          /* returns the runs for the ranges of ir->symbols */
+int main_run(const TunedRuns *r);                    /* returns the index of a timed run with the greatest weight */
+/* Returns the geometric mean of the times in the timed runs, with TunedRun.weight. at: by timed run, a time */
 double mean_of_runs(const TunedRuns *r, const double *at);
-/* Returns the first run in which a candidate takes more than `most` times as long as another one; -1: there is none, or the times
- * in single runs are not known. at, other: a time for each timed run */
+/* Compares the times of two candidates. Returns the index of the first timed run in which the time in `at` is more than `most`
+ * times the time in `other`; -1: there is no such run. at, other: by timed run, a time; 0: not known. Skips runs for which one of
+ * the times is not known */
 int run_that_loses(const TunedRuns *r, const double *at, const double *other, double most);
-/* Returns "seq=1 1.2 us, seq=512 17 us": the times in microseconds */
+/* Returns the times as text: "seq=1 1.2 us, seq=512 17 us". at: by timed run, microseconds */
 const char *times_of_runs(Ctx *c, const TunedRuns *r, const double *at);
 bool nest_is_sized(IR *ir, Ref nest);                /* whether the time of the nest may depend on the sizes of a run */
-int64_t needed_elems(const IR *ir, const Buf *b, const int64_t *run); /* number of elements that a run needs; run NULL: all */
-/* Whether a run writes element `index` of a buffer that a kernel writes, and needs it. Memory of the caller is laid out for the
- * run's sizes. run NULL: all sizes are the greatest */
+int64_t needed_elems(const IR *ir, const Buf *b, const int64_t *run); /* number of elements of b that a run needs; run
+                                                                         NULL: all elements */
+/* Returns whether a run needs element `index` of buffer b, which a kernel writes. A run needs no elements of padding. `index`
+ * counts the elements as they lie in memory. Memory of the caller is laid out for the run's sizes, and other memory for the
+ * greatest sizes. run NULL: returns true */
 bool element_counts(const IR *ir, const Buf *b, int64_t index, const int64_t *run);
-const int64_t *size_values(const IR *ir, const int64_t *run); /* the value of each row of IR.sizes in the run, in c->model */
+const int64_t *size_values(const IR *ir, const int64_t *run); /* returns an array in ir->ctx->model: the value of each
+                                                                   row of IR.sizes in the run */
 
 /* ---- cache_state.c: where a nest finds its data in a run of the whole model ---- */
 typedef enum { LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_MEMORY, LEVELS } MemoryLevel;
@@ -188,7 +195,8 @@ typedef struct Trial {     /* a schedule that was tried for a nest */
   double warm, cold;       /* microseconds of a run with warm caches and with cold caches. If Tuner.stateful is set, both are the
                               time of a run with the data where Goal.state says. Not set if `failed` is true */
   double spread;           /* interquartile range of the warm times, divided by their median; not stored */
-  double at[TIMED_RUNS];   /* for ranges of sizes: the time in each timed run; `warm` and `cold` are their mean. 0: not known */
+  double at[TIMED_RUNS];   /* for ranges of sizes: microseconds in each timed run (TunedRuns); 0: not known. `warm` and `cold` are
+                              means over the timed runs */
   const char *why;         /* if failed: the reason */
   bool varied;             /* in this session, a generation looked for new neighbours of the schedule, and found none */
   bool rejected;           /* in this session, another schedule made the whole model faster; or the results of this schedule were
@@ -296,7 +304,7 @@ typedef struct Task {       /* candidates to try for one nest. Batches run side 
   Quick quickest[SCREENED_KEEP]; /* the candidates that the compiler shall compile; the fastest candidate comes first */
   int number;              /* number of the nest in a job */
   const CacheState *state; /* where the nest's data are when candidates are timed. NULL: candidates are timed twice, with warm and
-                              with cold caches. If `sized` is set: an array with a state for each timed run */
+                              with cold caches. If `sized` is set, `state` points to an array with a state for each timed run */
   bool sized;              /* candidates are timed in each timed run of Lab.runs */
 } Task;
 typedef struct Built {     /* code that the compiler has made for a schedule in this session */
@@ -316,7 +324,7 @@ typedef struct Lab {       /* state that all batches share */
   IR *ir;
   const Target *target;
   const Backend *backend;
-  TunedRuns runs;
+  TunedRuns runs;          /* the runs in which candidates are timed and compared; runs.n is 0 if the model has no range */
   const char *device;      /* for a backend with a driver: the device's number, or a part of its name; NULL: the default device */
   bool keep_denormals;     /* the device's kernels keep denormals */
   const char *archs;       /* architectures of the device's images; NULL: the target's */
@@ -363,14 +371,15 @@ const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts, bool
 
 /* ---- search.c ---- */
 typedef struct Tuner Tuner;
-enum { RIVALS = 4 };        /* most rivals of a goal */
+enum { RIVALS = 4 };        /* length of Goal.rival */
 typedef struct Goal {       /* the search for the schedule of one nest */
   Ref nest;
   char key[65];
   int count;               /* number of times that a run of the model runs the nest */
-  CacheState state;        /* where the nest's data are in a run of the model. If `sized` is set, only the text is used */
+  CacheState state;        /* where the nest's data are in a run of the model. If `sized` is set, only state.text is
+                              used. This text then describes state_in */
   bool sized;              /* the nest's time depends on the sizes of a run */
-  CacheState state_in[TIMED_RUNS]; /* for ranges of sizes: where the nest's data are in each timed run of Lab.runs */
+  CacheState state_in[TIMED_RUNS]; /* if `sized` is set: where the nest's data are in each timed run of Lab.runs */
   Place place, screened_place; /* the places under which the store keeps `trials` and `screened`. If Tuner.stateful is set,
                               the texts of both places include the text of `state` */
   size_t ignored;          /* number of stored trials of the nest that the search ignores, because the text of their place
@@ -382,7 +391,8 @@ typedef struct Goal {       /* the search for the schedule of one nest */
   const char *base, *best; /* base: the heuristic's schedule; best: the best schedule known */
   const char *proven;      /* the schedule that won when the whole model was last timed in this session; if the model was not
                               timed, the best schedule before this session */
-  const char *rival[RIVALS]; /* nrivals schedules about as fast as the best, for tests in the whole model; the fastest first */
+  const char *rival[RIVALS]; /* nrivals schedules about as fast as `best`, the fastest one first. When the whole model is
+                              timed, these schedules are tried, too */
   int nrivals;
   const char *elsewhere;   /* if the store has no winner at `place`: the store's winner at Tuner.place; NULL: none */
   double base_us, best_us; /* microseconds of `base` and `best`, the mean of warm and cold; estimates until they are measured */
@@ -402,17 +412,20 @@ typedef struct Goal {       /* the search for the schedule of one nest */
   int64_t tried;           /* number of candidates tried in this session */
   double worked;           /* CPU seconds that the search for this nest took in this session, over all processes */
 } Goal;
-/* ---- tuned_goal.c: the parts of a Goal that concern ranges of sizes. Store: times in single runs are trials of their own, and
- * the texts of their places include the sizes ---- */
-void goals_see_states(Tuner *t, const Plan *p);      /* sets the states of all goals of p, which are new */
-void goal_read_trials(Tuner *t, Goal *g);            /* adds the stored trials at Goal.place */
-/* Stores a trial at Goal.place. To be called between store_begin and store_commit */
+
+/* ---- tuned_goal.c: cache states and stored trials of goals, also for ranges of sizes. The store keeps each time of Trial.at as
+ * a trial of its own. The text of the place of such a trial includes the sizes of the timed run ---- */
+void goals_see_states(Tuner *t, const Plan *p);      /* sets Goal.state and Goal.state_in of all goals; p: the plan from which
+                                                        tune_goals makes the goals */
+void goal_read_trials(Tuner *t, Goal *g);            /* appends the trials that the store has under g->place to g->trials */
+/* Stores trial x under g->place, and stores the times in x->at. Must be called between store_begin and store_commit */
 void goal_put_trial(Tuner *t, const Goal *g, const Trial *x);
-/* Whether x takes much longer than the heuristic's schedule in one of the timed runs (tunable tune_size_loss) */
+/* Returns whether x takes much longer than `base` in one of the timed runs (tunable tune_size_loss). base: the trial of the
+ * heuristic's schedule; NULL: returns false */
 bool goal_loses_at_size(const Tuner *t, const Goal *g, const Trial *x, const Trial *base);
-/* Returns the times of the best schedule in the timed runs, as text; NULL: they are not known */
+/* Returns the times of g->best in the timed runs, as text of times_of_runs; NULL if these times are not known */
 const char *goal_times(const Tuner *t, const Goal *g);
-void goal_free(Goal *g);
+void goal_free(Goal *g);                             /* frees the lists of g, but not g */
 
 struct Tuner {
   Lab lab;
@@ -443,12 +456,12 @@ bool tune_run(Tuner *t);
  * must end. */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
-/* Sets the rivals of each goal to the fastest trials and screened schedules, not counting Goal.best and Goal.base. A schedule that
- * takes longer than Goal.best, beyond a small tolerance, is no rival. A nest that takes very little of the model's time has no
- * rivals. The results of rivals are not compared. */
+/* Sets Goal.rival and Goal.nrivals of each goal. The rivals are the fastest schedules in Goal.trials and Goal.screened, except
+ * Goal.best and Goal.base. The tunable tune_rival says how slow a rival may be. A nest that takes very little of the model's time
+ * has no rivals (tune_rival_share). Does not compare the results of rivals: call goal_is_right. */
 void tune_rivals(Tuner *t);
-/* Returns whether schedule `opts` of g may be used: its results were compared, now or earlier, and are right. `opts` must be
- * Goal.best, Goal.base or a rival. */
+/* Returns whether schedule `opts` of g may be used. `opts` must be Goal.best, Goal.base or a rival. If `opts` is a rival,
+ * compares the rival's results by lab_verify, and returns false if the results are wrong or cannot be compared. */
 bool goal_is_right(Tuner *t, Goal *g, const char *opts);
 /* opts: the schedule of g that won when the whole model was timed. Makes opts the best schedule of g, also in the store. */
 void goal_validated(Tuner *t, Goal *g, const char *opts);

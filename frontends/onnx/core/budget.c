@@ -23,8 +23,8 @@ void spend(Build *b, int64_t n) {
 int loop_begin(Build *b, int64_t trips) {
   const int64_t least = b->sized ? 1 : tunable(b->c, loop_trips);
   if (b->ir->in_loop && form_differs(b, trips))
-    bad(b, "the number of iterations depends on a range of sizes, and the loop is in the body of another one, whose number "
-           "depends on a range, too; give one of both dimensions one number");
+    bad(b, "the number of iterations depends on a range of sizes, and so does the number of iterations of the loop around this "
+           "loop; for one of these loops, give the dimension one number");
   if (b->ir->in_loop || trips < least || trips > INT32_MAX || b->ir->loops >= GRAPH_LOOPS) return -1;
   b->ir->in_loop = true;
   b->loop_from = b->ir->n;
