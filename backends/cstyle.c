@@ -246,14 +246,22 @@ static bool takes_few(const Render *w, size_t at) {
   return x->op == OP_LOOP;
 }
 
-/* A loop that runs once becomes the condition of its gate. */
+/* The condition of a loop's gate; or of its limit, if the loop runs once at most. "": it has none */
+static const char *loop_condition(Render *w, const Node *loop) {
+  const Node *r = node(w->ir, loop_range(loop));
+  if (loop_gate(loop)) return arena_printf(&w->a, "if (%s) ", arg_as(w, loop, 1, LOOSE));
+  if (!range_runs_once(w->ir, r)) return "";
+  return arena_printf(&w->a, "if (%s > 0) ", size_text(w, range_limit(r) - 1, (DType)r->dt));
+}
+
+/* A loop that runs once becomes its condition. The C compiler would keep registers for the way back of a loop. */
 static void open_loop(Render *w, size_t at) {
   const Node *x = node(w->ir, w->k->prog.p[at]), *r = node(w->ir, loop_range(x));
   if (range_is_place(range_kind(r))) {
     open_place(w, loop_range(x));
     return;
   }
-  const char *gate = loop_gate(x) ? arena_printf(&w->a, "if (%s) ", arg_as(w, x, 1, LOOSE)) : "";
+  const char *gate = loop_condition(w, x);
   w->reducing += range_kind(r) == RK_REDUCE;
   if (*gate && range_extent(r) == 1) {
     w->text[refmap_get(&w->at, loop_range(x)) - 1] = arena_str(&w->a, "0", 1);
