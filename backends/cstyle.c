@@ -327,11 +327,21 @@ static bool put_statement(Render *w, size_t at) {
   }
 }
 
+/* Whether the index is computed from a size of the run. The C compiler may load sizes again in each iteration of a loop: fences
+ * there tell it that memory changes. */
+static bool of_size(const Render *w, const Node *x) {
+  bool any = false;
+  if (x->op != OP_ADD && x->op != OP_MUL && x->op != OP_SUB) return false;
+  for (int s = 0; s < x->nsrc; s++) any |= node(w->ir, x->src[s])->op == OP_SIZE;
+  return any;
+}
+
 /* Whether a value is written inside an expression: it is used once, in the block that computes it, and no effect can come
  * between. Loads stay where they are. So do exchanges between threads, which all threads must reach. */
 static bool is_inlined(const Render *w, const Node *x, const Use *u, size_t length) {
   if (cheap(x) || !u->times) return true; /* without uses it is not needed */
   if (x->op == OP_BCAST && node(w->ir, operand(x))->op == OP_CONST) return true;
+  if (u->elsewhere && x->dt == DT_I64 && of_size(w, x)) return false;
   return x->op != OP_LOAD && x->op != OP_SHFLXOR &&
          ((u->times == 1 && !u->elsewhere && length < 90) || (x->dt == DT_I64 && length < 24));
 }
