@@ -40,12 +40,13 @@ typedef struct Tiles {
   int count;
   int64_t height, beyond; /* values of a tile; values at its end that may lie behind those that a run needs */
   Ref values;             /* number of values that a run needs, if beyond > 0 */
+  bool out;               /* a tile may also reach behind memory for the greatest size */
   Ref loop, inside;       /* made by with_tiles: ranges over the tiles, and over the values of one */
 } Tiles;
 
 /* Accesses to memory of the caller, where a value of r may lie behind those that a run needs. They load value `instead`, and
- * store only if `gate` holds. gate 0: the condition of the memory itself */
-typedef struct Inside { Ref r, instead, gate; } Inside;
+ * store only if `gate` holds. gate 0: the condition of the memory itself. all: accesses to other memory, too */
+typedef struct Inside { Ref r, instead, gate; bool all; } Inside;
 
 /* The condition of the caller's memory that the access would violate behind the values of r; NULL: there is none */
 static const Need *ends_along(IR *ir, const Node *x, Ref r) {
@@ -59,13 +60,14 @@ static const Need *ends_along(IR *ir, const Node *x, Ref r) {
 
 static Ref load_inside(IR *ir, Ref load, void *arg) {
   const Inside *in = arg;
-  return ends_along(ir, node(ir, load), in->r) ? ix_subst(ir, load, 1, &in->r, &in->instead) : 0;
+  return in->all || ends_along(ir, node(ir, load), in->r) ? ix_subst(ir, load, 1, &in->r, &in->instead) : 0;
 }
 
 static Ref store_inside(IR *ir, Ref store, void *arg) {
   const Inside *in = arg;
   const Node *x = node(ir, store);
   const Need *is = store_gate(x) ? NULL : ends_along(ir, x, in->r);
+  if (in->all && !ix_uses(ir, store, in->gate)) return gated_access(ir, x, x->src, in->gate);
   if (!is) return 0;
   const Ref entry = ix_mod(ir, ix_div(ir, store_index(x), is->inner), is->extent);
   const Ref below = ix_lt(ir, entry, size_value(ir, size_number(ir, size_all(1, is->of))));
@@ -85,13 +87,13 @@ static Ref bounded(IR *ir, Op op, Ref a, Ref b) { return node_make(ir, op, DT_I6
 static Ref with_tiles(IR *ir, Ref nest, Tiles *t) {
   const int64_t extent = range_extent(node(ir, t->range)), sure = t->height - t->beyond;
   Ref by[2] = { range_limited(ir, greatest_size(ir, t->count), t->count, RK_LOOP), range_make(ir, t->height, RK_LOOP) };
-  const Ref at = index_at_most(ir, ix_add(ir, t->begin, ix_mul(ir, by[0], t->height)), extent - t->height);
+  const Ref at = index_at_most(ir, ix_add(ir, t->begin, ix_mul(ir, by[0], t->height)), extent - (t->out ? sure : t->height));
   t->loop = by[0];
   t->inside = by[1];
   if (t->beyond) {
     const Ref needed = bounded(ir, OP_MAX, ix_sub(ir, t->values, at), ix_const(ir, sure));
-    const Ref last = ix_sub(ir, needed, ix_const(ir, 1));
-    const Inside in = { t->range, ix_add(ir, at, bounded(ir, OP_MIN, by[1], last)), ix_lt(ir, by[1], needed) };
+    const Ref value = ix_add(ir, at, bounded(ir, OP_MIN, by[1], ix_sub(ir, needed, ix_const(ir, 1))));
+    const Inside in = { t->range, index_at_most(ir, value, extent - 1), ix_lt(ir, by[1], needed), t->out };
     nest = access_inside(ir, nest, in);
   }
   return range_replace(ir, nest, t->range, ix_add(ir, at, by[1]), 2, by);
@@ -236,12 +238,23 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
 /* ---- values behind those that a run needs ---- */
 static bool is_padded(const IR *ir, Ref nest, Ref r);
 
-/* Whether the last tile of rows may go on behind those that a run needs. With an even number of rows in memory and in a tile, it
- * ends with memory at the latest. Rows of padding have a nest of their own. */
-static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
-  const bool even = tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0;
-  if (!reductions_below(ir, nest) || !even || is_padded(ir, nest, r)) return false;
-  return may_go_on(ir, access_inside(ir, nest, (Inside){ r, ix_const(ir, 0), 0 }), r);
+/* Whether the last tile of rows may go on behind those that a run needs. Rows of padding have a nest of their own. */
+static bool rows_may_go_on(IR *ir, Ref nest, Ref r) {
+  if (!reductions_below(ir, nest) || is_padded(ir, nest, r)) return false;
+  return may_go_on(ir, access_inside(ir, nest, (Inside){ .r = r, .instead = ix_const(ir, 0) }), r);
+}
+
+/* In some run, tiles of few heights reach behind memory for `extent` rows. */
+static bool reach_out(const IR *ir, const tgcrt_size *values, int tile, int64_t extent) {
+  const Extent *e = &ir->extents.p[values->of];
+  bool out = false;
+  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]) && !out; i++) {
+    const int64_t all = e->at[i] * values->times, left = all % tile;
+    int64_t height[2] = { 0, 0 };
+    if (left) tgcrt_few_tiles(left, tile, height);
+    out = all - left + height[0] + height[1] > extent;
+  }
+  return out;
 }
 
 /* The most rows behind those that a run needs, in tiles of this height (TGCRT_SIZE_FULL to TGCRT_SIZE_FIRST) */
@@ -350,8 +363,8 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halv
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
 
-/* Adds the rests of rows to parts. *beyond: rows of a whole tile that may lie behind those that a run needs */
-static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, int64_t *beyond,
+/* Adds the rests of rows to parts; -> the number of whole tiles. Sets whether these reach behind the rows that a run needs. */
+static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, Tiles *whole,
                      Remnants *parts) {
   static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
                                few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
@@ -360,19 +373,21 @@ static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tg
   const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
   if (low || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
     return few_rests(ir, nest, o, i, low, shares, values, parts);
-  const bool on = rows_may_go_on(ir, nest, o->opt[i].range, tile);
+  const bool on = rows_may_go_on(ir, nest, o->opt[i].range);
+  const bool out = on && reach_out(ir, values, tile, range_extent(node(ir, o->opt[i].range)));
   const tgcrt_size_rule *rule = on ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
     const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
     if (!ever(ir, &any)) continue;
-    Tiles tiles = { .count = size_of_tiles(ir, values, tile, h, rule[1]), .height = h };
+    Tiles tiles = { .count = size_of_tiles(ir, values, tile, h, rule[1]), .height = h, .out = out };
     tiles.begin = size_value(ir, size_of_tiles(ir, values, tile, h, rule[3]));
     tiles.values = size_value(ir, size_number(ir, *values));
     tiles.beyond = on ? most_beyond(tile, h) : 0;
     const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
     add_rest(ir, nest, o, i, tiles, 1, size_number(ir, any), &more, parts);
   }
-  *beyond = on ? most_beyond(tile, tile) : 0;
+  whole->beyond = on ? most_beyond(tile, tile) : 0;
+  whole->out = out;
   return size_of_tiles(ir, values, tile, 1, rule[0]);
 }
 
@@ -448,7 +463,7 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
   Tiles whole = { .range = r, .begin = ix_const(ir, 0), .values = size_value(ir, size_number(ir, *values)) };
   whole.count = covers        ? covering_rests(ir, nest, o, i, values, parts)
                 : p.lanes > 1 ? lane_rests(ir, nest, o, i, values, parts)
-                              : row_rests(ir, nest, t, o, i, values, &whole.beyond, parts);
+                              : row_rests(ir, nest, t, o, i, values, &whole, parts);
   whole.height = (int64_t)o->opt[i].unroll * p.lanes;
   nest = with_tiles(ir, nest, &whole);
   opts_replace(o, r, whole.loop);
