@@ -220,7 +220,7 @@ bool shares_weights(IR *ir, Ref nest, Ref r) {
 }
 
 /* A low tile of rows may have further rows along another range that ends at another size: tokens of several short sequences. All
- * of them use the weights that are loaded once. Behind single rows they fill a tile, else half of one: that gains most. */
+ * of them use the weights that are loaded once. They fill half of a tile: that gains most. */
 static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, int height) {
   tgcrt_size values;
   for (int k = 0; k < nest_needed(ir, nest)->n; k++) {
@@ -228,7 +228,7 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
     const int64_t most = r ? range_extent(node(ir, r)) : 0;
     bool free = most > 1 && ir->extents.p[values.of].symbol != symbol && o->n < MAX_RANGES;
     for (int i = 0; i < o->n; i++) free &= o->opt[i].range != r;
-    const int all = height == 1 ? tile : tile / (2 * height), rows = all < most ? all : (int)most;
+    const int all = tile / (2 * height), rows = all < most ? all : (int)most;
     if (free && rows > 1 && !reduction_repeats(ir, nest, r) && shares_weights(ir, nest, r))
       return (Opt){ .range = r, .unroll = rows, .lanes = 1 };
   }
@@ -356,7 +356,7 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halv
     const int any = halves ? -1 : size_of_tiles(ir, values, tile, tile, TGCRT_SIZE_COVER); /* threads share no single rows */
     if (!greatest_size(ir, b.count)) continue;
     const Opt more = halves && height == 1 && !low ? rows_beside(ir, nest, o, ir->extents.p[values->of].symbol,
-                                                                tunable(ir->ctx, rest_beside), 1)
+                                                                2 * tunable(ir->ctx, rest_beside), 1)
                                                    : (Opt){ 0 };
     add_rest(ir, nest, o, i, tiles_behind(ir, &b, height), 1, any, &more, parts);
   }
@@ -371,9 +371,9 @@ static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tg
   const int tile = o->opt[i].unroll;
   const Nest n = nest_open(ir, nest);
   const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
-  if (low || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
-    return few_rests(ir, nest, o, i, low, shares, values, parts);
   const bool on = rows_may_go_on(ir, nest, o->opt[i].range);
+  if ((low && !on) || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
+    return few_rests(ir, nest, o, i, low, shares, values, parts);
   const bool out = on && reach_out(ir, values, tile, range_extent(node(ir, o->opt[i].range)));
   const tgcrt_size_rule *rule = on ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
@@ -383,7 +383,7 @@ static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tg
     tiles.begin = size_value(ir, size_of_tiles(ir, values, tile, h, rule[3]));
     tiles.values = size_value(ir, size_number(ir, *values));
     tiles.beyond = on ? most_beyond(tile, h) : 0;
-    const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
+    const Opt more = low ? (Opt){ 0 } : rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
     add_rest(ir, nest, o, i, tiles, 1, size_number(ir, any), &more, parts);
   }
   whole->beyond = on ? most_beyond(tile, tile) : 0;
