@@ -3,8 +3,9 @@
  *
  * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
  * past it where memory of the caller may end. Elsewhere the last tile or vector may go on behind it, so that few nests suffice.
- * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: one nest for each height of a tile that
- * some run leaves. If tiles share terms that stay in the nearest cache, nests for a few heights serve instead. All of them keep
+ * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: nests for a few heights of a tile. The
+ * last rows of such a tile may lie behind those that a run needs. Where memory ends there, they load the last row and are not
+ * stored. If rows must not go on, there is one nest for each height of a tile that some run leaves. All of them keep
  * the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
  * same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
  * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
