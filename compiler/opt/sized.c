@@ -82,6 +82,7 @@ static Ref access_inside(IR *ir, Ref nest, Inside in) {
   return nest;
 }
 
+/* The smaller or the greater one of two indices: op is MIN or MAX */
 static Ref bounded(IR *ir, Op op, Ref a, Ref b) { return node_make(ir, op, DT_I64, 1, 2, (Ref[]){ a, b }, 0, NULL, 0, NULL); }
 
 /* The nest with tiles in place of their range. The first values of a tile are needed, so their accesses stay as they are. */
@@ -416,7 +417,7 @@ static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values
   for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, values, tile, height);
-    if (greatest_size(ir, b.count)) 
+    if (greatest_size(ir, b.count))
       add_rest(ir, nest, o, i, tiles_behind(ir, &b, height), height, -1, &(Opt){ 0 }, parts);
   }
   return size_of_tiles(ir, values, whole, 1, TGCRT_SIZE_WHOLE);
