@@ -64,7 +64,7 @@ static bool c_supports(const Target *t, Op op, DType d, DType from, int lanes) {
   case OP_MULACC: return f || (from == DT_I32 && target_adds_words(t, lanes)); /* legalize.c makes only those of words */
   case OP_DIV: case OP_RECIP: case OP_SQRT: case OP_ABS: return f;
   case OP_AND: case OP_OR: case OP_XOR: case OP_NOT: return i || b;
-  case OP_WHERE: return true;
+  case OP_WHERE: case OP_LOAD: return true;
   case OP_ROUND: case OP_FLOOR: case OP_CEIL: case OP_TRUNC: return from == DT_F32;
   case OP_BITCAST: return from == DT_F32 || from == DT_I32 || from == DT_U32;
   case OP_SHL: case OP_SHR: return i;

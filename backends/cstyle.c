@@ -235,12 +235,26 @@ static bool takes_sums(const Render *w, size_t at) {
   return found;
 }
 
-/* Whether the loop that ends at `at` takes the single values behind the vectors of a run (opt/sized.c). The C compiler does not
- * know how few they are, and would make vectors of them again. */
+/* Whether the innermost loop that ends at `at` copies vectors */
+static bool copies_vectors(const Render *w, size_t at) {
+  const Node *x = node(w->ir, w->k->prog.p[--at]);
+  bool copies = false;
+  for (; x->op != OP_LOOP && x->op != OP_END; x = node(w->ir, w->k->prog.p[--at])) {
+    const Node *value = x->op == OP_STORE ? node(w->ir, store_value(x)) : x;
+    copies |= x->op == OP_STORE && value->op == OP_LOAD && value->lanes > 1;
+  }
+  return copies && x->op == OP_LOOP;
+}
+
+/* Whether the loop that ends at `at` takes the single values behind the vectors of a run (opt/sized.c), or copies vectors of a
+ * row. The C compiler does not know how few they are. It would make vectors of single values again, and call memcpy for a
+ * row. */
 static bool takes_few(const Render *w, size_t at) {
   const Node *r = node(w->ir, end_range(node(w->ir, w->k->prog.p[at])));
   const bool loop = range_kind(r) == RK_LOOP || range_kind(r) == RK_REDUCE;
-  if (!loop || !range_limit(r) || range_extent(r) * 4 >= w->t->vector_bytes) return false; /* lanes of 4 bytes */
+  if (!loop || !range_limit(r)) return false;
+  if (copies_vectors(w, at)) return true;
+  if (range_extent(r) * 4 >= w->t->vector_bytes) return false; /* lanes of 4 bytes */
   const Node *x = node(w->ir, w->k->prog.p[--at]);
   while (x->op != OP_LOOP && x->op != OP_END && x->lanes == 1) x = node(w->ir, w->k->prog.p[--at]);
   return x->op == OP_LOOP;

@@ -74,7 +74,7 @@ const char *dialect_word(const Dialect *l, Sb *o, const char *s, DType d, int la
 }
 
 /* The values that replace the words of a form. */
-typedef struct Fill {     /* the values that replace the words of a form */
+typedef struct Fill {
   DType d, from;           /* types of the result and of the first operand */
   int lanes, from_lanes;
   const char *tight[3], *loose[3];

@@ -338,8 +338,15 @@ const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char
  * tuned: ms of a run with these schedules. low, high: ends of the confidence interval of tuned / untuned */
 typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
 /* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests whose final
- * schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: times with another number */
-typedef struct Validated { bool done; int kept, found; ValidatedAt at, other; } Validated;
+ * schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: times with another number. decision:
+ * the ndecisions decisions of passes with which these schedules were validated */
+typedef struct Validated {
+  bool done;
+  int kept, found;
+  ValidatedAt at, other;
+  const Decision *decision;
+  size_t ndecisions;
+} Validated;
 typedef struct Validation Validation;
 typedef struct GraphChoices GraphChoices;                       /* lib/graph_choices.h */
 typedef struct Races Races;                                     /* lib/sides.h */
@@ -652,6 +659,10 @@ typedef struct Stamps {
                                                              measures the times */
   size_t launches;                                        /* number of launches */
 } Stamps;
+/* Replaces `so`, and the weights file in dir, by copies, except for very large files. All processes that load a file share its
+ * pages of memory. Their addresses decide what is evicted from the caches, which made a model up to 7 % faster or slower. So processes
+ * whose times are to be independent need copies. dir must be a folder of tgc's own. */
+void model_renew(const char *dir, const char *so, const Interface *f);
 /* Starts a child that loads the shared object `so` of the bundle in dir and makes a first run. threads: number of threads that
  * share a run. in: the inputs of a run. stamps: where the runs leave their stamps, in shared memory; NULL: no stamps. w->ready
  * gets four numbers: Loaded.map_ms, Loaded.init_ms, the ms of the first run, and the bytes of code. */

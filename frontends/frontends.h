@@ -20,8 +20,9 @@ typedef struct DimRange {
 
 /* Some numbers decide which nodes a front end builds. Examples are the extent of an axis that is sorted, and the factor of a
  * Resize. But one graph must serve all sizes of a range. So sized.c first reads the model for several sizes, to find the numbers
- * that differ. `open` is true for these numbers. `all` has the numbers in the order in which a front end meets them. */
-typedef struct FormNumber { int64_t number; bool open; } FormNumber;
+ * that differ. `open` is true for these numbers. `most` is the greatest value. `all` has the numbers in the order in which a
+ * front end meets them. */
+typedef struct FormNumber { int64_t number, most; bool open; } FormNumber;
 typedef struct FormNumbers {
   VEC(FormNumber) all;
   size_t at;               /* index in `all` of the next number, while a front end reads the model */

@@ -28,15 +28,28 @@ static const Node *kept_node(IR *ir, const Node *x) {
   return copy;
 }
 
-/* Equal constants are one node, although they may mean something else for each user. So their values are noted by user. x, y: the
- * user and its peer */
-static const Operand *kept_operands(IR *ir, const Node *x, const IR *other, const Node *y) {
+/* The elements of a small constant, or no elements */
+static Operand elements_of(IR *ir, Ref r, Arena *keep) {
+  const Node *x = node(ir, r);
+  const Tensor *t = x->op == OP_WEIGHT ? &ir->tensors.p[weight_id(x)] : NULL;
+  const int64_t n = t ? t->elems : x->op == OP_CONST;
+  if (n < 1 || n > ELEMENTS_MOST) return (Operand){ 0, NULL };
+  int64_t *bits = ARENA_NEW(keep, int64_t, n);
+  for (int64_t i = 0; i < n; i++) bits[i] = t ? tensor_bits(t, i) : const_value(x);
+  return (Operand){ n, bits };
+}
+
+/* Equal constants are one node, although they may mean something else for each user. So their elements are noted by user. src,
+ * peers: the n sources of the user, and those of its peer */
+static const Operand *kept_operands(IR *ir, const Ref *src, IR *other, const Ref *peers, size_t n) {
   Operand *all = NULL;
-  for (int k = 0; k < x->nsrc; k++) {
-    const Node *s = node(ir, view_base(ir, x->src[k])), *t = node(other, view_base(other, y->src[k]));
-    if (s->op != OP_CONST || t->op != OP_CONST || s->dt != t->dt) continue;
-    if (!all) memset(all = ARENA_NEW(&ir->ctx->model, Operand, x->nsrc), 0, x->nsrc * sizeof *all);
-    all[k] = (Operand){ true, const_value(t) };
+  for (size_t k = 0; k < n; k++) {
+    const Ref s = view_base(ir, src[k]), t = view_base(other, peers[k]);
+    const Node *x = node(ir, s), *y = node(other, t);
+    const Operand of = x->op == y->op && nodes_alike(x, y) ? elements_of(other, t, &ir->ctx->model) : (Operand){ 0, NULL };
+    if (!of.n) continue;
+    if (!all) memset(all = ARENA_NEW(&ir->ctx->model, Operand, n), 0, n * sizeof *all);
+    all[k] = of;
   }
   return all;
 }
@@ -44,23 +57,28 @@ static const Operand *kept_operands(IR *ir, const Node *x, const IR *other, cons
 /* Walks both graphs from their outputs, as long as they have the same form; h is that of probe p. */
 static void note_peers(Sizing *z, const Graph *h, int p) {
   const Graph *g = z->g;
-  Refs todo = { 0 };
+  Refs todo = { 0 }, outputs = { 0 }, others = { 0 };
   for (size_t i = 0; i < g->outputs.n; i++) {
     VEC_PUSH(&todo, g->outputs.p[i].ref);
     VEC_PUSH(&todo, h->outputs.p[i].ref);
+    VEC_PUSH(&outputs, g->outputs.p[i].ref);
+    VEC_PUSH(&others, h->outputs.p[i].ref);
   }
+  z->result[p] = kept_operands(z->ir, outputs.p, h->ir, others.p, outputs.n);
   while (todo.n) {
     const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
     if (z->peer[r][p] || x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt) continue;
     z->peer[r][p] = kept_node(z->ir, y);
-    z->operand[r][p] = kept_operands(z->ir, x, h->ir, y);
+    z->operand[r][p] = kept_operands(z->ir, x->src, h->ir, y->src, x->nsrc);
     for (int k = 0; k < x->nsrc; k++) {
       VEC_PUSH(&todo, x->src[k]);
       VEC_PUSH(&todo, y->src[k]);
     }
   }
   VEC_FREE(&todo);
+  VEC_FREE(&outputs);
+  VEC_FREE(&others);
 }
 
 /* ---- the sizes of the ranges ---- */

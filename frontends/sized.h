@@ -7,7 +7,8 @@
 #include "../compiler/graph/graph.h"
 #include "frontends.h"
 
-/* A node that sized_nodes.c has replaced: a CAT, a SHRINK or a PAD in which the places of elements depend on a run's sizes */
+/* A node that sized_nodes.c or sized_joined.c has replaced: a CAT, a SHRINK, a PAD or a RESHAPE. The places of its elements
+ * depend on a run's sizes. */
 typedef struct Placed {
   Ref now;                             /* the node that replaces `was` */
   const Node *was;                     /* the replaced node, as the front end built it */
@@ -16,6 +17,8 @@ typedef struct Placed {
                                           first element; -1: this index is shrink_begin of `was` */
   signed char front[MAX_RANK];         /* for a PAD, by axis: PAD_FIXED, or a number k. With k, (w + k) / 2 of the w elements that
                                           the PAD adds in a run stand in front */
+  int extent[MAX_RANK];                /* for a RESHAPE, by axis of its source: the row of IR.extents with the number of entries
+                                          that the copy reads in a run; -1: all */
 } Placed;
 /* PAD_FIXED: the number of elements in front is pad_lo of `was`. PAD_MOST: greatest absolute value of k */
 enum { PAD_FIXED = -128, PAD_MOST = 16 };

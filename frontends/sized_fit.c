@@ -59,33 +59,45 @@ static bool samples_are(const Sizing *z, const Samples *s, int extent, int64_t t
   return all;
 }
 
-/* Finds an extent of which a quotient gives the samples: (extent * times + plus) / over */
-static int fit_quotient(const Sizing *z, const Samples *s) {
-  enum { OVER_MOST = 8 };
-  const size_t n = z->ir->extents.n;
-  for (int64_t over = 2; over <= OVER_MOST; over++)
-    for (size_t e = 0; e < n; e++) {
-      const int64_t most = extent_is_product(&z->ir->extents.p[e]) ? 0 : greatest_extent(z->ir, (int)e);
-      int64_t least = most, low = s->most;
-      for (int p = 0; p < z->n && most; p++) {
-        const int64_t at = extent_at_probe(z, (int)e, p);
-        if ((s->known >> p & 1) && at < least) least = at, low = s->at[p];
-      }
-      if (least == most || extent_is_constant(z->ir, (int)e)) continue;
-      const int64_t times = ((s->most - low) * over + (most - least) / 2) / (most - least);
-      for (int64_t i = 0; i < over && times > 0; i++) {
-        const int64_t plus = s->most * over - times * most + i;
-        const Extent f = { .of = (int)e, .times = times, .plus = plus, .over = over, .most = s->most };
-        bool all = true;
-        for (int p = 0; p < z->n && all; p++) {
-          const int64_t sum = extent_at_probe(z, (int)e, p) * f.times + f.plus;
-          const bool beyond = extent_at_probe(z, (int)e, p) > most;
-          all = !(s->known >> p & 1) || (sum >= 0 && s->at[p] == (sum / over > s->most && !beyond ? s->most : sum / over));
-        }
-        if (all) return extent_make(z->ir, f);
-      }
-    }
+/* Divisors, and numbers of which extents are rounded up to multiples. Numbers above NEAR are lengths of blocks. Few probes tell
+ * their quotients apart. So a quotient by such a number is only rounded down, or only rounded up, but for a constant. */
+static const int64_t divisors[] = { 2, 3, 4, 5, 6, 7, 8, 16, 32, 64 };
+enum { DIVISORS = sizeof divisors / sizeof *divisors, NEAR = 8 };
+
+static bool samples_are_quotient(const Sizing *z, const Samples *s, const Extent *f) {
+  const int64_t most = greatest_extent(z->ir, f->of);
+  bool all = true;
+  for (int p = 0; p < z->n && all; p++) {
+    const int64_t of = extent_at_probe(z, f->of, p), sum = of * f->times + f->plus, over = f->over;
+    all = !(s->known >> p & 1) || (sum >= 0 && s->at[p] == (sum / over > s->most && of <= most ? s->most : sum / over));
+  }
+  return all;
+}
+
+/* Finds a quotient of an extent that gives the samples: (extent * times + plus) / over */
+static int quotient_of(const Sizing *z, const Samples *s, int extent, int64_t over) {
+  const int64_t most = extent_is_product(&z->ir->extents.p[extent]) ? 0 : greatest_extent(z->ir, extent);
+  int64_t least = most, low = s->most;
+  for (int p = 0; p < z->n && most; p++) {
+    const int64_t at = extent_at_probe(z, extent, p);
+    if ((s->known >> p & 1) && at < least) least = at, low = s->at[p];
+  }
+  if (least == most || extent_is_constant(z->ir, extent)) return -1;
+  const int64_t times = over > NEAR ? 1 : ((s->most - low) * over + (most - least) / 2) / (most - least);
+  for (int64_t i = 0; i < over && times > 0; i++) {
+    const int64_t plus = s->most * over - times * most + i, rest = ((plus % over) + over) % over;
+    const Extent f = { .of = extent, .times = times, .plus = plus, .over = over, .most = s->most };
+    if ((over <= NEAR || !rest || rest == over - 1) && samples_are_quotient(z, s, &f)) return extent_make(z->ir, f);
+  }
   return -1;
+}
+
+static int fit_quotient(const Sizing *z, const Samples *s) {
+  const size_t n = z->ir->extents.n;
+  int found = -1;
+  for (int d = 0; d < DIVISORS && found < 0; d++)
+    for (size_t e = 0; e < n && found < 0; e++) found = quotient_of(z, s, (int)e, divisors[d]);
+  return found;
 }
 
 /* Whether the samples are the sum of two extents and a constant */
@@ -127,13 +139,14 @@ static bool fit_sum(const Sizing *z, const Samples *s, int *extent, int64_t *tim
 /* Finds an extent that differs from the samples by a constant, once a constant is added and the sum is rounded up to a
  * multiple. */
 static bool fit_rounded(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
-  enum { MULTIPLE_MOST = 8 };
   IR *ir = z->ir;
   const size_t n = ir->extents.n;
-  for (int64_t m = 2; m <= MULTIPLE_MOST; m++)
-    for (size_t e = 0; e < n * (size_t)m; e++) {
+  for (int d = 0; d < DIVISORS; d++)
+    for (size_t e = 0; e < n * (size_t)divisors[d]; e++) {
+      const int64_t m = divisors[d], i = (int64_t)(e % (size_t)m);
       const int of = (int)(e / (size_t)m);
-      const int64_t more = (int64_t)(e % (size_t)m) + m - 1;
+      const int64_t more = m > NEAR ? m - i : i + m - 1;
+      if (m > NEAR && i > 1) continue;
       if (extent_is_product(&ir->extents.p[of]) || extent_is_constant(ir, of)) continue;
       const int64_t most = (greatest_extent(ir, of) + more) / m;
       bool all = true;
@@ -234,7 +247,9 @@ int sum_of_extents(const Sizing *z, int a, int b) {
   if (ir->extents.p[a].symbol != ir->extents.p[b].symbol) return extent_sum(ir, a, b);
   Samples s = { .most = greatest_extent(ir, a) + greatest_extent(ir, b) };
   for (int p = 0; p < z->n; p++) s.at[p] = extent_at_probe(z, a, p) + extent_at_probe(z, b, p), s.known |= 1u << p;
-  return extent_of_samples(z, &s);
+  const int plain = extent_of_samples(z, &s);
+  return plain >= 0 || extent_is_product(&ir->extents.p[a]) || extent_is_product(&ir->extents.p[b]) ? plain
+                                                                                                    : extent_sum(ir, a, b);
 }
 
 /* The extent of a concatenation as the sum of those of its parts; -1: it is not known */

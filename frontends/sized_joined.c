@@ -267,7 +267,9 @@ Ref sized_reshape(Sizing *z, Ref r, Ref *src) {
   }
   if (!any || !value) return node_with_src(ir, r, src);
   value = g_reshape(ir, value, x->rank, x->dims);
-  VEC_PUSH(&z->placed, ((Placed){ .now = value, .was = x, .src = src }));
+  Placed p = { .now = value, .was = x, .src = src };
+  extents_of_axes(z, operand(x), 0, y->rank, p.extent);
+  VEC_PUSH(&z->placed, p);
   for (int a = 0; a < x->rank; a++) { /* later passes learn the extents from masks */
     const int extent = is_opened(ir, r, a) ? extent_along(z, r, a) : -1;
     if (extent >= 0) value = graph_masked(ir, value, a, extent, 0);

@@ -68,7 +68,7 @@ static Ref varying_pad(Sizing *z, Ref r, Ref *src) {
   if (!node_is_const(ir, pad_fill(x), &fill)) return 0;
   for (int a = 0; a < x->rank; a++) {
     const int front = front_of_pad(z, r, a), all = extent_along(z, r, a), of = extent_along(z, pad_data(x), a);
-    if (pad_varies(z, r, a) && (front > PAD_MOST || all < 0 || of < 0)) return 0;
+    if (pad_varies(z, r, a) && (front > PAD_MOST || of < 0 || (all < 0 && front != PAD_FIXED))) return 0;
     p.front[a] = (signed char)front;
     lo[a] = pad_lo(x, a), hi[a] = pad_hi(x, a);
     if (of >= 0 && hi[a] && front == PAD_FIXED) value = graph_masked(ir, value, a, of, fill);
@@ -79,7 +79,7 @@ static Ref varying_pad(Sizing *z, Ref r, Ref *src) {
   p.now = value = g_pad(ir, value, lo, hi, src[1]);
   VEC_PUSH(&z->placed, p);
   for (int a = 0; a < x->rank; a++) /* later passes learn the extents from masks */
-    if (pad_varies(z, r, a)) value = graph_masked(ir, value, a, extent_along(z, r, a), fill);
+    if (pad_varies(z, r, a) && extent_along(z, r, a) >= 0) value = graph_masked(ir, value, a, extent_along(z, r, a), fill);
   return value;
 }
 
@@ -171,50 +171,112 @@ static Ref two_sizes(const Sizing *z, const Samples *s) {
   return 0;
 }
 
-/* Source k of a user, a number of entries or its inverse, such as the divisor of a mean. The proof tries all sizes. */
-static Ref sized_constant(const Sizing *z, Ref user, int k) {
+/* A number of entries of several symbols; 0: the samples are none */
+static Ref count_of_several(const Sizing *z, const Samples *s, uint32_t symbols) {
   IR *ir = z->ir;
-  const Ref r = view_base(ir, node(ir, user)->src[k]);
-  const DType d = (DType)node(ir, r)->dt;
-  for (int inverse = 0; inverse < 2 && d != DT_BOOL; inverse++) {
-    Samples s = { 0 };
-    bool good = !inverse || dt_float(d);
-    for (int p = -1; p < z->n && good; p++) {
-      const Operand *x = p < 0 ? NULL : z->operand[user][p];
-      if (p >= 0 && (!x || !x[k].known)) continue;
-      const int64_t bits = p < 0 ? const_value(node(ir, r)) : x[k].bits;
-      const double value = bits_to_double(d, bits), whole = nearbyint(inverse ? 1 / value : value);
-      good = fabs(whole) < 1e15 && double_to_bits(d, inverse ? 1 / whole : whole) == bits;
-      if (!good) break;
-      if (p < 0) s.most = (int64_t)whole;
-      else s.at[p] = (int64_t)whole, s.known |= 1u << p;
-    }
-    int extent;
-    int64_t times, plus = 0;
-    const uint32_t symbols = good ? samples_vary(z, &s) : 0;
-    if (!symbols) continue;
-    if (symbols & (symbols - 1)) {
-      Ref product = product_of_sizes(z, &s, symbols);
-      if (!product && fit_samples(z, &s, &extent, &times, &plus) && times > 0)
-        product = size_value(ir, size_number(ir, size_all(times, extent)));
-      if (product && plus) product = g_binary(ir, OP_ADD, product, c_int(ir, DT_I64, plus));
-      if (!product) product = product_of_extents(z, &s, symbols);
-      if (!product) continue;
-      const Ref of_type = g_cast(ir, product, d);
-      return inverse ? g_unary(ir, OP_RECIP, of_type) : of_type;
-    }
-    Ref size = 0;
-    if (fit_samples(z, &s, &extent, &times, &plus)) {
-      size = size_value(ir, size_number(ir, size_all(times > 0 ? times : 1, extent)));
-      if (times < 0) size = g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, times));
-      if (plus) size = g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus));
-    } else if (!(size = two_sizes(z, &s))) {
-      continue;
-    }
-    const Ref value = g_cast(ir, size, d);
+  int extent;
+  int64_t times, plus = 0;
+  Ref product = product_of_sizes(z, s, symbols);
+  if (!product && fit_samples(z, s, &extent, &times, &plus) && times > 0)
+    product = size_value(ir, size_number(ir, size_all(times, extent)));
+  if (product && plus) product = g_binary(ir, OP_ADD, product, c_int(ir, DT_I64, plus));
+  return product ? product : product_of_extents(z, s, symbols);
+}
+
+/* A number of entries of one symbol; 0: the samples are none */
+static Ref count_of_one(const Sizing *z, const Samples *s) {
+  IR *ir = z->ir;
+  int extent;
+  int64_t times, plus;
+  if (!fit_samples(z, s, &extent, &times, &plus)) return two_sizes(z, s);
+  Ref size = size_value(ir, size_number(ir, size_all(times > 0 ? times : 1, extent)));
+  if (times < 0) size = g_binary(ir, OP_MUL, size, c_int(ir, DT_I64, times));
+  return plus ? g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus)) : size;
+}
+
+/* The bits of an element of a constant as samples, if all are whole numbers, or inverses of such */
+static bool samples_of_bits(const Sizing *z, DType d, bool inverse, const int64_t *bits, uint32_t known, Samples *s) {
+  *s = (Samples){ .known = known };
+  bool good = true;
+  for (int p = -1; p < z->n && good; p++) {
+    if (p >= 0 && !(known >> p & 1)) continue;
+    const double value = bits_to_double(d, bits[p + 1]), whole = nearbyint(inverse ? 1 / value : value);
+    good = fabs(whole) < 1e15 && double_to_bits(d, inverse ? 1 / whole : whole) == bits[p + 1];
+    if (good) *(p < 0 ? &s->most : &s->at[p]) = (int64_t)whole;
+  }
+  return good;
+}
+
+/* An element that is a number of entries or its inverse, such as the divisor of a mean. The proof tries all sizes. bits: its bits
+ * at the greatest sizes, and at the probes in `known`. 0: the element is the same everywhere, or no formula fits */
+static Ref sized_element(const Sizing *z, DType d, const int64_t *bits, uint32_t known) {
+  IR *ir = z->ir;
+  Samples s;
+  for (int inverse = 0; inverse < (dt_float(d) ? 2 : 1) && d != DT_BOOL; inverse++) {
+    if (!samples_of_bits(z, d, inverse, bits, known, &s)) continue;
+    const uint32_t symbols = samples_vary(z, &s);
+    if (!symbols) return 0;
+    const Ref count = symbols & (symbols - 1) ? count_of_several(z, &s, symbols) : count_of_one(z, &s);
+    if (!count) continue;
+    const Ref value = g_cast(ir, count, d);
     return inverse ? g_unary(ir, OP_RECIP, value) : value;
   }
-  return r;
+  return 0;
+}
+
+/* The bits of element i of source k at the greatest sizes, and at the probes. Returns the probes that have it. */
+static uint32_t element_bits(const Sizing *z, Ref base, const Operand *const *at, size_t k, int64_t i, int64_t *bits) {
+  const Node *x = node(z->ir, base);
+  uint32_t known = 0;
+  bits[0] = x->op == OP_WEIGHT ? tensor_bits(&z->ir->tensors.p[weight_id(x)], i) : const_value(x);
+  for (int p = 0; p < z->n; p++) {
+    const Operand *o = at[p] ? &at[p][k] : NULL;
+    if (o && o->n) bits[p + 1] = o->bits[i], known |= 1u << p;
+  }
+  return known;
+}
+
+/* The constant x with `size` in place of the elements that are true in `here` */
+static Ref with_size(IR *ir, const Node *x, Ref value, const bool *here, Ref size) {
+  const int64_t n = dims_elems(x->dims, x->rank);
+  Tensor t = { .dt = DT_BOOL, .rank = x->rank, .elems = n };
+  unsigned char *p = arena_alloc(&ir->ctx->model, (size_t)n);
+  memcpy(t.dims, x->dims, x->rank * sizeof *t.dims);
+  for (int64_t i = 0; i < n; i++) p[i] = here[i];
+  t.data = p;
+  return g_where(ir, g_weight(ir, ir_tensor(ir, &t)), size, value);
+}
+
+/* Source k of a user, or output k, without its views: a constant of which elements follow from sizes. at: the sources of peers */
+static Ref sized_constant(const Sizing *z, Ref base, const Operand *const *at, size_t k) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, base);
+  const int64_t n = dims_elems(x->dims, x->rank);
+  int64_t bits[1 + PROBES_MOST];
+  Ref size[ELEMENTS_MOST], value = base;
+  if ((x->op != OP_CONST && x->op != OP_WEIGHT) || n > ELEMENTS_MOST) return base;
+  for (int64_t i = 0; i < n; i++) {
+    const uint32_t known = element_bits(z, base, at, k, i, bits);
+    size[i] = sized_element(z, (DType)x->dt, bits, known);
+  }
+  if (x->op == OP_CONST) return size[0] ? size[0] : base;
+  for (int64_t i = 0; i < n; i++) {
+    bool here[ELEMENTS_MOST];
+    const Ref one = size[i];
+    for (int64_t j = i; j < n && one; j++) {
+      here[j] = size[j] == one;
+      if (here[j]) size[j] = 0;
+    }
+    memset(here, 0, (size_t)i * sizeof *here);
+    if (one) value = with_size(ir, x, value, here, one);
+  }
+  return value;
+}
+
+/* A source of a user, or an output: a constant below views, or another node. z->now has the latter. */
+static Ref sized_source(const Sizing *z, Ref r, const Operand *const *at, size_t k) {
+  const Ref base = view_base(z->ir, r), sized = sized_constant(z, base, at, k);
+  return sized == base ? z->now[r] : view_over(z->ir, r, base, sized);
 }
 
 /* A part of an axis that begins at a place which depends on the size, such as the last entry: a gather by positions */
@@ -275,13 +337,16 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
 }
 
 /* An index from data is known to be inside the greatest extent only, unless it is clamped. In a run it is inside, too: there the
- * clamp vanishes, or the proof fails. */
+ * clamp vanishes, or the proof fails. For constant indices the proof compares values. */
 static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
   IR *ir = z->ir;
   const Node *x = node(ir, r);
   const int extent = extent_along(z, gather_data(x), (int)gather_axis(x));
   const Node *index = node(ir, view_base(ir, gather_index(x)));
-  if (extent >= 0 && index->varies && index->op != OP_MIN) src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
+  const int count = extent < 0 ? -1 : extent_along(z, r, (int)gather_axis(x));
+  const bool outside = extent >= 0 && !index->varies && !graph_gathers_inside(ir, src[1], extent, count);
+  if (outside || (extent >= 0 && index->varies && index->op != OP_MIN))
+    src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
   const Ref value = node_with_src(ir, r, src);
   const int of = index->varies ? extent_along(z, r, (int)gather_axis(x)) : -1;
   return of < 0 ? value : graph_masked(ir, value, (int)gather_axis(x), of, 0); /* later passes learn the extent from the mask */
@@ -351,11 +416,8 @@ void put_sizes(Sizing *z) {
     const Node *x = node(ir, r);
     Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc), now;
     ir->origin = x->origin;
-    for (int k = 0; k < x->nsrc; k++) {
-      const Ref base = view_base(ir, x->src[k]);
-      const bool constant = node(ir, base)->op == OP_CONST && !op_is_movement((Op)x->op);
-      src[k] = constant ? view_over(ir, x->src[k], base, sized_constant(z, r, k)) : z->now[x->src[k]];
-    }
+    for (int k = 0; k < x->nsrc; k++)
+      src[k] = op_is_movement((Op)x->op) ? z->now[x->src[k]] : sized_source(z, x->src[k], z->operand[r], (size_t)k);
     now = sized_node(z, r, src);
     z->now[r] = z->pad[r] ? padded_source(z, z->pad[r], now) : now;
   }
@@ -364,7 +426,7 @@ void put_sizes(Sizing *z) {
     VEC_PUSH(&ir->opened, ((OpenAxis){ z->now[o.value], o.axis, o.extent }));
   }
   ir->origin = 0;
-  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = z->now[g->outputs.p[i].ref];
+  for (size_t i = 0; i < g->outputs.n; i++) g->outputs.p[i].ref = sized_source(z, g->outputs.p[i].ref, z->result, i);
   VEC_FREE(&order);
   VEC_FREE(&roots);
 }

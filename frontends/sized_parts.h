@@ -15,8 +15,10 @@ typedef struct Probe { int symbol; int64_t size; } Probe; /* the other symbols h
 /* The peers of a node of the graph for the greatest sizes. Element p is the node of probe p's graph that corresponds to this
  * node; NULL: no node corresponds */
 typedef const Node *Peers[PROBES_MOST];
-/* A source of a peer. known: the source is a constant, and `bits` is the value of this constant */
-typedef struct Operand { bool known; int64_t bits; } Operand;
+/* A source of a peer. n: number of elements if the source is a constant with at most ELEMENTS_MOST elements; 0: it is none.
+ * bits: these elements */
+enum { ELEMENTS_MOST = 64 };
+typedef struct Operand { int64_t n; const int64_t *bits; } Operand;
 /* By probe: an array with an Operand for each source of a peer; NULL: no source is known to be a constant */
 typedef const Operand *Operands[PROBES_MOST];
 
@@ -31,6 +33,7 @@ typedef struct Sizing {
   bool dense;         /* true: some reshapes become copies that move elements. See has_joined. */
   Peers *peer;        /* by Ref: the peers of the node */
   Operands *operand;  /* by Ref: the sources of the node's peers */
+  Operands result;    /* the outputs, as sources of a peer */
   ValueDims *input[PROBES_MOST]; /* input[p][i]: the shape of input i in probe p */
   const Needed *open; /* the result of graph_open for g */
   Placeds placed;
@@ -87,8 +90,8 @@ bool has_joined(const Sizing *z);
 /* Replaces nodes of the graph that would be wrong for smaller sizes. Size masks hide elements that a run does not have, and SIZEs
  * replace constants that depend on sizes. Sets Sizing.placed. */
 void put_sizes(Sizing *z);
-/* Makes a copy of an output's value if a scatter writes the value, or if other nodes read elements of it that the run does not
- * have. The copy has only the elements of the run, and it becomes the output. Returns whether it has made a copy. needs: by node,
- * the need of its value */
+/* Makes a copy of an output's value if a scatter writes the value. Makes a copy, too, if other nodes read elements of the value
+ * that the run does not have. A copy has only the elements of the run, and it becomes the output. Returns whether it has made a
+ * copy. needs: by node, the need of its value */
 bool copy_outputs(const Sizing *z, const Needed *needs);
 #endif

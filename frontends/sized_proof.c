@@ -120,7 +120,7 @@ _Noreturn static void differs(Ctx *c, Pos at, const Symbols *s, const int64_t *r
   while (k + 1 < s->n && run[k] == most[k]) k++;
   fail_at(c, EX_BADMODEL, at,
           "--dim %s: the node depends on the size in a way that one bundle cannot serve; a run of %s is no part of that of %s; "
-          "give one number",
+          "give one number, or a smaller range",
           s->p[k].name, run_text(c, s, run), run_text(c, s, most));
 }
 
@@ -201,6 +201,18 @@ static bool shape_follows(const IR *ir, const Node *x, const Ref *src, const int
   }
 }
 
+/* The source of a copy. Constants have all their entries, since inputs tell no extent of theirs. */
+static Ref copied_entries(const Cut *w, const Placed *p, Ref source) {
+  const int64_t none[MAX_RANK] = { 0 };
+  int64_t dims[MAX_RANK];
+  const Node *y = node(w->to, source);
+  for (int a = 0; a < y->rank; a++) {
+    dims[a] = p->extent[a] < 0 ? y->dims[a] : extent_in_run(w->from, p->extent[a], w->run);
+    if (dims[a] > y->dims[a]) dims[a] = y->dims[a];
+  }
+  return g_shrink(w->to, source, none, NULL, dims);
+}
+
 /* A placed node becomes the node that the front end builds. */
 static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
   IR *ir = w->to;
@@ -208,6 +220,7 @@ static Ref cut_placed(const Cut *w, Ref r, const Placed *p) {
   Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
   int64_t dims[MAX_RANK], arg[2 * MAX_RANK];
   for (int k = 0; k < x->nsrc; k++) src[k] = w->now[p->src[k]];
+  if (x->op == OP_RESHAPE) src[0] = copied_entries(w, p, src[0]);
   memcpy(arg, x->arg, x->narg * sizeof *arg);
   need_dims(w->from, node(w->from, r), &w->needs[r], w->run, dims);
   if (x->op == OP_CAT) {
@@ -319,8 +332,11 @@ static Graph *graph_cut(Ctx *c, const Graph *g, const Placeds *placed, const Nee
 /* ---- comparing ---- */
 static bool same_tensor(const Tensor *a, const Tensor *b) {
   if (a->dt != b->dt || a->rank != b->rank || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims)) return false;
-  if (!a->data || !b->data) return a->data == b->data && a->splat == b->splat;
-  return a->data == b->data || !memcmp(a->data, b->data, (size_t)(a->elems * dt_bytes(a->dt)));
+  if (a->data && b->data) return a->data == b->data || !memcmp(a->data, b->data, (size_t)(a->elems * dt_bytes(a->dt)));
+  if (!a->data && !b->data) return a->splat == b->splat;
+  bool same = true;
+  for (int64_t i = 0; i < a->elems && same; i++) same = tensor_bits(a, i) == tensor_bits(b, i);
+  return same;
 }
 
 /* op, type, shape and arguments */

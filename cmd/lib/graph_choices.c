@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIVES = 4, LEAST_LIVES = 3, FIRST_LIVES = 2, MOST_SIDES = 10, TRIES = 2 };
+enum { LIVES = 4, MANY_LIVES = 12, LEAST_LIVES = 3, FIRST_LIVES = 2, MOST_SIDES = 10, TRIES = 2 };
 
 /* from: an answer, of which '*' stands for any characters; to: the other answer. If `to` is NULL, `tunable` (tunable.h) makes the
  * pass's cost model give other answers. gain: the share of the kernels' time that the row may save, an estimate that orders the
@@ -79,6 +79,7 @@ typedef struct Trying {
   const Row *row[MOST_SIDES + 1];
   Made made[MOST_SIDES + 1]; /* by side: with the tunable of its row, if there is one */
   int n;               /* sides so far, with the model */
+  int lives;           /* most processes of a side in a comparison */
   int last;            /* the side with the final decisions; -1: none */
   VEC(Tried) all;
   VEC(Decision) chosen;
@@ -101,6 +102,11 @@ static const Plan *plan_with(Ctx *c, const Trying *t, const Decision *d, size_t 
   c->quiet = quiet;
   t->r->plan = (clock_ms() - begin) * 1e-3;
   return p;
+}
+
+/* Path of a lock file with all decisions of the model, or of the choice */
+static const char *made_path(Ctx *c, const Trying *t, const char *of) {
+  return arena_printf(&c->model, "%s/%s.tgc-lock", t->r->scratch, of);
 }
 
 static double flops_of(const Plan *p) {
@@ -342,7 +348,7 @@ static void add_side(Ctx *c, Trying *t, const Row *row) {
 
 /* Seconds of the last part: the build of the choice, and its comparison with the model */
 static double choice_seconds(const Trying *t) {
-  return t->r->plan + t->r->build + (t->ask->other ? 2 : 1) * sides_seconds(t->r, 2, LEAST_LIVES, LIVES);
+  return t->r->plan + t->r->build + (t->ask->other ? 2 : 1) * sides_seconds(t->r, 2, LEAST_LIVES, t->lives);
 }
 
 /* A variant for each row, as long as there is time for it, for the comparison of all, and for the choice */
@@ -353,7 +359,7 @@ static void add_sides(Ctx *c, Trying *t) {
     int best = 0;
     for (int k = 1; k < ROWS; k++)
       if (stake[k] > stake[best]) best = k;
-    const double last = sides_seconds(t->r, t->n + 1, LEAST_LIVES, LIVES) + choice_seconds(t);
+    const double last = sides_seconds(t->r, t->n + 1, LEAST_LIVES, t->lives) + choice_seconds(t);
     if (stake[best] <= 0) break;
     stake[best] = 0;
     const double build = strcmp(rows[best].pass, "layout") ? t->r->build : t->r->whole; /* another layout changes all kernels */
@@ -382,7 +388,7 @@ static bool surely_faster(const Trying *t, int side, const Region *r) {
     const double before = region_ms(t, 0, r, (int)i), after = region_ms(t, side, r, (int)i);
     VEC_PUSH(&logs, before > 0 && after > 0 ? log(after / before) : 0);
   }
-  const bool is = paired_of(logs.p, logs.n).high < 1;
+  const bool is = paired_trimmed(logs.p, logs.n).high < 1;
   VEC_FREE(&logs);
   return is;
 }
@@ -473,19 +479,23 @@ static void store_all(Trying *t, bool kept) {
   store_commit(t->ask->store);
 }
 
+/* On another number of threads the choice may take a little longer, as long as it gains more on the asked one; an undecided
+ * comparison is no reason against it. */
 static bool is_faster(Ctx *c, Trying *t, int number) {
   const int threads[] = { t->ask->threads, t->ask->other };
+  double both = 1;
   for (int i = 0; i < 2 && threads[i]; i++) {
     const int left = i || !threads[1] ? 1 : 2;
     const double worth = i ? tunable(c, validate_slack) : tunable(c, validate_gain);
     const double most = i ? tunable(c, validate_slack_end) : 1;
-    const Lives lives = { LIVES, LEAST_LIVES, clock_ms() + (t->ask->end - clock_ms()) / left };
+    const Lives lives = { t->lives, LEAST_LIVES, clock_ms() + (t->ask->end - clock_ms()) / left };
     const Paired x = sides_decide(c, t->r, &t->side[0], &t->side[number], lives, threads[i], worth, most);
     const double without = side_ms(&t->side[0]), with = side_ms(&t->side[number]);
     if (t->r->o->verbose)
       fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f\n",
               threads[i], threads[i] > 1 ? "s" : "", with, without, x.ratio, x.low, x.high);
-    if (x.ratio >= worth || x.high >= most) return false;
+    both *= x.ratio;
+    if (x.ratio >= worth || both >= 1 || (!i && x.high >= most)) return false;
     if (!i) t->out->without = without, t->out->with = with;
   }
   return true;
@@ -495,7 +505,7 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
 static bool holds_together(Ctx *c, Trying *t, size_t before) {
   for (int i = 0; take_changes(t, before); i++) {
     side_close(&t->side[t->n]);
-    t->plan[t->n] = plan_with(c, t, t->chosen.p, t->chosen.n, NULL);
+    t->plan[t->n] = plan_with(c, t, t->chosen.p, t->chosen.n, made_path(c, t, "choice"));
     t->from[t->n] = kernel_origins(t->plan[t->n]);
     t->side[t->n] = side_open(c, t->r, t->plan[t->n]);
     if (is_faster(c, t, t->n)) return true;
@@ -506,7 +516,7 @@ static bool holds_together(Ctx *c, Trying *t, size_t before) {
 
 static void try_all(Ctx *c, void *arg) {
   Trying *t = arg;
-  const char *lock = arena_printf(&c->model, "%s/model.tgc-lock", t->r->scratch);
+  const char *lock = made_path(c, t, "model");
   t->plan[0] = plan_with(c, t, NULL, 0, lock);
   t->from[0] = kernel_origins(t->plan[0]);
   t->made[0] = made_by(c, t->plan[0]->kernels.n, lock);
@@ -519,10 +529,11 @@ static void try_all(Ctx *c, void *arg) {
   t->side[0] = side_open(c, t->r, t->plan[0]);
   sides_measure(c, t->r, all, 1, (Lives){ FIRST_LIVES, 1, t->ask->end }, t->ask->threads);
   if (!side_stamped(&t->side[0])) return;
+  t->lives = sides_lives(t->r, LIVES, MANY_LIVES);
   add_sides(c, t);
   t->out->sides = t->n - 1;
   if (t->n == 1) return;
-  sides_measure(c, t->r, all, t->n, (Lives){ LIVES, LEAST_LIVES, t->ask->end - 1e3 * choice_seconds(t) }, t->ask->threads);
+  sides_measure(c, t->r, all, t->n, (Lives){ t->lives, LEAST_LIVES, t->ask->end - 1e3 * choice_seconds(t) }, t->ask->threads);
   const size_t before = t->chosen.n;
   judge(t);
   choose(t);
@@ -549,6 +560,7 @@ int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out) {
   if (!code && t->last >= 0 && t->side[t->last].kernels) {
     out->side = t->side[t->last];
     out->plan = t->plan[t->last];
+    out->made = made_path(c, t, t->last ? "choice" : "model");
     t->side[t->last] = (Side){ 0 };
   }
   for (int k = 0; k < MOST_SIDES + 2; k++) side_close(&t->side[k]);

@@ -23,6 +23,7 @@ struct GraphChoices {      /* result of graph_choices */
                               GraphAsk.threads threads share each run */
   Side side;               /* the side (sides.h) built with `chosen`; zeros: there is none */
   const Plan *plan;        /* the plan of `side`; NULL: there is no side */
+  const char *made;        /* path of a lock file with all decisions of `plan`; NULL: there is no side */
 };
 int graph_choices(Ctx *c, const GraphAsk *ask, GraphChoices *out); /* returns an exit code */
 #endif

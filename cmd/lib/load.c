@@ -111,6 +111,7 @@ static Graph *load_pipeline(Ctx *c, const Options *o) {
 }
 
 Graph *load_graph(Ctx *c, const Options *o, const Feed *feed) {
+  c->fold.started = false; /* a further compilation of this process folds as much as the first */
   if (is_bundle(o->model)) fail(c, EX_NOINPUT_, "'%s' is a folder, and this command takes a model", o->model);
   if (is_pipeline(o->model)) return load_pipeline(c, o);
   if (o->entry) fail(c, EX_USAGE_, "--entry has no effect: '%s' is no pipeline", o->model);

@@ -7,6 +7,8 @@
 #include "../../runtime_stub/tgcrt.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <math.h>
 #include <poll.h>
@@ -14,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -180,6 +183,36 @@ static void pin(const Pace *pace) {
     printf("failed: cannot run on these CPUs: %s\n", strerror(errno));
     exit(0);
   }
+}
+
+/* ---- files in other pages of memory ---- */
+enum { RENEWED_MOST = 64 << 20, COPIED = 1 << 20 }; /* bytes; a file that is larger than caches takes long, and gains nothing */
+
+static bool copy_bytes(int from, int to) {
+  char *buffer = xcalloc(COPIED, 1);
+  ssize_t n;
+  while ((n = read(from, buffer, COPIED)) > 0)
+    if (write(to, buffer, (size_t)n) != n) n = -1;
+  free(buffer);
+  return !n;
+}
+
+/* Replaces the file by a copy. If that fails, the file stays as it is. */
+static void renew(const char *path) {
+  char part[PATH_MAX];
+  struct stat st;
+  if (snprintf(part, sizeof part, "%s.new", path) >= (int)sizeof part || stat(path, &st) || st.st_size > RENEWED_MOST) return;
+  const int from = open(path, O_RDONLY | O_CLOEXEC), to = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, st.st_mode & 0777);
+  const bool copied = from >= 0 && to >= 0 && copy_bytes(from, to);
+  if (from >= 0) close(from);
+  if (to >= 0) close(to);
+  if (!copied || rename(part, path)) unlink(part);
+}
+
+void model_renew(const char *dir, const char *so, const Interface *f) {
+  char file[PATH_MAX];
+  if (*so) renew(so);
+  if (!f->embedded && snprintf(file, sizeof file, "%s/%s_weights.bin", dir, f->name) < (int)sizeof file) renew(file);
 }
 
 static _Noreturn void serve_model(const char *dir, const char *so, const Interface *f, int threads, const void *const *in,

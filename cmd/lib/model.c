@@ -28,6 +28,16 @@ unsigned bindings_of(const Options *o) {
   return bits;
 }
 
+/* The device as the backend's language can use it. gpu-any belongs to every language, and threads of some have no vectors. */
+static const Target *within_language(Ctx *c, const Target *t, const Backend *b) {
+  if (!t->dev->load_bytes || b->supports(t, OP_LOAD, DT_F32, DT_F32, t->dev->load_bytes / dt_bytes(DT_F32))) return t;
+  Target *own = arena_dup(&c->model, t, sizeof *t);
+  Device *d = arena_dup(&c->model, t->dev, sizeof *d);
+  d->load_bytes = 0;
+  own->dev = d;
+  return own;
+}
+
 const Target *target_of(Ctx *c, const Options *o) {
   Emit emit;
   const Backend *b = backend_of(o, &emit);
@@ -47,6 +57,7 @@ const Target *target_of(Ctx *c, const Options *o) {
     fail(c, EX_USAGE_, "--isa '%s' is a device; compile for it with --backend=%s", isa, device);
   if (b && b->device && !t->dev)
     fail(c, EX_USAGE_, "--isa '%s' is not a machine of --backend '%s' (tgc devices lists both)", isa, b->name);
+  if (b && t->dev) t = within_language(c, t, b);
   if (emit == EMIT_WASM && t->arch != ARCH_WASM)
     fail(c, EX_USAGE_, "--emit=wasm is for WebAssembly, and --isa '%s' is another machine (wasm-simd and wasm32 are right)", isa);
   if (target_is_bare(t) && binding_named(bindings_of(o), "python"))

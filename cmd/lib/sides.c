@@ -11,8 +11,10 @@
 
 static const double BLOCK_SECONDS = 0.02;
 enum { AGAIN = 2 }; /* how often an undecided comparison goes on */
-enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000 }; /* blocks of each process; runs of a block */
+/* blocks of each process; runs of a block; runs of each process, and the most time for these, in times of its share */
+enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, RUNS_LEAST = 8, SHARES_MOST = 3 };
 static const double QUANTILE = 0.1;
+static const double LONGER = 1.3; /* times the run time of a side that many processes may take */
 
 /* Room for the times of n kernels */
 static void times_open(Ctx *c, Side *x, size_t n) {
@@ -104,10 +106,15 @@ static void end_life(Side *x, const size_t *had) {
   }
 }
 
+/* Some runs may be disturbed. So a life has enough of them, even if it takes longer than its share. */
 static void live_once(Ctx *c, Side *const *side, int n, double end, Races *r, double begin) {
-  for (int k = 0; k < ROUNDS_LEAST || clock_ms() < end; k++) {
+  const size_t had = side[0]->runs.n;
+  bool enough = false;
+  for (int k = 1; !enough || clock_ms() < end; k++) {
     for (int i = 0; i < n; i++) block(c, side[i]);
-    if (k + 1 == ROUNDS_LEAST) r->life = (clock_ms() - begin) * 1e-3 / n;
+    const bool was = enough, runs = side[0]->runs.n - had >= RUNS_LEAST || clock_ms() > begin + SHARES_MOST * (end - begin);
+    enough = k >= ROUNDS_LEAST && runs;
+    if (enough && !was) r->life = (clock_ms() - begin) * 1e-3 / n;
   }
 }
 
@@ -129,6 +136,7 @@ static void live(Ctx *c, Races *r, Side *const *side, int n, int lives, int thre
   for (int i = 0; i < n; i++) {
     Side *x = side[i];
     worker_end(&x->worker);
+    model_renew(x->dir, x->so, &x->f);
     worker_model(c, &x->worker, x->dir, x->so, &x->f, threads, x->in ? x->in : r->in, &x->stamps);
     x->stamped = 0;
     for (int k = 0; k < x->stamps.n; k++) VEC_PUSH(&had, times_of(x, k)->n);
@@ -172,6 +180,8 @@ void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int th
 double sides_seconds(const Races *r, int n, int lives, int most) {
   return n * lives * fmax(r->seconds / most, timed_runs(r) * r->life);
 }
+
+int sides_lives(const Races *r, int few, int many) { return r->life > 0 && many * r->life <= LONGER * r->seconds ? many : few; }
 
 double races_left(const Races *r) { return (r->end - clock_ms()) * 1e-3; }
 
@@ -244,16 +254,18 @@ double side_ms(const Side *x) {
 Paired sides_paired(const Side *without, const Side *with) {
   Reals logs = { 0 };
   for (size_t i = 0; i < side_lives(without); i++) VEC_PUSH(&logs, log(side_life_ms(with, i) / side_life_ms(without, i)));
-  const Paired x = paired_of(logs.p, logs.n);
+  const Paired x = paired_trimmed(logs.p, logs.n);
   VEC_FREE(&logs);
   return x;
 }
+
+bool is_open(const Paired *x, double worth, double most) { return (x->ratio >= worth || x->high >= most) && x->low < worth; }
 
 Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most) {
   Side *const both[] = { without, with };
   sides_measure(c, r, both, 2, lives, threads);
   Paired x = sides_paired(without, with);
-  for (int i = 0; i < AGAIN && x.ratio < worth && x.high >= most && clock_ms() < lives.end; i++) {
+  for (int i = 0; i < AGAIN && is_open(&x, worth, most) && clock_ms() < lives.end; i++) {
     sides_go_on(c, r, both, 2, (Lives){ lives.most, 1, lives.end }, threads);
     x = sides_paired(without, with);
   }

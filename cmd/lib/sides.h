@@ -34,10 +34,10 @@ struct Races {             /* data that all comparisons share, and estimates of 
   Texts built, objects;    /* for side_build.c. built: symbols of the kernels that are compiled; objects: paths of the object
                               files that the next builds can use again */
   double seconds;          /* seconds that a side is to run in one measurement (Lives). Each life of the side gets an equal part.
-                              A life has at least two blocks, so it may take longer than its part */
+                              A life has at least two blocks and some runs, so it may take longer than its part */
   double begin, end;       /* times in ms by clock_ms: when the command began, and when it shall end */
   double plan, build, life; /* estimates in seconds. plan: for making a plan; build: for the next call of side_open; life: for
-                              a life of only two blocks */
+                              a life with the fewest runs */
   double whole;            /* seconds that the first call of side_open took. Later calls can be faster, since they can use object
                               files of earlier builds again */
   bool again;              /* side_open was called before */
@@ -58,6 +58,9 @@ void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int 
 void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
 /* Estimates how many seconds n sides need for `lives` lives each. most: Lives.most of the measurement */
 double sides_seconds(const Races *r, int n, int lives, int most);
+/* Returns `many` if the processes of a side are short enough for so many lives in a measurement, else `few`. The addresses of a
+ * small model's memory affect its times most. */
+int sides_lives(const Races *r, int few, int many);
 double races_left(const Races *r);               /* seconds until r->end */
 /* With -v, prints the seconds since r->begin, and the text of fmt, on stderr */
 void races_note(const Races *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -75,9 +78,12 @@ int side_runs(const Side *x);                    /* number of timed runs; 1 if t
 /* Compares two sides, which must have equally many lives. Life i of `without` and life i of `with` are a pair (tune.h). The ratio
  * of the pair is side_life_ms(with, i) / side_life_ms(without, i). */
 Paired sides_paired(const Side *without, const Side *with);
-/* Measures two sides with sides_measure, and compares them with sides_paired. If Paired.ratio is below `worth` but Paired.high is
- * not below `most`, measures up to lives.most further lives, and compares again. There are at most two such repetitions, and none
- * begins after lives.end. Returns the result of the last comparison. */
+/* A comparison passes if Paired.ratio is below `worth`, and Paired.high is below `most`. Returns whether it has not passed, but might
+ * pass after further measurements: Paired.low is below `worth`. */
+bool is_open(const Paired *x, double worth, double most);
+/* Measures two sides with sides_measure, and compares them with sides_paired. As long as is_open is true, measures up to lives.most
+ * further lives, and compares again. There are at most two such repetitions, and none begins after lives.end. Returns the result
+ * of the last comparison. */
 Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most);
 
 /* ---- side_build.c ---- */

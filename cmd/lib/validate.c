@@ -21,8 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* processes of a side, after the search, at least, before it, and after it on a device; models built from remaining schedules */
-enum { LIVES = 6, LEAST_LIVES = 3, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
+/* processes of a side: after the search, then those of a small model, at least, before the search, on a device. Models built from
+ * remaining schedules; how often an undecided comparison goes on */
+enum { LIVES = 8, MOST_LIVES = 16, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3, AGAIN = 2 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
@@ -41,6 +42,9 @@ struct Validation {
   const Plan *plan; /* the plan without schedules: tells the nests of a kernel */
   VEC(const char *) choice; /* a schedule for each goal */
   VEC(int) side_of;         /* the side from which it comes */
+  VEC(double) ratio;        /* its time in the model, as a part of the time without schedules */
+  const Decision *decision; /* ndecisions of the first side, which hold on all sides; see is_common */
+  size_t ndecisions;
   VEC(const char *) passed; /* the schedules with which the model was faster in the last test; at first the heuristic's */
 };
 
@@ -57,7 +61,7 @@ static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int s
   const char *found = has_found(g) ? g->best : g->base, *text;
   Opts o;
   if (side < 2) return side ? found : g->base;
-  if (s->threads == 1) return g->runner_up ? g->runner_up : found;
+  if (s->threads == 1) return side - 2 < g->nrivals ? g->rival[side - 2] : found;
   text = with_chunks(c, found, chunk_counts[side - 2]);
   /* chunks of a group are fixed */
   return opts_parse(s->t->lab.ir, g->nest, s->t->lab.target, text, strlen(text), &o) ? found : text;
@@ -65,11 +69,28 @@ static const char *schedule_on(Ctx *c, const Validation *s, const Goal *g, int s
 
 /* ---- sides ---- */
 
+/* Decisions about loops and panels belong to a schedule. With the others, all sides have the same kernels and groups, whatever
+ * the schedules cost. */
+static bool is_common(const Decision *d) { return strcmp(d->pass, "chunks") && strcmp(d->pass, "prefetch"); }
+
+/* The decisions in a lock file, but those that belong to schedules */
+static void take_decisions(Ctx *c, Validation *s, const char *lock) {
+  size_t n;
+  const Decision *all = decisions_given(lock_read(c, lock)->decisions, &n);
+  Decision *own = ARENA_NEW(&c->model, Decision, n + 1);
+  s->ndecisions = 0;
+  for (size_t i = 0; i < n; i++)
+    if (is_common(&all[i])) own[s->ndecisions++] = all[i];
+  s->decision = own;
+}
+
 /* Makes a plan from a lock file with the choice. */
-static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
+static const Plan *plan_by_pbqp(Ctx *c, Validation *s, int number) {
   Options o = *s->r->o;
   const double begin = clock_ms();
-  Lock l = { .chosen = s->choices->chosen, .nchosen = s->choices->n };
+  Lock l = { .chosen = s->decision, .nchosen = s->ndecisions };
+  const char *made = s->decision ? NULL : arena_printf(&c->model, "%s/decided.tgc-lock", s->r->scratch);
+  if (made) l.chosen = s->choices->chosen, l.nchosen = s->choices->n;
   const bool quiet = c->quiet;
   const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->r->scratch, number);
   for (size_t i = 0; i < s->t->goals.n; i++) {
@@ -80,9 +101,11 @@ static const Plan *plan_by_pbqp(Ctx *c, const Validation *s, int number) {
   lock_write(c, &l, path);
   VEC_FREE(&l.lines);
   o.schedule = path;
+  o.lock = made;
   o.no_store = o.quiet = true;
   c->quiet = true;
   const Plan *p = plan_of(&o, load_graph(c, &o, NULL), s->r->target, NULL);
+  if (made) take_decisions(c, s, made);
   c->quiet = quiet;
   s->r->plan = (clock_ms() - begin) * 1e-3;
   return p;
@@ -99,6 +122,7 @@ void validate_close(Validation *s) {
   for (int i = 0; i < SIDES; i++) side_close(&s->side[i]);
   VEC_FREE(&s->choice);
   VEC_FREE(&s->side_of);
+  VEC_FREE(&s->ratio);
   VEC_FREE(&s->passed);
 }
 
@@ -145,7 +169,7 @@ static bool surely_faster(const Validation *s, const Goal *g, int side) {
     const double before = nest_ms_in(s, g, 0, (int)i), after = nest_ms_in(s, g, side, (int)i);
     VEC_PUSH(&logs, before > 0 && after > 0 ? log(after / before) : 0);
   }
-  const bool is = paired_of(logs.p, logs.n).high < 1;
+  const bool is = paired_trimmed(logs.p, logs.n).high < 1;
   VEC_FREE(&logs);
   return is;
 }
@@ -181,9 +205,9 @@ static void print_nest(const Validation *s, const Goal *g, int best) {
   if (has_found(g))
     fprintf(stderr, "validated %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
             g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, base, kept ? "kept" : "not", g->best);
-  if (g->runner_up && s->sides == 3)
-    fprintf(stderr, "runner-up %.16s x %d: in the model %.2f us, was %.2f: %s %s\n", g->key, g->count, nest_ms(s, g, 2) * 1e3, base,
-            best == 2 ? "kept" : "not", g->runner_up);
+  for (int k = 2; k < s->sides && k - 2 < g->nrivals; k++)
+    fprintf(stderr, "rival %.16s x %d: in the model %.2f us, was %.2f: %s %s\n", g->key, g->count, nest_ms(s, g, k) * 1e3, base,
+            best == k ? "kept" : "not", g->rival[k - 2]);
 }
 
 /* Chooses each nest's best side, or the best for all. Returns how many nests differ from the first side. */
@@ -192,18 +216,22 @@ static int choose(Ctx *c, Validation *s, bool for_all) {
   const int all = for_all ? fastest_side(s) : -1;
   int kept = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
-    const Goal *g = &s->t->goals.p[i];
+    Goal *g = &s->t->goals.p[i];
     int best = 0;
-    double ms = nest_ms(s, g, 0);
+    const double base = nest_ms(s, g, 0);
+    double ms = base;
     for (int k = 1; k < s->sides && all < 0; k++) {
       double other = nest_ms(s, g, k);
-      const bool chunks = s->threads > 1 && k > 1, differs = k == 1 ? has_found(g) : chunks || g->runner_up;
+      const bool chunks = s->threads > 1 && k > 1, differs = k == 1 ? has_found(g) : chunks || k - 2 < g->nrivals;
       const double worth = chunks ? u->validate_chunks_gain : u->validate_gain;
-      if (differs && other < worth * ms && surely_faster(s, g, k) && !loses_in_run(c, s, g, k)) best = k, ms = other;
+      const bool faster = other < (ms < base ? ms : worth * ms) && surely_faster(s, g, k);
+      if (differs && faster && !loses_in_run(c, s, g, k)) best = k, ms = other;
     }
+    if (best > 1 && s->threads == 1 && !goal_is_right(s->t, g, schedule_on(c, s, g, best))) best = 0;
     if (all >= 0 && strcmp(schedule_on(c, s, g, all), g->base)) best = all;
     s->choice.p[i] = schedule_on(c, s, g, best);
     s->side_of.p[i] = best;
+    s->ratio.p[i] = base > 0 ? ms / base : 1;
     kept += best > 0;
     if (s->r->o->verbose) print_nest(s, g, best);
   }
@@ -242,7 +270,7 @@ static Paired changed_kernels(const Validation *s, int side) {
       if (!same_kernel(base, with, k)) change += side_kernel_life_ms(y, k, life) - side_kernel_life_ms(x, k, life);
     VEC_PUSH(&logs, log(1 + change / all));
   }
-  const Paired p = paired_of(logs.p, logs.n);
+  const Paired p = paired_trimmed(logs.p, logs.n);
   VEC_FREE(&logs);
   return p;
 }
@@ -251,14 +279,12 @@ static Paired changed_kernels(const Validation *s, int side) {
  * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. */
 typedef struct Asked { double worth, most; } Asked;
 
-/* Compares the choice with the model without schedules. If it need not be surely faster, and takes longer, but not surely so, the
- * comparison goes on, at most twice. */
+/* Compares the choice with the model without schedules. An undecided comparison goes on, at most AGAIN times. */
 static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked) {
   const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
   measure(c, s, (int[]){ 0, side }, 2, lives, threads);
   Paired own = changed_kernels(s, side);
-  for (int i = 0; i < 2 && isinf(asked.most) && own.ratio >= asked.worth && own.low < asked.worth; i++) {
-    if (clock_ms() >= lives.end) break;
+  for (int i = 0; i < AGAIN && is_open(&own, asked.worth, asked.most) && clock_ms() < lives.end; i++) {
     sides_go_on(c, s->r, (Side *[]){ &s->side[0], &s->side[side] }, 2, (Lives){ lives.most, 1, lives.end }, threads);
     own = changed_kernels(s, side);
   }
@@ -273,16 +299,17 @@ static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, Val
             "the model with schedules, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs; by the "
             "changed kernels %.4f, from %.4f to %.4f\n",
             threads, threads > 1 ? "s" : "", at->tuned, at->untuned, x.ratio, x.low, x.high, x.n, own.ratio, own.low, own.high);
-  return own.ratio < asked.worth && own.high < asked.most && x.low <= 1 && !model_loses_in_run(c, s, side);
+  return own.ratio < asked.worth && own.high < asked.most && x.low <= fmax(asked.worth, 1) && !model_loses_in_run(c, s, side);
 }
 
-/* Keeps the schedules of the choice that won again on a side. Returns their number; 0: none, or no change. */
+/* Keeps the schedules of the choice that won again on a side; on another number of threads, those that did not lose. Returns
+ * their number; 0: none, or no change. */
 static int choose_again(Validation *s, int side, double worth) {
   int left = 0, gone = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     if (!strcmp(s->choice.p[i], g->base)) continue;
-    const bool wins = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0) && surely_faster(s, g, side);
+    const bool wins = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0) && (worth >= 1 || surely_faster(s, g, side));
     if (!wins) s->choice.p[i] = g->base;
     left += wins;
     gone += !wins;
@@ -307,14 +334,27 @@ static bool has_time(const Validation *s) {
   return build_seconds(s) + runs_seconds(s, LEAST_LIVES) + s->r->plan < races_left(s->r);
 }
 
-/* Drops schedules with which their nests take longer on the other number of threads: a larger tile leaves fewer parts to share.
- * Returns how many are left. */
+/* The first side, and those with a schedule of the choice. Returns their number. */
+static int sides_of_choice(const Validation *s, int *order) {
+  int n = 0;
+  for (int k = 0; k < s->sides; k++) {
+    bool has = !k;
+    for (size_t i = 0; i < s->side_of.n; i++) has |= s->side_of.p[i] == k;
+    if (has) order[n++] = k;
+  }
+  return n;
+}
+
+/* Drops schedules with which nests lose more on the other number of threads than they gain on this one. A larger tile leaves fewer
+ * parts to share. Returns how many are left. */
 static int keep_for_threads(Ctx *c, Validation *s, int kept) {
-  measure(c, s, (int[]){ 0, 1, 2 }, s->sides, share_of_rest(s, 2, 1), s->other);
+  int order[SIDES];
+  const int n = sides_of_choice(s, order);
+  measure(c, s, order, n, share_of_rest(s, 2, 1), s->other);
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     const double before = nest_ms(s, g, 0), after = nest_ms(s, g, s->side_of.p[i]);
-    if (!strcmp(s->choice.p[i], g->base) || after <= tunable(c, validate_slack) * before) continue;
+    if (!strcmp(s->choice.p[i], g->base) || after * s->ratio.p[i] <= before) continue;
     if (s->r->o->verbose)
       fprintf(stderr, "on %d threads %.16s takes %.2f us, was %.2f: not %s\n", s->other, g->key, after * 1e3, before * 1e3,
               s->choice.p[i]);
@@ -330,10 +370,11 @@ static int number_found(const Validation *s) {
   return found;
 }
 
-static bool any_runner_up(const Validation *s) {
-  bool any = false;
-  for (size_t i = 0; i < s->t->goals.n && s->threads == 1; i++) any |= s->t->goals.p[i].runner_up != NULL;
-  return any;
+static int most_rivals(const Validation *s) {
+  int most = 0;
+  for (size_t i = 0; i < s->t->goals.n; i++)
+    if (s->t->goals.p[i].nrivals > most) most = s->t->goals.p[i].nrivals;
+  return most;
 }
 
 bool validate_needed(const Validation *s) { return s->threads > 1 || number_found(s); }
@@ -348,6 +389,8 @@ static void take_choice(Validation *s, int kept) {
 static void give_result(Validation *s, int found, int kept, const ValidatedAt *at, const ValidatedAt *other) {
   Validated *v = s->result;
   if (kept || !v->kept) *v = (Validated){ .kept = kept, .at = *at, .other = *other }; /* else the last result holds */
+  v->decision = s->decision;
+  v->ndecisions = s->ndecisions;
   v->done = true;
   v->found = found;
 }
@@ -356,13 +399,14 @@ static void try_schedules(Ctx *c, void *arg) {
   Validation *s = arg;
   int order[SIDES], last = SIDES - 1;
   const int found = number_found(s);
-  if (!validate_needed(s)) return;
   if (s->threads == 1 && !s->t->lab.backend->device) {
     const double more = build_seconds(s) + sides_seconds(s->r, s->other ? 2 : 1, LEAST_LIVES, s->lives);
+    const double fit = (races_left(s->r) - validate_seconds(s, true)) / fmax(more, 1e-3);
     s->sides = 2;
-    if (races_left(s->r) > validate_seconds(s, true) + more) tune_runners_up(s->t);
-    if (any_runner_up(s)) s->sides = 3;
+    if (fit >= 1) tune_rivals(s->t);
+    if (fit >= 1) s->sides += (int)fmin(fit, most_rivals(s));
   }
+  if (!validate_needed(s) && s->sides == 2) return;
   for (int k = 0; k < s->sides; k++) {
     for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, s, &s->t->goals.p[i], k);
     if (k) side_close(&s->side[k]), open_side(c, s, k);
@@ -378,8 +422,8 @@ static void try_schedules(Ctx *c, void *arg) {
     const Tunables *u = tunables_of(c);
     double worth = u->validate_gain;
     if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1 }, &at)) {
-      worth = u->validate_slack;
-      if (!s->other || holds(c, s, side, s->other, (Asked){ worth, INFINITY }, &other)) break;
+      if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY }, &other)) break;
+      worth = 1;
     }
     kept = i < TRIES - 1 && has_time(s) ? choose_again(s, side, worth) : 0;
   }
@@ -391,9 +435,11 @@ static void try_schedules(Ctx *c, void *arg) {
 static void survey(Ctx *c, void *arg) {
   Validation *s = arg;
   if (!s->plan) open_side(c, s, 0);
+  if (!s->decision) take_decisions(c, s, s->choices->made);
   const double end = s->r->begin + tunable(c, tune_choice_share) * (s->r->end - s->r->begin);
   if (!s->measured) measure(c, s, (int[]){ 0 }, 1, (Lives){ FIRST_LIVES, 1, end }, s->threads);
   s->stamped |= side_stamped(&s->side[0]);
+  if (!s->t->lab.backend->device) s->lives = sides_lives(s->r, LIVES, MOST_LIVES);
   if (!s->stamped || s->side[0].in_run) return; /* operations of kernels are those of the greatest sizes */
   const Side *x = &s->side[0];
   Peak peak = { INFINITY, INFINITY }; /* a device: its peak is not known */
@@ -412,7 +458,7 @@ static void survey(Ctx *c, void *arg) {
 double validate_seconds(const Validation *s, bool least) {
   const int lives = least ? LEAST_LIVES : s->lives;
   const bool one = s->threads == 1 && !s->t->lab.backend->device;
-  const int n = one ? least ? 2 : 3 : s->sides; /* the third side has runners-up */
+  const int n = one ? least ? 2 : 2 + RIVALS : s->sides; /* further sides have rivals */
   const double first = (n - 1) * build_seconds(s) + sides_seconds(s->r, n, lives, s->lives) +
                        (s->other && one ? sides_seconds(s->r, n, lives, s->lives) : 0);
   const double choice = (least ? 0 : build_seconds(s)) + runs_seconds(s, lives);
@@ -435,6 +481,7 @@ Validation *validate_open(Ctx *c, Races *r, Tuner *t, GraphChoices *choices, Val
   for (size_t i = 0; i < t->goals.n; i++) {
     VEC_PUSH(&s->choice, t->goals.p[i].base);
     VEC_PUSH(&s->side_of, 0);
+    VEC_PUSH(&s->ratio, 1);
     VEC_PUSH(&s->passed, t->goals.p[i].base);
   }
   return s;

@@ -78,6 +78,8 @@ static void start_untuned(Ctx *c, Bench *b) {
 /* New processes for the bundle and the one without schedules */
 static void restart(Ctx *c, Bench *b) {
   for (int i = 0; i < b->sides; i++) worker_end(&b->side[i].worker);
+  if (b->plan) model_renew(b->dir, b->so, &b->f);
+  model_renew(b->untuned_dir, b->untuned_so, &b->untuned_f);
   worker_paced(c, &b->side[0].worker, b->dir, b->so, &b->f, b->threads, b->in, NULL, &b->pace);
   worker_model(c, &b->plain->worker, b->untuned_dir, b->untuned_so, &b->untuned_f, b->threads, b->in, NULL);
 }

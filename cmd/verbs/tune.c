@@ -261,28 +261,61 @@ static void complete_lock(Ctx *c, const Tuning *u, const char *path) {
   c->file = NULL;
 }
 
+/* Adds the best schedule of every measured nest, and writes the lock file. */
+static void put_schedules(Ctx *c, const Tuning *u, Lock *l) {
+  for (size_t i = 0; i < u->t.goals.n; i++) {
+    const Goal *g = &u->t.goals.p[i];
+    if (!g->measured && !strcmp(g->best, g->base)) continue;
+    const char *times = goal_times(&u->t, g);
+    LockLine x = { .opts = g->best, .micros = g->best_us, .partial = !g->done, .note = u->t.place.text };
+    if (times) x.note = arena_printf(&c->model, "%s; %s", times, u->t.place.text);
+    memcpy(x.key, g->key, sizeof x.key);
+    VEC_PUSH(&l->lines, x);
+  }
+  lock_write(c, l, l->path);
+}
+
+static const char *value_in(const Decision *d, size_t n, const Decision *like) {
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(d[i].pass, like->pass) && !strcmp(d[i].key, like->key)) return d[i].value;
+  return "";
+}
+
+/* Schedules cost less than those that they replace, so passes might decide otherwise. Stores the decisions with which the
+ * schedules were validated, where they would. */
+static void store_validated(Ctx *c, const Tuning *u) {
+  const Validated *v = &u->model;
+  Lock l = u->chosen;
+  size_t n;
+  l.path = arena_printf(&c->model, "%s/free.tgc-lock", u->t.lab.scratch);
+  put_schedules(c, u, &l);
+  VEC_FREE(&l.lines);
+  complete_lock(c, u, l.path);
+  const Decision *other = decisions_given(lock_read(c, l.path)->decisions, &n);
+  const Place place = place_for(c, &u->t.place, decisions_wanted(c, u->o, u->races.target));
+  store_begin(u->t.store, true);
+  for (size_t i = 0; i < v->ndecisions; i++)
+    if (strcmp(value_in(other, n, &v->decision[i]), v->decision[i].value))
+      store_put_decision(u->t.store, &place, &v->decision[i]);
+  store_commit(u->t.store);
+}
+
 /* Writes the best schedule of every measured nest. If the model's folder is not writable, schedules are in the store only. If
  * the search was interrupted, the lock file has only these; else it is completed. */
 static const char *write_lock(Tuning *u, bool complete) {
   const Tuner *t = &u->t;
   Ctx *c = t->lab.ctx;
   Lock l = u->chosen;
+  if (u->model.kept) l.chosen = u->model.decision, l.nchosen = u->model.ndecisions;
   l.path = u->o->out ? u->o->out : arena_printf(&c->model, "%s.tgc-lock", u->o->model);
   const char *slash = strrchr(l.path, '/'), *folder = slash ? arena_str(&c->model, l.path, (size_t)(slash - l.path + 1)) : ".";
   if (u->o->out && !strcmp(u->o->out, "none")) return NULL;
-  for (size_t i = 0; i < t->goals.n; i++) {
-    const Goal *g = &t->goals.p[i];
-    if (!g->measured && !strcmp(g->best, g->base)) continue;
-    const char *times = goal_times(t, g);
-    LockLine x = { .opts = g->best, .micros = g->best_us, .partial = !g->done, .note = t->place.text };
-    if (times) x.note = arena_printf(&c->model, "%s; %s", times, t->place.text);
-    memcpy(x.key, g->key, sizeof x.key);
-    VEC_PUSH(&l.lines, x);
-  }
-  bool skip = (!l.lines.n && !l.nchosen) || (!u->o->out && access(folder, W_OK));
-  if (skip && l.lines.n)
+  int lines = 0;
+  for (size_t i = 0; i < t->goals.n; i++) lines += t->goals.p[i].measured || strcmp(t->goals.p[i].best, t->goals.p[i].base);
+  const bool skip = (!lines && !l.nchosen) || (!u->o->out && access(folder, W_OK));
+  if (skip && lines)
     warn_at(c, (Pos){ 0 }, "'%s' cannot be written; the schedules are in the store only (-o names another file)", l.path);
-  if (!skip) lock_write(c, &l, l.path);
+  if (!skip) put_schedules(c, u, &l);
   VEC_FREE(&l.lines);
   if (!skip && complete) complete_lock(c, u, l.path);
   return skip ? NULL : l.path;
@@ -443,6 +476,7 @@ static void run(Ctx *c, void *arg) {
   c->file = NULL;
   if (log) write_log(c, t->store, log);
   if (u->untested) drop_untested(c, u);
+  if (u->model.kept && !u->signal) store_validated(c, u);
   const char *lock = write_lock(u, !u->signal);
   c->file = NULL;
   report(u, lock);

@@ -31,12 +31,11 @@ const char *size_count(const Rendering *r) {
 
 int64_t size_share(const Rendering *r) {
   const Plan *p = r->p;
-  const int lanes = p->in->target->vector_bytes / 4;
   const double alone = tunable(p->ir->ctx, sized_alone);
   double most = 0, entries = 1;
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Kernel *x = &p->kernels.p[k];
-    const double cycles = (double)x->flops / (lanes ? 2 * lanes : 1) + (double)(x->bytes_read + x->bytes_written) / 32;
+    const double cycles = kernel_cycles(p->in->target, BY_SIZES, (double)x->flops, (double)(x->bytes_read + x->bytes_written));
     if (x->chunks > 1 && cycles > most) most = cycles;
   }
   for (int k = 0; k < p->ir->symbols.n; k++) entries *= (double)p->ir->symbols.p[k].high;

@@ -78,6 +78,21 @@ double start_cycles(const Target *t, Caller by, double times);   /* cycles for s
 double meeting_cycles(const Target *t, Caller by, double times); /* cycles of `times` barriers of threads */
 double lines_cycles(const Target *t, Caller by, double lines);   /* cycles for `lines` cache lines to move from the cache of one
                                                                     core to the cache of another core */
+/* Returns about how many cycles a kernel takes on one thread: a vector of multiply-adds a cycle, and then its bytes */
+double kernel_cycles(const Target *t, Caller by, double flops, double bytes);
 bool worth_sharing(const Target *t, Caller by, double cycles);   /* whether a kernel that takes `cycles` cycles on one thread is
                                                                     faster if threads share it */
+
+/* ---- cache_sets.c: the sets of a cache ---- */
+int l1_ways(const Target *t); /* number of lines that a set of the first level holds */
+/* Returns in how many of `sets` sets the lines at all multiples of `step` bytes lie. If `sets` is no power of two, its odd factor
+ * counts as reached. */
+double sets_reached(double step, int64_t sets);
+typedef struct SetLines { int lines[L1_SETS]; } SetLines; /* by set of the first level: number of lines in use */
+void set_take(SetLines *s, int64_t place); /* counts the line at byte `place` */
+int64_t lines_crowded(const SetLines *s, int ways); /* number of lines in sets with more than `ways` lines */
+/* Parts of a buffer lie one after the other. Each has `entries` entries of `entry` bytes. Returns how many entries to add to each
+ * part, so that the parts begin in the most sets of the first level. The added entries are whole lines, and at most `most`. The
+ * result is 0 if no such number helps. */
+int64_t spreading_pad(int64_t entry, int64_t entries, int64_t most);
 #endif

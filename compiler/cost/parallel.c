@@ -8,4 +8,9 @@ double meeting_cycles(const Target *t, Caller by, double times) { return times *
 
 double lines_cycles(const Target *t, Caller by, double lines) { return lines * rate_for(t, R_SHARED_LINE, by); }
 
+double kernel_cycles(const Target *t, Caller by, double flops, double bytes) {
+  const int lanes = t->vector_bytes / 4;
+  return flops / (lanes ? 2 * lanes : 1) + bytes / rate_for(t, R_KERNEL_BYTES, by);
+}
+
 bool worth_sharing(const Target *t, Caller by, double cycles) { return cycles >= rate_for(t, R_SERIAL, by); }

@@ -35,6 +35,7 @@ CALLER(SPLIT,     "factors split into bf16: graph/bf16_split.c, graph/weights_to
 CALLER(STORE,     "which values are stored: schedule/materialize.c")
 CALLER(LAYOUT,    "layouts by PBQP: schedule/layout_pbqp.c")
 CALLER(TUNER,     "candidates for devices: tune/candidate_lower.c")
+CALLER(SIZES,     "whether threads share a run of a range of sizes: bundle/size_texts.c")
 
 /* ---- op classes ---- */
 RATE(ALU, "instructions", "an op of no other class")
@@ -181,6 +182,8 @@ VALUE(L2_BYTES, GROUP,     32, "assumed: read and written")
 VALUE(L2_BYTES, WINOGRAD,  32, "assumed: read and written")
 VALUE(L2_BYTES, PADDING,   32, "assumed: only weights are read")
 VALUE(L2_BYTES, SPLIT,     32, "assumed")
+RATE(KERNEL_BYTES, "bytes/cycle", "rate of all that a kernel reads and writes, at any level")
+VALUE(KERNEL_BYTES, SIZES, 32, "assumed: the second level")
 RATE(FAR_BYTES, "bytes/cycle", "rate of the levels beyond the second-level cache; callers count reads and writes as for l2_bytes")
 VALUE(FAR_BYTES, TILE,     10, "measured on a core of a Zen 4")
 VALUE(FAR_BYTES, PARALLEL,  8, "assumed: read and written")

@@ -253,7 +253,7 @@ static double fetch_cost(const Model *m, const Access *a, const Tile *t, double 
 
 /* Ways of the first-level cache that copies at strides of a page may take. Streaming data needs the others. */
 static int ways_for_copies(const Model *m) {
-  const int left = tunable(m->ir->ctx, ways_left), all = (int)(m->t->l1_bytes / (L1_SETS * LINE_BYTES));
+  const int left = tunable(m->ir->ctx, ways_left), all = l1_ways(m->t);
   return all > left ? all - left : left; /* caches of so few ways are those of small cores, which stream little */
 }
 
@@ -262,11 +262,10 @@ static int ways_for_copies(const Model *m) {
 static double aliased(const Model *m, const Access *a, const Tile *t, int up, int uq) {
   if (!m->red && t->v >= 0 && a->affine[t->v] && a->coef[t->v] == a->group && t->lanes * a->bytes >= LINE_BYTES) return 0;
   const int ways = ways_for_copies(m);
-  short in_set[L1_SETS] = { 0 };
+  SetLines sets = { { 0 } };
   const int range[2] = { t->p, t->q }, copies[2] = { up, uq };
   int64_t stride[2];
   int n[2];
-  double cycles = 0;
   for (int k = 0; k < 2; k++) {
     bool moves = range[k] >= 0 && a->affine[range[k]] && a->coef[range[k]];
     stride[k] = moves ? llabs(a->coef[range[k]]) * a->bytes * (range[k] == t->v ? t->lanes : 1) : 0;
@@ -279,9 +278,8 @@ static double aliased(const Model *m, const Access *a, const Tile *t, int up, in
   }
   if (a->weight || n[0] * n[1] <= ways) return 0;
   for (int i = 0; i < n[0]; i++)
-    for (int j = 0; j < n[1]; j++) in_set[(stride[0] * i + stride[1] * j) / LINE_BYTES % L1_SETS]++;
-  for (int k = 0; k < L1_SETS; k++) cycles += in_set[k] > ways ? rate(m->t, EVICTED, TILE) * in_set[k] : 0;
-  return cycles;
+    for (int j = 0; j < n[1]; j++) set_take(&sets, stride[0] * i + stride[1] * j);
+  return rate(m->t, EVICTED, TILE) * (double)lines_crowded(&sets, ways);
 }
 
 /* Lanes may be so far apart that their lines share few sets of the second-level cache. With each line the next one is fetched,
@@ -294,12 +292,11 @@ int lane_block(const Model *m, const Tile *t) {
   if (m->red || t->v < 0 || t->v != m->nout - 1) return 0; /* a nest of one element has no such range */
   for (size_t i = 0; i < m->access.n; i++) {
     const Access *a = &m->access.p[i];
-    int64_t apart = a->affine[t->v] ? llabs(a->coef[t->v]) * a->bytes / LINE_BYTES : 0, taken = 1;
-    if (a->store || !apart || a->coef[t->v] * a->bytes % LINE_BYTES ||
+    const int64_t apart = a->affine[t->v] ? llabs(a->coef[t->v]) * a->bytes : 0;
+    if (a->store || apart < LINE_BYTES || a->coef[t->v] * a->bytes % LINE_BYTES ||
         whole_bytes(a) < tunable(m->ir->ctx, lane_block_far) * m->t->l2_bytes)
       continue;
-    while (taken < sets && apart * taken % sets) taken *= 2;
-    crowd |= m->extent[t->v] > taken * L2_WAYS;
+    crowd |= (double)m->extent[t->v] > sets_reached((double)apart, sets) * L2_WAYS;
   }
   const int tile = (int)width(t, t->v), block = tunable(m->ir->ctx, lane_block) / tile * tile;
   return crowd && block > tile && block < m->extent[t->v] ? block : 0;

@@ -181,10 +181,8 @@ static Footprint footprint_of(const Walks *w, const Walk *x, int loop, bool body
     const double step = fabs(term[i].coef) * x->bytes;
     if (f.pieces == 1 && step <= fmax(run, LINE_BYTES)) run += step * (term[i].count - 1);
     else {
-      double places = L1_SETS; /* such a step reaches so many */
-      for (double lines = step / LINE_BYTES; places > 1 && fmod(lines, 2) == 0; lines /= 2) places /= 2;
       f.pieces *= term[i].count;
-      f.spread = fmin(L1_SETS, f.spread * fmin(places, term[i].count));
+      f.spread = fmin(L1_SETS, f.spread * fmin(sets_reached(step, L1_SETS), term[i].count));
     }
   }
   f.lines = ceil(run <= LINE_BYTES ? 1 : run / LINE_BYTES + (f.pieces > 1 ? 0.5 : 0));

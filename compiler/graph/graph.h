@@ -49,6 +49,12 @@ void need_dims(const IR *ir, const Node *x, const Needed *n, const int64_t *run,
 bool graph_first_entries(const IR *ir, Ref r, Need *is);
 /* Whether r is a size mask: WHERE(condition, value, constant). *is gets the condition */
 bool graph_size_mask(const IR *ir, Ref r, Need *is);
+/* Returns whether all indices of a gather are below the extent of row all_of_run, in every run. count: the row with the extent of
+ * the result along the gather's axis; -1: it is constant, or not known */
+bool graph_gathers_inside(const IR *ir, Ref index, int all_of_run, int count);
+/* A size mask may give a scatter indices that it ignores, for the updates that a run does not have. Returns the mask; 0: there is
+ * none. The index is the mask, or the mask expanded. Sets *mask to the condition on elements of the index. */
+Ref graph_masked_index(const IR *ir, const Node *scatter, Need *mask);
 /* Returns x under a size mask along an axis. extent: the row of IR.extents with the number of entries that keep their values;
  * fill: bits of the mask's constant */
 Ref graph_masked(IR *ir, Ref x, int axis, int extent, int64_t fill);

@@ -319,27 +319,36 @@ static void add_common_part(IR *ir, const Node *x, const Node *y, int k, const N
   }
 }
 
-/* A gather by positions that every run has: its source is needed as far as the run's size. x: the gather; n: its need */
-static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, const Needed *open, Needed *of) {
-  const int axis = (int)gather_axis(x), all_of_run = need_along(ir, y, open, axis), count = need_along(ir, x, n, axis);
+bool graph_gathers_inside(const IR *ir, Ref index, int all_of_run, int count) {
   int64_t least, most;
-  bool inside = all_of_run >= 0;
-  const int symbol = inside ? ir->extents.p[all_of_run].symbol : 0;
-  const bool counted = inside && count >= 0 && ir->extents.p[count].symbol == symbol;
+  bool inside = true;
+  const int symbol = ir->extents.p[all_of_run].symbol;
+  const bool counted = count >= 0 && ir->extents.p[count].symbol == symbol;
   RunSizes run = { 0 }; /* other sizes are any */
   for (int64_t i = 0; inside && i < symbol_sizes(&ir->symbols.p[symbol]); i++) {
     run[symbol] = ir->symbols.p[symbol].low + i * ir->symbols.p[symbol].step;
-    inside = index_in_run(ir, gather_index(x), run, counted ? extent_in_run(ir, count, run) : 0, &least, &most) &&
+    inside = index_in_run(ir, index, run, counted ? extent_in_run(ir, count, run) : 0, &least, &most) &&
              most < extent_in_run(ir, all_of_run, run);
   }
-  if (inside) needed_add(ir, of, along(y, axis, all_of_run));
+  return inside;
 }
 
-/* The mask gives a scatter indices that it ignores, for the updates that a run does not have. */
-static bool masks_index(const IR *ir, const Node *scatter, const Need *mask) {
+/* A gather by positions that every run has: its source is needed as far as the run's size. x: the gather; n: its need */
+static void add_gathered(IR *ir, const Node *x, const Node *y, const Needed *n, const Needed *open, Needed *of) {
+  const int axis = (int)gather_axis(x), all_of_run = need_along(ir, y, open, axis), count = need_along(ir, x, n, axis);
+  if (all_of_run >= 0 && graph_gathers_inside(ir, gather_index(x), all_of_run, count))
+    needed_add(ir, of, along(y, axis, all_of_run));
+}
+
+Ref graph_masked_index(const IR *ir, const Node *scatter, Need *mask) {
+  const Node *x = node(ir, scatter_index(scatter)), *y;
+  const Ref r = x->op == OP_EXPAND ? operand(x) : scatter_index(scatter);
   int64_t other, within;
-  return node_is_const(ir, where_no(node(ir, scatter_index(scatter))), &other) && other < 0 &&
-         need_axis(node(ir, scatter_index(scatter)), mask, &within) == scatter_axis(scatter);
+  if (!graph_size_mask(ir, r, mask) || !node_is_const(ir, where_no(node(ir, r)), &other) || other >= 0) return 0;
+  y = node(ir, r);
+  if (need_axis(y, mask, &within) != scatter_axis(scatter) || within * mask->extent != x->dims[scatter_axis(scatter)]) return 0;
+  mask->inner = within * product(x->dims, (int)scatter_axis(scatter) + 1, x->rank);
+  return r;
 }
 
 /* Adds the conditions of the size masks that a reduction takes its terms from, or of the mask that hides a value. */
@@ -348,8 +357,7 @@ static void add_masks(IR *ir, Ref r, int k, Needed *to) {
   int64_t other;
   Need mask;
   if (x->op == OP_WHERE && k == 1 && ir->symbols.n && graph_first_entries(ir, where_cond(x), &mask)) needed_only(ir, to, mask);
-  if (x->op == OP_SCATTER && k && graph_size_mask(ir, scatter_index(x), &mask) && masks_index(ir, x, &mask))
-    needed_only(ir, to, mask);
+  if (x->op == OP_SCATTER && k && graph_masked_index(ir, x, &mask)) needed_only(ir, to, mask);
   if (x->op != OP_REDUCE) return;
   for (Ref s = operand(x); graph_size_mask(ir, s, &mask); s = where_yes(node(ir, s))) {
     if (!node_is_const(ir, where_no(node(ir, s)), &other) || other != reduce_identity(reduce_op(x), (DType)x->dt)) return;
@@ -412,6 +420,14 @@ static void drop_axis(const Node *x, int axis, Needed *n) {
   n->n = left;
 }
 
+/* A padding whose width depends on the size, or a selection of graph_joined: its sources do not tell its extent. */
+static bool is_padded_or_joined(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  Need is;
+  const bool selects = x->op == OP_WHERE && !node_is_const(ir, where_no(x), NULL);
+  return x->op == OP_PAD || (selects && graph_first_entries(ir, where_cond(x), &is));
+}
+
 static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   const Node *x = node(g->ir, r);
   Needed out = { 0 };
@@ -423,8 +439,8 @@ static Needed open_of(const Graph *g, const Needed *open, Ref r) {
   const int of = x->op == OP_CAT ? entries_of_cat(g->ir, open, x) : -1;
   if (of >= 0) needed_add(g->ir, &out, along(x, (int)cat_axis(x), of));
   Need mask;
-  if (graph_size_mask(g->ir, r, &mask)) { /* behind a padding whose width depends on the size, the mask tells the extent */
-    if (node(g->ir, where_yes(x))->op == OP_PAD) needed_only(g->ir, &out, mask);
+  if (graph_size_mask(g->ir, r, &mask)) {
+    if (is_padded_or_joined(g->ir, where_yes(x))) needed_only(g->ir, &out, mask);
     else needed_add(g->ir, &out, mask);
   }
   for (size_t i = 0; i < g->ir->opened.n; i++) {

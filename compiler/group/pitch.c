@@ -3,8 +3,8 @@
  *
  * Some nests access one element of each of many parts of a buffer at a time, such as the points of Winograd tiles. Where parts
  * are multiples of a page apart, all these elements are in one set of the cache, which has fewer ways. Each line then leaves the
- * cache before its next element is wanted. So a line is added to each part, and elements of neighbouring parts are in neighbouring
- * sets.
+ * cache before its next element is wanted. So a line is added to each part where that spreads the parts over more sets
+ * (spreading_pad). Elements of neighbouring parts are then in neighbouring sets.
  *
  * Elements count that a nest accesses at constant distances, and those along ranges that it unrolls to select one of several
  * values. Their distance is the greatest common divisor D of all distances. Parts have D elements where every access of the plan
@@ -59,18 +59,16 @@ static int64_t distance_of(Places *at) {
 
 /* More places are in one set than it has ways. */
 static bool crowded(const Places *at, int64_t bytes, const Target *t) {
-  int in_set[L1_SETS] = { 0 }, most = 0;
-  for (size_t i = 0; i < at->n; i++) {
-    const int n = ++in_set[(uint64_t)(at->p[i] * bytes / LINE_BYTES) % L1_SETS];
-    most = n > most ? n : most;
-  }
-  return most > t->l1_bytes / (L1_SETS * LINE_BYTES);
+  SetLines sets = { { 0 } };
+  for (size_t i = 0; i < at->n; i++) set_take(&sets, at->p[i] * bytes);
+  return lines_crowded(&sets, l1_ways(t)) > 0;
 }
 
 /* ---- all accesses to a buffer ---- */
-/* distance: elements of a part; 0: the buffer stays as it is. fixed: it has to. places: where a nest accesses it */
+/* distance: elements of a part; 0: the buffer stays as it is. fixed: it has to. pad: elements to add to each part. places: where a
+ * nest accesses the buffer */
 typedef struct Part {
-  int64_t distance;
+  int64_t distance, pad;
   bool fixed;
   Places places;
 } Part;
@@ -135,12 +133,10 @@ static void check(IR *ir, Ref nest, Part *part) {
 }
 
 /* ---- moving ---- */
-static int64_t line_of(const Buf *b) { return LINE_BYTES / dt_bytes(b->dt); }
-
 static Ref moved(IR *ir, Ref r, const Part *part) {
   const Node *x = node(ir, r);
   const Touch t = touch_of(ir, x, 0);
-  const int64_t old = part[t.buf].distance, now = old + line_of(&ir->bufs.p[t.buf]);
+  const int64_t old = part[t.buf].distance, now = old + part[t.buf].pad;
   Ref at = ix_const(ir, t.base / old * now + t.base % old), src[4];
   for (int i = 0; i < t.n; i++) at = ix_add(ir, at, ix_mul(ir, t.range[i], t.coef[i] % old ? t.coef[i] : t.coef[i] / old * now));
   memcpy(src, x->src, x->nsrc * sizeof *src);
@@ -168,9 +164,9 @@ static Ref move_nest(IR *ir, Ref nest, const Part *part) {
   return n.store != store ? nest_close(ir, &n) : nest;
 }
 
-static void grow(Buf *b, int64_t distance) {
+static void grow(Buf *b, const Part *part) {
   const int64_t bytes = dt_bytes(b->dt), pieces = b->piece ? b->elems * bytes / b->piece : 1, own = b->elems / pieces;
-  const int64_t now = (own + (own / distance + 1) * line_of(b) + line_of(b) - 1) / line_of(b) * line_of(b);
+  const int64_t line = LINE_BYTES / bytes, now = (own + (own / part->distance + 1) * part->pad + line - 1) / line * line;
   if (b->piece) b->piece = now * bytes;
   b->elems = now * pieces;
 }
@@ -202,7 +198,9 @@ static void decide(const Plan *p, Part *part) {
     for (size_t k = 0; k < p->kernels.p[i].nests.n; k++) check(ir, p->kernels.p[i].nests.p[k].nest, part);
   for (size_t i = 0; i < ir->bufs.n; i++) {
     VEC_FREE(&part[i].places);
-    if (part[i].fixed || part[i].distance * dt_bytes(ir->bufs.p[i].dt) < LINE_BYTES) part[i].distance = 0;
+    const int64_t bytes = dt_bytes(ir->bufs.p[i].dt), d = part[i].fixed ? 0 : part[i].distance;
+    part[i].pad = d * bytes < LINE_BYTES ? 0 : spreading_pad(bytes, d, LINE_BYTES / bytes);
+    part[i].distance = part[i].pad ? d : 0;
   }
   VEC_FREE(&touched);
 }
@@ -215,6 +213,6 @@ void step_pitch(Plan *p, Kernel *unused) {
   decide(p, part);
   for (size_t i = 0; i < p->kernels.n; i++) move(p, &p->kernels.p[i], part);
   for (size_t i = 0; i < n; i++)
-    if (part[i].distance) grow(&p->ir->bufs.p[i], part[i].distance);
+    if (part[i].distance) grow(&p->ir->bufs.p[i], &part[i]);
   free(part);
 }

@@ -121,26 +121,28 @@ static int symbol_of_two(IR *ir, int a, int b, bool product) {
   return (int)ir->extents.n - 1;
 }
 
-int extent_sum(IR *ir, int a, int b) {
-  const int had = row_of_two(ir, a, b, false);
-  return had >= 0 ? had : symbol_of_two(ir, a, b, false);
-}
-
-int extent_times(IR *ir, int a, int b) {
-  const int had = row_of_two(ir, a, b, true);
+/* Adds a row for the sum or the product of two extents of one symbol. */
+static int row_of_symbol(IR *ir, int a, int b, bool product) {
   const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
-  if (had >= 0) return had;
-  if (x->symbol != y->symbol) return symbol_of_two(ir, a, b, true);
-  Extent e = { .of = a, .times = 1, .over = 1, .most = INT64_MAX, .by = 1 + b, .symbol = x->symbol };
+  Extent e = { .of = a, .times = 1, .over = 1, .most = INT64_MAX, .by = product ? 1 + b : -1 - b, .symbol = x->symbol };
   int64_t *at = ARENA_NEW(&ir->ctx->model, int64_t, runs(ir, a));
   for (int64_t i = 0; i < runs(ir, a); i++) {
-    at[i] = x->at[i] * y->at[i];
+    at[i] = product ? x->at[i] * y->at[i] : x->at[i] + y->at[i];
     e.shared = i64_gcd(e.shared, at[i]);
   }
   e.at = at;
   VEC_PUSH(&ir->extents, e);
   return (int)ir->extents.n - 1;
 }
+
+static int extent_of_two(IR *ir, int a, int b, bool product) {
+  const int had = row_of_two(ir, a, b, product);
+  const bool one = ir->extents.p[a].symbol == ir->extents.p[b].symbol;
+  return had >= 0 ? had : one ? row_of_symbol(ir, a, b, product) : symbol_of_two(ir, a, b, product);
+}
+
+int extent_sum(IR *ir, int a, int b) { return extent_of_two(ir, a, b, false); }
+int extent_times(IR *ir, int a, int b) { return extent_of_two(ir, a, b, true); }
 
 /* The value of a symbol in a run. No caller sets the value of a sum or a product, which may be 0, or negative if nobody knows it.
  * Its parts are of earlier symbols, so there are at most SUMS_MOST calls in each other. */

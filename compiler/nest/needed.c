@@ -65,8 +65,11 @@ static tgcrt_size values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   const tgcrt_size none = { .rule = TGCRT_SIZE_RULES };
   int64_t coef, all = is->extent, inner = is->inner;
   Ref rest;
-  if (range_limit(x) || range_kind(x) != RK_LOOP || !ix_split(ir, index, r, &coef, &rest) || coef <= 0) return none;
-  if (coef < inner && inner % coef == 0) all *= inner / coef, inner = coef;
+  if (range_limit(x) || range_kind(x) != RK_LOOP) return none;
+  if (ix_split(ir, index, r, &coef, &rest)) { /* else a place from data, as in a scatter, may still lie inside of an entry */
+    if (coef <= 0) return none;
+    if (coef < inner && inner % coef == 0) all *= inner / coef, inner = coef;
+  }
   const Ref at = ix_mod(ir, ix_div(ir, index, inner), all);
   if (!ix_split(ir, at, r, &coef, &rest) || coef <= 0) return none;
   const int64_t first = node(ir, rest)->vmin, last = node(ir, rest)->vmax;

@@ -40,7 +40,7 @@ static Opts choose_opts(Plan *p, const NestSchedule *base, const Question *q, Ne
   s->partial = false;
   s->measured = NULL;
   s->from = "heuristic";
-  return default_opts(ir, nest, p->in->target);
+  return default_opts(ir, sized_scheduled(ir, nest), p->in->target);
 }
 
 void step_schedule(Plan *p, Kernel *k) {

@@ -522,7 +522,7 @@ static Ref tiled_range(IR *ir, Ref nest, const Opts *o, tgcrt_size *values) {
     seen |= 1u << symbol;
     if (!r || !opt_along(o, r) || (longest && range_extent(node(ir, r)) <= range_extent(node(ir, longest)))) continue;
     longest = r;
-    *values = any;
+    *values = sized_front(ir, nest, r, any);
   }
   return longest;
 }
@@ -651,6 +651,21 @@ static Opt rows_apart(IR *ir, Ref nest, const Opts *o, Ref r, int tile) {
   return best;
 }
 
+/* How many of `rows` rows a tile along r has: if possible, tiles of the typical size are whole. */
+static int typical_rows(IR *ir, Ref nest, Ref r, int rows) {
+  tgcrt_size values;
+  for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
+    if (sized_range(ir, nest, i, &values) != r) continue;
+    values = sized_front(ir, nest, r, values);
+    const Extent *e = &ir->extents.p[values.of];
+    const Symbol *s = &ir->symbols.p[e->symbol];
+    const int64_t typical = s->typical ? e->at[(s->typical - s->low) / s->step] * values.times : 0;
+    for (int n = rows; typical && 2 * n > rows; n--)
+      if (typical % n == 0) return n;
+  }
+  return rows;
+}
+
 /* A tile with rows along two ranges that end at sizes would leave rests of both. It gets all of them along the longer one. */
 static void rows_along_one(IR *ir, Ref nest, Opts *o) {
   int first = -1;
@@ -667,6 +682,7 @@ static void rows_along_one(IR *ir, Ref nest, Opts *o) {
     keep->unroll *= o->opt[later ? first : i].unroll;
     const int64_t extent = range_extent(node(ir, keep->range));
     if (keep->unroll > extent) keep->unroll = (int)extent;
+    keep->unroll = typical_rows(ir, nest, keep->range, keep->unroll);
     opts_drop(o, later ? first : i);
     first = later ? i - 1 : first;
     i--;

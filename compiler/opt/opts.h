@@ -71,6 +71,7 @@ static inline const Opt *opt_along(const Opts *o, Ref r) {
 
 /* ---- opts_list.c ---- */
 void opts_replace(Opts *o, Ref r, Ref now);  /* replaces range r by `now` in o, but not in o->split and o->grouped */
+void opts_drop(Opts *o, int i);               /* removes o->opt[i] */
 int unit_side(const Opts *o, Ref range);      /* number of rows of a matrix of sums of o->unit if `range` is o->side[0]; number of
                                                  columns if `range` is o->side[1]; otherwise 1 */
 /* Inserts `nest`, with the schedule `opts`, into k->states: behind element `at` and behind the remnants of that element's nest.
@@ -96,7 +97,6 @@ double opts_statements(IR *ir, Ref nest, const Opts *o);          /* upper bound
 /* ---- sized.c: sized ranges, which end at a size of the run ---- */
 void sized_opts(IR *ir, Ref nest, Opts *o);        /* if the nest has sized ranges: removes STAGE, and TILE of these ranges, from
                                                       o */
-void opts_drop(Opts *o, int i);                    /* removes o->opt[i] */
 bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a reduction of the nest loads weights at indices that do not depend on
                                                  r */
 /* Returns the nest that computes the whole tiles, with limits for sized ranges (RANGE in ops.h). Adds the nests for the rests of
@@ -108,6 +108,22 @@ Ref sized_sum(IR *ir, Ref root, const Opt *o);
 /* Returns a < b for two indices, compared as i32, since one instruction compares vectors of i32 */
 Ref less_i32(IR *ir, Ref a, Ref b);
 void sized_check(IR *ir, Ref nest);                /* fails if the nest might access elements past the end of a caller's buffer */
+
+/* ---- sized_inside.c ---- */
+/* Returns the nest with a new loop that runs only if row `number` of IR.sizes is not 0. The loop is in front of range `before`,
+ * or in front of all ranges if `before` is 0. */
+Ref sized_only_if(IR *ir, Ref nest, int number, Ref before);
+/* Returns the constant that the nest stores where range r is not below a size of the run; 0: there is none. Sets *size to the row
+ * of that size in IR.sizes. */
+Ref padding_along(const IR *ir, Ref nest, Ref r, int *size);
+Ref sized_inside(IR *ir, Ref nest, Ref r, int size); /* the nest for the values of r that are below row `size` of IR.sizes */
+/* Returns how many of the `values` values of r that a run needs are in front of padding */
+tgcrt_size sized_front(const IR *ir, Ref nest, Ref r, tgcrt_size values);
+/* Returns the nest to choose a schedule for: without the selections of padding that sized_cut will remove */
+Ref sized_scheduled(IR *ir, Ref nest);
+/* If r counts groups of entries, conditions may ask for each entry whether it is below a size. Then this cuts r as sized_cut
+ * does: the nest for whole groups has no such conditions. Otherwise returns 0. values: how many values of r a run needs */
+Ref sized_groups(IR *ir, Ref nest, Opts *o, Ref r, const tgcrt_size *values, Remnants *parts);
 
 /* ---- opts.c ---- */
 /* Appends to `parts` the remnants that o leaves */

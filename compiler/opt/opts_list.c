@@ -17,6 +17,10 @@ void opts_replace(Opts *o, Ref r, Ref now) {
     if (o->side[i] == r) o->side[i] = now;
 }
 
+void opts_drop(Opts *o, int i) {
+  for (o->n--; i < o->n; i++) o->opt[i] = o->opt[i + 1];
+}
+
 int unit_side(const Opts *o, Ref range) {
   return !o->unit ? 1 : o->side[0] == range ? o->unit->m : o->side[1] == range ? o->unit->n : 1;
 }

@@ -101,21 +101,6 @@ static Ref with_tiles(IR *ir, Ref nest, Tiles *t) {
   return range_replace(ir, nest, t->range, ix_add(ir, at, by[1]), 2, by);
 }
 
-/* The nest, run only if size `number` is not 0: a loop in front of range `before`; 0: in front of all */
-static Ref only_if(IR *ir, Ref nest, int number, Ref before) {
-  Nest n = nest_open(ir, nest);
-  int at = 0;
-  CHECK(n.n < MAX_RANGES);
-  while (before && n.ranges[at] != before) at++;
-  memmove(n.ranges + at + 1, n.ranges + at, (size_t)(n.n++ - at) * sizeof *n.ranges);
-  n.ranges[at] = range_limited(ir, 1, number, RK_LOOP);
-  return nest_close(ir, &n);
-}
-
-void opts_drop(Opts *o, int i) {
-  for (o->n--; i < o->n; i++) o->opt[i] = o->opt[i + 1];
-}
-
 /* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
  * busy; the weights are read in the same order. */
 static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
@@ -173,7 +158,7 @@ static void add_rest(IR *ir, Ref nest, const Opts *o, int i, Tiles t, int lanes,
   Remnant rest = { 0 };
   t.range = o->opt[i].range;
   rest.nest = with_tiles(ir, nest, &t);
-  if (any >= 0) rest.nest = only_if(ir, rest.nest, any, t.loop);
+  if (any >= 0) rest.nest = sized_only_if(ir, rest.nest, any, t.loop);
   rest.opts = rest_opts(o, i, t.inside, (int)(height / lanes), lanes);
   if (lanes == 1) one_vector(ir, rest.nest, &rest.opts);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
@@ -238,11 +223,14 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
 }
 
 /* ---- values behind those that a run needs ---- */
-static bool is_padded(const IR *ir, Ref nest, Ref r);
+static bool is_padded(const IR *ir, Ref nest, Ref r) {
+  int size;
+  return padding_along(ir, nest, r, &size);
+}
 
-/* Whether the last tile of rows may go on behind those that a run needs. Rows of padding have a nest of their own. */
+/* Whether the last tile of rows may go on behind those that a run needs. */
 static bool rows_may_go_on(IR *ir, Ref nest, Ref r) {
-  if (!reductions_below(ir, nest) || is_padded(ir, nest, r)) return false;
+  if (!reductions_below(ir, nest)) return false;
   return may_go_on(ir, access_inside(ir, nest, (Inside){ .r = r, .instead = ix_const(ir, 0) }), r);
 }
 
@@ -365,15 +353,16 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halv
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
 
-/* Adds the rests of rows to parts; -> the number of whole tiles. Sets whether these reach behind the rows that a run needs. */
-static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, Tiles *whole,
+/* Adds the rests of rows to parts; -> the number of whole tiles. Sets whether these reach behind the rows that a run needs.
+ * ends: rows of padding have a nest of their own, so that no tile may go on */
+static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, bool ends, Tiles *whole,
                      Remnants *parts) {
   static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
                                few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
   const Nest n = nest_open(ir, nest);
   const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
-  const bool on = rows_may_go_on(ir, nest, o->opt[i].range);
+  const bool on = !ends && rows_may_go_on(ir, nest, o->opt[i].range);
   if ((low && !on) || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
     return few_rests(ir, nest, o, i, low, shares, values, parts);
   const bool out = on && reach_out(ir, values, tile, range_extent(node(ir, o->opt[i].range)));
@@ -405,7 +394,7 @@ static tgcrt_size last_values(IR *ir, Ref nest, const Opts *o, int i, const tgcr
   while (lanes > left) lanes /= 2;
   Remnant rest = { 0 };
   Ref part;
-  rest.nest = only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any), 0);
+  rest.nest = sized_only_if(ir, range_part(ir, nest, r, extent - left, extent, &part), size_number(ir, any), 0);
   rest.opts = rest_opts(o, i, node(ir, part)->op == OP_RANGE ? part : 0, (int)left / lanes, lanes);
   VEC_PUSH(parts, rest);
   const Extent before = { .of = values->of, .times = values->times, .plus = 0, .over = 1, .most = extent - left };
@@ -450,8 +439,8 @@ static bool computes_all(const Opts *o, Ref r) {
   return o->staged || o->grouped == r || (p && p->rows);
 }
 
-/* Cuts range r, of which a run needs the first `values`. */
-static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts, Ref r, const tgcrt_size *values) {
+/* Cuts range r, of which a run needs the first `values`. ends: as for row_rests */
+static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts, Ref r, const tgcrt_size *values, bool ends) {
   const Opt *had = opt_along(o, r);
   const int i = had ? (int)(had - o->opt) : o->n;
   const Opt p = had ? *had : (Opt){ .unroll = 1, .lanes = 1 };
@@ -465,7 +454,7 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
   Tiles whole = { .range = r, .begin = ix_const(ir, 0), .values = size_value(ir, size_number(ir, *values)) };
   whole.count = covers        ? covering_rests(ir, nest, o, i, values, parts)
                 : p.lanes > 1 ? lane_rests(ir, nest, o, i, values, parts)
-                              : row_rests(ir, nest, t, o, i, values, &whole, parts);
+                              : row_rests(ir, nest, t, o, i, values, ends, &whole, parts);
   whole.height = (int64_t)o->opt[i].unroll * p.lanes;
   nest = with_tiles(ir, nest, &whole);
   opts_replace(o, r, whole.loop);
@@ -474,27 +463,6 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
 }
 
 /* ---- padding ---- */
-
-/* The condition says that r is below a size of the run, perhaps among other things. */
-static bool ends_at(const IR *ir, Ref cond, Ref r, int *size) {
-  const Node *x = node(ir, cond);
-  if (x->op == OP_AND) return ends_at(ir, lhs(x), r, size) || ends_at(ir, rhs(x), r, size);
-  if (x->op != OP_CMPLT || lhs(x) != r || node(ir, rhs(x))->op != OP_SIZE) return false;
-  *size = (int)size_id(node(ir, rhs(x)));
-  return true;
-}
-
-/* The constant that is stored where r is not below a size of the run; 0: there is none */
-static Ref fill_behind(const IR *ir, Ref value, Ref r, int *size) {
-  Ref no = 0;
-  for (; node(ir, value)->op == OP_WHERE; value = where_yes(node(ir, value))) {
-    const Node *x = node(ir, value);
-    if (node(ir, where_no(x))->op != OP_CONST || (no && no != where_no(x))) return 0;
-    no = where_no(x);
-    if (ends_at(ir, where_cond(x), r, size)) return no;
-  }
-  return 0;
-}
 
 /* The most values of padding in a run between `inside` and `all`; -1: a run needs fewer than `inside` */
 static int64_t padding_most(const IR *ir, const tgcrt_size *inside, const tgcrt_size *all) {
@@ -515,19 +483,27 @@ static int lanes_beyond(IR *ir, Ref nest, const Opts *o, Ref r) {
   return p && may_go_on(ir, nest, r) ? p->lanes : 1;
 }
 
+/* The nest in front of the padding along r, without selection; 0: a vector may go on behind its last value */
+static Ref in_front(IR *ir, Ref nest, const Opts *o, Ref r, int size) {
+  const Opt *p = opt_along(o, r);
+  const Ref inside = sized_inside(ir, nest, r, size);
+  return !p || p->lanes == 1 || !may_go_on(ir, inside, r) ? inside : 0;
+}
+
 /* A run needs `values` values of r, of which the last ones are padding. A nest of its own stores these, so that no tile computes
- * what the selection then drops. The selection stays, because a vector may go on behind its last value. The nest begins behind
+ * what the selection then drops. Where a vector may go on behind its last value, the selection stays. The nest begins behind
  * that vector: another thread may run it, and two threads must not store the same value. */
-static void cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *values, Remnants *parts) {
+static Ref cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *values, Remnants *parts) {
   const Node *store = node(ir, nest_body(node(ir, nest)));
   const int64_t extent = range_extent(node(ir, r));
   int size = 0;
-  const Ref fill = store->op == OP_STORE ? fill_behind(ir, store_value(store), r, &size) : 0;
-  if (!fill || store_gate(store) || buf_ends_early(&ir->bufs.p[buffer_id(node(ir, store_buffer(store)))])) return;
+  const Ref fill = padding_along(ir, nest, r, &size);
+  if (!fill || store_gate(store) || buf_ends_early(&ir->bufs.p[buffer_id(node(ir, store_buffer(store)))])) return nest;
   const tgcrt_size inside = ir->sizes.p[size];
   const int64_t most = padding_most(ir, &inside, values);
-  if (most < 1 || most > tunable(ir->ctx, fill_most)) return;
-  const int lanes = lanes_beyond(ir, nest, o, r);
+  if (most < 1 || most > tunable(ir->ctx, fill_most)) return nest;
+  const Ref inner = in_front(ir, nest, o, r, size);
+  const int lanes = inner ? 1 : lanes_beyond(ir, nest, o, r);
   const Extent vectors = { .of = inside.of, .times = 1, .plus = lanes - 1, .over = lanes, .most = (extent + lanes - 1) / lanes };
   const tgcrt_size stored = lanes > 1 ? size_all(lanes, extent_make(ir, vectors)) : inside;
   const Extent behind = { .of = stored.of, .times = -lanes, .plus = extent, .over = 1, .most = most };
@@ -537,15 +513,10 @@ static void cut_padding(IR *ir, Ref nest, const Opts *o, Ref r, tgcrt_size *valu
   n.store = node_make(ir, OP_STORE, (DType)store->dt, 1, 3, src, 0, NULL, 0, NULL);
   if (most > 1) part = range_limited(ir, most, count, RK_LOOP), at = ix_add(ir, at, part);
   Ref filled = range_replace(ir, nest_close(ir, &n), r, index_at_most(ir, at, extent - 1), part ? 1 : 0, &part);
-  if (!part) filled = only_if(ir, filled, count, 0);
+  if (!part) filled = sized_only_if(ir, filled, count, 0);
   VEC_PUSH(parts, ((Remnant){ .nest = filled, .own = true }));
   *values = inside;
-}
-
-static bool is_padded(const IR *ir, Ref nest, Ref r) {
-  const Node *store = node(ir, nest_body(node(ir, nest)));
-  int size;
-  return store->op == OP_STORE && fill_behind(ir, store_value(store), r, &size);
+  return inner ? inner : nest;
 }
 
 /* Rests of tiles take rows along ranges that have no limit yet, so tiles are cut first. But each rest of these would have the
@@ -558,8 +529,9 @@ Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
       const Ref r = sized_range(ir, nest, i, &values);
       if (!r || (pass == TILED && !opt_along(o, r)) || (pass == PADDED && (opt_along(o, r) || !is_padded(ir, nest, r)))) continue;
       if (computes_all(o, r)) continue;
-      cut_padding(ir, nest, o, r, &values, parts);
-      nest = cut_range(ir, nest, t, o, parts, r, &values);
+      const Ref groups = opt_along(o, r) ? 0 : sized_groups(ir, nest, o, r, &values, parts);
+      const bool padded = is_padded(ir, nest, r);
+      nest = groups ? groups : cut_range(ir, cut_padding(ir, nest, o, r, &values, parts), t, o, parts, r, &values, padded);
     }
   return nest;
 }

@@ -255,6 +255,9 @@ static bool may_end_before(const IR *ir, Ref path, int rank, const Ref *idx) {
   return yes;
 }
 
+/* A size of the run, whose value may also be stored: an output, or a part of one. A mask must know the size itself. */
+static bool is_size(const IR *ir, Ref r) { return ir->symbols.n && node(ir, view_base(ir, r))->op == OP_SIZE; }
+
 static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
   int rank = node(l->ir, r)->rank;
   if (path && exists(l->ir, r, idx) && !may_end_before(l->ir, path, rank, idx)) path = 0;
@@ -268,7 +271,7 @@ static Ref element(Lower *l, Ref r, const Ref *idx, Ref path) {
   Memo m = { .r = r, .path = path };
   if (rank) memcpy(m.idx, idx, (size_t)rank * sizeof *idx);
   const Place *p = &l->s->place[r];
-  m.expr = p->materialized ? load(l->ir, p, idx, rank, path) : computed(l, r, idx, path);
+  m.expr = p->materialized && !is_size(l->ir, r) ? load(l->ir, p, idx, rank, path) : computed(l, r, idx, path);
   l->ir->origin = keep;
   head = &l->head[memo_hash(r, path, idx, rank)];
   m.next = *head;
@@ -365,7 +368,13 @@ static void updates_nest(Lower *l, const Place *p, Ref r, Refs *nests) {
   if (!dims_elems(x->dims, x->rank)) return;
   for (int a = 0; a < x->rank; a++) idx[a] = at[a] = range_make(ir, u->dims[a], a == axis ? RK_SERIAL : RK_LOOP);
   int64_t wrong;
-  Ref place = element(l, scatter_index(x), idx, 0), value = element(l, scatter_updates(x), idx, 0);
+  Need mask;
+  const Ref masked = graph_masked_index(ir, x, &mask); /* a run lacks the updates whose index the mask replaces */
+  Ref from[MAX_RANK], there = 0;
+  memcpy(from, idx, x->rank * sizeof *from);
+  if (masked && masked != scatter_index(x)) view_index(ir, scatter_index(x), idx, from);
+  if (masked) there = element(l, where_cond(node(ir, masked)), from, 0);
+  Ref place = element(l, scatter_index(x), idx, 0), value = element(l, scatter_updates(x), idx, there);
   const Ref inside = g_index_fits(ir, scatter_index(x), x->dims[axis], &wrong) > 0 ? 0 : ix_in(ir, place, 0, x->dims[axis]);
   if (inside) {
     place = scalar(ir, OP_MAX, DT_I64, 2, (Ref[]){ place, ix_const(ir, 0) });

@@ -378,9 +378,8 @@ static void pad_rows(Sched *s, Ref r) {
     row = entry * dims;
     if (!row || row > MOST_BYTES / SETS || row % crowded || row < 2 * crowded || !ends_along(x, &s->needs[r], axis[i]))
       continue;
-    const int64_t step = LINE_BYTES / i64_gcd(entry, LINE_BYTES);
-    for (int64_t pad = step; pad <= dims / share; pad += step)
-      if (i64_gcd(entry * (dims + pad), SETS) < i64_gcd(row, SETS)) p->pad[axis[i]] = pad, row = entry * (dims + pad);
+    const int64_t pad = spreading_pad(entry, dims, dims / share);
+    if (pad) p->pad[axis[i]] = pad, row = entry * (dims + pad);
   }
 }
 

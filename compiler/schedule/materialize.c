@@ -390,14 +390,23 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
     ask->evals /= x->nsrc;
 }
 
+/* A number that follows from sizes alone, such as the place of the last entry. Bounds of indices must see it. */
+static bool is_of_sizes(const IR *ir, Ref r, int depth) {
+  const Node *x = node(ir, r);
+  bool yes = depth < INPUT_MOST && (x->op == OP_SIZE || x->op == OP_CONST || op_info[x->op].level == L_EXPR) && !x->rank;
+  for (int k = 0; k < x->nsrc && yes; k++) yes = is_of_sizes(ir, x->src[k], depth + 1);
+  return yes;
+}
+
 /* Values that a loop reads but does not change are computed before it. Movement and conversion of stored values cost nothing
- * there. */
+ * there. Nor does a mask of the entries of a run's size, which would have no value behind these entries if it was stored. */
 static void keep_out_of_loop(Fuse *f, const Node *x) {
   const IR *ir = f->s->ir;
   for (int k = 0; k < x->nsrc && body_of(x); k++) {
     const Ref r = view_base(ir, x->src[k]);
     const Node *y = node(ir, r);
-    if (!y->loop && y->varies && !is_leaf((Op)y->op) && !widens(ir, y)) f->info[r].must = true;
+    const bool sized = (y->op == OP_CMPLT && is_end_of_loop(ir, r)) || is_of_sizes(ir, r, 0);
+    if (!y->loop && y->varies && !is_leaf((Op)y->op) && !widens(ir, y) && !sized) f->info[r].must = true;
   }
 }
 

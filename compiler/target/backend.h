@@ -136,7 +136,8 @@ typedef struct Backend {
   /* ---- support of operations ---- */
   const struct Dialect *dialect; /* spellings of the language (backends/dialect.h); NULL: the language is not like C */
   /* Whether the language has the op for vectors of `lanes` lanes; if not, legalize.c splits the vectors. d: type of the result.
-   * operand: type of the first operand; for a WHERE, type of the selected values; for a DOT, type of the factors */
+   * operand: type of the first operand; for a WHERE, type of the selected values; for a DOT, type of the factors. For a LOAD:
+   * whether threads of a device load and store such vectors; d and operand are the type of an element */
   bool (*supports)(const Target *t, Op op, DType d, DType operand, int lanes);
   /* Appends the source text of kernel number k. For a CPU, this is a function with the number k in its name, such as k7. For a
    * device, there is a function for each launch, with KERNEL_NUMBER in place of the number. Kernels with equal texts share

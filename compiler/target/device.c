@@ -174,9 +174,10 @@ const Target *device_named(Arena *a, const Target *row, const char *more, const 
 bool target_converts_halves(const Target *t) { return t->dev && t->dev->features & DEVF_F16 && t->flushes; }
 
 void device_facts(const Device *d, Sb *o) {
-  sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d units %d x %d registers %d loads %d%s", d->warp,
-            d->max_threads, (long long)d->max_grid[0], (long long)d->max_grid[1], (long long)d->max_grid[2],
-            (long long)d->shared_bytes, d->shared_banks, d->segment, d->max_args, d->units, d->unit_threads, d->registers,
-            d->load_bytes,             d->shared_is_fast ? " fast shared" : "");
+  sb_printf(o, " warp %d threads %d grid %lld x %lld x %lld shared %lld banks %d segment %d args %d", d->warp, d->max_threads,
+            (long long)d->max_grid[0], (long long)d->max_grid[1], (long long)d->max_grid[2], (long long)d->shared_bytes,
+            d->shared_banks, d->segment, d->max_args);
+  sb_printf(o, " units %d x %d registers %d loads %d%s", d->units, d->unit_threads, d->registers, d->load_bytes,
+            d->shared_is_fast ? " fast shared" : "");
   if (d->matrix_units) sb_printf(o, " matrix %s", d->matrix_units);
 }

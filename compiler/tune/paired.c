@@ -3,11 +3,15 @@
  * side makes a pair, and pairs are independent. */
 #include "tune.h"
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { DEGREES = 12 };
 /* quantiles at 0.95 of Student's t distribution, by degrees of freedom; the last one for all further ones */
 static const double student[DEGREES + 1] = { INFINITY, 6.314, 2.920, 2.353, 2.132, 2.015, 1.943,
                                              1.895,    1.860, 1.833, 1.812, 1.796, 1.782 };
+
+static double quantile_of(size_t degrees) { return student[degrees < DEGREES ? degrees : DEGREES]; }
 
 Paired paired_of(const double *log_ratio, size_t n) {
   double sum = 0, squares = 0;
@@ -16,6 +20,28 @@ Paired paired_of(const double *log_ratio, size_t n) {
   const double mean = sum / (double)n;
   for (size_t i = 0; i < n; i++) squares += (log_ratio[i] - mean) * (log_ratio[i] - mean);
   if (n == 1) return (Paired){ exp(mean), 0, INFINITY, 1 };
-  const double t = student[n - 1 < DEGREES ? n - 1 : DEGREES], off = t * sqrt(squares / (double)(n - 1) / (double)n);
+  const double off = quantile_of(n - 1) * sqrt(squares / (double)(n - 1) / (double)n);
+  return (Paired){ exp(mean), exp(mean - off), exp(mean + off), n };
+}
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Yuen's interval (Biometrika 61, 1974): the mean leaves out `cut` pairs at each end, and the variance takes the next ones in
+ * their place. Its degrees of freedom are those of the pairs that are left. */
+Paired paired_trimmed(const double *log_ratio, size_t n) {
+  enum { LEAST = 6, PART = 8, MOST = 64 };
+  const size_t cut = n > PART ? n / PART : 1, left = n - 2 * cut;
+  double s[MOST], sum = 0, squares = 0, all = 0;
+  if (n < LEAST || n > MOST) return paired_of(log_ratio, n);
+  memcpy(s, log_ratio, n * sizeof *s);
+  qsort(s, n, sizeof *s, ascending);
+  for (size_t i = 0; i < cut; i++) s[i] = s[cut], s[n - 1 - i] = s[n - 1 - cut];
+  for (size_t i = 0; i < n; i++) all += s[i];
+  for (size_t i = cut; i < n - cut; i++) sum += s[i];
+  for (size_t i = 0; i < n; i++) squares += (s[i] - all / (double)n) * (s[i] - all / (double)n);
+  const double mean = sum / (double)left, off = quantile_of(left - 1) * sqrt(squares / (double)(left * (left - 1)));
   return (Paired){ exp(mean), exp(mean - off), exp(mean + off), n };
 }

@@ -350,37 +350,58 @@ static void save_winner(Tuner *t, Goal *g) {
   g->dirty = false;
 }
 
-static Trial *runner_up(const Tuner *t, const Goal *g) {
-  Trial *second = NULL;
-  for (size_t i = 0; i < g->trials.n; i++) {
-    Trial *x = &g->trials.p[i];
-    const bool other = !x->failed && !x->rejected && strcmp(x->opts, g->best) && strcmp(x->opts, g->base);
-    if (other && mean(x) < tunable(t->lab.ctx, tune_runner_up) * g->best_us && (!second || mean(x) < mean(second))) second = x;
-  }
-  return second;
+/* The trial of a schedule with the compiler's code, else with the screen's */
+static Trial *known_trial(const Goal *g, const char *opts) {
+  Trial *x = trial_of(g, opts);
+  return x ? x : find_trial(&g->screened, opts);
 }
 
-void tune_runners_up(Tuner *t) {
+static bool may_rival(const Tuner *t, const Goal *g, const Trial *x) {
+  const bool other = !x->failed && !x->rejected && strcmp(x->opts, g->best) && strcmp(x->opts, g->base) && strcmp(x->opts, "{ }");
+  return other && mean(x) < tunable(t->lab.ctx, tune_rival) * g->best_us;
+}
+
+static void find_rivals(const Tuner *t, Goal *g) {
+  VEC(Trial) all = { 0 };
+  for (size_t i = 0; i < g->trials.n; i++)
+    if (may_rival(t, g, &g->trials.p[i])) VEC_PUSH(&all, g->trials.p[i]);
+  for (size_t i = 0; i < g->screened.n; i++)
+    if (may_rival(t, g, &g->screened.p[i]) && !trial_of(g, g->screened.p[i].opts)) VEC_PUSH(&all, g->screened.p[i]);
+  VEC_SORT(&all, by_mean);
+  for (size_t i = 0; i < all.n && g->nrivals < RIVALS; i++) g->rival[g->nrivals++] = all.p[i].opts;
+  VEC_FREE(&all);
+}
+
+void tune_rivals(Tuner *t) {
+  const double least = tunable(t->lab.ctx, tune_rival_share) * tune_total(t, false);
   for (size_t i = 0; i < t->goals.n; i++) {
     Goal *g = &t->goals.p[i];
-    Trial *x = g->measured ? runner_up(t, g) : NULL;
-    bool late = false;
-    g->runner_up = NULL;
-    if (!x || t->lab.interrupted(t->lab.interrupted_arg)) continue;
-    t->lab.deadline = fmax(t->lab.deadline, tune_clock() + t->lab.grace);
-    const char *why = lab_verify(&t->lab, g->nest, g->key, x->opts, &late);
-    if (!why) g->runner_up = x->opts;
-    else x->rejected = true;
-    if (why && !late && t->wrong && !t->lab.interrupted(t->lab.interrupted_arg)) t->wrong(t->progress_arg, g, x->opts, why);
+    g->nrivals = 0;
+    if (g->begun && g->count * g->best_us > least) find_rivals(t, g);
   }
+}
+
+bool goal_is_right(Tuner *t, Goal *g, const char *opts) {
+  Trial *x = known_trial(g, opts);
+  bool late = false;
+  if (!strcmp(opts, g->best) || !strcmp(opts, g->base) || !x) return true;
+  t->lab.deadline = fmax(t->lab.deadline, tune_clock() + t->lab.grace);
+  const char *why = lab_verify(&t->lab, g->nest, g->key, opts, &late);
+  x->rejected |= why != NULL;
+  if (why && !late && t->wrong && !t->lab.interrupted(t->lab.interrupted_arg)) t->wrong(t->progress_arg, g, opts, why);
+  return !why;
 }
 
 void goal_validated(Tuner *t, Goal *g, const char *opts) {
-  const Trial *x = trial_of(g, opts);
-  Trial *old = trial_of(g, g->best), *second = g->runner_up ? trial_of(g, g->runner_up) : NULL;
-  if (second && strcmp(opts, g->runner_up)) second->rejected = true;
-  g->verified |= g->runner_up && !strcmp(opts, g->runner_up);
-  g->runner_up = NULL;
+  const Trial *x = known_trial(g, opts);
+  Trial *old = known_trial(g, g->best);
+  for (int i = 0; i < g->nrivals; i++) {
+    Trial *rival = known_trial(g, g->rival[i]);
+    const bool is = !strcmp(opts, g->rival[i]);
+    if (is) g->verified = g->measured = true;
+    else if (rival) rival->rejected = true;
+  }
+  g->nrivals = 0;
   if (!strcmp(opts, g->best)) {
     g->proven = opts;
     return;

@@ -85,6 +85,9 @@ const char *cpu_identity(Arena *a);                  /* this CPU in words: name,
  * n is 0 or 1. */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
 Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural logarithm of the ratio of each pair */
+/* Does what paired_of does. From six pairs on, leaves out an eighth of the pairs at each end, and at least one. So one disturbed
+ * process has little influence. */
+Paired paired_trimmed(const double *log_ratio, size_t n);
 
 /* ---- store_machine.c: facts of CPUs in the store ---- */
 /* path: the store's file; NULL: there is no file. cpu: a CPU, named as by cpu_identity. text: facts about this CPU, as
@@ -360,6 +363,7 @@ const char *lab_verify(Lab *b, Ref nest, const char *key, const char *opts, bool
 
 /* ---- search.c ---- */
 typedef struct Tuner Tuner;
+enum { RIVALS = 4 };        /* most rivals of a goal */
 typedef struct Goal {       /* the search for the schedule of one nest */
   Ref nest;
   char key[65];
@@ -378,7 +382,8 @@ typedef struct Goal {       /* the search for the schedule of one nest */
   const char *base, *best; /* base: the heuristic's schedule; best: the best schedule known */
   const char *proven;      /* the schedule that won when the whole model was last timed in this session; if the model was not
                               timed, the best schedule before this session */
-  const char *runner_up;   /* a schedule about as fast as the best, for a test in the whole model; NULL: there is none */
+  const char *rival[RIVALS]; /* nrivals schedules about as fast as the best, for tests in the whole model; the fastest first */
+  int nrivals;
   const char *elsewhere;   /* if the store has no winner at `place`: the store's winner at Tuner.place; NULL: none */
   double base_us, best_us; /* microseconds of `base` and `best`, the mean of warm and cold; estimates until they are measured */
   double slack;            /* in a run of the model, with `base`: microseconds that all runs of the nest take, minus their
@@ -438,10 +443,13 @@ bool tune_run(Tuner *t);
  * must end. */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
-/* Sets the runner_up of each goal to the fastest trial, not counting Goal.best and Goal.base. Sets runner_up to NULL if
- * there is no such trial, or if the trial takes much longer than Goal.best. Also sets runner_up to NULL if the result of
- * lab_verify for the trial is not NULL. */
-void tune_runners_up(Tuner *t);
+/* Sets the rivals of each goal to the fastest trials and screened schedules, not counting Goal.best and Goal.base. A schedule that
+ * takes longer than Goal.best, beyond a small tolerance, is no rival. A nest that takes very little of the model's time has no
+ * rivals. The results of rivals are not compared. */
+void tune_rivals(Tuner *t);
+/* Returns whether schedule `opts` of g may be used: its results were compared, now or earlier, and are right. `opts` must be
+ * Goal.best, Goal.base or a rival. */
+bool goal_is_right(Tuner *t, Goal *g, const char *opts);
 /* opts: the schedule of g that won when the whole model was timed. Makes opts the best schedule of g, also in the store. */
 void goal_validated(Tuner *t, Goal *g, const char *opts);
 /* Returns the microseconds that the nests of all goals take in a run of the model: with Goal.base if `base` is true, else with

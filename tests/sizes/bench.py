@@ -37,7 +37,14 @@ SIZES = {"ffn": (["n"], [(n,) for n in (1, 2, 3, 4, 5, 6, 7, 8, 13, 18, 32, 100,
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 47, 64, 96, 128, 200, 256, 384, 512)
 NETWORKS = {"bert_base": (["length"], [(n,) for n in LENGTHS]), "bilstm": (["length"], [(n,) for n in LENGTHS]),
             "gpt2_decode": (["past"], [(n,) for n in (*LENGTHS[:-1], 511)])}
-STATES = {"gpt2_decode": ["--state=past_*=*"]}
+# pictures with a typical size, only where they are named
+OCR = "p2o.DynamicDimension."
+PICTURES = {"yunet-n-dynamic": (["height", "width"], [(96, 96), (96, 224), (128, 160), (160, 128), (160, 160), (192, 192), (224, 96), (224, 224)]),
+            "ppocr-v2-cls": ([OCR + "0", OCR + "2"], [(1, 64), (1, 96), (1, 128), (1, 160), (1, 192), (2, 64), (2, 128), (2, 192)]),
+            "ocr@64": SIZES["ocr"]}
+RANGES = {"yunet-n-dynamic": ["height=96:224:32@160", "width=96:224:32@160"], "ppocr-v2-cls": [OCR + "0=1:2", OCR + "2=64:192:16@128"],
+          "ocr@64": ["n=4:160@64"]}
+MORE = {"gpt2_decode": ["--state=past_*=*"], "yunet-n-dynamic": ["--dim=batch=1"], "ppocr-v2-cls": [f"--dim={OCR}1=48"]}
 LAYERS = {**models.ALL, **models.SEVERAL, "encoder": models.encoder, "audio": lambda: models.audio(40, 64), "ocr": lambda: models.ocr(32, 32),
           "layer": lambda: models.encoder(768, 12, 3072)}
 LEAST = {"audio": 4, "ocr": 4, "gpt2_decode": 0}
@@ -49,6 +56,7 @@ def model_of(name, folder):
         path = folder / f"{name}.onnx"
         subprocess.run([PYTHON, HERE / "networks.py", name, path], check=True)
     elif not path.is_file():
+        name = name.split("@")[0]
         path = folder / f"{name}.tg"
         path.write_text(LAYERS[name]())
     return path
@@ -73,9 +81,9 @@ def main(isa="native", pairs="31", threads="1,2", tables=",".join(SIZES)):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for name in tables.split(","):
-            dims, sizes = {**SIZES, **NETWORKS}[name]
-            model, more = model_of(name, folder), STATES.get(name, [])
-            ranges = [f"{d}={LEAST.get(name, 1)}:{most}" for d, most in zip(dims, sizes[-1])]
+            dims, sizes = {**SIZES, **NETWORKS, **PICTURES}[name]
+            model, more = model_of(name, folder), MORE.get(name, [])
+            ranges = RANGES.get(name) or [f"{d}={LEAST.get(name, 1)}:{most}" for d, most in zip(dims, sizes[-1])]
             ranged = library(folder, "net", model, ranges, isa, more)
             race = folder / "race"
             subprocess.run([CC, "-O2", f"-I{folder / ('net' + ','.join(ranges))}", HERE / "race.c", "-o", race, "-ldl"], check=True)

@@ -288,6 +288,26 @@ def levels(c=4, values=7):
                     ("row", w.op("Div", place, width), INT64, ["batch", 4]), ("column", w.op("Mod", place, width), INT64, ["batch", 4])])
 
 
+def retina(c=4, anchors=2, classes=3, best=5):
+    """a detector whose scores and boxes of two scales are outputs, and of which the best ones are picked besides"""
+    w = Writer()
+    fine = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
+    scales, rows = (fine, w.conv(fine, c, c, pads=[1] * 4, strides=[2, 2])), ([], [])
+    for x in scales:
+        for n, all_rows in zip((classes, 4), rows):
+            y = w.conv(x, c, anchors * n, pads=[1] * 4, act=None)
+            b, h, k = (w.extent(y, axis) for axis in (0, 2, 3))
+            all_rows.append(w.reshape(w.op("Transpose", w.reshape(y, b, anchors, n, h, k), perm=[0, 3, 4, 1, 2]), b, -1, n))
+    scores, boxes = w.op("Sigmoid", w.op("Concat", *rows[0], axis=1)), w.op("Concat", *rows[1], axis=1)
+    score, place = w.op("TopK", w.reshape(scores, w.extent(scores, 0), -1), w.ints(best), axis=1, outputs=2)
+    box = w.op("Unsqueeze", w.op("Div", place, w.ints(classes, scalar=True)), w.ints(2))
+    box = w.op("GatherElements", boxes, w.op("Expand", box, w.op("Concat", w.extent(box, 0), w.ints(best, 4), axis=0)), axis=1)
+    return w.model([("image", FLOAT, ["batch", 3, "height", "width"])],
+                   [("scores", scores, FLOAT, ["batch", "n", classes]), ("boxes", boxes, FLOAT, ["batch", "n", 4]),
+                    ("score", score, FLOAT, ["batch", best]), ("label", w.op("Mod", place, w.ints(classes, scalar=True)), INT64, ["batch", best]),
+                    ("box", box, FLOAT, ["batch", best, 4])])
+
+
 def relative(e=8, heads=2, most=32):
     """attention with positions relative to each other: a part of a table, and rows that are shifted by padding and reshaping"""
     w, d = Writer(), e // heads
@@ -326,6 +346,78 @@ def updated():
                    [("y", w.op("ScatterND", x, w.op("Reshape", w.ints(0, -1), w.ints(2, 1)), "u"), FLOAT, ["n", 3])])
 
 
+def scaled(c=2):
+    """vectors of extents as data: boxes in pixels, the divisor [w - 1, h - 1], strides of features, and shapes as outputs"""
+    w = Writer()
+    x = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
+    shape, features = w.op("Shape", "image"), w.op("Shape", x)
+    sides = w.op("Slice", shape, w.ints(2), w.ints(4), w.ints(0))
+    boxes = w.op("Mul", "boxes", w.op("Cast", w.op("Gather", shape, w.ints(3, 2, 3, 2), axis=0), to=FLOAT))
+    unit = w.op("Div", boxes, w.op("Cast", w.op("Sub", w.op("Concat", sides, sides, axis=0), w.ints(1, scalar=True)), to=FLOAT))
+    strides = w.op("Div", w.op("Cast", sides, to=FLOAT), w.op("Cast", w.op("Slice", features, w.ints(2), w.ints(4), w.ints(0)), to=FLOAT))
+    lengths = w.op("Expand", w.extent(x, 3), w.extent(x, 0))
+    return w.model([("image", FLOAT, ["batch", 3, "height", "width"]), ("boxes", FLOAT, [5, 4])],
+                   [("y", x, FLOAT, ["batch", c, "h", "w"]), ("pixels", boxes, FLOAT, [5, 4]), ("unit", unit, FLOAT, [5, 4]),
+                    ("strides", strides, FLOAT, [2]), ("inverse", w.op("Reciprocal", strides), FLOAT, [2]), ("shape", features, INT64, [4]),
+                    ("count", w.op("ReduceProd", shape, keepdims=0), INT64, []), ("lengths", lengths, INT64, ["batch"])])
+
+
+def early(d=4):
+    """a loop over the positions, which ends once a sum is too great"""
+    w = Writer()
+    n = w.extent("x", 0, scalar=True)
+    inner = Writer()
+    inner.n = 1000
+    h = inner.op("Add", inner.op("Mul", "h", inner.number(1.25)), inner.op("Gather", "x", "i", axis=0))
+    going = inner.op("Less", inner.op("ReduceSum", inner.op("Abs", h), keepdims=0), inner.number(30))
+    nodes = [*inner.nodes, onnxfile.node("Identity", [going], ["goes_on"]), onnxfile.node("Identity", [h], ["next"])]
+    body = onnxfile.graph("body", nodes, inner.tensors, [onnxfile.value("i", INT64, []), onnxfile.value("on", BOOL, []), onnxfile.value("h", FLOAT, ["n", d])],
+                          [onnxfile.value("goes_on", BOOL, []), onnxfile.value("next", FLOAT, ["n", d])])
+    y = w.op("Loop", n, "", w.op("Abs", "x"), body=body)
+    return w.model([("x", FLOAT, ["n", d])], [("y", y, FLOAT, ["n", d])])
+
+
+def nested(d=3, rows=3):
+    """a scan over rows, with a scan over the positions of a row in its body"""
+    def body(name, nodes, inputs, outputs):
+        return onnxfile.graph(name, nodes, [], [onnxfile.value(n, FLOAT, s) for n, s in inputs], [onnxfile.value(n, FLOAT, s) for n, s in outputs])
+    step = body("step", [onnxfile.node("Add", ["s", "e"], ["t"]), onnxfile.node("Tanh", ["t"], ["u"]), onnxfile.node("Identity", ["u"], ["v"])],
+                [("s", [d]), ("e", [d])], [("u", [d]), ("v", [d])])
+    row = body("row", [onnxfile.node("Scan", ["h", "r"], ["k", "y"], body=step, num_scan_inputs=1)], [("h", [d]), ("r", ["n", d])], [("k", [d]), ("y", ["n", d])])
+    w = Writer()
+    last, all_of = w.op("Scan", "start", "x", outputs=2, body=row, num_scan_inputs=1)
+    return w.model([("start", FLOAT, [d]), ("x", FLOAT, [rows, "n", d])], [("last", last, FLOAT, [d]), ("y", all_of, FLOAT, [rows, "n", d])])
+
+
+def decoded():
+    """a grid of positions beside joined axes, a padding to a multiple, which vanishes at some sizes, and a scatter in each row of a batch"""
+    w = Writer()
+    h, k = w.extent("x", 2), w.extent("x", 3)
+    rows, columns = (w.op("Range", w.ints(0, scalar=True), w.extent("x", axis, scalar=True), w.ints(1, scalar=True)) for axis in (2, 3))
+    each = [w.op("Expand", w.op("Unsqueeze", v, w.ints(axis)), w.op("Concat", h, k, axis=0)) for v, axis in ((columns, 0), (rows, 1))]
+    grid = w.op("Reshape", w.op("Concat", *(w.op("Unsqueeze", v, w.ints(2)) for v in each), axis=2), w.ints(1, -1, 2))
+    y = w.op("Reshape", w.op("Transpose", "x", perm=[0, 2, 3, 1]), w.ints(0, -1, 2))
+    rest = w.op("Mod", w.op("Sub", w.ints(4), w.op("Mod", h, w.ints(4))), w.ints(4))
+    padded = w.op("Pad", "x", w.op("Concat", w.ints(0, 0, 0, 0, 0, 0), rest, w.ints(0), axis=0))
+    return w.model([("x", FLOAT, ["batch", 2, "height", "width"]), ("sums", FLOAT, ["batch", 3]), ("at", INT64, ["batch", "width"]), ("more", FLOAT, ["batch", "width"])],
+                   [("y", w.op("Add", y, w.op("Cast", grid, to=FLOAT)), FLOAT, ["batch", "n", 2]), ("padded", padded, FLOAT, ["batch", 2, "h", "width"]),
+                    ("new", w.op("ScatterElements", "sums", "at", "more", axis=1, reduction="add"), FLOAT, ["batch", 3])], 18)
+
+
+def suppressed(c=3, classes=2):
+    """a detector: the boxes of two scales that a suppression leaves, in a batch of pictures, and places of great scores"""
+    w = Writer()
+    fine = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
+    rows = [w.conv(x, c, 4 + classes, 1, act="Sigmoid") for x in (fine, w.conv(fine, c, c, pads=[1] * 4, strides=[2, 2]))]
+    rows = w.op("Concat", *(w.reshape(x, w.extent(x, 0), 4 + classes, -1) for x in rows), axis=2)
+    boxes = w.op("Transpose", w.op("Slice", rows, w.ints(0), w.ints(4), w.ints(1)), perm=[0, 2, 1])
+    scores = w.op("Slice", rows, w.ints(4), w.ints(4 + classes), w.ints(1))
+    picked = w.op("NonMaxSuppression", boxes, scores, w.ints(5, scalar=True), w.number(0.6), w.number(0.2), center_point_box=1)
+    great = w.op("NonZero", w.op("Greater", w.op("ReduceMax", scores, axes=[1], keepdims=0), w.number(0.55)))
+    return w.model([("image", FLOAT, ["batch", 3, "height", 8])],
+                   [("picked", picked, INT64, ["k", 3]), ("score", w.op("GatherND", scores, picked), FLOAT, ["k"]), ("great", great, INT64, [2, "m"])])
+
+
 PICTURE = {"batch": (1, 2, 1), "height": (8, 24, 1), "width": (8, 24, 1)}
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
@@ -342,7 +434,12 @@ MODELS = {
     "groups": (groups, {"batch": (1, 2, 1), "height": (5, 26, 1), "width": (6, 31, 1)}),
     "patches": (patches, {"batch": (1, 2, 1), "height": (8, 40, 4), "width": (8, 40, 4)}),
     "levels": (levels, PICTURE),
+    "retina": (retina, PICTURE),
     "relative": (relative, {"batch": (1, 3, 1), "n": (1, 24, 1)}),
     "cropped": (cropped, {"batch": (1, 2, 1), "height": (12, 30, 1), "width": (12, 30, 1)}),
+    "scaled": (scaled, PICTURE),
     "updated": (updated, {"n": (2, 12, 1)}),
+    "decoded": (decoded, {"batch": (1, 3, 1), "height": (2, 12, 1), "width": (1, 9, 1)}),
+    "nested": (nested, {"n": (1, 12, 1)}),
+    "early": (early, {"n": (1, 24, 1)}),
 }

@@ -101,7 +101,7 @@ def main(calls="20", *names):
             ranges, fixed = ROWS[name]
             model = bench.model_of(name, pathlib.Path(folder))
             dims = [f"{d}={low}:{high}:{step}" for d, (low, high, step) in ranges.items()] + fixed
-            library, weights, _ = bench.library(pathlib.Path(folder), "net", model, dims, "native")
+            library, weights, *_ = bench.library(pathlib.Path(folder), "net", model, dims, "native")
             args = [*bench.ALONE, sys.executable, __file__, "--measure", name, library, weights, model, calls]
             ratios, firsts = json.loads(subprocess.run(args, capture_output=True, text=True, check=True).stdout)
             means.append(bench.mean(ratios))

@@ -37,18 +37,28 @@ static double noise(uint64_t *seed) {
   return sum;
 }
 
+static void an_outlier_decides_nothing(void **state) {
+  const double at[] = { -0.020, -0.021, 0.3, -0.019, -0.022, -0.020, -0.018, -0.021 };
+  (void)state;
+  assert_true(paired_of(at, 8).high > 1);
+  assert_true(paired_trimmed(at, 8).high < 0.99);
+  is_near(paired_trimmed(at, 5).high, paired_of(at, 5).high);
+}
+
 static void nine_of_ten_intervals_have_the_mean(void **state) {
   enum { DRAWS = 20000, MOST = 20 };
   uint64_t seed = 7;
   (void)state;
   for (size_t n = 2; n <= MOST; n += n < 8 ? 1 : 6) {
-    int inside = 0;
+    int inside = 0, trimmed = 0;
     for (int i = 0; i < DRAWS; i++) {
       double at[MOST];
       for (size_t k = 0; k < n; k++) at[k] = 0.02 + 0.01 * noise(&seed);
-      const Paired x = paired_of(at, n);
+      const Paired x = paired_of(at, n), y = paired_trimmed(at, n);
       inside += log(x.low) <= 0.02 && 0.02 <= log(x.high);
+      trimmed += log(y.low) <= 0.02 && 0.02 <= log(y.high);
     }
+    assert_true(fabs((double)trimmed / DRAWS - 0.9) < 0.02);
     assert_true(fabs((double)inside / DRAWS - 0.9) < 0.012);
   }
 }
@@ -56,6 +66,7 @@ static void nine_of_ten_intervals_have_the_mean(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(has_the_values_of_the_formula),
+    cmocka_unit_test(an_outlier_decides_nothing),
     cmocka_unit_test(one_pair_decides_nothing),
     cmocka_unit_test(nine_of_ten_intervals_have_the_mean),
   };

@@ -144,11 +144,7 @@ static void refusals(void **state) {
   refuses("x = input f32[n,3] \"x\"\nk = input f32[1] \"k\"\nf = reshape k : []\np = pad x, f lo=[1,0] hi=[1,0]\n"
           "w = window p axis=0 stride=1 dilation=1 : [n,3,3]\ny = reduce w op=add axes=[2]\noutput y \"y\"\n",
           "so its size must be one number");
-  refuses("x = input f32[3,n] \"x\"\ni = iota : i64[n*3]\nr = reshape i : [3,n]\nc = cast r : f32\ny = add x, c\noutput y \"y\"\n",
-          "one number"); /* positions of other rows have other numbers */
   refuses("x = input f32[n*n,3] \"x\"\ny = exp x\noutput y \"y\"\n", "by no formula that tgc knows");
-  refuses("x = input f32[n,4] \"x\"\nk = input f32[4] \"k\"\ny = add k, k\noutput y \"y\"\noutput x \"z\"\n"
-          "i = iota : i64[2]\nm = mul i, 3\nj = reshape m : [2,1]\nq = gather x, j axis=0\noutput q \"q\"\n", "so its size must be one number");
 }
 
 /* ---- random graphs ---- */

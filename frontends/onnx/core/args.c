@@ -129,8 +129,13 @@ int in_narrow(const Build *b, int k) { return has_in(b, k) && k < (int)b->n->nin
 bool form_differs(Build *b, int64_t number) {
   FormNumbers *f = b->forms;
   if (!f) return false;
-  if (f->at == f->all.n) VEC_PUSH(&f->all, ((FormNumber){ number, false }));
+  if (f->at == f->all.n) VEC_PUSH(&f->all, ((FormNumber){ number, number, false }));
   FormNumber *had = &f->all.p[f->at++];
   had->open |= had->number != number;
+  if (number > had->most) had->most = number;
   return had->open;
+}
+
+int64_t form_most(Build *b, int64_t number) {
+  return form_differs(b, number) ? b->forms->all.p[b->forms->at - 1].most : number;
 }

@@ -22,11 +22,17 @@ void spend(Build *b, int64_t n) {
 
 int loop_begin(Build *b, int64_t trips) {
   const int64_t least = b->sized ? 1 : tunable(b->c, loop_trips);
+  if (b->ir->in_loop && form_differs(b, trips))
+    bad(b, "the number of iterations depends on a range of sizes, and the loop is in the body of another one, whose number "
+           "depends on a range, too; give one of both dimensions one number");
   if (b->ir->in_loop || trips < least || trips > INT32_MAX || b->ir->loops >= GRAPH_LOOPS) return -1;
   b->ir->in_loop = true;
   b->loop_from = b->ir->n;
   return b->ir->loops;
 }
+
+/* Such a loop ends by data, and what ends it knows the number of iterations, too. */
+int64_t early_trips(Build *b, int64_t trips) { return form_differs(b, trips) ? INT32_MAX - 1 : trips; }
 
 void loop_end(Build *b) { b->ir->in_loop = false; }
 

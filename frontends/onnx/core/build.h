@@ -189,6 +189,9 @@ int64_t nodes_made(const Build *b);
  * built, or if a limit is reached. If the result is -1, the builder must copy the body for each iteration. loop_spend: calls
  * spend for the calls of the loop's kernels in all iterations. A call counts less than a copied node. loop_end: ends the loop. */
 int loop_begin(Build *b, int64_t trips);
+/* Returns the trips of a loop that ends by a carried value, after at most `trips` iterations. `trips` is even. If it differs for
+ * other sizes of a range, the loop has no other end. */
+int64_t early_trips(Build *b, int64_t trips);
 void loop_end(Build *b);
 void loop_spend(Build *b, int64_t trips);
 
@@ -376,6 +379,7 @@ Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN counts as th
 Ref order_keys(Build *b, Ref x);
 /* Notes a number on which the nodes of an operator depend. Returns whether the number differs for other sizes of a range. */
 bool form_differs(Build *b, int64_t number);
+int64_t form_most(Build *b, int64_t number); /* as form_differs, but returns the greatest number of all sizes */
 /* Rows lie along the last axis of `sorted` and of `value`. The numbers in each row of `sorted` ascend. For each element v in row
  * r of `value`, returns how many numbers in row r of `sorted` are at most v. The counts are i64. */
 Ref entries_up_to(Build *b, Ref sorted, Ref value);

@@ -264,6 +264,15 @@ static void check_count(Build *b, const char *what, int64_t n, int least, int mo
         n < least ? least : most);
 }
 
+static bool is_aside(const Build *b, Ref r) { return r < b->folded->n && b->folded->p[r]; }
+
+/* Arithmetic on positions. A concatenation of such, as for the grid of a detector, is kept, too; one of extents is a shape. */
+static bool keeps_form(const Build *b, const Node *x) {
+  bool aside = false;
+  for (int k = 0; k < x->nsrc; k++) aside |= is_aside(b, x->src[k]);
+  return op_info[x->op].level == L_EXPR || op_is_movement((Op)x->op) || (x->op == OP_CAT && aside);
+}
+
 /* A range of sizes keeps arithmetic on positions as it is written, since a table is right for one size only. Its value is noted,
  * because shapes may follow from it. */
 static Ref folded_aside(Build *b, Ref r, Ref weight) {
@@ -288,8 +297,7 @@ static Ref fold_small(Build *b, Ref r) {
   if (has_ragged(b, r)) return r; /* a constant would not tell which entries are valid */
   if (!const_tensor(b, r, &t)) return r;
   const Ref weight = g_weight(b->ir, ir_tensor(b->ir, &t));
-  const bool arithmetic = op_info[x->op].level == L_EXPR || op_is_movement((Op)x->op);
-  return b->sized && arithmetic && t.elems > 1 ? folded_aside(b, r, weight) : weight;
+  return b->sized && keeps_form(b, x) && t.elems > 1 ? folded_aside(b, r, weight) : weight;
 }
 
 void become(Build *b, const char *op) {

@@ -101,9 +101,15 @@ typedef struct Search {
 
 static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
-/* About as many blocks as boxes in one, in whole vectors of keys and of scores */
-static void choose_blocks(Search *s) {
+/* About as many blocks as boxes in one, in whole vectors of keys and of scores. Blocks of a range of sizes have one length. */
+static void choose_blocks(Build *b, Search *s) {
+  enum { SIZED_BLOCK = 32 };
   int64_t root = 1;
+  if (form_differs(b, s->n)) {
+    s->size = SIZED_BLOCK;
+    s->blocks = s->n / SIZED_BLOCK + 1; /* there is always a padding */
+    return;
+  }
   while (root * root < s->n) root++;
   s->blocks = root < 8 ? root : whole(root, 8);
   s->size = (s->n + s->blocks - 1) / s->blocks;
@@ -180,11 +186,13 @@ static void start_search(Build *b, Search *s, const int64_t *dims) {
 
 static void search(Build *b, Search *s) {
   IR *ir = b->ir;
-  const int64_t trips = (s->n + 2) / 2 * 2; /* even, and one more than there are boxes of a class */
+  const int64_t steps = (s->n + 2) / 2 * 2; /* even, and one more than there are boxes of a class */
+  const int64_t trips = early_trips(b, steps);
   const int loop = loop_begin(b, trips);
   Ref yield[PLACES];
-  if (loop < 0 && trips > EARLY_COPIES) too_much(b, "the suppression of %lld boxes cannot be in the body of a loop", (long long)s->n);
-  for (int64_t i = 0; i < trips && loop < 0; i++) search_step(b, s);
+  if (loop < 0 && steps > EARLY_COPIES)
+    too_much(b, "the suppression of %lld boxes cannot be in the body of a loop", (long long)s->n);
+  for (int64_t i = 0; i < steps && loop < 0; i++) search_step(b, s);
   if (loop < 0) return;
   for (int k = 0; k < PLACES; k++) s->state[k] = g_carried(ir, loop, k, s->state[k]);
   search_step(b, s);
@@ -198,7 +206,8 @@ static void search(Build *b, Search *s) {
 
 /* max_output_boxes_per_class: a class keeps at most `most` boxes, which one more than the capacity shows as an overflow */
 static void read_limit(Build *b, Search *s) {
-  const int64_t rows = b->ragged->most, most = s->n < rows ? s->n : rows + (rows == b->ragged->wanted);
+  const int64_t rows = b->ragged->most, further = rows + (rows == b->ragged->wanted);
+  const int64_t most = !form_differs(b, s->n) && s->n < rows ? s->n : further;
   Tensor t;
   if (!has_in(b, MOST)) bad(b, "there is nothing to pick: 'max_output_boxes_per_class' is 0");
   if (dims_elems(in_node(b, MOST)->dims, in_node(b, MOST)->rank) != 1) bad(b, "input 'max_output_boxes_per_class' is not a scalar");
@@ -224,7 +233,7 @@ void op_non_max_suppression(Build *b) {
   Search all = { .batch = s->dims[0], .classes = s->dims[1], .n = s->dims[2] };
   read_limit(b, &all);
   const int64_t steps = all.most;
-  choose_blocks(&all);
+  choose_blocks(b, &all);
   start_search(b, &all, s->dims);
   search(b, &all);
   Ref there, start, number = shrink_axis(ir, shrink_axis(ir, all.state[KEPT], 2, NUMBER, 1, 1), 3, 0, 1, steps);

@@ -404,7 +404,7 @@ static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit
 static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *result) {
   IR *ir = b->ir;
   const int going = (int)(l->nstate + l->nscan) + 1;
-  const int64_t bound = l->trips < INT32_MAX - 1 ? l->trips : INT32_MAX - 1, trips = bound + bound % 2;
+  const int64_t bound = l->trips < INT32_MAX - 1 ? l->trips : INT32_MAX - 1, trips = early_trips(b, bound + bound % 2);
   if (!all_tensors(b, l->state, l->nstate)) return false;
   const int loop = loop_begin(b, trips);
   if (loop < 0) return false;

@@ -201,7 +201,7 @@ Ref entries_up_to(Build *b, Ref sorted, Ref value) {
   int64_t one[MAX_RANK];
   for (int a = 0; a < v->rank; a++) one[a] = 1;
   Ref at = g_expand(ir, g_reshape(ir, integer(b, 0), v->rank, one), v->rank, v->dims); /* entries known to be <= value */
-  for (int64_t step = power_of_two(n + 1) / 2; step; step /= 2) {
+  for (int64_t step = power_of_two(form_most(b, n) + 1) / 2; step; step /= 2) {
     Ref probe = add(b, at, integer(b, step));
     Ref entry = g_gather(ir, sorted, clamp_index(b, add(b, probe, integer(b, -1)), n), axis);
     Ref more = both(b, g_binary(ir, OP_CMPLE, probe, integer(b, n)), g_binary(ir, OP_CMPLE, entry, value));

@@ -159,7 +159,7 @@ static void check_input(Reader *r, const OnnxValue *v) {
   if (wrapped && v->type.elem == ONNX_STRING)
     fail(r->c, EX_BADMODEL, "input '%s' has strings in a sequence or optional", v->name);
   if (v->type.rank < 0 && !wrapped) fail(r->c, EX_BADMODEL, "input '%s' has no shape", v->name);
-  if (v->type.rank > MAX_RANK)
+  if (v->type.rank > USER_RANK)
     fail(r->c, EX_BADMODEL, "input '%s' has %d dimensions; in an ONNX model tgc supports at most %d", v->name, v->type.rank,
          USER_RANK);
 }
