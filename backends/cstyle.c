@@ -260,14 +260,22 @@ static bool takes_few(const Render *w, size_t at) {
   return x->op == OP_LOOP;
 }
 
-/* A loop that runs once becomes the condition of its gate. */
+/* The condition of a loop's gate; or of its limit, if the loop runs once at most. "": it has none */
+static const char *loop_condition(Render *w, const Node *loop) {
+  const Node *r = node(w->ir, loop_range(loop));
+  if (loop_gate(loop)) return arena_printf(&w->a, "if (%s) ", arg_as(w, loop, 1, LOOSE));
+  if (!range_runs_once(w->ir, r)) return "";
+  return arena_printf(&w->a, "if (%s > 0) ", size_text(w, range_limit(r) - 1, (DType)r->dt));
+}
+
+/* A loop that runs once becomes its condition. The C compiler would keep registers for the way back of a loop. */
 static void open_loop(Render *w, size_t at) {
   const Node *x = node(w->ir, w->k->prog.p[at]), *r = node(w->ir, loop_range(x));
   if (range_is_place(range_kind(r))) {
     open_place(w, loop_range(x));
     return;
   }
-  const char *gate = loop_gate(x) ? arena_printf(&w->a, "if (%s) ", arg_as(w, x, 1, LOOSE)) : "";
+  const char *gate = loop_condition(w, x);
   w->reducing += range_kind(r) == RK_REDUCE;
   if (*gate && range_extent(r) == 1) {
     w->text[refmap_get(&w->at, loop_range(x)) - 1] = arena_str(&w->a, "0", 1);
@@ -333,11 +341,21 @@ static bool put_statement(Render *w, size_t at) {
   }
 }
 
+/* Whether the index is computed from a size of the run. The C compiler may load sizes again in each iteration of a loop: fences
+ * there tell it that memory changes. */
+static bool of_size(const Render *w, const Node *x) {
+  bool any = false;
+  if (x->op != OP_ADD && x->op != OP_MUL && x->op != OP_SUB) return false;
+  for (int s = 0; s < x->nsrc; s++) any |= node(w->ir, x->src[s])->op == OP_SIZE;
+  return any;
+}
+
 /* Whether a value is written inside an expression: it is used once, in the block that computes it, and no effect can come
  * between. Loads stay where they are. So do exchanges between threads, which all threads must reach. */
 static bool is_inlined(const Render *w, const Node *x, const Use *u, size_t length) {
   if (cheap(x) || !u->times) return true; /* without uses it is not needed */
   if (x->op == OP_BCAST && node(w->ir, operand(x))->op == OP_CONST) return true;
+  if (u->elsewhere && x->dt == DT_I64 && of_size(w, x)) return false;
   return x->op != OP_LOAD && x->op != OP_SHFLXOR &&
          ((u->times == 1 && !u->elsewhere && length < 90) || (x->dt == DT_I64 && length < 24));
 }

@@ -585,7 +585,9 @@ static void put_loop(Render *w, Ref range, int n) {
   else sb_printf(w->o, "  br label %%%s\n", label);
   const char *before = w->block;
   open_block(w, label);
-  sb_printf(w->o, "  %s = phi %s [ %s, %%%s ], [ %s.next, %%next%d ]\n", name, type, first, before, name, n);
+  sb_printf(w->o, "  %s = phi %s [ %s, %%%s ]", name, type, first, before);
+  if (!range_runs_once(w->ir, r)) sb_printf(w->o, ", [ %s.next, %%next%d ]", name, n);
+  sb_puts(w->o, "\n");
   name_value(w, range, name);
   VEC_PUSH(&w->ends, end);
   begin_scope(w);
@@ -594,11 +596,15 @@ static void put_loop(Render *w, Ref range, int n) {
 static void put_end(Render *w, Ref range) {
   const char *name = value(w, range), *n = name + 2; /* the number in "%r7" */
   const char *type = llvm_scalar[node(w->ir, range)->dt];
+  const char *last = w->ends.p[--w->ends.n];
   end_scope(w);
-  sb_printf(w->o, "  br label %%next%s\nnext%s:\n", n, n);
-  sb_printf(w->o, "  %s.next = add nuw nsw %s %s, 1\n", name, type, name);
-  sb_printf(w->o, "  %s.more = icmp slt %s %s.next, %s\n", name, type, name, w->ends.p[--w->ends.n]);
-  sb_printf(w->o, "  br i1 %s.more, label %%loop%s, label %%exit%s\n", name, n, n);
+  if (range_runs_once(w->ir, node(w->ir, range))) sb_printf(w->o, "  br label %%exit%s\n", n);
+  else {
+    sb_printf(w->o, "  br label %%next%s\nnext%s:\n", n, n);
+    sb_printf(w->o, "  %s.next = add nuw nsw %s %s, 1\n", name, type, name);
+    sb_printf(w->o, "  %s.more = icmp slt %s %s.next, %s\n", name, type, name, last);
+    sb_printf(w->o, "  br i1 %s.more, label %%loop%s, label %%exit%s\n", name, n, n);
+  }
   open_block(w, arena_printf(&w->a, "exit%s", n));
 }
 

@@ -16,7 +16,7 @@
  * rows is a lower tile. If `all` is less than `tile`, all rows form one lower tile.
  *
  * By the rules FULL to FIRST, all full tiles stay, and one or two further tiles cover the rest. The height of a further tile is
- * 1, 2, 4, `tile` or the least even number above tile / 2. So the last tile may extend beyond the rows. */
+ * 1, 4, `tile` or the least even number above tile / 2. So the last tile may extend beyond the rows. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of full tiles */
@@ -44,9 +44,9 @@ typedef struct tgcrt_size {
   int32_t of;
 } tgcrt_size;
 
-/* Returns the least of the heights 1, 2, 4, `middle` and `tile` that is at least `rows` */
+/* Returns the least of the heights 1, 4, `middle` and `tile` that is at least `rows` */
 static inline int64_t tgcrt_few_height(int64_t rows, int64_t middle, int64_t tile) {
-  const int64_t height = rows <= 2 ? rows : rows <= 4 ? 4 : rows <= middle ? middle : tile;
+  const int64_t height = rows <= 1 ? rows : rows <= 4 ? 4 : rows <= middle ? middle : tile;
   return height < tile ? height : tile;
 }
 

@@ -628,6 +628,7 @@ static inline bool gio_is_open(const GIO *v) {
 }
 /* A RANGE of this extent. In a run, the range may end earlier, at the value of row `number` of IR.sizes. */
 Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind);
+bool range_runs_once(const IR *ir, const Node *range); /* a loop that no run runs more than once, and some run leaves out */
 Ref range_again(IR *ir, const Node *range); /* a RANGE with a new number, and the extent, kind and limit of `range` */
 Ref ix_const(IR *ir, int64_t v);
 Ref ix_add(IR *ir, Ref a, Ref b);

@@ -449,6 +449,11 @@ Ref range_limited(IR *ir, int64_t extent, int number, RangeKind kind) {
   return node_make(ir, OP_RANGE, DT_I64, 1, 0, NULL, 4, arg, 0, NULL);
 }
 
+bool range_runs_once(const IR *ir, const Node *range) {
+  const int64_t limit = range_limit(range);
+  return limit && range_extent(range) == 1 && range_kind(range) == RK_LOOP && greatest_size(ir, (int)limit - 1) <= 1;
+}
+
 Ref range_again(IR *ir, const Node *range) {
   const int64_t limit = range_limit(range);
   return limit ? range_limited(ir, range_extent(range), (int)limit - 1, range_kind(range))

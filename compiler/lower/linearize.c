@@ -205,10 +205,12 @@ static int red_parent(Linear *l, const Node *red) {
   return l->loop[loop_of(l, red_range(red, 0))].parent;
 }
 
-/* Finds the loop of each node. Exceptions move loads inwards:
+/* Finds the loop of each node. Exceptions move loads and indices inwards:
  * - An input or output may end early. It is loaded inside of loops that run once or not at all, by a size of the run. make_loops
  *   puts reductions there for the same reason. Such a load varies with any longer loop that ends at a size, or needs it not.
  *   The same holds for a load at an index that is loaded itself: if the loop does not run, nobody stored that index.
+ * - Indices are computed inside of the loops above, too. Each tile of a few rows has such a loop. Outside of it, indices would
+ *   take registers from the other tiles.
  * - Loads for the epilogue stay in the innermost loop if that contains a reduction: across the reduction they would take
  *   registers from accumulators.
  * - A nest that one of a kernel's chunks runs (group.c) loads nothing outside of that chunk, because another one may have
@@ -244,6 +246,7 @@ static void find_scopes(Linear *l, int innermost, bool serial) {
     for (int k = 0; k < x->nsrc && !loaded[i]; k++) loaded[i] = loaded[pos_of(l, x->src[k])];
     const bool ends = x->op == OP_LOAD && buf_ends_early(&ir->bufs.p[buffer_id(node(ir, load_buffer(x)))]);
     if (ends || (x->op == OP_LOAD && loaded[pos_of(l, access_index(x))])) s = deeper(l, s, l->limited);
+    if (x->nsrc && x->dt == DT_I64 && x->lanes == 1) s = deeper(l, s, l->limited);
     l->scope[i] = s;
     for (Ref mma = x->op == OP_RED ? red_value(x) : 0; mma && node(ir, mma)->op == OP_MMA; mma = mma_sum(node(ir, mma)))
       for (int k = 0; k < 3; k++) l->scope[pos_of(l, k ? node(ir, mma)->src[k] : mma)] = loop_of(l, x->src[x->nsrc - 1]);

@@ -3,8 +3,9 @@
  *
  * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
  * past it where memory of the caller may end. Elsewhere the last tile or vector may go on behind it, so that few nests suffice.
- * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: one nest for each height of a tile that
- * some run leaves. If tiles share terms that stay in the nearest cache, nests for a few heights serve instead. All of them keep
+ * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: nests for a few heights of a tile. The
+ * last rows of such a tile may lie behind those that a run needs. Where memory ends there, they load the last row and are not
+ * stored. If rows must not go on, there is one nest for each height of a tile that some run leaves. All of them keep
  * the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
  * same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
  * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
@@ -33,15 +34,71 @@ void sized_opts(IR *ir, Ref nest, Opts *o) {
   o->nmoved = n;
 }
 
-/* The nest with `tiles` tiles of `height` values of r from `begin` on in place of r; *loop, *inside: over the tiles, and over the
- * values of one */
-static Ref with_tiles(IR *ir, Ref nest, Ref r, int tiles, Ref begin, int64_t height, Ref *loop, Ref *inside) {
-  const int64_t extent = range_extent(node(ir, r));
-  Ref by[2] = { range_limited(ir, greatest_size(ir, tiles), tiles, RK_LOOP), range_make(ir, height, RK_LOOP) };
-  const Ref at = index_at_most(ir, ix_add(ir, begin, ix_mul(ir, by[0], height)), extent - height);
-  *loop = by[0];
-  *inside = by[1];
-  return range_replace(ir, nest, r, ix_add(ir, at, by[1]), 2, by);
+/* ---- tiles ---- */
+/* Tiles of a range. count: the number of the size that counts them */
+typedef struct Tiles {
+  Ref range, begin;       /* begin: the first value */
+  int count;
+  int64_t height, beyond; /* values of a tile; values at its end that may lie behind those that a run needs */
+  Ref values;             /* number of values that a run needs, if beyond > 0 */
+  bool out;               /* a tile may also reach behind memory for the greatest size */
+  Ref loop, inside;       /* made by with_tiles: ranges over the tiles, and over the values of one */
+} Tiles;
+
+/* Accesses to memory of the caller, where a value of r may lie behind those that a run needs. They load value `instead`, and
+ * store only if `gate` holds. gate 0: the condition of the memory itself. all: accesses to other memory, too */
+typedef struct Inside { Ref r, instead, gate; bool all; } Inside;
+
+/* The condition of the caller's memory that the access would violate behind the values of r; NULL: there is none */
+static const Need *ends_along(IR *ir, const Node *x, Ref r) {
+  const Buf *b = &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))];
+  for (int k = 0; k < b->needed.n && buf_ends_early(b); k++) {
+    const Need *is = &b->needed.is[k];
+    if (ix_uses(ir, ix_mod(ir, ix_div(ir, access_index(x), is->inner), is->extent), r)) return is;
+  }
+  return NULL;
+}
+
+static Ref load_inside(IR *ir, Ref load, void *arg) {
+  const Inside *in = arg;
+  return in->all || ends_along(ir, node(ir, load), in->r) ? ix_subst(ir, load, 1, &in->r, &in->instead) : 0;
+}
+
+static Ref store_inside(IR *ir, Ref store, void *arg) {
+  const Inside *in = arg;
+  const Node *x = node(ir, store);
+  const Need *is = store_gate(x) ? NULL : ends_along(ir, x, in->r);
+  if (in->all && !ix_uses(ir, store, in->gate)) return gated_access(ir, x, x->src, in->gate);
+  if (!is) return 0;
+  const Ref entry = ix_mod(ir, ix_div(ir, store_index(x), is->inner), is->extent);
+  const Ref below = ix_lt(ir, entry, size_value(ir, size_number(ir, size_all(1, is->of))));
+  return gated_access(ir, x, x->src, in->gate ? in->gate : below);
+}
+
+static Ref access_inside(IR *ir, Ref nest, Inside in) {
+  static const Rule rules[] = { { OP_LOAD, "load a value that a run needs", load_inside },
+                                { OP_STORE, "end a store at the run's size", store_inside }, { OP_NONE, NULL, NULL } };
+  ir_rewrite(ir, rules, &in, &nest, 1, NULL);
+  return nest;
+}
+
+/* The smaller or the greater one of two indices: op is MIN or MAX */
+static Ref bounded(IR *ir, Op op, Ref a, Ref b) { return node_make(ir, op, DT_I64, 1, 2, (Ref[]){ a, b }, 0, NULL, 0, NULL); }
+
+/* The nest with tiles in place of their range. The first values of a tile are needed, so their accesses stay as they are. */
+static Ref with_tiles(IR *ir, Ref nest, Tiles *t) {
+  const int64_t extent = range_extent(node(ir, t->range)), sure = t->height - t->beyond;
+  Ref by[2] = { range_limited(ir, greatest_size(ir, t->count), t->count, RK_LOOP), range_make(ir, t->height, RK_LOOP) };
+  const Ref at = index_at_most(ir, ix_add(ir, t->begin, ix_mul(ir, by[0], t->height)), extent - (t->out ? sure : t->height));
+  t->loop = by[0];
+  t->inside = by[1];
+  if (t->beyond) {
+    const Ref needed = bounded(ir, OP_MAX, ix_sub(ir, t->values, at), ix_const(ir, sure));
+    const Ref value = ix_add(ir, at, bounded(ir, OP_MIN, by[1], ix_sub(ir, needed, ix_const(ir, 1))));
+    const Inside in = { t->range, index_at_most(ir, value, extent - 1), ix_lt(ir, by[1], needed), t->out };
+    nest = access_inside(ir, nest, in);
+  }
+  return range_replace(ir, nest, t->range, ix_add(ir, at, by[1]), 2, by);
 }
 
 /* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
@@ -94,20 +151,20 @@ static void one_vector(IR *ir, Ref nest, Opts *o) {
   }
 }
 
-/* Adds the nest for a rest: tiles of height `height`, with `lanes` lanes; it runs only if size `any` is not 0, if that is >= 0.
- * more: a tile of another range; .range 0: none */
-static void add_rest(IR *ir, Ref nest, const Opts *o, int i, int tiles, int begin, int64_t height, int lanes, int any,
-                     const Opt *more, Remnants *parts) {
+/* Adds the nest for a rest: the given tiles, with `lanes` lanes. It runs only if size `any` is not 0, if that is >= 0. more: a
+ * tile of another range; .range 0: none */
+static void add_rest(IR *ir, Ref nest, const Opts *o, int i, Tiles t, int lanes, int any, const Opt *more, Remnants *parts) {
+  const int64_t height = t.height;
   Remnant rest = { 0 };
-  Ref loop, inside;
-  rest.nest = with_tiles(ir, nest, o->opt[i].range, tiles, size_value(ir, begin), height, &loop, &inside);
-  if (any >= 0) rest.nest = sized_only_if(ir, rest.nest, any, loop);
-  rest.opts = rest_opts(o, i, inside, (int)(height / lanes), lanes);
+  t.range = o->opt[i].range;
+  rest.nest = with_tiles(ir, nest, &t);
+  if (any >= 0) rest.nest = sized_only_if(ir, rest.nest, any, t.loop);
+  rest.opts = rest_opts(o, i, t.inside, (int)(height / lanes), lanes);
   if (lanes == 1) one_vector(ir, rest.nest, &rest.opts);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
   int64_t rows = height;
   for (int k = 0; k < rest.opts.n; k++) /* rows_beside */
-    if (ir->symbols.n > 1 && rest.opts.opt[k].range != inside && rest.opts.opt[k].lanes == 1) rows *= rest.opts.opt[k].unroll;
+    if (ir->symbols.n > 1 && rest.opts.opt[k].range != t.inside && rest.opts.opt[k].lanes == 1) rows *= rest.opts.opt[k].unroll;
   if (lanes == 1) add_parts(ir, rest.nest, &rest.opts, rows);
   VEC_PUSH(parts, rest);
 }
@@ -150,7 +207,7 @@ bool shares_weights(IR *ir, Ref nest, Ref r) {
 }
 
 /* A low tile of rows may have further rows along another range that ends at another size: tokens of several short sequences. All
- * of them use the weights that are loaded once. Behind single rows they fill a tile, else half of one: that gains most. */
+ * of them use the weights that are loaded once. They fill half of a tile: that gains most. */
 static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, int height) {
   tgcrt_size values;
   for (int k = 0; k < nest_needed(ir, nest)->n; k++) {
@@ -158,7 +215,7 @@ static Opt rows_beside(IR *ir, Ref nest, const Opts *o, int symbol, int tile, in
     const int64_t most = r ? range_extent(node(ir, r)) : 0;
     bool free = most > 1 && ir->extents.p[values.of].symbol != symbol && o->n < MAX_RANGES;
     for (int i = 0; i < o->n; i++) free &= o->opt[i].range != r;
-    const int all = height == 1 ? tile : tile / (2 * height), rows = all < most ? all : (int)most;
+    const int all = tile / (2 * height), rows = all < most ? all : (int)most;
     if (free && rows > 1 && !reduction_repeats(ir, nest, r) && shares_weights(ir, nest, r))
       return (Opt){ .range = r, .unroll = rows, .lanes = 1 };
   }
@@ -171,11 +228,35 @@ static bool is_padded(const IR *ir, Ref nest, Ref r) {
   return padding_along(ir, nest, r, &size);
 }
 
-/* Whether the last tile of rows may go on behind those that a run needs. With an even number of rows in memory and in a tile, it
- * ends with memory at the latest. */
-static bool rows_may_go_on(IR *ir, Ref nest, Ref r, int tile) {
-  const bool even = tile % 2 == 0 && range_extent(node(ir, r)) % 2 == 0;
-  return reductions_below(ir, nest) && even && may_go_on(ir, nest, r);
+/* Whether the last tile of rows may go on behind those that a run needs. */
+static bool rows_may_go_on(IR *ir, Ref nest, Ref r) {
+  if (!reductions_below(ir, nest)) return false;
+  return may_go_on(ir, access_inside(ir, nest, (Inside){ .r = r, .instead = ix_const(ir, 0) }), r);
+}
+
+/* In some run, tiles of few heights reach behind memory for `extent` rows. */
+static bool reach_out(const IR *ir, const tgcrt_size *values, int tile, int64_t extent) {
+  const Extent *e = &ir->extents.p[values->of];
+  bool out = false;
+  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]) && !out; i++) {
+    const int64_t all = e->at[i] * values->times, left = all % tile;
+    int64_t height[2] = { 0, 0 };
+    if (left) tgcrt_few_tiles(left, tile, height);
+    out = all - left + height[0] + height[1] > extent;
+  }
+  return out;
+}
+
+/* The most rows behind those that a run needs, in tiles of this height (TGCRT_SIZE_FULL to TGCRT_SIZE_FIRST) */
+static int64_t most_beyond(int tile, int height) {
+  int64_t most = 0;
+  for (int left = 1; left < tile; left++) {
+    int64_t heights[2] = { 0, 0 };
+    tgcrt_few_tiles(left, tile, heights);
+    const int64_t last = heights[1] ? heights[1] : heights[0], beyond = heights[0] + heights[1] - left;
+    if (last == height && beyond > most) most = beyond;
+  }
+  return most;
 }
 
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
@@ -185,6 +266,10 @@ static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
   CHECK(tile % height == 0);
   const int count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_PARTS);
   return (Behind){ count, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN) };
+}
+
+static Tiles tiles_behind(IR *ir, const Behind *b, int height) {
+  return (Tiles){ .count = b->count, .begin = size_value(ir, b->begin), .height = height };
 }
 
 /* A reduction of the nest loads terms that do not vary with r, so rows of a tile share them. */
@@ -261,30 +346,39 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halv
     const int any = halves ? -1 : size_of_tiles(ir, values, tile, tile, TGCRT_SIZE_COVER); /* threads share no single rows */
     if (!greatest_size(ir, b.count)) continue;
     const Opt more = halves && height == 1 && !low ? rows_beside(ir, nest, o, ir->extents.p[values->of].symbol,
-                                                                tunable(ir->ctx, rest_beside), 1)
+                                                                2 * tunable(ir->ctx, rest_beside), 1)
                                                    : (Opt){ 0 };
-    add_rest(ir, nest, o, i, b.count, b.begin, height, 1, any, &more, parts);
+    add_rest(ir, nest, o, i, tiles_behind(ir, &b, height), 1, any, &more, parts);
   }
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
 
-/* ends: rows of padding have a nest of their own, so that no tile may go on */
-static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, bool ends, Remnants *parts) {
+/* Adds the rests of rows to parts; -> the number of whole tiles. Sets whether these reach behind the rows that a run needs.
+ * ends: rows of padding have a nest of their own, so that no tile may go on */
+static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, bool ends, Tiles *whole,
+                     Remnants *parts) {
   static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
                                few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
   const Nest n = nest_open(ir, nest);
   const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
-  if (low || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
+  const bool on = !ends && rows_may_go_on(ir, nest, o->opt[i].range);
+  if ((low && !on) || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
     return few_rests(ir, nest, o, i, low, shares, values, parts);
-  const tgcrt_size_rule *rule = !ends && rows_may_go_on(ir, nest, o->opt[i].range, tile) ? few : exact;
+  const bool out = on && reach_out(ir, values, tile, range_extent(node(ir, o->opt[i].range)));
+  const tgcrt_size_rule *rule = on ? few : exact;
   for (int h = tile - 1; h > 0; h--) {
     const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
     if (!ever(ir, &any)) continue;
-    const int start = size_of_tiles(ir, values, tile, h, rule[3]);
-    const Opt more = rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
-    add_rest(ir, nest, o, i, size_of_tiles(ir, values, tile, h, rule[1]), start, h, 1, size_number(ir, any), &more, parts);
+    Tiles tiles = { .count = size_of_tiles(ir, values, tile, h, rule[1]), .height = h, .out = out };
+    tiles.begin = size_value(ir, size_of_tiles(ir, values, tile, h, rule[3]));
+    tiles.values = size_value(ir, size_number(ir, *values));
+    tiles.beyond = on ? most_beyond(tile, h) : 0;
+    const Opt more = low ? (Opt){ 0 } : rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
+    add_rest(ir, nest, o, i, tiles, 1, size_number(ir, any), &more, parts);
   }
+  whole->beyond = on ? most_beyond(tile, tile) : 0;
+  whole->out = out;
   return size_of_tiles(ir, values, tile, 1, rule[0]);
 }
 
@@ -312,7 +406,8 @@ static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values
   for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, values, tile, height);
-    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, b.count, b.begin, height, height, -1, &(Opt){ 0 }, parts);
+    if (greatest_size(ir, b.count))
+      add_rest(ir, nest, o, i, tiles_behind(ir, &b, height), height, -1, &(Opt){ 0 }, parts);
   }
   return size_of_tiles(ir, values, whole, 1, TGCRT_SIZE_WHOLE);
 }
@@ -333,7 +428,8 @@ static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *va
   if (tile == lanes) return size_of_tiles(ir, &before, most, lanes, TGCRT_SIZE_COVER);
   const int count = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_COVER);
   const int begin = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_BEGIN);
-  if (greatest_size(ir, count)) add_rest(ir, nest, o, i, count, begin, lanes, lanes, -1, &(Opt){ 0 }, parts);
+  const Behind b = { count, begin };
+  if (greatest_size(ir, count)) add_rest(ir, nest, o, i, tiles_behind(ir, &b, lanes), lanes, -1, &(Opt){ 0 }, parts);
   return size_of_tiles(ir, &before, tile, 1, TGCRT_SIZE_WHOLE);
 }
 
@@ -348,22 +444,21 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
   const Opt *had = opt_along(o, r);
   const int i = had ? (int)(had - o->opt) : o->n;
   const Opt p = had ? *had : (Opt){ .unroll = 1, .lanes = 1 };
-  int tile = p.unroll * p.lanes;
-  Ref now, loop;
-  if (tile == 1) {
-    now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, *values), RK_LOOP);
+  if (p.unroll * p.lanes == 1) {
+    Ref now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, *values), RK_LOOP);
     if (i < o->n) opts_drop(o, i);
     opts_replace(o, r, now);
     return range_replace(ir, nest, r, now, 1, &now);
   }
   const bool covers = p.lanes > 1 && may_go_on(ir, nest, r);
-  const int tiles = covers        ? covering_rests(ir, nest, o, i, values, parts)
-                    : p.lanes > 1 ? lane_rests(ir, nest, o, i, values, parts)
-                                  : row_rests(ir, nest, t, o, i, values, ends, parts);
-  tile = o->opt[i].unroll * p.lanes;
-  nest = with_tiles(ir, nest, r, tiles, ix_const(ir, 0), tile, &loop, &now);
-  opts_replace(o, r, loop);
-  o->opt[i].range = now;
+  Tiles whole = { .range = r, .begin = ix_const(ir, 0), .values = size_value(ir, size_number(ir, *values)) };
+  whole.count = covers        ? covering_rests(ir, nest, o, i, values, parts)
+                : p.lanes > 1 ? lane_rests(ir, nest, o, i, values, parts)
+                              : row_rests(ir, nest, t, o, i, values, ends, &whole, parts);
+  whole.height = (int64_t)o->opt[i].unroll * p.lanes;
+  nest = with_tiles(ir, nest, &whole);
+  opts_replace(o, r, whole.loop);
+  o->opt[i].range = whole.inside;
   return nest;
 }
 
