@@ -25,6 +25,7 @@ CYCLES = [
     ("support: arena file support", "memory fails by messages, and messages are memory"),
     ("ir: parse parse_graph", "one reader: lines of graphs ask for operands, and the reader of lines asks for them"),
     ("interp: interp_graph tape", "values of nodes are made by tapes, and tapes read values of nodes"),
+    ("frontends: sized_fit sized_joined", "extents of reshapes follow from those of other nodes, which follow from theirs"),
     ("cmd/lib: model resume", "a dump records the options that a compilation follows, and going on from it is a compilation"),
     ("backends: llvm llvm_prelude", "functions that kernels call are written in the spellings of the kernels, whose prelude they are"),
 ]
