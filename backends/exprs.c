@@ -271,7 +271,7 @@ static void put_abs(Render *w, Sb *o, const Node *x) {
 static void put_not(Render *w, Sb *o, const Node *x) {
   const DType d = (DType)x->dt;
   const bool cut = narrow(d) && x->lanes == 1;
-  if (x->lanes == 1 && d == DT_BOOL) sb_printf(o, "!%s", arg(w, x, 0));
+  if (x->lanes == 1 && d == DT_BOOL) sb_printf(o, "(!%s)", arg(w, x, 0)); /* gcc and clang warn of !a & b */
   else put_op(w, o, cut ? "($E)~$0" : "(~$0)", x);
 }
 
