@@ -239,6 +239,9 @@ typedef struct Buf {
 /* Whether the buffer is memory of the caller that may be shorter in runs with smaller sizes. */
 static inline bool buf_ends_early(const Buf *b) { return (b->kind == BUF_INPUT || b->kind == BUF_OUTPUT) && b->needed.n > 0; }
 
+/* Number of elements that the kernels of one thread may access at a time: those of its piece, or the whole buffer */
+static inline int64_t buf_reach(const Buf *b) { return b->piece ? b->piece / dt_bytes(b->dt) : b->elems; }
+
 /* In a run, the extent of `value` along `axis` is the value of row `extent` of IR.extents. Only the front end knows this; the
  * sources of `value` do not tell it. */
 typedef struct OpenAxis { Ref value; int axis, extent; } OpenAxis;

@@ -351,7 +351,7 @@ static void find_reach(Bounds *b, const Node *x) {
   const Buf *buf = &b->ir->bufs.p[at];
   const int lanes = x->op == OP_STORE ? node(b->ir, store_value(x))->lanes : x->lanes;
   b->begin = -moved_by(b, at);
-  b->end = b->begin + (buf->piece ? buf->piece / dt_bytes(buf->dt) : buf->elems);
+  b->end = b->begin + buf_reach(buf);
   if (buf->kind == BUF_STATE && b->p->g) /* the pointer moves from run to run */
     b->end -= window_travel(b->p->g, (size_t)buf->slot);
   b->first = 0;

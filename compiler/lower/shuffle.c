@@ -250,11 +250,11 @@ static size_t dense_run(const Strips *s, size_t i, int64_t *end) {
   return n;
 }
 
-static bool within(const IR *ir, const Strip *s, int64_t end) { /* whether all elements before `end` are in the buffer */
+static bool within(const IR *ir, const Strip *s, int64_t end) { /* whether all elements before `end` are in the buffer, or the piece */
   const Node *b = s->base ? node(ir, s->base) : NULL;
   const Buf *buf = &ir->bufs.p[buffer_id(node(ir, s->buffer))];
   const int64_t last = b ? b->vmax : 0;
-  return !buf_ends_early(buf) && last <= buf->elems && end <= buf->elems - last;
+  return !buf_ends_early(buf) && last <= buf_reach(buf) && end <= buf_reach(buf) - last;
 }
 
 /* Lanes of a vector load for the elements between the strips' ends: as many as the strips have, or a part of them. 0: a vector
