@@ -11,8 +11,8 @@
  * soon, or half of the next panel behind a whole tile. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle
  * for a range of sizes. With eight rows they took 1.3 ms in place of 1.9 in a bundle for this size (Zen 5).
  *
- * If one tile of several reads a panel, and later another one does, requests would only get in the way: the weights are in a
- * cache already, or their stream is even.
+ * Other tiles may read the same panel later, after all other panels. Then requests get in the way: a cache has the weights
+ * already, or their stream is even.
  *
  * needs: nests with only loops left (expand.c), packed weights (pack.c)
  * keeps: the value of every element
