@@ -49,7 +49,7 @@ TUNABLE(int, group_shares_wanted, 8, 1, 255, "shares", "shares of chunks where t
 TUNABLE(int, group_shares_odd, 16, 1, 255, "shares", "from this many shares on, an odd number of shares is balanced enough for an even number of threads")
 TUNABLE(int, pitch_streams, 256, 1, 65536, "elements", "a nest that accesses more elements of a buffer at a time leaves the layout of the buffer unchanged: bounds compile time")
 TUNABLE(int, group_run_least, 256, 1, 1048576, "bytes", "least contiguous bytes that a chunk stores; less would splinter memory")
-TUNABLE(double, group_idle, 1.1, 1, 100, "times as many lines", "for ranges of sizes: most cache lines that the chunks of a group access, compared with the lines that the whole range needs")
+TUNABLE(double, group_idle, 1.1, 1, 100, "times as many lines", "most cache lines that the chunks of a group access, compared with the lines that the whole range needs")
 TUNABLE(double, group_alone, 1e7, 0, 1e15, "operations", "for ranges of sizes: a kernel with more operations in a chunk joins no group that has fewer chunks than threads in some run")
 TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of the nests that a group does not divide into chunks; each of these nests is run whole by one chunk")
 
@@ -130,6 +130,7 @@ TUNABLE(double, fused_adds, 128, 0, 1000000, "loads", "most loads of parts by a 
 TUNABLE(bool, prefetch, true, 0, 1, "", "prefetch packed weights where panels are walked more than once")
 TUNABLE(double, prefetch_least, 1, 0, 1000, "times the first-level cache", "smaller weights need no prefetch: they stay in this cache")
 TUNABLE(int, prefetch_ahead, 8192, 64, 1048576, "bytes", "a low tile of rows prefetches the weights that lie this far ahead; fitted to BERT on Zen 5")
+TUNABLE(bool, prefetch_alone, true, 0, 1, "", "if a run reads a panel with one tile only, the tile counts as low, also for a fixed size")
 TUNABLE(int, prefetch_rows, 3, 1, 64, "rows", "a low tile of fewer rows prefetches nothing: the CPU itself starts its loads early enough")
 
 /* ---- threads ---- */

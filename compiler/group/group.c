@@ -156,11 +156,11 @@ static bool needs_equal_chunks(IR *ir, Cut *c, int64_t chunks) {
   return equal;
 }
 
-/* In chunks, vectors along the cut ranges are nearly as full as in the whole ranges. Only bundles for ranges of sizes ask for this:
- * their tiles have more rests. */
+/* In chunks, vectors along the cut ranges are nearly as full as in the whole ranges. In 24 chunks of 11 floats, basic-pitch took
+ * 1.3 to 1.4 times as long as without groups (Zen 5). */
 static bool fills_vectors(const IR *ir, const Cut *c, int64_t chunks) {
   bool fills = true;
-  for (size_t i = 0; i < c->m->touch.n && ir->symbols.n && fills; i++) {
+  for (size_t i = 0; i < c->m->touch.n && fills; i++) {
     const Touch *t = &c->m->touch.p[i];
     const Ref r = c->range[t->nest];
     if (!r || llabs(coef_of(t, r)) != 1) continue;

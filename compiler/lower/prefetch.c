@@ -6,11 +6,13 @@
  * share of the next panel, a little with every term of the reduction. The cache's own prefetcher need not guess. Behind the
  * last panel come weights of the next kernel.
  *
- * A panel that only one tile reads needs no requests: its stream is even already, and requests get in the way. In ResNet-18's
- * last layers with two threads they cost 830 us instead of 770. Low tiles of rows (opt/sized.c) often read their panel alone. The
- * instructions of several rows fill the CPU's window of instructions, so few loads are under way at a time. Such a tile requests
- * what it reads soon, or half of the next panel behind a whole tile. With four rows, two layers of BERT took 1.5 ms in place of
- * 1.8 (Zen 5).
+ * A product of few rows reads each panel with one tile only, and low tiles of rows (opt/sized.c) often do. The instructions of
+ * several rows fill the CPU's window of instructions, so few loads are under way at a time. Such a tile requests what it reads
+ * soon, or half of the next panel behind a whole tile. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle
+ * for a range of sizes. With eight rows they took 1.3 ms in place of 1.9 in a bundle for this size (Zen 5).
+ *
+ * Other tiles may read the same panel later, after all other panels. Then requests get in the way: a cache has the weights
+ * already, or their stream is even.
  *
  * needs: nests with only loops left (expand.c), packed weights (pack.c)
  * keeps: the value of every element
@@ -22,7 +24,8 @@ typedef struct Panel {
   Ref first;                   /* index of its first element */
   Ref term, walk;              /* number of the reduction's term, and of the tile */
   int64_t elems, step;         /* elements of the panel, and of a term */
-  int64_t walks;               /* tiles that read one panel */
+  int64_t walks;               /* tiles that read one panel, then the next */
+  bool once;                   /* a run reads it with one tile only */
   Ref ends;                    /* the range that counts them ends at a size of the run; 0: there is none */
 } Panel;
 
@@ -45,22 +48,24 @@ static bool open_terms(IR *ir, Ref sum, Ref index, Panel *p, Ref *left) {
   return true;
 }
 
-/* Describes the panel of a load in a reduction of nest n. False: it is no panel, or one tile reads it. Innermost loops that the
- * reduction does not depend on do not count: they are not around it. */
+/* Describes the panel of a load in a reduction of nest n. False: it is no panel. Innermost loops that the reduction does not
+ * depend on do not count: they are not around it. */
 static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
-  int inner = n->n - 1;
+  int inner = n->n - 1, k;
   int64_t coef = 0;
   Ref rest;
   if (!open_terms(ir, sum, index, p, &rest)) return false;
   while (inner >= 0 && !ix_uses(ir, sum, n->ranges[inner])) inner--;
-  for (int k = inner; k >= 0 && !coef; k--) {
+  for (k = inner; k >= 0 && !coef; k--) {
     if (!ix_split(ir, rest, n->ranges[k], &coef, &rest)) return false;
     if (coef) continue;
     if (range_limit(node(ir, n->ranges[k]))) p->ends = p->walks == 1 ? n->ranges[k] : 0;
     p->walk = ix_add(ir, p->walk, ix_mul(ir, n->ranges[k], p->walks));
     p->walks *= range_extent(node(ir, n->ranges[k]));
   }
-  return coef == p->elems && p->walks > 1;
+  p->once = p->walks == 1;
+  for (; k >= 0; k--) p->once &= range_extent(node(ir, n->ranges[k])) == 1 || ix_uses(ir, rest, n->ranges[k]);
+  return coef == p->elems && (p->once || p->walks > 1);
 }
 
 /* Requests the lines of `elems` elements from `at` on. */
@@ -153,7 +158,7 @@ static bool is_wanted(const Ctx *c, const Target *t, int64_t weight, int64_t ter
 /* all: the nodes of the nest */
 static void ask_for_weights(IR *ir, const Nest *n, const Refs *all, Ref sum, const Target *t, const char **given, Sb *made,
                             Refs *parts) {
-  const bool low = nest_has_low_tiles(ir, n);
+  const bool low_tiles = nest_has_low_tiles(ir, n);
   Refs body = { 0 };
   Ref rest;
   Panel p;
@@ -168,7 +173,9 @@ static void ask_for_weights(IR *ir, const Nest *n, const Refs *all, Ref sum, con
     for (size_t k = 0; k < parts->n; k++)
       asked |= node(ir, parts->p[k])->op == OP_PREFETCH && prefetch_buffer(node(ir, parts->p[k])) == buffer;
     if (asked || b->kind != BUF_WEIGHT) continue;
-    if (!(low ? open_terms(ir, sum, index, &p, &rest) : open_panel(ir, n, sum, index, &p))) continue;
+    if (!(low_tiles ? open_terms(ir, sum, index, &p, &rest) : open_panel(ir, n, sum, index, &p))) continue;
+    if (p.once && !tunable(ir->ctx, prefetch_alone)) continue;
+    const bool low = low_tiles || p.once;
     if (low && rows_of_load(ir, all, body.p[i]) < tunable(ir->ctx, prefetch_rows)) continue;
     if (!is_wanted(ir->ctx, t, b->elems * bytes, p.step * bytes, given, made)) continue;
     if (low) ask_ahead(ir, n, buffer, &p, bytes, parts);
