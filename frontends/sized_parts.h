@@ -97,8 +97,8 @@ bool has_joined(const Sizing *z);
 /* Replaces nodes of the graph that would be wrong for smaller sizes. Size masks hide elements that a run does not have, and SIZEs
  * replace constants that depend on sizes. Sets Sizing.placed. */
 void put_sizes(Sizing *z);
-/* Makes a copy of an output's value if a scatter writes the value. Makes a copy, too, if other nodes read elements of the value
- * that the run does not have. A copy has only the elements of the run, and it becomes the output. Returns whether it has made a
+/* Makes a copy of an output's value if the value is the result of a scatter. Makes a copy, too, if other nodes read elements of
+ * the value that the run does not have. A copy has only the elements of the run, and it becomes the output. Returns whether it has made a
  * copy. needs: by node, the need of its value */
 bool copy_outputs(const Sizing *z, const Needed *needs);
 #endif

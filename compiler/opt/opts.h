@@ -126,10 +126,11 @@ Ref sized_inside(IR *ir, Ref nest, Ref r, int size);
 tgcrt_size sized_front(const IR *ir, Ref nest, Ref r, tgcrt_size values);
 /* Returns the nest for which a schedule is to be chosen: `nest` without conditions for padding that sized_cut will remove */
 Ref sized_scheduled(IR *ir, Ref nest);
-/* For a range r that counts groups of entries. Conditions in the nest ask whether an entry is below a size of the run. This
- * function cuts r, and returns the nest for the groups whose entries are all below the size. The returned nest lacks these
- * conditions. Adds the nests for the remaining groups to `parts`, and changes o to name the ranges of the returned nest. Returns
- * 0 if r is no such range, or if r cannot be cut in this way. values: how many values of r a run needs */
+/* For a range r that counts groups of n indices: value r stands for the indices r * n to r * n + n - 1. Conditions in the nest
+ * test whether an index is below a size of the run. This function cuts r, and returns the nest for the groups whose indices are
+ * all below the size. The returned nest has no such conditions. Adds the nests for the other groups to `parts`, and changes o to
+ * name the ranges of the returned nest. Returns 0 if r does not count groups, or if r cannot be cut in this way.
+ * values: how many values of r a run needs */
 Ref sized_groups(IR *ir, Ref nest, Opts *o, Ref r, const tgcrt_size *values, Remnants *parts);
 
 /* ---- opts.c ---- */
