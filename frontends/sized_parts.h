@@ -70,7 +70,8 @@ int sum_of_extents(const Sizing *z, int a, int b);
 Samples samples_of_axis(const Sizing *z, Ref r, int axis);  /* returns the extents of this axis of r */
 /* Returns the numbers of elements that the PAD r adds to the axis: at the front if `front` is true, else at the end */
 Samples samples_of_pad(const Sizing *z, Ref r, int axis, bool front);
-bool pad_varies(const Sizing *z, Ref r, int axis);          /* whether a number of samples_of_pad depends on sizes */
+/* Returns whether the PAD r adds elements to the axis, at the front or at the end, whose number depends on sizes */
+bool pad_varies(const Sizing *z, Ref r, int axis);
 /* Returns the row of IR.extents with the extent of this axis of r; -1: the extent is constant, or no formula is known. */
 int extent_along(const Sizing *z, Ref r, int axis);
 static inline Ref place_key(int64_t loop, int64_t place) { return (Ref)(1 + loop * 4096 + place); }
@@ -98,7 +99,7 @@ bool has_joined(const Sizing *z);
  * replace constants that depend on sizes. Sets Sizing.placed. */
 void put_sizes(Sizing *z);
 /* Makes a copy of an output's value if the value is the result of a scatter. Makes a copy, too, if other nodes read elements of
- * the value that the run does not have. A copy has only the elements of the run, and it becomes the output. Returns whether it has made a
- * copy. needs: by node, the need of its value */
+ * the value that the run does not have. A copy has only the elements of the run, and it becomes the output. Returns whether it
+ * has made a copy. needs: by node, the need of its value */
 bool copy_outputs(const Sizing *z, const Needed *needs);
 #endif
