@@ -35,7 +35,7 @@ typedef struct Sizing {
   bool dense;         /* true: some reshapes become copies that move elements. See has_joined. */
   Peers *peer;        /* by Ref: the peers of the node */
   Operands *operand;  /* by Ref: the sources of the node's peers */
-  Operands result;    /* result[p][i]: output i of probe p's graph, described as a source of a peer is */
+  Operands result;    /* result[p][i]: the Operand for output i of probe p's graph */
   ValueDims *input[PROBES_MOST]; /* input[p][i]: the shape of input i in probe p */
   const Needed *open; /* the result of graph_open for g */
   Placeds placed;
