@@ -118,8 +118,8 @@ Ref sized_only_if(IR *ir, Ref nest, int number, Ref before);
 /* Some nests store a constant, called padding, wherever the value of range r is at least a certain size of the run. Returns this
  * constant, and sets *size to the row of IR.sizes with this size. Returns 0 if the nest stores no padding along r. */
 Ref padding_along(const IR *ir, Ref nest, Ref r, int *size);
-/* Returns the nest without the conditions that compare r with row `size` of IR.sizes. The returned nest is right only for values of r
- * for which these conditions hold. */
+/* Returns the nest without the conditions that compare r with row `size` of IR.sizes. The returned nest is right only for values
+ * of r for which these conditions hold. */
 Ref sized_inside(IR *ir, Ref nest, Ref r, int size);
 /* values: how many values of r a run needs. Returns how many of these values come before the padding of padding_along. Returns
  * `values` if there is no padding, or if the number is not known. */

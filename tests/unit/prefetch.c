@@ -127,7 +127,8 @@ static void lines_are_asked_for_before_they_are_loaded(void **state) {
       else window(&s, 14, 16, 128);
       trace(t, s.p, isas[k]);
       int first = 0, unasked = 0;
-      while (first < t->lines && !t->asked[first]) first++; /* the panel that begins */
+      /* the panel that begins; a remnant's low tile requests some of its lines, too, but later */
+      while (first < t->lines && !(t->asked[first] && t->asked[first] < t->loaded[first])) first++;
       if (!(first > 0 && first <= t->lines / 2))
         fail_msg("graph %zu for %s: of %d lines the first that is asked for is %d", i, isas[k], t->lines, first);
       for (int at = 0; at < t->lines; at++) {
