@@ -119,8 +119,8 @@ _Noreturn static void differs(Ctx *c, Pos at, const Symbols *s, const int64_t *r
   greatest_sizes(s, most);
   while (k + 1 < s->n && run[k] == most[k]) k++;
   fail_at(c, EX_BADMODEL, at,
-          "--dim %s: the node depends on the size in a way that one bundle cannot serve; the node's result with %s is not a part of "
-          "its result with %s; give one number, or a smaller range",
+          "--dim %s: the node depends on the size in a way that one bundle cannot serve; the node's result with %s is not a part "
+          "of its result with %s; give one number, or a smaller range",
           s->p[k].name, run_text(c, s, run), run_text(c, s, most));
 }
 
