@@ -340,13 +340,8 @@ double load_foreign(const Load *from, const Load *to) {
 }
 
 /* ---- quantiles ---- */
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 void reals_sort(Reals *r) {
-  VEC_SORT(r, ascending);
+  VEC_SORT(r, by_double);
 }
 
 double quantile(Reals *sorted, double q) { return sorted->n ? sorted->p[(size_t)(q * (double)(sorted->n - 1) + 0.5)] : NAN; }

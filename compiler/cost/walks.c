@@ -131,15 +131,10 @@ static int by_coef(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 int walk_bases(const Walk *x, double at[WALK_COPIES]) {
   int n = 0;
   memcpy(at, x->base, (size_t)x->n * sizeof *at);
-  qsort(at, (size_t)x->n, sizeof *at, by_value);
+  qsort(at, (size_t)x->n, sizeof *at, by_double);
   for (int i = 0; i < x->n; i++)
     if (!i || at[i] != at[n - 1]) at[n++] = at[i];
   return n;

@@ -127,6 +127,11 @@ void vec_sort(void *p, size_t n, size_t elem, int (*compare)(const void *, const
   if (n) qsort(p, n, elem, compare);
 }
 
+int by_double(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
 int by_int64(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);

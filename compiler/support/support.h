@@ -51,7 +51,8 @@ void *xrealloc(void *p, size_t bytes);
 #define VEC(T) struct { T *p; size_t n, cap; }
 #define VEC_PUSH(v, x) (vec_grow((void **)&(v)->p, &(v)->cap, (v)->n + 1, sizeof *(v)->p), (v)->p[(v)->n++] = (x))
 #define VEC_FREE(v) (vec_free((void **)&(v)->p), (v)->n = (v)->cap = 0)
-int by_int64(const void *a, const void *b); /* for sorting int64_t */
+int by_int64(const void *a, const void *b);  /* for sorting int64_t, ascending */
+int by_double(const void *a, const void *b); /* for sorting numbers of type double, ascending */
 #define VEC_SORT(v, compare) vec_sort((v)->p, (v)->n, sizeof *(v)->p, compare) /* as qsort; v may be empty */
 void vec_grow(void **p, size_t *cap, size_t need, size_t elem); /* makes *cap at least `need`, in elements */
 void vec_sort(void *p, size_t n, size_t elem, int (*compare)(const void *, const void *));

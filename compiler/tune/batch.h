@@ -115,6 +115,8 @@ int64_t caches_other(const Target *t); /* size in bytes of the argument `other` 
  * from the caches. */
 void caches_place(const Target *t, void *other, const Placed *x, int n);
 
+enum { SAMPLES_MOST = 11 }; /* most samples that a race takes of a candidate (tune_race.h) */
+
 /* ---- race.c ---- */
 /* How candidates run in the process that times them. This process ends if a candidate cannot run. kernel: number of the
  * candidate's kernel in the plan */

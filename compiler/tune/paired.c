@@ -24,11 +24,6 @@ Paired paired_of(const double *log_ratio, size_t n) {
   return (Paired){ exp(mean), exp(mean - off), exp(mean + off), n };
 }
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Yuen's interval (Biometrika 61, 1974): the mean leaves out `cut` pairs at each end, and the variance takes the next ones in
  * their place. Its degrees of freedom are those of the pairs that are left. */
 Paired paired_trimmed(const double *log_ratio, size_t n) {
@@ -37,7 +32,7 @@ Paired paired_trimmed(const double *log_ratio, size_t n) {
   double s[MOST], sum = 0, squares = 0, all = 0;
   if (n < LEAST || n > MOST) return paired_of(log_ratio, n);
   memcpy(s, log_ratio, n * sizeof *s);
-  qsort(s, n, sizeof *s, ascending);
+  qsort(s, n, sizeof *s, by_double);
   for (size_t i = 0; i < cut; i++) s[i] = s[cut], s[n - 1 - i] = s[n - 1 - cut];
   for (size_t i = 0; i < n; i++) all += s[i];
   for (size_t i = cut; i < n - cut; i++) sum += s[i];

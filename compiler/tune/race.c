@@ -14,6 +14,7 @@
 
 /* buffers of a model do not all begin where a page does, which costs more than a schedule gains */
 enum { PAGE = 4096, STAGGER = 11 * 64 };
+_Static_assert(SAMPLES_MOST == RACE_ROUNDS + RACE_FINALS, "a race may take more samples than race_sizes.c keeps");
 
 /* ---- memory of candidates ---- */
 

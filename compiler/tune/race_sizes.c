@@ -7,9 +7,8 @@
 #include "batch.h"
 #include <math.h>
 
-enum { SAMPLES = 11 }; /* as many as a race takes of a candidate (tune_race.h) */
 /* first: seconds of an early run. sample: n numbers of seconds, in ascending order */
-typedef struct RunMeter { double first, sample[SAMPLES]; int n; } RunMeter;
+typedef struct RunMeter { double first, sample[SAMPLES_MOST]; int n; } RunMeter;
 
 typedef struct Sized {
   const TunedRuns *runs;
@@ -44,7 +43,7 @@ static double sizes_once(void *self, int kernel, int repeat) {
 
 static void add_sample(RunMeter *m, double seconds) {
   int at = m->n;
-  if (m->n == SAMPLES) return;
+  if (m->n == SAMPLES_MOST) return;
   for (m->n++; at > 0 && m->sample[at - 1] > seconds; at--) m->sample[at] = m->sample[at - 1];
   m->sample[at] = seconds;
 }

@@ -82,7 +82,7 @@ static void open_memory(Job *j) {
 
 static void compile(Ctx *c, void *arg) {
   Job *j = arg;
-  Given given = { { "file", same_for_all, NULL }, j->text };
+  Given given = { { .name = "file", .find = same_for_all }, j->text };
   j->g = ir_parse_graph(c, j->graph, strlen(j->graph), j->path);
   open_memory(j);
   const CompileOptions o = { .target = device_target(j->device), .backend = &opencl_backend, .schedules = &given.source };
