@@ -211,74 +211,109 @@ static Ref within_lengths(Build *b, Ref lengths) {
   return g_where(ir, g_binary(ir, OP_CMPLT, step, g_reduce(ir, OP_MAX, lengths, 3u)), b->in[X], num(b, b->in[X], 0));
 }
 
-void op_recurrent(Build *b) {
-  IR *ir = b->ir;
-  static const int64_t swap[] = { 1, 0, 2 };
-  int64_t n = b->row->arg, dirs = attr_is(b, "direction", "bidirectional") ? 2 : 1;
-  /* integers: weights are integers, which are transposed */
-  bool batch_first = attr_int(b, "layout") != 0, integers = b->row->in_max > WS;
+/* An operator's sizes, and how its inputs are to be read */
+typedef struct Network {
+  int64_t gates, directions, steps, batch, width, hidden;
+  bool batch_first, integers; /* integers: weights are integers, which are transposed */
+} Network;
+
+static const int64_t swap_first[] = { 1, 0, 2 };
+
+static Network read_network(Build *b) {
+  Network w = { .gates = b->row->arg,
+                .directions = attr_is(b, "direction", "bidirectional") ? 2 : 1,
+                .batch_first = attr_int(b, "layout") != 0,
+                .integers = b->row->in_max > WS };
   for (int k = X; k <= R; k++)
     if (in_node(b, k)->rank != 3) bad(b, "input %d has rank %d, expected 3", k, in_node(b, k)->rank);
-  for (int k = X; k <= C0 && batch_first; k++)
-    if (has_in(b, k) && in_node(b, k)->rank == 3 && (k == X || k >= H0)) b->in[k] = g_permute(ir, b->in[k], swap);
-  const Node *x = in_node(b, X), *r = in_node(b, R);
-  int64_t steps = x->dims[0], batch = x->dims[1], width = x->dims[2], hidden = r->dims[integers ? 1 : 2];
+  for (int k = X; k <= C0 && w.batch_first; k++)
+    if (has_in(b, k) && in_node(b, k)->rank == 3 && (k == X || k >= H0)) b->in[k] = g_permute(b->ir, b->in[k], swap_first);
+  const Node *x = in_node(b, X);
+  w.steps = x->dims[0], w.batch = x->dims[1], w.width = x->dims[2];
+  w.hidden = in_node(b, R)->dims[w.integers ? 1 : 2];
+  return w;
+}
+
+static void check_shapes(Build *b, const Network *w) {
+  const int64_t dirs = w->directions, hidden = w->hidden, all = w->gates * hidden;
   if (attr_set(b, "hidden_size") && attr_int(b, "hidden_size") != hidden)
     bad(b, "attribute 'hidden_size' is %lld, but 'R' has %lld columns", (long long)attr_int(b, "hidden_size"), (long long)hidden);
-  need_shape(b, W, "W", 3, integers ? (int64_t[]){ dirs, width, n * hidden } : (int64_t[]){ dirs, n * hidden, width });
-  need_shape(b, R, "R", 3, integers ? (int64_t[]){ dirs, hidden, n * hidden } : (int64_t[]){ dirs, n * hidden, hidden });
-  for (int k = WS; k <= RZ && integers; k++)
+  need_shape(b, W, "W", 3, w->integers ? (int64_t[]){ dirs, w->width, all } : (int64_t[]){ dirs, all, w->width });
+  need_shape(b, R, "R", 3, w->integers ? (int64_t[]){ dirs, hidden, all } : (int64_t[]){ dirs, all, hidden });
+  for (int k = WS; k <= RZ && w->integers; k++)
     if (!has_in(b, k)) bad(b, "input %d is required, but omitted", k);
-    else need_shape(b, k, "scale or zero point", in_node(b, k)->rank == 2 ? 2 : 1, (int64_t[]){ dirs, n * hidden });
-  if (has_in(b, B)) need_shape(b, B, "B", 2, (int64_t[]){ dirs, 2 * n * hidden });
+    else need_shape(b, k, "scale or zero point", in_node(b, k)->rank == 2 ? 2 : 1, (int64_t[]){ dirs, all });
+  if (has_in(b, B)) need_shape(b, B, "B", 2, (int64_t[]){ dirs, 2 * all });
   for (int k = H0; k <= C0; k++)
-    if (has_in(b, k)) need_shape(b, k, k == H0 ? "initial_h" : "initial_c", 3, (int64_t[]){ dirs, batch, hidden });
+    if (has_in(b, k)) need_shape(b, k, k == H0 ? "initial_h" : "initial_c", 3, (int64_t[]){ dirs, w->batch, hidden });
   if (has_in(b, P)) need_shape(b, P, "P", 2, (int64_t[]){ dirs, 3 * hidden });
+}
 
-  Activation f[2 * ACTIVATIONS];
-  Ref y[2], h[2], c[2], lengths = read_lengths(b, steps, batch), zero = c_float(ir, (DType)x->dt, 0);
-  read_activations(b, dirs, f);
-  for (int64_t d = 0; d < dirs; d++) {
-    Cell cell = { .steps = steps, .batch = batch, .hidden = hidden, .clip = attr_float(b, "clip") };
-    memcpy(cell.f, f + d * ACTIVATIONS, sizeof cell.f);
-    const bool reverse = d == 1 || attr_is(b, "direction", "reverse");
-    const bool turn = integers && lengths && reverse; /* steps that are quantised together count from each sequence's end */
-    cell.late_reset = n == GRU && attr_int(b, "linear_before_reset");
-    cell.coupled = n == LSTM && attr_int(b, "input_forget");
-    if (integers) {
-      cell.recur = of_direction(b, b->in[R], d);
-      cell.scale = of_direction(b, b->in[RS], d);
-      cell.zero = of_direction(b, b->in[RZ], d);
-      Ref in = lengths ? within_lengths(b, lengths) : b->in[X];
-      if (turn) in = reversed(b, in, lengths, batch);
-      cell.xw = dynamic_product(b, in, of_direction(b, b->in[W], d), of_direction(b, b->in[WS], d),
-                                of_direction(b, b->in[WZ], d));
-    } else {
-      cell.recur = g_permute(ir, of_direction(b, b->in[R], d), (int64_t[]){ 1, 0 });
-      cell.xw = matmul(b, b->in[X], g_permute(ir, of_direction(b, b->in[W], d), (int64_t[]){ 1, 0 }));
-    }
-    if (has_in(b, B)) {
-      Ref bias = of_direction(b, b->in[B], d), wb = gates(b, bias, &cell, 0, n), rb = gates(b, bias, &cell, n, n);
-      if (cell.late_reset) {
-        cell.reset_bias = gates(b, rb, &cell, 2, 1);
-        rb = pad_axes(ir, gates(b, rb, &cell, 0, 2), 0, 1, (int64_t[]){ 0 }, &hidden, zero);
-      }
-      cell.xw = add(b, cell.xw, add(b, wb, rb));
-    }
-    if (has_in(b, P)) cell.peephole = of_direction(b, b->in[P], d);
-    int64_t state[2] = { batch, hidden };
-    cell.h = has_in(b, H0) ? of_direction(b, b->in[H0], d) : g_expand(ir, zero, 2, state);
-    if (n == LSTM) cell.c = has_in(b, C0) ? of_direction(b, b->in[C0], d) : g_expand(ir, zero, 2, state);
-    y[d] = run(b, &cell, lengths, reverse && !turn);
-    if (turn) y[d] = reversed(b, y[d], lengths, batch);
-    y[d] = g_reshape(ir, y[d], 4, (int64_t[]){ steps, 1, batch, hidden });
-    h[d] = g_reshape(ir, cell.h, 3, (int64_t[]){ 1, batch, hidden });
-    c[d] = cell.c ? g_reshape(ir, cell.c, 3, (int64_t[]){ 1, batch, hidden }) : 0;
+/* The weights of direction d, and their product with the inputs. turned: the steps are in each sequence's reverse order */
+static void multiply_inputs(Build *b, const Network *w, Cell *c, int64_t d, Ref lengths, bool turned) {
+  static const int64_t transpose[] = { 1, 0 };
+  if (!w->integers) {
+    c->recur = g_permute(b->ir, of_direction(b, b->in[R], d), transpose);
+    c->xw = matmul(b, b->in[X], g_permute(b->ir, of_direction(b, b->in[W], d), transpose));
+    return;
   }
-  Ref out[3] = { dirs > 1 ? g_cat(ir, 2, y, 1) : y[0], dirs > 1 ? g_cat(ir, 2, h, 0) : h[0],
-                 dirs > 1 && c[0] ? g_cat(ir, 2, c, 0) : c[0] };
+  c->recur = of_direction(b, b->in[R], d);
+  c->scale = of_direction(b, b->in[RS], d);
+  c->zero = of_direction(b, b->in[RZ], d);
+  Ref in = lengths ? within_lengths(b, lengths) : b->in[X];
+  if (turned) in = reversed(b, in, lengths, w->batch);
+  c->xw = dynamic_product(b, in, of_direction(b, b->in[W], d), of_direction(b, b->in[WS], d), of_direction(b, b->in[WZ], d));
+}
+
+/* The biases of inputs and states do not depend on the step. A late reset multiplies its part, so that part stays apart. */
+static void add_biases(Build *b, const Network *w, Cell *c, int64_t d, Ref none) {
+  const int64_t n = w->gates;
+  Ref bias = of_direction(b, b->in[B], d), wb = gates(b, bias, c, 0, n), rb = gates(b, bias, c, n, n);
+  if (c->late_reset) {
+    c->reset_bias = gates(b, rb, c, 2, 1);
+    rb = pad_axes(b->ir, gates(b, rb, c, 0, 2), 0, 1, (int64_t[]){ 0 }, &w->hidden, none);
+  }
+  c->xw = add(b, c->xw, add(b, wb, rb));
+}
+
+/* -> the outputs of all steps, [steps, 1, batch, hidden]. *c ends with the last states. */
+static Ref run_direction(Build *b, const Network *w, Cell *c, int64_t d, Ref lengths) {
+  const Ref none = c_float(b->ir, (DType)in_node(b, X)->dt, 0);
+  const bool reverse = d == 1 || attr_is(b, "direction", "reverse");
+  const bool turn = w->integers && lengths && reverse; /* steps that are quantised together count from each sequence's end */
+  const int64_t state[2] = { w->batch, w->hidden };
+  multiply_inputs(b, w, c, d, lengths, turn);
+  if (has_in(b, B)) add_biases(b, w, c, d, none);
+  if (has_in(b, P)) c->peephole = of_direction(b, b->in[P], d);
+  c->h = has_in(b, H0) ? of_direction(b, b->in[H0], d) : g_expand(b->ir, none, 2, state);
+  if (w->gates == LSTM) c->c = has_in(b, C0) ? of_direction(b, b->in[C0], d) : g_expand(b->ir, none, 2, state);
+  Ref y = run(b, c, lengths, reverse && !turn);
+  if (turn) y = reversed(b, y, lengths, w->batch);
+  return g_reshape(b->ir, y, 4, (int64_t[]){ w->steps, 1, w->batch, w->hidden });
+}
+
+void op_recurrent(Build *b) {
+  IR *ir = b->ir;
+  const Network w = read_network(b);
+  check_shapes(b, &w);
+  Activation f[2 * ACTIVATIONS];
+  Ref y[2], h[2], c[2], lengths = read_lengths(b, w.steps, w.batch);
+  const int64_t state[] = { 1, w.batch, w.hidden };
+  read_activations(b, w.directions, f);
+  for (int64_t d = 0; d < w.directions; d++) {
+    Cell cell = { .steps = w.steps, .batch = w.batch, .hidden = w.hidden, .clip = attr_float(b, "clip"),
+                  .late_reset = w.gates == GRU && attr_int(b, "linear_before_reset"),
+                  .coupled = w.gates == LSTM && attr_int(b, "input_forget") };
+    memcpy(cell.f, f + d * ACTIVATIONS, sizeof cell.f);
+    y[d] = run_direction(b, &w, &cell, d, lengths);
+    h[d] = g_reshape(ir, cell.h, 3, state);
+    c[d] = cell.c ? g_reshape(ir, cell.c, 3, state) : 0;
+  }
+  const bool both = w.directions > 1;
+  const Ref out[3] = { both ? g_cat(ir, 2, y, 1) : y[0], both ? g_cat(ir, 2, h, 0) : h[0],
+                       both && c[0] ? g_cat(ir, 2, c, 0) : c[0] };
   for (int k = 0; k < b->nout; k++) {
     static const int64_t to_front[] = { 2, 0, 1, 3 };
-    b->out[k] = batch_first ? g_permute(ir, out[k], k ? swap : to_front) : out[k];
+    b->out[k] = w.batch_first ? g_permute(ir, out[k], k ? swap_first : to_front) : out[k];
   }
 }
