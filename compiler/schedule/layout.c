@@ -458,12 +458,52 @@ static void find_needed(Sched *s) {
   }
 }
 
+/* inputs, weights, and states that no window holds */
+static void lay_out_given(Sched *s, Ref r) {
+  const Node *x = node(s->ir, r);
+  Place *p = &s->place[r];
+  if ((x->op != OP_PARAM && x->op != OP_WEIGHT) || p->buf >= 0) return;
+  const int64_t nin = (int64_t)graph_nin(s->g);
+  const bool state = x->op == OP_PARAM && param_slot(x) >= nin;
+  p->inner = -1;
+  const int64_t n = lay_out(s, r);
+  p->buf = new_buf(s->ir, state ? BUF_STATE : x->op == OP_PARAM ? BUF_INPUT : BUF_WEIGHT, (DType)x->dt, n,
+                   state ? param_slot(x) - nin : x->arg[0], r);
+}
+
+static void lay_out_output(Sched *s, size_t i) {
+  const Ref r = s->g->outputs.p[i].ref;
+  Place *p = &s->place[r];
+  if (!p->materialized || p->buf >= 0 || p->has_halo) return;
+  p->inner = -1;
+  int64_t slot;
+  const int64_t n = lay_out(s, r);
+  const BufKind kind = sched_output_kind(s->g, i, &slot);
+  p->buf = new_buf(s->ir, kind, (DType)node(s->ir, r)->dt, n, slot, r);
+}
+
+/* a part of a concatenation, in the memory of the whole */
+static void lay_out_inside(Sched *s, Ref r) {
+  Place *p = &s->place[r];
+  const Place *whole = &s->place[p->inside];
+  p->buf = whole->buf;
+  p->offset = whole->offset + p->inside_at * whole->stride[cat_axis(node(s->ir, p->inside))];
+  memcpy(p->stride, whole->stride, sizeof p->stride);
+  p->inner = whole->inner;
+}
+
+static void lay_out_in_arena(Sched *s, Ref r) {
+  const DType dt = (DType)node(s->ir, r)->dt;
+  pad_rows(s, r);
+  const int64_t n = lay_out(s, r), behind = dtype_info[dt].bits == 8 && dt_int(dt) ? DOT_OVERREAD : 0;
+  s->place[r].buf = new_buf(s->ir, BUF_ARENA, dt, n + behind, -1, r);
+}
+
 void sched_layout(Sched *s) {
-  IR *ir = s->ir;
-  size_t nin = graph_nin(s->g), nout = graph_nout(s->g);
+  const size_t nout = graph_nout(s->g);
   for (size_t k = 0; k < s->g->states.n; k++)
     if (is_state_window(s, k)) s->place[s->g->outputs.p[nout + k].ref].state = (int)k + 1;
-  if (ir->symbols.n) s->needs = graph_needs(s->g, graph_open(s->g));
+  if (s->ir->symbols.n) s->needs = graph_needs(s->g, graph_open(s->g));
   find_halos(s);
   find_insides(s);
   sched_layout_pbqp(s);
@@ -471,49 +511,16 @@ void sched_layout(Sched *s) {
   /* states and graph inputs first, then outputs, then the arena; concatenations before their parts */
   for (size_t k = 0; k < s->g->states.n; k++)
     if (is_state_window(s, k)) lay_out_window(s, k);
-  for (size_t i = 0; i < s->order.n; i++) {
-    Ref r = s->order.p[i];
-    const Node *x = node(ir, r);
-    Place *p = &s->place[r];
-    if ((x->op == OP_PARAM || x->op == OP_WEIGHT) && p->buf < 0) {
-      bool state = x->op == OP_PARAM && (size_t)param_slot(x) >= nin;
-      p->inner = -1;
-      int64_t n = lay_out(s, r);
-      p->buf = new_buf(ir, state ? BUF_STATE : x->op == OP_PARAM ? BUF_INPUT : BUF_WEIGHT, (DType)x->dt, n,
-                       state ? param_slot(x) - (int64_t)nin : x->arg[0], r);
-    }
-  }
+  for (size_t i = 0; i < s->order.n; i++) lay_out_given(s, s->order.p[i]);
   lay_out_loops(s);
   lay_out_branches(s);
-  for (size_t i = 0; i < s->g->outputs.n; i++) {
-    Ref r = s->g->outputs.p[i].ref;
-    const Node *x = node(ir, r);
-    Place *p = &s->place[r];
-    if (p->materialized && p->buf < 0 && !p->has_halo) {
-      p->inner = -1;
-      int64_t n = lay_out(s, r), slot;
-      BufKind kind = sched_output_kind(s->g, i, &slot);
-      p->buf = new_buf(ir, kind, (DType)x->dt, n, slot, r);
-    }
-  }
+  for (size_t i = 0; i < s->g->outputs.n; i++) lay_out_output(s, i);
   for (size_t i = s->order.n; i-- > 0;) {
-    Ref r = s->order.p[i];
-    const Node *x = node(ir, r);
-    Place *p = &s->place[r];
+    const Ref r = s->order.p[i];
+    const Place *p = &s->place[r];
     if (!p->materialized || p->buf >= 0) continue;
-    if (p->inside) {
-      const Node *w = node(ir, p->inside);
-      Place *q = &s->place[p->inside];
-      p->buf = q->buf;
-      p->offset = q->offset + p->inside_at * q->stride[cat_axis(w)];
-      memcpy(p->stride, q->stride, sizeof p->stride);
-      p->inner = q->inner;
-      continue;
-    }
-    pad_rows(s, r);
-    int64_t n = lay_out(s, r);
-    if (dtype_info[x->dt].bits == 8 && dt_int((DType)x->dt)) n += DOT_OVERREAD;
-    p->buf = new_buf(ir, BUF_ARENA, (DType)x->dt, n, -1, r);
+    if (p->inside) lay_out_inside(s, r);
+    else lay_out_in_arena(s, r);
   }
   if (s->needs) find_needed(s);
   sched_layouts(s);
