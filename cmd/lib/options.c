@@ -492,37 +492,27 @@ static int check_package(const Options *o, const Backend *b, Emit emit) {
   return 0;
 }
 
-int options_check(const Options *o) {
-  for (const char *s = o->dump ? o->dump : ""; *s; s++)
-    if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
-  if (groups_named(o->groups) == GROUPS_COUNT)
-    return wrong_value(o, "kernel-groups", o->groups, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
-  if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
-  if (o->weights && storage_named(o->weights) == STORAGE_COUNT)
-    return wrong_value(o, "weights", o->weights, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
-  if (optimize_named(o->optimize) == OPTIMIZE_COUNT)
-    return wrong_value(o, "optimize", o->optimize, "unknown --optimize '%s'; there are speed, size, ram, small", o->optimize);
+/* Options with a few words as values. "yes" is the value of an option that was given none. */
+static int check_choices(const Options *o) {
+  const struct { const char *option, *value, *words[5], *must; } rows[] = {
+    { "denormals", o->denormals, { "flush", "keep" }, "flush or keep" },
+    { "embed-weights", o->embed, { "yes", "incbin", "c", "file" }, "incbin, c or file" },
+    { "format", o->format, { "npy", "pb", "raw" }, "npy, pb or raw" },
+    { "color", o->color, { "auto", "always", "never" }, "auto, always or never" },
+    { "messages", o->messages, { "text", "json" }, "text or json" },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *option = rows[i].option, *value = rows[i].value, *const *word = rows[i].words;
+    while (value && *word && strcmp(value, *word)) word++;
+    if (!*word) return wrong_value(o, option, value, "--%s must be %s, not '%s'", option, rows[i].must, value);
+  }
+  return 0;
+}
+
+static int check_numbers(const Options *o) {
   int64_t limit;
-  if (!parse_limit(o->max_arena, &limit))
-    return wrong(o, "--max-arena needs a whole number, not '%s'", o->max_arena);
-  if (!parse_limit(o->max_weights, &limit))
-    return wrong(o, "--max-weights needs a whole number, not '%s'", o->max_weights);
-  if (o->denormals && strcmp(o->denormals, "flush") && strcmp(o->denormals, "keep"))
-    return wrong_value(o, "denormals", o->denormals, "--denormals must be flush or keep, not '%s'", o->denormals);
-  Emit emit;
-  const Backend *b = backend_of(o, &emit);
-  if (!b) return unknown_backend(o);
-  if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--backend=%s has no --emit=%s", o->backend, o->emit);
-  if (o->embed && strcmp(o->embed, "yes") && strcmp(o->embed, "incbin") && strcmp(o->embed, "c") && strcmp(o->embed, "file"))
-    return wrong_value(o, "embed-weights", o->embed, "--embed-weights must be incbin, c or file, not '%s'", o->embed);
-  const int packaged = check_package(o, b, emit);
-  if (packaged) return packaged;
-  if (o->format && strcmp(o->format, "npy") && strcmp(o->format, "pb") && strcmp(o->format, "raw"))
-    return wrong_value(o, "format", o->format, "--format must be npy, pb or raw, not '%s'", o->format);
-  if (o->color && strcmp(o->color, "auto") && strcmp(o->color, "always") && strcmp(o->color, "never"))
-    return wrong_value(o, "color", o->color, "--color must be auto, always or never, not '%s'", o->color);
-  if (o->messages && strcmp(o->messages, "text") && strcmp(o->messages, "json"))
-    return wrong_value(o, "messages", o->messages, "--messages must be text or json, not '%s'", o->messages);
+  if (!parse_limit(o->max_arena, &limit)) return wrong(o, "--max-arena needs a whole number, not '%s'", o->max_arena);
+  if (!parse_limit(o->max_weights, &limit)) return wrong(o, "--max-weights needs a whole number, not '%s'", o->max_weights);
   if (o->threads > 1024) return wrong(o, "--threads must be at most 1024");
   if (o->time && duration(o->time) < 0)
     return wrong(o, "--time needs a number of seconds, or one with s, m or h, not '%s'", o->time);
@@ -536,6 +526,29 @@ int options_check(const Options *o) {
   if (o->seconds > MOST_SECONDS) return wrong(o, "--seconds must be at most %g", MOST_SECONDS);
   if (o->cc_limit && duration(o->cc_limit) == 0) return wrong(o, "--cc-limit 0 leaves the C compiler no time");
   if (o->beam > 1000) return wrong(o, "--beam must be at most 1000");
+  return 0;
+}
+
+int options_check(const Options *o) {
+  for (const char *s = o->dump ? o->dump : ""; *s; s++)
+    if (!is_pass(*s)) return wrong(o, "no pass or step has the letter '%c'; `tgc ops` lists them", *s);
+  if (groups_named(o->groups) == GROUPS_COUNT)
+    return wrong_value(o, "kernel-groups", o->groups, "unknown --kernel-groups '%s'; there are faster, none, all", o->groups);
+  if (o->precision && precision_named(o->precision) == PREC_COUNT) return unknown_precision(o);
+  if (o->weights && storage_named(o->weights) == STORAGE_COUNT)
+    return wrong_value(o, "weights", o->weights, "unknown --weights '%s'; there are fp32, bf16, fp16, int8, int4", o->weights);
+  if (optimize_named(o->optimize) == OPTIMIZE_COUNT)
+    return wrong_value(o, "optimize", o->optimize, "unknown --optimize '%s'; there are speed, size, ram, small", o->optimize);
+  const int chosen = check_choices(o);
+  if (chosen) return chosen;
+  Emit emit;
+  const Backend *b = backend_of(o, &emit);
+  if (!b) return unknown_backend(o);
+  if (o->backend && strcmp(o->backend, b->name)) return wrong(o, "--backend=%s has no --emit=%s", o->backend, o->emit);
+  const int packaged = check_package(o, b, emit);
+  if (packaged) return packaged;
+  const int counted = check_numbers(o);
+  if (counted) return counted;
   if (o->name && !bundle_name_ok(o->name))
     return wrong(o, "--name needs a C identifier of at most 40 characters, not '%s'", o->name);
   int code = check_effect(o);
