@@ -14,22 +14,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double cycles(const Kernel *k) { return (double)k->flops / 16 + (double)(k->bytes_read + k->bytes_written) / 8; }
+typedef struct Timed { size_t kernel; double cycles; } Timed;
 
 static int by_cycles(const void *a, const void *b) {
-  double x = cycles(*(const Kernel *const *)a), y = cycles(*(const Kernel *const *)b);
+  double x = ((const Timed *)a)->cycles, y = ((const Timed *)b)->cycles;
   return (x < y) - (x > y);
 }
 
 /* Marks kernels that together take variants_time of the time by the cost model, unless a lock names the hot ones */
 static void mark_hot(const Plan *p, bool *hot) {
-  const Kernel **order = xmalloc((p->kernels.n + 1) * sizeof *order);
+  Timed *order = xmalloc((p->kernels.n + 1) * sizeof *order);
   double all = 0, some = 0;
-  for (size_t k = 0; k < p->kernels.n; k++) order[k] = &p->kernels.p[k], all += cycles(order[k]);
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    const Kernel *x = &p->kernels.p[k];
+    const double bytes = (double)(x->bytes_read + x->bytes_written);
+    order[k] = (Timed){ k, kernel_cycles(p->in->target, BY_VARIANTS, (double)x->flops, bytes) };
+    all += order[k].cycles;
+  }
   qsort(order, p->kernels.n, sizeof *order, by_cycles);
   for (size_t i = 0; i < p->kernels.n && some < tunable(p->ir->ctx, variants_time) * all; i++) {
-    hot[order[i] - p->kernels.p] = true;
-    some += cycles(order[i]);
+    hot[order[i].kernel] = true;
+    some += order[i].cycles;
   }
   for (size_t k = 0; k < p->kernels.n; k++) {
     const Question q = ask_kernel(p, "hot", &p->kernels.p[k]);
