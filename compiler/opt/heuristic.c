@@ -205,10 +205,10 @@ static uint32_t brief_ranges(const Model *m) { /* bits: short ranges of the redu
 }
 
 /* A reduction whose lanes go along a range that ends at a size has code for several pieces of it, in each row (sized.c). Rows
- * that share no terms only hide the latency of sums, so row_tile of them suffice. */
+ * that share no terms only hide the latency of sums, so sized_row_tile of them suffice. */
 static void limit_rows(const Model *m, Tile *tile) {
   const bool sized = tile->v >= m->nout && range_limit(node(m->ir, m->range[tile->v]));
-  const int most = tunable(m->ir->ctx, row_tile);
+  const int most = tunable(m->ir->ctx, sized_row_tile);
   bool shares = tile->q >= 0 && tile->uq > 1;
   for (size_t k = 0; k < m->access.n && tile->p >= 0; k++) shares |= m->access.p[k].hot && !m->access.p[k].depends[tile->p];
   if (!sized || shares || tile->p < 0 || tile->up <= most) return;
@@ -229,9 +229,9 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
      * registers from its reductions to its stores */
     int64_t vectors = best.v >= 0 ? (m->extent[best.v] + best.lanes - 1) / best.lanes : 0;
     int counts = best.v >= 0 && cheap_terms(ir, t, n->store) ? rows_range(m, best.v) : -1;
-    bool whole = counts < 0 && vectors > 1 && vectors <= ROW_VECTORS &&
-                 !range_ends_early(ir, nest_close(ir, n), m->range[best.v]);
-    rows = counts >= 0 ? tunable(ir->ctx, row_tile) : 1;
+    const bool sized = best.v >= 0 && range_ends_early(ir, nest_close(ir, n), m->range[best.v]);
+    bool whole = counts < 0 && vectors > 1 && vectors <= ROW_VECTORS && !sized;
+    rows = counts < 0 ? 1 : sized ? tunable(ir->ctx, sized_row_tile) : tunable(ir->ctx, row_tile);
     best.p = whole ? best.v : counts;
     best.up = whole ? (int)vectors : rows;
     best.q = -1;
@@ -605,6 +605,34 @@ static Opts tile_for_sizes(IR *ir, Ref nest, const Target *t, Ref r, const tgcrt
   return o;
 }
 
+/* The nest only moves elements that lie side by side along `row`, and apart along r. */
+static bool transposes(IR *ir, Ref nest, Ref row, Ref r) {
+  const Node *x = node(ir, store_value(node(ir, nest_body(node(ir, nest)))));
+  int64_t step = 0, across = 1;
+  Ref rest;
+  if (x->op != OP_LOAD || load_gate(x) || !opens_range(ir, nest, row)) return false;
+  const Ref at = load_index(x);
+  return ix_split(ir, at, row, &step, &rest) && step == 1 && ix_split(ir, at, r, &across, &rest) && across > 1;
+}
+
+/* Shuffles transpose blocks. Larger blocks take less time for each element, but have more code, and at a small size most of their
+ * elements are not needed. most: the schedule for HIGH, whose lanes go along r. false: the nest is no such copy */
+static bool small_blocks(IR *ir, Ref nest, const Target *t, Ref r, const Opts *most, Opts *blocks) {
+  Opts o = *most;
+  bool any = false;
+  for (int i = 0; i < o.n; i++) {
+    if (o.opt[i].range == r || o.opt[i].lanes > 1 || !transposes(ir, nest, o.opt[i].range, r)) continue;
+    Opt *lanes = &o.opt[opt_along(&o, r) - o.opt];
+    const int64_t extent = range_extent(node(ir, o.opt[i].range));
+    while (lanes->lanes > tunable(ir->ctx, sized_narrow) && lanes->lanes % 2 == 0) lanes->lanes /= 2;
+    const int row = shuffle_row(dt_bytes((DType)node(ir, nest_body(node(ir, nest)))->dt), lanes->lanes, extent);
+    if (row > 1 && o.opt[i].unroll > row) o.opt[i].unroll = row;
+    any = true;
+  }
+  *blocks = o;
+  return any && !opts_check(ir, nest, t, &o);
+}
+
 /* For a range of sizes, one schedule serves all of them, and its tiles' other side is the width of the packed weights. The
  * cheapest tile for the greatest size may have few rows. Then a run with a few more rows reads all weights twice. So the
  * schedule is that of a nest with as many rows as a square tile has. The rows of the typical size count if they are more. If
@@ -617,6 +645,8 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   const Extent *e = &ir->extents.p[values.of];
   const Symbol *s = &ir->symbols.p[e->symbol];
   const Opt *rows = opt_along(&most, r);
+  Opts o;
+  if (rows->lanes > 1 && small_blocks(ir, nest, t, r, &most, &o)) return o;
   const bool lanes = rows->lanes > 1 && values.times < (int64_t)rows->lanes * rows->unroll;
   const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
   const int64_t usual = s->typical ? e->at[(s->typical - s->low) / s->step] * values.times : 0;
@@ -627,7 +657,7 @@ static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
   Ref part;
   const Ref alone = shares_weights(ir, nest, r) ? along_one(ir, nest, r) : nest;
   const Nest n = nest_open(ir, range_part(ir, alone, r, 0, few, &part));
-  Opts o = heuristic_opts(ir, &n, t);
+  o = heuristic_opts(ir, &n, t);
   rows = opt_along(&o, part);
   if (rows ? rows->lanes > 1 : !lanes) return most;
   opts_replace(&o, part, r);
@@ -708,10 +738,32 @@ static Opts spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
   return opts_check(ir, nest, t, &spread) ? o : spread;
 }
 
+/* A product of two computed values may have rows and lanes along ranges that end at sizes, such as the scores of attention. Each
+ * height of its tiles then has code for several widths. Such values are mostly in the nearest cache, so a tile has no more rows
+ * than keep the multipliers busy. */
+static Opts low_tiles(IR *ir, Ref nest, const Target *t, Opts o) {
+  const Opts most = o;
+  Opt *rows = NULL;
+  int vectors = 1;
+  bool wide = false;
+  if (!ir->symbols.n || o.isa_op || o.grouped || o.staged || !reductions_below(ir, nest)) return o;
+  for (int k = 0; k < o.n; k++) {
+    Opt *p = &o.opt[k];
+    if (!opens_range(ir, nest, p->range)) continue;
+    const bool ends = range_ends_early(ir, nest, p->range);
+    if (ends && p->lanes == 1 && !p->rows && !rows) rows = p;
+    else vectors *= p->unroll;
+    wide |= ends && p->lanes > 1;
+  }
+  if (!rows || !wide || shares_weights(ir, nest, rows->range)) return o;
+  while (rows->unroll % 2 == 0 && rows->unroll / 2 * vectors >= tunable(ir->ctx, low_sums)) rows->unroll /= 2;
+  return opts_check(ir, nest, t, &o) ? most : o;
+}
+
 Opts default_opts(IR *ir, Ref nest, const Target *t) {
   const Nest n = nest_open(ir, nest);
   if (target_has_threads(t)) return device_opts(ir, nest, t);
-  return spread_rows(ir, nest, t, sized_default(ir, nest, t, heuristic_opts(ir, &n, t)));
+  return low_tiles(ir, nest, t, spread_rows(ir, nest, t, sized_default(ir, nest, t, heuristic_opts(ir, &n, t))));
 }
 
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {

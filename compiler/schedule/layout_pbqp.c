@@ -67,8 +67,9 @@ static int last_axis(const Node *x) {
 static int axes_of(const Sched *s, Ref r, int *axis) {
   const Node *x = node(s->ir, r);
   int n = 1;
-  axis[0] = last_axis(x);
-  for (int a = 0; a < axis[0]; a++)
+  const int across = s->place[r].across;
+  axis[0] = across ? across - 1 : last_axis(x);
+  for (int a = 0; a < axis[0] && !across; a++)
     if (x->dims[a] > 1 && !(s->needs && need_lies_in(x, &s->needs[r], a))) axis[n++] = a;
   return n;
 }
@@ -555,6 +556,8 @@ void sched_layout_pbqp(Sched *s) {
     apply(&o, alternative);
   }
   decide_orders(s, o.var);
+  for (size_t i = 0; i < s->order.n; i++)
+    if (s->place[s->order.p[i]].across) s->place[s->order.p[i]].inner = s->place[s->order.p[i]].across - 1;
   VEC_FREE(&o.bodies);
   free(fixed);
   free(alternative);

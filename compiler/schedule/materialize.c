@@ -17,7 +17,7 @@
  *   - what a walk reads
  *   - ops of loops, and what a loop reads from outside
  *   - values that are compared with a maximum or minimum
- *   - for ranges of sizes, masks that are computed from inputs
+ *   - for ranges of sizes, masks that are computed from inputs, and factors of a contraction whose lanes lie apart
  *
  * A consumer may see a reduction through an EXPAND over the axes it reduced: a mean, a row maximum. The reduction is then
  * computed once, outside the loops that repeat it. This alone makes softmax and layer normalisation one kernel.
@@ -248,6 +248,83 @@ static void store_masks(const IR *ir, const Refs *order, Info *info) {
   }
 }
 
+/* x, a reshape of s, does more than add and remove axes of extent 1. */
+static bool regroups(const Node *x, const Node *s) {
+  int a = 0;
+  for (int i = 0; i < x->rank; i++) {
+    if (x->dims[i] == 1) continue;
+    while (a < s->rank && s->dims[a] == 1) a++;
+    if (a == s->rank || s->dims[a++] != x->dims[i]) return true;
+  }
+  return false;
+}
+
+/* The value of the factor r in which each element is there once: below expansion and axes of extent 1. idx: the index into r;
+ * becomes that into the value */
+static Ref without_repeats(IR *ir, Ref r, Ref *idx) {
+  for (;;) {
+    const Node *x = node(ir, r), *y = x->nsrc ? node(ir, operand(x)) : NULL;
+    if (x->op != OP_EXPAND && (x->op != OP_RESHAPE || regroups(x, y))) return r;
+    Ref at[MAX_RANK];
+    view_index(ir, r, idx, at);
+    memcpy(idx, at, sizeof at);
+    r = operand(x);
+  }
+}
+
+/* The axis of `stored` along which a contraction's lanes run, if elements side by side in memory are terms of one sum. lane,
+ * term: ranges of both. -1: lanes lie side by side, or their place is not known. */
+static int lanes_apart(IR *ir, Ref stored, const Ref *idx, Ref lane, Ref term) {
+  Ref r = stored, at[MAX_RANK], next[MAX_RANK], rest;
+  const Node *x = node(ir, r);
+  int64_t step = 0;
+  int axis = -1;
+  for (int a = 0; a < x->rank; a++)
+    if (idx[a] == lane) axis = a;
+  memcpy(at, idx, sizeof at);
+  for (; op_is_movement((Op)x->op); r = operand(x), x = node(ir, r)) {
+    view_index(ir, r, at, next);
+    memcpy(at, next, sizeof at);
+  }
+  /* not a cache with some entries appended: copying all of it takes longer than one row of scores */
+  const bool computed = x->op == OP_REDUCE || (op_info[x->op].level == L_EXPR && x->op != OP_WHERE);
+  if (r == stored || !computed || !x->varies || x->loop || !x->rank || axis < 0) return -1;
+  const Ref inner = at[x->rank - 1];
+  return !ix_uses(ir, inner, lane) && ix_split(ir, inner, term, &step, &rest) && step == 1 ? axis : -1;
+}
+
+/* Stores factors of the contraction r again if its lanes lie apart in them. */
+static void store_factors(Sched *s, Ref r, Info *info) {
+  IR *ir = s->ir;
+  const Node *x = node(ir, r), *m = node(ir, terms_of(ir, x)), *y = node(ir, operand(x));
+  const int lanes = s->plan->in->target->vector_bytes / 4;
+  int lane = x->rank - 1, term = -1;
+  while (lane > 0 && x->dims[lane] == 1) lane--;
+  for (int a = 0; a < m->rank; a++)
+    if (reduce_axes(x) >> a & 1 && m->dims[a] > 1) term = a;
+  if (m->dt != DT_F32 || x->loop || term < 0 || x->dims[lane] < lanes) return;
+  if (m->rank != y->rank || memcmp(m->dims, y->dims, (size_t)m->rank * sizeof *m->dims)) return;
+  for (int k = 0; k < 2; k++) {
+    Ref range[MAX_RANK], idx[MAX_RANK];
+    for (int a = 0; a < m->rank; a++) range[a] = idx[a] = range_make(ir, m->dims[a], RK_LOOP);
+    const Ref stored = without_repeats(ir, m->src[k], idx);
+    const int axis = lanes_apart(ir, stored, idx, range[lane], range[term]);
+    y = node(ir, stored);
+    if (axis < 0 || dims_elems(y->dims, y->rank) * lanes > dims_elems(m->dims, m->rank)) continue;
+    info[stored].must = true;
+    s->place[stored].across = 1 + axis;
+  }
+}
+
+/* Panels of a fixed size put the lanes of a factor side by side (opt/stage.c). For ranges of sizes a kernel of its own does so,
+ * which serves all tiles and rests: the keys of attention are an example. Each element must be read often. */
+static void store_apart(Sched *s, Info *info) {
+  const IR *ir = s->ir;
+  const Target *t = s->plan->in->target;
+  for (size_t i = 0; i < s->order.n && ir->symbols.n && t->vector_bytes && !t->dev; i++)
+    if (is_contraction(ir, s->order.p[i])) store_factors(s, s->order.p[i], info);
+}
+
 typedef struct Fuse {
   Sched *s;
   Info *info;              /* by Ref */
@@ -352,17 +429,6 @@ static Fate fate_of(const Fuse *f, Ref r) {
   if (x->op == OP_REDUCE && me->under) return MATERIALIZED;
   if (me->evals <= elems) return INLINED;
   return open_fate(f, r, costs_more(f, r) ? MATERIALIZED : INLINED, 1u << MATERIALIZED | 1u << INLINED);
-}
-
-/* x, a reshape of s, does more than add and remove axes of extent 1. */
-static bool regroups(const Node *x, const Node *s) {
-  int a = 0;
-  for (int i = 0; i < x->rank; i++) {
-    if (x->dims[i] == 1) continue;
-    while (a < s->rank && s->dims[a] == 1) a++;
-    if (a == s->rank || s->dims[a++] != x->dims[i]) return true;
-  }
-  return false;
 }
 
 /* Changes *ask, the request for x, to the resulting request for its source q: number of evaluations, and enclosing reductions. */
@@ -478,6 +544,7 @@ void sched_materialize(Sched *s) {
   for (size_t i = 0; i < s->g->outputs.n; i++) f.info[s->g->outputs.p[i].ref].must = true;
   store_compared(ir, &s->order, f.info);
   store_masks(ir, &s->order, f.info);
+  store_apart(s, f.info);
 
   for (size_t i = s->order.n; i-- > 0;) {
     const Ref r = s->order.p[i];

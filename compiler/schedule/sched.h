@@ -23,6 +23,7 @@ typedef struct Place {
   int64_t inside_at;       /* if `inside` is a CAT: index on the CAT's axis at which this value begins; else 0 */
   int state;               /* if the value is the window of a state: 1 + number of this state; else 0 */
   int inner;               /* the axis that is innermost in memory; -1: row-major order */
+  int across;              /* materialize.c: 1 + the axis that must be innermost; 0: any may be */
   int buf;                 /* index into IR.bufs; -1: none */
   int64_t offset;          /* in elements */
   int64_t lo[MAX_RANK], hi[MAX_RANK]; /* by axis: numbers of elements of the halo before the value and behind it. For a window:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Bytes of code of each kernel of a bundle, and how many times those of another bundle they are. A kernel counts with the functions
-that it calls. Kernels of both bundles are matched by the nodes of the model that they compute (manifest.json)."""
+that it calls. Kernels of both bundles are matched by the nodes of the model that they compute (manifest.json). The bundles may
+divide these nodes into kernels differently. So groups of kernels that do the same work are compared, and each kernel of both
+bundles is in one group. A kernel also names the nodes whose results it reads. They do not count if an earlier kernel names
+them."""
 import json
 import math
 import re
@@ -32,8 +35,17 @@ def nodes_of_calls(manifest):
     return nodes
 
 
+def own_nodes(nodes):
+    """nodes: by call -> by call: those that no earlier call names; if there are none, such as in a second kernel of one node, all"""
+    earlier, own = set(), []
+    for now in nodes:
+        own.append(now - earlier or now)
+        earlier |= now
+    return own
+
+
 def kernels(bundle, code):
-    """-> for each kernel that has a function: its name, its bytes, its nodes"""
+    """-> for each kernel that has a function: its name, its bytes, all nodes of the calls that run it, and their own nodes"""
     size, calls, at = {}, {}, None
     for line in lines_of("nm", "-S", code):
         words = line.split()
@@ -44,7 +56,10 @@ def kernels(bundle, code):
             at = begins[1]
         elif to := re.search(r"\b(?:call|jmp|bl|b)q?\s+[0-9a-f]+ <([^>+]+)>", line):
             calls.setdefault(at, set()).add(to[1])
-    nodes = nodes_of_calls(json.loads((bundle / "manifest.json").read_text()))
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    nodes = nodes_of_calls(manifest)
+    own = own_nodes(nodes)
+    runs = re.findall(r"^/\* kernel (\d+) runs k(\d+)_", (bundle / f"{manifest['name']}.c").read_text(), re.M)
     parts = {}
     for name in size:
         if number := re.match(r"k(\d+)_", name):
@@ -56,22 +71,42 @@ def kernels(bundle, code):
             new = {f for f in calls.get(todo.pop(), ()) if f in size} - seen
             seen |= new
             todo += new
-        found.append((name, sum(size[f] for f in seen), nodes[number]))
+        of = [number] + [int(call) for call, function in runs if int(function) == number]
+        found.append((name, sum(size[f] for f in seen), *(set().union(*(every[i] for i in of)) for every in (nodes, own))))
     return found
 
 
 def alike(a, b):
-    return len(a[2] & b[2]) / len(a[2] | b[2])
+    """share of the nodes that both kernels have: of their own nodes, or else, as less, of all nodes"""
+    return len(a[3] & b[3]) / len(a[3] | b[3]) or 1e-3 * len(a[2] & b[2]) / len(a[2] | b[2])
+
+
+def most_alike(kernel, others):
+    return max(range(len(others)), key=lambda i: alike(kernel, others[i]))
+
+
+def groups(mine, other):
+    """-> pairs of lists of numbers: kernels of `mine`, and those of `other` that do the same work. A kernel of `mine` is with the
+    one that is most alike. If none has its own nodes, as for a copy, it is with the reader that is most alike. A kernel of `other`
+    that is left is with the kernel of `mine` that is most alike to it."""
+    serves = [most_alike(k, other) for k in mine]
+    for i in reversed(range(len(mine) - 1)):
+        if not any(mine[i][3] & k[3] for k in other):
+            serves[i] = serves[i + 1 + most_alike(mine[i], mine[i + 1:])]
+    left = set(range(len(other))) - set(serves)
+    head = {i: serves[most_alike(other[i], mine)] if i in left else i for i in range(len(other))}
+    return [([k for k, to in enumerate(serves) if to == i], [j for j in head if head[j] == i]) for i in set(serves)]
 
 
 def ratios(mine, others):
     """mine: kernels of a bundle for ranges; others: those of bundles for single sizes, each a list -> by kernel: the geometric mean of
-    its ratios. Kernels of `mine` that do the work of one other kernel count together."""
+    the ratios of its groups"""
     ratio = {name: [] for name, *_ in mine}
     for other in others:
-        serves = [max(range(len(other)), key=lambda i: alike(k, other[i])) for k in mine]
-        for (name, *_), to in zip(mine, serves):
-            ratio[name].append(sum(k[1] for k, i in zip(mine, serves) if i == to) / other[to][1])
+        for own, to in groups(mine, other):
+            times = sum(mine[k][1] for k in own) / sum(other[i][1] for i in to)
+            for k in own:
+                ratio[mine[k][0]].append(times)
     return {name: mean(r) for name, r in ratio.items()}
 
 
