@@ -324,6 +324,18 @@ static bool find_cut(const Sizing *z, Ref r) {
   return more;
 }
 
+/* Finds extents that only constant sources have, as where rows are added to zeros, or a row is repeated. Returns whether there is
+ * one more. */
+static bool find_filled(const Sizing *z, Ref r) {
+  bool more = false;
+  for (int a = 0; a < node(z->ir, r)->rank && node(z->ir, r)->varies; a++) {
+    const Samples s = samples_of_axis(z, r, a);
+    if (samples_vary(z, &s) && need_along(z->ir, node(z->ir, r), &z->open[r], a) < 0)
+      more |= open_axis(z->ir, r, a, extent_of_samples(z, &s));
+  }
+  return more;
+}
+
 /* Finds extents that do not follow from those of sources: of gathers, concatenations, paddings and slices. Returns whether there
  * is one more. */
 static bool find_opened(const Sizing *z, const Refs *order) {
@@ -335,6 +347,7 @@ static bool find_opened(const Sizing *z, const Refs *order) {
     if (x->op == OP_PAD) more |= find_padded(z, r);
     if (x->op == OP_SHRINK) more |= find_cut(z, r);
     if (x->op == OP_RESHAPE && z->dense) more |= find_joined(z, r);
+    if (x->op == OP_SCATTER || x->op == OP_EXPAND) more |= find_filled(z, r);
     const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : x->op == OP_CAT ? (int)cat_axis(x) : -1;
     if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) continue;
     int extent = extent_along(z, r, axis);

@@ -317,6 +317,7 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   for (int k = 0; k < x->nsrc; k++) {
     const int64_t n = node(ir, x->src[k])->dims[axis];
     const int of = extent_along(z, x->src[k], axis);
+    if (of >= 0 && !node(ir, x->src[k])->varies) src[k] = graph_masked(ir, src[k], axis, of, 0); /* it has more entries */
     any |= extent >= 0;
     if (!value) value = src[k];
     else if (extent < 0) value = g_cat(ir, 2, (Ref[]){ value, src[k] }, axis);
