@@ -15,6 +15,7 @@
  *
  * needs: a model with open dimensions    gives: the graph of the greatest sizes, with IR.symbols and GIO.open   breaks: nothing */
 #include "../compiler/graph/rules.h"
+#include "../compiler/interp/interp.h"
 #include "sized_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,12 @@ static const Node *kept_node(IR *ir, const Node *x) {
   return copy;
 }
 
-/* The elements of a small constant, or no elements */
-static Operand elements_of(IR *ir, Ref r, Arena *keep) {
+/* The elements of a small constant, or no elements. computed: also those of constants that nodes compute */
+static Operand elements_of(IR *ir, Ref r, bool computed, Arena *keep) {
   const Node *x = node(ir, r);
+  Tensor value;
   const Tensor *t = x->op == OP_WEIGHT ? &ir->tensors.p[weight_id(x)] : NULL;
+  if (computed && is_computed(x) && dims_elems(x->dims, x->rank) <= ELEMENTS_MOST && interp_const(ir, r, &value)) t = &value;
   const int64_t n = t ? t->elems : x->op == OP_CONST;
   if (n < 1 || n > ELEMENTS_MOST) return (Operand){ 0, NULL };
   int64_t *bits = ARENA_NEW(keep, int64_t, n);
@@ -40,13 +43,16 @@ static Operand elements_of(IR *ir, Ref r, Arena *keep) {
 }
 
 /* Equal constants are one node, although they may mean something else for each user. So their elements are noted by user. src,
- * peers: the n sources of the user, and those of its peer */
-static const Operand *kept_operands(IR *ir, const Ref *src, IR *other, const Ref *peers, size_t n) {
+ * peers: the n sources of the user, and those of its peer. Nodes that compute the same from equal constants are one node, too: see
+ * Sizing.mixed. */
+static const Operand *kept_operands(const Sizing *z, const Ref *src, IR *other, const Ref *peers, size_t n) {
+  IR *ir = z->ir;
   Operand *all = NULL;
   for (size_t k = 0; k < n; k++) {
     const Ref s = view_base(ir, src[k]), t = view_base(other, peers[k]);
     const Node *x = node(ir, s), *y = node(other, t);
-    const Operand of = x->op == y->op && nodes_alike(x, y) ? elements_of(other, t, &ir->ctx->model) : (Operand){ 0, NULL };
+    const bool alike = x->op == y->op && nodes_alike(x, y);
+    const Operand of = alike ? elements_of(other, t, z->mixed[s], &ir->ctx->model) : (Operand){ 0, NULL };
     if (!of.n) continue;
     if (!all) memset(all = ARENA_NEW(&ir->ctx->model, Operand, n), 0, n * sizeof *all);
     all[k] = of;
@@ -58,19 +64,22 @@ static const Operand *kept_operands(IR *ir, const Ref *src, IR *other, const Ref
 static void note_peers(Sizing *z, const Graph *h, int p) {
   const Graph *g = z->g;
   Refs todo = { 0 }, outputs = { 0 }, others = { 0 };
+  RefMap first = { 0 }; /* a node of g, to its first peer */
   for (size_t i = 0; i < g->outputs.n; i++) {
     VEC_PUSH(&todo, g->outputs.p[i].ref);
     VEC_PUSH(&todo, h->outputs.p[i].ref);
     VEC_PUSH(&outputs, g->outputs.p[i].ref);
     VEC_PUSH(&others, h->outputs.p[i].ref);
   }
-  z->result[p] = kept_operands(z->ir, outputs.p, h->ir, others.p, outputs.n);
+  z->result[p] = kept_operands(z, outputs.p, h->ir, others.p, outputs.n);
   while (todo.n) {
     const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
+    if (is_computed(x) && z->peer[r][p] && refmap_get(&first, r) != s) z->mixed[r] = z->any_mixed = true;
     if (z->peer[r][p] || x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt) continue;
     z->peer[r][p] = kept_node(z->ir, y);
-    z->operand[r][p] = kept_operands(z->ir, x->src, h->ir, y->src, x->nsrc);
+    refmap_set(&first, r, s);
+    z->operand[r][p] = kept_operands(z, x->src, h->ir, y->src, x->nsrc);
     for (int k = 0; k < x->nsrc; k++) {
       VEC_PUSH(&todo, x->src[k]);
       VEC_PUSH(&todo, y->src[k]);
@@ -79,6 +88,7 @@ static void note_peers(Sizing *z, const Graph *h, int p) {
   VEC_FREE(&todo);
   VEC_FREE(&outputs);
   VEC_FREE(&others);
+  refmap_free(&first);
 }
 
 /* ---- the sizes of the ranges ---- */
@@ -374,6 +384,19 @@ static void survey_forms(Ctx *c, const Attempt *a) {
   }
 }
 
+/* Constants that are computed from those in Sizing.mixed */
+static void mix_users(const Sizing *z) {
+  Refs order = { 0 }, roots = { 0 };
+  for (size_t i = 0; i < z->g->outputs.n; i++) VEC_PUSH(&roots, z->g->outputs.p[i].ref);
+  ir_toposort(z->ir, roots.p, roots.n, &order);
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(z->ir, order.p[i]);
+    for (int k = 0; k < x->nsrc && is_computed(x); k++) z->mixed[order.p[i]] |= z->mixed[x->src[k]];
+  }
+  VEC_FREE(&order);
+  VEC_FREE(&roots);
+}
+
 /* Makes the graph of the greatest sizes with its sizes: Trial.sizing. */
 static void attempt(Ctx *c, void *arg) {
   Attempt *a = arg;
@@ -394,7 +417,15 @@ static void attempt(Ctx *c, void *arg) {
   z->pad = ARENA_NEW(&c->model, Ref, nodes);
   memset(z->peer, 0, nodes * sizeof *z->peer);
   memset(z->pad, 0, nodes * sizeof *z->pad);
+  z->mixed = ARENA_NEW(&c->model, bool, nodes);
+  memset(z->mixed, 0, nodes * sizeof *z->mixed);
   for (int k = 0; k < all.n; k++) probe_symbol(c, t, k);
+  if (z->any_mixed) {
+    mix_users(z);
+    memset(z->peer, 0, nodes * sizeof *z->peer);
+    z->n = 0;
+    for (int k = 0; k < all.n; k++) probe_symbol(c, t, k);
+  }
   settle_inputs(c, z);
   find_extents(z);
   a->joins = has_joined(z);

@@ -6,6 +6,7 @@
  * Entries at the end of the dimension, and reversals, become gathers. A loop keeps its values once a run has no more iterations.
  *
  * needs: Sizing.open of find_extents    gives: Sizing.placed    breaks: Graph.outputs, which become new nodes */
+#include "../compiler/interp/interp.h"
 #include "sized_parts.h"
 #include <math.h>
 #include <string.h>
@@ -225,10 +226,9 @@ static Ref sized_element(const Sizing *z, DType d, const int64_t *bits, uint32_t
 }
 
 /* The bits of element i of source k at the greatest sizes, and at the probes. Returns the probes that have it. */
-static uint32_t element_bits(const Sizing *z, Ref base, const Operand *const *at, size_t k, int64_t i, int64_t *bits) {
-  const Node *x = node(z->ir, base);
+static uint32_t element_bits(const Sizing *z, const Tensor *greatest, const Operand *const *at, size_t k, int64_t i, int64_t *bits) {
   uint32_t known = 0;
-  bits[0] = x->op == OP_WEIGHT ? tensor_bits(&z->ir->tensors.p[weight_id(x)], i) : const_value(x);
+  bits[0] = tensor_bits(greatest, i);
   for (int p = 0; p < z->n; p++) {
     const Operand *o = at[p] ? &at[p][k] : NULL;
     if (o && o->n) bits[p + 1] = o->bits[i], known |= 1u << p;
@@ -247,19 +247,22 @@ static Ref with_size(IR *ir, const Node *x, Ref value, const bool *here, Ref siz
   return g_where(ir, g_weight(ir, ir_tensor(ir, &t)), size, value);
 }
 
-/* Source k of a user, or output k, without its views: a constant of which elements follow from sizes. at: the sources of peers */
+/* Source k of a user, or output k, without its views: a constant (also a computed one in Sizing.mixed) of which elements follow from sizes. at: the sources of peers */
 static Ref sized_constant(const Sizing *z, Ref base, const Operand *const *at, size_t k) {
   IR *ir = z->ir;
   const Node *x = node(ir, base);
   const int64_t n = dims_elems(x->dims, x->rank);
   int64_t bits[1 + PROBES_MOST];
   Ref size[ELEMENTS_MOST], value = base;
-  if ((x->op != OP_CONST && x->op != OP_WEIGHT) || n > ELEMENTS_MOST) return base;
+  Tensor greatest;
+  if ((x->op != OP_CONST && x->op != OP_WEIGHT && !z->mixed[base]) || n > ELEMENTS_MOST) return base;
+  if (!interp_const(ir, base, &greatest)) return base;
   for (int64_t i = 0; i < n; i++) {
-    const uint32_t known = element_bits(z, base, at, k, i, bits);
+    const uint32_t known = element_bits(z, &greatest, at, k, i, bits);
     size[i] = sized_element(z, (DType)x->dt, bits, known);
   }
-  if (x->op == OP_CONST) return size[0] ? size[0] : base;
+  if (!x->rank) return size[0] ? size[0] : base;
+  if (z->mixed[base]) value = g_weight(ir, ir_tensor(ir, &greatest));
   for (int64_t i = 0; i < n; i++) {
     bool here[ELEMENTS_MOST];
     const Ref one = size[i];

@@ -34,6 +34,9 @@ typedef struct Sizing {
   int n;              /* number of probes */
   bool dense;         /* true: some reshapes become copies that move elements. See has_joined. */
   Peers *peer;        /* by Ref: the peers of the node */
+  bool *mixed;        /* by Ref: a constant that nodes compute from numbers of entries, and that has another peer for one user
+                         than for another. At the greatest sizes both numbers are equal. Its elements are noted by user. */
+  bool any_mixed;
   Operands *operand;  /* by Ref: the sources of the node's peers */
   Operands result;    /* result[p][i]: the Operand for output i of probe p's graph */
   ValueDims *input[PROBES_MOST]; /* input[p][i]: the shape of input i in probe p */
@@ -44,6 +47,9 @@ typedef struct Sizing {
                first one in the order of ir_toposort */
   RefMap carried; /* from place_key(loop, place) to the CARRIED with this loop and place */
 } Sizing;
+
+/* A constant that nodes compute, other than by moving elements */
+static inline bool is_computed(const Node *x) { return !x->varies && x->nsrc && !op_is_movement((Op)x->op); }
 
 /* ---- sized_fit.c ---- */
 /* The values that a number, such as an extent, has in several graphs. most: the value in the graph for the greatest sizes. at[p]:
