@@ -15,7 +15,6 @@
  *
  * needs: a model with open dimensions    gives: the graph of the greatest sizes, with IR.symbols and GIO.open   breaks: nothing */
 #include "../compiler/graph/rules.h"
-#include "../compiler/interp/interp.h"
 #include "sized_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,17 +28,34 @@ static const Node *kept_node(IR *ir, const Node *x) {
   return copy;
 }
 
-/* The elements of a small constant, or no elements. computed: also those of constants that nodes compute */
-static Operand elements_of(IR *ir, Ref r, bool computed, Arena *keep) {
+/* The elements of a small constant, or no elements */
+static Operand elements_of(IR *ir, Ref r, Arena *keep) {
   const Node *x = node(ir, r);
-  Tensor value;
   const Tensor *t = x->op == OP_WEIGHT ? &ir->tensors.p[weight_id(x)] : NULL;
-  if (computed && is_computed(x) && dims_elems(x->dims, x->rank) <= ELEMENTS_MOST && interp_const(ir, r, &value)) t = &value;
   const int64_t n = t ? t->elems : x->op == OP_CONST;
-  if (n < 1 || n > ELEMENTS_MOST) return (Operand){ 0, NULL };
+  if (n < 1 || n > ELEMENTS_MOST) return (Operand){ 0, NULL, NULL };
   int64_t *bits = ARENA_NEW(keep, int64_t, n);
   for (int64_t i = 0; i < n; i++) bits[i] = t ? tensor_bits(t, i) : const_value(x);
-  return (Operand){ n, bits };
+  return (Operand){ n, bits, NULL };
+}
+
+/* The number of nodes from r down to the leaves, with a node once for each path to it; above PARTS_MOST: it is too large */
+static int count_parts(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  int n = 1;
+  for (int k = 0; k < x->nsrc && n <= PARTS_MOST; k++) n += count_parts(ir, x->src[k]);
+  return n;
+}
+
+/* Notes the peers of the nodes from r down to the leaves, in the order of count_parts. s: the peer of r; 0: it has none */
+static Part *keep_parts(IR *ir, Ref r, IR *other, Ref s, Part *part) {
+  const Node *x = node(ir, r), *y = s ? node(other, s) : NULL;
+  if (y && (x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt)) y = NULL;
+  *part = (Part){ y ? kept_node(ir, y) : NULL, { 0, NULL, NULL } };
+  if (y && nodes_alike(x, y)) part->of = elements_of(other, s, &ir->ctx->model);
+  part++;
+  for (int k = 0; k < x->nsrc; k++) part = keep_parts(ir, x->src[k], other, y ? y->src[k] : 0, part);
+  return part;
 }
 
 /* Equal constants are one node, although they may mean something else for each user. So their elements are noted by user. src,
@@ -52,8 +68,10 @@ static const Operand *kept_operands(const Sizing *z, const Ref *src, IR *other, 
     const Ref s = view_base(ir, src[k]), t = view_base(other, peers[k]);
     const Node *x = node(ir, s), *y = node(other, t);
     const bool alike = x->op == y->op && nodes_alike(x, y);
-    const Operand of = alike ? elements_of(other, t, z->mixed[s], &ir->ctx->model) : (Operand){ 0, NULL };
-    if (!of.n) continue;
+    Operand of = alike ? elements_of(other, t, &ir->ctx->model) : (Operand){ 0, NULL, NULL };
+    const int parts = z->mixed[src[k]] ? count_parts(ir, src[k]) : 0;
+    if (parts && parts <= PARTS_MOST) keep_parts(ir, src[k], other, peers[k], of.parts = ARENA_NEW(&ir->ctx->model, Part, parts));
+    if (!of.n && !of.parts) continue;
     if (!all) memset(all = ARENA_NEW(&ir->ctx->model, Operand, n), 0, n * sizeof *all);
     all[k] = of;
   }
@@ -75,7 +93,7 @@ static void note_peers(Sizing *z, const Graph *h, int p) {
   while (todo.n) {
     const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
-    if (is_computed(x) && z->peer[r][p] && refmap_get(&first, r) != s) z->mixed[r] = z->any_mixed = true;
+    if (!x->varies && x->nsrc && !op_is_movement((Op)x->op) && z->peer[r][p] && refmap_get(&first, r) != s) z->mixed[r] = z->any_mixed = true;
     if (z->peer[r][p] || x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt) continue;
     z->peer[r][p] = kept_node(z->ir, y);
     refmap_set(&first, r, s);
@@ -384,14 +402,14 @@ static void survey_forms(Ctx *c, const Attempt *a) {
   }
 }
 
-/* Constants that are computed from those in Sizing.mixed */
+/* Adds to Sizing.mixed the constants that are computed from those in it. */
 static void mix_users(const Sizing *z) {
   Refs order = { 0 }, roots = { 0 };
   for (size_t i = 0; i < z->g->outputs.n; i++) VEC_PUSH(&roots, z->g->outputs.p[i].ref);
   ir_toposort(z->ir, roots.p, roots.n, &order);
   for (size_t i = 0; i < order.n; i++) {
     const Node *x = node(z->ir, order.p[i]);
-    for (int k = 0; k < x->nsrc && is_computed(x); k++) z->mixed[order.p[i]] |= z->mixed[x->src[k]];
+    for (int k = 0; k < x->nsrc && !x->varies; k++) z->mixed[order.p[i]] |= z->mixed[x->src[k]];
   }
   VEC_FREE(&order);
   VEC_FREE(&roots);

@@ -6,7 +6,6 @@
  * Entries at the end of the dimension, and reversals, become gathers. A loop keeps its values once a run has no more iterations.
  *
  * needs: Sizing.open of find_extents    gives: Sizing.placed    breaks: Graph.outputs, which become new nodes */
-#include "../compiler/interp/interp.h"
 #include "sized_parts.h"
 #include <math.h>
 #include <string.h>
@@ -225,12 +224,25 @@ static Ref sized_element(const Sizing *z, DType d, const int64_t *bits, uint32_t
   return 0;
 }
 
-/* The bits of element i of source k at the greatest sizes, and at the probes. Returns the probes that have it. */
-static uint32_t element_bits(const Sizing *z, const Tensor *greatest, const Operand *const *at, size_t k, int64_t i, int64_t *bits) {
+/* Source k of a user at the probes, or output k. part: one of the nodes of Operand.parts; -1: the source itself */
+typedef struct Used {
+  const Operand *const *at;
+  size_t k;
+  int part;
+} Used;
+
+static const Operand *operand_of(const Used *u, int p) {
+  const Operand *o = u->at[p] ? &u->at[p][u->k] : NULL;
+  return o && u->part >= 0 ? o->parts ? &o->parts[u->part].of : NULL : o;
+}
+
+/* The bits of element i of a source at the greatest sizes, and at the probes. Returns the probes that have it. */
+static uint32_t element_bits(const Sizing *z, Ref base, const Used *u, int64_t i, int64_t *bits) {
+  const Node *x = node(z->ir, base);
   uint32_t known = 0;
-  bits[0] = tensor_bits(greatest, i);
+  bits[0] = x->op == OP_WEIGHT ? tensor_bits(&z->ir->tensors.p[weight_id(x)], i) : const_value(x);
   for (int p = 0; p < z->n; p++) {
-    const Operand *o = at[p] ? &at[p][k] : NULL;
+    const Operand *o = operand_of(u, p);
     if (o && o->n) bits[p + 1] = o->bits[i], known |= 1u << p;
   }
   return known;
@@ -247,22 +259,19 @@ static Ref with_size(IR *ir, const Node *x, Ref value, const bool *here, Ref siz
   return g_where(ir, g_weight(ir, ir_tensor(ir, &t)), size, value);
 }
 
-/* Source k of a user, or output k, without its views: a constant (also a computed one in Sizing.mixed) of which elements follow from sizes. at: the sources of peers */
-static Ref sized_constant(const Sizing *z, Ref base, const Operand *const *at, size_t k) {
+/* A source of a user, or an output, without its views: a constant of which elements follow from sizes */
+static Ref sized_constant(const Sizing *z, Ref base, const Used *u) {
   IR *ir = z->ir;
   const Node *x = node(ir, base);
   const int64_t n = dims_elems(x->dims, x->rank);
   int64_t bits[1 + PROBES_MOST];
   Ref size[ELEMENTS_MOST], value = base;
-  Tensor greatest;
-  if ((x->op != OP_CONST && x->op != OP_WEIGHT && !z->mixed[base]) || n > ELEMENTS_MOST) return base;
-  if (!interp_const(ir, base, &greatest)) return base;
+  if ((x->op != OP_CONST && x->op != OP_WEIGHT) || n > ELEMENTS_MOST) return base;
   for (int64_t i = 0; i < n; i++) {
-    const uint32_t known = element_bits(z, &greatest, at, k, i, bits);
+    const uint32_t known = element_bits(z, base, u, i, bits);
     size[i] = sized_element(z, (DType)x->dt, bits, known);
   }
-  if (!x->rank) return size[0] ? size[0] : base;
-  if (z->mixed[base]) value = g_weight(ir, ir_tensor(ir, &greatest));
+  if (x->op == OP_CONST) return size[0] ? size[0] : base;
   for (int64_t i = 0; i < n; i++) {
     bool here[ELEMENTS_MOST];
     const Ref one = size[i];
@@ -276,9 +285,37 @@ static Ref sized_constant(const Sizing *z, Ref base, const Operand *const *at, s
   return value;
 }
 
+static Ref sized_node(Sizing *z, Ref r, Ref *src);
+
+/* A constant of Sizing.mixed, computed for one user. Its nodes have the peers that they have for this user. *i: the number of r in
+ * Operand.parts; behind r it is the next one */
+static Ref sized_part(Sizing *z, Ref r, Used *u, int *i) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
+  Peers shared;
+  u->part = (*i)++;
+  if (!x->nsrc) return sized_constant(z, r, u);
+  const int part = u->part;
+  for (int k = 0; k < x->nsrc; k++) src[k] = sized_part(z, x->src[k], u, i);
+  memcpy(shared, z->peer[r], sizeof shared);
+  for (int p = 0; p < z->n; p++) {
+    const Operand *o = u->at[p] ? &u->at[p][u->k] : NULL;
+    z->peer[r][p] = o && o->parts ? o->parts[part].peer : NULL;
+  }
+  const Ref now = sized_node(z, r, src);
+  memcpy(z->peer[r], shared, sizeof shared);
+  return now;
+}
+
 /* A source of a user, or an output: a constant below views, or another node. z->now has the latter. */
-static Ref sized_source(const Sizing *z, Ref r, const Operand *const *at, size_t k) {
-  const Ref base = view_base(z->ir, r), sized = sized_constant(z, base, at, k);
+static Ref sized_source(Sizing *z, Ref r, const Operand *const *at, size_t k) {
+  Used u = { at, k, -1 };
+  bool parts = false;
+  int i = 0;
+  for (int p = 0; p < z->n; p++) parts |= at[p] && at[p][k].parts;
+  if (parts) return sized_part(z, r, &u, &i);
+  const Ref base = view_base(z->ir, r), sized = sized_constant(z, base, &u);
   return sized == base ? z->now[r] : view_over(z->ir, r, base, sized);
 }
 

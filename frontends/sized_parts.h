@@ -19,7 +19,15 @@ typedef const Node *Peers[PROBES_MOST];
 /* A source of a peer. n: number of elements, if the source is a constant with at most ELEMENTS_MOST elements; 0: the source is no
  * such constant. bits: the bits of each element */
 enum { ELEMENTS_MOST = 64 };
-typedef struct Operand { int64_t n; const int64_t *bits; } Operand;
+struct Part;
+typedef struct Operand {
+  int64_t n;
+  const int64_t *bits;
+  struct Part *parts; /* if Sizing.mixed has the source: its nodes, from the source down to the leaves. A node comes before its
+                         sources, and once for each path to it. NULL: there are none, or more than PARTS_MOST */
+} Operand;
+enum { PARTS_MOST = 256 };
+typedef struct Part { const Node *peer; Operand of; } Part; /* the peer of a node, and its elements as in Operand */
 /* For a node of the graph for the greatest sizes. Element p is an array with an Operand for each source of the peer in probe p;
  * NULL: none of these sources is known to be a constant */
 typedef const Operand *Operands[PROBES_MOST];
@@ -34,8 +42,8 @@ typedef struct Sizing {
   int n;              /* number of probes */
   bool dense;         /* true: some reshapes become copies that move elements. See has_joined. */
   Peers *peer;        /* by Ref: the peers of the node */
-  bool *mixed;        /* by Ref: a constant that nodes compute from numbers of entries, and that has another peer for one user
-                         than for another. At the greatest sizes both numbers are equal. Its elements are noted by user. */
+  bool *mixed;        /* by Ref: a constant that nodes compute, and that has another peer for one user than for another, such as
+                         h - 1 and w - 1 if h and w have equal greatest sizes. So the peers are noted by user. */
   bool any_mixed;
   Operands *operand;  /* by Ref: the sources of the node's peers */
   Operands result;    /* result[p][i]: the Operand for output i of probe p's graph */
@@ -47,9 +55,6 @@ typedef struct Sizing {
                first one in the order of ir_toposort */
   RefMap carried; /* from place_key(loop, place) to the CARRIED with this loop and place */
 } Sizing;
-
-/* A constant that nodes compute, other than by moving elements */
-static inline bool is_computed(const Node *x) { return !x->varies && x->nsrc && !op_is_movement((Op)x->op); }
 
 /* ---- sized_fit.c ---- */
 /* The values that a number, such as an extent, has in several graphs. most: the value in the graph for the greatest sizes. at[p]:
