@@ -389,6 +389,8 @@ static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
   const bool outside = extent >= 0 && !index->varies && !graph_gathers_inside(ir, src[1], extent, count);
   if (outside || (extent >= 0 && index->varies && index->op != OP_MIN))
     src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
+  /* a remainder by a size has no bounds that hold for all sizes, and an index with bounds has simpler places in memory */
+  if (extent >= 0 && !index->varies && node(ir, src[1])->vmin < 0) src[1] = g_binary(ir, OP_MAX, src[1], c_int(ir, DT_I64, 0));
   const Ref value = node_with_src(ir, r, src);
   const int of = index->varies ? extent_along(z, r, (int)gather_axis(x)) : -1;
   return of < 0 ? value : graph_masked(ir, value, (int)gather_axis(x), of, 0); /* later passes learn the extent from the mask */
