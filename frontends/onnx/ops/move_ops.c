@@ -382,6 +382,8 @@ void op_pad(Build *b) {
       bad(b, "the padding on axis %d is %lld and %lld around %lld elements, which is out of range", a, (long long)lo,
           (long long)hi, (long long)d);
     if (!attr_is(b, "mode", "constant")) {
+      const bool some = lo || hi;
+      if (!form_differs(b, some) && !some) continue;
       r = pad_by_index(b, r, a, lo, hi, attr_is(b, "mode", "edge") ? 'e' : attr_is(b, "mode", "wrap") ? 'w' : 'r');
       continue;
     }
