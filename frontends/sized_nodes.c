@@ -336,7 +336,11 @@ static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
     if (p.begin[a] < 0) continue;
     begin[a] = 0, step[a] = 1;
     const Ref first = graph_size_plus(ir, p.begin[a], 0);
-    value = g_gather(ir, value, graph_positions(ir, first, shrink_step(x, a), dims[a], a, x->rank), a);
+    Ref place = graph_positions(ir, first, shrink_step(x, a), dims[a], a, x->rank);
+    const int of = extent_along(z, operand(x), a);
+    if (of >= 0 && !graph_gathers_inside(ir, place, of, extent_along(z, r, a)))
+      place = g_binary(ir, OP_MIN, place, graph_size_plus(ir, of, -1)); /* the part ends inside, by sizes of several symbols */
+    value = g_gather(ir, value, place, a);
     any = true;
   }
   if (!any) return node_with_src(ir, r, src);
@@ -378,6 +382,18 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   return all < 0 ? value : graph_masked(ir, value, axis, all, 0);
 }
 
+/* Rows of IR.opened are about nodes of the front end. Later passes, which make other nodes, may not find the extent of this axis. */
+static bool is_lost_later(const Sizing *z, Ref r, int axis) {
+  IR *ir = z->ir;
+  Refs below = { 0 };
+  bool lost = false;
+  ir_toposort(ir, &r, 1, &below);
+  for (size_t i = 0; i < below.n && !lost; i++)
+    for (size_t k = 0; k < ir->opened.n && !lost; k++) lost = ir->opened.p[k].value == below.p[i];
+  VEC_FREE(&below);
+  return lost && extent_along(z, r, axis) >= 0;
+}
+
 /* An index from data is known to be inside the greatest extent only, unless it is clamped. In a run it is inside, too: there the
  * clamp vanishes, or the proof fails. For constant indices the proof compares values. */
 static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
@@ -389,6 +405,8 @@ static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
   const bool outside = extent >= 0 && !index->varies && !graph_gathers_inside(ir, src[1], extent, count);
   if (outside || (extent >= 0 && index->varies && index->op != OP_MIN))
     src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
+  if (extent >= 0 && index->varies && is_lost_later(z, gather_data(x), (int)gather_axis(x)))
+    src[0] = graph_masked(ir, src[0], (int)gather_axis(x), extent, 0);
   /* a remainder by a size has no bounds that hold for all sizes, and an index with bounds has simpler places in memory */
   if (extent >= 0 && !index->varies && node(ir, src[1])->vmin < 0) src[1] = g_binary(ir, OP_MAX, src[1], c_int(ir, DT_I64, 0));
   const Ref value = node_with_src(ir, r, src);
