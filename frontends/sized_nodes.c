@@ -330,8 +330,8 @@ static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
   for (int a = 0; a < x->rank; a++) {
     Samples s = { .most = shrink_begin(x, a) };
     begin[a] = shrink_begin(x, a), step[a] = shrink_step(x, a), dims[a] = x->dims[a];
-    for (int i = 0; i < z->n; i++)
-      if (z->peer[r][i]) s.at[i] = shrink_begin(z->peer[r][i], a), s.known |= 1u << i;
+    for (int i = 0; i < z->n; i++) /* a part of no entries begins nowhere */
+      if (z->peer[r][i] && z->peer[r][i]->dims[a]) s.at[i] = shrink_begin(z->peer[r][i], a), s.known |= 1u << i;
     p.begin[a] = place_of_samples(z, &s);
     if (p.begin[a] < 0) continue;
     begin[a] = 0, step[a] = 1;
