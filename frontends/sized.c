@@ -235,14 +235,17 @@ static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
 
 /* Compares the greatest size of a symbol with the next smaller ones, some in between, and the least one. Extents behind steps
  * differ not at all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared
- * instead. */
+ * instead. LONG: in a range of more sizes, one of those in between is size number FEW: models take the last 16 entries, or pad to
+ * 8 entries. */
+enum { LONG = 64, FEW = 6 };
 static void probe_symbol(Ctx *c, Trial *t, int symbol) {
   const Symbol *s = &t->sizing.ir->symbols.p[symbol];
   if (s->high - s->step <= 1) probe(c, t, symbol, s->high + s->step);
   int64_t last = s->high;
   for (int i = 1; i < PROBES - 3 && last - s->step > s->low; i++) probe(c, t, symbol, last -= s->step);
   for (int quarter = 3; quarter; quarter--) {
-    const int64_t between = s->low + (s->high - s->low) / s->step * quarter / 4 * s->step;
+    const int64_t sizes = (s->high - s->low) / s->step, number = sizes * (sizes > LONG ? quarter - 1 : quarter) / 4;
+    const int64_t between = s->low + (number ? number : FEW) * s->step;
     if (between < last && between > s->low) probe(c, t, symbol, last = between);
   }
   probe(c, t, symbol, s->low);

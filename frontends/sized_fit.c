@@ -161,6 +161,36 @@ static bool fit_rounded(const Sizing *z, const Samples *s, int *extent, int64_t 
   return false;
 }
 
+static int64_t kept_between(int64_t v, int64_t low, int64_t high) { return v < low ? low : v > high ? high : v; }
+
+/* Whether the samples are an extent and a constant, but at least `low`, and at most the one for the greatest sizes */
+static bool samples_are_kept(const Sizing *z, const Samples *s, int extent, int64_t plus, int64_t low) {
+  bool all = kept_between(greatest_extent(z->ir, extent) + plus, low, s->most) == s->most;
+  for (int p = 0; p < z->n && all; p++)
+    all = !(s->known >> p & 1) || s->at[p] == kept_between(extent_at_probe(z, extent, p) + plus, low, s->most);
+  return all;
+}
+
+/* Finds such an extent. Examples are the last 16 entries, or all if there are fewer, and a padding to 8 entries at least. */
+static bool fit_clamped(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+  const int n = (int)z->ir->extents.n, each = z->n + 1;
+  int64_t least = s->most;
+  for (int p = 0; p < z->n; p++)
+    if ((s->known >> p & 1) && s->at[p] < least) least = s->at[p];
+  for (int i = 0; i < 2 * n * each; i++) { /* first without a least value */
+    const int e = i / each % n, at = i % each - 1; /* -1: the greatest sizes */
+    const int64_t low = i < n * each ? 0 : least;
+    if (extent_is_product(&z->ir->extents.p[e]) || extent_is_constant(z->ir, e) || (at >= 0 && !(s->known >> at & 1))) continue;
+    const int64_t more = at < 0 ? s->most - greatest_extent(z->ir, e) : s->at[at] - extent_at_probe(z, e, at);
+    if (!samples_are_kept(z, s, e, more, low)) continue;
+    *extent = extent_make(z->ir, (Extent){ .of = e, .times = 1, .plus = more - low, .over = 1, .most = s->most - low });
+    *times = 1;
+    *plus = low;
+    return true;
+  }
+  return false;
+}
+
 bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
   for (int shifted = 0; shifted < 2; shifted++)
     for (size_t e = 0; e < z->ir->extents.n; e++) {
@@ -180,6 +210,7 @@ bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times,
       if (*times && samples_are(z, s, (int)e, *times, *plus)) return true;
     }
   if (fit_sum(z, s, extent, times, plus) || fit_rounded(z, s, extent, times, plus)) return true;
+  if (fit_clamped(z, s, extent, times, plus)) return true;
   *extent = fit_quotient(z, s);
   *times = 1;
   *plus = 0;

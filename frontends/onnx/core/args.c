@@ -136,10 +136,6 @@ bool form_differs(Build *b, int64_t number) {
   return had->open;
 }
 
-bool form_vanishes(Build *b, bool there) {
-  return form_differs(b, there) && !b->forms->all.p[b->forms->at - 1].number;
-}
-
 int64_t form_most(Build *b, int64_t number) {
   return form_differs(b, number) ? b->forms->all.p[b->forms->at - 1].most : number;
 }
