@@ -388,13 +388,15 @@ static Symbols symbols_of(const LoadOptions *o) {
 }
 
 /* Reads the model for the greatest sizes. If the form of a node depends on a number, reads the model for other sizes of each
- * symbol, too, and notes which numbers differ. */
-static void survey_forms(Ctx *c, const Attempt *a) {
+ * symbol, too, and notes which numbers differ. False: the numbers must be noted again */
+static bool survey_forms(Ctx *c, const Attempt *a) {
   Trial t = { .path = a->path, .given = a->given };
   const Symbols all = symbols_of(a->given);
+  FormNumbers *forms = a->given->forms;
+  forms->again = false;
   greatest_sizes(&all, t.run);
   in_own_context(c, &t, only_load);
-  for (int k = 0; k < all.n && t.given->forms->all.n; k++) {
+  for (int k = 0; k < all.n && forms->all.n; k++) {
     const Symbol *s = &all.p[k];
     const int64_t last = sizes_of(s) - 1, places[] = { last, last / 2, 1, 2, 3 }; /* quotients change at some of them */
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -403,6 +405,7 @@ static void survey_forms(Ctx *c, const Attempt *a) {
       in_own_context(c, &t, only_load);
     }
   }
+  return !forms->again;
 }
 
 /* Adds to Sizing.mixed the constants that are computed from those in it. */
@@ -496,7 +499,7 @@ static int attempt_apart(Ctx *c, Attempt *a) {
 /* Attempts without copies come first, since copies take time. */
 static void attempts(Ctx *c, void *arg) {
   Attempt *a = arg;
-  survey_forms(c, a);
+  while (!survey_forms(c, a)) {} /* at most once for each If */
   int code = attempt_apart(c, a);
   if (code && a->joins) {
     a->dense = true;

@@ -389,13 +389,15 @@ void op_pad(Build *b) {
     int64_t cut_lo = lo < 0 ? -lo : 0, cut_hi = hi < 0 ? -hi : 0, keep = d - cut_lo - cut_hi, drop = keep < 0 ? -keep : 0;
     int64_t add_lo = lo > 0 ? lo : 0, add_hi = hi > 0 ? hi : 0; /* one side may cut elements that the other side adds */
     if (drop && cut_lo > d) bad(b, "the padding on axis %d removes more elements than there are", a);
-    const int64_t more = form_differs(b, add_lo || add_hi); /* a padding that vanishes at some sizes has an element more at all */
+    if (form_differs(b, add_lo || add_hi)) { /* a padding that vanishes at some sizes has an element more at all */
+      r = pad_axes(ir, r, a, 1, &add_lo, &(int64_t){ add_hi + 1 }, fill);
+      r = shrink_axis(ir, r, a, cut_lo, 1, d + lo + hi);
+      continue;
+    }
     r = shrink_axis(ir, r, a, keep > 0 ? cut_lo : 0, 1, keep > 0 ? keep : 0);
     if (drop && add_lo) add_lo -= drop;
     else if (drop) add_hi -= drop;
-    add_hi += more;
     r = pad_axes(ir, r, a, 1, &add_lo, &add_hi, fill);
-    if (more) r = shrink_axis(ir, r, a, 0, 1, node(ir, r)->dims[a] - 1);
   }
   b->out[0] = r;
 }
