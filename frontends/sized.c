@@ -237,7 +237,7 @@ static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
  * differ not at all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared
  * instead. LONG: in a range of more sizes, one of those in between is size number FEW: models take the last 16 entries, or pad to
  * 8 entries. */
-enum { LONG = 64, FEW = 6 };
+enum { LONG = 12, FEW = 2 };
 static void probe_symbol(Ctx *c, Trial *t, int symbol) {
   const Symbol *s = &t->sizing.ir->symbols.p[symbol];
   if (s->high - s->step <= 1) probe(c, t, symbol, s->high + s->step);

@@ -178,7 +178,7 @@ static Ref choose_sized(Build *b, Ref cond, bool value, Ref yes, Ref no, uint32_
     no = pad_axes(ir, no, a, 1, &(int64_t){ 0 }, &(int64_t){ most - m }, fill);
   }
   const int64_t none[MAX_RANK] = { 0 };
-  return g_shrink(ir, g_where(ir, cond, yes, no), none, NULL, dims);
+  return g_where(ir, cond, g_shrink(ir, yes, none, NULL, dims), g_shrink(ir, no, none, NULL, dims));
 }
 
 /* An If whose condition is constant for each size, but not for all sizes of a range. Both branches are computed. */
