@@ -59,8 +59,8 @@ static Part *keep_parts(IR *ir, Ref r, IR *other, Ref s, Part *part) {
 }
 
 /* Equal constants are one node, although they may mean something else for each user. So their elements are noted by user. src,
- * peers: the n sources of the user, and those of its peer. Nodes that compute the same from equal constants are one node, too: see
- * Sizing.mixed. */
+ * peers: the n sources of the user, and those of its peer. Nodes that compute the same from equal constants are one node, too
+ * (Sizing.mixed). */
 static const Operand *kept_operands(const Sizing *z, const Ref *src, IR *other, const Ref *peers, size_t n) {
   IR *ir = z->ir;
   Operand *all = NULL;
@@ -93,7 +93,8 @@ static void note_peers(Sizing *z, const Graph *h, int p) {
   while (todo.n) {
     const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
-    if (!x->varies && x->nsrc && !op_is_movement((Op)x->op) && z->peer[r][p] && refmap_get(&first, r) != s) z->mixed[r] = z->any_mixed = true;
+    const bool computed = !x->varies && x->nsrc && !op_is_movement((Op)x->op);
+    if (computed && z->peer[r][p] && refmap_get(&first, r) != s) z->mixed[r] = z->any_mixed = true;
     if (z->peer[r][p] || x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt) continue;
     z->peer[r][p] = kept_node(z->ir, y);
     refmap_set(&first, r, s);

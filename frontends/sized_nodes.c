@@ -287,8 +287,8 @@ static Ref sized_constant(const Sizing *z, Ref base, const Used *u) {
 
 static Ref sized_node(Sizing *z, Ref r, Ref *src);
 
-/* A constant of Sizing.mixed, computed for one user. Its nodes have the peers that they have for this user. *i: the number of r in
- * Operand.parts; behind r it is the next one */
+/* A constant of Sizing.mixed, computed for one user. Its nodes have the peers that they have for this user. *i: the number of r
+ * in Operand.parts; behind r it is the next one */
 static Ref sized_part(Sizing *z, Ref r, Used *u, int *i) {
   IR *ir = z->ir;
   const Node *x = node(ir, r);
@@ -382,7 +382,7 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   return all < 0 ? value : graph_masked(ir, value, axis, all, 0);
 }
 
-/* Rows of IR.opened are about nodes of the front end. Later passes, which make other nodes, may not find the extent of this axis. */
+/* Rows of IR.opened are about nodes of the front end. Later passes make other nodes, and may not find the extent of this axis. */
 static bool is_lost_later(const Sizing *z, Ref r, int axis) {
   IR *ir = z->ir;
   Refs below = { 0 };

@@ -163,8 +163,8 @@ static Ref choose_sized(Build *b, Ref cond, bool value, Ref yes, Ref no, uint32_
   IR *ir = b->ir;
   const Node *x = tensor_node(b, yes), *y = tensor_node(b, no);
   if (x->dt != y->dt || x->rank != y->rank)
-    bad(b, "output %u has another type or rank if the condition is true than if it is false, and the condition differs within the "
-           "ranges of --dim; give one number, or smaller ranges", k);
+    bad(b, "output %u has another type or rank if the condition is true than if it is false, and the condition differs within "
+           "the ranges of --dim; give one number, or smaller ranges", k);
   const Node *taken = value ? x : y;
   const Ref fill = c_int(ir, (DType)x->dt, 0);
   int64_t dims[MAX_RANK];
@@ -186,8 +186,8 @@ static void choose_by_size(Build *b, Ref cond, bool value, Branch branch[2]) {
   const char *why;
   for (int k = 0; k < 2; k++)
     if (!branch_fits(&branch[k], &why))
-      bad(b, "the condition differs within the ranges of --dim, and '%s' cannot be built for all of the sizes: %s; give one number, or "
-             "smaller ranges", branch_name[k], why);
+      bad(b, "the condition differs within the ranges of --dim, and '%s' cannot be built for all of the sizes: %s; give one "
+             "number, or smaller ranges", branch_name[k], why);
   for (int k = 0; k < b->nout; k++) b->out[k] = choose_sized(b, cond, value, branch[1].out[k], branch[0].out[k], (uint32_t)k);
 }
 

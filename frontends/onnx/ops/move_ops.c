@@ -275,7 +275,8 @@ void op_slice(Build *b) {
     from = clamp(from, 0, step > 0 ? d : d - 1);
     to = step > 0 ? clamp(to, 0, d) : clamp(to, -1, d - 1);
     int64_t count = step > 0 ? (to - from + step - 1) / step : (from - to - step - 1) / -step;
-    if (form_differs(b, count) & form_differs(b, step == 1 && count < d) & x->varies) /* an entry more, so that no slice takes all */
+    const bool differs = form_differs(b, count), whole = form_differs(b, step == 1 && count < d);
+    if (differs && whole && x->varies) /* at some sizes it takes all: with an entry more, it is a node there, too */
       r = pad_axes(b->ir, r, a, 1, &(int64_t){ 0 }, &(int64_t){ 1 }, c_int(b->ir, (DType)x->dt, 0));
     r = shrink_axis(b->ir, r, a, from, step, count > 0 && d ? count : 0);
   }
