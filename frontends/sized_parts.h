@@ -42,8 +42,8 @@ typedef struct Sizing {
   int n;              /* number of probes */
   bool dense;         /* true: some reshapes become copies that move elements. See has_joined. */
   Peers *peer;        /* by Ref: the peers of the node */
-  bool *mixed;        /* by Ref: a constant that nodes compute, and that has another peer for one user than for another, such as
-                         h - 1 and w - 1 if h and w have equal greatest sizes. So the peers are noted by user. */
+  bool *mixed;        /* by Ref: a constant that nodes compute, and whose peer differs by user. An example is h - 1 and w - 1 if
+                         h and w have equal greatest sizes. So its peers are noted by user. */
   bool any_mixed;
   Operands *operand;  /* by Ref: the sources of the node's peers */
   Operands result;    /* result[p][i]: the Operand for output i of probe p's graph */
